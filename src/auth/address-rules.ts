@@ -1,18 +1,18 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
 /**
- * What kind of network an IP address belongs to. Whoever sends a token chooses the issuer that the
- * service asks for keys, so only addresses that anybody can reach anyway may be asked unless the
- * operator says otherwise.
+ * The network that an IP address belongs to. The sender of a token chooses the issuer that the
+ * service asks for keys, so only publicly reachable addresses are allowed unless the operator says
+ * otherwise.
  */
 export type AddressKind = 'public' | 'loopback' | 'private';
 
 /**
- * Of an IPv4 or IPv6 address in text form; anything else counts as private. `::ffff:127.0.0.1` is
- * 127.0.0.1, however it is written: `BlockList` sees to that.
+ * Classifies an IPv4 or IPv6 address in text form; anything else counts as private. `BlockList`
+ * treats `::ffff:127.0.0.1`, in any spelling, as 127.0.0.1.
  */
 export function addressKind(address: string): AddressKind {
-  // A zone such as `%eth0` says nothing of the network.
+  // A zone such as `%eth0` does not identify the network.
   const [plain = ''] = address.split('%');
   const family = isIPv4(plain) ? 'ipv4' : isIPv6(plain) ? 'ipv6' : undefined;
   if (family === undefined) return 'private';
@@ -22,8 +22,8 @@ export function addressKind(address: string): AddressKind {
 }
 
 /**
- * Of IPv6 all that is handed out for use across networks, and IPv4 in its place. What is neither
- * has other ways to a machine nearby: `::7f00:1`, `::ffff:0:7f00:1`, `fec0::1`.
+ * IPv6 blocks allocated for use across networks, and mapped IPv4. Other addresses can lead to a
+ * nearby machine: `::7f00:1`, `::ffff:0:7f00:1`, `fec0::1`.
  */
 const reachable = new BlockList();
 reachable.addSubnet('2000::', 3, 'ipv6');
@@ -33,7 +33,7 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** The blocks of the IANA special-purpose registries that are not reachable from everywhere. */
+/** The blocks of the IANA special-purpose registries that are not globally reachable. */
 const notPublic = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],

@@ -1,10 +1,10 @@
-/** How much there is of something in the long run, and at once after a time of quiet. */
+/** Bounds of an allowance: a long-term rate, and a burst size after an idle period. */
 export interface AllowanceBounds {
   readonly perSecond: number;
   readonly atOnce: number;
 }
 
-/** A token bucket: what is not used up gathers, up to a bound. Times are those of any one clock. */
+/** A token bucket: unused allowance accumulates up to a bound. Times come from any single clock. */
 export class Allowance {
   readonly #bounds: AllowanceBounds;
   #left: number;
@@ -16,7 +16,7 @@ export class Allowance {
     this.#filledMillis = nowMillis;
   }
 
-  /** Takes one; 0 when there was one, else the seconds after which there will be. */
+  /** Takes one; returns 0 on success, else the seconds until one is available. */
   take(nowMillis: number): number {
     this.#fill(nowMillis);
     if (this.#left < 1) return (1 - this.#left) / this.#bounds.perSecond;
@@ -24,7 +24,7 @@ export class Allowance {
     return 0;
   }
 
-  /** Takes so many, even if there are fewer; the seconds after which there is no debt any more. */
+  /** Takes `count`, going into debt if necessary; returns the seconds until the debt is paid. */
   spend(count: number, nowMillis: number): number {
     this.#fill(nowMillis);
     this.#left -= count;
@@ -33,7 +33,7 @@ export class Allowance {
 
   #fill(nowMillis: number): void {
     const { perSecond, atOnce } = this.#bounds;
-    // A clock that is set back gives nothing, and takes nothing away.
+    // A clock that is set back neither adds nor removes allowance.
     const gained = (Math.max(0, nowMillis - this.#filledMillis) / 1000) * perSecond;
     this.#left = Math.min(atOnce, this.#left + gained);
     this.#filledMillis = nowMillis;

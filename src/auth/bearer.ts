@@ -1,17 +1,16 @@
-/** What a request presents to prove who it is. */
+/** The credentials that a request presents. */
 export type Presented =
   | { readonly kind: 'none' }
   | { readonly kind: 'token'; readonly token: string }
-  /** There is an `Authorization` header, but it is no `Bearer` one. */
+  /** The `Authorization` header is not a `Bearer` one. */
   | { readonly kind: 'malformed' };
 
-/** The text of the 400 answer to a malformed header. */
+/** The text of the 400 response to a malformed header. */
 export const malformedText = 'Authorization is invalid: malformed token';
 
 /**
  * Finds the token of a request: the `Authorization` header, else the query parameter `token` where
- * the endpoint reads it. The header wins even when it is bad; an empty one is never taken as
- * anonymous.
+ * the endpoint reads it. The header wins even if it is invalid; an empty one never means anonymous.
  */
 export function presentedToken(
   authorization: string | undefined,
@@ -21,7 +20,7 @@ export function presentedToken(
     return queryToken === undefined ? { kind: 'none' } : { kind: 'token', token: queryToken };
   }
   const match = /^bearer +(\S.*)$/i.exec(authorization);
-  // Not by the pattern: for each blank it would try all blanks behind it.
+  // Trimmed here, because a pattern would take quadratic time on blanks.
   const token = match?.[1]?.trimEnd();
   return token === undefined ? { kind: 'malformed' } : { kind: 'token', token };
 }

@@ -3,22 +3,22 @@ import type { Capability } from './capability.ts';
 import type { HostTokens } from './host-tokens.ts';
 import { TokenError } from './token-json.ts';
 
-/** Who makes a request, settled once at the door. */
+/** The caller of a request, determined once at the door. */
 export interface RequestCaller {
   readonly identity: bigint;
-  /** The token presented, byte for byte, or the one made for an anonymous caller. */
+  /** The token presented, byte for byte, or the one created for an anonymous caller. */
   readonly token: string;
   /** Payload of the token as JSON text. */
   readonly payload: string;
-  /** What the token is revoked by. */
+  /** The id by which the token is revoked. */
   readonly tokenId: string;
-  /** What the token is limited to. */
+  /** The limits of the token. */
   readonly capability?: Capability;
   /** True when no token was presented. */
   readonly isAnonymous: boolean;
-  /** Where the request came from. */
+  /** Address of the client. */
   readonly address?: string;
-  /** True: the door has promised to change nothing on behalf of this request. */
+  /** Whether the door has promised to change nothing on behalf of this request. */
   readonly isReadOnly?: boolean;
 }
 
@@ -29,13 +29,13 @@ export type CallerOutcome =
 export interface CallerRequest {
   readonly authorization: string | undefined;
   readonly queryToken: string | undefined;
-  /** Where the request came from. */
+  /** Address of the client. */
   readonly address?: string;
-  /** What a request without a token gets: an identity of its own, or a refusal. */
+  /** How to treat a request without a token: give it an identity of its own, or reject it. */
   readonly withoutToken: 'anonymous' | 'refuse';
 }
 
-/** Settles the caller of a request: checks its token, or makes an anonymous identity for it. */
+/** Settles the caller of a request: checks its token, or creates an anonymous identity. */
 export async function settleCaller(
   tokens: HostTokens,
   request: CallerRequest,

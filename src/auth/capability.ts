@@ -3,45 +3,45 @@ import { identityFromHex } from '../values/identity.ts';
 import { parseObject, TokenError } from './token-json.ts';
 
 /**
- * What a token may be used for, where it is not for everything that its bearer may: made for
- * handing to an agent. The rights are those of the identity that made it, narrowed.
+ * The limits of a token that has fewer rights than its owner, such as one made for an agent. Its
+ * rights are those of the identity that made it, narrowed.
  */
 export interface Capability {
-  /** The only database in which the token counts. */
+  /** The only database for which the token is valid. */
   readonly database: bigint;
-  /** Whose rights it narrows: the maker's, as they are when the token is used. */
+  /** The identity whose rights it narrows: the maker's, as of when the token is used. */
   readonly by: bigint;
-  /** Canonical names of the tables and views; absent: those that everybody reads. */
+  /** Canonical names of the tables and views; absent: those that anyone can read. */
   readonly tables?: readonly string[];
-  /** Canonical names of the reducers; absent: those that everybody may call. */
+  /** Canonical names of the reducers; absent: those that anyone can call. */
   readonly reducers?: readonly string[];
-  /** No reducer may be called, and nothing be written by SQL. */
+  /** Forbids calling reducers and writing by SQL. */
   readonly readOnly: boolean;
-  /** INSERT, UPDATE and DELETE, as far as the maker may. */
+  /** Allows INSERT, UPDATE and DELETE, within the maker's rights. */
   readonly sqlWrites: boolean;
-  /** Most rows of one answer. */
+  /** Maximum rows of one result. */
   readonly rowsMax?: number;
-  /** What agents are offered beyond the usual; unknown words mean nothing. Absent: nothing. */
+  /** Optional features offered to agents; unknown words are ignored. Absent: none. */
   readonly features?: readonly string[];
 }
 
-/** The claim that holds it. Only in tokens that this host signed does it mean anything. */
+/** The claim that holds a capability. It is valid only in tokens that this host signed. */
 export const capabilityClaim = 'reducerdb';
 
-/** What this host wrote into a token beside who its bearer is. */
+/** The host's own claims in a token, beyond its identity. */
 export interface HostClaim {
-  /** By which the token is revoked. */
+  /** The id by which the token is revoked. */
   readonly id: string;
   readonly isStandIn: boolean;
   readonly capability?: Capability;
 }
 
-/** What a token that stands for another one has in its claim, beside the limits of that one. */
+/** Claim field of a stand-in: the id of the token it stands for, whose limits it copies. */
 export const standInField = 'instead_of';
 
 /**
  * Reads the host's own claim of a host-signed token, if it has one. Throws `TokenError`. A limited
- * token has an id of its own; one that was signed again instead of another has the id of that one.
+ * token has its own id; a stand-in has the id of the token it stands for.
  */
 export function readHostClaim(payload: string): HostClaim | undefined {
   const { [capabilityClaim]: claim, jti } = parseObject(payload);
@@ -69,7 +69,7 @@ function capabilityOf(claim: Record<string, unknown>): Capability {
   };
 }
 
-/** The claim as `readHostClaim` reads it. */
+/** Writes the claim that `readHostClaim` reads. */
 export function capabilityToClaim(capability: Capability): Record<string, unknown> {
   const { database, by, tables, reducers, readOnly, sqlWrites, rowsMax, features } = capability;
   const hex = (value: bigint) => value.toString(16).padStart(64, '0');

@@ -4,39 +4,39 @@ import type { Capability } from './capability.ts';
 import { deriveIdentity } from './identity.ts';
 import { parseObject, TokenError } from './token-json.ts';
 
-/** What a token says of its bearer. */
+/** The claims of a token. */
 export interface Claims {
   readonly identity: bigint;
   readonly issuer: string;
   readonly subject: string;
-  /** `aud` as a list. The host compares it only where the operator said so. */
+  /** `aud` as a list. The host checks it only where the operator requires it. */
   readonly audiences: readonly string[];
   /** Seconds since the Unix epoch. */
   readonly issuedAt: number;
   readonly expiresAt: number | undefined;
-  /** The token's middle part, decoded, byte for byte: what the module's auth context shows. */
+  /** The token's middle part, decoded, byte for byte; the module's auth context exposes it. */
   readonly payload: string;
 }
 
 /** The claims of an accepted token. */
 export interface TokenClaims extends Claims {
   /**
-   * What it is revoked by: of a limited token its `jti`, of others `signed:` and the digest of what
-   * was signed. Those that were signed again from one share its id.
+   * The id by which the token is revoked: the `jti` of a limited token, or `signed:` and the digest
+   * of the signed text. Stand-ins share the id of their original.
    */
   readonly tokenId: string;
-  /** True for one that was signed again from another, whose id it has. */
+  /** Whether it stands in for another token, whose id it has. */
   readonly isStandIn: boolean;
-  /** Of a token that this host signed for fewer things than its bearer may do. */
+  /** Limits, if this host signed the token with fewer rights than its owner has. */
   readonly capability?: Capability;
 }
 
-/** Clocks may differ by this much. */
+/** Tolerated clock difference. */
 const leewaySeconds = 60;
 
 /**
- * Checks the claims that every token needs, whoever signed it: `iss`, `sub` and `iat`; `exp` when
- * it is there; `hex_identity` when it is there must be the identity that the others give.
+ * Checks the claims that every token needs, regardless of its signer: `iss`, `sub` and `iat`; `exp`
+ * if present; `hex_identity`, if present, must match the identity derived from the others.
  */
 export function readClaims(payload: string, nowSeconds: number): Claims {
   const claims = parseObject(payload);
@@ -51,7 +51,7 @@ export function readClaims(payload: string, nowSeconds: number): Claims {
   return { identity, issuer, subject, audiences, issuedAt, expiresAt, payload };
 }
 
-/** Throws `TokenError` once a token's end, in seconds since the Unix epoch, has passed for sure. */
+/** Throws `TokenError` if a token's end, in seconds since the Unix epoch, has certainly passed. */
 export function refuseExpired(expiresAt: number | undefined, nowSeconds: number): void {
   if (expiresAt !== undefined && expiresAt < nowSeconds - leewaySeconds) {
     throw new TokenError('Invalid token: ExpiredSignature');
@@ -84,7 +84,7 @@ function readName(claims: Record<string, unknown>, name: string, word: string): 
   if (typeof value !== 'string') {
     throw new TokenError(`Invalid token: Missing required claim: ${name}`);
   }
-  // Half a surrogate pair has no bytes of its own: subjects that differ would be one identity.
+  // An unpaired surrogate has no UTF-8 encoding: different subjects would share one identity.
   if (/\p{Surrogate}/u.test(value)) {
     throw new TokenError(`Invalid token: JSON error: \`${name}\` holds half a character`);
   }

@@ -1,21 +1,21 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** What a request says about the way that it took. */
+/** The addresses that a request shows of its path. */
 export interface Passage {
-  /** The other end of the connection. */
+  /** The peer of the connection. */
   readonly remoteAddress: string;
   readonly forwardedFor: string | undefined;
 }
 
 /**
- * Who is at the far end of a request: the other end of its connection, or, behind trusted proxies,
- * the last address of `x-forwarded-for` that is none of theirs. What stands before it is not looked
- * at, nor what is no address: anybody may write anything.
+ * Finds the client of a request: the peer of its connection or, behind trusted proxies, the last
+ * address in `x-forwarded-for` that is not one of theirs. Earlier entries are ignored, and so is
+ * anything that is not an address, because a client can write anything there.
  */
 export class ClientAddresses {
   readonly #proxies = new BlockList();
 
-  /** Addresses, or networks such as `10.0.0.0/8`. Throws an `Error` about one that is neither. */
+  /** Takes addresses, or networks such as `10.0.0.0/8`. Throws an `Error` for anything else. */
   constructor(trustedProxies: readonly string[]) {
     for (const proxy of trustedProxies) this.#add(proxy);
   }
@@ -48,8 +48,8 @@ export class ClientAddresses {
 }
 
 /**
- * What requests are counted by: an address, or, as IPv6 gives every household more addresses than
- * anybody could count, the network that it is in.
+ * Returns the key for counting requests: an IPv4 address, or the /64 network of an IPv6 address,
+ * because each household has a vast number of those.
  */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
@@ -64,7 +64,7 @@ function groupsOf(half: string): string[] {
   return half === '' ? [] : half.split(':');
 }
 
-/** Some proxies write the port, too. */
+/** Parses an address, with a port as some proxies append it. */
 function addressIn(part: string): string | undefined {
   const address = /^\[(.*)\](?::\d+)?$/.exec(part)?.[1] ?? part.replace(/^([\d.]+):\d+$/, '$1');
   return isIP(address) === 0 ? undefined : address;
@@ -74,7 +74,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIPv6(address) ? 'ipv6' : 'ipv4';
 }
 
-/** One and the same client may come as 10.0.0.1 and as ::ffff:10.0.0.1. */
+/** Maps ::ffff:10.0.0.1 to 10.0.0.1, because one client can appear as both. */
 function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }

@@ -1,14 +1,14 @@
 import { TokenError } from './token-json.ts';
 
-/** Where an issuer says what it is (OpenID Connect Discovery 1.0, section 4). */
+/** Returns the address of an issuer's metadata (OpenID Connect Discovery 1.0, section 4). */
 export function discoveryAddress(issuer: string): string {
   return `${issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`;
 }
 
 /**
- * The address of the issuer's key set, by its discovery document. Throws `TokenError` when the
- * document is another issuer's, and an `Error` when it names no keys, or keys that come less safely
- * than itself.
+ * Returns the address of the issuer's key set from its discovery document. Throws `TokenError` if
+ * the document belongs to another issuer, and an `Error` if it names no keys or an address that is
+ * less secure than its own.
  */
 export function keysAddressIn(document: unknown, issuer: string): string {
   const { issuer: stated, jwks_uri: address } = (document ?? {}) as Record<string, unknown>;
@@ -20,7 +20,7 @@ export function keysAddressIn(document: unknown, issuer: string): string {
   return address;
 }
 
-/** One slash at the end makes no other issuer. */
+/** Compares issuers, ignoring one trailing slash. */
 function requireSameIssuer(stated: string, expected: string): void {
   if (stated.replace(/\/$/, '') === expected.replace(/\/$/, '')) return;
   throw new TokenError(`Issuer mismatch: got "${stated}", expected "${expected}"`);

@@ -6,7 +6,7 @@ import { limits } from '../limits.ts';
 import { type AddressKind, addressKind } from './address-rules.ts';
 import { hasUser } from './issuer-name.ts';
 
-/** Which addresses may be asked beside public ones. */
+/** Which addresses are allowed in addition to public ones. */
 export interface FetchRules {
   readonly allowsLoopback: boolean;
   readonly allowsPrivate: boolean;
@@ -14,16 +14,16 @@ export interface FetchRules {
 
 export interface Fetched {
   readonly document: unknown;
-  /** Which addresses what the document names may have: see `narrowed`. */
+  /** Rules for addresses that the document names: see `narrowed`. */
   readonly following: FetchRules;
 }
 
 /**
- * Gets a JSON document from an address that somebody else chose. Asked are only `https:`, and
- * `http:` on loopback; a host name counts by each address that it resolves to, in the very look-up
- * that the connection uses. Redirects stay within the scheme and are checked alike. Bounded in time
- * (`limits.issuerMillisMax` for all of it) and size (`limits.issuerDocumentBytesMax`, of which
- * nothing is ever unpacked). Throws an `Error` that says what was wrong.
+ * Fetches a JSON document from an address that someone else chose. Only `https:` is allowed, and
+ * `http:` on loopback. Each address that a host name resolves to is checked, in the same lookup
+ * that the connection uses. Redirects keep the scheme and get the same checks. Bounded in total
+ * time (`limits.issuerMillisMax`) and size (`limits.issuerDocumentBytesMax`, never decompressed).
+ * Throws an `Error` that says what was wrong.
  */
 export async function fetchJson(address: string, rules: FetchRules): Promise<Fetched> {
   const signal = AbortSignal.timeout(limits.issuerMillisMax);
@@ -48,9 +48,9 @@ export async function fetchJson(address: string, rules: FetchRules): Promise<Fet
 }
 
 /**
- * Only what is on loopback itself may send this process to loopback: an issuer elsewhere would have
- * the service ask programs of its own machine. Where private addresses are allowed, the operator
- * has named the issuer or trusts them all.
+ * Lets only a server on loopback lead this process to loopback: an issuer elsewhere could otherwise
+ * make the service send requests to local programs. Where private addresses are allowed, the
+ * operator has named the issuer or trusts all issuers.
  */
 export function narrowed(rules: FetchRules, from: string | undefined): FetchRules {
   if (rules.allowsPrivate || addressKind(from ?? '') === 'loopback') return rules;
@@ -76,7 +76,7 @@ function get(url: URL, rules: FetchRules, signal: AbortSignal): Promise<Incoming
       ? rules.allowsLoopback
       : (isSecure || rules.allowsPrivate) && (kind === 'public' || rules.allowsPrivate);
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  // A literal address is never looked up, so it is judged here.
+  // A literal address is never looked up, so it is checked here.
   if (isIP(host) !== 0 && !isAllowed(addressKind(host))) throw refusedAddress(url, host);
   const request = isSecure ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
@@ -88,17 +88,17 @@ function get(url: URL, rules: FetchRules, signal: AbortSignal): Promise<Incoming
       lookup: guardedLookup(url, isAllowed),
     });
     asked.once('response', resolve);
-    // Each time: what nobody listens to would end the process.
+    // Stays attached, because an unhandled error would end the process.
     asked.on('error', reject);
-    // Without an answer, as after 101, there is no error either.
+    // Without a response, as after 101, no error is emitted either.
     asked.once('close', () => reject(new Error(`${url.href} closed without an answer`)));
     asked.end();
   });
 }
 
 /**
- * Look-ups in flight. The system gives up on a name server of a stranger long after the request
- * that asked for it, so they are bounded by themselves.
+ * Lookups in progress. The system gives up on a stranger's name server long after the request that
+ * needed it has ended, so lookups have a bound of their own.
  */
 let lookupCount = 0;
 

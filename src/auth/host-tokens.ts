@@ -18,38 +18,38 @@ import { formerIds, isHighSigned, signedCompact, signedId } from './signature.ts
 import { parseObject, TokenError } from './token-json.ts';
 import { type TokenHeader, tokenParts } from './token-parts.ts';
 
-/** A fresh identity with the token that proves it. */
+/** A new identity and the token that proves it. */
 export interface IssuedToken {
   readonly identity: bigint;
   readonly token: string;
-  /** The token's payload, as `TokenClaims.payload`. */
+  /** See `TokenClaims.payload`. */
   readonly payload: string;
-  /** As `TokenClaims.tokenId`. */
+  /** See `TokenClaims.tokenId`. */
   readonly tokenId: string;
 }
 
 export interface HostTokensOptions {
   /** `iss` of the tokens that this host issues. */
   readonly issuer: string;
-  /** Tokens that this host issues expire after so many seconds; absent: never. */
+  /** Lifetime of the tokens that this host issues; absent: they do not expire. */
   readonly lifeSeconds: number | undefined;
   readonly issuers: Issuers;
-  /** Asked at every use of a token. */
+  /** Called for every use of a token. */
   readonly isRevoked: (tokenId: string) => boolean;
   /**
-   * Seconds since the Unix epoch. Tokens that this host issued from then on have the lower one of
-   * the two signatures that ECDSA allows, and are refused with the other one.
+   * Seconds since the Unix epoch. Tokens that this host issues from then on have the lower of the
+   * two signatures that ECDSA allows, and are rejected with the other one.
    */
   readonly lowSignedSince: number;
 }
 
 interface Verified {
   readonly claims: TokenClaims;
-  /** From then on its signature is checked again: an issuer may have withdrawn the key. */
+  /** After this the signature is checked again, because an issuer may have withdrawn the key. */
   readonly untilSeconds: number;
 }
 
-/** How long a checked signature of another issuer counts. */
+/** How long a verified signature of another issuer is trusted. */
 const foreignSeconds = 60;
 
 /** A token that a capability limits. */
@@ -59,15 +59,15 @@ export interface LimitedToken extends IssuedToken {
 }
 
 /**
- * Issues the host's own tokens (compact JWS, ES256, signed with the host's key pair) and checks
- * every token that comes in: the host's own, and those of other issuers by their published keys.
+ * Issues the host's own tokens (compact JWS, ES256, signed with the host's key pair) and verifies
+ * all incoming ones: the host's own, and those of other issuers by their published keys.
  */
 export class HostTokens {
   #keys: HostKeys;
   readonly #options: HostTokensOptions;
   /**
-   * Tokens that were verified, so that a caller's later requests cost a look-up. By their whole
-   * text: one with another signature has to be verified by itself.
+   * Verified tokens, so that a caller's later requests cost one lookup. The key is the whole text:
+   * the same claims with another signature must be verified separately.
    */
   readonly #verified = new Map<string, Verified>();
 
@@ -86,13 +86,13 @@ export class HostTokens {
     return this.#keys.publicPem;
   }
 
-  /** From now on these keys sign and verify. */
+  /** Replaces the keys that sign and verify. */
   useKeys(keys: HostKeys): void {
     this.#keys = keys;
     this.#verified.clear();
   }
 
-  /** A new identity of this host, with a token. */
+  /** Issues a token for a new identity of this host. */
   async issue(): Promise<IssuedToken> {
     const issuedAt = nowSeconds();
     const { identity, claims } = this.#somebodyNew(issuedAt, this.#endOf(issuedAt));
@@ -102,8 +102,8 @@ export class HostTokens {
   }
 
   /**
-   * A token with limits, for an identity of its own, so that modules and the audit log can tell who
-   * uses it from who made it. It expires after `seconds`, if given, but no later than others do.
+   * Issues a limited token for a new identity, so that modules and the audit log can tell its user
+   * from its maker. It expires after `seconds`, if given, but no later than other tokens.
    */
   async issueLimited(capability: Capability, seconds: number | undefined): Promise<LimitedToken> {
     const issuedAt = nowSeconds();
@@ -115,7 +115,7 @@ export class HostTokens {
     return { identity, token: this.#sign(payload), payload, tokenId, expiresAt };
   }
 
-  /** An identity that nobody had, and the claims of its token in their order. */
+  /** Creates an unused identity and the claims of its token, in order. */
   #somebodyNew(issuedAt: number, expiresAt: number | undefined) {
     const subject = randomUUID();
     const identity = deriveIdentity(this.#options.issuer, subject);
@@ -131,13 +131,13 @@ export class HostTokens {
   }
 
   /**
-   * The same claims, whoever signed them first, as a host token that expires after `seconds`, or
-   * with the first one if that is sooner, and is revoked with it.
+   * Signs the claims of any token again, as a host token that is revoked together with the original
+   * and expires after `seconds`, or with the original if that is sooner.
    */
   async reissue(claims: TokenClaims, seconds: number): Promise<IssuedToken> {
     const { identity, tokenId } = claims;
     const issuedAt = nowSeconds();
-    // Nobody else's claim may turn into one of this host by being signed again.
+    // A foreign token's claim must not become one of this host by being signed again.
     const { [capabilityClaim]: _, ...others } = parseObject(claims.payload);
     const limits = claims.capability === undefined ? {} : capabilityToClaim(claims.capability);
     const payload = JSON.stringify({
@@ -150,7 +150,7 @@ export class HostTokens {
     return { identity, token: this.#sign(payload), payload, tokenId };
   }
 
-  /** Accepts a token or throws `TokenError`. */
+  /** Returns the claims of a valid token, or throws `TokenError`. */
   async verify(token: string): Promise<TokenClaims> {
     const known = this.#verified.get(token);
     if (known !== undefined && nowSeconds() < known.untilSeconds) {
@@ -159,12 +159,12 @@ export class HostTokens {
     }
     const verified = await this.#check(token);
     this.#refuseEnded(verified.claims);
-    // A stand-in is used for one connection: thousands of them would only take the place of others.
+    // A stand-in serves one connection; caching thousands of them would only evict other tokens.
     if (!verified.claims.isStandIn) this.#remember(token, verified);
     return verified.claims;
   }
 
-  /** When a token that is issued now expires; `undefined`: never. */
+  /** Returns when a token issued now expires; `undefined`: never. */
   #endOf(issuedAt: number, seconds = Number.POSITIVE_INFINITY): number | undefined {
     const life = Math.min(seconds, this.#options.lifeSeconds ?? Number.POSITIVE_INFINITY);
     return Number.isFinite(life) ? issuedAt + life : undefined;
@@ -175,14 +175,14 @@ export class HostTokens {
   }
 
   /**
-   * The host's keys are tried first, whoever the token names as issuer: a foreign token that this
-   * host signed again is its own. Only when that fails does the issuer decide.
+   * Verifies a token. The host's keys are tried first, regardless of the issuer named in the token,
+   * because the host also signs claims of foreign tokens. The issuer is asked only if they fail.
    */
   async #check(token: string): Promise<Verified> {
     const parts = tokenParts(token);
     const fault = await this.#hostFault(token, parts.header);
     const claims = readClaims(parts.payload, nowSeconds());
-    // Nobody revokes by these any more, so once is enough.
+    // Checked only here: tokens are no longer revoked by these ids.
     if (formerIds(token, parts.header.alg).some((id) => this.#options.isRevoked(id))) {
       throw revoked();
     }
@@ -195,7 +195,7 @@ export class HostTokens {
     return { claims: plainClaims(token, claims), untilSeconds: nowSeconds() + foreignSeconds };
   }
 
-  /** Nobody but this host signs with its keys, so the other signature is somebody else's work. */
+  /** Rejects the higher signature: only this host has its keys, so someone else made that one. */
   #refuseHighSigned(token: string, { issuedAt }: Claims): void {
     if (issuedAt < this.#options.lowSignedSince) return;
     if (isHighSigned(token, 'ES256')) throw new TokenError('Invalid token: InvalidSignature');
@@ -203,7 +203,7 @@ export class HostTokens {
 
   #refuseEnded({ tokenId, expiresAt, capability }: TokenClaims): void {
     refuseExpired(expiresAt, nowSeconds());
-    // The end of a limited token was set by this host's own clock: it is taken at its word.
+    // This host's own clock set the end of a limited token, so no leeway applies.
     const isOver = expiresAt !== undefined && expiresAt <= nowSeconds();
     if (isOver && capability !== undefined) {
       throw new TokenError('Invalid token: ExpiredSignature');
@@ -212,8 +212,8 @@ export class HostTokens {
   }
 
   /**
-   * Why the host's keys do not accept the token; `undefined` when one does. They are EC keys: no
-   * other algorithm is ever tried with them.
+   * Returns why the host's keys reject the token; `undefined` if one accepts it. They are EC keys,
+   * and are never used with another algorithm.
    */
   async #hostFault(token: string, { alg, hasCritical }: TokenHeader) {
     if (alg !== 'ES256' || hasCritical) return new TokenError('Invalid token: InvalidAlgorithm');
@@ -252,7 +252,7 @@ function ownClaims(token: string, claims: Claims): TokenClaims {
 }
 
 function plainClaims(token: string, claims: Claims): TokenClaims {
-  // Not a `jti`: a signer of tokens could take that of another one, and have it revoked.
+  // Not a `jti`: a signer could use that of another token and have it revoked.
   return { ...claims, tokenId: signedId(token), isStandIn: false };
 }
 

@@ -1,11 +1,11 @@
 import { blake3 } from '@noble/hashes/blake3.js';
 
 /**
- * The identity that an issuer's subject has on every host: a 256-bit number.
+ * Derives the identity that an issuer's subject has on every host: a 256-bit number.
  *
  * With `h` = BLAKE3(issuer ‖ `|` ‖ subject) and `p` = its first 26 bytes, the identity's big-endian
  * bytes are `c2 00` ‖ first 4 bytes of BLAKE3(`c2 00` ‖ p) ‖ p. The texts are taken byte for byte
- * as UTF-8: a trailing slash in the issuer makes another identity.
+ * as UTF-8: a trailing slash in the issuer makes a different identity.
  */
 export function deriveIdentity(issuer: string, subject: string): bigint {
   const digest = blake3(utf8.encode(`${issuer}|${subject}`));

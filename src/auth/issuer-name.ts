@@ -1,17 +1,17 @@
 import { TokenError } from './token-json.ts';
 
 /**
- * Refuses names that no issuer of OpenID Connect has (OpenID Connect Core 1.0, section 1.2: a URL
- * without query and fragment), because each of these would let a sender of tokens gain something:
+ * Rejects names that no OpenID Connect issuer has (OpenID Connect Core 1.0, section 1.2: a URL
+ * without query and fragment), because each of these would help an attacker:
  *
  * - `|`: an identity is derived from issuer ‖ `|` ‖ subject, so (`a|b`, `c`) is the identity of
- *   (`a`, `b|c`). Who has one path of a host that serves several issuers could be anybody of
- *   another one. RFC 3986 has no bare `|` in URLs, so that no proper issuer is lost.
- * - `?` and `#` swallow the path of the discovery document: the sender would choose all of the
- *   address that is asked.
+ *   (`a`, `b|c`). The owner of one path on a host with several issuers could impersonate anyone
+ *   of another issuer. RFC 3986 allows no bare `|` in URLs, so no valid issuer is excluded.
+ * - `?` and `#` swallow the path of the discovery document: the sender would choose the whole
+ *   address that the service requests.
  * - A user or a password would be sent along.
- * - Backslashes, blanks and control characters vanish or turn into others in a URL: the text would
- *   not be the address.
+ * - Backslashes, blanks and control characters are removed or replaced in a URL, so the requested
+ *   address would differ from the text.
  */
 export function requireIssuerName(issuer: string): void {
   const [found] = /[|?#\\\s\p{Cc}]/u.exec(issuer) ?? [];

@@ -1,21 +1,18 @@
 import type { FetchRules } from './guarded-fetch.ts';
 
-/** An issuer that the operator accepts, and for whom its tokens must be meant. */
+/** An issuer that the operator accepts, and the audiences its tokens must have. */
 export interface AcceptedIssuer {
-  /** As tokens state it in `iss`, byte for byte. */
+  /** As in the tokens' `iss`, byte for byte. */
   readonly issuer: string;
-  /** One of these must be in `aud`; absent: any audience, also none. */
+  /** One of these must be in `aud`; absent: any audience or none. */
   readonly audiences?: readonly string[];
 }
 
-/** Whose tokens are accepted beside the host's own. */
+/** The issuers whose tokens are accepted in addition to the host's own. */
 export interface IssuerRules extends FetchRules {
-  /**
-   * These and no others, wherever they are. Absent: every issuer whose address may be asked for its
-   * keys.
-   */
+  /** Only these, at any address. Absent: every issuer from whose address keys may be fetched. */
   readonly accepted?: readonly AcceptedIssuer[];
 }
 
-/** Every issuer at a public `https:` address. */
+/** Accepts every issuer at a public `https:` address. */
 export const publicIssuers: IssuerRules = { allowsLoopback: false, allowsPrivate: false };

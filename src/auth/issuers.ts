@@ -9,20 +9,20 @@ import { type IssuerKey, keysFor, readKeySet } from './key-set.ts';
 import { TokenError } from './token-json.ts';
 import type { TokenParts } from './token-parts.ts';
 
-/** Keys are asked for again when they are this old, in the background. */
+/** Keys of this age are refreshed in the background. */
 const refreshMillis = 300_000;
-/** Keys as old as this were not needed for a while: whoever needs them waits for newer ones. */
+/** Keys of this age were not used for a while: a request that needs them waits for a refresh. */
 const staleMillis = 2 * refreshMillis;
-/** Nobody needed the issuer for this long: its keys are dropped. */
+/** The keys of an issuer that was not used for this long are evicted. */
 const unusedMillis = 2 * 3_600_000;
-/** A `kid` that is not in the set makes it be read anew, but not more often than this. */
+/** An unknown `kid` triggers a refresh, but no more often than this. */
 const unknownKeyMillis = 30_000;
-/** An issuer that could not be asked is not asked again before this. */
+/** Minimum time between attempts to fetch the keys of an issuer that failed. */
 const failureMillis = 5_000;
 
 interface KnownIssuer {
   keys: readonly IssuerKey[] | undefined;
-  /** Of the last attempt that gave keys, or did not. */
+  /** Time of the last attempt, successful or not. */
   triedMillis: number;
   usedMillis: number;
   fault: Error | undefined;
@@ -31,20 +31,20 @@ interface KnownIssuer {
 
 export interface IssuersOptions {
   readonly nowMillis: () => number;
-  /** Told when an issuer that the operator has named cannot be asked for its keys. */
+  /** Called when the keys of an issuer that the operator named cannot be fetched. */
   readonly report: (message: string) => void;
 }
 
 /**
- * Checks the tokens of OpenID Connect issuers: finds an issuer's keys by its discovery document,
- * keeps them, and notices when they are rotated.
+ * Verifies the tokens of OpenID Connect issuers: finds an issuer's keys through its discovery
+ * document, caches them, and notices when they are rotated.
  */
 export class Issuers {
   readonly #rules: IssuerRules;
   readonly #options: IssuersOptions;
-  /** In the order of use, the one that was not needed for longest first. */
+  /** In order of use, least recently used first. */
   readonly #known = new Map<string, KnownIssuer>();
-  /** Apart from each other: issuers that never gave keys take no place of those that did. */
+  /** Counted separately, so that issuers that never had keys cannot block those that did. */
   readonly #fetchCounts = { first: 0, again: 0 };
 
   constructor(rules: IssuerRules, options: Partial<IssuersOptions> = {}) {
@@ -55,7 +55,7 @@ export class Issuers {
     };
   }
 
-  /** Accepts a token whose claims were read but not believed yet, or throws `TokenError`. */
+  /** Verifies a token whose claims were read but are not trusted yet, or throws `TokenError`. */
   async verify(token: string, { header }: TokenParts, claims: Claims): Promise<void> {
     const { issuer } = claims;
     requireIssuerName(issuer);
@@ -108,7 +108,7 @@ export class Issuers {
     return keysFor(known.keys, kid);
   }
 
-  /** The entry of an issuer, moved to the end; makes room for a new one. */
+  /** Returns the entry of an issuer, moved to the end; evicts others to make room for a new one. */
   #use(issuer: string): KnownIssuer {
     const now = this.#options.nowMillis();
     const known = this.#known.get(issuer) ?? {
@@ -129,14 +129,14 @@ export class Issuers {
     return known;
   }
 
-  /** One that gave no keys if there is one: whoever makes names up drives out no real issuer. */
+  /** The issuer to evict: one without keys if any, so invented names cannot evict real issuers. */
   get #leastWorth(): string {
     const names = [...this.#known.keys()];
     const keyless = names.find((name) => this.#known.get(name)?.keys === undefined);
     return keyless ?? names[0] ?? '';
   }
 
-  /** Everybody who needs the keys at this moment waits for one fetch. Never rejects. */
+  /** Fetches the keys; concurrent callers share one fetch. Never rejects. */
   #refresh(issuer: string, known: KnownIssuer): Promise<void> {
     known.fetching ??= this.#fetch(issuer, known.keys === undefined ? 'first' : 'again')
       .then(
@@ -144,10 +144,10 @@ export class Issuers {
           known.keys = keys;
           known.fault = undefined;
         },
-        // Old keys stay: an issuer that cannot be reached for a while locks nobody out.
+        // The old keys stay, so an issuer that is temporarily unreachable locks no one out.
         (fault: Error) => {
           known.fault = fault;
-          // Others may have any number of issuers that do not answer, by names of their choice.
+          // Not reported for unlisted issuers: their names are the sender's choice, in any number.
           if (!this.#isListed(issuer)) return;
           this.#options.report(`the keys of ${issuer} cannot be read: ${fault.message}`);
         },
@@ -166,7 +166,7 @@ export class Issuers {
     }
     counts[which] += 1;
     try {
-      // An issuer that the operator has named may be anywhere.
+      // An issuer that the operator named can be at any address.
       const rules = this.#isListed(issuer) ? everywhere : this.#rules;
       const { document, following } = await fetchJson(discoveryAddress(issuer), rules);
       const keys = await fetchJson(keysAddressIn(document, issuer), following);

@@ -2,7 +2,7 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { limits } from '../limits.ts';
 import { TokenError } from './token-json.ts';
 
-/** A public key of an issuer, and the only algorithms that it is ever used with. */
+/** A public key of an issuer and the only algorithms it is used with. */
 export interface IssuerKey {
   readonly kid: string;
   readonly key: KeyObject;
@@ -11,16 +11,16 @@ export interface IssuerKey {
 
 /** Shorter RSA keys can be factored. */
 const rsaBitsMin = 2048;
-/** With longer ones, and with larger exponents, an issuer makes each check as slow as it likes. */
+/** Longer keys, like larger exponents, would let an issuer make each check arbitrarily slow. */
 const rsaBitsMax = 8192;
 const rsaExponentMax = 0xffff_ffffn;
-/** With the exponent 1 everybody can sign. */
+/** With the exponent 1, anyone can sign. */
 const rsaExponentMin = 3n;
 
 /**
- * Reads a JSON Web Key Set (RFC 7517). Keys of types and for uses that no token here is signed with
- * are left out; a key without `kid` makes the whole set unusable, since it cannot be told which
- * tokens are its own. Throws an `Error` that says what was wrong.
+ * Reads a JSON Web Key Set (RFC 7517). Keys of unsupported types or uses are skipped. A key without
+ * `kid` makes the whole set unusable, because its tokens cannot be identified. Throws an `Error`
+ * that says what was wrong.
  */
 export function readKeySet(document: unknown): readonly IssuerKey[] {
   const keys = (document as { keys?: unknown } | null)?.keys;
@@ -42,7 +42,7 @@ export function readKeySet(document: unknown): readonly IssuerKey[] {
   });
 }
 
-/** The keys that may have signed a token: that of its `kid`, or any when it names none. */
+/** Returns the keys that may have signed a token: that of its `kid`, or all if it names none. */
 export function keysFor(keys: readonly IssuerKey[], kid: string | undefined): readonly IssuerKey[] {
   if (kid === undefined) return keys;
   const named = keys.filter((key) => key.kid === kid);
@@ -51,7 +51,7 @@ export function keysFor(keys: readonly IssuerKey[], kid: string | undefined): re
 }
 
 function publicKey(jwk: JsonWebKey): KeyObject | undefined {
-  // A set should hold public keys only; of others nothing but the public part is taken.
+  // A set should hold public keys only; of a private key, only the public part is used.
   if (jwk.kty === 'oct') return undefined;
   try {
     return createPublicKey({ key: jwk, format: 'jwk' });
@@ -60,7 +60,7 @@ function publicKey(jwk: JsonWebKey): KeyObject | undefined {
   }
 }
 
-/** The type of a key decides: an algorithm of another type is never tried with it. */
+/** Returns the algorithms for the type of a key; it is never used with any other. */
 function algorithmsFor(key: KeyObject): readonly string[] {
   const { namedCurve } = key.asymmetricKeyDetails ?? {};
   switch (key.asymmetricKeyType) {

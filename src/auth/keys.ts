@@ -10,21 +10,21 @@ import path from 'node:path';
 import { limits } from '../limits.ts';
 
 /**
- * The host's key pair, EC P-256. Kept as two PEM files: the private key in PKCS#8 readable by the
- * owner alone, the public key in SPKI.
+ * The host's key pair, EC P-256. Stored as two PEM files: the private key in PKCS#8, readable only
+ * by the owner, and the public key in SPKI.
  */
 export interface HostKeys {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
-  /** The public key file as it is; clients keep it as the host's fingerprint. */
+  /** Content of the public key file, unchanged; clients keep it as the host's fingerprint. */
   readonly publicPem: string;
-  /** Of earlier pairs: they sign nothing any more, but what they signed counts. */
+  /** Public keys of earlier pairs, which no longer sign but still verify. */
   readonly oldKeys: readonly OldKey[];
 }
 
-/** The public key of an earlier pair, in a file of its own beside the current one. */
+/** The public key of an earlier pair, in its own file beside the current one. */
 export interface OldKey {
-  /** 1 is the first pair that the host had. */
+  /** Counted from 1, the first pair of the host. */
   readonly number: number;
   readonly file: string;
   readonly key: KeyObject;
@@ -35,7 +35,7 @@ export interface KeyFiles {
   readonly publicKeyFile: string;
 }
 
-/** The keys cannot be used; the service does not start. */
+/** The keys are unusable; the service does not start. */
 export class KeyError extends Error {
   override readonly name = 'KeyError';
 }
@@ -51,8 +51,8 @@ export function keyFilesIn(directory: string): KeyFiles {
 }
 
 /**
- * Reads the key pair and the public keys of earlier ones, or makes a pair when neither file exists.
- * Finishes a rotation that was interrupted. Throws `KeyError`.
+ * Reads the key pair and the public keys of earlier ones, or creates a pair if neither file exists.
+ * Completes an interrupted rotation. Throws `KeyError`.
  */
 export async function loadKeys(files: KeyFiles, writeFile: WriteFile): Promise<HostKeys> {
   if (!existsSync(files.privateKeyFile) && !existsSync(files.publicKeyFile)) {
@@ -71,12 +71,12 @@ export async function loadKeys(files: KeyFiles, writeFile: WriteFile): Promise<H
 }
 
 /**
- * Makes a new pair that signs from the next start on. The old public key is kept, so that tokens
- * which the old pair signed still count.
+ * Creates a new pair that signs after the next start. The old public key is kept, so tokens signed
+ * with the old pair remain valid.
  *
- * Each step leaves files that `loadKeys` takes: an old key too many; then a private key whose
- * public file still has the key that is among the old ones, which tells it from two files that do
- * not belong together.
+ * `loadKeys` accepts the files after each step: first with one old key too many; then with a new
+ * private key and the previous public key, which is also among the old ones and so is distinguished
+ * from a mismatched pair.
  */
 export async function rotateKeys(files: KeyFiles, writeFile: WriteFile): Promise<HostKeys> {
   const { publicKey, publicPem, oldKeys } = await loadKeys(files, writeFile);
@@ -95,7 +95,7 @@ export async function rotateKeys(files: KeyFiles, writeFile: WriteFile): Promise
   return loadKeys(files, writeFile);
 }
 
-/** Short name of a public key, the same wherever it is kept. */
+/** Returns the short name of a public key, which does not depend on where it is stored. */
 export function fingerprintOf(key: KeyObject): string {
   const bytes = key.export({ type: 'spki', format: 'der' });
   return `SHA256:${createHash('sha256').update(bytes).digest('base64url')}`;
@@ -118,7 +118,7 @@ function generatePair() {
   });
 }
 
-/** `id_ecdsa.3.pub` beside `id_ecdsa.pub`. */
+/** Returns `id_ecdsa.3.pub` for `id_ecdsa.pub`. */
 function oldKeyFile({ publicKeyFile }: KeyFiles, number: number | string): string {
   return `${publicKeyFile.replace(/\.pub$/, '')}.${number}.pub`;
 }
@@ -146,8 +146,9 @@ function readOldKey(files: KeyFiles, number: number): OldKey {
 }
 
 /**
- * Who reads the private key can be anybody. As PostgreSQL does with its key: a file of root may be
- * read by a group, for programs that root starts for others. Windows has no such bits.
+ * Rejects a private key that others can read, since they could impersonate anyone. As with
+ * PostgreSQL's key, a file owned by root may be readable by a group, for programs that root starts
+ * for others. Windows has no such bits.
  */
 function refuseOpenFile(file: string): void {
   const { mode, uid } = statSync(file, { throwIfNoEntry: false }) ?? { mode: 0, uid: 0 };

@@ -1,23 +1,23 @@
-/** Names of the service, and pages that may use it, that the operator has named. */
+/** Names of the service, and origins of pages that can use it, as set by the operator. */
 export interface PageRules {
-  /** Host names as a `Host` header names them, without a port. */
+  /** Host names as in a `Host` header, without a port. */
   readonly hosts: readonly string[];
   /** Origins as a browser sends them, such as `https://app.example.com`; `*`: all of them. */
   readonly origins: readonly string[];
 }
 
-/** What a request says about where it comes from. */
+/** The source of a request, as its connection and headers show it. */
 export interface Provenance {
-  /** The address that the connection came in on. */
+  /** The local address of the connection. */
   readonly localAddress: string;
   readonly host: string | undefined;
   readonly origin: string | undefined;
 }
 
 /**
- * Who sends a request: a `program`, which names no origin; a page that is `known`, because the
- * operator has named its origin or it comes from this machine; one that names the service itself
- * as its origin (`own`), which a page can arrange by making its name point here; a `stranger`.
+ * The kind of sender: a `program`, which names no origin; a `known` page, whose origin the operator
+ * has named or which comes from this machine; a page that names the service itself as its origin
+ * (`own`), which it can arrange by pointing its name here; a `stranger`.
  */
 export type Sender = 'program' | 'known' | 'own' | 'stranger';
 
@@ -26,17 +26,17 @@ export type PageVerdict =
   | { readonly kind: 'refused'; readonly fault: 'host' | 'origin'; readonly text: string };
 
 /**
- * Judges where a request comes from. A page that a browser on this machine shows can send requests
- * to loopback, and can make a name of its own point there (DNS rebinding): it then sends its name
- * as `Host` and `Origin`. So on a loopback connection only loopback names and those of the operator
- * pass, whatever the request is. On other addresses nothing is refused here: pages show who they
- * are by tokens.
+ * Judges the origin of a request. A page in a browser on this machine can send requests to
+ * loopback, and can point a name of its own there (DNS rebinding), which it then sends as `Host`
+ * and `Origin`. So on a loopback connection only loopback names and those set by the operator pass,
+ * regardless of the request. On other addresses nothing is rejected here: pages authenticate with
+ * tokens.
  */
 export function judgePage(from: Provenance, rules: PageRules): PageVerdict {
   const isLocal = isLoopbackAddress(from.localAddress);
   const host = from.host?.toLowerCase() ?? '';
   const name = hostName(host);
-  // Browsers always send a `Host`; what sends none is a program of an older kind.
+  // Browsers always send a `Host`; a client without one is an old program.
   if (isLocal && host !== '' && !isLoopbackName(name) && !rules.hosts.includes(name)) {
     return { kind: 'refused', fault: 'host', text: hostText(host) };
   }
@@ -50,7 +50,7 @@ function senderOf(origin: string, host: string, isLocal: boolean, rules: PageRul
   if (rules.origins.includes('*') || rules.origins.includes(origin)) return 'known';
   const [, scheme = '', authority] = /^([a-z][a-z\d+.-]*):\/\/([^/]+)$/.exec(origin) ?? [];
   if (authority === undefined) return 'stranger';
-  // Windows of programs that are written like pages have schemes of their own.
+  // Desktop programs built like pages use schemes of their own.
   if (isLocal && isLoopbackName(hostName(authority))) return 'known';
   if (!/^https?$/.test(scheme) || authority !== host) return 'stranger';
   return rules.hosts.includes(hostName(host)) ? 'known' : 'own';
@@ -60,17 +60,14 @@ export function isLoopbackAddress(address: string): boolean {
   return address === '::1' || /^(::ffff:)?127\./.test(address);
 }
 
-/**
- * Names that stay on this machine, whatever a name server says. The address of a service that
- * listens everywhere leads there, too.
- */
+/** Whether a name stays on this machine regardless of DNS; wildcard addresses do, too. */
 function isLoopbackName(name: string): boolean {
   return loopbackNames.has(name) || /^127(?:\.\d{1,3}){3}$/.test(name);
 }
 
 const loopbackNames: ReadonlySet<string> = new Set(['localhost', '[::1]', '0.0.0.0', '[::]']);
 
-/** The name or address of an authority, without its port. */
+/** Returns the name or address of an authority, without its port. */
 function hostName(authority: string): string {
   return authority.replace(/:\d+$/, '');
 }
@@ -90,7 +87,7 @@ function originText(origin: string): string {
   );
 }
 
-/** What a stranger wrote, short, and with nothing that a terminal, a shell or a page could run. */
+/** Shortens a stranger's text and removes anything that a terminal, a shell or a page could run. */
 function shown(text: string): string {
   return text.slice(0, shownCharactersMax).replace(/[^\w.:/[\]+-]/g, '?');
 }

@@ -1,11 +1,11 @@
 import { limits } from '../limits.ts';
 import { Allowance, type AllowanceBounds } from './allowance.ts';
 
-/** What one identity or one address may ask for; `Infinity`: as much as it likes. */
+/** Request rates of one identity or one address; `Infinity` means no limit. */
 export interface RateLimits {
   readonly identityRequestsPerSecond: number;
   readonly addressRequestsPerSecond: number;
-  /** Connections that are open at once. */
+  /** Maximum number of open connections. */
   readonly addressConnections: number;
 }
 
@@ -16,7 +16,7 @@ export const noRateLimits: RateLimits = {
 };
 
 interface Pace {
-  /** After a time of quiet; as many as in a second unless given. */
+  /** Burst size after an idle period; defaults to the rate per second. */
   readonly atOnce?: number;
   readonly nowMillis?: () => number;
 }
@@ -24,8 +24,8 @@ interface Pace {
 const monotonic = () => performance.now();
 
 /**
- * An allowance for each key: a key may do `perSecond` things a second, and `atOnce` after it was
- * quiet. When there are many keys, the one that was quiet longest is forgotten.
+ * An allowance for each key: `perSecond` a second, and a burst of `atOnce` after an idle period.
+ * When there are too many keys, the least recently used one is evicted.
  */
 export class RateLimiter {
   readonly #bounds: AllowanceBounds;
@@ -37,21 +37,21 @@ export class RateLimiter {
     this.#nowMillis = nowMillis;
   }
 
-  /** Takes one; 0 when there was one, else the seconds, rounded up, after which there will be. */
+  /** Takes one; returns 0 on success, else the seconds, rounded up, until one is available. */
   take(key: string): number {
     if (this.#bounds.perSecond === Number.POSITIVE_INFINITY) return 0;
     const now = this.#nowMillis();
     return Math.ceil(this.#allowance(key, now).take(now));
   }
 
-  /** Takes so many, even if there are fewer; the seconds to wait before the next. */
+  /** Takes `count`, going into debt if necessary; returns the seconds until the next request. */
   spend(key: string, count: number): number {
     if (this.#bounds.perSecond === Number.POSITIVE_INFINITY) return 0;
     const now = this.#nowMillis();
     return this.#allowance(key, now).spend(count, now);
   }
 
-  /** Moved to the end of the line. */
+  /** Returns the allowance of a key and marks it as most recently used. */
   #allowance(key: string, now: number): Allowance {
     const allowance = this.#allowances.get(key) ?? new Allowance(this.#bounds, now);
     this.#allowances.delete(key);
@@ -64,10 +64,10 @@ export class RateLimiter {
   }
 }
 
-/** The rates of requests, by who makes them and by where they come from. */
+/** Request rates by identity and by address. */
 export interface RequestRates {
   readonly byIdentity: RateLimiter;
   readonly byAddress: RateLimiter;
-  /** Of tokens that are given up, by where that is done. */
+  /** Rate of giving up tokens, by address. */
   readonly ofGivenUpTokens: RateLimiter;
 }

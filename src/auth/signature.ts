@@ -1,29 +1,29 @@
 import { createHash, type KeyObject, sign } from 'node:crypto';
 
 /**
- * Signatures of a compact JWS that one who does not have the key can vary, and what does not vary.
+ * The parts of a compact JWS that can be varied without the key, and those that cannot.
  *
- * An ECDSA signature is `r ‖ s`, two numbers of equal length. With (r, s) the pair (r, n − s) is
- * valid too, for the same text and key (SEC 1, 4.1.4). Of the two the one with s ≤ n / 2 is *low*.
- * Other issuers give either, so what is remembered of a token is never its text: it is the digest
- * of what was signed, header and payload, which nobody can vary without the key. `tokenParts` lets
- * a part be spelt in one way only.
+ * An ECDSA signature is `r ‖ s`, two numbers of equal length. If (r, s) is valid, so is (r, n − s),
+ * for the same text and key (SEC 1, 4.1.4). The one with s ≤ n / 2 is called *low*. Other issuers
+ * produce either, so a token is never remembered by its text, but by the digest of what was signed,
+ * header and payload, which cannot be varied without the key. `tokenParts` accepts only one
+ * spelling of each part.
  */
 
-/** Orders of the groups in which the accepted algorithms of ECDSA work (SEC 2). */
+/** Orders of the groups of the accepted ECDSA algorithms (SEC 2). */
 const orders: ReadonlyMap<string, bigint> = new Map([
   ['ES256', 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n],
   ['ES384', 2n ** 384n - 0x389cb27e0bc8d220a7e5f24db74f58851313e695333ad68dn],
 ]);
 
-/** By what a token is revoked, whatever its signature looks like. */
+/** Returns the id by which a token is revoked, independent of its signature. */
 export function signedId(token: string): string {
   return `signed:${sha256(token.slice(0, token.lastIndexOf('.')))}`;
 }
 
 /**
- * By what earlier versions revoked a token: the digest of its text, signature included. Both texts
- * of an ECDSA token, so that its twin is refused with it.
+ * Returns the ids by which earlier versions revoked a token: the digest of its text with the
+ * signature. An ECDSA token has two texts, so its twin is rejected with it.
  */
 export function formerIds(token: string, algorithm: string): readonly string[] {
   const texts = [token, twinOf(token, algorithm)];
@@ -37,9 +37,9 @@ export function isHighSigned(token: string, algorithm: string): boolean {
 }
 
 /**
- * A compact JWS (RFC 7515, 7.1) of a payload by ES256 (RFC 7518, 3.4), with the lower one of its
- * two signatures. Each request of a stranger gets a token: to sign it takes 30 µs in the thread
- * itself, and five times that by way of another thread, which the library for tokens goes.
+ * Signs a payload as a compact JWS (RFC 7515, 7.1) with ES256 (RFC 7518, 3.4), with the lower of
+ * its two signatures. Each anonymous request gets a token. Signing takes 30 µs in this thread, and
+ * five times that through another thread, which the token library uses.
  */
 export function signedCompact(payload: string, privateKey: KeyObject): string {
   const body = `${es256Header}.${base64url(payload)}`;
@@ -48,7 +48,7 @@ export function signedCompact(payload: string, privateKey: KeyObject): string {
   return lowSigned(`${body}.${signature}`, 'ES256');
 }
 
-/** The token with the lower one of its two signatures. */
+/** Returns the token with the lower of its two signatures. */
 export function lowSigned(token: string, algorithm: string): string {
   return isHighSigned(token, algorithm) ? (twinOf(token, algorithm) ?? token) : token;
 }
@@ -59,7 +59,7 @@ function base64url(text: string): string {
   return Buffer.from(text).toString('base64url');
 }
 
-/** The token with the other signature; `undefined` when there is none. */
+/** Returns the token with the other signature; `undefined` if there is none. */
 function twinOf(token: string, algorithm: string): string | undefined {
   const order = orders.get(algorithm);
   if (order === undefined) return undefined;

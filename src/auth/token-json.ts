@@ -1,4 +1,4 @@
-/** The token is not accepted. The text is the body of the 401 answer. */
+/** The token is rejected. The message is the body of the 401 response. */
 export class TokenError extends Error {
   override readonly name = 'TokenError';
 }

@@ -1,6 +1,6 @@
 import { parseObject, TokenError } from './token-json.ts';
 
-/** A compact JWS taken apart; nothing of it is verified yet. */
+/** The parts of a compact JWS, not yet verified. */
 export interface TokenParts {
   readonly header: TokenHeader;
   /** The middle part, decoded, byte for byte. */
@@ -8,14 +8,14 @@ export interface TokenParts {
 }
 
 export interface TokenHeader {
-  /** One of the algorithm names of JWS, which is not yet to say that it is accepted. */
+  /** One of the JWS algorithm names; not necessarily an accepted one. */
   readonly alg: string;
   readonly kid: string | undefined;
-  /** Whether the token demands extensions, of which none is known here. */
+  /** Whether the token demands extensions; none are supported. */
   readonly hasCritical: boolean;
 }
 
-/** Takes a token apart, or throws `TokenError`. */
+/** Splits and decodes a token, or throws `TokenError`. */
 export function tokenParts(token: string): TokenParts {
   const parts = token.split('.');
   if (parts.length !== 3) throw new TokenError('Invalid token: InvalidToken');
@@ -34,7 +34,7 @@ function bytesOf(part: string): Uint8Array {
   return bytes;
 }
 
-/** The text that has these bytes and no others. */
+/** Decodes UTF-8 strictly, so that different bytes never give the same text. */
 function textOf(bytes: Uint8Array | undefined): string {
   try {
     return utf8.decode(bytes);

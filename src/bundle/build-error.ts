@@ -1,13 +1,13 @@
 import type { Message } from 'esbuild';
 
-/** The module's sources cannot be made into a program; the text is for its author. */
+/** The module's sources cannot be built into a program; the message is for their author. */
 export class BuildError extends Error {
   override readonly name = 'BuildError';
 }
 
 /**
- * `src/index.ts:3:8: Could not resolve "x"`, the line of source with a mark under the place, and a
- * note where there is one, for each message.
+ * Formats each message as `src/index.ts:3:8: Could not resolve "x"`, the source line with a mark
+ * below the place, and its note, if any.
  */
 export function renderMessages(messages: readonly Message[]): string {
   return messages.map(renderMessage).join('\n\n');

@@ -13,12 +13,12 @@ import { findInstalled, findProject, type Project } from './project.ts';
 export interface BuildOptions {
   /** Shown as the version of a development build; defaults to `production`. */
   readonly mode?: 'production' | 'development';
-  /** False: leaves doc comments out, which the program otherwise carries for its readers. */
+  /** False: leaves out doc comments, which the program otherwise carries for its readers. */
   readonly docs?: boolean;
 }
 
 export interface BuiltModule {
-  /** UTF-8 text of one ES module with its source map inside: what is published. */
+  /** The program to publish: UTF-8 text of one ES module with its source map inside. */
   readonly program: Uint8Array;
   /** For people, one message each, with place and code frame. */
   readonly warnings: readonly string[];
@@ -27,8 +27,8 @@ export interface BuiltModule {
 /**
  * Bundles the TypeScript module at `location` (a project folder or a single file) into one program.
  *
- * The output depends on the sources alone: no absolute path, no time. Nothing is lowered or made
- * smaller; the host does what its engine needs (see `link.ts`). Types are not checked (see
+ * The output depends on the sources alone: no absolute path, no time. Nothing is lowered or
+ * minified; the host does what its engine needs (see `link.ts`). Types are not checked (see
  * `type-check.ts`). Rejects with `BuildError`, whose text names file, line and column.
  */
 export async function buildModule(
@@ -77,14 +77,15 @@ async function bundle(
       target: 'esnext',
       conditions: ['reducerdb-module', mode, 'import', 'default'],
       define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
-      // Decorators and the like follow the language, not the settings of whatever encloses a file.
+      // Decorators and the like follow the language, not the settings of an enclosing project.
       tsconfigRaw: {},
       charset: 'utf8',
       legalComments: 'none',
       sourcemap: 'external',
       sourcesContent: true,
       logLevel: 'silent',
-      // Our own package says that it has no side effects; an import for its types alone is fine.
+      // Our own package declares that it has no side effects; an import for its types alone is
+      // fine.
       logOverride: { 'ignored-bare-import': 'silent' },
       logLimit: 20,
       external: ['spacetime:sys*'],
@@ -99,7 +100,7 @@ async function bundle(
 
 const ownNamespace = 'reducerdb';
 
-/** Our own package, where the project has none installed, from files beside this one. */
+/** Resolves our own package to files beside this one if the project has not installed it. */
 function provideOwnPackage({ root }: Project): esbuild.Plugin {
   return {
     name: 'provide-own-package',
@@ -126,7 +127,7 @@ function provideOwnPackage({ root }: Project): esbuild.Plugin {
 
 const nodeModules = new Set(builtinModules);
 
-/** The machine's modules do not exist for a module; a package of the same name may. */
+/** Rejects Node's built-in modules; a package of the same name is allowed. */
 function refuseNodeModules({ root }: Project): esbuild.Plugin {
   return {
     name: 'refuse-node-modules',
@@ -149,7 +150,7 @@ const whyNoInput =
   'a module runs inside the database, without files, network, timers or environment; ' +
   'what it needs comes in as arguments of a reducer';
 
-/** Marks a question of ours to the bundler, so that we do not answer it ourselves. */
+/** Marks our own requests to the bundler's resolver, so that our plugin does not handle them. */
 const resolving = Symbol('resolving');
 
 function resolveInstalled(
@@ -169,7 +170,7 @@ function resolveInstalled(
 function portableMap(json: string, project: Project): string {
   const map = JSON.parse(json) as { sources: string[] };
   const outputFolder = path.join(project.root, 'dist');
-  // It may be a link, such as one to a clone; the bundler names files by where they really are.
+  // It may be a link, such as one to a clone; the bundler names files by their real paths.
   const installed = findInstalled(project.root, 'reducerdb');
   const linked = installed && realpathSync(installed);
   map.sources = map.sources.map((source) => {

@@ -2,13 +2,14 @@ import { limits } from '../limits.ts';
 import { ProgramError } from '../module/runner.ts';
 
 /**
- * Refuses a program whose brackets nest deeper than `limits.programNestingMax`, before a parser
- * that recurses sees it. Throws `ProgramError` that names line and column of the bracket.
+ * Rejects a program whose brackets nest deeper than `limits.programNestingMax` before a recursive
+ * parser sees it. Throws `ProgramError` with line and column of the bracket.
  *
- * One pass that tells code from strings, templates, comments and regular expressions. It is no
- * parser: what it takes for a regular expression is a guess after `}`, `++` and `--`. So a closing
- * bracket also closes what is open inside of its partner: a wrong guess is forgotten at the end of
- * the block. A program made to mislead it gets to the parser, which has limits on memory and time.
+ * One pass tells code from strings, templates, comments and regular expressions. It is not a
+ * parser: after `}`, `++` and `--` it guesses whether a regular expression follows. So a closing
+ * bracket also closes everything left open inside its pair: the effect of a wrong guess ends with
+ * the block. A program crafted to mislead it reaches the parser, which has limits on memory and
+ * time.
  */
 export function checkNesting(text: string): void {
   new Scan(text).run();
@@ -32,7 +33,7 @@ const plus = 0x2b;
 const minus = 0x2d;
 const newline = 0x0a;
 
-/** What can be open. The head of an `if` is told apart: a pattern may follow its end. */
+/** Kinds of open brackets. The head of an `if` has its own: a regular expression may follow it. */
 const inHead = 1;
 const inParenthesis = 2;
 const inBracket = 3;
@@ -42,15 +43,15 @@ const inTemplate = 5;
 class Scan {
   readonly #text: string;
   readonly #open = new Uint8Array(limits.programNestingMax);
-  /** How many of each kind are open: a closing bracket without a partner costs no search. */
+  /** How many of each kind are open: a closing bracket without a match costs no search. */
   readonly #counts = new Int32Array(inTemplate + 1);
   #depth = 0;
   #at = 0;
   /** True where a `/` begins a regular expression. */
   #mayBePattern = true;
-  /** Up to here no `/` does: the last one that was tried has no end on its line. */
+  /** No `/` before this offset does: the last one that was tried has no end on its line. */
   #noPatternUntil = 0;
-  /** The last word, or '' when a punctuator came since. */
+  /** The last word, or '' if a punctuator followed it. */
   #word = '';
 
   constructor(text: string) {
@@ -80,7 +81,7 @@ class Scan {
     this.#mayBePattern = beforePattern.has(this.#word);
   }
 
-  /** A string ends at its quote, or, where it is broken, with its line. */
+  /** Passes a string: up to its quote or, if it has none, to the end of its line. */
   #passString(mark: number): void {
     const text = this.#text;
     this.#mayBePattern = false;
@@ -92,7 +93,7 @@ class Scan {
     this.#at += 1;
   }
 
-  /** A comment, a regular expression or a division. */
+  /** Passes a comment, a regular expression or a division. */
   #passSlash(): void {
     const text = this.#text;
     const next = text.charCodeAt(this.#at + 1);
@@ -107,7 +108,7 @@ class Scan {
     }
   }
 
-  /** False: no pattern ends on this line, so it was a division. */
+  /** Returns false if no regular expression ends on this line: it was a division. */
   #passPattern(): boolean {
     const text = this.#text;
     let isClass = false;
@@ -127,7 +128,7 @@ class Scan {
     return false;
   }
 
-  /** To behind the template's last backtick, or the `${` that opens code in it. */
+  /** Moves past the template's last backtick, or the `${` that opens code in it. */
   #passTemplate(): void {
     const text = this.#text;
     this.#mayBePattern = false;
@@ -190,12 +191,12 @@ class Scan {
     this.#depth += 1;
   }
 
-  /** Closes down to the innermost of either kind, and returns it; 0: there is none. */
+  /** Closes down to the innermost of either kind and returns its kind; 0 if none is open. */
   #close(kind: number, other: number): number {
     if (this.#counts[kind] === 0 && this.#counts[other] === 0) return 0;
     for (;;) {
       const top = this.#open[this.#depth - 1] ?? 0;
-      // What is inside of a template ends with its brace alone.
+      // Code inside a template ends only with its brace.
       if (top === inTemplate && other !== inTemplate) return 0;
       this.#counts[top] = (this.#counts[top] ?? 0) - 1;
       this.#depth -= 1;

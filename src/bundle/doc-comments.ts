@@ -4,14 +4,13 @@ import type { EntityDocs, ProgramDocs } from './program-docs.ts';
 import { SourcePlaces } from './source-places.ts';
 
 /**
- * The doc comments of a module's exports and tables, under the names that its definition has them
- * by. `text` is one ES module as the bundler prints it, `map` its source map with the texts of the
- * sources.
+ * Collects the doc comments of a module's exports and tables, under their names in its definition.
+ * `text` is one ES module as printed by the bundler, `map` its source map with the source texts.
  *
- * The language is left to the bundler, which has just read it: in what it printed, every
- * declaration of every file has a name of its own, and what is exported under which name stands at
- * the end. From there its source map leads to the places in the sources that the comments are
- * before. So it does not matter how an export came to be, and what is no code is never looked at.
+ * The bundler, which has just parsed the sources, does the work: in its output every declaration of
+ * every file has a unique name, and the export clause is at the end. From there the source map
+ * leads to the places in the sources that the comments precede. So it does not matter how an export
+ * came about, and text that is not code is never examined.
  */
 export function collectDocs(text: string, map: string): ProgramDocs {
   const reader = new BundleReader(text, map);
@@ -24,25 +23,25 @@ export function collectDocs(text: string, map: string): ProgramDocs {
   return { functions: spoken(functions), tables: spoken(tables) };
 }
 
-/** Those of which something is said. */
+/** Only the entities that have a comment. */
 function spoken(entities: ProgramDocs['functions']): ProgramDocs['functions'] {
   return new Map([...entities].filter(([, { text, parts }]) => text !== '' || parts.size > 0));
 }
 
-/** Exported names and what they stand for, from the clause that ends a bundle. */
+/** Exported names and their local names, from the export clause that ends a bundle. */
 function exportsOf(text: string): [name: string, local: string][] {
   const clause = text.slice(text.lastIndexOf('\nexport {\n'));
   const pattern = /^ {2}([^\s,"]+)(?: as ([^\s,"]+))?,?$/gm;
   return [...clause.matchAll(pattern)].map(([, local = '', name = local]) => [name, local]);
 }
 
-/** Something that has a name. Offsets are those of the bundle. */
+/** A named declaration. Offsets are into the bundle. */
 interface Named {
   readonly nameOffset: number;
   readonly valueOffset: number;
 }
 
-/** How often a name may stand for a name. */
+/** Longest chain of aliases that is followed. */
 const aliasesMax = 8;
 
 class BundleReader {
@@ -54,20 +53,20 @@ class BundleReader {
     this.#text = text;
     this.#places = new SourcePlaces(text, map);
     for (const { 0: whole, 1: name = '', index } of text.matchAll(declarationPattern)) {
-      // A line of a text can look like a declaration; the map knows nothing of it.
+      // A line of a string can look like a declaration; the map does not contain it.
       if (this.#places.of(index) === undefined) continue;
       const nameOffset = index + whole.indexOf(name, 3);
       this.#declarations.set(name, { nameOffset, valueOffset: index + whole.length });
     }
   }
 
-  /** Of the schema that `local` stands for. */
+  /** The documented tables of the schema that `local` names. */
   tables(local: string): ReadonlyMap<string, EntityDocs> {
     const entries = this.#objects(this.#declarations.get(local))[0] ?? [];
     return new Map(entries.map((entry) => [entry.key, this.#docsOf(entry)]));
   }
 
-  /** What `local`, exported as `name`, adds to the module: itself, or the members of a group. */
+  /** The functions that `local`, exported as `name`, adds: itself, or the members of a group. */
   exported(name: string, local: string): [string, EntityDocs][] {
     const declaration = this.#declarations.get(local);
     return declaration === undefined ? [] : this.#exports(name, declaration, 0);
@@ -81,7 +80,7 @@ class BundleReader {
     return members.flatMap((member) => this.#exports(member.key, member, depth + 1));
   }
 
-  /** What stands before the name counts more than what stands where its value is declared. */
+  /** A comment before the name takes precedence over one where its value is declared. */
   #docsOf(named: Named, depth = 0): EntityDocs {
     const comment = this.#places.commentBefore(named.nameOffset);
     const own = comment === undefined ? nothing : readDocComment(comment);
@@ -90,7 +89,7 @@ class BundleReader {
     return { text: own.text || inner.text, parts: new Map([...inner.parts, ...own.parts]) };
   }
 
-  /** What stands before parameters and columns, where they are written out. */
+  /** Comments before parameters and columns, where they are written out. */
   #partsOf(named: Named): EntityDocs {
     const parts = new Map<string, string>();
     for (const { key, nameOffset } of this.#objects(named).flat()) {
@@ -109,7 +108,7 @@ class BundleReader {
     });
   }
 
-  /** Where the value is written down that a name stands for. */
+  /** The declaration whose value a name stands for. */
   #resolved(named: Named): Named {
     let found = named;
     for (let count = 0; count < aliasesMax; count += 1) found = this.#aliasOf(found) ?? found;
@@ -126,6 +125,6 @@ class BundleReader {
 const nothing: EntityDocs = { text: '', parts: new Map() };
 
 const declarationPattern = /^(?:var|let|const) ([^\s=;,]+) = /gm;
-/** A name that is a whole value. */
+/** A value that is only a name. */
 const aliasPattern = /[\w$\u0080-\uffff]+(?=\s*[,;}])/y;
 const groupPattern = /[\w$\u0080-\uffff]+\.exportGroup\(/y;

@@ -3,11 +3,10 @@ import { cutDocText, type EntityDocs } from './program-docs.ts';
 /**
  * The doc comment directly before `offset` of a source, where the name of a declaration or of a
  * property begins: between them are only words such as `export const`, blanks and other comments.
- * Gives the text between the marks, or `undefined`.
+ * Returns the text between the marks, or `undefined`.
  *
- * That `offset` is code must be certain: it is the bundler's word, by its source map. From there
- * back no strings or patterns can be in the way, so that nothing needs to be known about the
- * language.
+ * `offset` must be code, which the bundler's source map guarantees. Between it and the comment
+ * there can be no strings or regular expressions, so this needs no knowledge of the language.
  */
 export function docCommentBefore(source: string, offset: number): string | undefined {
   const words = /(?:\b(?:export|const|let|var)\s+)*$/.exec(lastPart(source, offset));
@@ -27,15 +26,15 @@ export function docCommentBefore(source: string, offset: number): string | undef
   }
 }
 
-/** Enough for the words before a name. */
+/** Returns enough text for the words before a name. */
 function lastPart(source: string, offset: number): string {
   return source.slice(Math.max(0, offset - 256), offset);
 }
 
 /**
- * Where the block comment begins that ends at `end`: first on its line if one there is, else behind
- * another comment or the start of something. What is behind other words is in a text, or in a line
- * comment. The last such place counts, because texts that look like comments may stand before it.
+ * Start of the block comment that ends at `end`: the first thing on its line if possible, else
+ * after another comment or an opening. A comment mark after other words is in a string or a line
+ * comment. The last such place counts, because strings that look like comments may precede it.
  */
 function commentStart(source: string, end: number): number | undefined {
   if (!source.endsWith('*/', end)) return undefined;
@@ -50,9 +49,8 @@ function commentStart(source: string, end: number): number | undefined {
 }
 
 /**
- * What a doc comment says, in the words of TSDoc: the text before the first block tag, and the
- * texts of `@param`. What it returns and why it is deprecated is text too; other tags are for other
- * readers.
+ * Reads a doc comment in TSDoc's terms: the text before the first block tag, and the texts of
+ * `@param`. `@returns` and `@deprecated` count as text too; other tags are left out.
  */
 export function readDocComment(comment: string): EntityDocs {
   const lines = comment.split(/\r?\n/).map((line, at) => (at === 0 ? line.trim() : bare(line)));
@@ -68,7 +66,7 @@ export function readDocComment(comment: string): EntityDocs {
   return { text: cutDocText(texts.filter((text) => text !== '').join('\n\n')), parts };
 }
 
-/** Without the star that lines of a comment begin with; two of them are somebody's emphasis. */
+/** Removes the star that a comment line begins with; two stars are Markdown emphasis. */
 function bare(line: string): string {
   return line.replace(/^\s*(?:\*(?!\*))? ?/, '').trimEnd();
 }
@@ -81,7 +79,7 @@ const textTags: Readonly<Record<string, string>> = {
   deprecated: 'Deprecated',
 };
 
-/** `name what it is`; some write `args.name`, some a dash, some a type in braces before it. */
+/** `name what it is`; also `args.name`, with a dash, or with a type in braces before it. */
 const paramPattern = /^(?:\{[^}]*\}\s*)?(?:[\w$]+\.)?([\w$]+)\s*(?:-\s*)?(.*)$/s;
 
 function addParam(parts: Map<string, string>, rest: string): void {
@@ -89,7 +87,7 @@ function addParam(parts: Map<string, string>, rest: string): void {
   if (name !== undefined && tidyText(text) !== '') parts.set(name, cutDocText(tidyText(text)));
 }
 
-/** Links become their words. */
+/** Replaces links by their text. */
 function tidyText(text: string): string {
   return text.replace(/\{@link(?:code|plain)?\s([^{}]*)\}/g, (_, link) => linkText(link)).trim();
 }

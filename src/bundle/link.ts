@@ -6,29 +6,29 @@ import { renderMessages } from './build-error.ts';
 import { checkNesting } from './check-nesting.ts';
 import { lowerGuards } from './lower-guards.ts';
 
-/** Name of the program's own text in traces, where the program brings no source map. */
+/** Name of the program's own text in traces if the program has no source map. */
 const programTextName = 'module.js';
 
 /**
  * Makes a published program ready for a runner. `bytes` is the UTF-8 text of one ES module; the
- * script is the body of a function of `module` and `require` that leaves the exports in `module`.
+ * script is the body of a function of `module` and `require` that leaves its exports in `module`.
  *
  * The script is printed from a parsed program, in the syntax of the oldest supported Node, and
- * holds
- *  - no `async` function and no `await`: they become generators over whatever `Promise` is in scope
- *    (the engine's own promises would escape the runner's control);
+ * contains
+ *  - no `async` function and no `await`: they become generators over the `Promise` in scope (the
+ *    engine's own promises would escape the runner's control);
  *  - no `import()`: it becomes a call of `require`, which the runner makes throw (a real one would
  *    reach out of the sandbox);
  *  - no `require`, `module` or `exports` of the program's own: to it they are undefined names.
  *
  * The first two are proved, not assumed (see `proveTame`).
  *
- * Rejects with `ProgramError` when the program does not parse, nests too deeply, waits at top
- * level, uses `import.meta`, or becomes too large. The source map leads to the author's files when
+ * Rejects with `ProgramError` when the program does not parse, nests too deeply, has a top-level
+ * `await`, uses `import.meta`, or becomes too large. The source map leads to the author's files if
  * the program has an inline one.
  *
- * It takes many times the memory of the program, and a program can end the bundler's process: a
- * host links in a process that it can lose (see `host/linker.ts`).
+ * Linking takes many times the program's size in memory, and a program can crash the bundler's
+ * process: a host links in a process that it can afford to lose (see `host/linker.ts`).
  */
 export async function linkProgram(bytes: Uint8Array): Promise<LinkedProgram> {
   const text = decodeProgram(bytes);
@@ -52,7 +52,7 @@ function decodeProgram(bytes: Uint8Array): string {
   }
 }
 
-/** The oldest Node that we run on: a program means the same on every one. */
+/** The oldest supported Node: a program means the same on every version. */
 const target = 'node20.19';
 
 async function printAsScript(
@@ -96,7 +96,7 @@ async function printAsScript(
   }
 }
 
-/** A text without any import or export would be taken for a script, with a laxer language. */
+/** A text without import or export would be parsed as a script, whose rules are laxer. */
 function asModule(text: string): string {
   return `${text}\nexport {};\n`;
 }
@@ -115,7 +115,7 @@ function collectImports(imports: Set<string>): esbuild.Plugin {
   };
 }
 
-/** False: the bundler has ended, which says nothing that its user should read. */
+/** Returns false if the bundler itself has ended, whose error is of no use to the user. */
 function isBuildFailure(error: unknown): error is esbuild.BuildFailure {
   return error instanceof Error && 'errors' in error;
 }
@@ -130,7 +130,7 @@ function linkErrorText(errors: readonly esbuild.Message[]): string {
   return renderMessages(errors);
 }
 
-/** A small program can become a large script: new syntax is written out where it is used. */
+/** A small program can become a large script: newer syntax is expanded wherever it is used. */
 function checkSizes({ script, sourceMap }: Pick<LinkedProgram, 'script' | 'sourceMap'>): void {
   const tooLarge = (what: string, bytesMax: number, advice: string) => {
     const words = `${what} is larger than ${bytesMax / (1024 * 1024)} MiB`;
@@ -146,11 +146,11 @@ function checkSizes({ script, sourceMap }: Pick<LinkedProgram, 'script' | 'sourc
 }
 
 /**
- * Proves that the script holds neither an `import()` expression nor an `async` function, whatever
- * forms of them the bundler leaves alone. The letters alone prove nothing: they may be in a string,
- * or be somebody's property. So both words are replaced by names that are not in use. Then `async`
- * syntax no longer parses, and `import(x)` has become a use of an undeclared variable, which the
- * bundler replaces by a text, there and nowhere else. Throws `ProgramError`.
+ * Proves that the script contains neither an `import()` expression nor an `async` function, in any
+ * form that the bundler leaves alone. A text search proves nothing: the words may be in a string,
+ * or name a property. So both are replaced by unused names. Then `async` syntax no longer parses,
+ * and `import(x)` has become a use of an undeclared variable, which the bundler replaces by a
+ * string, there and nowhere else. Throws `ProgramError`.
  */
 async function proveTame(script: string): Promise<void> {
   const importName = unusedName(script);
@@ -161,7 +161,7 @@ async function proveTame(script: string): Promise<void> {
   let printed: string;
   try {
     const options: esbuild.BuildOptions = {
-      // Not `transform`: it leaves a large text in a file, for good if its process is ended.
+      // Not `transform`: it writes a large text to a file, which stays if its process is killed.
       stdin: { contents: text, loader: 'js' },
       write: false,
       format: 'cjs',
@@ -183,8 +183,8 @@ async function proveTame(script: string): Promise<void> {
 }
 
 /**
- * A name that `text` does not hold. It is drawn by lot, so that no program can hold all that will
- * be tried, and short, so that a text full of what it replaces does not grow much.
+ * A name that does not occur in `text`. It is random, so that no program can contain every
+ * candidate, and short, so that a text full of the replaced word does not grow much.
  */
 function unusedName(text: string): string {
   for (;;) {

@@ -14,8 +14,8 @@ export interface Printed {
 }
 
 /**
- * Puts calls of guards around what the JavaScript engine neither interrupts nor bounds, and what
- * no guarded built-in sees, because it is syntax:
+ * Wraps guard calls around syntax whose work the JavaScript engine neither interrupts nor bounds,
+ * and which no guarded built-in sees:
  *
  * ```
  * for (k in x)          for (k in keys(x))       lists every key before its first round
@@ -25,16 +25,16 @@ export interface Printed {
  * [a + b, c + d, …]     [a + b, …, pause(y + z)] see `wrap-stretches.ts`
  * ```
  *
- * A guard returns what it is given, or throws (see `language-guards-source.ts`). Nothing else is
- * changed: an engine copies a guarded object as fast as any. Lines stay what they are; the columns
- * of the source map are moved.
+ * A guard returns its argument or throws (see `language-guards-source.ts`). Nothing else changes:
+ * an engine copies a guarded object as fast as any other. Lines stay the same; the columns of the
+ * source map are shifted.
  *
  * Where a pattern with a rest is a parameter, see `rest-parameters.ts`. In the head of a loop, or
- * within another pattern, it has no place for a guard. A program with one has such patterns, and
- * its spreads, rewritten by the bundler, into `for in` loops.
+ * within another pattern, there is no place for a guard. In a program with such a pattern the
+ * bundler rewrites these patterns, and all spreads, into `for in` loops.
  *
- * The bundler moves parameters, too. A parameter that cannot be moved without a change of its
- * meaning has no guard; in a program with one, nor has any other pattern without a place for it.
+ * The bundler moves parameters, too. A parameter that cannot be moved without a change of meaning
+ * gets no guard; in a program with one, neither does any other pattern without a place for it.
  *
  * Throws `ProgramError` when the script does not parse, nests too deeply, or uses names of guards.
  */
@@ -45,9 +45,9 @@ export async function lowerGuards(printed: Printed): Promise<Printed> {
 }
 
 interface Found {
-  /** False: there is a rest without a place for a guard. */
+  /** False: a rest has no place for a guard. */
   isComplete: boolean;
-  /** True: there is a rest that the bundler would move, and must not. */
+  /** True: the bundler would move a rest that must not be moved. */
   hasFixed: boolean;
 }
 
@@ -133,7 +133,7 @@ function guardObjects(program: Program, script: string, wraps: Wrap[], puts: Put
         if (hasRest(node) && !guardedPatterns.has(node)) found.isComplete = false;
         break;
     }
-    // A pattern comes after what guards it.
+    // A pattern comes after its guard.
     for (const child of childrenOf(node)) pending.push(child);
   }
   return found;

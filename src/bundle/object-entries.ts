@@ -1,19 +1,18 @@
-/** One property of an object literal. Offsets are those of the text that it stands in. */
+/** One property of an object literal. Offsets are into the text that contains it. */
 export interface ObjectEntry {
   readonly key: string;
   readonly nameOffset: number;
-  /** Where its value begins; for a short form (`{ line }`), and for a method, its key. */
+  /** Start of its value; for a shorthand (`{ line }`) and for a method, start of its key. */
   readonly valueOffset: number;
 }
 
-/** Where the value of a name is written down, if that is known. */
+/** Offset of the value of a name, if known. */
 export type OffsetOf = (name: string) => number | undefined;
 
 /**
- * The properties of the object literals that the call at `offset` begins its arguments with:
- * `f({ a: 1 }, b, x)` has `a` and those of `b`, when that is a name of one. Reads text that the
- * bundler printed. Stops at the first argument that is something else, and at what it does not
- * understand.
+ * The properties of the object literals that come first in the arguments of the call at `offset`:
+ * `f({ a: 1 }, b, x)` has `a` and, if `b` names a literal, those of `b`. Reads text that the
+ * bundler printed. Stops at the first other argument, and at anything that it does not understand.
  */
 export function leadingObjects(
   text: string,
@@ -33,10 +32,10 @@ export function leadingObjects(
   return objects;
 }
 
-/** Of a call: `table(`, `db.reducer(`. */
+/** The callee of a call: `table(`, `db.reducer(`. */
 const calleePattern = /[\w$\u0080-\uffff]+(?:\s*\.\s*[\w$\u0080-\uffff]+)*\s*\(/y;
 
-/** Behind the opening brace. `undefined`: not understood. */
+/** Reads from after the opening brace. Returns `undefined` if it does not understand the text. */
 function readObject(scan: Scan): ObjectEntry[] | undefined {
   const entries: ObjectEntry[] = [];
   while (!scan.takes(/\}/y)) {
@@ -77,7 +76,7 @@ class Scan {
     } while (this.at > from);
   }
 
-  /** Steps over blanks, and over what the sticky `pattern` says; false when that is not there. */
+  /** Steps over blanks and a match of the sticky `pattern`; false if it does not match. */
   takes(pattern: RegExp): boolean {
     this.blanks();
     return this.#step(pattern) !== undefined;
@@ -89,7 +88,7 @@ class Scan {
     return this.#step(/[\w$\u0080-\uffff]+(?=\s*[,)])/y);
   }
 
-  /** Steps over a key that is a name or a text; `undefined` before any other property. */
+  /** Steps over a key that is a name or a string; `undefined` before any other property. */
   key(): string | undefined {
     const name = this.#step(/(?:(?:get|set|async)\s+|\*\s*)?[\w$\u0080-\uffff]+(?=\s*[:,}(])/y);
     if (name !== undefined) return name.replace(/^.*[\s*]/, '');
@@ -97,8 +96,9 @@ class Scan {
   }
 
   /**
-   * Steps over the rest of a property, up to the comma or brace that ends it. False when that is
-   * not found; a stroke begins a pattern where an operand may stand, as in `(/x/` but not `) / 2`.
+   * Steps over the rest of a property, up to the comma or brace that ends it. False if none is
+   * found; a slash begins a regular expression where an operand is expected, as in `(/x/` but not
+   * `) / 2`.
    */
   value(templates = 0): boolean {
     const open: string[] = [];
@@ -116,7 +116,7 @@ class Scan {
     }
   }
 
-  /** Steps over a text, a word, or one character of anything else. */
+  /** Steps over a string, a word, or one character of anything else. */
   #piece(first: string, templates: number): boolean {
     if (first === '`') return this.#template(templates + 1);
     if (this.#step(/[\w$\u0080-\uffff]+/y) !== undefined) return true;
@@ -151,9 +151,9 @@ class Scan {
     }
   }
 
-  /** Steps over what `pattern` says, which is sticky, and over escaped characters. */
+  /** Steps over matches of the sticky `pattern`, and over escaped characters. */
   #plain(pattern: RegExp): void {
-    // In a loop, because a pattern with one inside would overflow on long texts.
+    // In a loop, because one pattern that repeats would overflow on long strings.
     while (this.#step(pattern) !== undefined || this.#step(/\\./sy) !== undefined);
   }
 

@@ -1,9 +1,9 @@
 import type { AnyNode } from 'acorn';
 
 /**
- * How much one operation can make at once, without what is below it, in units of the longest
- * number (128 MiB); a list, and what a call of a built-in makes, can have 256 MiB. An operation on
- * what can only be an ordinary number makes nothing.
+ * How much one operation can allocate at once, without its operands, in units of the longest number
+ * (128 MiB); a list, or the result of a built-in, can have 256 MiB. An operation on values that can
+ * only be ordinary numbers allocates nothing.
  */
 export function weightOf(node: AnyNode): number {
   switch (node.type) {
@@ -36,14 +36,14 @@ export function weightOf(node: AnyNode): number {
   }
 }
 
-/** Comparing makes long texts from their parts. */
+/** A comparison joins long strings from their parts. */
 const makers: ReadonlySet<string> = new Set(
   '+ - * / % ** << >> & | ^ < > <= >= == != === !=='.split(' '),
 );
 
 const depthMax = 4;
 
-/** Whether it is a number that is not a `bigint`, or a short constant; else "maybe". */
+/** True if it surely is a number that is not a `bigint`, or a short constant. */
 function isPlain(node: AnyNode, depth = 0): boolean {
   if (depth > depthMax) return false;
   switch (node.type) {

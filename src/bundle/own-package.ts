@@ -3,8 +3,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * What a module may import from us. The root entry starts a service, which a module cannot; inside
- * a module it stands for the values, the part of it that is safe there.
+ * Entries of our package that a module can import. The root entry starts a service, which a module
+ * cannot; inside a module it is only the values, the part that is safe there.
  */
 const guestEntries: Readonly<Record<string, string>> = {
   reducerdb: 'values/index',
@@ -18,7 +18,7 @@ const roomsFolder = fileURLToPath(new URL('..', import.meta.url));
 
 const extension = path.extname(fileURLToPath(import.meta.url));
 
-/** File for a specifier, relative to the rooms; `undefined` when a module may not import it. */
+/** File for a specifier, relative to the rooms; `undefined` if a module must not import it. */
 export function resolveOwnPackage(specifier: string): string | undefined {
   const entry = guestEntries[specifier];
   if (entry === undefined) return undefined;

@@ -1,18 +1,18 @@
 /**
- * What a module's author says about it in doc comments, and how it travels in the program:
+ * A module's doc comments, and how the program carries them:
  *
  * ```
  * //# reducerdb-docs={"functions":{NAME:ENTRY, …},"tables":{NAME:ENTRY, …}}
  * ENTRY = {"text":TEXT,"parts":{PART:TEXT, …}}
  * ```
  *
- * One line of JSON behind the program and before its source map. A comment changes nothing of what
- * the program does or declares, and whoever reads it runs no code. Names are those of the source:
- * of the export, or of the table in its schema; parts are parameters and columns.
+ * One line of JSON after the program and before its source map. A comment does not change what the
+ * program does or declares, and reading it runs no code. Names are those of the source: of the
+ * export, or of the table in its schema; parts are parameters and columns.
  */
 import { limits } from '../limits.ts';
 
-/** What is said about one function or table. */
+/** The comments on one function or table. */
 export interface EntityDocs {
   /** Empty when only parts are described. */
   readonly text: string;
@@ -30,8 +30,8 @@ const noDocs: ProgramDocs = { functions: new Map(), tables: new Map() };
 const lineStart = '//# reducerdb-docs=';
 
 /**
- * The line that goes behind a program; empty when nothing is said. `undefined`: it is said with
- * more than `limits.programDocsBytesMax`.
+ * The line to append to a program; empty if there are no comments. `undefined` if it would exceed
+ * `limits.programDocsBytesMax`.
  */
 export function docsLine(docs: ProgramDocs): string | undefined {
   if (docs.functions.size + docs.tables.size === 0) return '';
@@ -39,7 +39,7 @@ export function docsLine(docs: ProgramDocs): string | undefined {
     functions: plainEntities(docs.functions),
     tables: plainEntities(docs.tables),
   });
-  // These two end a line of a program, and so a comment, but stand in JSON as they are.
+  // These two end a line of a program, and so a comment, but JSON does not escape them.
   const line = json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
   return Buffer.byteLength(line) > limits.programDocsBytesMax ? undefined : `${lineStart}${line}\n`;
 }
@@ -55,8 +55,8 @@ function plainTexts(texts: EntityDocs['parts']): object {
 }
 
 /**
- * Reads the line in a published program. Anybody may have written it: what has another shape, or is
- * too long, says nothing.
+ * Reads the line in a published program. It is not trusted: a line of another shape, or one that is
+ * too long, is ignored.
  */
 export function readDocs(program: Uint8Array): ProgramDocs {
   const bytes = Buffer.from(program.buffer, program.byteOffset, program.byteLength);
@@ -90,7 +90,7 @@ function readText(json: unknown): string {
   return typeof json === 'string' ? cutDocText(json) : '';
 }
 
-/** At most `limits.docTextCharactersMax` of a text, whose end then shows that there was more. */
+/** Cuts a text to `limits.docTextCharactersMax`, with a mark at the end if there was more. */
 export function cutDocText(text: string): string {
   if (text.length <= limits.docTextCharactersMax) return text;
   const kept = text.slice(0, limits.docTextCharactersMax - 1);

@@ -31,7 +31,7 @@ export function findProject(location: string): Project {
   return { root: absolute, entry };
 }
 
-/** What is installed under a name, in the project or, in a workspace, in a folder above it. */
+/** The package installed under a name, in the project or, in a workspace, in a folder above it. */
 export function findInstalled(root: string, name: string): string | undefined {
   for (let folder = root; ; folder = path.dirname(folder)) {
     const file = path.join(folder, 'node_modules', name);

@@ -4,18 +4,18 @@ import { childrenOf } from './syntax-children.ts';
 import type { Put } from './wrap-text.ts';
 
 /**
- * Finds room for a guard of a function's parameter that is an object pattern with a rest: its
- * pattern moves to the first line of the body, where it has a value that can be guarded.
+ * Makes room for the guard of a parameter that is an object pattern with a rest: the pattern moves
+ * to the first line of the body, where its value can be guarded.
  *
  * ```
  * (ctx, { a, ...b }) => c        (ctx, rest) => { var { a, ...b } = few(rest); return c; }
  * ```
  *
- * The pattern stays behind as a comment: text is only put in, so that columns can be followed.
+ * The pattern stays behind as a comment: text is only inserted, so that columns can be mapped.
  *
- * Gives undefined where that could mean something else: patterns with code in them, or beside
- * other patterns, generators (whose bodies start later), a function in the body with a name of the
- * pattern, comments where text must be put in. Only for functions that `mayMoveRests`.
+ * Returns undefined where the meaning could change: patterns with code in them, or beside other
+ * patterns, generators (whose bodies start later), a function in the body with a name of the
+ * pattern, comments where text must be inserted. Only for functions that `mayMoveRests`.
  */
 export function moveRestParameter(
   node: FunctionNode,
@@ -46,10 +46,10 @@ export function moveRestParameter(
 
 const parameterName = `${guardPrefix}rest`;
 
-/** From behind the last parameter to the body: no comment, which could hold another arrow. */
+/** From after the last parameter to the body: no comment, which could contain another arrow. */
 const arrowHead = /^[\s)]*=>( *(?:\([\s(]*)?)$/;
 
-/** False: there is more in the pattern than names. */
+/** Returns false if the pattern contains more than names. */
 function isSimple(pattern: ObjectPattern): boolean {
   return pattern.properties.every((property) => {
     const value = property.type === 'RestElement' ? property.argument : property.value;
@@ -84,8 +84,8 @@ export function restsIn(parameter: AnyNode): AnyNode[] {
 }
 
 /**
- * Whether the first parameter with a rest, and all behind it, may become variables of the body.
- * Defaults and patterns that stay do not see their names there.
+ * Whether the first parameter with a rest, and all after it, can become variables of the body.
+ * Defaults and patterns that stay would not see their names there.
  */
 export function mayMoveRests({ params }: FunctionNode): boolean {
   const at = params.findIndex((parameter) => restsIn(parameter).length > 0);
@@ -99,7 +99,7 @@ export function mayMoveRests({ params }: FunctionNode): boolean {
   return ![...names].some((name) => seen.has(name));
 }
 
-/** Of variables, and of properties, too. */
+/** Names of variables, and of properties, too. */
 function namesIn(nodes: readonly AnyNode[]): Set<string> {
   const names = new Set<string>();
   const pending: AnyNode[] = [...nodes];

@@ -1,7 +1,7 @@
 import { readSourceMap, type SourceMap } from '../module/javascript/source-map.ts';
 import { docCommentBefore } from './doc-text.ts';
 
-/** Leads from offsets in a bundle to offsets in what it was made of. */
+/** Maps offsets in a bundle to offsets in its sources. */
 export class SourcePlaces {
   readonly #map: SourceMap;
   readonly #bundle: Lines;
@@ -18,7 +18,7 @@ export class SourcePlaces {
     this.#sources = new Map(sources.map((name, at) => [name, new Lines(sourcesContent[at] ?? '')]));
   }
 
-  /** `undefined` where the map is silent. */
+  /** `undefined` where the map has no entry. */
   of(offset: number): { readonly source: string; readonly offset: number } | undefined {
     const position = this.#map.originalPosition(...this.#bundle.position(offset));
     const lines = position && this.#sources.get(position.source);
@@ -26,14 +26,14 @@ export class SourcePlaces {
     return { source: lines.text, offset: lines.offset(position.line, position.column) };
   }
 
-  /** The doc comment before what stands at `offset`, the beginning of a name. */
+  /** The doc comment before the name that begins at `offset`. */
   commentBefore(offset: number): string | undefined {
     const place = this.of(offset);
     return place && docCommentBefore(place.source, place.offset);
   }
 }
 
-/** A text by lines, which end as they do in the language. Positions count from 1. */
+/** A text by lines, with JavaScript's line terminators. Positions count from 1. */
 class Lines {
   readonly text: string;
   #starts: readonly number[] | undefined;

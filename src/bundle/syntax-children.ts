@@ -1,6 +1,8 @@
 import type { AnyNode } from 'acorn';
 
-/** On the node itself: a map of so many makes the collector work as long as a third of linking. */
+/**
+ * Kept on the node itself: with a map of that size, garbage collection takes a third of linking.
+ */
 const kept = Symbol('children');
 
 /** The nodes below `node`, in the order of the text. */
@@ -21,7 +23,7 @@ function findChildren(node: AnyNode): readonly AnyNode[] {
     }
   }
   const isShorthand = node.type === 'Property' && node.shorthand;
-  // Both its key and its value are the same text; the value knows more.
+  // Its key and its value are the same text; the value has more detail.
   if (isShorthand) return [node.value];
   const isInOrder = children.every(({ start }, at) => start >= (children[at - 1]?.start ?? 0));
   return isInOrder ? children : children.sort((a, b) => a.start - b.start);

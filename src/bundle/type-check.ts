@@ -5,7 +5,7 @@ import { findInstalled, findProject } from './project.ts';
 
 export type TypeCheck =
   | { readonly kind: 'passed' }
-  /** The compiler's own words. */
+  /** The compiler's own output. */
   | { readonly kind: 'failed'; readonly diagnostics: string }
   /** Nothing was checked; `notice` says why. */
   | { readonly kind: 'skipped'; readonly notice: string };
@@ -46,9 +46,8 @@ export async function typeCheck(location: string): Promise<TypeCheck> {
 const isWindows = process.platform === 'win32';
 
 /**
- * True when the project names this package as a dependency but nobody has installed it yet: its
- * types are then out of the compiler's reach, though not out of the bundler's (see
- * `own-package.ts`).
+ * True if the project depends on this package but has not installed it yet: the compiler then
+ * cannot find its types, though the bundler finds its code (see `own-package.ts`).
  */
 function lacksOwnPackage(root: string): boolean {
   const manifest = path.join(root, 'package.json');

@@ -6,16 +6,16 @@ import { childrenOf } from './syntax-children.ts';
 import type { Wrap } from './wrap-text.ts';
 
 /**
- * Puts a pause into every long stretch of a program that the engine runs without a look at whether
- * it shall stop. It looks where a function begins and where a loop comes round, and nowhere else:
- * `[x + 1n, x + 1n, …]` with a number of 64 MiB ends the process before anybody can end the thread.
+ * Puts a pause into every long stretch of a program that the engine runs without checking whether
+ * to stop. It checks only at the start of a function and at each round of a loop: `[x + 1n, x + 1n,
+ * …]` with a number of 64 MiB ends the process before the host can end the thread.
  *
  * The walk adds the weights of operations in the order of evaluation (see `operation-weight.ts`);
- * where ways part and meet, the heaviest point of any counts. When a stretch has
- * `limits.moduleStretchWeightMax`, the operation at hand is wrapped in a pause, and a new stretch
- * begins. A loop that has none inside may have one before it, so that it needs none.
+ * where branches part and meet, the heaviest point of any counts. When a stretch reaches
+ * `limits.moduleStretchWeightMax`, the current operation is wrapped in a pause, and a new stretch
+ * begins. A pause may be put before a loop, so that the loop needs none inside.
  *
- * A short function, and a short loop, has no pause. One costs about three nanoseconds.
+ * Short functions and short loops have no pause. A pause costs about three nanoseconds.
  */
 export function wrapLongStretches(program: Program, wraps: Wrap[]): void {
   new Stretches(wraps).function(program);
@@ -23,7 +23,7 @@ export function wrapLongStretches(program: Program, wraps: Wrap[]): void {
 
 class Stretches {
   readonly #wraps: Wrap[];
-  /** Weight since the last pause, and the most that it was within the fork at hand. */
+  /** Weight since the last pause, and its maximum within the current fork. */
   #weight = 0;
   #peak = 0;
 
@@ -31,7 +31,7 @@ class Stretches {
     this.#wraps = wraps;
   }
 
-  /** A function begins with a look of the engine's, whatever is around it. */
+  /** The engine checks at the start of a function, whatever surrounds it. */
   function(node: AnyNode): void {
     const [weight, peak] = [this.#weight, this.#peak];
     this.#weight = 0;
@@ -40,7 +40,7 @@ class Stretches {
     this.#peak = peak;
   }
 
-  /** `isPlace`: more than the value of the node counts, so nothing can stand around it. */
+  /** `isPlace`: more than the node's value matters, so it cannot be wrapped. */
   #walk(node: AnyNode, isPlace: boolean): void {
     if (functions.has(node.type)) {
       this.function(node);
@@ -59,7 +59,7 @@ class Stretches {
     }
   }
 
-  /** After it, the weight is that of its heaviest point: it may be left from anywhere. */
+  /** After a fork, the weight is that of its heaviest point: it may be left from anywhere. */
   #fork(node: AnyNode): void {
     const outer = this.#peak;
     this.#peak = this.#weight;
@@ -75,7 +75,7 @@ class Stretches {
     this.#peak = Math.max(outer, this.#peak);
   }
 
-  /** A long sum is nested as deep as it is long: the left operands are taken in a loop. */
+  /** A long sum nests as deep as it is long: the left operands are walked in a loop. */
   #chain(node: AnyNode): void {
     const links: AnyNode[] = [];
     let first: AnyNode = node;
@@ -123,7 +123,10 @@ function isLoop(node: AnyNode): boolean {
   return loops.has(node.type) || (node.type === 'LabeledStatement' && isLoop(node.body));
 }
 
-/** What a parent needs beyond a value: who a method is called on, what is left out of a chain. */
+/**
+ * True if the parent needs more than a value: the receiver of a method, the rest of an optional
+ * chain.
+ */
 function isPlaceIn(parent: AnyNode, child: AnyNode, isPlace: boolean): boolean {
   switch (parent.type) {
     case 'ChainExpression':
@@ -155,7 +158,7 @@ const loops: ReadonlySet<string> = new Set([
   'DoWhileStatement',
 ]);
 
-/** Each way of these begins with what is common to them; none leads to another. */
+/** Each branch of these begins after their common part; none leads to another. */
 const choices: ReadonlySet<string> = new Set(['IfStatement', 'ConditionalExpression']);
 
 const forks: ReadonlySet<string> = new Set([
@@ -168,7 +171,7 @@ const forks: ReadonlySet<string> = new Set([
   'LabeledStatement',
 ]);
 
-/** Where one statement can be put before another. */
+/** Nodes in which one statement can be put before another. */
 const lists: ReadonlySet<string> = new Set([
   'Program',
   'BlockStatement',

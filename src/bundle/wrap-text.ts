@@ -10,7 +10,7 @@ export interface Wrap {
 }
 
 /**
- * Text at a place; one that closes what a node opens comes behind all that ends within the node.
+ * Text to insert at a place; text that closes a node comes after everything that ends inside it.
  */
 export interface Put {
   readonly at: number;
@@ -18,14 +18,19 @@ export interface Put {
   readonly closes?: Pick<AnyNode, 'start' | 'end'>;
 }
 
-/** `length` units of text put in at `line` and `column` of the text before; both count from 0. */
+/**
+ * `length` units of text inserted at `line` and `column` of the original text, both counted from 0.
+ */
 export interface Insertion {
   readonly line: number;
   readonly column: number;
   readonly length: number;
 }
 
-/** Wraps that begin at one place begin with the widest; those that end at one end with it. */
+/**
+ * Of wraps that begin at the same place the widest opens first; of those that end there it closes
+ * last.
+ */
 export function wrapped(
   script: string,
   wraps: readonly Wrap[],
@@ -41,7 +46,7 @@ export function wrapped(
     ];
   });
   for (const [index, { at, text, closes }] of puts.entries()) {
-    // Just less than the node itself: what stands around the node ends later.
+    // Just less than the node itself: text around the node ends later.
     const width = closes === undefined ? 0 : closes.end - closes.start - 0.5;
     places.push({ at, text, isOpen: closes === undefined, width, index });
   }
@@ -71,9 +76,9 @@ export function wrapped(
 }
 
 /**
- * Moves the columns of a source map's segments behind the insertions, which are in the order of the
- * text. A segment is a place in the generated line, relative to the one before, and what follows
- * from it; only its first number changes.
+ * Shifts the columns of a source map's segments after the insertions, which are in text order. A
+ * segment is a place in the generated line, relative to the one before, and its further numbers;
+ * only the first number changes.
  */
 export function shiftColumns(sourceMap: string, insertions: readonly Insertion[]): string {
   if (sourceMap === '') return sourceMap;
@@ -106,7 +111,7 @@ export function shiftColumns(sourceMap: string, insertions: readonly Insertion[]
 
 const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-/** The first number of a segment, and how many characters it takes. */
+/** The first number of a segment, and its length in characters. */
 function readVlq(segment: string): { value: number; length: number } {
   let value = 0;
   for (let length = 0; ; length += 1) {

@@ -10,14 +10,14 @@ export interface BridgeCommand {
   readonly args: readonly string[];
 }
 
-/** An agent or editor, and how it is told of a server over standard input and output. */
+/** An agent or editor, and how to configure it for a server on standard input and output. */
 export interface AgentClient {
   /** What `--print-config` calls it. */
   readonly word: string;
   readonly title: string;
-  /** Its configuration: of a project when the path is relative, else of the user. */
+  /** Its configuration file: the project's when the path is relative, else the user's. */
   readonly file: string;
-  /** What is to stand in that file. */
+  /** The entry to put into that file. */
   readonly entry: (server: BridgeCommand) => string;
 }
 
@@ -53,7 +53,7 @@ export function agentClients(environment: NodeJS.ProcessEnv): readonly AgentClie
   return rows.map(([word, title, file, entry]) => ({ word, title, file, entry }));
 }
 
-/** Where programs of this user keep their files, by the customs of the operating system. */
+/** Where this user's programs keep their files, by the conventions of the operating system. */
 function userFolders(environment: NodeJS.ProcessEnv) {
   const roaming = folderOr(environment.APPDATA, 'AppData', 'Roaming');
   const ofLinux = settingsFolder(environment);
@@ -62,9 +62,9 @@ function userFolders(environment: NodeJS.ProcessEnv) {
     darwin: path.join(os.homedir(), 'Library', 'Application Support'),
   }[process.platform as string];
   return {
-    /** Of desktop applications. */
+    /** For desktop applications. */
     application: (file: string) => path.join(applications ?? ofLinux, file),
-    /** Of what keeps to the customs of Linux on macOS, too. */
+    /** For programs that follow the Linux conventions on macOS, too. */
     settings: (file: string, onWindows: string) =>
       process.platform === 'win32' ? path.join(roaming, onWindows) : path.join(ofLinux, file),
   };
@@ -88,7 +88,7 @@ const zed: Entry = ({ name, command, args }) =>
 const opencode: Entry = ({ name, command, args }) =>
   json({ mcp: { [name]: { type: 'local', command: [command, ...args], enabled: true } } });
 
-/** Strings of JSON are strings of TOML and YAML, too, and quoted every name is a key. */
+/** JSON strings are valid TOML and YAML strings, too, and any name is a valid key when quoted. */
 const codex: Entry = ({ name, command, args }) =>
   [
     `[mcp_servers.${/^[\w-]+$/.test(name) ? name : JSON.stringify(name)}]`,

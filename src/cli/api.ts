@@ -13,7 +13,7 @@ export class Api {
     this.token = token;
   }
 
-  /** Sends a request and gives the answer, whatever its status. */
+  /** Sends a request and returns the response, whatever its status. */
   async send(method: string, path: string, request: ApiRequest = {}): Promise<Response> {
     const headers: Record<string, string> = { ...request.headers };
     if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`;
@@ -28,9 +28,9 @@ export class Api {
   }
 
   /**
-   * Sends a request whose answer may come in pieces and pause for as long as it likes, which
-   * `fetch` cuts after some minutes. Each has a connection of its own: one that idled could end in
-   * the very moment, and nobody could tell whether the request was still taken.
+   * Sends a request whose response may arrive in pieces, with pauses of any length; `fetch` cuts
+   * such a response after some minutes. Each request has its own connection: an idle one could be
+   * closed at that very moment, and the caller could not tell whether the request was received.
    */
   open(method: string, path: string, request: ApiRequest = {}): Promise<IncomingMessage> {
     const headers: Record<string, string> = { ...request.headers };
@@ -46,7 +46,8 @@ export class Api {
   }
 
   /**
-   * Asks for an answer that comes in pieces. Any answer but a good one is an error with its text.
+   * Requests a response that arrives in pieces. Any status but success throws an error with the
+   * response text.
    */
   async *pieces(path: string): AsyncGenerator<string> {
     const answer = await this.open('GET', path);
@@ -65,7 +66,9 @@ export class Api {
     if (!isGood) throw new CliError(statusText(answer.statusCode ?? 0, refusal));
   }
 
-  /** Sends a request and gives the text of a good answer; any other is an error with its text. */
+  /**
+   * Sends a request and returns the response text; any status but success throws an error with it.
+   */
   async text(method: string, path: string, request: ApiRequest = {}): Promise<string> {
     const answer = await this.send(method, path, request);
     const text = await answer.text();
@@ -90,8 +93,8 @@ export function databasePath(database: string, rest = ''): string {
 }
 
 /**
- * An error text with what to do about it, where that is known, and without the noise of a status
- * that says nothing more.
+ * An error text with the next step, where one is known, and without a status that adds nothing to
+ * it.
  */
 export function statusText(status: number, text: string): string {
   if (text.trim() === '') return `the server answered with status ${status}`;
@@ -101,12 +104,12 @@ export function statusText(status: number, text: string): string {
   return isToken ? `${text}\n${tokenAdvice}` : text;
 }
 
-/** A plain `login` would take the place of an identity that counts elsewhere. */
+/** A plain `login` would replace an identity that is valid elsewhere. */
 const tokenAdvice =
   'Your saved token does not count on this server. To get an identity there and keep yours: ' +
   'reducerdb --config-path <file> login --server <server>';
 
-/** No service answers, or it cannot do so yet. */
+/** No service answers, or the service is not ready yet. */
 export class Unreachable extends CliError {}
 
 function noAnswer(server: ServerAddress, cause: unknown): Unreachable {
@@ -118,7 +121,7 @@ function noAnswer(server: ServerAddress, cause: unknown): Unreachable {
   return new Unreachable(words, 1, { cause });
 }
 
-/** Whether there was a connection: who then asks once more may do a thing twice. */
+/** Whether there was a connection: if so, a retry may repeat what the first request did. */
 function isLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return ('code' in error && lostCodes.includes(String(error.code))) || isLost(error.cause);
@@ -126,7 +129,7 @@ function isLost(error: unknown): boolean {
 
 const lostCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
-/** No service of ours answers with one. */
+/** True for an HTML page: our services never answer with one. */
 function isPage(contentType: string | null | undefined): boolean {
   return contentType?.startsWith('text/html') === true;
 }
@@ -149,7 +152,7 @@ function reason(error: unknown): string {
   return error.message.trim() || error.name;
 }
 
-/** What a service says beside the text of an error, as further lines. */
+/** Hints that a service sends along with the text of an error, as further lines. */
 export function hintsOf({ headers }: Response): readonly string[] {
   const hint = headers.get('reducerdb-error-hint');
   return hint === null ? [] : [decodeURI(hint)];

@@ -1,4 +1,4 @@
-/** Options whose value is optional, by what they mean when they stand alone. */
+/** Options whose value is optional, each with the value that it has when given alone. */
 const bareValues: Readonly<Record<string, string>> = {
   '--yes': 'all',
   '--delete-data': 'always',
@@ -8,8 +8,8 @@ const bareValues: Readonly<Record<string, string>> = {
 const longNames: Readonly<Record<string, string>> = { '-y': '--yes', '-c': '--delete-data' };
 
 /**
- * Rewrites options whose value is optional so that the value always stands behind `=`: otherwise
- * the word after a bare `--yes` would be taken for its value.
+ * Rewrites options whose value is optional so that the value always follows a `=`: otherwise the
+ * word after a bare `--yes` would be taken for its value.
  */
 export function joinOptionalValues(words: readonly string[]): string[] {
   const end = words.indexOf('--');

@@ -1,6 +1,6 @@
 import { drawTable } from './sql-table.ts';
 
-/** Lines of the audit log, which are JSON, as a table; identities by their first 16 digits. */
+/** Formats lines of the audit log, which are JSON, as a table; identities are cut to 16 digits. */
 export function auditText(lines: readonly string[]): string {
   if (lines.length === 0) return 'Nothing has been noted.';
   return drawTable({ header: ['TIME', 'BY', 'FROM', 'DID', 'DATABASE', ''], rows: lines.map(row) });
@@ -14,7 +14,7 @@ function row(line: string): string[] {
   return [word(time), short(by) + agent, word(from), did, short(database), more.join(' ')];
 }
 
-/** A line may have been cut by the end of a process, or be one that is being written. */
+/** A line may be incomplete: cut when a process ended, or still being written. */
 function fieldsOf(line: string): Record<string, unknown> {
   try {
     return JSON.parse(line);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { CliError, type Io } from './io.ts';
 
 /**
- * Checks the types of a module project with its own compiler, bundles it, and leaves the program in
+ * Type-checks a module project with its own compiler, bundles it, and writes the program to
  * `dist/bundle.js`. Returns the program.
  */
 export async function buildProject(folder: string, io: Io): Promise<Uint8Array> {
@@ -13,7 +13,7 @@ export async function buildProject(folder: string, io: Io): Promise<Uint8Array> 
         'Make one with `reducerdb init <name>`, or name its folder with --module-path.',
     );
   }
-  // Loaded when needed: commands that build nothing answer sooner without the bundler.
+  // Loaded on demand: commands that build nothing start faster without the bundler.
   const [{ typeCheck }, { buildModule }] = await Promise.all([
     import('../bundle/type-check.ts'),
     import('../bundle/build-module.ts'),

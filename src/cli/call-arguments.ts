@@ -7,7 +7,7 @@ import type { FunctionSignature } from './signatures.ts';
 
 /**
  * The JSON array of a call's arguments. Each word is JSON; where the parameter's type allows only
- * one reading, a string may stand without quotes and an identity as its hex digits.
+ * one reading, a string may be given without quotes and an identity as hex digits.
  */
 export function callArguments(
   signature: FunctionSignature | undefined,

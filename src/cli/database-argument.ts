@@ -4,21 +4,21 @@ import type { ServerAddress } from './server-choice.ts';
 import type { Session } from './session.ts';
 
 /**
- * Which database a command means, when the project configuration may name it instead of the words.
- * A database that no target names is taken as it stands, on the server of the project or the user.
+ * The database a command refers to, named by its arguments or by the project configuration. A name
+ * that matches no target is used as given, on the project's or the user's server.
  */
 export interface ChosenDatabase {
   readonly database: string;
   readonly server: ServerAddress;
 }
 
-/** The database, and the words that come after it. */
+/** The database, and the words after it. */
 export interface ChosenAndWords {
   readonly chosen: ChosenDatabase;
   readonly rest: readonly string[];
 }
 
-/** For commands that take the database as their only word. */
+/** For commands whose only argument is the database. */
 export function onlyDatabase(session: Session, word: string | undefined): ChosenDatabase {
   if (word !== undefined) return choose(session, word);
   const only = onlyTarget(session);
@@ -26,7 +26,7 @@ export function onlyDatabase(session: Session, word: string | undefined): Chosen
   return only;
 }
 
-/** `call [database] <function> [argument…]`: with one target, the database may be left out. */
+/** `call [database] <function> [argument…]`: with one target, the database can be left out. */
 export function databaseAndFunction(session: Session, words: readonly string[]): ChosenAndWords {
   const targets = namedTargets(session);
   const [first, ...others] = words;
@@ -51,7 +51,7 @@ export function databaseAndQuery(session: Session, words: readonly string[]): Ch
   if (first === undefined) throw missing('<query>');
   if (second !== undefined) return { chosen: choose(session, first), rest: [second] };
   const only = onlyTarget(session);
-  // One word alone is no query.
+  // A single word is not a query.
   if (only === undefined) throw missing(/\s/.test(first) ? '<database>' : '<query>');
   return { chosen: only, rest: [first] };
 }

@@ -16,11 +16,11 @@ export interface BindingsRun {
   readonly folder: string;
   readonly includePrivate: boolean;
   readonly extension: ImportExtension;
-  /** What the database has, and nothing else. */
+  /** Only the schema of the database is written, without bindings. */
   readonly isSchemaOnly: boolean;
 }
 
-/** Writes all of these, one after the other. */
+/** Writes each of these folders, one after the other. */
 export async function generateBindings(
   session: Session,
   runs: readonly BindingsRun[],
@@ -35,7 +35,7 @@ export async function generateBindings(
   }
 }
 
-/** Builds a project once, however many bindings are made from it. */
+/** Builds a project only once, however many bindings are generated from it. */
 function definitionReader(session: Session) {
   const known = new Map<string, Promise<ModuleDefinition>>();
   return (source: DefinitionSource): Promise<ModuleDefinition> => {
@@ -46,7 +46,7 @@ function definitionReader(session: Session) {
   };
 }
 
-/** The files of bindings; what they leave out is told. */
+/** The files of bindings; warns of what they leave out. */
 function filesOf(
   definition: ModuleDefinition,
   run: BindingsRun,

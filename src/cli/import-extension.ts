@@ -5,9 +5,8 @@ import JSON5 from 'json5';
 export type ImportExtension = '' | '.js' | '.ts';
 
 /**
- * How files in `folder` import each other, by the nearest `tsconfig.json`: Node's own resolution
- * wants an ending, bundlers do without. Where nothing says it, `.js`, which either kind of compiler
- * takes.
+ * The extension that files in `folder` use to import each other, by the nearest `tsconfig.json`:
+ * Node's resolution requires one, bundlers do not. The default is `.js`, which both accept.
  */
 export function importExtensionFor(folder: string): ImportExtension {
   const file = findUpwards(folder, 'tsconfig.json');
@@ -21,10 +20,10 @@ export function importExtensionFor(folder: string): ImportExtension {
   return takesSources ? '.ts' : '.js';
 }
 
-/** More files that extend each other are taken for a circle. */
+/** A longer chain of `extends` is treated as a cycle. */
 const extendedMax = 16;
 
-/** The options of a file over those of the files that it extends; packages are not looked into. */
+/** The options of a file, over those of the files it extends; packages are not followed. */
 function compilerOptions(file: string, depth: number): Record<string, unknown> | undefined {
   const parsed = parsedFile(file);
   if (parsed === undefined || depth > extendedMax) return undefined;
@@ -43,7 +42,7 @@ function parsedFile(file: string): Record<string, unknown> | undefined {
       ? (parsed as Record<string, unknown>)
       : undefined;
   } catch {
-    // Whoever compiles hears what is wrong with it.
+    // The compiler will report what is wrong with it.
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { JsonNumber, JsonObject, type JsonValue } from '../values/json.ts';
 
-/** JSON over several lines, two blanks for each level; numbers keep all their digits. */
+/** JSON on several lines, indented by two spaces a level; numbers keep all their digits. */
 export function indentedJson(value: JsonValue, indent = ''): string {
   if (value instanceof JsonNumber) return value.text;
   if (value instanceof JsonObject) {

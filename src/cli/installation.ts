@@ -2,15 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Where this package is: a clone of its repository, or where a package manager has put it. */
+/** Folder of this package: a clone of its repository, or where a package manager installed it. */
 export const packageFolder = fileURLToPath(new URL('../../', import.meta.url));
 
-/** False for a clone: a package manager does not find it by its name. */
+/** False for a clone, which a package manager cannot find by name. */
 export const isInstalled = packageFolder.split(path.sep).includes('node_modules');
 
 /**
- * The file (`npm pack`) that the package in `folder` was installed from; `undefined` if it comes
- * from a registry, or nothing says so. `folder` lies directly in a `node_modules`.
+ * The file (`npm pack`) that the package in `folder` was installed from; `undefined` if it came
+ * from a registry, or if this is not recorded. `folder` is directly in a `node_modules`.
  */
 export function packedFile(folder: string): string | undefined {
   const modules = path.dirname(path.resolve(folder));
@@ -24,7 +24,7 @@ export function packedFile(folder: string): string | undefined {
   return existsSync(file) ? file : undefined;
 }
 
-/** What npm writes down in `node_modules/.package-lock.json`. */
+/** The part of `node_modules/.package-lock.json` that is read here. */
 interface InstalledPackages {
   readonly packages?: Readonly<Record<string, { readonly resolved?: string }>>;
 }

@@ -1,7 +1,8 @@
 import { createInterface, type Interface } from 'node:readline';
 
 /**
- * What a command may touch of its surroundings; tests run the real program instead of faking it.
+ * The parts of the environment that a command can use; tests run the real program instead of faking
+ * it.
  */
 export interface Io {
   readonly cwd: string;
@@ -12,9 +13,9 @@ export interface Io {
   err(text: string): void;
   /** Asks for one line; `undefined` at the end of input. */
   ask(question: string): Promise<string | undefined>;
-  /** True when results go to a terminal that shows colours. */
+  /** True when results go to a terminal with colours. */
   readonly hasColours: boolean;
-  /** Lets go of standard input. */
+  /** Releases standard input. */
   close(): void;
 }
 
@@ -31,7 +32,7 @@ export function processIo(): Io {
   };
 }
 
-/** A failure that the user can mend. Printed as `Error: …`; the process exits with `exitCode`. */
+/** A failure that the user can fix. Printed as `Error: …`; the process exits with `exitCode`. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exitCode: number;
@@ -54,14 +55,14 @@ export async function confirm(io: Io, question: string, isSkipped: boolean): Pro
   return answer !== undefined && /^y(es)?$/i.test(answer.trim());
 }
 
-/** Said by commands whose output or flags may still change. */
+/** Warns that the output or flags of a command may still change. */
 export function warnUnstable(io: Io): void {
   io.err('WARNING: This command is UNSTABLE and subject to breaking changes.\n');
 }
 
 /**
- * Lines of standard input, one for each question. One reader serves all questions of the process:
- * when the answers come through a pipe, it may have read the next one together with this one.
+ * Lines of standard input, one for each question. All questions of the process share one reader:
+ * with a pipe, it may already have read the next answer together with this one.
  */
 class Answers {
   readonly #waiting: string[] = [];

@@ -1,21 +1,21 @@
 import type { LogRecord } from '../protocol/log-record.ts';
 
-/** Levels from the least to the most grave, as flags name them. */
+/** Levels from least to most severe, as flags name them. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'panic'] as const;
 
 export type LogLevelName = (typeof logLevels)[number];
 
-/** A line of a log as it is shown; one that is no record has no time. */
+/** A log line to be shown; a line that is not a record has no time. */
 type ShownRecord = Omit<LogRecord, 'ts'> & Partial<Pick<LogRecord, 'ts'>>;
 
-/** A line that is no record is shown as it is. */
+/** Parses a line; one that is not a record is shown as it is. */
 export function parseRecord(line: string): ShownRecord {
   try {
     const record = JSON.parse(line) as Partial<ShownRecord> | null;
     const isRecord = typeof record?.level === 'string' && typeof record.message === 'string';
     if (isRecord) return record as ShownRecord;
   } catch {
-    // Said below.
+    // Handled below.
   }
   return { level: 'Info', message: line };
 }
@@ -26,7 +26,7 @@ export function isShown(record: ShownRecord, level: LogLevelName, isExact: boole
   return isExact ? rank === wanted : rank >= wanted;
 }
 
-/** The mark of lines that the host wrote itself; it is not shown. */
+/** Marks lines written by the host itself; not shown. */
 const hostMark = '__spacetimedb__';
 
 const colours: Readonly<Record<LogLevelName, string>> = {

@@ -8,13 +8,13 @@ import { makeProgram } from './program.ts';
 
 const io = processIo();
 
-// A reader such as `head` may have seen enough: that is no failure.
+// A reader such as `head` may close the pipe early: that is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);
 });
 
-// Nor is it one that nobody reads the notices: clients of the bridge may close that end.
+// Nor is it a failure that notices are not read: clients of the bridge may close that end.
 process.stderr.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
@@ -28,7 +28,7 @@ try {
   io.close();
 }
 
-/** Prints what went wrong and gives the exit code. Only a bug comes with its stack. */
+/** Prints the error and returns the exit code. Only a bug is printed with its stack. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (!(error instanceof Error)) {
@@ -40,7 +40,7 @@ function report(error: unknown): number {
   return error instanceof CliError ? error.exitCode : 1;
 }
 
-/** What the user can mend: our own texts, and what the operating system refused. */
+/** True for errors that the user can fix: our own, and those of the operating system. */
 function isExpected(error: Error): boolean {
   return (
     error instanceof CliError ||

@@ -15,14 +15,14 @@ import type { Session } from './session.ts';
 /** Where a module's definition is read from. Paths are absolute. */
 export type DefinitionSource =
   | { readonly kind: 'project'; readonly folder: string }
-  /** A program that was built before. */
+  /** A program that was built earlier. */
   | { readonly kind: 'program'; readonly file: string }
-  /** A database that runs; `server` is the one of its target, if it has one. */
+  /** A running database; `server` is the one its target names, if any. */
   | { readonly kind: 'database'; readonly name: string; readonly server: string | undefined }
-  /** What `describe --json` printed. */
+  /** The output of `describe --json`. */
   | { readonly kind: 'document'; readonly file: string };
 
-/** Reads a definition. No code of the module runs in this thread, or outside of a sandbox. */
+/** Reads a definition. Module code never runs in this thread or outside a sandbox. */
 export async function readDefinition(
   source: DefinitionSource,
   session: Session,
@@ -38,7 +38,7 @@ export async function readDefinition(
   }
 }
 
-/** The same as JSON, as a database that has it answers it. */
+/** Reads a definition as the JSON that a database with it would return. */
 export async function readSchema(source: DefinitionSource, session: Session): Promise<string> {
   if (source.kind === 'project' || source.kind === 'program')
     return schemaJson(await readDefinition(source, session), 10);
@@ -59,7 +59,7 @@ async function documentOf(source: DocumentSource, session: Session): Promise<str
 }
 
 async function described(program: Uint8Array, origin: string): Promise<ModuleDefinition> {
-  // Loaded when needed: the bundler and the engine come with it.
+  // Loaded on demand: it pulls in the bundler and the engine.
   const { describeProgram } = await import('../host/describe-program.ts');
   const description = await describeProgram(program);
   if (description.kind === 'refused') throw new CliError(`${origin}: ${description.message}`);

@@ -4,7 +4,7 @@ import path from 'node:path';
 /** Where the command keeps its own files, and where a service it starts keeps its data. */
 export interface Places {
   readonly configFile: string;
-  /** Key pair of a service that this user starts. */
+  /** Holds the key pair of services that this user starts. */
   readonly keyDirectory: string;
   readonly dataDirectory: string;
 }
@@ -41,14 +41,14 @@ function localApplicationData(environment: NodeJS.ProcessEnv): string {
   return path.join(environment.LOCALAPPDATA ?? os.homedir(), 'reducerdb');
 }
 
-/** Where programs keep the settings of this user, by the customs of Linux. */
+/** Where programs keep this user's settings, by the Linux conventions. */
 export function settingsFolder(environment: NodeJS.ProcessEnv): string {
   return folderOr(environment.XDG_CONFIG_HOME, '.config');
 }
 
 /**
- * The folder that a variable names, else this one at home. The XDG base directory specification
- * wants a variable that is empty, or whose path is relative, passed over.
+ * The folder that a variable names, else this one in the home folder. The XDG base directory
+ * specification requires that an empty variable, or a relative path, is ignored.
  */
 export function folderOr(named: string | undefined, ...atHome: readonly string[]): string {
   return named !== undefined && path.isAbsolute(named) ? named : path.join(os.homedir(), ...atHome);

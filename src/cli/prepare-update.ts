@@ -4,7 +4,7 @@ import type { YesKind } from './session.ts';
 
 export type DeleteData = 'always' | 'on-conflict' | 'never';
 
-/** How an upload is to be made: its query parameters beyond the kind of program. */
+/** How to upload: the query parameters besides the kind of program. */
 export interface UpdateChoice {
   readonly query: Readonly<Record<string, string>>;
 }
@@ -20,8 +20,8 @@ export interface UpdateQuestion {
 }
 
 /**
- * Asks the server what the upload would change, shows it, and asks the user where that is needed.
- * Throws when the user does not want it after all.
+ * Asks the server what the upload would change, shows it, and asks the user to confirm where
+ * needed. Throws when the user declines.
  */
 export async function prepareUpdate(question: UpdateQuestion): Promise<UpdateChoice> {
   const { database, deleteData } = question;
@@ -61,7 +61,7 @@ async function prePublish(
   throw new CliError(`Pre-publish check failed with status ${answer.status}: ${reason}`);
 }
 
-/** The database is there, and somebody else's. */
+/** The error for a database that exists and belongs to another identity. */
 export function notYours({ token }: Api, database: string | undefined): CliError {
   return new CliError(
     token === undefined

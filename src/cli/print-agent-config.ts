@@ -4,9 +4,9 @@ import { agentClients, type BridgeCommand } from './agent-clients.ts';
 import { isInstalled } from './installation.ts';
 import { CliError, type Io } from './io.ts';
 
-/** What the bridge of an agent is started with. */
+/** The command line that starts an agent's bridge. */
 export interface BridgeArguments {
-  /** Flags that stand before the command. */
+  /** Flags that precede the command. */
   readonly globalFlags: readonly string[];
   readonly database: string | undefined;
   readonly serverUrl: string;
@@ -15,11 +15,11 @@ export interface BridgeArguments {
 }
 
 /**
- * Prints the configuration with which `client` starts the bridge, and to standard error the file
- * that it belongs into. `list` prints which clients there are.
+ * Prints the configuration with which `client` starts the bridge and, to standard error, the file
+ * it belongs in. `list` prints the known clients.
  *
- * All that the environment decides here is spelt out, because an agent is started elsewhere: the
- * address of the server takes the place of a project's configuration and of the user's default.
+ * Everything that depends on this environment is written out, because an agent is started
+ * elsewhere: the server's address replaces the project's configuration and the user's default.
  */
 export function printAgentConfig(io: Io, client: string, given: () => BridgeArguments): void {
   const clients = agentClients(io.environment);
@@ -54,10 +54,10 @@ function bridgeCommand(given: BridgeArguments, isShared: boolean): BridgeCommand
 }
 
 /**
- * How this program is started. A project's file is shared by people, and read in its folder, where
- * `npx` finds the project's own version. What belongs to one user names the files themselves: a
- * desktop application does not have the shell's path. What `npx` keeps for itself may go away, and
- * what is no installed package is not to be found by it.
+ * The command line that starts this program. A project's file is shared, and read in the project's
+ * folder, where `npx` finds the project's own version. A user's file names absolute paths: a
+ * desktop application does not have the shell's path. The cache of `npx` may be cleared, and a
+ * package that is not installed cannot be found through it.
  */
 function commandLine(isShared: boolean): readonly [string, ...string[]] {
   const program = fileURLToPath(new URL('main.js', import.meta.url));

@@ -37,7 +37,7 @@ First steps:
   reducerdb logs my-db --follow                     watch what the module prints
   reducerdb mcp my-db                               serve the database to an agent`;
 
-/** The whole command line: one file per subcommand adds itself here. */
+/** Makes the whole command line; each subcommand, one per file, adds itself here. */
 export function makeProgram(io: Io): Command {
   const program = new Command('reducerdb')
     .description('A database service: tables, reducers, identities, SQL and MCP.')
@@ -84,7 +84,7 @@ export function makeProgram(io: Io): Command {
   return program;
 }
 
-/** How a list of commands shows one; what `words` stand for is in the usage of that command. */
+/** A command's line in a list of commands; its usage explains the arguments. */
 function subcommandTerm(command: Command): string {
   return Help.prototype.subcommandTerm(command).replace(' [words...]', '');
 }

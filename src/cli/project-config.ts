@@ -14,7 +14,7 @@ export interface Target {
   readonly generate: readonly GenerateEntry[];
 }
 
-/** Bindings that a project has written; paths are absolute. */
+/** Bindings that a project asks to generate; paths are absolute. */
 export interface GenerateEntry {
   readonly language: string | undefined;
   readonly outDir: string | undefined;
@@ -22,7 +22,7 @@ export interface GenerateEntry {
   readonly includePrivate: boolean;
 }
 
-/** What `service.json` and its layers say, with children flattened into targets. */
+/** The content of `service.json` and its layers, with children flattened into targets. */
 export interface ProjectConfig {
   /** The main file, for messages. */
   readonly file: string;
@@ -33,8 +33,8 @@ type Layer = Record<string, unknown>;
 
 /**
  * Reads the project configuration that applies in `directory`: the nearest `service.json` upwards,
- * with its layers `service.local.json`, `service.{env}.json` and `service.{env}.local.json` over
- * it.
+ * overridden by its layers `service.local.json`, `service.{env}.json` and
+ * `service.{env}.local.json`.
  */
 export function readProjectConfig(
   directory: string,
@@ -55,7 +55,7 @@ export function readProjectConfig(
   return { file: path.join(folder, 'service.json'), targets };
 }
 
-/** The one server that the targets agree on; `undefined` when none or several are named. */
+/** The one server that all targets name; `undefined` when they name none or several. */
 export function onlyServer(config: ProjectConfig): string | undefined {
   const named = config.targets.map(({ server }) => server).filter((server) => server !== undefined);
   const servers = new Set(named);
@@ -88,7 +88,7 @@ const knownKeys = [
   'dev',
 ];
 
-/** Spellings that an older tool wrote for the same keys. */
+/** Spellings of the same keys by an older tool. */
 const otherSpellings: Readonly<Record<string, string>> = {
   'wasm-file': 'bin-path',
   'js-file': 'js-path',
@@ -194,7 +194,9 @@ function mergeLayers(below: Layer, above: Layer): Layer {
 const notInherited = ['database', 'generate', 'children', 'dev'];
 const sources = ['module-path', 'bin-path', 'js-path'];
 
-/** A layer and its children as targets; a child takes its parent's keys unless it has its own. */
+/**
+ * A layer and its children as targets; a child inherits its parent's keys unless it has its own.
+ */
 function flatten(layer: Layer, parent: Layer): Layer[] {
   const inherited = Object.entries(parent).filter(([key]) => !notInherited.includes(key));
   const own = over(Object.fromEntries(inherited), layer);
@@ -202,10 +204,7 @@ function flatten(layer: Layer, parent: Layer): Layer[] {
   return [own, ...children.flatMap((child) => flatten(child, own))];
 }
 
-/**
- * The keys of both, with those of `above`; its source, if it names one, takes the place of any
- * other.
- */
+/** The keys of both; those of `above` win, and its source, if it names one, replaces any other. */
 function over(below: Layer, above: Layer): Layer {
   const hasSource = sources.some((key) => above[key] !== undefined);
   const kept = Object.entries(below).filter(([key]) => !(hasSource && sources.includes(key)));

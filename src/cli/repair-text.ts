@@ -5,18 +5,18 @@ import { timeText } from './time-text.ts';
 type Figures = NonNullable<ShownLog['rest']>;
 type Tail = NonNullable<ShownLog['tails']>[number];
 
-/** What a printed command has to name. */
+/** The parts that a printed command must name. */
 interface Named {
-  /** As it was given. */
+  /** As given by the user. */
   readonly database: string;
   /** ` --data-dir …`, or nothing for the default folder. */
   readonly folder: string;
 }
 
-/** Files that are named for each part. */
+/** Files listed for each part, at most. */
 const filesMax = 8;
 
-/** What was found in the log of a database, for people. */
+/** Describes the state of a database's log to people. */
 export function logText(log: ShownLog, { database, folder }: Named): string {
   const head = `Log of ${database}: ${log.log}`;
   const { common, tails = [] } = log;
@@ -33,7 +33,7 @@ export function logText(log: ShownLog, { database, folder }: Named): string {
   return [head, ...reason, drawTable({ header, rows }), '', ...files, ...notes].join('\n');
 }
 
-/** Why there is something to do; `undefined`: a start opens the log. */
+/** Why the log needs repair; `undefined` if a start can open it. */
 export function faultText({ state, kept }: ShownLog): string | undefined {
   switch (state) {
     case 'intact':
@@ -48,7 +48,7 @@ export function faultText({ state, kept }: ShownLog): string | undefined {
   }
 }
 
-/** What to ask before it is done; `undefined`: nothing. */
+/** The question to ask first; `undefined` if there is none. */
 export function keepQuestion(log: ShownLog, kept: Kept): string | undefined {
   const { common, tails = [], rest } = log;
   const chosen = tails.find(({ tail }) => tail === kept);
@@ -62,12 +62,12 @@ export function keepQuestion(log: ShownLog, kept: Kept): string | undefined {
   return `The log will end after offset ${end}; ${what} set aside. Do it?`;
 }
 
-/** Nothing says where the common part ends, and there is a tail that goes on with it. */
+/** It is unknown where the common part ends, and a tail continues it. */
 function isUnclear({ parting_known: isKnown, tails = [] }: ShownLog): boolean {
   return isKnown === false && tails.some((tail) => tail.can_be_kept);
 }
 
-/** Only what might be kept has a number to keep it by. */
+/** Only a tail that can be kept has a number to select it by. */
 function nameOf({ state }: ShownLog, { tail }: Tail): string {
   return state === 'damaged' ? 'lost' : `tail ${tail}`;
 }

@@ -10,8 +10,8 @@ export interface ServerAddress {
 }
 
 /**
- * Finds the server that is meant: the one that is named, else the user's default. A text with `://`
- * is an address; anything else is a saved nickname, then a saved host name.
+ * Finds the server: the named one, else the user's default. A text with `://` is an address;
+ * anything else is a saved nickname, then a saved host name.
  */
 export function chooseServer(config: UserConfig, named: string | undefined): ServerAddress {
   const wanted = named ?? config.defaultServer;
@@ -44,7 +44,7 @@ export function unknownServer(name: string): CliError {
   );
 }
 
-/** True for a server on this machine, to which a publish needs no second thought. */
+/** True for a server on this machine: a publish to it needs no confirmation. */
 export function isLocalServer({ url }: ServerAddress): boolean {
   const { hostname } = new URL(url);
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');

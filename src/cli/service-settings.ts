@@ -15,7 +15,7 @@ import { CliError } from './io.ts';
 import { findPlaces } from './places.ts';
 import type { Session } from './session.ts';
 
-/** Adds a flag for each setting of a service, and those that say where its data is. */
+/** Adds a flag for each setting of a service, and the flags for its data folder. */
 export function withServiceSettings(command: Command): Command {
   command
     .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
@@ -24,7 +24,7 @@ export function withServiceSettings(command: Command): Command {
   return command;
 }
 
-/** Adds the flags that say where the keys of a service are. */
+/** Adds the flags for the key files of a service. */
 export function withKeySettings(command: Command): Command {
   command.option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)');
   for (const setting of settings) {
@@ -41,18 +41,20 @@ function optionOf({ flag, kind, value, help, otherwise }: Setting): Option {
   return option;
 }
 
-/** A flag that may be given several times. */
+/** Collects the values of a flag that can be given several times. */
 function collect(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value];
 }
 
 export interface ServiceSettings extends Omit<EffectiveSettings, 'configuration'> {
   readonly configuration: GivenConfiguration;
-  /** Where the data is, and `config.toml`, also when databases are kept in memory. */
+  /** Folder of the data and of `config.toml`, also when databases are kept in memory. */
   readonly dataDirectory: string;
 }
 
-/** What a service that this command starts would run with. Throws `ConfigurationError`. */
+/**
+ * The settings that a service started by this command would run with. Throws `ConfigurationError`.
+ */
 export function serviceSettings(session: Session, command: Command): ServiceSettings {
   const { io, places, config } = session;
   const flags = command.opts<{ dataDir?: string; inMemory?: boolean }>();
@@ -72,7 +74,7 @@ export function serviceSettings(session: Session, command: Command): ServiceSett
     settings: effective.settings,
     warnings: effective.warnings,
     configuration: {
-      // Keys live with the user's configuration, or with the data when its folder was named.
+      // Keys are kept with the user's configuration, or with the data if its folder was named.
       keyDirectory: named === undefined ? places.keyDirectory : path.join(dataDirectory, 'keys'),
       ...(config.listenAddress !== undefined && {
         listen: parseListenAddress(config.listenAddress),
@@ -84,21 +86,21 @@ export function serviceSettings(session: Session, command: Command): ServiceSett
   };
 }
 
-/** The key files of a service that is started with the same flags. Throws `ConfigurationError`. */
+/** The key files of a service started with the same flags. Throws `ConfigurationError`. */
 export function keyFilesOfService(session: Session, command: Command): KeyFiles {
   const { configuration } = serviceSettings(session, command);
   return keyFilesOf(completeConfiguration(configuration));
 }
 
-/** Where the data of a service is, that of the variable or of the user when no flag says so. */
+/** The data folder of a service: from the flag, else the variable, else the user's default. */
 export function dataFolder({ io, places }: Session, flag: string | undefined): string {
   const named = flag ?? io.environment.REDUCERDB_DATA_DIR;
   return named === undefined ? places.dataDirectory : path.resolve(io.cwd, named);
 }
 
 /**
- * What has to follow a printed command for it to work on the same data: ` --data-dir …`, or nothing
- * for the folder that is used when none is named.
+ * The suffix that makes a printed command use the same data: ` --data-dir …`, or nothing for the
+ * default folder.
  */
 export function dataFolderFlag(session: Session, flag: string | undefined): string {
   const folder = dataFolder(session, flag);
@@ -108,7 +110,7 @@ export function dataFolderFlag(session: Session, flag: string | undefined): stri
   return ` --data-dir ${isPlain ? folder : `'${folder.replaceAll("'", "'\\''")}'`}`;
 }
 
-/** A flag with a value that does not fit is wrong usage of the command. */
+/** Reports an unusable value of a flag as a usage error. */
 function usable<Result>(read: () => Result): Result {
   try {
     return read();
@@ -118,7 +120,7 @@ function usable<Result>(read: () => Result): Result {
   }
 }
 
-/** How commander names the value of a flag. */
+/** The property under which commander stores a flag's value. */
 function camelCase(flag: string): string {
   return flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

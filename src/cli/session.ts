@@ -25,13 +25,13 @@ export type YesKind = (typeof yesKinds)[number];
 export interface SharedFlags {
   readonly server?: string;
   readonly anonymous?: boolean;
-  /** Kinds of questions that are answered with yes. */
+  /** Kinds of questions to answer with yes. */
   readonly yes?: readonly string[];
   readonly config?: boolean;
   readonly env?: string;
 }
 
-/** What one run of a command works with. */
+/** The configuration and connections of one run of a command. */
 export class Session {
   readonly io: Io;
   readonly places: Places;
@@ -51,7 +51,7 @@ export class Session {
     return this.#config;
   }
 
-  /** Read when first asked for: a command without use for it is not stopped by a fault in it. */
+  /** Read on first use: a fault in it does not stop a command that does not need it. */
   get project(): ProjectConfig | undefined {
     if (this.flags.config === false) return undefined;
     this.#project ??= { read: readProjectConfig(this.io.cwd, this.flags.env) };
@@ -63,14 +63,14 @@ export class Session {
     writeUserConfig(this.places.configFile, config, this.io);
   }
 
-  /** The server that a command without a target of its own means. */
+  /** The server for a command without its own target. */
   server(preferred?: string): ServerAddress {
     const project = () => (this.project === undefined ? undefined : onlyServer(this.project));
     const named = this.flags.server ?? preferred ?? project();
     return chooseServer(this.#config, named);
   }
 
-  /** Talks as the saved identity, as nobody with `--anonymous`, or as nobody when none is saved. */
+  /** Uses the saved identity; anonymous with `--anonymous`, or when none is saved. */
   api(server = this.server()): Api {
     return this.flags.anonymous === true
       ? this.anonymousApi(server)
@@ -81,7 +81,7 @@ export class Session {
     return new Api(server, undefined);
   }
 
-  /** Talks as the saved identity; gets one from the server first when there is none. */
+  /** Uses the saved identity; obtains one from the server first when none is saved. */
   async apiWithIdentity(server = this.server()): Promise<Api> {
     if (this.flags.anonymous !== true && this.#config.token === undefined) {
       await this.loginDirectly(server);
@@ -89,7 +89,7 @@ export class Session {
     return this.api(server);
   }
 
-  /** A new identity, issued by the server itself: it is worth nothing elsewhere. */
+  /** Obtains a new identity, issued by the server itself: it is not valid on other servers. */
   async loginDirectly(server: ServerAddress): Promise<void> {
     const answer = (await new Api(server, undefined).json('POST', '/v1/identity')) as {
       identity: string;
@@ -101,14 +101,16 @@ export class Session {
     this.io.err(`Logged in with identity ${answer.identity}`);
   }
 
-  /** True after `--yes`, which means all kinds, or a list that names this kind of question. */
+  /**
+   * True if `--yes` was given, alone (all kinds) or with a list that names this kind of question.
+   */
   answersYes(kind: YesKind): boolean {
     const { yes = [] } = this.flags;
     return yes.includes('all') || yes.includes(kind);
   }
 }
 
-/** The identity of a token, read from its claims; the server is the one that checks them. */
+/** The identity of a token, read from its claims, which only the server verifies. */
 export function identityOfToken(token: string): string {
   try {
     const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8');
@@ -117,7 +119,7 @@ export function identityOfToken(token: string): string {
       return identityToHex(deriveIdentity(iss, sub));
     }
   } catch {
-    // Said below: a token that cannot be read has no identity.
+    // Handled below: a token that cannot be read has no identity.
   }
   throw new CliError('That is not a token: it has no readable issuer and subject.');
 }

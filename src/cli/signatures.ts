@@ -5,14 +5,14 @@ import { typeText } from '../values/typespace.ts';
 import { type Api, databasePath } from './api.ts';
 import { elementsOf } from './json-parts.ts';
 
-/** A reducer as a caller needs to know it. */
+/** What a caller needs to know about a reducer. */
 export interface FunctionSignature {
   readonly name: string;
   readonly params: readonly { readonly name: string; readonly type: AlgebraicType }[];
   readonly typespace: Typespace;
 }
 
-/** The reducers of a database that a client may call, from its schema. */
+/** The reducers of a database that clients can call, from its schema. */
 export async function readSignatures(api: Api, database: string): Promise<FunctionSignature[]> {
   const schema = parseJson(await api.text('GET', databasePath(database, '/schema?version=9')));
   const types = elementsOf(member(member(schema, 'typespace'), 'types')).map(typeFromJson);

@@ -4,8 +4,8 @@ const named = /^(:?[A-Za-z_]\w*|\$?\d+)=([\s\S]*)$/;
 
 /**
  * The values of `--param`, as the JSON object that the service takes. `name=value` and `1=value`
- * say which parameter they are for; others are `$1`, `$2`, … in their order. A value that is a JSON
- * number, string, `true`, `false` or `null` is that; anything else is text.
+ * name their parameter; others are `$1`, `$2`, … in order. A value that is a JSON number, string,
+ * `true`, `false` or `null` is parsed; anything else is text.
  */
 export function parametersJson(given: readonly string[]): string {
   let position = 0;

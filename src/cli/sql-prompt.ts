@@ -12,7 +12,7 @@ export async function interactiveSql(
   const prompt = `${database}> `;
   const { stdin: input, stdout: output } = process;
   const lines = createInterface({ input, output, prompt, historySize: 1_000 });
-  // Input that is no terminal may have ended while its first lines are still being answered.
+  // Input that is not a terminal may end while its first lines are still being processed.
   let isOpen = true;
   lines.once('close', () => {
     isOpen = false;

@@ -4,13 +4,13 @@ import type { AlgebraicType } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
 import { elementsOf } from './json-parts.ts';
 
-/** One result of a statement, as the service answers it, ready to be shown to people. */
+/** One result of a statement, ready to be shown to people. */
 export interface TextTable {
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Reads one result out of the service's answer; values become the text that people read. */
+/** Reads one result of the service's answer; values are formatted for people. */
 export function readResult(result: JsonValue): TextTable {
   const columns = elementsOf(member(member(result, 'schema'), 'elements')).map((element, at) => ({
     name: columnName(member(element, 'name'), at),
@@ -22,7 +22,7 @@ export function readResult(result: JsonValue): TextTable {
   return { header: columns.map(({ name }) => name), rows };
 }
 
-/** Draws a table: one blank around each cell, a rule below the header, no outer borders. */
+/** Draws a table: a space around each cell, a rule below the header, no outer borders. */
 export function drawTable({ header, rows }: TextTable): string {
   const widths = header.map((name, at) =>
     Math.max(width(name), ...rows.map((row) => width(row[at] ?? ''))),
@@ -36,7 +36,7 @@ export function drawTable({ header, rows }: TextTable): string {
 function cellText(type: AlgebraicType | undefined, value: JsonValue): string {
   if (type === undefined) return '';
   if (value === null) return 'NaN';
-  // A type that contains itself is named in the answer, not written out: its values stay JSON.
+  // The answer names a recursive type instead of writing it out: its values stay JSON.
   if (refersElsewhere(type)) return compactJson(value);
   return valueToText(type, valueFromJson(type, value), undefined, 'table');
 }
@@ -73,7 +73,7 @@ function columnName(name: JsonValue | undefined, at: number): string {
   return typeof some === 'string' ? some : `column ${at}`;
 }
 
-/** Columns that a text takes on a terminal, near enough: code points. */
+/** Columns that a text takes on a terminal, approximated by its code points. */
 function width(text: string): number {
   return [...text].length;
 }

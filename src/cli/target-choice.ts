@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Target } from './project-config.ts';
 
-/** A name, or a pattern in which `*` stands for any characters and `?` for one. */
+/** Matches targets by a name, or by a pattern: `*` stands for any characters, `?` for one. */
 export function matcherOf(pattern: string): (target: Target) => boolean {
   const source = pattern
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')
@@ -12,7 +12,7 @@ export function matcherOf(pattern: string): (target: Target) => boolean {
   return ({ database }) => database !== undefined && matcher.test(database);
 }
 
-/** A module project beside a client, or the current folder. */
+/** The module project beside a client, or the current folder. */
 export function defaultModuleFolder(cwd: string): string {
   const nested = path.join(cwd, 'spacetimedb');
   return existsSync(nested) ? nested : cwd;

@@ -22,7 +22,7 @@ export interface SavedServer {
   readonly fingerprint: string | undefined;
 }
 
-/** The user's own configuration: servers and the token that says who they are. */
+/** The user's own configuration: servers, and the token that identifies the user. */
 export interface UserConfig {
   readonly defaultServer: string | undefined;
   readonly token: string | undefined;
@@ -39,7 +39,7 @@ const initialConfig: UserConfig = {
   ],
 };
 
-/** Reads the file, or gives what a new user starts with. */
+/** Reads the file, or returns the configuration of a new user. */
 export function readUserConfig(file: string): UserConfig {
   if (!existsSync(file)) return initialConfig;
   try {
@@ -47,7 +47,7 @@ export function readUserConfig(file: string): UserConfig {
   } catch (cause) {
     throw new CliError(
       `${file} cannot be read as configuration: ${(cause as Error).message.trim()}\n` +
-        'Mend it, or move it away to start anew.',
+        'Correct it, or move it away to start over.',
       1,
       { cause },
     );
@@ -55,8 +55,8 @@ export function readUserConfig(file: string): UserConfig {
 }
 
 /**
- * Replaces the file in one step, also when the power fails: it holds a token, and with the token an
- * identity would be lost. Only its owner may read it.
+ * Replaces the file in one step, even across a power failure: losing the token would lose the
+ * identity. Only the owner can read the file.
  */
 export function writeUserConfig(file: string, config: UserConfig, io: Io): void {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });

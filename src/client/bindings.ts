@@ -1,6 +1,6 @@
 /**
- * What generated bindings are made of: descriptions of tables, reducers and procedures, and the
- * types that follow from them.
+ * The parts of generated bindings: descriptions of tables, reducers and procedures, and the types
+ * derived from them.
  */
 import { type AnyType, columnOf, type outType } from '../declare/builder.ts';
 import { columnsOf } from '../declare/composite.ts';
@@ -71,7 +71,7 @@ export interface ReducerDescription<
 
 /**
  * A reducer by its name on the wire; programs call it by the name in camel case. `results` has the
- * types of what it returns and of what it refuses calls with.
+ * types of its result and of its error.
  *
  * @example
  * ```ts
@@ -220,7 +220,7 @@ export function makeQueryBuilder<S extends SchemaDescription>(description: S): Q
 }
 
 /**
- * All that generated bindings say about a database.
+ * The description of a database in generated bindings.
  *
  * @example
  * ```ts
@@ -266,7 +266,7 @@ export type ProcedureCalls<RM extends RemoteModule> = {
   >;
 };
 
-/** Arguments are one object, left out when nothing in it is required. */
+/** Arguments are one object, optional if nothing in it is required. */
 type CallOf<P extends Columns, Returned> =
   Record<never, never> extends RowInput<P>
     ? (args?: RowInput<P>, options?: CallOptions) => Promise<Returned>
@@ -274,7 +274,7 @@ type CallOf<P extends Columns, Returned> =
 
 const schemas = new WeakMap<object, ClientSchema>();
 
-/** The client's own view of described tables and functions, made once. */
+/** The client's own view of described tables and functions, built once. */
 export function describedSchema(module: RemoteModule): ClientSchema {
   let known = schemas.get(module);
   if (known !== undefined) return known;

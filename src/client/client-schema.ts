@@ -11,14 +11,14 @@ import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
 import { CallError } from './errors.ts';
 
 /**
- * What a client knows of a database: its tables and functions, under the names that programs use
- * (accessors, dotted inside submodules: `guilds.member`) and those on the wire (canonical ones).
- * Values are encoded without generated code: pages may forbid that.
+ * A client's knowledge of a database: its tables and functions, under their names in programs
+ * (accessors, dotted inside submodules: `guilds.member`) and on the wire (canonical names). Values
+ * are encoded without code generation, which a page's security policy may forbid.
  */
 export interface ClientSchema {
-  /** What it was made from. */
+  /** The JSON that it was built from. */
   readonly source?: RawSchema;
-  /** By accessor. Views are tables here. */
+  /** Tables by accessor, views included. */
   readonly tables: ReadonlyMap<string, ClientTable>;
   readonly tablesByName: ReadonlyMap<string, ClientTable>;
   readonly reducers: ReadonlyMap<string, ClientFunction>;
@@ -26,9 +26,9 @@ export interface ClientSchema {
 }
 
 export interface ClientColumn {
-  /** The property of a row. */
+  /** The property name in rows. */
   readonly key: string;
-  /** In SQL. */
+  /** The name in SQL. */
   readonly name: string;
   readonly type: AlgebraicType;
 }
@@ -48,7 +48,7 @@ export interface TableParts {
   /** Position of the primary key column. */
   readonly primaryKey: number | undefined;
   readonly indexes: readonly ClientIndex[];
-  /** Rows are told and not kept. */
+  /** True for an event table: rows are passed to callbacks and not kept. */
   readonly isEvent: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface TableParts {
 export type RowKey = string | number | bigint | boolean;
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A table and how its rows are read. */
+/** A table and the codec of its rows. */
 export class ClientTable {
   readonly parts: TableParts;
   readonly #decoders: readonly ((reader: BinaryReader) => unknown)[];
@@ -84,7 +84,7 @@ export class ClientTable {
     return row;
   }
 
-  /** What makes the row itself: its primary key, or else all its bytes. */
+  /** The identity of a row: its primary key, or else all its bytes. */
   keyOf(data: Uint8Array, start: number, end: number): RowKey {
     const { primaryKey } = this.parts;
     if (primaryKey === undefined) return binaryText(data, start, end);
@@ -96,7 +96,7 @@ export class ClientTable {
     return this.#keyOf(this.#decoders[primaryKey]?.(reader));
   }
 
-  /** The key of a row that the program holds. */
+  /** The key of a row that the program has. */
   keyOfRow(row: Row): RowKey {
     const { columns, primaryKey } = this.parts;
     const key = columns[primaryKey ?? -1]?.key;
@@ -104,7 +104,7 @@ export class ClientTable {
     return binaryText(this.encode(row));
   }
 
-  /** As the server would write it; throws `TypeError` with the path to what does not fit. */
+  /** Encodes a row as the server would; throws `TypeError` with the path of the invalid value. */
   encode(row: Row): Uint8Array {
     const { columns, typespace, accessor } = this.parts;
     const elements = columns.map(({ key: name, type }) => ({ name, type }));
@@ -123,14 +123,14 @@ export interface FunctionParts {
   readonly accessor: string;
   readonly name: string;
   readonly params: ProductType;
-  /** `undefined`: nothing comes back. */
+  /** `undefined`: nothing is returned. */
   readonly returns: AlgebraicType | undefined;
-  /** `undefined`: it refuses calls with words. */
+  /** `undefined`: it rejects calls with a message. */
   readonly throws?: AlgebraicType | undefined;
   readonly typespace: Typespace;
 }
 
-/** A reducer or a procedure and how its arguments and its result are written. */
+/** A reducer or a procedure, with the codecs of its arguments and its result. */
 export class ClientFunction {
   readonly parts: FunctionParts;
   readonly #encode: (writer: BinaryWriter, value: unknown) => void;
@@ -145,7 +145,7 @@ export class ClientFunction {
     if (throws !== undefined) this.#decodeError = decoderOf(throws, typespace);
   }
 
-  /** Throws `TypeError` with the path to what does not fit. */
+  /** Encodes the arguments; throws `TypeError` with the path of the invalid value. */
   encode(args: unknown): Uint8Array {
     return encodedBy((writer) => this.#encode(writer, args ?? {}));
   }
@@ -154,14 +154,17 @@ export class ClientFunction {
     return this.#decode && wholeValue(this.#decode, bytes);
   }
 
-  /** The error for the value that a call was refused with; `undefined`: they are words. */
+  /** The error for the value that a call was rejected with; `undefined` if it is a message. */
   refusal(bytes: Uint8Array): CallError | undefined {
     const error = this.#decodeError;
     return error && new CallError(this.parts.accessor, wholeValue(error, bytes));
   }
 }
 
-/** The value of all the bytes: one of a type that the program does not know seldom is as long. */
+/**
+ * Decodes a value and checks that no bytes are left: a value of another type rarely has the same
+ * length.
+ */
 function wholeValue(decode: (reader: BinaryReader) => unknown, bytes: Uint8Array): unknown {
   const reader = new BinaryReader(bytes);
   const value = decode(reader);
@@ -170,8 +173,8 @@ function wholeValue(decode: (reader: BinaryReader) => unknown, bytes: Uint8Array
 }
 
 /**
- * Turns values of a type into keys of a `Map`: equal values give the same key. Values of other
- * types than the plain ones are taken by their encoding.
+ * Turns values of a type into keys of a `Map`: equal values give the same key. Values that are not
+ * of a plain type are keyed by their encoding.
  */
 export function keyReader(type: AlgebraicType, typespace: Typespace): (value: unknown) => RowKey {
   const { kind } = type;
@@ -192,7 +195,7 @@ export function keyReader(type: AlgebraicType, typespace: Typespace): (value: un
   };
 }
 
-/** The bytes as a text of as many characters. */
+/** The bytes as a string of the same length. */
 function binaryText(data: Uint8Array, start = 0, end = data.length): string {
   const bytesMax = 8192;
   let text = '';
@@ -219,7 +222,7 @@ export function schemaOf(
 }
 
 /**
- * What `GET /v1/database/:name/schema?version=10` answers, parsed.
+ * The parsed response of `GET /v1/database/:name/schema?version=10`.
  *
  * @example
  * ```ts

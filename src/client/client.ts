@@ -44,30 +44,33 @@ import { Watches } from './watches.ts';
 export interface ConnectOptions {
   /** `http`, `https`, `ws` or `wss`. */
   readonly uri: string | URL;
-  /** Its name or its identity. */
+  /** The database's name or identity. */
   readonly database: string;
-  /** Who connects; a function is asked for every connection. Without one: somebody new. */
+  /**
+   * Identifies the client; a function is called for every connection. Without a token, the server
+   * issues a new identity.
+   */
   readonly token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
   /** Called with the token that the server issued, if none was given. */
   readonly saveToken?: ((token: string) => void) | undefined;
-  /** `gzip` where the platform can undo it, unless told. */
+  /** Default `gzip`, where the platform can decompress it. */
   readonly compression?: CompressionChoice | undefined;
-  /** Hear of changes only when they are safe on disk. The server decides unless told. */
+  /** True: receive changes only when they are durable. By default the server decides. */
   readonly confirmedReads?: boolean | undefined;
   readonly lightMode?: boolean | undefined;
-  /** Where the platform has no `WebSocket` of its own. */
+  /** For platforms without a `WebSocket`. */
   readonly webSocket?: WebSocketClass | undefined;
-  /** What the schema endpoint would answer. Without it, it is asked. */
+  /** The response of the schema endpoint. Without it, the endpoint is fetched. */
   readonly schema?: RawSchema | undefined;
-  /** Keeps what the schema endpoint answers: tables have names before the network is there. */
+  /** Caches the schema endpoint's response: tables have names before the network is available. */
   readonly schemaCache?: KeyValue | undefined;
-  /** Rows that were read elsewhere, shown until the server's are there: see `preload`. */
+  /** Rows read elsewhere, shown until the server's have arrived: see `preload`. */
   readonly snapshot?: Snapshot | undefined;
-  /** False: a lost connection is not tried again. */
+  /** False: a lost connection is not retried. */
   readonly reconnect?: false | ReconnectOptions | undefined;
-  /** How long a call waits to be sent while there is no connection; 30,000 unless told. */
+  /** How long a call waits to be sent while there is no connection; default 30,000. */
   readonly queueMillis?: number | undefined;
-  /** After how long without a word the server is asked for one; 25,000 unless told. */
+  /** How long the server can be silent before it is pinged; default 25,000. */
   readonly idleMillis?: number | undefined;
 }
 
@@ -83,14 +86,14 @@ export interface ConnectOptions {
 export interface SubscriptionListener {
   /** Values for the `:name`s of SQL texts. */
   readonly params?: SqlParameters | undefined;
-  /** Its rows are in the cache. */
+  /** Called when its rows are in the cache. */
   readonly onApplied?: (() => void) | undefined;
-  /** The server refused it or gave it up. */
+  /** Called when the server rejected it or dropped it later. */
   readonly onError?: ((error: Error) => void) | undefined;
 }
 
 /**
- * How long to wait for an answer, and the values of what the text leaves open.
+ * How long to wait for an answer, and the values of the query's parameters.
  *
  * @example
  * ```ts
@@ -115,7 +118,7 @@ export interface QueryOptions extends CallOptions {
 export interface Subscription {
   readonly isActive: boolean;
   readonly isEnded: boolean;
-  /** Resolves when the rows are in the cache, rejects when the queries are refused. */
+  /** Resolves when the rows are in the cache, rejects when the queries are rejected. */
   readonly applied: Promise<void>;
   unsubscribe(): void;
 }
@@ -134,9 +137,9 @@ export interface Client<M> {
   readonly state: Readable<ConnectionState>;
   readonly identity: Identity | undefined;
   readonly connectionId: ConnectionId | undefined;
-  /** The one that was given, else the one that the server issued. */
+  /** The token that was given, else the one that the server issued. */
   readonly token: string | undefined;
-  /** The rows that this client knows of. */
+  /** The cached rows, by table. */
   readonly db: ClientDb<M>;
   readonly reducers: ClientReducers<M>;
   readonly procedures: ClientProcedures<M>;
@@ -150,7 +153,7 @@ export interface Client<M> {
       | ((from: QueryRoots<M>) => readonly AnyQuery[]),
     listener?: SubscriptionListener,
   ): Subscription;
-  /** Asks once. The rows do not go into the cache. */
+  /** Runs a query once. The rows are not added to the cache. */
   query<R>(query: QueryInput<M, R>, options?: QueryOptions): Promise<R[]>;
   /** The rows of a query as a store; equal queries share one subscription. */
   watch<R = Row, Out = R>(
@@ -159,13 +162,13 @@ export interface Client<M> {
   ): WatchedQuery<Out, R>;
   /** Ends the wait for the next attempt to connect. */
   retryNow(): void;
-  /** For good. */
+  /** Ends the connection permanently. */
   disconnect(): void;
 }
 
 /**
  * Connects to a database, typed by its module: `import type * as tavern from '../server/module'`.
- * The connection is kept, and made again when it is lost; subscriptions and rows stay.
+ * The connection is kept, and reestablished when lost; subscriptions and rows stay.
  *
  * @example
  * ```ts
@@ -178,7 +181,7 @@ export function connect<M>(options: ConnectOptions): Client<M> {
   return connectOn<M>(options, platform);
 }
 
-/** The same on another platform or over other sockets. */
+/** Connects on another platform or over other sockets. */
 export function connectOn<M>(
   options: ConnectOptions,
   on: Platform,
@@ -189,13 +192,13 @@ export function connectOn<M>(
   return client as unknown as Client<M>;
 }
 
-/** What a client knows of its database by now. */
+/** The schema of a client's database, if known by now. */
 export function schemaOf(client: Client<any>): ClientSchema | undefined {
-  // Its type says what is for programs; every client is an object of this class.
+  // The interface has only the public members; every client is an object of this class.
   return (client as unknown as ModuleClient).schema;
 }
 
-/** The face of the core for programs that bring the type of a module. */
+/** The API over the core for programs that use the type of a module. */
 class ModuleClient implements Face {
   readonly #core: Core;
   readonly #platform: Platform;
@@ -227,7 +230,7 @@ class ModuleClient implements Face {
 
   start(): void {
     this.#core.start();
-    // While it connects, so that what the first prediction needs is there when it comes.
+    // Loaded while it connects, so that the first prediction does not have to wait.
     this.#core.predictions.load().catch(this.#platform.report);
   }
 
@@ -276,7 +279,7 @@ class ModuleClient implements Face {
         },
       );
     });
-    // Whoever does not wait for it has the callback, or nothing to say.
+    // A program that does not await it uses the callback, or ignores the error.
     applied.catch(() => {});
     return {
       get isActive() {
@@ -342,8 +345,9 @@ class ModuleClient implements Face {
 }
 
 /**
- * The function that the program calls. Arguments that its types do not know of are missing here;
- * others than the database wants are left out, as a row may be given with more than is asked for.
+ * The function that the program calls. Parameters that the program's types do not have are missing;
+ * properties that the database does not have are dropped, so a row with extra columns can be
+ * passed.
  */
 function functionAt(
   schema: ClientSchema,

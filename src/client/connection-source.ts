@@ -7,7 +7,7 @@ import { subscriberOf } from './subscription-builder.ts';
 import type { WatchedQuery } from './watch.ts';
 import { Watches } from './watches.ts';
 
-/** What user interfaces need of a connection with generated bindings. */
+/** The parts of a connection with generated bindings that user interfaces need. */
 export interface ConnectionSource {
   readonly state: Readable<ConnectionState>;
   readonly pendingCalls: Readable<readonly PendingCall[]>;
@@ -15,8 +15,8 @@ export interface ConnectionSource {
 }
 
 /**
- * The stores of a connection. They stand here and not in its class, so that only those programs
- * load them that use them.
+ * The stores of a connection. They are here and not in its class, so that only programs that use
+ * them load them.
  */
 export function sourceOf(connection: DbConnectionImpl<any>): ConnectionSource {
   const { core } = subscriberOf(connection);

@@ -2,7 +2,7 @@ import type { ConnectionId } from '../values/connection-id.ts';
 import type { Identity } from '../values/identity.ts';
 
 /**
- * How the connection is doing. Values do not change; a new state is a new object.
+ * The state of the connection. Values are immutable; a new state is a new object.
  *
  * ```text
  * connecting ─ first message ─▶ live ─ lost ─▶ waiting ─ timer, online, visible ─▶ connecting
@@ -31,7 +31,7 @@ export type ConnectionState =
       /** Milliseconds since 1970. */
       readonly retryAt: number;
       readonly error?: Error;
-      /** There is no network, as far as the platform or the silence of the server tell. */
+      /** True if the platform, or the server's silence, indicates that there is no network. */
       readonly offline: boolean;
     }
   | { readonly kind: 'closed'; readonly error?: Error };
@@ -45,15 +45,15 @@ export type ConnectionState =
  * ```
  */
 export interface ReconnectOptions {
-  /** 250 unless told. Doubles with every failure. */
+  /** Default 250. Doubles with every failure. */
   readonly firstDelayMillis?: number | undefined;
-  /** 15,000 unless told. */
+  /** Default 15,000. */
   readonly maxDelayMillis?: number | undefined;
-  /** 0.5 unless told: the delay is multiplied by something random from 1 minus this up to 1. */
+  /** Default 0.5: the delay is multiplied by a random number from 1 minus this up to 1. */
   readonly jitter?: number | undefined;
-  /** Counted from the loss of the connection. Never, unless told. */
+  /** Counted from the loss of the connection. Default: never. */
   readonly giveUpAfterMillis?: number | undefined;
-  /** False unless told: a server that knows this client by another identity ends the connection. */
+  /** Default false: the connection ends if the server returns another identity for this client. */
   readonly allowIdentityChange?: boolean | undefined;
 }
 

@@ -1,9 +1,9 @@
 /**
- * What all query sets together have: rows by table with a count of derivations each, and which set
- * has how many of them. A message is applied to the end before anybody is told.
+ * The rows of all query sets: by table, with a count of derivations for each row, and how many of
+ * them each set has. A message is applied completely before any callback runs.
  *
  * Invariants:
- * 1. The count of an entry is the sum of what the sets have of it; an entry without any is gone.
+ * 1. The count of an entry is the sum of its counts in all sets; an entry with count zero is gone.
  * 2. A row that stays equal stays the same object.
  */
 
@@ -16,7 +16,7 @@ import type { Entry } from './table-index.ts';
 import { TableRows } from './table-rows.ts';
 
 /**
- * What became of one row.
+ * The change to one row.
  *
  * @example
  * ```ts
@@ -37,26 +37,26 @@ export interface TableChange {
 /** The net effect of one message. */
 export interface Difference {
   readonly tables: readonly TableChange[];
-  /** Sets whose rows may not be what they were: these rows, or any if it does not say which. */
+  /** Sets whose rows may have changed: the rows with these keys, or any if `undefined`. */
   readonly sets: ReadonlyMap<number, ReadonlySet<RowKey> | undefined>;
   /** Rows of event tables, which no set keeps. */
   readonly events?: readonly SetEvents[];
-  /** While calls are predicted: what became of the merge of rows and predictions. */
+  /** While calls are predicted: the changes to the merge of rows and predictions. */
   readonly shown?: readonly TableChange[];
-  /** Keys of rows that a prediction was or is about, in whatever table. */
+  /** Keys of rows that a prediction wrote or writes, in any table. */
   readonly predicted?: ReadonlySet<RowKey>;
-  /** Rows that were predicted under a temporary key. */
+  /** Rows whose prediction had a temporary key. */
   readonly renamed?: readonly Renaming[];
 }
 
-/** Rows of an event table that a set was told of. */
+/** Rows of an event table that a set received. */
 export interface SetEvents {
   readonly querySetId: number;
   readonly table: ClientTable;
   readonly rows: readonly Row[];
 }
 
-/** A row was shown under one key and is there under another one now. */
+/** A row that was shown under one key and now has another. */
 export interface Renaming {
   readonly table: string;
   readonly from: RowKey;
@@ -75,19 +75,19 @@ export interface SetChange {
   }[];
 }
 
-/** How often a set has each row, by table. */
+/** How often a set contains each row, by table. */
 export type Membership = ReadonlyMap<TableRows, ReadonlyMap<Entry, number>>;
 
-/** Rows of a computed table, whose name is the type of its rows, belong to one set alone. */
+/** Rows of a computed table, whose name is the type of its rows, belong to one set only. */
 export type ComputedTable = (name: string) => ClientTable;
 
-/** A set and which of its rows a message is about. */
+/** A set, and those of its rows that a message concerns. */
 interface Members {
   readonly tables: Map<TableRows, Map<Entry, number>>;
   touched: Set<RowKey> | undefined;
 }
 
-/** A row that was there before the current message, which is about it. */
+/** A row from before the current message that the message concerns. */
 interface Touched {
   readonly rows: TableRows;
   readonly entry: Entry;
@@ -96,10 +96,10 @@ interface Touched {
   wasInserted: boolean;
 }
 
-/** What a message did so far. */
+/** The effects of a message so far. */
 interface Work {
   readonly touched: Map<Entry, Touched>;
-  /** By table in the order of the message: new entries, and old ones that it inserts again. */
+  /** By table, in message order: new entries, and old ones that the message inserts again. */
   readonly arrivals: Map<ClientTable, (Entry | Touched)[]>;
   readonly events: SetEvents[];
 }
@@ -115,28 +115,28 @@ export class Contents {
     this.#computed = computed;
   }
 
-  /** By the name on the wire. */
+  /** The table with this name on the wire. */
   table(name: string): TableRows | undefined {
     return this.#tables.get(name);
   }
 
-  /** What a set has; `undefined` before its first rows. */
+  /** The rows of a set; `undefined` before its first rows. */
   membership(querySetId: number): Membership | undefined {
     return this.#sets.get(querySetId)?.tables;
   }
 
-  /** Throws on rows that cannot be read; the contents are of no use then. */
+  /** Throws on rows that cannot be decoded; the contents are then unusable. */
   apply(changes: readonly SetChange[]): Difference {
     const work: Work = { touched: new Map(), arrivals: new Map(), events: [] };
     const sets = new Map<number, Set<RowKey> | undefined>();
     for (const { querySetId } of changes) {
-      // A set without rows is a set all the same; of a new one all rows are of interest.
+      // A set without rows is still a set; for a new one all rows may have changed.
       const isKnown = this.#sets.has(querySetId);
       const touched = isKnown ? new Set<RowKey>() : undefined;
       if (!sets.has(querySetId)) sets.set(querySetId, touched);
       this.#members(querySetId).touched = sets.get(querySetId);
     }
-    // All deletes first: then an insert of a row that is there is either new or another copy.
+    // All deletes first: then every insert is either a new row or another copy of one.
     for (const { querySetId, rows, change } of this.#parts(changes)) {
       if (change.kind === 'persistent') this.#delete(querySetId, rows, change.deletes, work);
     }
@@ -148,7 +148,7 @@ export class Contents {
     return settle(work, sets);
   }
 
-  /** Forgets a set. Rows that no other set has go. */
+  /** Drops a set, and the rows that no other set has. */
   drop(querySetId: number): Difference {
     const work: Work = { touched: new Map(), arrivals: new Map(), events: [] };
     for (const [rows, entries] of this.#sets.get(querySetId)?.tables ?? []) {
@@ -162,8 +162,8 @@ export class Contents {
   }
 
   /**
-   * What a reader of `old` learns when these contents take its place. Rows that stayed equal are
-   * taken over from there as objects.
+   * The changes that a reader of `old` sees when these contents replace it. Rows that stayed equal
+   * are taken over from `old` as objects.
    */
   differenceFrom(old: Contents): Difference {
     const tables: TableChange[] = [];
@@ -177,7 +177,7 @@ export class Contents {
         else if (sameValue(known.row, entry.row)) entry.row = known.row;
         else changes.push({ kind: 'update', old: known.row, row: entry.row });
       }
-      // Updates may come in between; of the new contents inserts are told first.
+      // Updates may be mixed in; of the new contents, inserts are reported first.
       changes.sort((a, b) => Number(a.kind === 'update') - Number(b.kind === 'update'));
       for (const { key, row } of before?.entries.values() ?? []) {
         if (after?.entries.has(key) !== true) changes.push({ kind: 'delete', row });
@@ -205,7 +205,7 @@ export class Contents {
     return new TableRows(this.#computed(name));
   }
 
-  /** The rows of a table that the database has, if only none. */
+  /** The rows of a table of the database, created empty if necessary. */
   tableNamed(name: string): TableRows {
     const known = this.#tables.get(name);
     if (known !== undefined) return known;
@@ -222,7 +222,7 @@ export class Contents {
     forEachRow(list, (start, end) => {
       const entry = rows.entries.get(rows.table.keyOf(list.data, start, end));
       const count = entry === undefined ? undefined : entries.get(entry);
-      // Nothing that the set has: there is nothing to take away.
+      // The set does not have this row: there is nothing to remove.
       if (entry === undefined || count === undefined) return;
       touch(work, rows, entry).wasDeleted = true;
       touched?.add(entry.key);
@@ -269,7 +269,7 @@ export class Contents {
   }
 }
 
-/** Removes what nobody has any more and says what became of each row. */
+/** Removes rows that no set has any more and returns the change to each row. */
 function settle({ touched, arrivals, events }: Work, sets: Difference['sets']): Difference {
   const changes = new Map<ClientTable, RowChange[]>();
   const changesOf = (table: ClientTable): RowChange[] => kept(changes, table, () => []);

@@ -2,12 +2,12 @@ import type { DbView, ProcedureCalls, ReducerCalls, RemoteModule } from './bindi
 import type { Event } from './events.ts';
 import type { SubscriptionBuilderImpl } from './subscription-builder.ts';
 
-/** What every callback of a connection with generated bindings receives first. */
+/** The first argument of every callback of a connection with generated bindings. */
 export interface ContextInterface<RM extends RemoteModule> {
   readonly db: DbView<RM, EventContextInterface<RM>>;
   readonly reducers: ReducerCalls<RM>;
   readonly procedures: ProcedureCalls<RM>;
-  /** The socket is open. */
+  /** True if the socket is open. */
   readonly isActive: boolean;
   subscriptionBuilder(): SubscriptionBuilderImpl<RM>;
   disconnect(): void;

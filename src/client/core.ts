@@ -1,12 +1,13 @@
 /**
- * The client behind both faces (`connect` and `DbConnection`): it puts requests and query sets on
- * the link and applies what comes back.
+ * The client behind both APIs (`connect` and `DbConnection`): it sends requests and query sets over
+ * the link and applies the answers.
  *
  * Invariants:
- * 1. A message is applied as a whole, then told; messages are handled one after another.
- * 2. After a reconnect the old contents stay until every set has been applied again; what is told
- *    then is the difference between the two.
- * 3. A promise settles after the changes of its call were told.
+ * 1. A message is applied as a whole before its changes are reported; messages are handled one
+ *    after another.
+ * 2. After a reconnect the old contents stay until every set has been applied again; then the
+ *    difference between the two is reported.
+ * 3. A promise settles after the changes of its call were reported.
  * 4. A callback that throws is reported and stops nothing.
  */
 
@@ -48,49 +49,51 @@ import type { QuerySet, QuerySetListener } from './query-set.ts';
 import { type CallOptions, type Request, Requests, type Tracked, trackedOf } from './requests.ts';
 
 export interface CoreOptions extends LinkOptions {
-  /** Told of the token that the server has issued. */
+  /** Called with the token that the server issued. */
   readonly saveToken?: ((token: string) => void) | undefined;
-  /** Asked for every connection; the same object as long as the database stays the same. */
+  /** Called for every connection; returns the same object as long as the schema stays the same. */
   readonly loadSchema: () => ClientSchema | Promise<ClientSchema>;
-  /** What it was at an earlier visit: shown at once, never spoken to the server. */
+  /** The schema of an earlier visit: used to show rows at once, never to talk to the server. */
   readonly keptSchema?: () => Promise<ClientSchema | undefined>;
-  /** Reads the types of computed rows; without it there are none. */
+  /** Reads the types of computed rows; without it they are not supported. */
   readonly computedTable?: ComputedTable;
   /** How long a call waits to be sent. */
   readonly queueMillis: number;
 }
 
-/** What the face in front of the core is told. */
+/** Events that the core passes to the API in front of it. */
 export interface Face {
-  /** Row changes to tell, all of one message. */
+  /** Row changes to report, all from one message. */
   changed(difference: Difference, event: Event): void;
   welcomed(identity: Identity, token: string): void;
   lost?(wasOpen: boolean, error: Error | undefined): void;
 }
 
-/** Told of changes after the face: whoever shows rows, once the callbacks of the program ran. */
+/**
+ * Receives changes after the face, when the program's callbacks have run: for code that shows rows.
+ */
 export interface Watcher {
-  /** What the database has, now that it is asked. */
+  /** The schema for which queries are sent from now on. */
   begun(schema: ClientSchema): void;
   changed(difference: Difference): void;
   lost(): void;
 }
 
-/** Something to be sent, in the order in which the program asked for it. */
+/** A message to be sent, in the order of the program's requests. */
 type Outgoing =
   | Tracked
   | { readonly kind: 'subscribe'; readonly set: QuerySet }
   | { readonly kind: 'unsubscribe'; readonly set: QuerySet };
 
-/** Contents that are being built up again behind those that are shown. */
+/** Contents that are rebuilt after a reconnect while the old ones are still shown. */
 interface Return {
   readonly contents: Contents;
   readonly awaited: Set<QuerySet>;
-  /** Calls that were answered meanwhile. */
+  /** Calls that were answered in the meantime. */
   readonly over: Set<Tracked>;
-  /** What became of sets: told just before the difference. */
+  /** Notifications of sets, run just before the difference is reported. */
   readonly before: (() => void)[];
-  /** To be told just after it. */
+  /** Callbacks to run just after it. */
   readonly after: (() => void)[];
 }
 
@@ -104,7 +107,7 @@ export class Core {
   readonly #sets = new Map<number, QuerySet>();
   #outbox: Outgoing[] = [];
   #isFlushing = false;
-  /** Counts connections; an answer of an older one is stale. */
+  /** Counts connections; an answer from an older one is stale. */
   #run = 0;
   #canSend = false;
   #loading: Promise<ClientSchema> | undefined;
@@ -139,7 +142,7 @@ export class Core {
     const schema = this.#options.loadSchema();
     if (schema instanceof Promise) {
       this.#loading = schema;
-      // Where it fails, it is tried again when the connection is there.
+      // If it fails, it is retried when the connection is open.
       schema.catch(() => {
         this.#loading = undefined;
       });
@@ -160,7 +163,7 @@ export class Core {
     return this.#schema;
   }
 
-  /** What is shown. */
+  /** The contents that are shown. */
   get contents(): Contents | undefined {
     return this.#shown;
   }
@@ -204,7 +207,7 @@ export class Core {
   #put(outgoing: Outgoing): void {
     this.#outbox.push(outgoing);
     if (!this.#canSend || this.#isFlushing) return;
-    // What is asked for in one moment shares a frame.
+    // Requests made in the same tick share a frame.
     this.#isFlushing = true;
     Promise.resolve().then(() => {
       this.#isFlushing = false;
@@ -214,7 +217,7 @@ export class Core {
 
   #flush(): void {
     const messages: Uint8Array[] = [];
-    // One by one: a callback that runs meanwhile may end what waits, or the connection.
+    // One by one: a callback may end a waiting request, or the connection, in between.
     while (this.#canSend && this.#outbox.length > 0) {
       const message = this.#messageOf(this.#outbox.shift() as Outgoing);
       if (message !== undefined) messages.push(encodeClientMessage(message));
@@ -252,13 +255,13 @@ export class Core {
         } catch (error) {
           this.requests.reject(outgoing, error);
         }
-        // Nothing is sent, so nothing will be answered.
+        // Nothing was sent, so there will be no answer.
         this.requests.answered(requestId);
         return undefined;
     }
   }
 
-  /** The link may be written to: as soon as the schema is known, everything that waits goes out. */
+  /** The link is writable: as soon as the schema is known, everything queued is sent. */
   #ready(): void {
     this.#run += 1;
     const run = this.#run;
@@ -292,7 +295,7 @@ export class Core {
       const contents = this.#newContents(schema);
       this.#return = { contents, awaited: new Set(sets), over: new Set(), before: [], after: [] };
     } else {
-      // Nothing is shown that could be kept, and the database may have other tables now.
+      // There are no shown rows to keep, and the database may have other tables now.
       const difference = this.predictions.beneath(() => {
         this.#shown = this.#newContents(schema);
         return noDifference;
@@ -300,7 +303,7 @@ export class Core {
       // Calls that were made before the schema was known are predicted from now on.
       if (difference?.shown !== undefined) this.#tell(difference, { tag: 'Optimistic' });
     }
-    // The sets of before, in their old order, and what waits behind them: one frame if it fits.
+    // The previous sets, in their old order, then the queued messages: one frame if they fit.
     this.#outbox.unshift(...sets.map((set) => ({ kind: 'subscribe', set }) as const));
     this.#flush();
     this.#showIfComplete();
@@ -310,7 +313,7 @@ export class Core {
     try {
       this.#handle(message);
     } catch (error) {
-      // Rows or messages that cannot be read: nothing that follows would fit.
+      // A message that cannot be decoded: nothing after it could be applied.
       const cause = asError(error);
       this.#options.platform.report(cause);
       this.link.fail(cause);
@@ -363,7 +366,7 @@ export class Core {
     }
   }
 
-  /** Rows of a one-off query, decoded by the tables that they are of. */
+  /** Rows of a one-off query, decoded by their tables. */
   #rowsOf(tables: readonly TableRows[]): Row[] {
     return tables.flatMap(({ table, rows }) => {
       const known = this.#tableNamed(table);
@@ -397,7 +400,7 @@ export class Core {
     );
   }
 
-  /** Takes the set's rows away and says so. */
+  /** Removes a set and its rows, and reports it. */
   #end(set: QuerySet, tell = () => set.listener.left()): void {
     set.status = 'ended';
     this.#sets.delete(set.id);
@@ -405,7 +408,10 @@ export class Core {
     this.#changeSet(set, 'UnsubscribeApplied', drop, tell);
   }
 
-  /** Changes which rows a set has, tells its listener, then the rows; on a return later. */
+  /**
+   * Changes the rows of a set, then notifies its listener, then reports the changes; during a
+   * reconnect, later.
+   */
   #changeSet(
     set: QuerySet,
     tag: 'SubscribeApplied' | 'UnsubscribeApplied',
@@ -427,7 +433,7 @@ export class Core {
 
   #fail(set: QuerySet, error: Error): void {
     const { wasApplied, status, listener } = set;
-    // The answer to an Unsubscribe: the set is gone, as was asked for.
+    // The answer to an Unsubscribe: the set is gone, as requested.
     this.#end(set, status === 'leaving' ? undefined : () => listener.failed(error, wasApplied));
   }
 
@@ -437,12 +443,12 @@ export class Core {
       const { contents, over, after } = this.#return;
       const difference = contents.apply(known);
       if (answered !== undefined) over.add(answered);
-      // Nothing keeps rows of event tables: the difference in the end does not have them.
+      // Rows of event tables are not kept, so the final difference does not contain them.
       const tables = difference.tables.filter(({ table }) => table.parts.isEvent);
       after.push(() => this.#tell({ ...difference, ...noDifference, tables }, event));
       return;
     }
-    // Nothing that is shown changes: there is nothing to tell.
+    // No shown row changes: there is nothing to report.
     if (known.length === 0 && !this.predictions.has(answered)) return;
     const over = answered && new Set([answered]);
     const difference = this.predictions.beneath((shown) => shown.apply(known), over);
@@ -480,7 +486,7 @@ export class Core {
     }
   }
 
-  /** Once every set is back, the new contents take the place of the old ones. */
+  /** Once every set has been applied again, the new contents replace the old ones. */
   #showIfComplete(): void {
     const returning = this.#return;
     if (returning === undefined || returning.awaited.size > 0) return;
@@ -512,12 +518,13 @@ export class Core {
     const repeats = this.requests.lost();
     const waiting = this.#outbox.filter(({ kind }) => kind !== 'unsubscribe');
     this.#outbox = [...repeats, ...waiting];
-    // Not a copy: a callback may disconnect, and then there are none left.
+    // Not a copy: a callback may disconnect, which leaves no sets.
     for (const set of this.#sets.values()) {
       if (set.status === 'leaving') this.#end(set);
       else set.status = 'asked';
     }
-    // Sets that ended on the way back are asked for no more: nothing else would tell of them.
+    // Sets that ended during the reconnect are not requested again: nothing else would notify their
+    // listeners.
     for (const tell of returning?.before ?? []) this.#guard(tell);
     this.#guard(() => this.#face.lost?.(wasOpen, error));
     this.watcher?.lost();
@@ -540,7 +547,7 @@ export class Core {
     }
   }
 
-  /** A query that costs the server next to nothing; any answer is a sign of life. */
+  /** Sends a query that costs the server almost nothing; any answer is a sign of life. */
   #ping(): void {
     if (!this.#canSend) return;
     const requestId = this.#requestId;
@@ -553,12 +560,12 @@ export class Core {
   }
 }
 
-/** The first rows of a set are inserts. */
+/** Turns the first rows of a set into inserts. */
 function insertsOf({ table, rows }: TableRows): SetChange['tables'][number] {
   return { table, changes: [{ kind: 'persistent', inserts: rows, deletes: emptyRowList }] };
 }
 
-/** What a module threw is an encoded string, unless the reducer says otherwise. */
+/** A thrown value is an encoded string, unless the reducer declares another type. */
 function errorOf(
   outcome: Extract<ReducerOutcome, { kind: 'err' | 'internalError' }>,
   request: Request,

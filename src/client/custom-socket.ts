@@ -2,7 +2,7 @@ import { asError } from './errors.ts';
 import type { CompressionChoice, OpenSocket } from './socket.ts';
 
 /**
- * What a factory of sockets is called with.
+ * The arguments of a socket factory.
  *
  * @example
  * ```ts
@@ -20,7 +20,7 @@ export interface SocketFactoryArgs {
 }
 
 /**
- * A socket that a program brings along. Its messages are decompressed and have no tag.
+ * A socket provided by the program. Its messages are decompressed and have no tag.
  *
  * @example
  * ```ts
@@ -77,7 +77,7 @@ export function factorySockets(factory: SocketFactory): OpenSocket {
       made.onclose = () => listener.closed(error);
       if (made.readyState === isOpen) opened();
     };
-    // Whatever the factory does wrong, by its promise or at once, is a failed attempt.
+    // An error of the factory, thrown or through its promise, is a failed attempt.
     const make = async () =>
       factory({
         url: uri,
@@ -101,7 +101,7 @@ export function factorySockets(factory: SocketFactory): OpenSocket {
   };
 }
 
-/** A frame as the server would send it: with the tag of "not compressed" in front. */
+/** A frame as the server would send it: prefixed with the tag for "not compressed". */
 function tagged(body: Uint8Array): Uint8Array {
   const frame = new Uint8Array(body.length + 1);
   frame.set(body, 1);

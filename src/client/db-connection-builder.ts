@@ -12,8 +12,8 @@ export type RemoteModuleOf<Connection> =
   Connection extends DbConnectionImpl<infer RM> ? RM : RemoteModule;
 
 /**
- * Collects what a connection needs and makes it. Callbacks belong to the builder: two connections
- * that it makes share them.
+ * Collects the options of a connection and opens it. Callbacks belong to the builder: all
+ * connections that it builds share them.
  *
  * @example
  * ```ts
@@ -47,7 +47,7 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
     this.#make = make;
   }
 
-  /** `http`, `https`, `ws` or `wss`. Throws at once if it is no URL. */
+  /** `http`, `https`, `ws` or `wss`. Throws at once if it is not a URL. */
   withUri(uri: string | URL): this {
     this.#uri = new URL(uri);
     return this;
@@ -64,13 +64,13 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
     return this.withDatabaseName(nameOrIdentity);
   }
 
-  /** Who connects; without a token, somebody new. */
+  /** Identifies the client; without a token, the server issues a new identity. */
   withToken(token?: string): this {
     this.#token = token;
     return this;
   }
 
-  /** `gzip` unless told. Throws `TypeError` where the platform cannot undo `brotli`. */
+  /** Default `gzip`. Throws `TypeError` if the platform cannot decompress `brotli`. */
   withCompression(compression: CompressionChoice): this {
     if (compression === 'brotli' && !this.#platform.canDecompress('brotli')) {
       throw new TypeError('this platform cannot decompress brotli');
@@ -84,19 +84,19 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
     return this;
   }
 
-  /** Hear of changes only when they are safe on disk. The server decides unless told. */
+  /** Receive changes only when they are durable. By default the server decides. */
   withConfirmedReads(confirmedReads: boolean): this {
     this.#confirmedReads = confirmedReads;
     return this;
   }
 
-  /** Makes a lost connection again. Off unless told. */
+  /** Reestablishes a lost connection. Off by default. */
   withReconnect(options: ReconnectOptions = {}): this {
     this.#reconnect = options;
     return this;
   }
 
-  /** Sockets of the program's own making. */
+  /** Uses sockets provided by the program. */
   withWSFn(factory: SocketFactory): this {
     this.#openSocket = factorySockets(factory);
     return this;
@@ -107,7 +107,7 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
     return this;
   }
 
-  /** Called when a socket cannot be opened, as long as there was no connection yet. */
+  /** Called when a socket cannot be opened and there was no connection before. */
   onConnectError(
     callback: (ctx: ErrorContextInterface<RemoteModuleOf<Connection>>, error: Error) => void,
   ): this {
@@ -115,7 +115,7 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
     return this;
   }
 
-  /** Called whenever a socket is gone. */
+  /** Called whenever a socket is closed or lost. */
   onDisconnect(
     callback: (ctx: ErrorContextInterface<RemoteModuleOf<Connection>>, error?: Error) => void,
   ): this {
@@ -131,12 +131,12 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
     return this.#database;
   }
 
-  /** `undefined`: a lost connection stays lost. */
+  /** `undefined`: a lost connection is not reestablished. */
   getReconnect(): ReconnectOptions | undefined {
     return this.#reconnect;
   }
 
-  /** Starts to connect and gives the connection. */
+  /** Starts to connect and returns the connection. */
   build(): Connection {
     if (this.#uri === undefined) throw new Error('URI is required to connect to SpacetimeDB');
     if (this.#database === '') {
@@ -144,7 +144,7 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
     }
     const version = this.#remoteModule.versionInfo?.cliVersion;
     if (version === undefined || !/^\d+\.\d+\.\d+/.test(version)) {
-      throw new Error('The generated bindings do not say which version made them: generate anew');
+      throw new Error('The generated bindings lack the version that made them: generate them again');
     }
     const on = this.#platform;
     const canUndo = this.#compression === 'none' || on.canDecompress(this.#compression);

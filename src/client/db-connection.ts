@@ -35,7 +35,7 @@ export interface ConnectionListeners {
 }
 
 /**
- * What a builder makes a connection from.
+ * The options from which a builder makes a connection.
  *
  * @example
  * ```ts
@@ -69,7 +69,7 @@ export class DbConnectionImpl<RM extends RemoteModule> {
   readonly db: DbView<RM, EventContextInterface<RM>>;
   readonly reducers: ReducerCalls<RM>;
   readonly procedures: ProcedureCalls<RM>;
-  /** Ours at first, the server's as soon as it has said it. */
+  /** Our own at first; replaced by the server's when it arrives. */
   connectionId: ConnectionId = ConnectionId.random();
   isDisconnectRequested = false;
   readonly #core: Core;
@@ -114,12 +114,12 @@ export class DbConnectionImpl<RM extends RemoteModule> {
     this.#core.start();
   }
 
-  /** The socket is open; the identity may still be on its way. */
+  /** True if the socket is open; the identity may not have arrived yet. */
   get isActive(): boolean {
     return this.#core.link.isOpen;
   }
 
-  /** The connection is over, or about to be. */
+  /** True if the connection is over, or about to be. */
   get isSocketClosed(): boolean {
     return this.#core.isClosed;
   }
@@ -128,7 +128,7 @@ export class DbConnectionImpl<RM extends RemoteModule> {
     return this.#core.link.identity;
   }
 
-  /** The one that was given, else the one that the server issued. */
+  /** The token that was given, else the one that the server issued. */
   get token(): string | undefined {
     return this.#core.link.token;
   }
@@ -153,7 +153,7 @@ export class DbConnectionImpl<RM extends RemoteModule> {
     this.#config.listeners.connectError.delete(callback);
   }
 
-  /** Starting points of queries, as `subscribe` hands them to a function. */
+  /** Starting points of queries, as `subscribe` passes them to a function. */
   getFromBuilder(): QueryBuilder<SchemaDescription<RM['tables']>> {
     return makeQueryBuilder({ tables: this.#config.remoteModule.tables });
   }
@@ -169,7 +169,7 @@ export class DbConnectionImpl<RM extends RemoteModule> {
     });
   }
 
-  /** Calls a procedure by its name on the wire with encoded arguments; gives encoded bytes. */
+  /** Calls a procedure by its name on the wire with encoded arguments; returns encoded bytes. */
   callProcedure(name: string, encodedArgs: Uint8Array): Promise<Uint8Array> {
     return this.#core.call<Uint8Array>({
       kind: 'procedure',
@@ -180,13 +180,13 @@ export class DbConnectionImpl<RM extends RemoteModule> {
     });
   }
 
-  /** Calls a reducer by its name on the wire, with arguments of a type that the caller knows. */
+  /** Calls a reducer by its name on the wire, with arguments of the type `params`. */
   callReducerWithParams(name: string, params: ProductType, args: object): Promise<void> {
     const called = calledBy(name, params, undefined);
     return this.#call('reducer', called, args, {}) as Promise<void>;
   }
 
-  /** The same for a procedure, whose result is of the type `returns`. */
+  /** Calls a procedure likewise; its result has the type `returns`. */
   callProcedureWithParams(
     name: string,
     params: ProductType,
@@ -197,7 +197,7 @@ export class DbConnectionImpl<RM extends RemoteModule> {
   }
 
   #tables(schema: ClientSchema): object {
-    // Bindings may give a table a second accessor, its older one.
+    // Bindings can give a table a second, older accessor.
     const byName = new Map<string, LiveHandle>();
     const items = [...schema.tables.values()].map((table) => {
       const { accessor, name, indexes } = table.parts;
@@ -207,7 +207,7 @@ export class DbConnectionImpl<RM extends RemoteModule> {
       const accessors = indexes.map((index) => {
         return [index.accessor, accessorOf(table, index.accessor, rows)] as const;
       });
-      // An index that is named like a method hides it.
+      // An index named like a method hides the method.
       return [accessor, Object.assign(live.handle, Object.fromEntries(accessors))] as const;
     });
     return nested(items);
@@ -282,7 +282,7 @@ export class DbConnectionImpl<RM extends RemoteModule> {
   }
 }
 
-/** A function that no bindings describe. */
+/** A function that the bindings do not describe. */
 function calledBy(name: string, params: ProductType, returns: AlgebraicType | undefined) {
   const parts = { name, accessor: name, params, returns, throws: undefined };
   return new ClientFunction({ ...parts, typespace: emptyTypespace });

@@ -4,30 +4,30 @@ import { nested } from './query-roots.ts';
 import { accessorOf } from './table-handle.ts';
 import type { TableRows } from './table-rows.ts';
 
-/** One step of a prediction, with what takes it back. */
+/** One step of a prediction, with the data to undo it. */
 export interface Write {
   readonly table: string;
   readonly key: RowKey;
-  /** What was there before. */
+  /** The row before the write. */
   readonly old: Row | undefined;
-  /** The row has a temporary key. */
+  /** True if the row has a temporary key. */
   readonly isTemp: boolean;
   undo(): void;
 }
 
-/** Who runs predictions. */
+/** Runs predictions and owns their draft. */
 export interface DraftOwner {
   /** Throws when no prediction is running. */
   rowsOf(table: string): TableRows | undefined;
-  /** Another one with each call, the same ones when a prediction is run again. */
+  /** A new number with each call; the same numbers again when a prediction is rerun. */
   tempNumber(): number;
   wrote(write: Write): void;
 }
 
-/** The server would refuse such a row, too. */
+/** A key is taken; the server would reject such a row, too. */
 export class KeyTaken extends Error {}
 
-/** What predictions write to: see `draft.ts` for what programs see of it. */
+/** The object that predictions write to; `draft.ts` has its public types. */
 export function draftOf(schema: ClientSchema, owner: DraftOwner): object {
   const tables = [...schema.tables.values()].map((table) => {
     return [table.parts.accessor, tableDraft(table, owner)] as const;
@@ -43,7 +43,7 @@ class TempId {
     this.number = number;
   }
 
-  /** Far from what a sequence gives: negative, or counted down from the largest one. */
+  /** Far from the numbers of a sequence: negative, or counted down from the largest number. */
   valueFor(table: ClientTable, type: AlgebraicType): unknown {
     const [, sign, digits] = /^([iu])(\d+)$/.exec(type.kind) ?? [];
     if (type.kind === 'string') return `temp-${this.number}`;
@@ -94,7 +94,7 @@ function insert(table: ClientTable, given: Row, owner: DraftOwner): Row {
   return row;
 }
 
-/** Nothing happens to a row that this client does not know. */
+/** Updates a row; has no effect on a row that this client does not know. */
 function update(table: ClientTable, given: Row, owner: DraftOwner): Row {
   const { name, accessor, primaryKey } = table.parts;
   if (primaryKey === undefined) throw new Error(`${accessor} has no primary key to update by`);
@@ -127,7 +127,7 @@ function keptRows(table: ClientTable, owner: DraftOwner): TableRows {
   return rows;
 }
 
-/** As the server would give it: written and read, so that the two can be compared. */
+/** The row as the server would return it: encoded and decoded, so that the two can be compared. */
 function rowOf(table: ClientTable, given: Row): Row {
   const row: Record<string, unknown> = { ...given };
   for (const { key, type } of table.parts.columns) {

@@ -5,7 +5,7 @@ import type { Submodules, TablesOf } from './module-types.ts';
 import type { TableIndexes } from './table-handle.ts';
 
 /**
- * What the `optimistic` function of a call writes to: the tables as they are shown.
+ * The tables that the `optimistic` function of a call writes to, as they are shown.
  *
  * @example
  * ```ts
@@ -18,9 +18,9 @@ import type { TableIndexes } from './table-handle.ts';
  */
 export type Draft<M> = DraftTables<M> & {
   /**
-   * For a column that the server will fill: negative, or the largest values of unsigned types;
-   * no other pending call has it. What it becomes depends on the column, and only the column
-   * knows: that is why its type is `any`.
+   * A value for a column that the server will fill: negative, or near the largest value of an
+   * unsigned type, and unique among pending calls. It takes the type of the column that it is
+   * written to: that is why its type is `any`.
    */
   tempId(): any;
 };
@@ -47,13 +47,15 @@ export type DraftTable<C extends Columns, Options extends TableOptions> = TableI
   C,
   Options
 > & {
-  /** Gives the row as it is shown, with its temporary key. */
+  /** Returns the row as it is shown, with its temporary key. */
   insert(row: RowInput<C>): RowOf<C>;
   /** Replaces the row with the same primary key, if this client knows one. */
   update(row: RowInput<C>): RowOf<C>;
-  /** By primary key, or else the row that is equal; false if this client does not know it. */
+  /**
+   * Deletes a row, found by primary key or else by equality; false if this client does not know it.
+   */
   delete(row: RowInput<C>): boolean;
-  /** By primary key. */
+  /** Finds a row by primary key. */
   find(key: KeyOf<C>): RowOf<C> | null;
   filter(holds: (row: RowOf<C>) => boolean): RowOf<C>[];
   iter(): IterableIterator<RowOf<C>>;

@@ -1,20 +1,19 @@
 import { refusalText } from '../declare/refusal-text.ts';
 
 /**
- * What goes wrong, as errors with a literal `code`, so that a program can tell them apart without
- * reading texts.
+ * The `code` of an error, a literal, so that a program can tell errors apart without parsing texts.
  *
  * | code | class | when |
  * |---|---|---|
- * | `sender` | `SenderError`, `CallError` | the reducer refused the call and says why |
+ * | `sender` | `SenderError`, `CallError` | the reducer rejected the call and says why |
  * | `internal` | `InternalError` | the call failed for another reason |
  * | `connectionLost` | `ConnectionLostError` | no answer: the connection went away, or never came |
  * | `overloaded` | `OverloadedError` | too many calls of this client wait for an answer |
  * | `timeout` | `TimeoutError` | no answer within `timeoutMillis` |
  * | `schemaMismatch` | `SchemaMismatchError` | the database does not have what the types promise |
  * | `identityChanged` | `IdentityChangedError` | another identity came back after a reconnect |
- * | `refused` | `ConnectionRefusedError` | the server does not let this token in |
- * | `query` | `QueryError` | the server refused a query |
+ * | `refused` | `ConnectionRefusedError` | the server rejected the token or its owner |
+ * | `query` | `QueryError` | the server rejected a query |
  *
  * @example
  * ```ts
@@ -51,7 +50,7 @@ export class ReducerDbError extends Error {
 }
 
 /**
- * The reducer refused the call: it threw a `SenderError` with this text.
+ * The reducer rejected the call: it threw a `SenderError` with this text.
  *
  * @example
  * ```ts
@@ -67,13 +66,13 @@ export class SenderError extends ReducerDbError {
   }
 }
 
-/** Under it a call has the name of its reducer. */
+/** The key under which a call has the name of its reducer. */
 export const reducerName: unique symbol = Symbol('reducer');
 
 declare const thrown: unique symbol;
 
 /**
- * A reducer's call; `Value` is what it may refuse with, for the compiler alone.
+ * A reducer's call; `Value`, known only to the compiler, is the type of its error.
  *
  * @example
  * ```ts
@@ -86,7 +85,7 @@ export interface Throwing<Value> {
 }
 
 /**
- * The reducer refused the call with a value of the type that it declares as `throws`.
+ * The reducer rejected the call with a value of the type that it declares as `throws`.
  *
  * @example
  * ```ts
@@ -107,7 +106,8 @@ export class CallError<Value = unknown> extends SenderError {
 }
 
 /**
- * Whether `error` is what this reducer refuses with; if so, its value has the type of the module.
+ * Whether `error` is a rejection by this reducer; if so, its value has the type that the module
+ * declares.
  *
  * @example
  * ```ts
@@ -127,7 +127,8 @@ export function isCallError<Value>(
 }
 
 /**
- * The call failed although nobody refused it: no such function, wrong arguments, a crash.
+ * The call failed without being rejected by the reducer: no such function, wrong arguments, a
+ * crash.
  *
  * @example
  * ```ts
@@ -142,7 +143,7 @@ export class InternalError extends ReducerDbError {
     super('internal', message, options);
   }
 
-  /** The text alone, as older programs expect that get a string here. */
+  /** Only the text, for older programs that expect a string here. */
   override toString(): string {
     return this.message;
   }
@@ -172,7 +173,7 @@ export class ConnectionLostError extends ReducerDbError {
 }
 
 /**
- * So many calls of this client wait for an answer that it takes no more of them.
+ * Too many calls of this client wait for an answer; no more are accepted.
  *
  * @example
  * ```ts
@@ -242,7 +243,7 @@ export class IdentityChangedError extends ReducerDbError {
 }
 
 /**
- * The server does not accept the token, or does not let its owner in: trying again is of no use.
+ * The server rejected the token, or denied access to its owner: retrying does not help.
  *
  * @example
  * ```ts
@@ -261,7 +262,7 @@ export class ConnectionRefusedError extends ReducerDbError {
 }
 
 /**
- * The server refused a query, or gave up one that was subscribed to.
+ * The server rejected a query, or dropped a subscribed one.
  *
  * @example
  * ```ts
@@ -277,7 +278,7 @@ export class QueryError extends ReducerDbError {
   }
 }
 
-/** What was thrown, as an error. */
+/** Turns a thrown value into an error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

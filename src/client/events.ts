@@ -1,8 +1,8 @@
 import type { Timestamp } from '../values/timestamp.ts';
 
 /**
- * Why the cache changed. All callbacks of one change get the same event, so `id` tells which of
- * them belong together.
+ * Why the cache changed. All callbacks of one change get the same event, so callbacks with the same
+ * `id` belong together.
  *
  * @example
  * ```ts
@@ -19,14 +19,16 @@ export type Event<Reducer = ReducerInfo> =
   | { readonly id: string; readonly tag: 'SubscribeApplied' }
   | { readonly id: string; readonly tag: 'UnsubscribeApplied' }
   | { readonly id: string; readonly tag: 'Transaction' }
-  /** What changed while the connection was away. */
+  /** Changes that happened while the connection was lost. */
   | { readonly id: string; readonly tag: 'Reconnected' }
-  /** What a call is expected to change, or was wrongly expected to; see `optimistic` of calls. */
+  /**
+   * Predicted changes of a call, or the rollback of wrong predictions; see `optimistic` of calls.
+   */
   | { readonly id: string; readonly tag: 'Optimistic' }
   | { readonly id: string; readonly tag: 'Error'; readonly value: Error };
 
 /**
- * What the event of a call says about it.
+ * Details of the call that caused an event.
  *
  * @example
  * ```ts

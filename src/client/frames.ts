@@ -5,8 +5,8 @@ import { asError } from './errors.ts';
 import type { Platform } from './platform.ts';
 
 /**
- * Frames of the server become messages, strictly in the order of arrival: a frame behind one that
- * is still being decompressed waits.
+ * Turns the server's frames into messages, strictly in order of arrival: a frame waits while an
+ * earlier one is being decompressed.
  */
 export class FrameReader {
   readonly #platform: Platform;
@@ -16,7 +16,7 @@ export class FrameReader {
   #isBusy = false;
   #isClosed = false;
 
-  /** After `fail` nothing is delivered any more. */
+  /** Nothing is delivered after a call of `fail`. */
   constructor(
     platform: Platform,
     deliver: (message: ServerMessage) => void,

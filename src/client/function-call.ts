@@ -5,10 +5,10 @@ import type { CallOptions, Request } from './requests.ts';
 
 export type FunctionKind = 'reducer' | 'procedure';
 
-/** Throws what the call is rejected with. */
+/** Throws the error that the call is rejected with. */
 export type FindFunction = (schema: ClientSchema, call: FunctionCall) => ClientFunction;
 
-/** What is sent for a call of a reducer or a procedure, and what its answers mean. */
+/** The request of a call of a reducer or a procedure, and the decoding of its answers. */
 export class FunctionCall implements Request {
   readonly kind: FunctionKind;
   /** As the program calls it. */

@@ -1,4 +1,4 @@
-/** Runs what belongs to the program: what it throws is reported, and stops nothing of ours. */
+/** Runs a callback of the program: errors that it throws are reported, and stop nothing of ours. */
 export function guarded(run: () => void, report: (error: unknown) => void): void {
   try {
     run();

@@ -4,15 +4,15 @@ import type { Snapshot, SnapshotQuery } from './page-snapshot.ts';
 import type { Platform } from './platform.ts';
 import { fromTagged } from './tagged-json.ts';
 
-/** What is known of a query from a snapshot. */
+/** A query of a snapshot. */
 interface Kept {
   readonly snapshot: Snapshot;
   readonly query: SnapshotQuery;
 }
 
 /**
- * Rows of snapshots for queries that have none of the server yet. Those that cannot be trusted are
- * dropped as soon as that is known: of another schema, or somebody else's.
+ * Rows of snapshots for queries that have none from the server yet. Rows of another schema or
+ * another identity are dropped as soon as the mismatch is known.
  */
 export class Hydration {
   readonly #platform: Platform;
@@ -22,13 +22,13 @@ export class Hydration {
   #schema: ClientSchema | undefined;
   #identity: Identity | undefined;
 
-  /** `drop`: the rows of that query are not to be shown any more. */
+  /** `drop` is called when the rows of a query must no longer be shown. */
   constructor(platform: Platform, drop: (key: string) => void) {
     this.#platform = platform;
     this.#drop = drop;
   }
 
-  /** The same snapshot counts once: components give theirs in every render. */
+  /** Adds a snapshot, once: components pass theirs in every render. */
   add(snapshot: Snapshot): void {
     if (this.#added.has(snapshot)) return;
     this.#added.add(snapshot);
@@ -42,12 +42,12 @@ export class Hydration {
     return this.#kept.get(key)?.query.rows.map((row) => fromTagged(row) as Row);
   }
 
-  /** The server's own rows have come. */
+  /** The server's own rows have arrived. */
   over(key: string): void {
     this.#kept.delete(key);
   }
 
-  /** What the database has, and who is connected, as far as that is known by now. */
+  /** Checks snapshots against the schema and the identity, as far as known by now. */
   learned(schema: ClientSchema | undefined, identity: Identity | undefined): void {
     this.#schema = schema ?? this.#schema;
     this.#identity = identity ?? this.#identity;
@@ -69,7 +69,7 @@ export class Hydration {
   }
 }
 
-/** The same for equal schemas: 64 bits of FNV-1a over the JSON. */
+/** A hash of the schema: 64 bits of FNV-1a over the JSON. */
 export function markOf({ source }: ClientSchema): string {
   const text = JSON.stringify(source) ?? '';
   let [low, high] = [0x811c9dc5, 0x01000193];

@@ -1,7 +1,7 @@
 /**
- * The client library: connect to a database, call its reducers, keep the rows of queries at hand.
- * `connect` types a connection by the module itself; `DbConnectionBuilder` and the functions beside
- * it are what generated bindings are made of.
+ * The client library: connect to a database, call its reducers, cache the rows of queries.
+ * `connect` types a connection by the module itself; generated bindings are made of
+ * `DbConnectionBuilder` and the functions beside it.
  *
  * @module
  */

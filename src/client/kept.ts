@@ -1,4 +1,4 @@
-/** What `map` has under `key`; made, and kept there, where it has nothing yet. */
+/** The value of `key` in `map`; created and stored there if missing. */
 export function kept<Key, Value>(
   map: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
   key: Key,

@@ -1,7 +1,7 @@
 /**
- * Tables and functions under names that the compiler knows and the program has not read yet: the
- * schema may still be on its way. Until it is there a table is empty; from then on a name that does
- * not exist throws `SchemaMismatchError`.
+ * Tables and functions under names that the compiler knows before the program does: the schema may
+ * not have arrived yet. Until then a table is empty; afterwards a name that does not exist throws
+ * `SchemaMismatchError`.
  */
 import type { ClientSchema } from './client-schema.ts';
 import { reducerName, SchemaMismatchError } from './errors.ts';
@@ -11,7 +11,7 @@ import type { TableRows } from './table-rows.ts';
 
 export interface LateTables {
   schema(): ClientSchema | undefined;
-  /** Of the table with that accessor, dotted in submodules. */
+  /** The handle of the table with that accessor, dotted in submodules. */
   live(path: string): LiveHandle;
   rows(path: string): TableRows | undefined;
 }
@@ -40,7 +40,7 @@ export function lateTables(tables: LateTables, path = ''): object {
   });
 }
 
-/** What stands at a name below `path`: made when it is first asked for, the same ever after. */
+/** The node of a name below `path`: created on first use, always the same afterwards. */
 function nodesBelow(path: string, make: (path: string) => object): (key: string) => object {
   const nodes = new Map<string, object>();
   return (key) => kept(nodes, key, () => make(pathBelow(path, key)));
@@ -50,16 +50,16 @@ function pathBelow(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`;
 }
 
-/** What JavaScript itself looks for on any object: no name of a table. */
+/** Names that JavaScript itself looks up on any object; never table names. */
 const unasked: ReadonlySet<string> = new Set(['then', 'toJSON']);
 
-/** What an index answers as long as nothing is known. */
+/** The methods of an index before the schema is known. */
 const emptyIndex: Readonly<Record<string, () => unknown>> = {
   find: () => null,
   filter: () => [].values(),
 };
 
-/** A name that was taken before the schema came and turns out to be that of an index. */
+/** A name that was read before the schema arrived and turns out to be an index. */
 function indexAt(
   schema: ClientSchema,
   tables: LateTables,
@@ -78,7 +78,7 @@ function hasPath(items: ReadonlyMap<string, unknown>, path: string): boolean {
 
 export type CallByPath = (path: string, args: unknown, options: unknown) => Promise<unknown>;
 
-/** `client.reducers`, `client.reducers.say`, … by path; each may be called. */
+/** `client.reducers`, `client.reducers.say`, … by path; each can be called. */
 export function lateCalls(call: CallByPath, path = ''): object {
   const node = nodesBelow(path, (inner) => lateCalls(call, inner));
   const run = (args: unknown, options: unknown) => call(path, args, options);
@@ -86,7 +86,7 @@ export function lateCalls(call: CallByPath, path = ''): object {
     get: (target, key) => {
       if (key === reducerName) return path;
       if (typeof key === 'symbol' || unasked.has(key)) return undefined;
-      // A function is a function still; only at the root are these names of reducers.
+      // A call is still a function; only at the root can these be names of reducers.
       if (path !== '' && ofFunctions.has(key)) return Reflect.get(target, key);
       if (key === 'result' && path !== '') return resultOf(run);
       return node(key);
@@ -96,7 +96,7 @@ export function lateCalls(call: CallByPath, path = ''): object {
 
 const ofFunctions: ReadonlySet<string> = new Set(['bind', 'call', 'apply']);
 
-/** A call that says how it went instead of throwing. */
+/** A call that returns its outcome instead of throwing. */
 export function resultOf(run: (args: unknown, options: unknown) => Promise<unknown>) {
   return (args: unknown, options: unknown) =>
     run(args, options).then(

@@ -1,6 +1,6 @@
 /**
- * The way to the server: one socket after another, as `connection-state.ts` draws it. Knows nothing
- * of what the messages mean, but for the first one of each socket.
+ * The link to the server: one socket after another, as drawn in `connection-state.ts`. It does not
+ * interpret messages, except for the first one of each socket.
  *
  * | transition | made by |
  * |---|---|
@@ -33,33 +33,35 @@ export interface LinkOptions {
   readonly reconnect: ReconnectOptions | undefined;
   readonly openSocket: OpenSocket;
   readonly platform: Platform;
-  /** Traffic-free time after which the server is asked for a sign of life. */
+  /** Time without traffic after which the server is asked for a sign of life. */
   readonly idleMillis: number;
 }
 
-/** What the owner of a link is told, in this order for each socket. */
+/** Events for the owner of a link, in this order for each socket. */
 export interface LinkOwner {
-  /** Messages may be sent. On a return this waits until the identity is known to be the same. */
+  /**
+   * Messages can be sent. After a reconnect this waits until the identity is known to be the same.
+   */
   ready(): void;
-  /** This client had no token; from now on it has this one. */
+  /** This client had no token; it now has this one. */
   issued(token: string): void;
-  /** The first message of a socket. */
+  /** The first message of a socket has arrived. */
   welcomed(identity: Identity, token: string): void;
   received(message: ServerMessage): void;
-  /** The socket is gone. `wasOpen`: it had been open; `error`: what it said. */
+  /** The socket is gone. `wasOpen`: it had been open; `error`: the reason, if known. */
   lost(wasOpen: boolean, error: Error | undefined): void;
   /** There will be no other socket. */
   closed(error: Error | undefined): void;
-  /** Nothing has come for a while. */
+  /** Nothing has been received for a while. */
   idle(): void;
 }
 
-/** A connection that held this long starts the delays anew. */
+/** A connection that lasted this long resets the delays. */
 const steadyMillis = 5_000;
-/** The server pings every 15 s: twice that and a little more without a byte is silence. */
+/** The server pings every 15 s: a little more than twice that without a byte is silence. */
 const silenceMillis = 35_000;
 const watchMillis = 5_000;
-/** A timer that comes so much too late has slept with the machine. */
+/** A timer that is this late means that the machine was asleep. */
 const sleepMillis = 10_000;
 
 export class Link {
@@ -68,7 +70,7 @@ export class Link {
   readonly #owner: LinkOwner;
   #socket: Socket | undefined;
   #frames: FrameReader | undefined;
-  /** Counts attempts and their ends: what an older socket says is of no interest. */
+  /** Counts attempts and their ends: events of older sockets are ignored. */
   #run = 0;
   #isPacked = false;
   #isOpen = false;
@@ -105,13 +107,13 @@ export class Link {
     return this.#token;
   }
 
-  /** The messages of one moment, in as few frames as the protocol allows. */
+  /** Sends messages in as few frames as the protocol allows. */
   send(messages: readonly Uint8Array[]): void {
     const frames = this.#isPacked ? packClientMessages(messages) : messages;
     try {
       for (const frame of frames) this.#socket?.send(frame);
     } catch (error) {
-      // A socket that cannot be written to is lost, whatever it says of itself.
+      // A socket that cannot be written to is lost, whatever state it reports.
       this.#lost(asError(error), false);
     }
   }
@@ -121,19 +123,19 @@ export class Link {
     if (this.state.get().kind === 'waiting') this.#connect();
   }
 
-  /** For good. */
+  /** Closes the link permanently. */
   close(error?: Error): void {
     const { kind } = this.state.get();
     if (kind === 'closed') return;
     const wasOpen = this.#isOpen;
     this.#dropSocket();
     this.#setClosed(error);
-    // In between two sockets the loss was told already.
+    // Between two sockets the loss was already reported.
     if (kind !== 'waiting') this.#owner.lost(wasOpen, undefined);
     this.#owner.closed(error);
   }
 
-  /** The socket is of no use any more; what follows is as if it had been lost. */
+  /** Treats the socket as lost: it can no longer be used. */
   fail(error: Error): void {
     this.#lost(error, false);
   }
@@ -150,7 +152,7 @@ export class Link {
     );
   }
 
-  /** What happens to this attempt, or to its socket, until there is another one or none. */
+  /** Wraps an event handler of this attempt: ignored once the attempt is over. */
   #unlessOver<Given>(then: (given: Given) => void): (given: Given) => void {
     const run = this.#run;
     return (given) => {
@@ -206,7 +208,7 @@ export class Link {
       return;
     }
     this.#identity = identity;
-    // A token that was presented may come back as a short-lived one: the given one is kept.
+    // The server may answer with a short-lived token: the one that was given is kept.
     if (this.#token === undefined) {
       this.#token = token;
       this.#owner.issued(token);
@@ -241,7 +243,7 @@ export class Link {
     platform.debug(
       `connection lost (${error?.message ?? 'closed'}), again in ${Math.round(delay)} ms`,
     );
-    // First: whoever hears of the state may end the wait, or the connection.
+    // Set first: a listener of the state may end the wait, or the connection.
     this.#cancelTimer = platform.after(delay, () => this.retryNow());
     this.state.set({ kind: 'waiting', attempt, retryAt, offline, ...(error && { error }) });
     this.#owner.lost(wasOpen, error);
@@ -263,14 +265,14 @@ export class Link {
     socket?.close();
   }
 
-  /** Looks every few seconds whether the server is still there. */
+  /** Checks every few seconds whether the server is still alive. */
   #watch(): void {
     const { platform, idleMillis } = this.#options;
     const due = platform.now() + watchMillis;
     this.#cancelTimer = platform.after(watchMillis, () => {
       const now = platform.now();
       const hasSlept = now - due > sleepMillis;
-      // After a sleep the silence is nobody's fault: ask, and give the answer its time.
+      // After a sleep silence is no sign of a loss: ping, and allow time for the answer.
       if (hasSlept) this.#lastHeardAt = Math.max(this.#lastHeardAt, now - idleMillis);
       const silence = now - this.#lastHeardAt;
       if (silence >= silenceMillis) {

@@ -1,5 +1,5 @@
 /**
- * What the library writes to the console, from the least to the most.
+ * How much the library writes to the console, from least to most.
  *
  * @example
  * ```ts
@@ -12,7 +12,7 @@ const levels: readonly LogLevel[] = ['error', 'warn', 'info', 'debug', 'trace'];
 let current: LogLevel = 'info';
 
 /**
- * Says how much the library writes to the console; `info` unless told.
+ * Sets how much the library writes to the console; default `info`.
  *
  * @example
  * ```ts
@@ -25,7 +25,7 @@ export function setGlobalLogLevel(level: LogLevel): void {
 }
 
 /**
- * How much the library writes to the console.
+ * Returns how much the library writes to the console.
  *
  * @example
  * ```ts
@@ -36,7 +36,7 @@ export function getGlobalLogLevel(): LogLevel {
   return current;
 }
 
-/** Whether something of that level is written. */
+/** Whether messages of that level are written. */
 export function isLogged(level: LogLevel): boolean {
   return levels.indexOf(level) <= levels.indexOf(current);
 }

@@ -13,9 +13,9 @@ import type { Policy, Spelled, SpelledColumns, SpelledParams, SpelledTable } fro
 import type { TableHandle } from './table-handle.ts';
 
 /**
- * From the type of a module, `typeof import('./module')`, to what a client of it sees: public
- * tables, views, reducers and procedures; submodules nested. The module's schema alone gives its
- * tables. All of this is types: no code of the module comes along.
+ * From the type of a module, `typeof import('./module')`, to a client's view of it: public tables,
+ * views, reducers and procedures; submodules nested. The type of the schema alone gives only its
+ * tables. These are types only: no module code is included.
  *
  * @example
  * ```ts
@@ -42,7 +42,7 @@ type PublicTables<S, Names extends Policy> = {
     : never]: SpelledTable<S[Key], Names>;
 };
 
-/** Exports by name, those of groups among them. */
+/** Exports by name, including those of groups. */
 type Exports<M> = M & Intersection<Groups<M>>;
 
 type Groups<M> = {
@@ -78,7 +78,7 @@ type ViewColumns<Returns> = Returns extends {
     ? PlainColumns<Row>
     : Columns;
 
-/** Rows of a view whose row is no row of a table: columns without keys or indexes. */
+/** Columns of a view whose row is not a table's row: without keys or indexes. */
 type PlainColumns<Row> = {
   readonly [Key in keyof Row & string]: AnyType & { readonly [outType]: Row[Key] };
 };
@@ -95,7 +95,7 @@ interface Namespace {
 }
 
 /**
- * A row of a table or a view, which is named by its accessor.
+ * A row of a table or a view, named by its accessor.
  *
  * @example
  * ```ts
@@ -106,7 +106,7 @@ export type TableRow<M, Name extends keyof TablesOf<M>> =
   TablesOf<M>[Name] extends TableSchema<infer C, any> ? RowOf<C> : never;
 
 /**
- * `client.db`: the tables that this client knows rows of, by accessor.
+ * `client.db`: the tables with the rows in this client's cache, by accessor.
  *
  * @example
  * ```ts
@@ -132,7 +132,7 @@ export type QueryRoots<M> = QueryBuilder<TablesOf<M>> & {
 };
 
 /**
- * What a query may be given as: SQL, a query, or a function that makes one.
+ * The forms of a query: SQL, a query, or a function that returns one.
  *
  * @example
  * ```ts
@@ -145,7 +145,7 @@ export type QueryInput<M, Row = any> =
   | ((from: QueryRoots<M>) => RowTypedQuery<Row, any>);
 
 /**
- * What callbacks receive besides rows.
+ * The first argument of callbacks.
  *
  * @example
  * ```ts
@@ -225,16 +225,16 @@ type ProceduresAmong<M, Names extends Policy> = {
 
 type AnyProcedure = Described<{ kind: 'procedure'; params: Columns; returns: AnyType }>;
 
-/** Arguments are one object, left out when nothing in it is required. */
+/** Arguments are one object, optional if nothing in it is required. */
 type Arguments<P extends Columns, D> =
   Record<never, never> extends RowInput<P>
     ? [args?: RowInput<P>, options?: CallOptions<D, RowInput<P>>]
     : [args: RowInput<P>, options?: CallOptions<D, RowInput<P>>];
 
 /**
- * A call. It settles after the changes that it made are in the cache and were told. `Thrown` is the
- * value that the function may refuse with (see `isCallError`), `D` what its `optimistic` option
- * writes to.
+ * A call. It settles after its changes are in the cache and were reported to callbacks. `Thrown` is
+ * the type of the value that the function can reject with (see `isCallError`), `D` the draft that
+ * its `optimistic` option writes to.
  *
  * @example
  * ```ts
@@ -245,12 +245,12 @@ type Arguments<P extends Columns, D> =
 export interface Call<P extends Columns, Returned, Thrown = never, D = any>
   extends Throwing<Thrown> {
   (...args: Arguments<P, D>): Promise<Returned>;
-  /** The same without throwing. */
+  /** Like the call, but returns errors instead of throwing them. */
   result(...args: Arguments<P, D>): Promise<CallResult<Returned, Thrown>>;
 }
 
 /**
- * What `result` gives: a value or the error that the call would have thrown.
+ * The outcome from `result`: a value, or the error that the call would have thrown.
  *
  * @example
  * ```ts

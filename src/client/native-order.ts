@@ -5,9 +5,9 @@ import { resolveType } from '../values/typespace.ts';
 
 type Compare = (a: any, b: any) => number;
 
-/** The order of the database over values as programs hold them. */
+/** The database's order of values, for their representation in programs. */
 export function nativeOrderOf(type: AlgebraicType, typespace: Typespace, depth = 0): Compare {
-  // A type that contains itself is no key of an index; its order is of no use to anybody.
+  // A recursive type cannot be an index key, so its order is never used.
   if (depth > nestingDepthMax) return () => 0;
   const inner = (part: AlgebraicType) => nativeOrderOf(part, typespace, depth + 1);
   const special = specialKindOf(type);
@@ -33,7 +33,7 @@ export function nativeOrderOf(type: AlgebraicType, typespace: Typespace, depth =
         };
       }
       const tags = type.variants.map(({ name }) => name);
-      // Payloads are looked at when they are met: the type may contain itself.
+      // Payload orders are built on demand: the type may contain itself.
       const orders: Compare[] = [];
       return (a, b) => {
         const tag = tags.indexOf(a.tag);
@@ -56,7 +56,7 @@ export function nativeOrderOf(type: AlgebraicType, typespace: Typespace, depth =
   }
 }
 
-/** Of two lists: that of the first elements that differ, else that of the lengths. */
+/** Compares two lists: by the first elements that differ, else by length. */
 function firstDifference<Item>(
   a: readonly Item[],
   b: readonly Item[],
@@ -70,7 +70,7 @@ function firstDifference<Item>(
   return a.length - b.length;
 }
 
-/** By code points: JavaScript's own order puts some characters elsewhere. */
+/** Compares by code points: JavaScript's own order, by code units, differs for some characters. */
 function compareTexts(a: string, b: string): number {
   const shared = Math.min(a.length, b.length);
   for (let index = 0; index < shared; index += 1) {

@@ -1,8 +1,8 @@
 import { guarded } from './guarded.ts';
 
 /**
- * A value that changes, in the shape that user interfaces want: `get` returns the same object until
- * the value is another one.
+ * A value that changes, in the form that user interfaces expect: `get` returns the same object
+ * until the value changes.
  *
  * @example
  * ```ts
@@ -40,7 +40,7 @@ export class Observable<Value> implements Readable<Value> {
   }
 
   readonly subscribe = (changed: () => void): (() => void) => {
-    // A function of its own, so that one callback may subscribe twice.
+    // A separate function, so that one callback can subscribe twice.
     const listener = () => changed();
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

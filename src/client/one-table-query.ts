@@ -1,6 +1,6 @@
 /**
- * Tells of a row whether a query would give it, for queries of one table whose condition compares
- * its columns with literals or with each other:
+ * Decides whether a query would return a row, for queries of one table whose condition compares its
+ * columns with literals or with each other:
  *
  * ```text
  * query      = SELECT ( "*" | table ".*" ) FROM table [ WHERE or ] [ ORDER BY … [ LIMIT n ] ]
@@ -9,8 +9,7 @@
  * comparison = column ( "=" | "<>" | "!=" | "<" | "<=" | ">" | ">=" ) ( column | literal )
  * ```
  *
- * These are the texts of queries that are built without joins, and the common ones that people
- * write.
+ * This covers queries that are built without joins, and the common ones written by hand.
  */
 import { ConnectionId } from '../values/connection-id.ts';
 import { Identity } from '../values/identity.ts';
@@ -23,14 +22,14 @@ import { nativeOrderOf } from './native-order.ts';
 import { resultOrderOf } from './result-order.ts';
 
 export interface OneTableQuery {
-  /** By its name on the wire. */
+  /** The table's name on the wire. */
   readonly table: string;
   holds(row: Row): boolean;
 }
 
 type Holds = OneTableQuery['holds'];
 
-/** Texts, names with dots, numbers, operators; any other character by itself. */
+/** Strings, dotted names, numbers, operators; any other character on its own. */
 const shapes = /'(?:[^']|'')*'|(?:(?:"(?:[^"]|"")*"|[a-z_*]\w*)\.?)+|[:-]?\w[\w.]*|[<>!=]+|\S/gi;
 const nameParts = /"(?:[^"]|"")*"|[^.]+/g;
 const notUnderstood = new Error('another kind of query');
@@ -99,7 +98,7 @@ export function parseOneTable(
       return (row) => some.some((holds) => holds(row));
     };
     const holds = take('WHERE') ? or() : () => true;
-    // A window shows the first of all that there are, predicted ones among them.
+    // A window shows the first of all rows, including predicted ones.
     if (take('ORDER')) need(resultOrderOf(sql, table) !== undefined);
     else if (!take(';')) need(at === tokens.length);
     return { table: name, holds };
@@ -109,13 +108,13 @@ export function parseOneTable(
   }
 }
 
-/** Without quotes. */
+/** A name without its quotes. */
 function nameOf(text: string): string {
   const parts = text.match(nameParts) ?? [];
   return parts.map((part) => part.replace(/^"|"$/g, '').replaceAll('""', '"')).join('.');
 }
 
-/** The value of a literal in the place of a column; `undefined` if it cannot be told. */
+/** The value of a literal compared with a column; `undefined` if it cannot be determined. */
 function literalOf(literal: string, type: AlgebraicType): unknown {
   const text = literal.startsWith("'") ? literal.slice(1, -1).replaceAll("''", "'") : undefined;
   const isWhole = /^-?\d+$/.test(literal);

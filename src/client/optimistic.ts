@@ -1,11 +1,11 @@
 /**
- * What calls without an answer are expected to change, laid over the rows of the server. Loaded
- * when it is first of use.
+ * The predicted changes of calls without an answer, laid over the rows of the server. Loaded on
+ * first use.
  *
  * Each pending call is a layer, in the order of the calls. Layers write to the tables themselves,
- * so that every reader and every index sees the merge; before anything of the server is applied
- * they are undone, and after it they are run again. What is told is the difference between the
- * merge before and the merge after.
+ * so that every reader and every index sees the merge; they are undone before a message of the
+ * server is applied, and run again after it. The difference between the merge before and the merge
+ * after is reported.
  */
 import type { Identity } from '../values/identity.ts';
 import type { ClientSchema, Row, RowKey } from './client-schema.ts';
@@ -23,22 +23,22 @@ import type { OneTableQuery, parseOneTable } from './one-table-query.ts';
 import type { Platform } from './platform.ts';
 import type { QuerySet } from './query-set.ts';
 
-/** The prediction of one call; run again whenever what lies below has changed. */
+/** The prediction of one call; run again whenever the rows below it have changed. */
 export type Predict = (draft: unknown) => void;
 
-/** Where the predictions are laid over. */
+/** The contents that the predictions are laid over. */
 export interface OptimisticHost {
   readonly schema: ClientSchema | undefined;
   readonly contents: Contents | undefined;
   readonly platform: Platform;
-  /** Whose identity `:sender` is. */
+  /** The identity is the value of `:sender`. */
   readonly link: { readonly identity: Identity | undefined };
 }
 
 interface Layer {
   readonly call: object;
   readonly predict: Predict;
-  /** The numbers that `tempId` gave, in order: the same ones when it is run again. */
+  /** The numbers that `tempId` returned, in order; reused when the layer is run again. */
   readonly temps: number[];
   /** How many of them this run has used. */
   tempsTaken: number;
@@ -47,10 +47,10 @@ interface Layer {
   hasRun: boolean;
 }
 
-/** By name of the table and key: a row as it was at some moment. */
+/** Rows as they were at some moment, by table name and key. */
 type RowsThen = Map<string, Map<RowKey, Row | undefined>>;
 
-/** What is known of a query under a schema. */
+/** A query, parsed under a schema. */
 interface Understood {
   readonly schema: ClientSchema;
   readonly query: OneTableQuery | undefined;
@@ -62,21 +62,21 @@ export class Optimistic {
   readonly #queries = new WeakMap<QuerySet, Understood>();
   #layers: Layer[] = [];
   #writes: Write[] = [];
-  /** What lay below the writes. */
+  /** The rows below the writes. */
   #below: RowsThen = new Map();
-  /** What lay below the writes of the layer that was added last. */
+  /** The rows below the writes of the layer that was added last. */
   #replaced: RowsThen = new Map();
   #running: Layer | undefined;
   #tempCount = 0;
   #draft: { readonly schema: ClientSchema; readonly draft: object } | undefined;
 
-  /** `parse` says which rows a query would give. */
+  /** `parse` decides which rows a query would return. */
   constructor(host: OptimisticHost, parse: typeof parseOneTable) {
     this.#host = host;
     this.#parse = parse;
   }
 
-  /** Lays the prediction of a call on top; gives what is to be told. */
+  /** Adds the prediction of a call on top; returns the changes to report. */
   add(call: object, predict: Predict): Difference {
     const layer = { call, predict, temps: [], tempsTaken: 0, tempRows: [], hasRun: false };
     this.#layers.push(layer);
@@ -91,8 +91,8 @@ export class Optimistic {
   }
 
   /**
-   * Changes the rows below by `change` and drops the layers of the calls that are `over`. Gives
-   * what is to be told: the rows of the server, and beside them what is shown.
+   * Changes the rows below by `change` and drops the layers of the calls that are `over`. Returns
+   * the changes to report: to the server's rows and, separately, to the shown rows.
    */
   beneath(change: () => Difference, over: ReadonlySet<object> = new Set()): Difference {
     if (this.#layers.length === 0) return change();
@@ -116,7 +116,7 @@ export class Optimistic {
         const { name } = table.parts;
         const key = table.keyOfRow(each.row);
         const isBelow = this.#below.get(name)?.has(key) === true;
-        // What is predicted only now was shown as it was before this change.
+        // A row that is predicted only now was shown as it was before this change.
         if (isBelow) note(before, name, key, oldRowOf(each));
         return before.get(name)?.has(key) !== true;
       }),
@@ -130,8 +130,8 @@ export class Optimistic {
   }
 
   /**
-   * The row with this key that a query shows, given what it has of it without its condition: what a
-   * layer has written is judged by the condition, where that can be understood.
+   * The row with this key that a query shows; `member` is the query's own row. A row that a layer
+   * has written is checked against the query's condition, if that can be parsed.
    */
   shownIn(set: QuerySet, key: RowKey, member: Row | undefined): Row | undefined {
     const query = this.#queryOf(set);
@@ -140,7 +140,7 @@ export class Optimistic {
     return row !== undefined && query.holds(row) ? row : undefined;
   }
 
-  /** Keys of what layers have written to the table that a query is about. */
+  /** Keys of the rows that layers have written to the query's table. */
   keysFor(set: QuerySet): Iterable<RowKey> {
     return this.#below.get(this.#queryOf(set)?.table ?? '')?.keys() ?? [];
   }
@@ -162,7 +162,7 @@ export class Optimistic {
     return this.#host.contents?.table(table)?.entries.get(key)?.row;
   }
 
-  /** Writes what a layer predicts, all of it or nothing. */
+  /** Applies a layer's writes, all or none. */
   #run(layer: Layer): void {
     const { schema, platform } = this.#host;
     if (schema === undefined) return;
@@ -175,14 +175,14 @@ export class Optimistic {
     } catch (error) {
       for (const write of this.#writes.splice(from).reverse()) write.undo();
       layer.tempRows = [];
-      // Where the call itself is going to fail, or later on does, its answer says so.
+      // If the call itself will fail, its answer reports that.
       if (!layer.hasRun && !(error instanceof KeyTaken)) platform.report(error);
     }
     layer.hasRun = true;
     this.#running = undefined;
   }
 
-  /** What is shown differently: what no layer is about, and the merge of the rest. */
+  /** Changes to the shown rows: those that no layer touches, and the merge of the others. */
   #shown(
     untouched: readonly TableChange[],
     before: RowsThen,
@@ -252,7 +252,7 @@ export class Optimistic {
   }
 }
 
-/** The first word about a row counts. */
+/** Records a row; the first record of a row counts. */
 function note(rows: RowsThen, table: string, key: RowKey, row: Row | undefined): void {
   let byKey = rows.get(table);
   if (byKey === undefined) {
@@ -271,7 +271,7 @@ function oldRowOf(change: RowChange): Row | undefined {
   return change.kind === 'update' ? change.old : change.row;
 }
 
-/** Temporary keys of ended calls, where the call inserted exactly one row in their stead. */
+/** Temporary keys of ended calls that inserted exactly one row in their place. */
 function renamedRows(
   ended: readonly Layer[],
   { tables }: Difference,
@@ -287,7 +287,7 @@ function renamedRows(
       if (found === undefined || only === undefined || inserts.length > 1 || !isOnly) continue;
       const to = found.table.keyOfRow(only.row);
       const shown = before.get(name);
-      // Another prediction about the real key has a story of its own.
+      // Skipped if another prediction already shows the real key.
       if (shown?.get(key) !== undefined && !shown.has(to)) {
         renamed.push({ table: name, from: key, to });
       }

@@ -2,7 +2,7 @@ import type { Json } from './tagged-json.ts';
 
 /**
  * The rows of queries at one moment, read in one place to be shown first in another. It is plain
- * JSON: `serialize` writes it into a page, and frameworks that pass values along may pass it.
+ * JSON: `serialize` writes it into a page, and frameworks can pass it along.
  *
  * @example
  * ```ts
@@ -12,18 +12,18 @@ import type { Json } from './tagged-json.ts';
  * ```
  */
 export interface Snapshot {
-  /** Stands for the schema that the rows are of. */
+  /** Hash of the rows' schema. */
   readonly schema: string;
-  /** Who read them, in hex. */
+  /** The identity that read them, in hex. */
   readonly identity: string;
-  /** By the name that they were given. */
+  /** Queries by the name that the program gave them. */
   readonly queries: Readonly<Record<string, SnapshotQuery>>;
 }
 
 export interface SnapshotQuery {
-  /** The text with its parameters in place, under the names that programs use. */
+  /** The text with its parameters filled in, with the names that programs use. */
   readonly sql: string;
   readonly rows: readonly Json[];
-  /** Somebody else may get other rows. */
+  /** True if another identity may get other rows. */
   readonly isPersonal: boolean;
 }

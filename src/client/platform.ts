@@ -1,12 +1,12 @@
 /**
- * What the library takes from where it runs: browsers, workers, Node, Bun, Deno, React Native. The
- * names are looked up on `globalThis` when they are needed, so importing the library touches
- * nothing, and a test hands in a platform of its own.
+ * Everything the library needs from its platform: browsers, workers, Node, Bun, Deno, React Native.
+ * Names are looked up on `globalThis` on use, so importing the library has no effects, and a test
+ * can pass its own platform.
  */
 import { isLogged } from './log-level.ts';
 
 /**
- * The constructor of web sockets: the platform's, or one that the program brings along.
+ * The constructor of web sockets: the platform's, or one that the program provides.
  *
  * @example
  * ```ts
@@ -41,7 +41,7 @@ export interface HttpRequest {
 }
 
 /**
- * What a signal to stop waiting must offer; an `AbortSignal` does.
+ * The part of an `AbortSignal` that is needed to stop waiting.
  *
  * @example
  * ```ts
@@ -58,24 +58,24 @@ export interface StopSignal {
 export interface Platform {
   /** Milliseconds since 1970. */
   now(): number;
-  /** From 0 up to 1. */
+  /** A number of at least 0, below 1. */
   random(): number;
-  /** Runs `run` after `millis`, unless the returned function is called before. May be forever. */
+  /** Runs `run` after `millis`, unless the returned function is called before. May wait forever. */
   after(millis: number, run: () => void): () => void;
   fetch(url: string, request: HttpRequest): Promise<HttpAnswer>;
   /** The platform's own sockets, if it has any. */
   webSocket(): Promise<WebSocketClass>;
-  /** False: the platform knows that there is no network. */
+  /** Returns false if the platform knows that there is no network. */
   isOnline(): boolean;
-  /** Calls `wake` when the network is back or somebody looks at the page again. */
+  /** Calls `wake` when the network is back or the page becomes visible again. */
   onWake(wake: () => void): () => void;
   canDecompress(format: string): boolean;
   decompress(format: 'gzip' | 'brotli', bytes: Uint8Array): Promise<Uint8Array>;
-  /** Says that a callback of the program threw. */
+  /** Reports an error that a callback of the program threw. */
   report(error: unknown): void;
-  /** Something is not as it should be; the library goes on. */
+  /** Logs a problem; the library goes on. */
   warn(text: string): void;
-  /** For people who look into what happens. */
+  /** Logs details for debugging. */
   debug(text: string): void;
 }
 
@@ -110,7 +110,7 @@ export const platform: Platform = {
   now: () => Date.now(),
   random: () => Math.random(),
   after: (millis, run) => {
-    // A longer time than a timer can count would be none at all.
+    // A delay beyond the timer's range would fire at once.
     if (millis >= 2 ** 31) return () => {};
     const timer = globals.setTimeout(run, millis);
     return () => globals.clearTimeout(timer);
@@ -133,7 +133,9 @@ export const platform: Platform = {
   },
 };
 
-/** Node 20 has no web sockets of its own. The names are variables: no bundler follows them. */
+/**
+ * Node 20 has no `WebSocket`. The package names are variables, so that bundlers do not follow them.
+ */
 async function packageWebSocket(): Promise<WebSocketClass> {
   for (const name of ['ws', 'undici']) {
     try {
@@ -142,7 +144,7 @@ async function packageWebSocket(): Promise<WebSocketClass> {
       };
       if (found.WebSocket !== undefined) return found.WebSocket;
     } catch {
-      // Not installed: the next one, or the error below, which says what to do.
+      // Not installed: try the next one, or throw the error below, which says what to do.
     }
   }
   throw new Error(

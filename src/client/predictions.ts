@@ -3,15 +3,15 @@ import type { Optimistic, OptimisticHost, Predict } from './optimistic.ts';
 import type { Tracked } from './requests.ts';
 
 /**
- * The way to the predictions of calls (`optimistic.ts`), which are loaded when they are first of
- * use: without any the rows are the server's.
+ * Access to the predictions of calls (`optimistic.ts`), which are loaded on first use: without
+ * predictions the shown rows are the server's.
  */
 export class Predictions {
   readonly #host: OptimisticHost;
   readonly #tell: (difference: Difference | undefined) => void;
   #optimistic: Optimistic | undefined;
 
-  /** `tell` is told what predictions change by themselves. */
+  /** `tell` receives the changes that predictions make on their own. */
   constructor(host: OptimisticHost, tell: (difference: Difference | undefined) => void) {
     this.#host = host;
     this.#tell = tell;
@@ -31,7 +31,7 @@ export class Predictions {
     return this.#optimistic;
   }
 
-  /** Changes what is shown, below the predictions; those of calls that are `over` end. */
+  /** Changes the rows below the predictions; those of calls that are `over` end. */
   beneath(
     change: (shown: Contents) => Difference,
     over?: ReadonlySet<Tracked>,
@@ -50,7 +50,7 @@ export class Predictions {
     else this.load().then(lay).catch(this.#host.platform.report);
   }
 
-  /** Whether the call is predicted, as far as that shows. */
+  /** Whether the call has a prediction that is shown. */
   has(call: Tracked | undefined): boolean {
     return call !== undefined && this.#optimistic?.has(call) === true;
   }

@@ -4,10 +4,13 @@ import { SchemaMismatchError } from './errors.ts';
 import { kept } from './kept.ts';
 import { type SqlParameters, withParameters } from './sql-parameters.ts';
 
-/** What programs give as queries: SQL, a query, a function that makes one, or several of these. */
+/**
+ * The queries that a program passes: SQL, a query, a function that returns one, or several of
+ * these.
+ */
 export type GivenQueries = unknown;
 
-/** The SQL texts of `given`. `roots` is handed to functions. */
+/** The SQL texts of `given`. `roots` is passed to functions. */
 export function sqlOf(given: GivenQueries, roots: unknown): readonly string[] {
   const made = typeof given === 'function' ? given(roots) : given;
   const queries = listOf(made);
@@ -23,7 +26,7 @@ export function listOf(given: unknown): readonly unknown[] {
   return Array.isArray(given) ? given : [given];
 }
 
-/** SQL texts with the values of their parameters in place. */
+/** Fills the values of parameters into SQL texts. */
 export function withValues(given: GivenQueries, params: SqlParameters | undefined): GivenQueries {
   if (params === undefined) return given;
   const texts = listOf(given);
@@ -46,8 +49,8 @@ export function rootsOf(schema: ClientSchema): object {
 }
 
 /**
- * Tells queries apart before the schema is known: their SQL with the names that the program uses.
- * Equal queries give the same text, queries of different values never do.
+ * A key that distinguishes queries before the schema is known: their SQL with the names that the
+ * program uses. Equal queries give the same text, queries with different values never do.
  */
 export function keyOf(given: GivenQueries): string {
   return sqlOf(given, unknownRoots('')).join('\n');
@@ -81,7 +84,7 @@ export function nested<Item>(items: Iterable<readonly [string, Item]>): Record<s
   return root;
 }
 
-/** Throws when something is asked for that is not there; `path` stands before its name. */
+/** Throws on access to a missing item; `path` precedes its name. */
 function checked<Items extends object>(items: Items, path: string, what: string): Items {
   return new Proxy(items, {
     get: (target, key) => {

@@ -1,14 +1,14 @@
 import type { ClientSchema } from './client-schema.ts';
 
-/** What becomes of a set of queries, told to whoever asked for it. */
+/** Events of a set of queries, for the code that created it. */
 export interface QuerySetListener {
-  /** Its rows are in the cache. Once, also when the connection is lost and comes back. */
+  /** The rows are in the cache. Called only once, even if the connection is lost and comes back. */
   applied(): void;
-  /** It was refused, or the server gave it up later; `wasApplied` tells which. */
+  /** The server rejected it, or dropped it later; `wasApplied` tells which. */
   failed(error: Error, wasApplied: boolean): void;
-  /** It was ended as asked for. */
+  /** The set was ended as requested. */
   left(): void;
-  /** The connection is over for good, and with it the set. */
+  /** The connection has ended permanently, and with it the set. */
   closed?(error: Error): void;
 }
 
@@ -24,10 +24,10 @@ export interface QuerySetListener {
  */
 export interface QuerySet {
   readonly id: number;
-  /** The SQL texts; throws if the database does not have what the queries are about. */
+  /** The SQL texts; throws if the database lacks a table or column of the queries. */
   readonly queries: (schema: ClientSchema) => readonly string[];
   readonly listener: QuerySetListener;
   status: 'waiting' | 'asked' | 'applied' | 'leaving' | 'ended';
-  /** Its rows have been told at least once. */
+  /** True if the rows have been reported at least once. */
   wasApplied: boolean;
 }

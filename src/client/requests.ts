@@ -1,5 +1,5 @@
 /**
- * Calls and one-off queries from when they are made until they are answered or given up.
+ * Calls and one-off queries, from when they are made until they are answered or abandoned.
  *
  * ```text
  * waiting ─ sent ─▶ in flight ─ answered ─▶ settled
@@ -26,18 +26,17 @@ export interface CallOptions<Draft = any, Args = any> {
   /** Aborting stops the waiting; the call may still run. */
   readonly signal?: StopSignal | undefined;
   readonly timeoutMillis?: number | undefined;
-  /** Running it twice does no harm: it is sent again when the connection was lost. */
+  /** True if running it twice does no harm: it is sent again after the connection was lost. */
   readonly retry?: boolean | undefined;
   /**
-   * Writes to `draft` what the call is expected to change; shown at once, until the answer is
-   * there. It runs again whenever other rows change, so all that it may look at is the draft
-   * and `args`.
+   * Writes the predicted changes of the call to `draft`; they are shown at once, until the answer
+   * arrives. It runs again whenever other rows change, so it must read only the draft and `args`.
    */
   readonly optimistic?: ((draft: Draft, args: Args) => void) | undefined;
 }
 
 /**
- * A call that has no answer yet.
+ * A call without an answer so far.
  *
  * @example
  * ```ts
@@ -54,33 +53,33 @@ export interface Request {
   /** As the program calls it. */
   readonly name: string;
   readonly mayRepeat: boolean;
-  /** Throws what the call shall be rejected with. */
+  /** The message to send; throws the error that the call is rejected with. */
   message(requestId: number, schema: ClientSchema): ClientMessage;
-  /** What the call is, for the event of its changes; calls without it have no event. */
+  /** The call's details, for the event of its changes; calls without them have no event. */
   info?(): ReducerInfo | undefined;
-  /** What it is expected to change. */
+  /** Writes the predicted changes to a draft. */
   readonly predict?: ((draft: unknown) => void) | undefined;
-  /** What the promise gives for the bytes of the answer. */
+  /** Decodes the answer into the value of the promise. */
   result?(returned: Uint8Array): unknown;
-  /** The error for what the module threw, unless it is a text. */
+  /** The error for the value that the module threw, unless it is a string. */
   refusal?(thrown: Uint8Array): Error | undefined;
 }
 
-/** The id of what was not sent yet, or not to this server. */
+/** The id of a request that was not sent yet, or not on this connection. */
 const unsent = Number.POSITIVE_INFINITY;
 
-/** A call or a query, and what became of it. */
+/** A call or a query, and its state. */
 export interface Tracked extends PendingCall {
   readonly request: Request;
   readonly resolve: (value: any) => void;
   readonly reject: (error: unknown) => void;
-  /** Those of later calls are larger, or `unsent` too. */
+  /** Ids of later calls are larger, or also `unsent`. */
   requestId: number;
   isSent: boolean;
-  /** No answer will come any more. */
+  /** True when no answer is to come any more. */
   isAnswered: boolean;
   isSettled: boolean;
-  /** End timers and listeners of the request. */
+  /** Functions that release timers and listeners of the request. */
   readonly releases: (() => void)[];
 }
 
@@ -110,16 +109,16 @@ export class Requests {
   readonly #settling: (call: Tracked) => void;
   readonly #pending: Observable<object>;
   /**
-   * In the order of the calls, which is that of their ids; now and then those that are over are
-   * taken out. Not a map by id: that of V8 makes itself a new table ever again, and the one before
-   * names it; so what was called lives until a full collection. It cost more than all the rest.
+   * In the order of the calls, which is that of their ids; finished ones are removed from time to
+   * time. Not a map by id: V8's map reallocates its table again and again, and the old table refers
+   * to the new one, so calls stay alive until a full collection. That cost more than all the rest.
    */
   #calls: Tracked[] = [];
   #overCount = 0;
   #count = 0;
   #list: readonly Tracked[] | undefined;
 
-  /** `settling` is told of a call just before its promise settles. */
+  /** `settling` is called with a call just before its promise settles. */
   constructor(platform: Platform, queueMillis: number, settling: (call: Tracked) => void) {
     this.#settling = settling;
     this.#platform = platform;
@@ -128,12 +127,15 @@ export class Requests {
     this.pending = { get: () => this.#pendingList(), subscribe: this.#pending.subscribe };
   }
 
-  /** Those without an answer. */
+  /** Number of requests without an answer. */
   get count(): number {
     return this.#count;
   }
 
-  /** Starts to wait. `isConnected` false: for a while only, as it cannot be sent yet. */
+  /**
+   * Starts to wait for an answer; for a limited time if `isConnected` is false, as it cannot be
+   * sent yet.
+   */
   add(tracked: Tracked, { signal, timeoutMillis }: CallOptions, isConnected: boolean): void {
     this.#calls.push(tracked);
     this.#count += 1;
@@ -162,13 +164,13 @@ export class Requests {
     if (signal?.aborted === true) giveUp(signal.reason);
   }
 
-  /** To be called in the order of `add`, with ids that ascend. */
+  /** Must be called in the order of `add`, with ascending ids. */
   sent(requestId: number, tracked: Tracked): void {
     tracked.isSent = true;
     tracked.requestId = requestId;
   }
 
-  /** The request that `requestId` answers, if somebody waits for it, or did. */
+  /** Returns the request with this id, if it is, or was, waiting for an answer. */
   answered(requestId: number): Tracked | undefined {
     let low = 0;
     let high = this.#calls.length;
@@ -192,7 +194,7 @@ export class Requests {
     if (this.#settle(tracked)) tracked.reject(error);
   }
 
-  /** What was in flight and may be sent again; the rest is rejected. */
+  /** Returns requests in flight that can be sent again; rejects the others. */
   lost(): Tracked[] {
     const sent = this.#pendingList().filter(({ requestId }) => requestId !== unsent);
     for (const tracked of sent) {
@@ -204,7 +206,7 @@ export class Requests {
     return sent.filter(isOpen);
   }
 
-  /** Nothing will be sent any more. */
+  /** Ends all requests: nothing will be sent any more. */
   closed(): void {
     for (const tracked of this.#pendingList())
       this.reject(tracked, new ConnectionLostError(tracked.isSent ? 'unknown' : 'not-sent'));
@@ -221,7 +223,7 @@ export class Requests {
     return true;
   }
 
-  /** One more is over. */
+  /** Counts a finished call; removes them when there are enough. */
   #tidy(): void {
     this.#overCount += 1;
     if (this.#overCount < 4 + this.#calls.length / 8) return;
@@ -229,7 +231,7 @@ export class Requests {
     this.#overCount = 0;
   }
 
-  /** The list is made when somebody looks at it: most programs never do. */
+  /** The list is built on demand: most programs never read it. */
   #pendingList(): readonly Tracked[] {
     this.#list ??= this.#calls.filter(isOpen);
     return this.#list;

@@ -1,20 +1,20 @@
 import type { ClientTable, Row } from './client-schema.ts';
 import { nativeOrderOf } from './native-order.ts';
 
-/** How a text wants its rows to be shown. */
+/** The order and limit that a query text asks for. */
 export interface ResultOrder {
   compare(a: Row, b: Row): number;
   readonly limit: number;
 }
 
-/** What follows `ORDER BY` at the end of a text, with its limit. */
+/** Matches `ORDER BY` at the end of a text, with its limit. */
 const orderBy = /\border\s+by\s+(.+?)(?:\s+limit\s+(\d+))?\s*;?\s*$/is;
 const term = /^(?:\w+\.|"\w+"\.)*"?(\w+)"?(?:\s+(asc|desc))?$/i;
 
 /**
- * The order that a text asks for, of rows of `table`; `undefined` if it asks for none, or by
- * something else than columns of the result, or for a window that begins further down. The server
- * says which rows there are, not where they stand.
+ * The order of rows of `table` that a text asks for; `undefined` if it asks for none, for an order
+ * by anything but columns of the result, or for a window with an offset. The server sends the rows,
+ * but not their positions.
  */
 export function resultOrderOf(sql: string, table: ClientTable): ResultOrder | undefined {
   const { columns, typespace } = table.parts;

@@ -1,6 +1,6 @@
 /**
- * The published entry `reducerdb` outside of Node: the client library and all about values. In Node
- * the entry starts services, too.
+ * The published entry `reducerdb` outside of Node: the client library and the values. In Node the
+ * entry also starts services.
  *
  * @module
  */

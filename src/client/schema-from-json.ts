@@ -1,8 +1,8 @@
 /**
- * From the JSON of the schema endpoint, version 10, to what the client works with. The JSON has the
- * module's spelling of tables and functions and says what each is called on the wire; columns and
- * variants have their canonical names. Programs see the spelling of generated code: camel case for
- * columns, fields and parameters, Pascal case for variants.
+ * Converts the JSON of the schema endpoint, version 10, to the client's schema. The JSON has the
+ * module's spelling of tables and functions, with their names on the wire; columns and variants
+ * have their canonical names. Programs see the spelling of generated code: camel case for columns,
+ * fields and parameters, Pascal case for variants.
  */
 import { toCamelCase, toPascalCase } from '../declare/names.ts';
 import { viewRowOf } from '../schema/view-rows.ts';
@@ -25,7 +25,7 @@ import {
 } from './client-schema.ts';
 import { kept } from './kept.ts';
 
-/** The text is what the endpoint sent: well formed. */
+/** Converts JSON from the endpoint, which is trusted to be well formed. */
 export function schemaFromJson(json: RawSchema): ClientSchema {
   const found: Found = { tables: [], reducers: [], procedures: [] };
   addModule(json, '', '', found);
@@ -56,9 +56,9 @@ interface JsonIndex {
 interface JsonFunction {
   readonly source_name: string;
   readonly params: { readonly elements: readonly JsonNamed[] };
-  /** Of a procedure. */
+  /** Present for a procedure. */
   readonly return_type?: JsonType;
-  /** Of a reducer; nothing is sent for the empty one. */
+  /** Present for a reducer; an empty result is not sent. */
   readonly ok_return_type?: JsonType;
   readonly err_return_type?: JsonType;
   readonly visibility?: Readonly<Record<string, unknown>>;
@@ -76,7 +76,7 @@ interface JsonNamed {
 
 type JsonType = Readonly<Record<string, any>>;
 
-/** `path` and `prefix` stand before accessors and names of a submodule: `guilds.`. */
+/** `path` and `prefix` precede accessors and names of a submodule: `guilds.`. */
 function addModule(json: RawSchema, path: string, prefix: string, found: Found): void {
   const section = (kind: string) => sectionOf(json, kind);
   const typespace: Typespace = { types: (section('Typespace')?.types ?? []).map(typeOf) };
@@ -129,7 +129,7 @@ function addModule(json: RawSchema, path: string, prefix: string, found: Found):
   }
 }
 
-/** What has another name on the wire than in the module's text: by `Table:hero`, `Function:say`. */
+/** Names on the wire that differ from those in the source, by `Table:hero`, `Function:say`. */
 export function canonicalNames(json: RawSchema): ReadonlyMap<string, string> {
   const entries: readonly Readonly<Record<string, ExplicitName>>[] =
     sectionOf(json, 'ExplicitNames')?.entries ?? [];
@@ -141,12 +141,12 @@ export function canonicalNames(json: RawSchema): ReadonlyMap<string, string> {
   );
 }
 
-/** A part of the schema, of the shape of its kind; those that would be empty are not there. */
+/** A section of the schema, in the shape of its kind; empty sections are missing. */
 export function sectionOf({ sections }: RawSchema, kind: string): any {
   return sections.find((each) => kind in each)?.[kind];
 }
 
-/** Reads the types of computed rows, each once: their JSON stands where a table has its name. */
+/** Reads the types of computed rows, each once: their JSON takes the place of a table's name. */
 export function computedTables(): (name: string) => ClientTable {
   const known = new Map<string, ClientTable>();
   const rest = { typespace: emptyTypespace, primaryKey: undefined, indexes: [], isEvent: false };
@@ -182,10 +182,10 @@ function indexesOf(table: JsonTable, columns: readonly ClientColumn[]): ClientIn
     const positions = typeof given === 'number' ? [given] : given;
     const accessor = accessor_name.some;
     if (accessor === undefined) return [];
-    // Also where each column is unique by itself.
+    // Also if each column is unique on its own.
     const isUnique = isSet(positions) || positions.every((at) => isSet([at]));
     const keys = positions.map((at) => columns[at]?.key ?? '');
-    // One that is called like its column is so in the spelling of clients, too.
+    // An index named like its column keeps that in the client's spelling.
     const own = keys.find((key) => toCamelCase(accessor).toLowerCase() === key.toLowerCase());
     return [{ accessor: own ?? accessor, columns: keys, isUnique }];
   });
@@ -195,7 +195,7 @@ function sameSet(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((item) => b.includes(item));
 }
 
-/** A type as programs see it; what the shape alone makes special keeps its names. */
+/** A type as programs see it; types that are special by their shape keep their names. */
 function typeOf(json: JsonType): AlgebraicType {
   const [kind = ''] = Object.keys(json);
   const payload = json[kind];

@@ -4,8 +4,8 @@ import { schemaFromJson } from './schema-from-json.ts';
 import { httpAddress } from './socket.ts';
 
 /**
- * Texts by key, kept from one visit to the next. A `Map` is one; for a browser's `localStorage`
- * two lines will do.
+ * Texts by key, kept from one visit to the next. A `Map` is one; a browser's `localStorage` takes
+ * two lines.
  *
  * @example
  * ```ts
@@ -22,15 +22,15 @@ export interface KeyValue {
 
 type MaybeText = string | null | undefined;
 
-/** Where the description of a database comes from. */
+/** The source of a database's schema. */
 export interface SchemaSource {
-  /** Asked for once for every connection: the database may have been published anew. */
+  /** Called once for every connection: the database may have been published again. */
   load(): Promise<ClientSchema>;
-  /** What it was at an earlier visit, if that was kept. It may have changed since. */
+  /** The schema of an earlier visit, if cached. It may have changed since. */
   kept(): Promise<ClientSchema | undefined>;
 }
 
-/** The same text gives the same object, so that nothing is built twice. */
+/** A source that returns the same object for the same text, so that nothing is built twice. */
 export function schemaSource(
   uri: URL,
   database: string,
@@ -51,7 +51,7 @@ export function schemaSource(
       const answer = await platform.fetch(address, {});
       const text = await answer.text();
       if (!answer.ok) throw new Error(`the schema of \`${database}\` cannot be read: ${text}`);
-      // A full or forbidden cache is no reason to go without the database.
+      // A full or forbidden cache must not prevent the connection.
       const keep = async () => text === known?.text || cache?.set(address, text);
       keep().catch(platform.report);
       return schemaOf(text);

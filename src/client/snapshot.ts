@@ -9,7 +9,7 @@ import type { SqlParameters } from './sql-parameters.ts';
 import { toTagged } from './tagged-json.ts';
 
 /**
- * What `preload` takes as a query: one as for `watch`, or with parameters.
+ * A query for `preload`: as for `watch`, or with parameters.
  *
  * @example
  * ```ts
@@ -24,8 +24,8 @@ export type PreloadInput<M> =
   | { readonly query: string; readonly params: SqlParameters };
 
 /**
- * Reads queries for the first look at a page. They stay subscribed for the usual while, so that
- * components that ask this client for the same queries have their rows at once.
+ * Reads queries for the first render of a page. They stay subscribed for the usual time, so that
+ * components that use the same queries of this client have their rows at once.
  *
  * @example
  * ```ts
@@ -43,7 +43,7 @@ export async function preload<M>(
     const watched = client.watch(query, { params });
     return { name, sql: keyOf(withValues(query, params)), watched };
   });
-  // All at once: the rows are of one moment if no change comes in between.
+  // Read together: the rows are of one moment unless a change arrives in between.
   await Promise.all(given.map(({ watched }) => watched.ready()));
   const schema = schemaOf(client);
   const { identity } = client;
@@ -59,7 +59,7 @@ export async function preload<M>(
 }
 
 /**
- * The snapshot as a JavaScript expression that may stand in a script element.
+ * The snapshot as a JavaScript expression that is safe inside a script element.
  *
  * @example
  * ```ts
@@ -72,7 +72,7 @@ export function serialize(snapshot: Snapshot): string {
   });
 }
 
-/** Whether the rows of a text depend on who asks: by itself, by a view or by a filter. */
+/** Whether the rows of a text depend on the caller: through `:sender`, a view or a filter. */
 function personalQueries(source: RawSchema | undefined): (sql: string) => boolean {
   const json = source ?? { sections: [] };
   const section = (kind: string): readonly Readonly<Record<string, any>>[] =>
@@ -91,7 +91,7 @@ function personalQueries(source: RawSchema | undefined): (sql: string) => boolea
     const names = namesOf('Table', source_name);
     if (names.some((name) => filters.includes(name))) words.push(...names);
   }
-  // Words within words are taken, too: rather one query is not shown at first.
+  // Also matches words within words: it is safer to leave a query out of the first render.
   return (sql) => sql.includes(':sender') || words.some((word) => comparable(sql).includes(word));
 }
 

@@ -2,11 +2,11 @@ import { subprotocols } from '../protocol/versions.ts';
 import { ConnectionRefusedError } from './errors.ts';
 import type { Platform, WebSocketClass } from './platform.ts';
 
-/** What this library speaks, best first: packed frames, or one message a frame. */
+/** The supported protocols, best first: packed frames, or one message per frame. */
 export const [packedProtocol, plainProtocol] = subprotocols;
 
 /**
- * How frames of the server may be compressed.
+ * Compression of the server's frames.
  *
  * @example
  * ```ts
@@ -22,20 +22,20 @@ export interface SocketRequest {
   readonly token: string | undefined;
   readonly compression: CompressionChoice;
   readonly lightMode: boolean;
-  /** `undefined`: as the server likes. */
+  /** `undefined`: the server decides. */
   readonly confirmedReads: boolean | undefined;
-  /** Subscribe to any SELECT, not only to what older clients know how to keep. */
+  /** Subscribe to any SELECT, not only to those that older clients support. */
   readonly isFullDialect?: boolean;
 }
 
-/** A connection as the library sees it; it need not be open yet when it is handed over. */
+/** A connection as the library sees it; it need not be open yet when it is returned. */
 export interface Socket {
   send(bytes: Uint8Array): void;
   /** Ends it, open or not. `closed` is still called, once. */
   close(): void;
 }
 
-/** `opened` once or never, `frame` only in between, `closed` once, at the end. */
+/** Calls `opened` at most once, `frame` only in between, and `closed` once, at the end. */
 export interface SocketListener {
   opened(protocol: string): void;
   frame(bytes: Uint8Array): void;
@@ -44,7 +44,7 @@ export interface SocketListener {
 
 export type OpenSocket = (request: SocketRequest, listener: SocketListener) => Socket;
 
-/** Sockets of the web, from the platform or of the class that the program brings along. */
+/** Opens web sockets, of the platform's class or of one that the program provides. */
 export function webSockets(platform: Platform, webSocket?: WebSocketClass): OpenSocket {
   return (request, listener) => {
     let isCancelled = false;
@@ -78,14 +78,16 @@ export function webSockets(platform: Platform, webSocket?: WebSocketClass): Open
       close: () => {
         isCancelled = true;
         socket?.close();
-        // Before the socket exists nothing else tells that it is over.
+        // Before the socket exists nothing else reports its end.
         if (socket === undefined) end(undefined);
       },
     };
   };
 }
 
-/** A socket has no headers in a browser: the token is exchanged for one that may stand in a URL. */
+/**
+ * Browsers cannot set headers on a socket: the token is exchanged for one that is safe in a URL.
+ */
 async function passFor(request: SocketRequest, platform: Platform): Promise<string | undefined> {
   const { token, uri } = request;
   if (token === undefined) return undefined;
@@ -118,7 +120,7 @@ const compressionNames: Readonly<Record<CompressionChoice, string>> = {
   none: 'None',
 };
 
-/** The same place, spoken to over HTTP. */
+/** The HTTP address of the same server. */
 export function httpAddress(uri: URL): URL {
   return new URL(String(uri).replace(/^ws/, 'http'));
 }
@@ -127,7 +129,7 @@ function bytesOf(data: unknown): Uint8Array {
   return data instanceof Uint8Array ? data : new Uint8Array(data as ArrayBuffer);
 }
 
-/** Events of failing sockets say little; what they say is kept. */
+/** Error events of sockets carry little information; it is kept. */
 function errorOf(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   const { error, message } = (thrown ?? {}) as { error?: unknown; message?: unknown };

@@ -1,7 +1,7 @@
 /**
- * How a client spells what a module declares. Types and columns travel under the names of the
- * database, which do not tell how the module wrote them; so a client spells fields in camel case
- * and variants in Pascal case, as generated bindings do. Here the types of the module follow:
+ * The client's spelling of a module's names. Types and columns are sent under their database names,
+ * which do not show how the module wrote them; so a client spells fields in camel case and variants
+ * in Pascal case, as generated bindings do. The types of the module are converted accordingly:
  *
  * | module | client |
  * |---|---|
@@ -19,7 +19,7 @@ import type { Timestamp } from '../values/timestamp.ts';
 import type { Uuid } from '../values/uuid.ts';
 import type { Accessor } from './accessor-type.ts';
 
-/** Whether the database has names in snake case or those of the module. */
+/** Whether names in the database are in snake case or as in the module. */
 export type Policy = 'snakeCase' | 'none';
 
 /** A table with its columns as a client spells them. */
@@ -32,7 +32,7 @@ export type SpelledColumns<C extends Columns, P extends Policy> = {
   readonly [Key in keyof C & string as SpelledField<Key, P>]: SpelledBuilder<C[Key], P>;
 };
 
-/** Names of parameters are in the database as the module spells them, whatever the policy. */
+/** Parameters keep the module's spelling in the database, whatever the policy. */
 export type SpelledParams<C extends Columns, P extends Policy> = {
   readonly [Key in keyof C & string as Accessor<Key>]: SpelledBuilder<C[Key], P>;
 };
@@ -44,7 +44,7 @@ type SpelledBuilder<B, P extends Policy> =
       ? TypeBuilder<Spelled<Out, P>, Spelled<In, P>, any>
       : never;
 
-/** Options name columns, too; accessors of indexes stay as they are. */
+/** Options name columns, too; accessors of indexes keep their spelling. */
 type SpelledOptions<Options extends TableOptions, P extends Policy> = {
   readonly [Key in keyof Options]: Key extends 'indexes' | 'constraints'
     ? SpelledEntries<Options[Key], P>
@@ -65,7 +65,7 @@ type SpelledNames<Names, P extends Policy> = Names extends string
   ? SpelledField<Names, P>
   : { readonly [At in keyof Names]: SpelledNames<Names[At], P> };
 
-/** Values whose parts are nobody's business, or that have none. */
+/** Values without parts, or whose parts are internal. */
 type Atom =
   | string
   | number
@@ -78,7 +78,7 @@ type Atom =
   | TimeDuration
   | Uuid;
 
-/** A value of the module, as a client has it. */
+/** A value of the module, as clients see it. */
 export type Spelled<Value, P extends Policy> = 0 extends 1 & Value
   ? Value
   : Value extends Atom

@@ -15,7 +15,7 @@ import type { LiteralValue } from '../declare/query-types.ts';
 export type SqlParameters = Readonly<Record<string, SqlParameter>>;
 
 /**
- * What a literal of SQL can stand for.
+ * A value that a SQL literal can represent.
  *
  * @example
  * ```ts
@@ -24,14 +24,17 @@ export type SqlParameters = Readonly<Record<string, SqlParameter>>;
  */
 export type SqlParameter = LiteralValue | Uint8Array | null;
 
-/** Strings, quoted names, comments and casts hold no parameters; `/*` opens what may nest. */
+/**
+ * Strings, quoted names, comments and casts contain no parameters; `/*` opens a comment that may
+ * nest.
+ */
 const tokens =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*|::|:([\p{Alphabetic}_][\p{Alphabetic}\d_$]*)/gu;
 const commentMarks = /\/\*|\*\//g;
 
 /**
- * The texts with a literal in the place of each `:name`; `:sender` stays, as it is the server's.
- * Throws `TypeError` for names without a value and for values that no text names.
+ * The texts with each `:name` replaced by a literal, except `:sender`, which the server fills in.
+ * Throws `TypeError` for names without a value and for values that no text uses.
  */
 export function withParameters(texts: readonly string[], params: SqlParameters): string[] {
   const unused = new Set(Object.keys(params));

@@ -9,7 +9,7 @@ import type { Core } from './core.ts';
 import { sqlOf } from './query-roots.ts';
 import type { QuerySet } from './query-set.ts';
 
-/** What `subscribe` takes: SQL, a query, several of them, or a function of the query roots. */
+/** The argument of `subscribe`: SQL, a query, several of them, or a function of the query roots. */
 export type Subscribable<RM extends RemoteModule> =
   | AnyQuery
   | readonly AnyQuery[]
@@ -17,25 +17,25 @@ export type Subscribable<RM extends RemoteModule> =
 
 type AnyQuery = string | RowTypedQuery<any, any>;
 
-/** What a subscription needs of its connection. */
+/** The part of a connection that subscriptions need. */
 export interface Subscriber<RM extends RemoteModule> {
   readonly core: Core;
   readonly remoteModule: RM;
   readonly roots: QueryBuilder<SchemaDescription<RM['tables']>>;
-  /** A context, with `event` where there is one. */
+  /** A context, with `event` if there is one. */
   context(event?: unknown): ContextInterface<RM>;
-  /** A set that was applied has failed: its connection cannot go on as it was. */
+  /** Called when an applied set has failed: its connection cannot go on as it was. */
   brokenSet(): void;
 }
 
-/** Connections by themselves: what is in here is nobody's business outside of the library. */
+/** Subscribers by connection: not accessible outside the library. */
 const subscribers = new WeakMap<object, Subscriber<any>>();
 
 export function introduce(connection: object, subscriber: Subscriber<any>): void {
   subscribers.set(connection, subscriber);
 }
 
-/** Throws `TypeError` for what is no connection. */
+/** The subscriber of a connection; throws `TypeError` for anything else. */
 export function subscriberOf(connection: object): Subscriber<any> {
   const subscriber = subscribers.get(connection);
   if (subscriber === undefined) throw new TypeError('expected a connection');
@@ -60,13 +60,16 @@ export class SubscriptionBuilderImpl<RM extends RemoteModule> {
     this.#subscriber = subscriberOf(connection) as Subscriber<RM>;
   }
 
-  /** The rows are in the cache. The last callback given counts. */
+  /** Called when the rows are in the cache. The last callback given counts. */
   onApplied(callback: (ctx: SubscriptionEventContextInterface<RM>) => void): this {
     this.#onApplied = callback;
     return this;
   }
 
-  /** The server refused the queries, or gave them up. The last callback given counts. */
+  /**
+   * Called when the server rejected the queries, or dropped them later. The last callback given
+   * counts.
+   */
   onError(callback: (ctx: ErrorContextInterface<RM>, error: Error) => void): this {
     this.#onError = callback;
     return this;
@@ -81,7 +84,7 @@ export class SubscriptionBuilderImpl<RM extends RemoteModule> {
     });
   }
 
-  /** Subscribes to everything that the bindings know: tables and views. */
+  /** Subscribes to all tables and views of the bindings. */
   subscribeToAllTables(): void {
     const { core } = this.#subscriber;
     const names = [...(core.schema?.tablesByName.keys() ?? [])];
@@ -126,24 +129,24 @@ export class SubscriptionHandleImpl<RM extends RemoteModule> {
     });
   }
 
-  /** Its rows are in the cache. */
+  /** True if the rows are in the cache. */
   isActive(): boolean {
     return this.#set.wasApplied && !this.isEnded();
   }
 
-  /** It was ended and the server said so, or it failed. */
+  /** True if the subscription was ended and the server confirmed it, or if it failed. */
   isEnded(): boolean {
     return this.#set.status === 'ended';
   }
 
-  /** Ends it. Throws when that was asked for before. */
+  /** Ends the subscription. Throws if that was requested before. */
   unsubscribe(): void {
     if (this.#isLeaving) throw new Error('Unsubscribe has already been called');
     this.#isLeaving = true;
     this.#subscriber.core.unsubscribe(this.#set);
   }
 
-  /** Ends it and calls back when the server said so. */
+  /** Ends the subscription and calls back when the server has confirmed it. */
   unsubscribeThen(callback: (ctx: SubscriptionEventContextInterface<RM>) => void): void {
     if (this.#isLeaving) throw new Error('Unsubscribe has already been called');
     if (this.isEnded()) throw new Error('Subscription has already ended');

@@ -14,7 +14,7 @@ import { guarded } from './guarded.ts';
 import type { TableRows } from './table-rows.ts';
 
 /**
- * The rows of a table that this client knows of, and callbacks for what becomes of them.
+ * The cached rows of a table, and callbacks for their changes.
  *
  * @example
  * ```ts
@@ -23,14 +23,16 @@ import type { TableRows } from './table-rows.ts';
  * ```
  */
 export interface TableMethods<R, Ctx> extends Iterable<R, undefined, undefined> {
-  /** Rows known to any subscription. */
+  /** Number of rows in any subscription. */
   count(): bigint;
-  /** Look at all of it before the program waits for something: the rows may change then. */
+  /**
+   * Yields all rows. Finish iterating before the program awaits anything: the rows may change then.
+   */
   iter(): Generator<R, undefined, undefined>;
   [Symbol.iterator](): Generator<R, undefined, undefined>;
   onInsert(callback: (ctx: Ctx, row: R) => void, options?: ListenOptions): void;
   onDelete(callback: (ctx: Ctx, row: R) => void, options?: ListenOptions): void;
-  /** Needs a primary key: without one a change is a delete and an insert. */
+  /** Requires a primary key: without one a change is a delete and an insert. */
   onUpdate(callback: (ctx: Ctx, oldRow: R, newRow: R) => void, options?: ListenOptions): void;
   removeOnInsert(callback: (ctx: Ctx, row: R) => void): void;
   removeOnDelete(callback: (ctx: Ctx, row: R) => void): void;
@@ -38,7 +40,7 @@ export interface TableMethods<R, Ctx> extends Iterable<R, undefined, undefined> 
 }
 
 /**
- * Which changes a callback hears of.
+ * Which changes a callback receives.
  *
  * @example
  * ```ts
@@ -48,8 +50,8 @@ export interface TableMethods<R, Ctx> extends Iterable<R, undefined, undefined> 
  */
 export interface ListenOptions {
   /**
-   * What becomes of the rows as they are shown, predictions of calls included, instead of what
-   * becomes of the server's.
+   * True: receive changes to the rows as they are shown, including predictions, instead of changes
+   * to the server's rows.
    */
   readonly includeOptimistic?: boolean | undefined;
 }
@@ -109,7 +111,7 @@ export interface UniqueAccessor<R, Key> {
 }
 
 /**
- * An index that may hold several rows under one key.
+ * An index that can have several rows under one key.
  *
  * @example
  * ```ts
@@ -124,20 +126,20 @@ export interface RowsAccessor<R, B> {
 type Callback = (ctx: unknown, ...rows: Row[]) => void;
 type Kind = RowChange['kind'];
 
-/** A handle and the way to tell its callbacks. */
+/** A handle and access to its callbacks. */
 export interface LiveHandle {
   readonly handle: TableMethods<Row, unknown>;
   tell(change: RowChange, telling: Telling): void;
 }
 
 interface Telling {
-  /** To those who hear of what is shown, those who hear of the server's rows, or all. */
+  /** Callbacks for shown rows, callbacks for the server's rows, or all. */
   readonly to: 'shown' | 'server' | 'all';
   readonly ctx: unknown;
   readonly report: (error: unknown) => void;
 }
 
-/** Tells all callbacks of a change, each in the terms that it wants to hear of it. */
+/** Notifies all callbacks of a change, each in the form that it registered for. */
 export function tellRows(
   { tables, shown }: Difference,
   handles: ReadonlyMap<string, LiveHandle>,
@@ -155,9 +157,9 @@ export function tellRows(
   if (shown !== undefined) tell(shown, 'shown');
 }
 
-/** Handles are closures: their methods may be passed around without their object. */
+/** Handles are closures: their methods can be detached from their object. */
 export function liveHandle(rows: () => TableRows | undefined): LiveHandle {
-  /** With who hears of predictions. */
+  /** Callbacks, each with whether it receives predictions. */
   const callbacks: Record<Kind, Map<Callback, boolean>> = {
     insert: new Map(),
     update: new Map(),
@@ -195,14 +197,14 @@ export function liveHandle(rows: () => TableRows | undefined): LiveHandle {
   return { handle, tell };
 }
 
-/** What stands under the name of an index on a handle; `undefined` if there is none. */
+/** The accessor of an index on a handle; `undefined` if there is none. */
 export function accessorOf(
   table: ClientTable,
   accessor: string,
   rows: () => TableRows | undefined,
 ): UniqueAccessor<Row, unknown> | RowsAccessor<Row, unknown> | undefined {
   const { indexes, columns, primaryKey } = table.parts;
-  // The last one of a name counts.
+  // The last one with a name counts.
   const index = indexes.findLast((each) => each.accessor === accessor);
   if (index === undefined) return undefined;
   const filter = (bounds: unknown) => rows()?.index(accessor)?.filter(bounds) ?? noRows();

@@ -8,11 +8,11 @@ import {
 } from './client-schema.ts';
 import { nativeOrderOf } from './native-order.ts';
 
-/** A row of the cache with what belongs to it. Updates replace `row`; the entry stays. */
+/** A row of the cache with its bookkeeping. Updates replace `row`; the entry stays. */
 export interface Entry {
   readonly key: RowKey;
   row: Row;
-  /** How many derivations all query sets together have for it. */
+  /** Number of its derivations in all query sets together. */
   count: number;
 }
 
@@ -24,7 +24,7 @@ interface Bucket {
 
 /**
  * One index over the rows of one table: exact values through a map, ranges through the buckets in
- * order. The order is made when it is first asked for, and mended when it is asked for again.
+ * order. The order is built on first use, and updated on each later use.
  */
 export class TableIndex {
   readonly definition: ClientIndex;
@@ -59,7 +59,7 @@ export class TableIndex {
     bucket.entries.add(entry);
   }
 
-  /** `row` is the one that the entry was added with. */
+  /** `row` is the row that the entry was added with. */
   remove(entry: Entry, row: Row): void {
     const key = this.#keyOf(this.definition.columns.map((column) => row[column]));
     const bucket = this.#buckets.get(key);
@@ -69,7 +69,7 @@ export class TableIndex {
     this.#goneCount += 1;
   }
 
-  /** Rows with these values in the leading columns; the last one given may be a `Range`. */
+  /** Rows with these values in the leading columns; the last one given can be a `Range`. */
   *filter(bounds: unknown): Generator<Row, undefined, undefined> {
     const values = this.#orders.length > 1 && Array.isArray(bounds) ? bounds : [bounds];
     const isExact = values.length === this.#orders.length && !(values.at(-1) instanceof Range);
@@ -84,14 +84,14 @@ export class TableIndex {
     return bucket === undefined ? [] : [bucket];
   }
 
-  /** A copy: rows may change while the caller looks at them. */
+  /** Returns a copy: rows may change while the caller iterates. */
   #within(values: readonly unknown[]): Bucket[] {
     const last = values.at(-1);
     const range = last instanceof Range ? last : undefined;
     const prefix = range === undefined ? values : values.slice(0, -1);
     const order = this.#orders[prefix.length] ?? (() => 0);
     const { from, to } = range ?? new Range<unknown>();
-    /** Below zero before the range, zero inside, above behind. */
+    /** Negative before the range, zero inside it, positive after it. */
     const placeOf = ({ values: here }: Bucket): number => {
       const difference = this.#comparePrefix(here, prefix);
       if (difference !== 0) return difference;
@@ -114,7 +114,7 @@ export class TableIndex {
     return found;
   }
 
-  /** New buckets are sorted among themselves and merged: the old ones are in order already. */
+  /** New buckets are sorted separately and merged: the old ones are already in order. */
   #order(): readonly Bucket[] {
     if (this.#unsorted.length > 0 || this.#goneCount * 2 > this.#sorted.length) {
       const compare = (a: Bucket, b: Bucket) => this.#comparePrefix(a.values, b.values);
@@ -134,7 +134,7 @@ export class TableIndex {
     return 0;
   }
 
-  /** Of several columns each key says how long it is, so that no two lists read alike. */
+  /** With several columns each key is prefixed with its length, so that keys are unambiguous. */
   #keyOf(values: readonly unknown[]): RowKey {
     const [only] = this.#keys;
     if (this.#keys.length === 1 && only !== undefined) return only(values[0]);
@@ -143,7 +143,7 @@ export class TableIndex {
   }
 }
 
-/** The first position whose item is not `before`, in a list where those stand first. */
+/** The first position whose item is not `before`, in a list where such items come first. */
 function firstNot<Item>(items: readonly Item[], before: (item: Item) => boolean): number {
   let from = 0;
   let to = items.length;

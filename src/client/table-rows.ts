@@ -1,7 +1,7 @@
 import type { ClientTable, Row, RowKey } from './client-schema.ts';
 import { type Entry, TableIndex } from './table-index.ts';
 
-/** The rows of one table that some query set has, with the indexes that somebody asked for. */
+/** The rows of one table that any query set has, with the indexes that were used. */
 export class TableRows {
   readonly table: ClientTable;
   readonly entries = new Map<RowKey, Entry>();
@@ -11,12 +11,12 @@ export class TableRows {
     this.table = table;
   }
 
-  /** Its rows are no table's own: the result of a query says what they are. */
+  /** True if the rows are not of a table: their type comes with the result of a query. */
   get isComputed(): boolean {
     return this.table.parts.name.startsWith('{');
   }
 
-  /** The entry of a row that is not there yet. */
+  /** Adds an entry for a new row. */
   add(key: RowKey, row: Row): Entry {
     const entry: Entry = { key, row, count: 0 };
     this.restore(entry);
@@ -41,7 +41,7 @@ export class TableRows {
     for (const index of this.#indexes.values()) index.remove(entry, entry.row);
   }
 
-  /** Built from the rows at the first use, kept up to date from then on. */
+  /** Built from the rows on first use, kept up to date afterwards. */
   index(accessor: string): TableIndex | undefined {
     const known = this.#indexes.get(accessor);
     if (known !== undefined) return known;

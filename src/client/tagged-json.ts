@@ -1,6 +1,6 @@
 /**
- * Values of rows as JSON and back, without knowing their types: what JSON has no form for is an
- * object with a `$` that says what it is.
+ * Converts row values to JSON and back without knowing their types: a value that JSON cannot
+ * represent is an object whose `$` names its kind.
  *
  * | value | JSON |
  * |---|---|
@@ -17,7 +17,7 @@ import { TimeDuration } from '../values/time-duration.ts';
 import { Timestamp } from '../values/timestamp.ts';
 import { Uuid } from '../values/uuid.ts';
 
-/** What JSON can hold. */
+/** A JSON value. */
 export type Json =
   | null
   | boolean
@@ -26,7 +26,7 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json };
 
-/** Each holds one bigint. */
+/** Classes that each hold one bigint. */
 const classes = {
   identity: Identity,
   connectionId: ConnectionId,

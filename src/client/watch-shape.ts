@@ -3,17 +3,17 @@ import { sameValue } from './native-order.ts';
 import type { WatchedQuery, WatchedRows, WatchOptions } from './watch.ts';
 
 /**
- * Sorts, cuts and selects what a watched query gives. What comes out keeps its identity as long as
- * it is equal: a row that stayed, a selected value that is equal to the one before, the array.
+ * Sorts, limits and selects the rows of a watched query. Results keep their identity while they are
+ * equal: a row that stayed, a selected value that equals the previous one, the array.
  */
 export class Shape<R, Out> {
   #given: WatchedRows<R> | undefined;
   #options: WatchOptions<R, Out> = {};
   #shown: WatchedRows<Out> | undefined;
-  /** What `select` made of the rows that are shown. */
+  /** Results of `select` for the shown rows. */
   #selected = new Map<R, Out>();
 
-  /** Costs nothing if both are the objects of before. */
+  /** Free if both arguments are the same objects as before. */
   of(given: WatchedRows<R>, options: WatchOptions<R, Out>): WatchedRows<Out> {
     const { sort, limit, select } = options;
     const before = this.#options;
@@ -40,7 +40,7 @@ export class Shape<R, Out> {
     const known = this.#selected;
     this.#selected = new Map();
     const rows = cut.map((row, at) => {
-      // Without `select` a row is shown itself.
+      // Without `select` the row itself is shown.
       if (select === undefined) return row as unknown as Out;
       const made = isSameSelect && known.has(row) ? (known.get(row) as Out) : select(row);
       const old = before[at] as Out;
@@ -54,7 +54,7 @@ export class Shape<R, Out> {
   }
 }
 
-/** The same query, shown otherwise. */
+/** Shows a watched query with other options. */
 export function shaped<R, Out>(
   watch: WatchedQuery<R>,
   options: WatchOptions<R, Out>,

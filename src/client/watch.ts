@@ -8,8 +8,8 @@ import type { ResultOrder } from './result-order.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 
 /**
- * The rows of a query as they are now, for user interfaces. `isReady` is true for good once the
- * rows were there; `isStale` while the connection is away.
+ * The rows of a query as they are now, for user interfaces. `isReady` stays true once the rows have
+ * arrived; `isStale` is true while the connection is lost.
  *
  * @example
  * ```ts
@@ -17,7 +17,7 @@ import type { SqlParameters } from './sql-parameters.ts';
  * ```
  */
 export interface WatchedRows<R> {
-  /** The same array, of the same objects, as long as nothing changes. */
+  /** Stays the same array, of the same objects, while nothing changes. */
   readonly rows: readonly R[];
   readonly isReady: boolean;
   readonly isStale: boolean;
@@ -25,8 +25,8 @@ export interface WatchedRows<R> {
 }
 
 /**
- * How a watched query is shown. Sorting, cutting and selecting happen in the client, over what the
- * server says belongs to the query.
+ * How a watched query is shown. Sorting, limiting and selecting happen in the client, over the rows
+ * that the server returns for the query.
  *
  * @example
  * ```ts
@@ -39,19 +39,19 @@ export interface WatchedRows<R> {
 export interface WatchOptions<R, Out = R> {
   /** Values for the `:name`s of a SQL text. */
   readonly params?: SqlParameters | undefined;
-  /** How long the rows are kept up to date after the last listener left; 5,000 unless told. */
+  /** How long the rows are kept up to date after the last listener is removed; default 5,000. */
   readonly keepMillis?: number | undefined;
   readonly sort?: ((a: R, b: R) => number) | undefined;
-  /** So many rows at most, of the sorted ones. */
+  /** The most rows to show, counted after sorting. */
   readonly limit?: number | undefined;
-  /** Rows for the time before the server's: see `preload`. */
+  /** Rows to show until the server's arrive: see `preload`. */
   readonly initial?: Snapshot | undefined;
-  /** What is shown in the place of a row; must give equal results for equal rows. */
+  /** Maps a row to the value that is shown; must give equal results for equal rows. */
   readonly select?: ((row: R) => Out) | undefined;
 }
 
 /**
- * A watched query: a store of its rows. `R` is what the query gives, `Out` what is shown of it.
+ * A watched query: a store of its rows. `R` is a row of the query, `Out` the value shown for it.
  *
  * @example
  * ```ts
@@ -62,63 +62,63 @@ export interface WatchOptions<R, Out = R> {
  */
 export interface WatchedQuery<Out, R = Out> extends Readable<WatchedRows<Out>> {
   /**
-   * Tells which rows came, changed and went, the first ones as inserts, just before listeners of
-   * the store are called. Rows of an event table are told and not kept. It does not keep the query
-   * alive: `subscribe` does.
+   * Reports inserted, updated and deleted rows, the first rows as inserts, just before listeners of
+   * the store are called. Rows of an event table are reported and not kept. A listener here does
+   * not keep the query alive: `subscribe` does.
    */
   onChange(listener: (changes: readonly RowChange<R>[]) => void): () => void;
   /**
-   * What a server renders, and a page that takes over from it renders first: the rows of the
-   * snapshot, or those that are there; stale, as they are of another moment.
+   * The value for a server's render, and for the first render of a page that hydrates it: the rows
+   * of the snapshot, or those that are cached; stale, as they are of another moment.
    */
   getInitial(): WatchedRows<Out>;
-  /** Resolves when the rows are there, rejects when the server refuses the query. */
+  /** Resolves when the rows have arrived, rejects when the server rejects the query. */
   ready(): Promise<void>;
 }
 
 /** The query set behind a watched query. */
 export interface WatchedSet {
-  /** Of the rows, each once. */
+  /** Keys of the rows, each once. */
   keys(): Iterable<RowKey>;
-  /** `undefined`: not, or no longer, a row of the query. */
+  /** The row with this key; `undefined` if it is not, or no longer, a row of the query. */
   at(key: RowKey): Row | undefined;
-  /** How often the row stands in the result; more than once only where rows are computed. */
+  /** How often the row occurs in the result; more than once only if rows are computed. */
   copies(key: RowKey): number;
-  /** `undefined`: there are no rows to compare with. */
+  /** `undefined` if there are no rows to compare with. */
   keyOf(row: Row): RowKey | undefined;
-  /** The order that the query asks for, if it does and there are rows. */
+  /** The order that the query asks for, if any and if there are rows. */
   order(): ResultOrder | undefined;
   leave(): void;
 }
 
 interface WatchListener {
   failed(error: Error): void;
-  /** The connection is over for good. */
+  /** The connection has ended permanently. */
   closed(error: Error): void;
 }
 
-/** What a watched query needs of its client. */
+/** The part of a client that a watched query needs. */
 export interface WatchOwner {
   subscribe(listener: WatchListener): WatchedSet;
-  /** Runs something when the query has been kept long enough without a listener. */
+  /** Runs `run` when the query has been kept long enough without a listener. */
   after(millis: number, run: () => void): () => void;
-  /** Nobody listens any more. */
+  /** Called when the query is no longer needed. */
   gone(): void;
   report(error: unknown): void;
 }
 
-/** One watched query: subscribed to while somebody listens, and for a while after. */
+/** One watched query: subscribed while it has listeners, and for a while after. */
 export class Watch implements WatchedQuery<Row> {
   readonly #value: Observable<WatchedRows<Row>>;
   readonly #owner: WatchOwner;
   readonly #changeListeners = new Set<(changes: readonly RowChange[]) => void>();
-  /** What is shown, in the order of its first appearance. */
+  /** The shown rows, in order of first appearance. */
   #shown = new Map<RowKey, Row>();
-  /** Of the shown rows those that stand there more than once. */
+  /** How often shown rows occur, for those that occur more than once. */
   readonly #copies = new Map<RowKey, number>();
-  /** Rows of a snapshot, shown until the server's are there. */
+  /** Rows of a snapshot, shown until the server's have arrived. */
   #initial: readonly Row[] | undefined;
-  /** What was shown of a snapshot; kept for parts of the page that come to life later. */
+  /** The value shown of a snapshot; kept for parts of the page that hydrate later. */
   #begun: WatchedRows<Row> | undefined;
   #order: ResultOrder | undefined;
   #keepMillis: number;
@@ -129,11 +129,11 @@ export class Watch implements WatchedQuery<Row> {
     this.#owner = owner;
     this.#keepMillis = keepMillis;
     this.#value = new Observable<WatchedRows<Row>>(nothing, owner.report);
-    // Whoever asks for a query may never come to listen.
+    // A query may be created without a listener ever being added.
     this.#leaveLater();
   }
 
-  /** The longest that anybody asks for counts. */
+  /** The longest requested time counts. */
   keepFor(millis: number): void {
     this.#keepMillis = Math.max(this.#keepMillis, millis);
   }
@@ -147,7 +147,7 @@ export class Watch implements WatchedQuery<Row> {
     this.#set ??= this.#owner.subscribe({
       failed: (error) => this.#end(error),
       closed: (error) => {
-        // Whoever waits for the first rows will not get them; those who have some keep them.
+        // Reports the error to those waiting for first rows; a query that has rows keeps them.
         if (!this.get().isReady) this.#value.set({ ...this.get(), error });
       },
     });
@@ -186,7 +186,7 @@ export class Watch implements WatchedQuery<Row> {
     });
   }
 
-  /** Shows rows of a snapshot, if there are any and none of the server. */
+  /** Shows rows of a snapshot, if it has any and the server's have not arrived. */
   begin(rows: () => readonly Row[] | undefined): void {
     if (this.get().isReady) return;
     this.#initial = rows();
@@ -195,7 +195,7 @@ export class Watch implements WatchedQuery<Row> {
     this.#value.set(this.#begun);
   }
 
-  /** The snapshot is of no use. */
+  /** Drops the rows of the snapshot, which cannot be used. */
   forget(): void {
     if (this.#initial === undefined) return;
     this.#initial = undefined;
@@ -203,7 +203,9 @@ export class Watch implements WatchedQuery<Row> {
     this.#value.set(nothing);
   }
 
-  /** Looks at the rows with these keys again, or at all. Unchanged ones give the same value. */
+  /**
+   * Rereads the rows with these keys, or all rows. Without changes the value stays the same object.
+   */
   refresh(keys?: Iterable<RowKey>): void {
     const set = this.#set;
     if (set === undefined) return;
@@ -213,34 +215,34 @@ export class Watch implements WatchedQuery<Row> {
       isOther = this.#look(set, key, changes) || isOther;
     }
     const { rows, isReady, isStale: wasStale } = this.get();
-    // A prediction changes rows also while the connection is away.
+    // A prediction also changes rows while the connection is lost.
     const isStale = keys !== undefined && wasStale;
     if (!isOther && isReady && isStale === wasStale) return;
-    // Its columns are known with the first rows, and may be others after a reconnect.
+    // Its columns are known with the first rows, and may differ after a reconnect.
     if (keys === undefined || rows.length === 0) this.#order = set.order();
     this.#tell(changes);
     this.#value.set({ rows: isOther ? this.#rows() : rows, isReady: true, isStale });
   }
 
-  /** Rows that come and are gone: of an event table. */
+  /** Reports rows of an event table, which are not kept. */
   flash(rows: readonly Row[]): void {
     this.#tell(rows.map((row) => ({ kind: 'insert', row })));
   }
 
-  /** A row that was shown under one key is there under another one: it keeps its place. */
+  /** Renames the key of a shown row, which keeps its place. */
   rename(from: RowKey, to: RowKey): void {
     const isMoved = this.#shown.has(from) && !this.#shown.has(to);
     if (!isMoved || this.#set?.at(from) !== undefined || this.#set?.at(to) === undefined) return;
     this.#shown = new Map([...this.#shown].map(([key, row]) => [key === from ? to : key, row]));
   }
 
-  /** The connection went away. */
+  /** The connection was lost. */
   setStale(): void {
     const value = this.get();
     if (value.isReady && !value.isStale) this.#value.set({ ...value, isStale: true });
   }
 
-  /** Takes the rows of a snapshot for those that were shown; true if some of them are gone. */
+  /** Treats the rows of a snapshot as the shown rows; returns true if some of them are gone. */
   #adopt(set: WatchedSet, changes: RowChange[]): boolean {
     const initial = this.#initial ?? [];
     this.#initial = undefined;
@@ -253,7 +255,7 @@ export class Watch implements WatchedQuery<Row> {
     return changes.length > 0;
   }
 
-  /** Whether the row with this key is another one now, or stands there another number of times. */
+  /** Whether the row with this key, or the number of its copies, has changed. */
   #look(set: WatchedSet, key: RowKey, changes: RowChange[]): boolean {
     const old = this.#shown.get(key);
     const row = set.at(key);
@@ -285,7 +287,7 @@ export class Watch implements WatchedQuery<Row> {
             return Array.from({ length: this.#copies.get(key) ?? 1 }, () => row);
           });
     if (this.#order === undefined) return rows;
-    // The server gives no more than the limit; with predicted rows there may be some.
+    // The server sends no more than the limit; predicted rows may exceed it.
     return rows.sort(this.#order.compare).slice(0, this.#order.limit);
   }
 

@@ -22,12 +22,12 @@ interface Open {
   readonly watch: Watch;
 }
 
-/** The watched queries of a connection. Equal queries share one set, whoever asks for them. */
+/** The watched queries of a connection. Equal queries share one set, even across callers. */
 export class Watches implements Watcher {
   readonly #core: Core;
-  /** To be handed out, by the text of the query. */
+  /** Watched queries to be reused, by the text of the query. */
   readonly #known = new Map<string, Watch>();
-  /** Those that have a query set, by its number. */
+  /** Watched queries with a query set, by its number. */
   readonly #open = new Map<number, Open>();
   readonly #hydration: Hydration;
 
@@ -37,7 +37,7 @@ export class Watches implements Watcher {
     core.watcher = this;
   }
 
-  /** The same object for equal queries, unless they are shown in a way of their own. */
+  /** Returns the same object for equal queries, unless options change how they are shown. */
   watch<R, Out>(query: unknown, options: WatchOptions<R, Out> = {}): WatchedQuery<Out, R> {
     const { params, keepMillis = 5_000, sort, limit, select, initial } = options;
     const given = withValues(query, params);
@@ -46,13 +46,13 @@ export class Watches implements Watcher {
     known.keepFor(keepMillis);
     if (initial !== undefined) this.hydrate(initial);
     known.begin(() => this.#hydration.rowsFor(key));
-    // Rows have the types that the program gives them.
+    // The program defines the types of rows.
     const watch = known as unknown as WatchedQuery<R>;
     const isPlain = sort === undefined && limit === undefined && select === undefined;
     return isPlain ? (watch as unknown as WatchedQuery<Out, R>) : shaped(watch, options);
   }
 
-  /** Rows for queries that have none yet. */
+  /** Adds rows for queries that have none yet. */
   hydrate(snapshot: Snapshot): void {
     this.#hydration.add(snapshot);
   }
@@ -107,7 +107,7 @@ export class Watches implements Watcher {
     return watch;
   }
 
-  /** The rows of a set as the server says which they are. One query gives rows of one table. */
+  /** The rows of a set according to the server. One query gives rows of one table. */
   #rowsOf(set: QuerySet): WatchedSet {
     const core = this.#core;
     const find = (key: RowKey) => {

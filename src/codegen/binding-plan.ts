@@ -10,15 +10,15 @@ import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { byName, checkDistinct, fileStem, propertyName, typeName } from './names.ts';
 import { recursiveRefs } from './recursive-types.ts';
 
-/** Everything that bindings say about a module, under the names that they have there. */
+/** Everything that bindings contain of a module, under its names in the bindings. */
 export interface BindingPlan {
   readonly typespace: Typespace;
   readonly types: readonly PlannedType[];
-  /** Names of types by their place in the typespace. */
+  /** Names of types, by their index in the typespace. */
   readonly typeNames: ReadonlyMap<number, string>;
-  /** Refs of types that lead to themselves, each with those it forms a circle with. */
+  /** Refs of recursive types, each with the refs that it forms a cycle with. */
   readonly circles: ReadonlyMap<number, ReadonlySet<number>>;
-  /** Views are among them. */
+  /** Includes views. */
   readonly tables: readonly PlannedTable[];
   readonly reducers: readonly PlannedFunction[];
   readonly procedures: readonly PlannedFunction[];
@@ -38,9 +38,9 @@ export interface PlannedTable {
   /** Canonical. */
   readonly name: string;
   readonly accessor: string;
-  /** File without its ending. */
+  /** File name without its extension. */
   readonly file: string;
-  /** Name that the row has in the index file. */
+  /** Name of the row in the index file. */
   readonly constant: string;
   readonly columns: readonly NamedType[];
   readonly primaryKey: number | undefined;
@@ -62,13 +62,16 @@ export interface PlannedFunction {
   /** `Say` of `say`. */
   readonly stem: string;
   readonly params: readonly NamedType[];
-  /** `undefined`: a reducer that returns nothing. */
+  /** `undefined` for a reducer that returns nothing. */
   readonly returnType: AlgebraicType | undefined;
-  /** `undefined`: it refuses calls with words, if at all. */
+  /** `undefined`: it rejects calls with a message, if at all. */
   readonly errorType: AlgebraicType | undefined;
 }
 
-/** Names what a module shows its clients. Throws `CodegenError` where two things get one name. */
+/**
+ * Names everything that a module exposes to clients. Throws `CodegenError` if two things get the
+ * same name.
+ */
 export function planBindings(
   definition: ModuleDefinition,
   { includePrivate }: { readonly includePrivate: boolean },
@@ -121,7 +124,7 @@ function planTable(table: TableDefinition): PlannedTable {
   checkDistinct(`columns of \`${table.name}\``, columnNames(table.columns));
   const keysAt = (columns: readonly number[]) => columns.map((position) => keys[position] ?? '');
   const indexes = table.indexes.flatMap(({ accessorName, name, columns }) => {
-    // An index without an accessor is for statements, not for programs.
+    // An index without an accessor is for SQL, not for programs.
     return accessorName === undefined
       ? []
       : [{ accessor: accessorName, name, columns: keysAt(columns) }];
@@ -136,7 +139,7 @@ function planTable(table: TableDefinition): PlannedTable {
   };
 }
 
-/** The rows of a view are read like those of a table; it has no indexes of its own. */
+/** A view is read like a table, but has no indexes of its own. */
 function planView(view: ViewDefinition, { tables }: ModuleDefinition): PlannedTable {
   checkDistinct(`columns of \`${view.name}\``, columnNames(view.columns));
   const declared = view.columns.findIndex(({ name }) => name === view.primaryKey);
@@ -178,7 +181,7 @@ function planFunctions(definition: ModuleDefinition, includePrivate: boolean) {
         errorType: 'throws' in called ? called.throws : undefined,
       };
     };
-  // Nobody calls a lifecycle reducer, not even who may call all others.
+  // No client can call a lifecycle reducer, not even one that can call all others.
   const reducers = definition.reducers
     .filter((reducer) => isCallable(reducer) && reducer.lifecycle === undefined)
     .map(plan('reducer'))

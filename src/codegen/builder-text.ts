@@ -6,7 +6,7 @@ import { refsIn } from './recursive-types.ts';
 import { entryText, indent, objectText, type SourceFile } from './source-file.ts';
 import { valueTypeText } from './value-type-text.ts';
 
-/** Where builders are written: the file, and the path from there to the file of named types. */
+/** Where builders are written: the file, and its path to the file of named types. */
 export interface BuilderPlace {
   readonly file: SourceFile;
   readonly plan: BindingPlan;
@@ -59,7 +59,7 @@ export function definitionText(name: string, type: AlgebraicType, place: Builder
     }
   }
   const text = builderText(type, place);
-  // What it names may be defined further down.
+  // A type that it names may be defined further down.
   return refsIn(type).length === 0 ? text : `${t}.lazy(() => ${text})`;
 }
 
@@ -71,7 +71,7 @@ export function fieldsText(fields: readonly NamedType[], place: BuilderPlace): s
   return objectText(entries);
 }
 
-/** Columns of a row, each with its name in statements where that is another one. */
+/** Columns of a row, each with its SQL name where that differs. */
 export function columnsText(
   columns: readonly NamedType[],
   primaryKey: number | undefined,
@@ -87,7 +87,9 @@ export function columnsText(
   return objectText(entries);
 }
 
-/** What mentions a named type is a getter: the type may be defined later, or be this very one. */
+/**
+ * A field that mentions a named type is a getter: the type may be defined later, or be this one.
+ */
 function fieldText(
   key: string,
   type: AlgebraicType,
@@ -100,7 +102,7 @@ function fieldText(
   return `get ${keyText(key)}()${annotation} {\n${indent(`return ${text};`)}\n},`;
 }
 
-/** The compiler cannot find the type of a builder that is part of its own definition. */
+/** The compiler cannot infer the type of a builder that is part of its own definition. */
 function isCircular(type: AlgebraicType, { plan, typesPath }: BuilderPlace): boolean {
   return typesPath === undefined && namedRefs(type, plan).some((ref) => plan.circles.has(ref));
 }
@@ -109,7 +111,7 @@ function circularType(type: AlgebraicType, { file, plan }: BuilderPlace): string
   return `${file.libraryType('TypeBuilder')}<${valueTypeText(type, { file, plan })}, any>`;
 }
 
-/** Refs that have a name, here or behind refs that have none. */
+/** Refs with a name, direct or reached through refs without one. */
 function namedRefs(type: AlgebraicType, plan: BindingPlan): number[] {
   return refsIn(type).flatMap((ref) => {
     if (plan.typeNames.has(ref)) return [ref];
@@ -125,7 +127,7 @@ function refText(ref: number, place: BuilderPlace): string {
   return typesPath === undefined ? name : file.local(name, typesPath);
 }
 
-/** The library offers no other type as a key; such a row is known by all its bytes. */
+/** The library supports no other type as a key; such a row is identified by all its bytes. */
 function canBeKey(type: AlgebraicType, { typespace }: BindingPlan): boolean {
   if (type.kind === 'ref') return typespace.types[type.ref]?.kind === 'sum';
   const special = specialKindOf(type);
@@ -133,7 +135,7 @@ function canBeKey(type: AlgebraicType, { typespace }: BindingPlan): boolean {
   return !['array', 'product', 'sum', 'f32', 'f64'].includes(type.kind);
 }
 
-/** These have no name of their own in the library, and no statement compares them. */
+/** The library has no names for these types, and SQL cannot compare them. */
 function canBeNamed(type: AlgebraicType): boolean {
   return !['result', 'unit'].includes(specialKindOf(type) ?? '');
 }

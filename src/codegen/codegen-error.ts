@@ -1,4 +1,4 @@
-/** Bindings cannot be made; the message says why, for whoever asked for them. */
+/** Bindings cannot be generated; the message, meant for the user, says why. */
 export class CodegenError extends Error {
   override readonly name = 'CodegenError';
 }

@@ -2,8 +2,8 @@ import type { PlannedFunction } from './binding-plan.ts';
 import type { SourceFile } from './source-file.ts';
 
 /**
- * Makes `file` import what the file of a reducer says, which `folder` leads to. The answer is how
- * to name its parameters and, where it declares them, the types of its value and of its error.
+ * Makes `file` import the declarations in a reducer's file, below `folder`. Returns the names of
+ * its parameters and, where declared, of the types of its value and its error.
  */
 export function importReducer(
   file: SourceFile,

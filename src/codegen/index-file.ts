@@ -10,7 +10,7 @@ import {
   SourceFile,
 } from './source-file.ts';
 
-/** What clients ask for before they take bindings: the line of versions that these are made for. */
+/** Clients check this before they accept bindings: the version line that these are made for. */
 const compatibleVersion = '2.10.1';
 
 /** The file that applications import. */
@@ -75,7 +75,7 @@ function addDescriptions(file: SourceFile, plan: BindingPlan): void {
   );
 }
 
-/** With the types of its value and its error, where it has them. */
+/** A reducer, with the types of its value and its error, if it has any. */
 function reducerText(file: SourceFile, reducer: PlannedFunction): string {
   const { params, returnType, errorType } = importReducer(file, reducer, './');
   const results = [
@@ -146,13 +146,13 @@ function addClasses(file: SourceFile): void {
   );
 }
 
-/** On one line where it fits, which leaves room for the indent. */
+/** On one line if it fits, with room for the indent. */
 function shortObject(entries: readonly string[]): string {
   const line = `{ ${entries.join(', ')} }`;
   return line.length <= 90 ? line : objectText(entries.map((entry) => `${entry},`));
 }
 
-/** Each on a line of its own. */
+/** Each item on its own line. */
 function brokenList(items: readonly string[]): string {
   if (items.length === 0) return '[]';
   return `[\n${indent(items.map((item) => `${item},`).join('\n'))}\n]`;

@@ -2,7 +2,7 @@ import { toCamelCase, toPascalCase } from '../declare/names.ts';
 import { snakeCase } from '../schema/case-conversion.ts';
 import { CodegenError } from './codegen-error.ts';
 
-/** The name of a property in generated code: the one that the client library computes, too. */
+/** The name of a property in generated code; the client library computes the same name. */
 export function propertyName(name: string): string {
   return identifierOf(toCamelCase(name), name);
 }
@@ -12,19 +12,19 @@ export function typeName(name: string): string {
   return identifierOf(toPascalCase(name), name);
 }
 
-/** The first part of a file's name. Names of nothing but separators stay as they are. */
+/** The first part of a file's name. Names of separators only stay as they are. */
 export function fileStem(name: string): string {
   const snake = snakeCase(name);
   return snake === '' ? name : snake;
 }
 
-/** `_1` loses its separator and is no identifier without it. */
+/** `_1` loses its separator and is not an identifier without it. */
 function identifierOf(converted: string, name: string): string {
   if (converted === '') return name;
   return /^\p{Nd}/u.test(converted) ? `_${converted}` : converted;
 }
 
-/** A property as it is written in an object: quoted where it must be. */
+/** A property as written in an object: quoted where necessary. */
 export function keyText(name: string): string {
   return /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name) ? name : quoted(name);
 }
@@ -35,7 +35,7 @@ export function quoted(text: string): string {
   return `'${inner.replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }
 
-/** Two things of the module that end up under one name cannot both have it. */
+/** Rejects two things of the module that would get the same name. */
 export function checkDistinct(
   kind: string,
   items: readonly { readonly of: string; readonly name: string }[],
@@ -53,7 +53,7 @@ export function checkDistinct(
   }
 }
 
-/** Ascending by code point, so that the order depends on no language. */
+/** Ascending by code point, so that the order does not depend on the locale. */
 export function byName(a: { readonly name: string }, b: { readonly name: string }): number {
   if (a.name === b.name) return 0;
   return a.name < b.name ? -1 : 1;

@@ -1,6 +1,6 @@
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 
-/** The refs that `type` mentions itself. */
+/** The refs that `type` mentions directly. */
 export function refsIn(type: AlgebraicType): number[] {
   switch (type.kind) {
     case 'ref':
@@ -16,7 +16,7 @@ export function refsIn(type: AlgebraicType): number[] {
   }
 }
 
-/** Types that lead to themselves, by ref, each with all those that lie on a circle with it. */
+/** Recursive types by ref, each with all types that are on a cycle with it. */
 export function recursiveRefs({ types }: Typespace): Map<number, ReadonlySet<number>> {
   const direct = types.map((type) => refsIn(type));
   const reached = direct.map((refs) => reachableFrom(refs, direct));

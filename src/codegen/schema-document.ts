@@ -6,9 +6,9 @@ import type { AlgebraicType, NamedType, ProductType, ScalarKind } from '../value
 import { CodegenError } from './codegen-error.ts';
 
 /**
- * The definition behind what the schema endpoint answers for version 10. What clients have no use
- * for is left out: HTTP routes, defaults of columns, sequences. Throws `CodegenError`, `JsonError`,
- * or `DefinitionErrors`: a server is not trusted to send a definition that holds together.
+ * The definition behind the schema endpoint's answer for version 10. Parts that clients do not need
+ * are left out: HTTP routes, column defaults, sequences. Throws `CodegenError`, `JsonError`, or
+ * `DefinitionErrors`: a server is not trusted to send a consistent definition.
  */
 export function definitionFromSchema(text: string): ModuleDefinition {
   return validateModule(rawModuleOf(parseJson(text)));

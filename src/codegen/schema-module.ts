@@ -2,9 +2,9 @@ import { type ImportStyle, SourceFile } from './source-file.ts';
 import type { GeneratedFile } from './typescript.ts';
 
 /**
- * What the schema endpoint answers, as a file for clients that are typed by the module: with it
- * they need not ask. `json` is written as it is, so that it equals the endpoint's to the last
- * digit.
+ * The schema endpoint's answer as a file, for clients that are typed by the module: with it they
+ * need not fetch the schema. `json` is written verbatim, so that it equals the endpoint's to the
+ * last digit.
  */
 export function schemaModule(json: string, style: ImportStyle): GeneratedFile {
   const file = new SourceFile('schema.ts', style);

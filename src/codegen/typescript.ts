@@ -14,12 +14,12 @@ import { valueTypeText } from './value-type-text.ts';
 export interface BindingOptions {
   readonly includePrivate: boolean;
   readonly style: ImportStyle;
-  /** Of the program that writes the bindings, for a comment. */
+  /** Version of the program that writes the bindings, for a comment. */
   readonly version: string;
 }
 
 export interface GeneratedFile {
-  /** Within the folder of the bindings, with `/` between its parts. */
+  /** Path within the folder of the bindings, separated by `/`. */
   readonly path: string;
   readonly text: string;
 }
@@ -35,7 +35,7 @@ export interface Bindings {
 
 /**
  * TypeScript bindings for the clients of a module. The same definition gives the same texts. Throws
- * `CodegenError` where two things of the module would get one name.
+ * `CodegenError` if two things of the module would get the same name.
  */
 export function typescriptBindings(
   definition: ModuleDefinition,
@@ -107,7 +107,7 @@ function procedureFile(
   return file;
 }
 
-/** Types of what calls take and give. */
+/** Types of the arguments and results of calls. */
 function callTypesFile(
   kind: 'reducers' | 'procedures',
   plan: BindingPlan,

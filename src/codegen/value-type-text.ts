@@ -10,8 +10,8 @@ interface TypePlace {
 }
 
 /**
- * What values of a type look like in TypeScript, written out. Needed only where types contain
- * themselves; all others are inferred from their builders.
+ * The TypeScript type of a type's values, written out. Needed only for recursive types; all others
+ * are inferred from their builders.
  */
 export function valueTypeText(type: AlgebraicType, place: TypePlace): string {
   const of = (inner: AlgebraicType | undefined) =>
@@ -47,7 +47,7 @@ export function valueTypeText(type: AlgebraicType, place: TypePlace): string {
   }
 }
 
-/** A type of the language; one of the module may have its name. */
+/** A global type of TypeScript, which a type of the module may shadow. */
 function globalType(name: string, { plan }: TypePlace): string {
   return [...plan.typeNames.values()].includes(name) ? `globalThis.${name}` : name;
 }

@@ -5,14 +5,14 @@ import type { SqlParameters, SqlRequest } from './outcome.ts';
 import type { ReadRequest, ReadTimes } from './read-execution.ts';
 import { CallerTables } from './views/caller-tables.ts';
 
-/** A statement ready to run, and what it is given. */
+/** A statement ready to run, with its request and time limits. */
 export interface AskedStatement {
   readonly statement: PreparedStatement;
   readonly request: ReadRequest;
   readonly times: ReadTimes;
 }
 
-/** Checks and plans what was asked for; the views that it reads are evaluated. May throw. */
+/** Checks and plans a statement; the views that it reads are evaluated. Can throw. */
 export function askedStatement(
   { store, clock, views, program, statementMillisMax, statementMemory }: DatabaseCore,
   query: SqlRequest,

@@ -1,13 +1,13 @@
 import { limits } from '../limits.ts';
 import { Refusal } from './outcome.ts';
 
-/** Items that are made one by one when they are taken. There is at least one. */
+/** Items that are created one by one as they are taken. Holds at least one. */
 export interface ItemSource<Item> {
   readonly remaining: number;
   next(): Item;
 }
 
-/** Requests in arrival order. Bounded: what does not fit is refused at once, never buffered. */
+/** Requests in arrival order. Bounded: a request that does not fit is rejected at once. */
 export class CallQueue<Item> {
   #sources: ItemSource<Item>[] = [];
   /** Position of the first source that is not used up. */
@@ -22,7 +22,7 @@ export class CallQueue<Item> {
     this.pushAll(new OneItem(item));
   }
 
-  /** Throws `Refusal` `database.overloaded`, and takes none, when the queue is full. */
+  /** Throws `Refusal` `database.overloaded`, and queues nothing, when the queue is full. */
   pushAll(source: ItemSource<Item>): void {
     if (this.#length + source.remaining > limits.callQueueMax) throw overloaded();
     this.#length += source.remaining;
@@ -60,7 +60,7 @@ class OneItem<Item> implements ItemSource<Item> {
   }
 }
 
-/** The refusal of a request that found the queue full. */
+/** The rejection of a request that found the queue full. */
 export function overloaded(): Refusal {
   return new Refusal({
     code: 'database.overloaded',

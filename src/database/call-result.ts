@@ -9,15 +9,15 @@ export interface ProgramReducer extends ReducerDefinition {
   readonly id: number;
   /** Throws `DecodeError` when `args` does not begin with an encoded parameter list. */
   readonly checkArguments: (args: Uint8Array) => void;
-  /** Of what it returns and throws; `undefined` where it declares no type. */
+  /** Checks returned and thrown values; `undefined` if the reducer declares no type for them. */
   readonly checkReturned: ResultCheck | undefined;
   readonly checkThrown: ResultCheck | undefined;
 }
 
-/** Says what is wrong with an encoded value. */
+/** Reports what is wrong with an encoded value. */
 export type ResultCheck = (value: Uint8Array) => string | undefined;
 
-/** The check of values of `type`; none where a reducer declares no type. */
+/** The check for values of `type`; `undefined` if a reducer declares no type. */
 export function resultCheckOf(
   type: AlgebraicType | undefined,
   typespace: Typespace,
@@ -36,8 +36,8 @@ export function resultCheckOf(
 }
 
 /**
- * How a reducer went, once what it gives is known to be of the types that it declares: programs
- * encode it themselves, and clients decode it blindly. To be asked before the transaction commits.
+ * How a reducer ended, once its result is known to match the declared types: programs encode
+ * results themselves, and clients decode them blindly. Called before the transaction commits.
  */
 export function checkedOutcome(reducer: ProgramReducer, outcome: RunOutcome): RunOutcome {
   const fault = faultOf(reducer, outcome);
@@ -51,7 +51,7 @@ function faultOf(reducer: ProgramReducer, outcome: RunOutcome): string | undefin
   const isReturn = outcome.kind === 'returned';
   const check = isReturn ? reducer.checkReturned : reducer.checkThrown;
   if (value === undefined) {
-    // Words alone are always allowed to refuse a call with.
+    // A plain message is always allowed as an error.
     return isReturn && check !== undefined ? 'returned nothing, and declares a value' : undefined;
   }
   const verb = isReturn ? 'returned' : 'threw';

@@ -1,9 +1,9 @@
 import type { Caller } from './outcome.ts';
 
-/** One caller, as far as shares of what a database has for statements go. */
+/** Identifies one caller when shares of a database's statement resources are counted. */
 export type CallerKey = bigint | typeof anonymous;
 
-/** Each request without a token has an identity of its own: all of them are one caller. */
+/** Each request without a token gets its own identity, so they all count as one caller. */
 export const anonymous = 'anonymous';
 
 export function callerKeyOf(caller: Pick<Caller, 'identity' | 'isAnonymous'>): CallerKey {

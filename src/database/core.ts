@@ -14,7 +14,7 @@ import type { StatementMemory } from './statement-memory.ts';
 import type { StorageQuota } from './storage-quota.ts';
 import type { ViewInstances } from './views/view-instances.ts';
 
-/** What the work of one turn acts on. Only code that runs inside a turn may touch it. */
+/** The state that the work of one turn acts on. Only code that runs inside a turn may touch it. */
 export interface DatabaseCore {
   readonly identity: bigint;
   readonly owner: bigint;
@@ -22,26 +22,26 @@ export interface DatabaseCore {
   readonly log: CommitLog;
   readonly clock: Clock;
   readonly entropy: Entropy;
-  /** Wall-clock time of one SQL statement, in milliseconds. */
+  /** Time limit of one SQL statement (wall clock), in milliseconds. */
   readonly statementMillisMax: number;
   /** Connections that `connect` opened, by connection id. */
   readonly connections: Map<bigint, OpenConnection>;
-  /** Writes a line into the module's log; it is what `lines` does. */
+  /** Writes a line into the module's log; `lines` does the writing. */
   readonly report: (line: ModuleLogLine) => void;
   readonly lines: ModuleLines;
-  /** Tells the operator of a fault that is the service's own. */
+  /** Reports a fault of the service itself to the operator. */
   readonly warn: (message: string) => void;
   readonly views: ViewInstances;
   readonly live: LiveFeed;
   readonly startRead: StartRead;
   readonly slices: Slices;
-  /** What reads hold. */
+  /** The memory that reads hold. */
   readonly statementMemory: StatementMemory;
-  /** What transactions are held to. */
+  /** The storage limits that transactions must respect. */
   readonly quota: StorageQuota;
-  /** When the last commit was accepted that it was opened with; 0n: there is none. */
+  /** When the last commit present at opening was accepted; 0n if there was none. */
   readonly lastMicros: bigint;
-  /** Why nothing can be committed, in words for callers; `undefined`: everything can. */
+  /** Why nothing can be committed, as a message for callers; `undefined` if commits work. */
   readonly full: string | undefined;
   /** Replaced by an update. */
   program: Program;
@@ -50,17 +50,17 @@ export interface DatabaseCore {
 export interface OpenConnection {
   readonly identity: bigint;
   readonly jwtPayload: string;
-  /** True: it was let in, and nobody learned of it. */
+  /** True if the connection was let in without leaving a trace. */
   readonly isReadOnly?: boolean;
 }
 
-/** Before a transaction that is to be kept: throws `Refusal` when there is no space for it. */
+/** Called before a transaction to be kept: throws `Refusal` when the disk has no space for it. */
 export function requireSpace({ full }: Pick<DatabaseCore, 'full'>): void {
   if (full === undefined) return;
   throw new Refusal({ code: 'database.full', message: full, retryAfterSeconds: 1 });
 }
 
-/** Appends what a transaction changed, if it changed anything. */
+/** Appends the changes of a transaction, if there are any. */
 export function appendChanges(
   core: DatabaseCore,
   changes: ChangeSet | undefined,

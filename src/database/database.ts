@@ -36,10 +36,10 @@ import type {
 } from './turn.ts';
 import { applyUpdate } from './update-program.ts';
 
-/** What the actor needs of the machine around it, beyond its core. */
+/** The parts of the machine that the actor needs, beyond its core. */
 export interface DatabaseSurroundings extends ProgramSurroundings {
   readonly owner: DatabaseOwner;
-  /** Resolves after what waits outside, such as arriving requests, had its chance. */
+  /** Resolves after outside events, such as arriving requests, had a chance to be processed. */
   readonly nextTurn: () => Promise<void>;
 }
 
@@ -55,17 +55,17 @@ export interface DatabaseSurroundings extends ProgramSurroundings {
  *
  * Nothing awaits within a turn. At most one sync is in flight; the next one covers all that was
  * written since. Outcomes are handed over when their records are written, labelled with the number
- * of that write: the owner holds back what must not be told before it is durable. Where a single
- * caller waits for that, and the disk is quick, the sync comes before.
+ * of that write: the owner holds back replies that must not be sent before they are durable. If a
+ * single caller waits for durability, and the disk is fast, the sync comes first.
  *
  * ```
  *  serving ──▶ closing ──▶ ended     close: accepted requests finish, all is durable
  *  serving ──▶ ended                 a bug or a failing log: `stopped`, nothing more is written
- *  serving ──▶ undoing ──▶ ended     no space: what was written in part is cut off, then `stopped`
+ *  serving ──▶ undoing ──▶ ended     no space: the partial write is cut off, then `stopped`
  * ```
  *
- * One that is opened while its disk is full commits nothing: connections leave no trace, and
- * requests that would write are refused.
+ * A database opened while its disk is full commits nothing: connections leave no trace, and
+ * requests that would write are rejected.
  */
 export class Database {
   readonly #core: DatabaseCore;
@@ -73,7 +73,7 @@ export class Database {
   readonly #queue = new CallQueue<QueuedWork>();
   readonly #longReads: LongReads;
   #state: 'serving' | 'closing' | 'undoing' | 'ended' = 'serving';
-  /** The loop that takes turns, while there is work. */
+  /** The loop that runs turns while there is work. */
   #loop: Promise<void> | undefined;
   #undoing: Promise<void> | undefined;
   /** Updates whose program is being loaded beside the turns. */
@@ -82,10 +82,10 @@ export class Database {
   #writes = 0;
   #durableWrites = 0;
   #running: number | undefined;
-  /** Of the requests that have begun. */
+  /** The last ticket among the requests that have begun. */
   #lastTicket = 0;
   readonly #times = { queue: new TimeCounts(), turn: new TimeCounts(), sync: new TimeCounts() };
-  /** Whether the caller of the last request wants to know only when it is durable. */
+  /** Whether the caller of the last request waits until it is durable. */
   #isConfirmed = false;
 
   constructor(core: DatabaseCore, around: DatabaseSurroundings) {
@@ -102,24 +102,24 @@ export class Database {
     return this.#core.store.offset;
   }
 
-  /** When the last of its commits was accepted that were there when it was opened. */
+  /** When the last commit that existed at opening was accepted. */
   get lastMicros(): bigint {
     return this.#core.lastMicros;
   }
 
-  /** What counts against its quota. */
+  /** The usage that counts against its quota. */
   storageUse(): StorageUse {
     const { store, log, program } = this.#core;
     const programBytes = program.source.bytes.length;
     return { rowBytes: rowBytesOf(store), logBytes: log.bytes, programBytes };
   }
 
-  /** Holds every transaction from now on to other limits. */
+  /** Applies other limits to every transaction from now on. */
   setStorage(limits: StorageLimits): void {
     this.#core.quota.limits = limits;
   }
 
-  /** Bytes that rows and indexes take, those of views included. */
+  /** Bytes taken by rows and indexes, including those of views. */
   memory(): { readonly rowBytes: number; readonly indexBytes: number } {
     const { tables, totalBytes } = this.#core.store.memory();
     const rowBytes = tables.reduce((sum, table) => sum + table.rowBytes + table.freeBytes, 0);
@@ -127,13 +127,13 @@ export class Database {
     return { rowBytes: rowBytes + viewBytes, indexBytes: totalBytes - rowBytes };
   }
 
-  /** Bytes that reads hold beside the tables: none of them is the module's. */
+  /** Bytes that reads hold in addition to the tables; none of them belong to the module. */
   get statementBytes(): number {
     const uncounted = this.#longReads.count * limits.sqlUncountedBytes;
     return this.#core.statementMemory.bytes + uncounted;
   }
 
-  /** Live queries that are watched, their memory, what reads hold, and counters since the start. */
+  /** Watched live queries, their memory, the memory of reads, and counters since the start. */
   get liveFigures(): LiveFigures {
     const { live, store } = this.#core;
     const { count, bytes, counters } = live.queries;
@@ -141,15 +141,15 @@ export class Database {
     return { queries: count, bytes, ...reading, ...counters };
   }
 
-  /** What its turns and syncs took since it was opened. */
+  /** Durations of its turns and syncs since it was opened. */
   times(): ActorTimes {
     const { queue, turn, sync } = this.#times;
     return { queue: queue.figures(), turn: turn.figures(), sync: sync.figures() };
   }
 
   /**
-   * Accepts a request; throws `Refusal` when it cannot. The owner gets the reply with a turn, or
-   * `stopped`.
+   * Accepts a request; throws `Refusal` when it cannot. The reply reaches the owner with a turn, or
+   * `stopped` is called.
    */
   submit(request: TicketedRequest): void {
     if (this.#state === 'undoing') return;
@@ -162,7 +162,7 @@ export class Database {
     this.#wake();
   }
 
-  /** The same for several, which must not be updates. They are decoded as they are run. */
+  /** Like `submit`, for several requests, none of them updates. Each is decoded when it runs. */
   submitAll(requests: ItemSource<TicketedRequest>): void {
     if (this.#state === 'undoing') return;
     if (this.#state !== 'serving') throw stoppedRefusal();
@@ -171,8 +171,8 @@ export class Database {
   }
 
   /**
-   * Ends the connections that a crash left over, each in a transaction of its own, and makes that
-   * durable. For the owner to await before the first request.
+   * Disconnects the connections left over by a crash, each in its own transaction, and makes that
+   * durable. The owner awaits this before the first request.
    */
   async disconnectLeftovers(nowMicros: bigint, skipFirstReducer: boolean): Promise<void> {
     const { progress } = this.#around;
@@ -193,7 +193,7 @@ export class Database {
     }
   }
 
-  /** Refuses what comes, finishes what was accepted, makes it durable. */
+  /** Rejects new requests, finishes accepted ones, and makes everything durable. */
   async close(): Promise<void> {
     if (this.#isOver()) return this.#undoing;
     this.#state = 'closing';
@@ -219,7 +219,7 @@ export class Database {
     if (this.#loop === undefined && this.#hasWork()) this.#loop = this.#takeTurns();
   }
 
-  /** Never rejects: what goes wrong ends the database. */
+  /** Never rejects: a failure ends the database. */
   async #takeTurns(): Promise<void> {
     try {
       while (this.#hasWork() && !this.#isOver()) {
@@ -230,7 +230,7 @@ export class Database {
     } catch (error) {
       this.#stop(error);
     } finally {
-      // At once: whoever reads an outcome may ask again before anything else runs.
+      // At once: a caller that reads an outcome may submit again before anything else runs.
       this.#loop = undefined;
     }
   }
@@ -264,7 +264,7 @@ export class Database {
     this.#times.turn.add(clock.monotonicMillis() - startedAt);
     if (results.length === 0 && this.#writes === written) return;
     const commits = this.#core.live.takeCommits();
-    // One caller that waits is served soonest when nobody is asked to sync on the side.
+    // A single waiting caller is served fastest without a background sync.
     const isAlone = results.length <= 1 && this.#queue.length === 0;
     const isAwaited = commits.length === 0 && this.#isConfirmed;
     if (isAlone && isAwaited) this.#syncAtOnce();
@@ -279,7 +279,7 @@ export class Database {
     this.#around.owner.handOver({ results, commits, write, isDurable, offset });
   }
 
-  /** Runs what waits, adds the results, and returns the last ticket. */
+  /** Runs queued requests, adds the results, and returns the last ticket. */
   #runBatch(results: TurnResult[]): number | undefined {
     const { clock } = this.#core;
     const startedAt = clock.monotonicMillis();
@@ -298,16 +298,16 @@ export class Database {
     return last;
   }
 
-  /** The clocks of two threads may differ by a millisecond, and the machine may set them back. */
+  /** The clocks of two threads can differ by a millisecond, and the machine can set them back. */
   #waited({ acceptedMicros }: TicketedRequest): void {
     const micros = Number(this.#core.clock.nowMicros() - acceptedMicros);
     this.#times.queue.add(Math.max(0, micros / 1_000));
   }
 
   /**
-   * A turn takes a part of what waits: what it did is synced and told while the next part runs. All
-   * at once would leave the threads that have to do with a call idle by turns. Reads that go on at
-   * the end of each turn have to be worth it, so then there are few turns.
+   * A turn takes part of the queue: its work is synced and its replies are sent while the next part
+   * runs. A single large turn would leave the threads involved in a call idle in alternation. Reads
+   * that continue at the end of each turn need a worthwhile slice, so then there are few turns.
    */
   #countOfTurn(): number {
     const { callsPerTurnMin, callsPerTurnMax, turnsOfQueue } = limits;
@@ -336,7 +336,7 @@ export class Database {
     this.#around.progress.calling(ticket);
   }
 
-  /** What writes is refused while the disk is full. */
+  /** Requests that write are rejected while the disk is full. */
   #answerOrRefuse(work: TicketedRequest, results: TurnResult[]): DatabaseReply | undefined {
     if (this.#core.full === undefined) return this.#answer(work, results);
     try {
@@ -346,7 +346,7 @@ export class Database {
     }
   }
 
-  /** `undefined`: a read that has paused, and is answered in a later turn. */
+  /** `undefined` for a read that has paused and is answered in a later turn. */
   #answer(
     { ticket, request, acceptedMicros }: TicketedRequest,
     results: TurnResult[],
@@ -437,7 +437,7 @@ export class Database {
     return { kind: 'disconnected' };
   }
 
-  /** Loads the new program beside the turns, then queues the update as one piece of work. */
+  /** Loads the new program in parallel with the turns, then queues the update as one item. */
   #prepareUpdate(ticket: number, request: UpdateRequest, acceptedMicros: bigint): void {
     const load = this.#load(request, acceptedMicros).then((loaded) => {
       this.#queue.push({ ticket, request, loaded, acceptedMicros });
@@ -487,7 +487,7 @@ export class Database {
     this.#handOver(results, this.#core.live.takeCommits());
   }
 
-  /** Gives the records of the turn to the operating system. */
+  /** Hands the records of the turn to the operating system. */
   #write(lastTicket: number | undefined): void {
     const { log, store, full } = this.#core;
     if (full !== undefined) return;
@@ -499,7 +499,7 @@ export class Database {
     this.#writes += 1;
   }
 
-  /** False: the disk is slow, or busy. */
+  /** False if the disk is slow or busy. */
   #syncAtOnce(): boolean {
     if (this.#sync !== undefined || this.#writes === this.#durableWrites) return false;
     const { clock, log } = this.#core;
@@ -510,7 +510,7 @@ export class Database {
     return true;
   }
 
-  /** Has a sync running whenever something written is not durable. */
+  /** Keeps a sync running whenever something written is not durable. */
   #startSync(mayBlock = false): void {
     if (this.#sync !== undefined || this.#writes === this.#durableWrites) return;
     const write = this.#writes;
@@ -543,7 +543,7 @@ export class Database {
     this.#end({ error, running: this.#running });
   }
 
-  /** What this turn has committed in memory is not in the log, and shall not come to be there. */
+  /** The commits of this turn exist in memory, but not in the log, and must never get there. */
   async #undo(error: unknown): Promise<void> {
     this.#state = 'undoing';
     const running = this.#running;
@@ -561,7 +561,7 @@ export class Database {
   }
 }
 
-/** Throws what is no refusal. */
+/** Rethrows any error that is not a refusal. */
 function refusedReply(error: unknown): DatabaseReply {
   if (error instanceof Refusal) return { kind: 'refused', body: error.body };
   throw error;
@@ -569,12 +569,12 @@ function refusedReply(error: unknown): DatabaseReply {
 
 /** For metrics. */
 export interface LiveFigures extends Readonly<LiveCounters> {
-  /** Distinct ones. */
+  /** Distinct queries. */
   readonly queries: number;
   readonly bytes: number;
-  /** First rows and long statements that are read in slices. */
+  /** Reads of first rows and long statements that run in slices. */
   readonly pausedReads: number;
-  /** Kept for them, because rows that they see were deleted meanwhile. */
+  /** Bytes kept for them because rows that they see have since been deleted. */
   readonly heldBytes: number;
 }
 

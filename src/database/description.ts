@@ -1,9 +1,9 @@
 import type { ModuleDefinition } from '../schema/definition.ts';
 
-/** The program that serves, as callers need to know it. */
+/** The program that is serving, as callers need to know it. */
 export interface DatabaseDescription {
   readonly definition: ModuleDefinition;
-  /** Offset of the commit that brought the program: grows with every update, also over restarts. */
+  /** Offset of the commit that brought the program: grows with every update and across restarts. */
   readonly schemaVersion: number;
   /** Keccak-256 of the program as published, as 64 hex digits. */
   readonly programHash: string;

@@ -1,4 +1,4 @@
-/** Unpredictable bytes; the machine's or a simulation's seeded ones. */
+/** Unpredictable bytes, from the machine or seeded by a simulation. */
 export interface Entropy {
   /** Overwrites all of `bytes`. */
   fill(bytes: Uint8Array): void;

@@ -3,9 +3,9 @@ import { limits } from '../limits.ts';
 import { noProgress } from './progress.ts';
 
 /**
- * What one large write costs others. `scale` 1 changes, then deletes, a million rows of (u32, text
- * of about 10 characters), beside one caller who makes a call as soon as the last one is answered.
- * The baseline is the same write in one go, in the same run. The longest turn is about the commit.
+ * What one large write costs other callers. `scale` 1 changes, then deletes, a million rows of
+ * (u32, text of about 10 characters), while one caller makes calls back to back. The baseline is
+ * the same write without slices, in the same run. The longest turn is about the commit.
  */
 export async function benchmarks(scale: number): Promise<Figure[]> {
   const rowCount = Math.max(2_000, Math.floor(1_000_000 * scale));

@@ -18,19 +18,19 @@ import {
 export interface Connecting extends OpenConnection {
   readonly connectionId: bigint;
   readonly timestampMicros: bigint;
-  /** Instead of fresh randomness. */
+  /** Used instead of fresh randomness. */
   readonly seed?: Uint8Array | undefined;
 }
 
 /**
  * Lets a connection in: its rows in the clients tables, then `client_connected`, in one transaction
- * that is always logged. Returns why the module refused it, in which case nothing is left of it.
+ * that is always logged. Returns why the module refused it; then nothing of it is left.
  */
 export function connectClient(core: DatabaseCore, connecting: Connecting): string | undefined {
   return refusalOf(runReducer(core, connectRun(core, connecting)));
 }
 
-/** The same within a transaction that will be rolled back, so that nobody learns of it. */
+/** Lets a connection in within a transaction that will be rolled back, without a trace. */
 export function tryConnection(
   core: DatabaseCore,
   connecting: Connecting,
@@ -71,7 +71,7 @@ function refusalOf(outcome: TransactionOutcome): string | undefined {
 
 /**
  * Runs `client_disconnected`, then removes the connection's rows, in one transaction that is always
- * logged. A reducer that fails is in the module's log; the rows go all the same.
+ * logged. If the reducer fails, the module's log says so, and the rows are removed anyway.
  */
 export function disconnectClient(
   core: DatabaseCore,
@@ -92,7 +92,7 @@ export function disconnectClient(
   if (outcome.kind !== 'returned') runReducer(core, { ...run, reducer: undefined });
 }
 
-/** Connections whose rows are in the tables, by ascending connection id. */
+/** Connections that have rows in the tables, by ascending connection id. */
 export function connectedClients(
   core: DatabaseCore,
 ): (OpenConnection & { connectionId: bigint })[] {

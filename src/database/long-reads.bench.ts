@@ -11,9 +11,9 @@ import type { Store } from '../store/store.ts';
 import type { Table } from '../store/table.ts';
 
 /**
- * What long reads cost others, and what letting others through costs them. `scale` 1 goes ten times
- * over 2 million rows of (u32, text of about 10 characters), beside one caller who makes a call as
- * soon as the last one is answered. Each figure's baseline was measured in the same run.
+ * What long reads cost other callers, and what yielding to them costs the reads. `scale` 1 reads 2
+ * million rows of (u32, text of about 10 characters) ten times, while one caller makes calls back
+ * to back. Each figure's baseline was measured in the same run.
  */
 export async function benchmarks(scale: number): Promise<Figure[]> {
   const rowCount = Math.max(2_000, Math.floor(2_000_000 * scale));
@@ -101,7 +101,7 @@ async function beside(rowCount: number, how: 'whole' | 'slices'): Promise<Beside
   };
 }
 
-/** Changes an item; how long that took, in milliseconds. */
+/** Changes an item; returns how long that took, in milliseconds. */
 function callOnce(items: ItemDatabase, call: number): Promise<number> {
   return timed(() => items.put(call % 1_000, `text ${call}`));
 }
@@ -116,7 +116,7 @@ function medianOf(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 }
 
-/** What a pin costs those who write. The two sides take turns, table by table. */
+/** What a pin costs writers. The two sides take turns, table by table. */
 function pinFigures(rowCount: number): Figure[] {
   const free = { insert: 0, update: 0 };
   const pinned = { insert: 0, update: 0 };
@@ -132,7 +132,7 @@ function pinFigures(rowCount: number): Figure[] {
     pinned.insert += insert(subject, from, batch);
     heldBytes = pin.heldBytes;
     pin.release();
-    // The rows that were held go with the next commits.
+    // The held rows are freed with the next commits.
     for (let id = 0; subject.table.held.hasLoose; id++) update(subject, id, 1);
   }
   const nanos = (millis: number) => (millis * 1e6) / (6 * batch);
@@ -178,7 +178,7 @@ function filled(rowCount: number): Filled {
   return { store, table };
 }
 
-/** Milliseconds that it takes to insert rows, 100 in a transaction. */
+/** Milliseconds taken to insert rows, 100 per transaction. */
 function insert({ store, table }: Filled, from: number, count: number): number {
   const { row, view } = rowOf(table, 'text of it');
   const begin = performance.now();
@@ -213,7 +213,7 @@ function rowOf(table: Table, text: string): { row: Uint8Array; view: DataView } 
   return { row, view: new DataView(row.buffer, row.byteOffset) };
 }
 
-/** Of one pin, in milliseconds. */
+/** Milliseconds per pin. */
 function timedPins(table: Table): number {
   const count = 1_000;
   const begin = performance.now();

@@ -5,64 +5,64 @@ import type { PausedQuery } from './paused-query.ts';
 import { StatementPlaces } from './statement-places.ts';
 import type { DatabaseReply, TurnResult } from './turn.ts';
 
-/** A request whose read was not over after its first slice. */
+/** A request whose read was not finished after its first slice. */
 export interface PausedRead {
-  /** Its connection, if it ends with it. */
+  /** The connection whose end also ends the read, if any. */
   readonly connectionId: bigint | undefined;
-  /** True when the next slice will be its last, and short: others have read what it needs. */
+  /** True when the next slice will be its last, and short: other reads have read what it needs. */
   readonly isReady: boolean;
-  /** True when its last slice may commit something. */
+  /** True when its last slice can commit something. */
   readonly isWrite: boolean;
-  /** Runs one slice. The reply, when that was the last. */
+  /** Runs one slice. Returns the reply if it was the last. */
   resume(): DatabaseReply | undefined;
   /** Ends it because the program is about to be updated. */
   stop(): DatabaseReply;
   /** Ends it with an error. */
   cancel(error: string): DatabaseReply;
-  /** Lets go of what it holds, and of nothing else: the database writes no more. */
+  /** Releases what it holds and does nothing else: the database writes no more. */
   abandon(): void;
 }
 
 /**
- * Reads that were not over after their first slice, and writes that still find out what to change,
- * which is to read. They go on at the end of each turn, when the requests that waited have run: one
- * after another, each for a slice, for as long together as one slice lasts. So a request waits for
- * one slice at most, however many reads there are.
+ * Reads that were not finished after their first slice, and writes that are still searching for the
+ * rows to change, which is a read too. They continue at the end of each turn, after the queued
+ * requests: round robin, within one slice of time altogether. So a request waits for at most one
+ * slice, however many reads there are.
  *
- * Of the writes one goes on; the others wait for its end, in order, and hold nothing meanwhile.
- * Side by side they would make each other look again, and hold memory that only one can use.
+ * Only one write runs at a time; the others wait for its end, in order, and hold nothing meanwhile.
+ * Concurrent writes would force each other to search again, and hold memory only one can use.
  */
 export class LongReads {
   readonly #clock: Clock;
   readonly #begin: (ticket: number) => void;
-  /** The one whose turn it is comes first. */
+  /** The next one to run comes first. */
   #reads: LongRead[] = [];
   readonly #readPlaces = new StatementPlaces(readPlaces);
   readonly #writePlaces = new StatementPlaces(writePlaces);
-  /** The write that goes on, which is one of the reads, and those that wait for its end. */
+  /** The write in progress, which is one of the reads, and the writes waiting for its end. */
   #write: PausedRead | undefined;
   #waiting: LongRead[] = [];
-  /** A read had its first slice in the present turn. */
+  /** True if a read had its first slice in the current turn. */
   #hasBegun = false;
   #hasWritten = false;
 
-  /** `begin` is told which read goes on, before it does. */
+  /** `begin` is called with the ticket of a read before it continues. */
   constructor(clock: Clock, begin: (ticket: number) => void) {
     this.#clock = clock;
     this.#begin = begin;
   }
 
-  /** Those that go on. There is one while a write waits. */
+  /** Reads in progress; at least one while a write waits. */
   get count(): number {
     return this.#reads.length;
   }
 
-  /** True when a write came to its end the last time that they went on. */
+  /** True when a write finished during the last `goOn`. */
   get hasWritten(): boolean {
     return this.#hasWritten;
   }
 
-  /** Takes a statement in; its reply when there are too many. */
+  /** Adds a statement; returns its reply when there are too many. */
   addStatement(ticket: number, query: PausedQuery): DatabaseReply | undefined {
     const fault = this.#placesOf(query).take(query.caller);
     if (fault !== undefined) return replyOf(query.end(fault));
@@ -88,8 +88,8 @@ export class LongReads {
   }
 
   /**
-   * Lets reads go on for one slice and returns the replies of those that are over now. A turn in
-   * which a read has begun has had its slice.
+   * Runs reads for one slice and returns the replies of those that finished. A turn in which a read
+   * began has already used its slice.
    */
   goOn(): TurnResult[] {
     const hadSlice = this.#hasBegun;
@@ -121,7 +121,7 @@ export class LongReads {
     return results;
   }
 
-  /** Ends all reads, as each does before an update of the program. */
+  /** Ends all reads, as required before an update of the program. */
   stopAll(): TurnResult[] {
     return this.#endThose(
       () => true,
@@ -129,7 +129,7 @@ export class LongReads {
     );
   }
 
-  /** Ends the reads that wait for a connection which leaves. */
+  /** Ends the reads of a connection that is leaving. */
   cancelOf(connectionId: bigint, error: string): TurnResult[] {
     return this.#endThose(
       (read) => read.connectionId === connectionId,
@@ -137,7 +137,7 @@ export class LongReads {
     );
   }
 
-  /** Forgets all reads, for a database that answers nobody any more. */
+  /** Drops all reads, for a database that no longer replies to anyone. */
   abandon(): void {
     for (const { read } of [...this.#reads, ...this.#waiting]) read.abandon();
     this.#reads = [];
@@ -174,7 +174,7 @@ interface LongRead {
   readonly read: PausedRead;
 }
 
-/** A statement keeps its connection until it is over; it ends with one of its own. */
+/** A statement keeps its connection until it is over; removing a temporary one ends it. */
 class PausedStatement implements PausedRead {
   readonly connectionId: bigint | undefined;
   readonly isReady = false;
@@ -227,7 +227,7 @@ const writePlaces = {
   advice: 'they run one after another; try again when one of them has ended',
 };
 
-/** What statements are told that an update of the program ends. */
+/** The error of statements that are ended by an update of the program. */
 const endedByUpdate: SqlError = {
   code: 'sql.overBudget',
   message: 'The statement was stopped, because the program was updated while it ran; try again',

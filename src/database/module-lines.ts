@@ -2,14 +2,14 @@ import { limits } from '../limits.ts';
 import type { ModuleLogLine } from '../module/log-line.ts';
 import { boundedLine, lineCharacters } from '../module/log-line.ts';
 
-/** What was logged while somebody listened. */
+/** The lines logged while they were being collected. */
 export interface CollectedLines {
   readonly lines: readonly ModuleLogLine[];
-  /** Lines beyond what is collected. */
+  /** Lines beyond the limit of what is collected. */
   readonly droppedLines: number;
 }
 
-/** Where lines of the module's log go: into the log, or to who tries something out. */
+/** The destination of lines of the module's log: the log, or a caller running a preview. */
 export class ModuleLines {
   readonly #log: (line: ModuleLogLine) => void;
   #collector: Collector | undefined;
@@ -18,15 +18,15 @@ export class ModuleLines {
     this.#log = log;
   }
 
-  /** Takes one line, of which it cuts what is too long. Bound, to be handed around. */
+  /** Takes one line and truncates it if it is too long. Bound, so that it can be passed around. */
   readonly report = (whole: ModuleLogLine): void => {
     const line = boundedLine(whole);
     if (this.#collector?.take(line) !== 'kept back') this.#log(line);
   };
 
   /**
-   * Collects what is logged during `run`; with `keepsBack` the log gets none of it. Within another
-   * one, that one gets none of it either.
+   * Collects the lines logged during `run`; with `keepsBack` the log gets none of them. An
+   * enclosing `collect` gets none of them either.
    */
   collect<Result>(keepsBack: boolean, run: () => Result): CollectedLines & { result: Result } {
     const outer = this.#collector;

@@ -48,28 +48,28 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly disk: Disk;
   readonly clock: Clock;
   readonly entropy: Entropy;
-  /** Wall-clock time of one SQL statement, in milliseconds. */
+  /** Time limit of one SQL statement (wall clock), in milliseconds. */
   readonly statementMillisMax: number;
-  /** How reads are run, where not by the SQL room. */
+  /** Starts reads, if the SQL room is not to do so. */
   readonly startRead?: StartRead;
-  /** Instead of those of `limits.ts`, for tests. */
+  /** Used instead of those in `limits.ts`, for tests. */
   readonly slices?: Slices;
-  /** How much it may hold; absent: any amount. */
+  /** Limits on what it may hold; absent: unlimited. */
   readonly storage?: StorageLimits;
-  /** Takes lines of the module's log. */
+  /** Receives the lines of the module's log. */
   readonly report: (line: ModuleLogLine) => void;
-  /** Why a database is opened to be read only; see `DatabaseCore`. */
+  /** Why a database is opened read-only; see `DatabaseCore`. */
   readonly full?: string | undefined;
-  /** Told in full sentences what recovery cut off, and of bugs that ended a statement alone. */
+  /** Receives full sentences about data cut off by recovery, and bugs that ended one statement. */
   readonly warn: (message: string) => void;
-  /** When the log is to mark what became durable; see `LogOptions`. */
+  /** When the log writes the mark of what became durable; see `LogOptions`. */
   readonly later?: (work: () => void) => void;
 }
 
 /**
- * Makes a database: its tables and what `init` does are one record, durable when this resolves.
- * Rejects with `Refusal` (`program.invalid`, `init.failed`) when there is nothing to be kept; the
- * caller removes the directory.
+ * Creates a database: its tables and the changes of `init` are one record, durable when this
+ * resolves. Rejects with `Refusal` (`program.invalid`, `init.failed`) when nothing is to be kept;
+ * the caller then removes the directory.
  */
 export async function createDatabase(
   options: DatabaseOptions,
@@ -79,7 +79,7 @@ export async function createDatabase(
   return new Database(await createCore(options, source, createdMicros), options);
 }
 
-/** The same without the actor around it. */
+/** Creates a database's core, without the actor around it. */
 export async function createCore(
   given: DatabaseOptions,
   source: ProgramSource,
@@ -131,7 +131,7 @@ export async function openDatabase(given: DatabaseOptions): Promise<Database> {
   }
 }
 
-/** All lines go one way, which may be led elsewhere for a while. */
+/** All lines take one route, which can be redirected for a while. */
 interface LinedOptions extends DatabaseOptions {
   readonly lines: ModuleLines;
 }
@@ -183,7 +183,7 @@ function programIn(
   return programOf(loaded, place);
 }
 
-/** A filter of row-level security that was right once must be right for good: rows depend on it. */
+/** A row-level security filter that was valid once must stay valid: rows depend on it. */
 function reopenedSchema({ definition, runner }: LoadedProgram, catalog: Catalog): SqlSchema {
   try {
     return sqlSchemaOf(definition, catalog);
@@ -268,7 +268,7 @@ function makeTables(store: Store, loaded: LoadedProgram): FirstTables {
   }
 }
 
-/** The rest of the first transaction: what `init` does, joined with the making of the tables. */
+/** The rest of the first transaction: the changes of `init`, joined with the new tables. */
 function initialize(core: DatabaseCore, tables: FirstTables, createdMicros: bigint): void {
   const { log, report, owner } = core;
   const { definition } = core.program;
@@ -303,7 +303,7 @@ export class NoProgramError extends Error {
   override readonly name = 'NoProgramError';
 }
 
-/** Builds the store from the records of the log; keeps the last program it comes by. */
+/** Builds the store from the records of the log; keeps the last program in them. */
 class Replay {
   readonly #store: Store;
   #program: ReplayedProgram | undefined;
@@ -313,7 +313,7 @@ class Replay {
     this.#store = store;
   }
 
-  /** When the latest of the commits was accepted. */
+  /** When the latest commit was accepted. */
   get lastMicros(): bigint {
     return BigInt(this.#lastMicros);
   }

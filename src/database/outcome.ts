@@ -7,14 +7,14 @@ import type { NamedType, Typespace } from '../values/type.ts';
 
 export type { CommitOffset, Rights };
 
-/** Who asks. Fixed at the door; nothing behind it looks at a token again. */
+/** The caller of a request. Fixed at the door; nothing behind it looks at a token again. */
 export interface Caller {
   readonly identity: bigint;
-  /** What it may do in this database. */
+  /** What the caller may do in this database. */
   readonly rights: Rights;
   /** Payload of the caller's token as JSON text, for the module's auth context; empty = none. */
   readonly jwtPayload: string;
-  /** True: it came without a token, and its identity was made for it. */
+  /** True if the caller came without a token and got a new identity. */
   readonly isAnonymous?: boolean;
 }
 
@@ -25,27 +25,28 @@ export interface CallRequest {
   /** Canonical name, as the caller wrote it. */
   readonly reducer: string;
   /**
-   * Encoded product of the parameters, made for the definition of `schemaVersion`; or why the door
-   * could not make it. Such a call still runs the lifecycle reducers around it, then ends in
-   * `arguments.invalid` (or `reducer.unknown`, which comes first).
+   * Encoded product of the parameters, made for the definition of `schemaVersion`; or the reason
+   * why the door could not encode it. Such a call still runs the lifecycle reducers around it, then
+   * ends in `arguments.invalid` (or `reducer.unknown`, which comes first).
    */
   readonly args: Uint8Array | ArgumentsFault;
   /**
-   * From `DatabaseDescription`; an outdated one is refused with `schema.changed`, to be asked
-   * again. `undefined`: the client encoded them, and whatever program runs decodes them.
+   * From `DatabaseDescription`; a call with an outdated version is rejected with `schema.changed`,
+   * to be retried. `undefined`: the client encoded the arguments, and the program that runs decodes
+   * them.
    */
   readonly schemaVersion: number | undefined;
-  /** True: the outcome is handed over only when all that it may have read is durable. */
+  /** True if the outcome is handed over only when everything it may have read is durable. */
   readonly confirmed: boolean;
 }
 
-/** The caller's arguments do not fit the parameters; `fault` says how. */
+/** The caller's arguments do not fit the parameters; `fault` describes how. */
 export interface ArgumentsFault {
   readonly fault: string;
 }
 
 /**
- * `open`: a connection that `connect` announced. `temporary`: it exists for this request alone, so
+ * `open`: a connection announced by `connect`. `temporary`: it exists for this request alone, so
  * the lifecycle reducers run around it.
  */
 export interface RequestConnection {
@@ -58,14 +59,14 @@ export type CallOutcome =
   | {
       readonly kind: 'committed';
       readonly offset: CommitOffset;
-      /** Encoded by the type that the reducer declares; absent: it returns nothing. */
+      /** Encoded by the type that the reducer declares; absent if it returns nothing. */
       readonly value?: Uint8Array;
       readonly micros: number;
     }
   | { readonly kind: 'aborted'; readonly error: CallError; readonly micros: number };
 
 export type CallError =
-  /** No such reducer, or one that this caller may not know of. */
+  /** The reducer does not exist, or this caller must not learn that it does. */
   | { readonly code: 'reducer.unknown'; readonly reducer: string }
   | {
       readonly code: 'reducer.lifecycle';
@@ -74,21 +75,21 @@ export type CallError =
   | { readonly code: 'arguments.invalid'; readonly message: string }
   /** The module threw `SenderError`. */
   | { readonly code: 'reducer.refused'; readonly message: string }
-  /** It threw `CallError`: `value` is encoded by the type that the reducer declares for it. */
+  /** The module threw `CallError`: `value` is encoded by the type the reducer declares for it. */
   | {
       readonly code: 'reducer.refusedWithValue';
       readonly message: string;
       readonly value: Uint8Array;
     }
-  /** The reducer declares a type for its errors and threw words all the same. */
+  /** The reducer declares a type for its errors but threw a plain message. */
   | { readonly code: 'reducer.refusedWithoutValue'; readonly message: string }
-  /** The module threw anything else; details are in its log only. */
+  /** The module threw anything else; the details are only in its log. */
   | { readonly code: 'reducer.crashed' }
-  /** Ended from outside: time or memory. The text names the limit. */
+  /** Ended from outside, for time or memory. The text names the limit. */
   | { readonly code: 'reducer.overBudget'; readonly message: string }
-  /** The database, or its owner, holds as much as it may. The text says how much that is. */
+  /** The database, or its owner, has reached its quota. The text names the limit. */
   | { readonly code: 'quota.exceeded'; readonly message: string }
-  /** The caller may read and nothing else. */
+  /** The caller has read-only rights. */
   | { readonly code: 'call.readOnly'; readonly message: string }
   /** `client_connected` refused the caller. */
   | { readonly code: 'connection.refused'; readonly message: string }
@@ -99,14 +100,14 @@ export interface SqlRequest {
   readonly caller: Caller;
   readonly connection: RequestConnection;
   readonly sql: string;
-  /** Values of `$1` and `:name`, by what stands behind the mark. */
+  /** Values of `$1` and `:name`, keyed by the text after the mark. */
   readonly parameters?: SqlParameters;
-  /** Running time after which it is stopped; absent, or more: as long as any statement may run. */
+  /** Running time after which it is stopped; if absent or larger, the general limit applies. */
   readonly millisMax?: number;
   readonly confirmed: boolean;
 }
 
-/** A number is its digits: like a literal it takes the type of its place. */
+/** A number is given as its digits: like a literal it takes the type of its place. */
 export type SqlParameters = ReadonlyMap<string, string | boolean | null>;
 
 export type SqlOutcome =
@@ -114,7 +115,7 @@ export type SqlOutcome =
       readonly kind: 'result';
       /** Empty for a statement that returns no rows. Types hold no refs, except recursive ones. */
       readonly columns: readonly NamedType[];
-      /** What those refs index. */
+      /** The typespace that those refs index. */
       readonly types: Typespace;
       /** Encoded rows, one after another, each the product of `columns`. */
       readonly rows: Uint8Array;
@@ -127,7 +128,7 @@ export type SqlOutcome =
     }
   | { readonly kind: 'failed'; readonly error: SqlError; readonly micros: number };
 
-/** What a statement gives, whenever it ran. */
+/** The result of a statement, without its time. */
 export type SqlRows = Omit<
   Extract<SqlOutcome, { readonly kind: 'result' }>,
   'kind' | 'offset' | 'micros'
@@ -145,57 +146,57 @@ export type SqlError =
         | 'sql.parameter'
         | 'sql.noHistory'
         | 'sql.overBudget'
-        /** Too many statements run, or hold too much; the same one may succeed later. */
+        /** Too many statements run, or they hold too much memory; a retry may succeed. */
         | 'sql.busy'
-        /** As `quota.exceeded` of a call. */
+        /** Like `quota.exceeded` of a call. */
         | 'sql.overQuota'
-        /** A bug of ours; nothing was changed. */
+        /** A bug in the engine; nothing was changed. */
         | 'sql.internal'
         | 'connection.refused';
     });
 
 interface SqlErrorParts {
   readonly message: string;
-  /** Where in the statement, both counted from 1. */
+  /** Position in the statement; both counted from 1. */
   readonly place?: { readonly line: number; readonly column: number };
-  /** What to try instead, for instance the nearest name that the caller may see. */
+  /** A suggestion, for instance the nearest name that the caller may see. */
   readonly hint?: string;
 }
 
 /**
- * Asks for a query set: its queries are watched until it is unsubscribed or the connection goes.
+ * Requests a query set: its queries are watched until it is unsubscribed or the connection ends.
  * Accepted as a whole or not at all.
  */
 export interface SubscribeRequest {
   readonly caller: Caller;
-  /** Of an open connection. */
+  /** The id of an open connection. */
   readonly connectionId: bigint;
-  /** Chosen by the client; unique among the sets that its connection has. */
+  /** Chosen by the client; unique among the sets of its connection. */
   readonly setId: number;
   /** In the dialect of the connection, or `SELECT * FROM *`. */
   readonly queries: readonly string[];
-  /** Absent: the narrow one. */
+  /** Defaults to the narrow dialect. */
   readonly dialect?: QueryDialect;
-  /** False for clients that do not know of event tables: queries of one are refused. */
+  /** False for clients without event tables: queries of such a table are rejected. */
   readonly knowsEvents: boolean;
 }
 
 export type SubscribeOutcome =
   | {
       readonly kind: 'applied';
-      /** The commit whose rows these are; later ones come as updates. */
+      /** The commit whose rows these are; later commits arrive as updates. */
       readonly offset: CommitOffset;
-      /** Each query of the set, once, in their order; with `SELECT * FROM *` expanded. */
+      /** Each query of the set once, in order; `SELECT * FROM *` is expanded. */
       readonly queries: readonly QueryRows[];
       readonly micros: number;
     }
-  /** `error`: for the client, exact. */
+  /** `error` is for the client, and exact. */
   | { readonly kind: 'refused'; readonly error: string; readonly micros: number };
 
 export interface UnsubscribeRequest {
   readonly connectionId: bigint;
   readonly setId: number;
-  /** True: the answer has the rows of the set as they are now. */
+  /** True if the answer includes the current rows of the set. */
   readonly withRows: boolean;
 }
 
@@ -203,20 +204,20 @@ export type UnsubscribeOutcome =
   | {
       readonly kind: 'removed';
       readonly offset: CommitOffset;
-      /** Only when rows were asked for. */
+      /** Present only if rows were requested. */
       readonly queries: readonly QueryRows[] | undefined;
       readonly micros: number;
     }
-  /** Nothing of the set is left, if there was one. */
+  /** Nothing of the set is left, if it existed. */
   | { readonly kind: 'refused'; readonly error: string; readonly micros: number };
 
 /** A query in the dialect of the connection that is answered once. */
 export interface OneOffRequest {
   readonly caller: Caller;
-  /** Of an open connection. */
+  /** The id of an open connection. */
   readonly connectionId: bigint;
   readonly sql: string;
-  /** Absent: the narrow one. */
+  /** Defaults to the narrow dialect. */
   readonly dialect?: QueryDialect;
 }
 
@@ -231,10 +232,10 @@ export type OneOffOutcome =
     }
   | { readonly kind: 'failed'; readonly error: string; readonly micros: number };
 
-/** What callers are told of a module that failed in a way its author did not mean. */
+/** The message callers receive when a module failed in a way its author did not intend. */
 export const fatalErrorText = 'The instance encountered a fatal error.';
 
-/** A request that was refused before anything ran. Caught at the doors only. */
+/** A request that was rejected before anything ran. Caught at the doors only. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly body: RefusalBody;
@@ -252,11 +253,11 @@ export function refusal(code: RefusalBody['code'], message: string): Refusal {
 export interface RefusalBody {
   readonly code:
     | 'database.overloaded'
-    /** It reads its log; the request waited as long as it may. */
+    /** The database is still reading its log; the request has waited as long as it may. */
     | 'database.opening'
     | 'database.stopped'
     | 'database.broken'
-    /** Its disk is full: it is read as ever, and written again as soon as there is space. */
+    /** Its disk is full: reads work as usual, and writes work again as soon as there is space. */
     | 'database.full'
     /** A crash left it unknown whether the request happened. */
     | 'database.lost'
@@ -265,7 +266,7 @@ export interface RefusalBody {
     /** The caller has as many databases as it may. */
     | 'quota.databases'
     | 'quota.names'
-    /** The program, or what its owner holds, is larger than the operator allows. */
+    /** The program, or the total its owner holds, is larger than the operator allows. */
     | 'quota.bytes'
     | 'name.invalid'
     | 'name.unknown'
@@ -274,7 +275,7 @@ export interface RefusalBody {
     | 'database.unknown'
     | 'notOwner'
     | 'notOperator'
-    /** The token counts in another database only. */
+    /** The token is valid only in another database. */
     | 'token.limited'
     | 'token.unknown'
     | 'grants.tooMany'
@@ -288,6 +289,6 @@ export interface RefusalBody {
     | 'publish.request'
     | 'durability.timeout';
   readonly message: string;
-  /** When to try again, where that is known. */
+  /** When to retry, if that is known. */
   readonly retryAfterSeconds?: number;
 }

@@ -5,20 +5,20 @@ import type { ReadExecution } from './read-execution.ts';
 import { leave } from './run-call.ts';
 import { readErrorOf, sqlErrorOf } from './statement-error.ts';
 
-/** Who asked for a statement, and when. */
+/** The caller of a statement, and when it was accepted. */
 export interface AskedQuery {
   readonly query: SqlRequest;
   readonly acceptedMicros: bigint;
 }
 
-/** A write under way: others run until it knows what to change, then it is committed at once. */
+/** A write under way: others run until it has found what to change, then it commits in one go. */
 export interface WriteRun extends Pick<ReadExecution, 'run' | 'dispose'> {
   readonly kind: 'write';
-  /** True while it is in its transaction, where a bug ends the database. */
+  /** True while its transaction is open, when a bug ends the database. */
   readonly isWriting: boolean;
-  /** Once it is done. */
+  /** Called once it is done. */
   result(): SqlRows & { readonly offset: CommitOffset };
-  /** Lets go of all that it has found, to find it again when it next runs. */
+  /** Drops all that it has found; it searches again when it next runs. */
   startAgain(): void;
 }
 
@@ -26,8 +26,8 @@ export interface WriteRun extends Pick<ReadExecution, 'run' | 'dispose'> {
 export type StatementRun = ReadExecution | WriteRun;
 
 /**
- * A statement within its connection, which stays until the statement is over. Between two calls of
- * `resume` others may write.
+ * A statement within its connection, which stays until the statement is over. Others may write
+ * between two calls of `resume`.
  */
 export class PausedQuery {
   readonly kind = 'paused';
@@ -36,10 +36,10 @@ export class PausedQuery {
   readonly #run: StatementRun;
   /** The commit whose rows a read sees. */
   readonly #offset: CommitOffset;
-  /** Time it has run. */
+  /** Total running time. */
   #millis: number;
 
-  /** `millis`: how long it took to make the run. */
+  /** `millis` is the time it took to create the run. */
   constructor(core: DatabaseCore, asked: AskedQuery, run: StatementRun, millis: number) {
     this.#core = core;
     this.#asked = asked;
@@ -52,18 +52,18 @@ export class PausedQuery {
     return this.#asked.query.caller;
   }
 
-  /** Of a connection that is there for this statement alone. */
+  /** The connection, if it exists for this statement alone. */
   get connectionId(): bigint | undefined {
     const { connection } = this.#asked.query;
     return connection.kind === 'temporary' ? connection.id : undefined;
   }
 
-  /** True when its last slice may commit something. */
+  /** True when its last slice can commit something. */
   get isWrite(): boolean {
     return 'kind' in this.#run;
   }
 
-  /** Runs one slice. The outcome, when that was the last; the connection has then left. */
+  /** Runs one slice. Returns the outcome if it was the last; the connection is then closed. */
   resume(): SqlOutcome | undefined {
     const { clock } = this.#core;
     const startedAt = clock.monotonicMillis();
@@ -77,7 +77,7 @@ export class PausedQuery {
     }
   }
 
-  /** Ends it before its time. */
+  /** Ends it prematurely. */
   end(error: SqlError): SqlOutcome {
     this.#leave();
     return { kind: 'failed', error, micros: this.#micros };
@@ -88,7 +88,7 @@ export class PausedQuery {
     if ('kind' in this.#run) this.#run.startAgain();
   }
 
-  /** Lets go of what it holds, and of nothing else: the database writes no more. */
+  /** Releases what it holds and does nothing else: the database writes no more. */
   abandon(): void {
     this.#run.dispose();
   }

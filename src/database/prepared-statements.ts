@@ -11,8 +11,8 @@ import type { SqlRequest } from './outcome.ts';
 import type { CallerTables } from './views/caller-tables.ts';
 
 /**
- * Statements ready to run, by their text, for one version of the schema. What is prepared serves
- * every caller with the same rights: who asks and what with are given when it runs.
+ * Statements ready to run, by their text, for one version of the schema. A prepared statement
+ * serves every caller with the same rights: the caller and the parameters are given when it runs.
  */
 export class PreparedStatements {
   readonly #schema: SqlSchema;
@@ -46,7 +46,7 @@ export class PreparedStatements {
   }
 }
 
-/** A request that leaves a parameter without value is refused by the check, in its own words. */
+/** The check rejects a request that leaves a parameter without a value, with its own message. */
 function hasAllValues({ typed }: PreparedStatement, { parameters }: SqlRequest): boolean {
   return typed.parameters.every(({ name }) => name === undefined || parameters?.has(name) === true);
 }

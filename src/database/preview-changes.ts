@@ -18,9 +18,9 @@ import {
 import { pickRows, rowStarts } from './preview-rows.ts';
 
 /**
- * What a transaction changed since it had changed `before`, when it has changed `after` by now. All
- * three are net. A row that came before and is gone after was deleted in between; one that went
- * before and is there after was inserted.
+ * The changes of a transaction between two points, at which its net changes were `before` and
+ * `after`; the result is net too. A row inserted before and gone after was deleted in between; a
+ * row deleted before and present after was inserted.
  */
 export function changesSince(
   store: Store,
@@ -78,7 +78,7 @@ function joinedRows(one: RowList, other: RowList): RowList {
   return { bytes: joinBytes([one.bytes, other.bytes]), count: one.count + other.count };
 }
 
-/** What who asks is shown of changes: tables that they may read, and so many rows of them. */
+/** The changes that the caller is shown: tables that it may read, and a limited number of rows. */
 export function shownChanges(
   core: DatabaseCore,
   { work, rowsMax = limits.previewRowsMax }: PreviewRequest,
@@ -96,7 +96,7 @@ export function shownChanges(
   return { changes: shown, isComplete: readable.length === changes.length };
 }
 
-/** Rows that a filter may hide from the caller are as good as those of a private table. */
+/** A table whose rows a filter may hide from the caller counts as a private table. */
 export function isReadable({ program }: DatabaseCore, rights: Rights, { spec }: Table): boolean {
   return isVisible(spec, rights) && (rights.bypassesFilters || !program.sql.filters.has(spec.id));
 }
@@ -106,7 +106,7 @@ interface Room {
   readonly bytes: number;
 }
 
-/** Lists share the room: what short ones leave is for the long ones. */
+/** Lists share the room: space left over by short lists goes to long ones. */
 function shownTables(
   store: Store,
   changes: readonly TableChange[],
@@ -138,7 +138,7 @@ function shownTables(
     .sort((one, other) => (one.table < other.table ? -1 : 1));
 }
 
-/** What it takes to read rows of a table, and to say what becomes of them. */
+/** The parts of a table needed to read its rows and to describe their changes. */
 function partsOf({ spec, rowType, types }: Table) {
   const { name: table, primaryKey, isEvent } = spec;
   return { table, columns: rowType.elements, types, primaryKey, isEvent };

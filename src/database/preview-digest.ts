@@ -7,22 +7,22 @@ import type { PreviewResult } from './preview-outcome.ts';
 import { rowStarts } from './preview-rows.ts';
 import type { ProgramHash } from './program-hash.ts';
 
-/** What some work came to, but for what it said in the log. */
+/** The result of some work, except its log lines. */
 export interface Ended {
   readonly result: PreviewResult;
   readonly changes: readonly TableChange[];
 }
 
 /**
- * A hash that two runs have in common only if they changed the same rows of the same tables and
- * gave the same value. Rows count as sets: in which order a run came by them says nothing. Of work
- * that failed it tells no more than that, since there is nothing to apply.
+ * A hash that two runs share only if they changed the same rows of the same tables and gave the
+ * same value. Rows count as sets: the order in which a run reached them does not matter. Work that
+ * failed is hashed as a failure only, since there is nothing to apply.
  */
 export function digestOf(
   { core, hash }: { readonly core: DatabaseCore; readonly hash: ProgramHash },
   { result, changes }: Ended,
 ): Uint8Array {
-  // A hash for each part: nothing of one can pass for something of the next.
+  // Each part is hashed on its own, so that no part can pass for another.
   const ofChanges = changes.flatMap((change) => hashesOf(core.store, change, hash));
   return hash(joinBytes([...partsOfResult(result).map(hash), ...ofChanges]));
 }
@@ -51,7 +51,7 @@ function hashesOf(
   return [hash(text(table.spec.name)), hashOf(inserts), hashOf(deletes)];
 }
 
-/** The rows by their bytes. */
+/** The rows, sorted by their bytes. */
 function sortedRows({ bytes, count }: RowList, starts: Float64Array): Uint8Array {
   if (count < 2) return bytes;
   const endOf = (row: number) => starts[row + 1] as number;

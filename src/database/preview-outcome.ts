@@ -5,18 +5,18 @@ import type { NamedType, Typespace } from '../values/type.ts';
 import type { CallError, CallRequest, SqlError, SqlRequest, SqlRows } from './outcome.ts';
 
 /**
- * Asks what a call, or a statement that writes, would do. It runs as it would run otherwise, is
- * told about, and then all of it is taken back.
+ * Asks what a call, or a statement that writes, would do. It runs as it normally would, is
+ * reported, and is then rolled back entirely.
  */
 export interface PreviewRequest {
-  /** A request that is applied later is to be the same one, its connection's id included. */
+  /** A request applied later must be identical, including the id of its connection. */
   readonly work: PreviewedWork;
   /**
-   * From the preview that is to happen now: it is run again from the same randomness and moment,
-   * and committed if it comes to the same.
+   * Taken from the preview to be applied: the work runs again with the same randomness and
+   * timestamp, and commits if it has the same result.
    */
   readonly apply?: PreviewKey;
-  /** Most rows of changes that are shown, of all tables together; absent: as many as fit. */
+  /** Maximum rows of changes shown, over all tables; absent: as many as fit. */
   readonly rowsMax?: number;
 }
 
@@ -24,23 +24,23 @@ export type PreviewedWork =
   | { readonly kind: 'call'; readonly call: CallRequest }
   | { readonly kind: 'query'; readonly query: SqlRequest };
 
-/** The request as it would run by itself: who asks, and by which connection. */
+/** The request as it would run on its own: its caller and its connection. */
 export function askingOf(work: PreviewedWork): CallRequest | SqlRequest {
   return work.kind === 'call' ? work.call : work.query;
 }
 
-/** What makes it possible to say later: exactly this. Plain values, for the asker to keep. */
+/** Identifies one exact preview for a later apply. Plain values, for the caller to keep. */
 export interface PreviewKey {
-  /** What the program drew its randomness from. 64 bytes. */
+  /** The source of the program's randomness. 64 bytes. */
   readonly entropy: Uint8Array;
-  /** Its moment, in microseconds since the Unix epoch. */
+  /** Its timestamp, in microseconds since the Unix epoch. */
   readonly timestampMicros: bigint;
-  /** Hash of all that it came to, but for its log lines. */
+  /** Hash of its whole result, except its log lines. */
   readonly digest: Uint8Array;
 }
 
 export type PreviewOutcome =
-  /** Nothing has happened. */
+  /** Nothing was changed. */
   | { readonly kind: 'previewed'; readonly preview: Preview; readonly micros: number }
   /** It was applied, exactly as previewed, with this commit. */
   | {
@@ -49,9 +49,9 @@ export type PreviewOutcome =
       readonly offset: CommitOffset;
       readonly micros: number;
     }
-  /** It would come to something else by now, namely this. Nothing has happened. */
+  /** The result would now differ; this is the new preview. Nothing was changed. */
   | { readonly kind: 'differs'; readonly preview: Preview; readonly micros: number }
-  /** It was ended from outside: time or memory. The text names the limit. Nothing has happened. */
+  /** Ended from outside, for time or memory; the text names the limit. Nothing was changed. */
   | { readonly kind: 'overBudget'; readonly message: string; readonly micros: number }
   /** The caller may not preview, or may not apply. Nothing ran. */
   | { readonly kind: 'refused'; readonly message: string; readonly micros: number };
@@ -59,42 +59,42 @@ export type PreviewOutcome =
 export interface Preview {
   /** How it would end. */
   readonly result: PreviewResult;
-  /** What it would change in tables that the caller may read, by ascending name; net. */
+  /** Its net changes to tables that the caller may read, by ascending name. */
   readonly changes: readonly PreviewedTable[];
-  /** False: it would change rows that the caller may not read, too. */
+  /** False if it would also change rows that the caller may not read. */
   readonly isComplete: boolean;
-  /** What the program would have logged. */
+  /** The lines the program would have logged. */
   readonly lines: readonly ModuleLogLine[];
-  /** Lines beyond those. */
+  /** Lines beyond those in `lines`. */
   readonly droppedLines: number;
-  /** The commit upon whose rows it ran. */
+  /** The commit against whose rows it ran. */
   readonly offset: CommitOffset;
   readonly key: PreviewKey;
 }
 
 export type PreviewResult =
-  /** `value`: encoded by the type that the reducer declares; absent: it returns nothing. */
+  /** `value` is encoded by the type that the reducer declares; absent if it returns nothing. */
   | { readonly kind: 'returned'; readonly value?: Uint8Array }
   | { readonly kind: 'callFailed'; readonly error: CallError }
-  /** Of a statement; the rows are those of RETURNING. */
+  /** The result of a statement; the rows are those of RETURNING. */
   | ({ readonly kind: 'wrote' } & SqlRows)
   | { readonly kind: 'queryFailed'; readonly error: SqlError };
 
 export interface PreviewedTable {
-  /** Canonical. */
+  /** Canonical name. */
   readonly table: string;
   /** Its rows are products of these. */
   readonly columns: readonly NamedType[];
-  /** What refs in the types of columns index. */
+  /** The typespace that refs in column types index. */
   readonly types: Typespace;
-  /** Position of the column by which an inserted row takes the place of a deleted one, if any. */
+  /** Position of the column that pairs an inserted row with the deleted row it replaces, if any. */
   readonly primaryKey: number | undefined;
-  /** Rows are told to subscribers and not kept. */
+  /** Rows are sent to subscribers and not stored. */
   readonly isEvent: boolean;
   /** Always exact. */
   readonly insertCount: number;
   readonly deleteCount: number;
-  /** The first of them, as many as are shown. */
+  /** The first rows, up to the limit. */
   readonly inserts: RowList;
   readonly deletes: RowList;
 }

@@ -1,7 +1,7 @@
 import type { RowList } from '../store/change-set.ts';
 import type { RowShape } from '../store/row-shape.ts';
 
-/** Where each row of a list begins, and behind the last one where that ends. */
+/** The start of each row of a list, followed by the end of the last one. */
 export function rowStarts(shape: RowShape, { bytes, count }: RowList): Float64Array {
   const starts = new Float64Array(count + 1);
   for (let row = 0; row < count; row++) {
@@ -10,7 +10,7 @@ export function rowStarts(shape: RowShape, { bytes, count }: RowList): Float64Ar
   return starts;
 }
 
-/** Those rows of a list whose numbers `isMeant` accepts, in a buffer of their own. */
+/** The rows of a list whose numbers `isMeant` accepts, in a buffer of their own. */
 export function pickRows(
   { bytes, count }: RowList,
   starts: Float64Array,

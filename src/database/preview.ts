@@ -38,8 +38,8 @@ export interface PreviewRun {
 }
 
 /**
- * Runs a call or a write with all that belongs to it, tells what it came to, and takes everything
- * back; or, with `apply`, commits it if it came to the same as before. Synchronous.
+ * Runs a call or a write with its lifecycle reducers, reports the result, and rolls everything
+ * back; or, with `apply`, commits it if the result is the same as before. Synchronous.
  *
  * ```
  *  preview:  ( client_connected · work )                    all rolled back, sequences too
@@ -65,7 +65,7 @@ export function runPreview(run: PreviewRun): PreviewOutcome {
   return { kind: apply === undefined ? 'previewed' : 'differs', preview, micros };
 }
 
-/** Whoever previews learns more than the outcome of a call; whoever applies writes. */
+/** A preview reveals more than the outcome of a call; applying one writes. */
 function refusalOf({ work, apply }: PreviewRequest): string | undefined {
   const { identity, rights } = askingOf(work).caller;
   if (!rights.previews) {
@@ -80,14 +80,14 @@ interface Trial extends PreviewRun {
   readonly moment: Moment;
 }
 
-/** What it came to. */
+/** The result of a run. */
 interface Tried extends CollectedLines, Pick<Ran, 'result'> {
-  /** Net, and of the work alone. */
+  /** The net changes of the work alone. */
   readonly changes: readonly TableChange[];
-  /** Upon whose rows it ran. */
+  /** The commit against whose rows it ran. */
   readonly offset: CommitOffset;
   readonly digest: Uint8Array;
-  /** Its own commit, when it is one. */
+  /** Its own commit, if it was committed. */
   readonly appliedAt?: CommitOffset;
 }
 
@@ -102,7 +102,7 @@ function tryOut(trial: Trial): Tried {
   return result;
 }
 
-/** Does as `enter`, within the transaction of the preview. */
+/** Does what `enter` does, within the transaction of the preview. */
 function tryToEnter(trial: Trial, transaction: Transaction): string | undefined {
   const { core, request, moment } = trial;
   const asking = askingOf(request.work);
@@ -129,7 +129,7 @@ function applyIfSame(trial: Trial, { digest }: PreviewKey): Tried {
   return isSame ? { ...tried, appliedAt: offset } : tried;
 }
 
-/** What stands against running the work at all; `enter` lets its connection in, or says why not. */
+/** The reason not to run the work at all; `enter` lets its connection in, or returns why not. */
 function obstacleOf(trial: Trial, enter: () => string | undefined): Tried | undefined {
   const { core, request } = trial;
   const { work } = request;
@@ -147,7 +147,7 @@ function notRun(trial: Trial, result: PreviewResult): Tried {
   return { ...ended, lines: [], droppedLines: 0, offset: store.offset, digest };
 }
 
-/** Runs the work in a transaction that is open, in which the connection may have been let in. */
+/** Runs the work in an open transaction, in which the connection may have been let in. */
 function tryWork(trial: Trial, transaction: Transaction): { tried: Tried; commit: Ran['commit'] } {
   const { core, request, moment } = trial;
   const { store, lines } = core;

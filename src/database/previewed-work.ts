@@ -8,23 +8,23 @@ import { commitRun, inputsOf, runWithin } from './run-reducer.ts';
 import { commitWrite, writeWithin } from './run-write.ts';
 import { readErrorOf, sqlErrorOf } from './statement-error.ts';
 
-/** What a run depends on beside its arguments and the rows. */
+/** The inputs of a run beside its arguments and the rows. */
 export type Moment = Omit<PreviewKey, 'digest'>;
 
-/** Some work that ran in a transaction which is open still. */
+/** Work that ran in a transaction that is still open. */
 export interface Ran {
   readonly result: PreviewResult;
   /** Commits and appends it; absent when it failed and is to be rolled back. */
   readonly commit?: () => void;
 }
 
-/** Why nothing of the work ran: its connection was not let in. */
+/** The result when none of the work ran because its connection was refused. */
 export function refusedResult({ kind }: PreviewedWork, message: string): PreviewResult {
   const error = { code: 'connection.refused', message } as const;
   return kind === 'call' ? { kind: 'callFailed', error } : { kind: 'queryFailed', error };
 }
 
-/** Runs the work as its request would have run it, but for the ends of the transaction. */
+/** Runs the work as its request would have, except for beginning and ending the transaction. */
 export function runWork(
   core: DatabaseCore,
   work: PreviewedWork,
@@ -73,7 +73,7 @@ function runQueried(
   }
 }
 
-/** `client_connected` and the reducer draw from different sources, as they always do. */
+/** `client_connected` and the reducer draw from separate sources, as they always do. */
 export function seedsOf({ entropy }: Moment): { connect: Uint8Array; work: Uint8Array } {
   return { work: entropy.subarray(0, seedBytes), connect: entropy.subarray(seedBytes) };
 }

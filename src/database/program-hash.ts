@@ -18,8 +18,8 @@ export function hashJson(hex: string): string {
 }
 
 /**
- * The string that binds a consent to break clients to one exact transition. It is no secret: anyone
- * who has both programs can compute it.
+ * The string that binds a consent to break clients to one exact transition. It is not a secret:
+ * anyone who has both programs can compute it.
  */
 export function migrationToken(
   hash: ProgramHash,

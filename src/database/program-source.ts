@@ -6,6 +6,6 @@ export interface ProgramSource {
 
 export interface UpdatePermission {
   readonly policy: 'compatible' | 'breakClients';
-  /** The string that a plan returned; needed with `breakClients`. */
+  /** The token returned with a plan; required with `breakClients`. */
   readonly token: string | undefined;
 }

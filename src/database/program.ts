@@ -26,9 +26,9 @@ export type ProgramLoader = (
   context: RunnerContext,
 ) => Promise<ModuleRunner>;
 
-/** What loading a program needs. */
+/** The parts of the machine needed to load a program. */
 export interface ProgramSurroundings {
-  /** Says `loading` itself while it evaluates the program. */
+  /** Reports `loading` itself while it evaluates the program. */
   readonly loader: ProgramLoader;
   readonly hash: ProgramHash;
   readonly progress: Progress;
@@ -37,7 +37,7 @@ export interface ProgramSurroundings {
 /** A program that was loaded and described, and whose definition passed all checks. */
 export interface LoadedProgram {
   readonly source: ProgramSource;
-  /** As 64 hex digits. */
+  /** 64 hex digits. */
   readonly hash: string;
   readonly runner: ModuleRunner;
   /** The program's own description, as it is logged. */
@@ -45,19 +45,19 @@ export interface LoadedProgram {
   readonly definition: ModuleDefinition;
 }
 
-/** The program that serves. */
+/** The program that is serving. */
 export interface Program extends LoadedProgram {
   readonly schemaVersion: number;
   /** By canonical name. */
   readonly reducers: ReadonlyMap<string, ProgramReducer>;
   readonly lifecycle: Readonly<Record<Lifecycle, ProgramReducer | undefined>>;
-  /** What statements may name while it serves. */
+  /** The names that statements can use while it serves. */
   readonly sql: SqlSchema;
   readonly systemTables: SystemTables;
   readonly statements: PreparedStatements;
 }
 
-/** Where and since when a program serves. */
+/** Where a program serves, and since when. */
 export interface ProgramPlace {
   readonly identity: bigint;
   readonly owner: bigint;
@@ -68,8 +68,8 @@ export interface ProgramPlace {
 }
 
 /**
- * Loads and describes a program that somebody publishes. Rejects with `Refusal` `program.invalid`
- * when it does not load, does not describe itself well, or declares what is not supported yet.
+ * Loads and describes a program being published. Rejects with `Refusal` `program.invalid` when it
+ * does not load, does not describe itself properly, or declares a feature not supported yet.
  */
 export async function examineProgram(
   source: ProgramSource,
@@ -93,7 +93,7 @@ export async function examineProgram(
   }
 }
 
-/** Loads a program that served before. Its description is the one in the log. */
+/** Loads a program that served before. Its description comes from the log. */
 export async function reloadProgram(
   source: ProgramSource,
   described: Uint8Array,
@@ -173,7 +173,7 @@ export function descriptionOf(program: Program): DatabaseDescription {
 }
 
 /**
- * What is wrong with a program, as the publisher reads it; an unexpected error passes unchanged.
+ * The fault in a program, as the publisher reads it; an unexpected error is passed on unchanged.
  */
 function asInvalid(error: unknown): unknown {
   if (error instanceof DecodeError) {

@@ -1,26 +1,26 @@
 /**
- * Where the actor says what it is about to do, for an owner that watches from another thread and
- * may have to end it. Called around every request: an implementation must cost next to nothing.
+ * Where the actor announces its next step, for an owner that watches from another thread and may
+ * have to end it. Called around every request: an implementation must cost next to nothing.
  */
 export interface Progress {
   /** User code may run now, on behalf of the request with this ticket. */
   calling(ticket: number): void;
-  /** Within what was said last, a view is evaluated now. It has no time of its own. */
+  /** A view is now evaluated within the last announced step. It has no time limit of its own. */
   viewing(): void;
-  /** The view is over; what was said before goes on. */
+  /** The view is done; the step announced before it continues. */
   viewed(): void;
   /** A program is evaluated now. */
   loading(): void;
   /**
-   * The records of all requests up to this ticket are given to the operating system now. Should the
-   * actor end before it hands their outcomes over, nobody knows whether they happened.
+   * The records of all requests up to this ticket are now handed to the operating system. If the
+   * actor ends before it hands their outcomes over, it is unknown whether they happened.
    */
   writing(ticket: number): void;
-  /** None of these. */
+  /** None of the other steps is under way. */
   resting(): void;
 }
 
-/** For an owner on the same thread, which could not end anything. */
+/** For an owner on the same thread, which could not end anything anyway. */
 export const noProgress: Progress = {
   calling() {},
   viewing() {},

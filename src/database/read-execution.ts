@@ -14,31 +14,31 @@ import {
 } from '../sql/statement.ts';
 import type { Store } from '../store/store.ts';
 
-/** A read under way. It sees the rows of the moment at which it began, however long it takes. */
+/** A read under way. It sees a snapshot of the rows taken when it began, however long it takes. */
 export interface ReadExecution {
   /**
-   * Runs until the read is over or its slice is. Throws `SqlFailure`, or `PinRevokedError` when
-   * others have changed too much meanwhile.
+   * Runs until the read is done or its slice is over. Throws `SqlFailure`, or `PinRevokedError`
+   * when others have changed too much meanwhile.
    */
   run(): 'done' | 'paused';
-  /** Once it is done. */
+  /** Called once it is done. */
   result(): ReadResult;
-  /** Lets go of what it holds; the last call. */
+  /** Releases what it holds; the last call. */
   dispose(): void;
 }
 
 export interface ReadTimes {
   /** Milliseconds that never go back. */
   readonly now: () => number;
-  /** Running time of the whole read, pauses left out. */
+  /** Limit on the running time of the whole read, not counting pauses. */
   readonly millisMax: number;
   /** Running time until it pauses. */
   readonly sliceMillis: number;
 }
 
-/** What a read is given beside its times. */
+/** The inputs of a read, except its time limits. */
 export interface ReadRequest extends Omit<StatementRequest, 'budget'> {
-  /** What it holds is taken from here until it is disposed of. */
+  /** The memory it holds is taken from here, and returned when it is disposed of. */
   readonly memory: MemoryShare;
 }
 
@@ -63,10 +63,10 @@ export const startRead: StartRead = (read, _store, times, request) => {
   };
 };
 
-/** How long a read of first rows, or a write that looks for its rows, runs until it pauses. */
+/** How long a read of first rows, or a write searching for its rows, runs until it pauses. */
 export interface Slices {
   readonly millis: number;
-  /** Rows between two looks at the clock. */
+  /** Rows between two readings of the clock. */
   readonly rowsPerCheck: number;
 }
 
@@ -75,7 +75,7 @@ export const slicesOfLimits: Slices = { millis: limits.readSliceMillisMax, rowsP
 type Times = Pick<ReadTimes, 'now' | 'millisMax'> &
   Partial<ReadTimes & Slices & Pick<BudgetOptions, 'memory' | 'stallMillisMax'>>;
 
-/** Without `sliceMillis` for what runs in one go. */
+/** Pass no `sliceMillis` for a statement that must not pause. */
 export function budgetOf(times: Times): QueryBudget {
   return new QueryBudget({
     stallMillisMax: limits.sqlStallMillisMax,

@@ -2,13 +2,13 @@ import { ownerRights, type Rights, strangerRights } from '../sql/rights.ts';
 
 export { ownerRights, type Rights, strangerRights };
 
-/** What an owner, or an admin, granted to another identity. */
+/** The role that an owner, or an admin, granted to another identity. */
 export type Role = (typeof roles)[number];
 
-/** Each may do what those before it may. */
+/** Each role includes the ones before it. */
 export const roles = ['reader', 'developer', 'admin'] as const;
 
-/** Of an identity that reads what the owner reads, and changes nothing by SQL. */
+/** The rights of an identity that reads what the owner reads, and changes nothing by SQL. */
 const readerRights: Rights = {
   key: 'reader',
   readsPrivateTables: true,
@@ -23,22 +23,22 @@ const readerRights: Rights = {
 
 /** Limits that a token carries. */
 export interface RightsLimits {
-  /** Canonical names; absent: what a stranger reads. */
+  /** Canonical names; absent: the tables that a stranger can read. */
   readonly tables?: readonly string[];
-  /** Canonical names; absent: what a stranger may call. */
+  /** Canonical names; absent: the reducers that a stranger can call. */
   readonly reducers?: readonly string[];
-  /** No reducer and no statement may change anything. */
+  /** No reducer and no statement can change anything. */
   readonly readOnly: boolean;
   /** INSERT, UPDATE and DELETE, in the listed tables. */
   readonly sqlWrites: boolean;
   readonly rowsMax?: number;
-  /** What calls and writes would do may be learned, as far as the maker may. */
+  /** The bearer can preview calls and writes, as far as the token's maker can. */
   readonly previews: boolean;
   /** Nothing at all is changed on behalf of the bearer, not even by lifecycle reducers. */
   readonly isReadOnly: boolean;
 }
 
-/** Of an identity that sees to the program, too. */
+/** The rights of an identity that also manages the program. */
 const developerRights: Rights = {
   ...readerRights,
   key: 'developer',
@@ -58,7 +58,7 @@ export function rightsOfRole(role: Role): Rights {
   }
 }
 
-/** The rights that are left of `rights` under the limits of a token. */
+/** The part of `rights` that the limits of a token leave. */
 export function narrowed(rights: Rights, limits: RightsLimits): Rights {
   const { tables, readOnly, sqlWrites, rowsMax, previews, isReadOnly } = limits;
   const rest = [readOnly, sqlWrites, rowsMax, previews, isReadOnly];
@@ -68,12 +68,12 @@ export function narrowed(rights: Rights, limits: RightsLimits): Rights {
   return {
     key: `${rights.key} ${JSON.stringify([tables, reducers, rest])}`,
     readsPrivateTables: reads.readsPrivateTables,
-    // Who writes bypasses filters, so a table that is not listed is for reading only.
+    // Writers bypass row filters, so a table that is not listed is read-only.
     writes: rights.writes && sqlWrites && !readOnly && tables !== undefined,
     exceedsRowLimit: reads.exceedsRowLimit,
     bypassesFilters: reads.bypassesFilters,
     callsPrivateReducers: calls.callsPrivateReducers,
-    // Who hands out tokens cannot hand out the source by them, not even in a list of tables.
+    // A token must not pass on the source, not even by listing tables.
     readsProgram: false,
     previews: rights.previews && previews,
     isReadOnly,

@@ -3,15 +3,15 @@ import { isCostlyUnion } from '../sql/check/row-security.ts';
 import { SqlFailure } from '../sql/failure.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 
-/** A filter of row-level security that no database can have; `message` is for the publisher. */
+/** A row-level security filter that no database can have; `message` is for the publisher. */
 export class RowFilterError extends Error {
   override readonly name = 'RowFilterError';
 }
 
 /**
- * The texts of row-level security by the id of the table whose rows each lets through. Each text is
- * checked as the database's owner would write it; whether its other tables are visible to a caller
- * is decided when the caller asks. Throws `RowFilterError` at the first that is wrong.
+ * The row-level security filters by the id of the table whose rows they let through. Each is
+ * checked as if the database's owner had written it; whether its other tables are visible to a
+ * caller is decided when the caller runs a query. Throws `RowFilterError` at the first invalid one.
  */
 export function filtersByTable(
   texts: readonly string[],
@@ -32,7 +32,7 @@ export function filtersByTable(
   return filters;
 }
 
-/** What a publisher should know of filters that are right but make reading slow; a line each. */
+/** Warnings for the publisher about valid filters that make reads slow; one line each. */
 export function filterWarnings({ filters, tables }: SqlSchema): readonly string[] {
   return tables.flatMap(({ id, name }) => {
     const texts = filters.get(id) ?? [];

@@ -9,8 +9,8 @@ import { type ReducerRun, runReducer, type TransactionOutcome } from './run-redu
 import { tentatively } from './tentative.ts';
 
 /**
- * Runs one call to its outcome; synchronous. A temporary connection is let in before and taken away
- * after, whatever happens in between; a refused one is the outcome.
+ * Runs one call to its outcome; synchronous. A temporary connection is let in before and removed
+ * after, whatever happens in between; if it is refused, that is the outcome.
  */
 export function runCall(
   core: DatabaseCore,
@@ -31,15 +31,15 @@ export function runCall(
   return { kind: 'committed', offset, micros };
 }
 
-/** Its arguments were encoded for another program than the one that serves. */
+/** True if the arguments were encoded for a program other than the one serving. */
 export function isOutdated({ program }: DatabaseCore, { schemaVersion }: CallRequest): boolean {
   return schemaVersion !== undefined && schemaVersion !== program.schemaVersion;
 }
 
-/** Who asks for something, and by which connection. */
+/** The caller of a request, and its connection. */
 export type Asking = Pick<CallRequest, 'caller' | 'connection'>;
 
-/** Before a request: its connection is open, or let in. Returns why not. */
+/** Called before a request: its connection is open, or is let in. Returns why it was refused. */
 export function enter(
   core: DatabaseCore,
   asking: Asking,
@@ -55,8 +55,8 @@ export function enter(
 }
 
 /**
- * Lets a connection in; one that only reads, or finds no space to be noted in, is asked for and
- * leaves no trace. Returns why not.
+ * Lets a connection in. One that only reads, or finds no disk space for its rows, runs
+ * `client_connected` but leaves no trace. Returns why it was refused.
  */
 export function letIn(
   core: DatabaseCore,
@@ -67,7 +67,7 @@ export function letIn(
   return tentatively(core, (transaction) => tryConnection(core, connecting, transaction));
 }
 
-/** After a request: a temporary connection goes. */
+/** Called after a request: a temporary connection is removed. */
 export function leave(core: DatabaseCore, asking: Asking, timestampMicros: bigint): void {
   const { caller, connection } = asking;
   if (connection.kind === 'open' || caller.rights.isReadOnly || core.full !== undefined) return;
@@ -97,7 +97,7 @@ const readOnlyError: CallError = {
   message: 'This session is read-only: reducers cannot be called',
 };
 
-/** What a call runs: its reducer, once caller and arguments are known to fit. */
+/** The reducer run of a call, once caller and arguments are known to be valid. */
 export interface CallRun extends ReducerRun {
   readonly reducer: ProgramReducer;
 }
@@ -162,7 +162,7 @@ function faultOf(reducer: ProgramReducer, args: Uint8Array): string | undefined 
   }
 }
 
-/** How a reducer failed, for its caller. */
+/** Describes the failure of a reducer to its caller. */
 export function errorOf(
   { throws }: ProgramReducer,
   outcome: Exclude<TransactionOutcome, Returned>,

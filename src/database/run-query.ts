@@ -15,9 +15,8 @@ type Ended =
   | Omit<Extract<SqlOutcome, { kind: 'failed' }>, 'micros'>;
 
 /**
- * Runs one statement against the rows of the last commit, to its outcome or until its first slice
- * is over. Like a call it is done within a connection; a write is a transaction of its own.
- * Synchronous.
+ * Runs one statement against the rows of the last commit, to its outcome or to the end of its first
+ * slice. Like a call it runs within a connection; a write is a transaction of its own. Synchronous.
  */
 export function runQuery(
   core: DatabaseCore,
@@ -41,7 +40,7 @@ export function runQuery(
   return ended;
 }
 
-/** Starts a statement; runs a write that is explained. */
+/** Starts a statement; runs a write under EXPLAIN at once. */
 function begin(
   core: DatabaseCore,
   query: SqlRequest,

@@ -12,35 +12,33 @@ export interface ReducerRun {
   /** `undefined`: the transaction consists of `before` and `after` alone. */
   readonly reducer: ProgramReducer | undefined;
   readonly sender: bigint;
-  /** 0n = no connection. */
+  /** 0n if there is none. */
   readonly connectionId: bigint;
   readonly timestampMicros: bigint;
   readonly args: Uint8Array;
   readonly jwtPayload: string;
-  /** Work of the host in the same transaction; neither runs when the reducer fails. */
+  /** Host work in the same transaction; neither runs when the reducer fails. */
   readonly before?: (transaction: Transaction) => void;
   readonly after?: (transaction: Transaction) => void;
-  /** True: it takes an offset and a record even when no row changed. */
+  /** True if it takes an offset and a record even when no row changed. */
   readonly isAlwaysLogged?: boolean;
-  /**
-   * True: its changes belong to the change of schema that was applied last, and have its offset.
-   */
+  /** True if its changes belong to the schema change applied last, and share its offset. */
   readonly isJoined?: boolean;
-  /** Instead of fresh randomness: 32 bytes. */
+  /** Used instead of fresh randomness: 32 bytes. */
   readonly seed?: Uint8Array | undefined;
-  /** True: it is what a call asked for, so the caller is told what it changed by the outcome. */
+  /** True if a call requested it, so that the caller receives its changes with the outcome. */
   readonly isOfCall?: boolean;
 }
 
-/** How a transaction ended: as its reducer did, or refused because it would hold too much. */
+/** How a transaction ended: as its reducer did, or refused for exceeding the quota. */
 export type TransactionOutcome =
   | RunOutcome
   | { readonly kind: 'overQuota'; readonly message: string };
 
 /**
- * Begins a transaction, runs the reducer, commits and appends, or rolls back. Synchronous from
- * begin to end. What the reducer threw is in the module's log already. Throws only for bugs of the
- * engine.
+ * Begins a transaction, runs the reducer, then commits and appends, or rolls back. Synchronous from
+ * begin to end. An exception of the reducer is already in the module's log. Throws only for bugs of
+ * the engine.
  */
 export function runReducer(core: DatabaseCore, run: ReducerRun): TransactionOutcome {
   const { outcome, changes, seed } = runUnlogged(core, run);
@@ -48,7 +46,7 @@ export function runReducer(core: DatabaseCore, run: ReducerRun): TransactionOutc
   return outcome;
 }
 
-/** The same without the record, for the caller who puts the changes into a record of its own. */
+/** Like `runReducer`, but appends no record: the caller puts the changes into its own. */
 export function runUnlogged(
   core: DatabaseCore,
   run: ReducerRun,
@@ -63,7 +61,7 @@ export function runUnlogged(
   return { outcome, changes: undefined, seed };
 }
 
-/** Does all of a run but begin and end the transaction. What did not return is rolled back next. */
+/** Does all of a run except begin and end the transaction, which is rolled back on a failure. */
 export function runWithin(
   core: DatabaseCore,
   run: ReducerRun,
@@ -76,14 +74,14 @@ export function runWithin(
   run.after?.(transaction);
   const fault = quotaFault(core, run, transaction);
   if (fault !== undefined) return { kind: 'overQuota', message: fault };
-  // What the host itself does, such as saying goodbye to a client, no view can prevent.
+  // No view can prevent the host's own work, such as disconnecting a client.
   const mustSucceed = run.reducer === undefined;
   const failure = core.views.refresh(transaction, run.timestampMicros, mustSucceed);
   if (failure === undefined) return outcome;
   return { kind: 'crashed', message: failureText(failure), trace: [] };
 }
 
-/** What the host itself does, such as noting a client, is held to no quota. */
+/** The host's own work, such as recording a client, is not subject to a quota. */
 function quotaFault(
   core: DatabaseCore,
   { reducer, isOfCall = false }: ReducerRun,
@@ -92,7 +90,7 @@ function quotaFault(
   return reducer === undefined ? undefined : core.quota.faultOf(core, transaction, isOfCall);
 }
 
-/** Ends what `runWithin` has done. The changes are not appended yet. */
+/** Commits what `runWithin` has done. The changes are not appended yet. */
 export function commitRun(
   core: DatabaseCore,
   run: ReducerRun,
@@ -106,7 +104,7 @@ export function commitRun(
   return changes;
 }
 
-/** Takes back what a transaction has done, and what was done to views for it. */
+/** Rolls back a transaction, and the view changes made for it. */
 export function rollBack({ views }: DatabaseCore, transaction: Transaction): void {
   views.rollback();
   transaction.rollback();
@@ -140,7 +138,7 @@ function callReducer(
   return checked;
 }
 
-/** A failing reducer is told to the module's author, whatever its caller gets to know. */
+/** A failing reducer is reported to the module's author, whatever its caller learns. */
 function reportFailure(core: DatabaseCore, functionName: string, outcome: RunOutcome): void {
   switch (outcome.kind) {
     case 'returned':
@@ -154,7 +152,7 @@ function reportFailure(core: DatabaseCore, functionName: string, outcome: RunOut
   }
 }
 
-/** What a run draws its randomness from. Valid until the next: whoever keeps it copies it. */
+/** The randomness of a run. Valid until the next run: callers that keep it must copy it. */
 export function seedOf(core: DatabaseCore, { reducer, seed }: ReducerRun): Uint8Array {
   if (reducer === undefined) return noBytes;
   if (seed !== undefined) return seed;
@@ -162,6 +160,6 @@ export function seedOf(core: DatabaseCore, { reducer, seed }: ReducerRun): Uint8
   return callSeed;
 }
 
-/** One for all calls, of which only one runs at a time. */
+/** Shared by all calls, since only one runs at a time. */
 const callSeed = new Uint8Array(32);
 export const noBytes: Uint8Array = new Uint8Array(0);

@@ -29,7 +29,7 @@ export function commitInTransaction(
   }
 }
 
-/** Does all of a write but begin and end the transaction. When it throws, that is rolled back. */
+/** Does all of a write except begin and end the transaction, which is rolled back on errors. */
 export function writeWithin(
   core: DatabaseCore,
   { statement, request, times: { now, millisMax } }: AskedStatement,
@@ -41,7 +41,7 @@ export function writeWithin(
   return afterWriting(core, request.nowMicros, transaction, outcome);
 }
 
-/** What follows the writing itself: the quota, and the views that rest on what was written. */
+/** Checks the quota after a write, and refreshes the views that depend on the rows written. */
 export function afterWriting(
   core: DatabaseCore,
   nowMicros: bigint,
@@ -55,7 +55,7 @@ export function afterWriting(
   return { ...counts, ...(returned ?? noRows) };
 }
 
-/** Ends what `writeWithin` has done. */
+/** Commits what `writeWithin` has done. */
 export function commitWrite(
   core: DatabaseCore,
   { caller, connection, sql }: SqlRequest,

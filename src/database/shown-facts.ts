@@ -4,10 +4,10 @@ import type { Rights } from '../sql/rights.ts';
 import type { SystemFacts } from './system-rows.ts';
 
 /**
- * What somebody with these rights may learn from the system tables. To them a private table, or one
- * that their token does not list, is as if it were not: no part of it, no row filter that names it,
- * and no number tells of it. Where filters hide rows, a sequence does not say how many there were.
- * The program is shown by its hash to those who may not read it.
+ * The facts in the system tables that a caller with these rights may learn. A private table, or one
+ * that their token does not list, does not exist for them: no part of it, no row filter that names
+ * it, and no number reveals it. Where filters hide rows, a sequence does not reveal their count.
+ * The program is shown by its hash to callers who must not read it.
  */
 export function shownFacts(facts: SystemFacts, rights: Rights): SystemFacts {
   if (seesEverything(rights)) return facts;
@@ -33,7 +33,7 @@ export function shownFacts(facts: SystemFacts, rights: Rights): SystemFacts {
   };
 }
 
-/** Who has the same key here is shown the same rows of that table. */
+/** Callers with the same key are shown the same rows of that table. */
 export function audienceOf(table: string, rights: Rights): string {
   if (table === 'st_module') return rights.readsProgram ? 'program' : 'hash';
   return seesEverything(rights) ? 'all' : rights.key;
@@ -47,7 +47,7 @@ function seesEverything(rights: Rights): boolean {
   );
 }
 
-/** Of the functions that a table with a schedule may name. */
+/** Names of the functions that a scheduled table can show. */
 function callableNames({ definition }: SystemFacts, rights: Rights): ReadonlySet<string> {
   const { reducers, procedures } = definition;
   const callable = [...reducers, ...procedures].filter(({ name, visibility }) => {

@@ -12,36 +12,36 @@ import { budgetOf } from './read-execution.ts';
 import { afterWriting, commitInTransaction } from './run-write.ts';
 
 /**
- * A write that finds what it changes in slices, and then changes and commits it within one.
+ * A write that searches for its rows in slices, then changes and commits them within one.
  *
  * ```
  *  finding ──▶ finding      the slice is over: others run, and may write
- *  finding ──▶ committed    nothing that was written meanwhile matters, or only row by row
- *  finding ──▶ again        something else was written, or more than pins may keep: it is found
- *                           again, and in one go after `limits.writeSlicedRunsMax` times
+ *  finding ──▶ committed    no write meanwhile affects it, or each only row by row
+ *  finding ──▶ again        another write affects it, or pins would hold too much: it searches
+ *                           again, without pauses after `limits.writeSlicedRunsMax` times
  * ```
  *
- * So it does what it would have done had it run at the moment of its commit alone. Before that,
- * nothing of it is anywhere but in its own memory.
+ * So it has the effect of a write that ran entirely at the moment of its commit. Until then it
+ * exists only in its own memory.
  */
 export class SlicedWrite implements WriteRun {
   readonly kind = 'write';
   isWriting = false;
   readonly #core: DatabaseCore;
   readonly #asked: AskedQuery;
-  /** Of the present run; `undefined`: the next one has not begun. */
+  /** The current search; `undefined` until the next one begins. */
   #finding: Finding | undefined;
   #runs = 0;
   #result: (SqlRows & { readonly offset: CommitOffset }) | undefined;
 
-  /** `statement` is a write that is not explained. Throws `SqlFailure`. */
+  /** `statement` is a write without EXPLAIN. Throws `SqlFailure`. */
   constructor(core: DatabaseCore, asked: AskedQuery, statement: AskedStatement) {
     this.#core = core;
     this.#asked = asked;
     this.#finding = this.#begin(statement);
   }
 
-  /** Throws `SqlFailure`; nothing was changed then. */
+  /** Throws `SqlFailure`, in which case nothing was changed. */
   run(): 'done' | 'paused' {
     for (;;) {
       const step = this.#find();
@@ -90,7 +90,7 @@ export class SlicedWrite implements WriteRun {
     assert(statement.kind === 'write', 'a write stays one');
     const inOneGo = this.#runs >= limits.writeSlicedRunsMax;
     const { memory, ...given } = request;
-    // Where it pauses decides about nothing that a statement in one go is not held to.
+    // Pausing must not add a limit that a statement without pauses does not have.
     const budget = budgetOf({
       ...{ ...times, sliceMillis: this.#core.slices.millis },
       stallMillisMax: Number.POSITIVE_INFINITY,
@@ -102,11 +102,11 @@ export class SlicedWrite implements WriteRun {
     return { statement, execution, budget, memory, offset, isShared: false };
   }
 
-  /** Makes what was found what would be found now; false: it cannot. */
+  /** Brings what was found up to date; false if that is impossible. */
   #isOfNow({ offset, statement, execution }: Finding): boolean {
     const { store } = this.#core;
     if (store.offset === offset) return true;
-    // Pins do not tell of results of views and of computed tables, which are replaced as a whole.
+    // Pins do not track the results of views or computed tables, which are replaced as a whole.
     const isStored = statement.compiled.plan.tables.every(
       ({ id }) => store.table(id) !== undefined,
     );
@@ -131,8 +131,8 @@ interface Finding {
   readonly execution: WriteExecution;
   readonly budget: QueryBudget;
   readonly memory: AskedStatement['request']['memory'];
-  /** The commit with whose rows it began. */
+  /** The commit against whose rows it began. */
   readonly offset: CommitOffset;
-  /** What it holds is taken from `memory`: it has paused. */
+  /** True once it has paused: its memory then comes from `memory`. */
   isShared: boolean;
 }

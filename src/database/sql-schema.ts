@@ -6,11 +6,11 @@ import type { SqlSchema } from '../sql/schema.ts';
 import { filtersByTable } from './row-filters.ts';
 
 /**
- * What statements may name in one version of a database's schema. `catalog` is the one that
- * `definition` led to. It holds the ids, those of views too: they are of one series with the ids of
- * tables, and none is used again for anything else.
+ * The names that statements can use in one version of a database's schema. `catalog` is the one
+ * built from `definition`. It holds the ids, including those of views: they share one series with
+ * the ids of tables and are never reused.
  *
- * Throws `RowFilterError` when a filter of the definition's row-level security is wrong.
+ * Throws `RowFilterError` when a filter of the definition's row-level security is invalid.
  */
 export function sqlSchemaOf(definition: ModuleDefinition, catalog: Catalog): SqlSchema {
   const tables = [...catalog.tables, ...computedTables, ...catalog.views.map(viewTable)];
@@ -19,7 +19,7 @@ export function sqlSchemaOf(definition: ModuleDefinition, catalog: Catalog): Sql
   return { ...unfiltered, filters: filtersByTable(rowFiltersOf(definition), unfiltered) };
 }
 
-/** A view in the shape of a table: what one of its instances holds. */
+/** A view in the shape of a table: the rows of one of its instances. */
 export function viewTable(view: ViewSpec): TableSpec {
   const { isAnonymous: _, ...shape } = view;
   return { ...shape, kind: 'view', isEvent: false, sequences: [] };

@@ -4,7 +4,7 @@ import type { DatabaseCore } from './core.ts';
 import { hostLine } from './host-line.ts';
 import type { SqlError } from './outcome.ts';
 
-/** What a statement threw, for its caller. What is not the statement's fault is thrown again. */
+/** Converts a statement's exception for its caller. Rethrows what is not the statement's fault. */
 export function sqlErrorOf(error: unknown): SqlError {
   if (error instanceof SqlFailure) return error.error;
   if (error instanceof PinRevokedError) return { code: 'sql.overBudget', message: error.message };
@@ -12,9 +12,9 @@ export function sqlErrorOf(error: unknown): SqlError {
 }
 
 /**
- * The same where nothing was written: a bug of the engine, a stack that is too small for instance,
- * fails this request alone. Its cause goes into the module's log; the operator hears of it without
- * the words of the error, which may have values in them.
+ * Like `sqlErrorOf`, for when nothing was written: a bug of the engine, such as a stack overflow,
+ * fails this request alone. Its cause goes into the module's log; the operator is notified without
+ * the text of the error, which can contain values.
  */
 export function readErrorOf(
   { report, warn }: Pick<DatabaseCore, 'report' | 'warn'>,

@@ -5,11 +5,10 @@ import { anonymous, type CallerKey, callerKeyOf } from './caller-key.ts';
 import type { Caller } from './outcome.ts';
 
 /**
- * Memory that the reads of one database hold together, paused ones and results included, and its
- * writes that have paused. It is
- * bounded for each caller and for the database, and known at any moment, so that none of it counts
- * as the module's. What a read takes at first is not counted (`limits.sqlUncountedBytes`): small
- * ones are answered while large ones hold all there is.
+ * Memory held by all reads of one database, including paused ones and results, and by its paused
+ * writes. It is bounded per caller and per database, and known at any moment, so that none of it
+ * counts as the module's. The first bytes of a read are not counted (`limits.sqlUncountedBytes`):
+ * small reads are answered while large ones hold the whole budget.
  */
 export class StatementMemory {
   #bytes = 0;
@@ -19,7 +18,7 @@ export class StatementMemory {
     return this.#bytes;
   }
 
-  /** What one read of the caller takes from. */
+  /** The share that one read of the caller takes memory from. */
   shareOf(caller: Pick<Caller, 'identity' | 'isAnonymous'>): MemoryShare {
     const key = callerKeyOf(caller);
     return {

@@ -3,20 +3,20 @@ import { anonymous, type CallerKey, callerKeyOf } from './caller-key.ts';
 import type { Caller, SqlError } from './outcome.ts';
 
 export interface PlaceLimits {
-  /** All places. */
+  /** Number of places. */
   readonly max: number;
-  /** How many one caller may have. */
+  /** Limit for one caller. */
   readonly callerMax: number;
-  /** How many those may have together who do not have the owner's rights. */
+  /** Limit for all callers without the owner's rights together. */
   readonly othersMax: number;
-  /** What has a place, such as `long statements`. */
+  /** What holds a place, such as `long statements`. */
   readonly plural: string;
   readonly advice: string;
 }
 
 /**
- * Places of statements that have paused. No caller takes all of them, and a caller with the owner's
- * rights finds some whatever the others do, with however many identities.
+ * Places of paused statements. No caller can take all of them, and a caller with the owner's rights
+ * finds a free one whatever the others do, with however many identities.
  */
 export class StatementPlaces {
   readonly #limits: PlaceLimits;
@@ -28,7 +28,7 @@ export class StatementPlaces {
     this.#limits = limits;
   }
 
-  /** Takes a place for the caller, to be given back; the error when there is none. */
+  /** Takes a place for the caller, to be given back; returns an error when none is free. */
   take(caller: Caller): SqlError | undefined {
     const { max, callerMax, othersMax, plural } = this.#limits;
     const key = callerKeyOf(caller);

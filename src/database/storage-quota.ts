@@ -2,18 +2,18 @@ import type { CommitLog } from '../log/commit-log.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 
-/** How much a database may hold. Plain data: it crosses threads. Absent: any amount. */
+/** Limits on what a database may hold. Plain data: it crosses threads. Absent: unlimited. */
 export interface StorageLimits {
-  /** Slots of rows in its tables, without indexes. */
+  /** Bytes of row slots in its tables, without indexes. */
   readonly rowBytesMax?: number | undefined;
-  /** Records of its log. */
+  /** Bytes of the records of its log. */
   readonly logBytesMax?: number | undefined;
-  /** Why rows, or the log, may not grow although the database itself holds no more than it may. */
+  /** Why rows, or the log, must not grow although the database itself is within its limits. */
   readonly ownerRowFault?: string | undefined;
   readonly ownerLogFault?: string | undefined;
 }
 
-/** What counts against `StorageLimits`, and the program that serves. */
+/** The usage that counts against `StorageLimits`, and the program that serves. */
 export interface StorageUse {
   readonly rowBytes: number;
   readonly logBytes: number;
@@ -26,11 +26,11 @@ interface Stored {
 }
 
 /**
- * Says of an open transaction whether it may be committed. One that would leave more rows than
- * there were is refused beyond the limit of rows; beyond the limit of the log only one that deletes
- * and nothing else is not, since every change makes the log longer. So reading and deleting go on.
+ * Decides whether an open transaction may be committed. Beyond the row limit, one that would leave
+ * more rows than before is refused; beyond the log limit, only one that does nothing but delete is
+ * accepted, since every change makes the log longer. So reads and deletes keep working.
  *
- * Costs a few comparisons where nothing is exceeded, and never anything for each row.
+ * Costs a few comparisons while nothing is exceeded, and never anything per row.
  */
 export class StorageQuota {
   #limits: StorageLimits = {};
@@ -42,8 +42,8 @@ export class StorageQuota {
   }
 
   /**
-   * Why it may not be committed; `undefined`: it may. What a module does when clients come and go
-   * has some room beyond the limit, so that callers who only read can still connect.
+   * Why it must not be committed; `undefined` if it may be. The reducers that run when clients
+   * connect and disconnect have some room beyond the limit, so that read-only callers can connect.
    */
   faultOf(stored: Stored, transaction: Transaction, isOfCall: boolean): string | undefined {
     if (!this.#isLimited) return undefined;
@@ -56,7 +56,7 @@ export class StorageQuota {
     const { rowBytesMax, ownerRowFault } = this.#limits;
     if (rowBytesMax === undefined && ownerRowFault === undefined) return undefined;
     const most = roomy(rowBytesMax ?? Number.POSITIVE_INFINITY, isOfCall);
-    // What the transaction has deleted still has its slot.
+    // Rows that the transaction has deleted still have their slots.
     const beforeCommit = rowBytesOf(store);
     if (beforeCommit <= most && (ownerRowFault === undefined || !isOfCall)) return undefined;
     const { inserted, deleted } = transaction.netBytes();
@@ -77,7 +77,7 @@ export class StorageQuota {
   }
 }
 
-/** What a database holds now. */
+/** Bytes of rows that a database holds now. */
 export function rowBytesOf(store: Store): number {
   let bytes = 0;
   for (const { spec, heap } of store.tables) if (spec.kind === 'user') bytes += heap.usedBytes;

@@ -11,7 +11,7 @@ import { encodeType } from '../values/type-codec.ts';
 import type { SumValue, Value } from '../values/value.ts';
 import type { ProgramSource } from './program-source.ts';
 
-/** What the computed system tables tell of. */
+/** The facts that the computed system tables describe. */
 export interface SystemFacts {
   readonly databaseIdentity: bigint;
   readonly ownerIdentity: bigint;
@@ -33,8 +33,8 @@ export interface SystemFacts {
 export type SystemRow = readonly Value[];
 
 /**
- * The rows of one computed system table, column by column as `computedTables` has them. They
- * describe all tables, the computed ones included, and views in the shape of tables.
+ * The rows of one computed system table, with the columns of `computedTables`. They describe all
+ * tables, including the computed ones, and views in the shape of tables.
  */
 export function systemRowsOf(name: string, facts: SystemFacts): readonly SystemRow[] {
   return present(makers.get(name), 'maker of the rows of a system table')(facts);
@@ -55,7 +55,7 @@ const makers: ReadonlyMap<string, RowMaker> = new Map<string, RowMaker>([
   // Views take no parameters.
   ['st_view_param', noRows],
   ['st_view_column', viewColumnRows],
-  // Who looks at which view is not kept in tables.
+  // Subscriptions to views are not kept in tables.
   ['st_view_sub', noRows],
   ['st_view_arg', noRows],
   ['st_event_table', eventTableRows],
@@ -88,7 +88,7 @@ function sequenceRows({ schema, sequenceMarks, nextId }: SystemFacts): readonly 
   return schema.tables.flatMap((table) => {
     return table.sequences.map((sequence) => {
       const { id, name, column, increment, start, minValue, maxValue } = sequence;
-      // The one sequence of the system's own tables gives the ids of new tables.
+      // The only sequence of the system tables hands out the ids of new tables.
       const last = table.id < firstUserId ? BigInt(nextId - 1) : marks.get(id);
       const allocated = last ?? beforeFirst(sequence);
       return [id, name, table.id, column, increment, start, minValue, maxValue, allocated];
@@ -96,7 +96,7 @@ function sequenceRows({ schema, sequenceMarks, nextId }: SystemFacts): readonly 
   });
 }
 
-/** The value that stands for "none yet". */
+/** The value that means "none yet". */
 function beforeFirst({ start, increment }: SequenceSpec): bigint {
   const before = start - increment;
   return BigInt.asIntN(128, before) === before ? before : start;
@@ -141,7 +141,7 @@ function hashNumber(hex: string): bigint {
   return BigInt(`0x${bytes.reverse().join('')}`);
 }
 
-/** A table has one schedule at most, which goes by the id of the table. */
+/** A table has at most one schedule, identified by the id of the table. */
 function scheduleRows({ definition, schema, callable }: SystemFacts): readonly SystemRow[] {
   const ids = new Map(schema.tables.map(({ name, id }) => [name, id]));
   return fullTablesOf(definition).flatMap(({ table: { name, schedule } }) => {
@@ -181,7 +181,7 @@ function tableAccessorRows({ schema }: SystemFacts): readonly SystemRow[] {
   return namedByModule(schema).map(({ name, sourceName }) => [name, sourceName]);
 }
 
-/** Of the indexes that the module declares: that of a view's key is none. */
+/** Rows for the indexes that the module declares; that of a view's key is not one. */
 function indexAccessorRows({ schema }: SystemFacts): readonly SystemRow[] {
   return namedByModule(schema)
     .filter(({ kind }) => kind !== 'view')

@@ -12,14 +12,13 @@ import { audienceOf, shownFacts } from './shown-facts.ts';
 import { type SystemFacts, systemRowsOf } from './system-rows.ts';
 
 /**
- * The computed system tables of one version of a database's schema, as tables that statements read
- * like any other: for each caller what their rights let them see. Each is filled when it is first
- * asked for, so a program's bytes are copied only for those who read them. An update throws all of
- * it away.
+ * The computed system tables of one version of a database's schema. Statements read them like any
+ * other table; each caller sees what its rights allow. Each is filled on first use, so a program's
+ * bytes are copied only for callers that read them. An update discards all of them.
  */
 export class SystemTables {
   readonly #facts: SystemFacts;
-  /** By the table's id, then by who sees the same rows of it. */
+  /** By table id, then by the audience that sees the same rows. */
   readonly #filled = new Map<number, Map<string, FilledTable>>();
 
   constructor(facts: SystemFacts) {
@@ -27,9 +26,9 @@ export class SystemTables {
   }
 
   /**
-   * The table, or `undefined` when `id` is none of a computed one. `offset` is that of the store:
-   * the values of sequences, the only thing that changes between updates, are as of that commit.
-   * Tables handed out before keep their rows.
+   * The table, or `undefined` when `id` is not a computed table. `offset` is that of the store: the
+   * values of sequences, which alone change between updates, are as of that commit. Tables handed
+   * out earlier keep their rows.
    */
   table(id: number, offset: number, rights: Rights): Table | undefined {
     const spec = computedById.get(id);
@@ -40,13 +39,13 @@ export class SystemTables {
     const isFresh = known?.offset === offset || id !== sequencesId;
     if (known !== undefined && isFresh) return known.table;
     const table = filledTable(spec, shownFacts(this.#facts, rights));
-    // Limited tokens, of which there may be any number, see each something else.
+    // Each limited token has its own audience, and there can be any number of them.
     if (known === undefined && filled.size >= limits.systemTableAudiencesMax) filled.clear();
     this.#filled.set(id, filled.set(audience, { table, offset }));
     return table;
   }
 
-  /** Sequences will move without a commit. Returns what to call when they have gone back. */
+  /** Sequences will move without a commit. Returns a function to call when they have gone back. */
   beforeSequencesMove(): () => void {
     const known = this.#filled.get(sequencesId);
     this.#filled.delete(sequencesId);
@@ -71,7 +70,7 @@ const sequencesId = present(
   'the table of sequences',
 ).id;
 
-/** A table in a store of its own: nothing else is ever written to that store. */
+/** A table in a store of its own, which is never written again. */
 function filledTable(spec: TableSpec, facts: SystemFacts): Table {
   const store = new Store({ tables: [spec], views: [], types: [], nextId: firstUserId });
   const writer = new BinaryWriter();

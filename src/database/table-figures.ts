@@ -6,17 +6,17 @@ import type { DatabaseCore } from './core.ts';
 import type { Caller } from './outcome.ts';
 import { isReadable } from './preview-changes.ts';
 
-/** How a table is made, and how large it is. */
+/** The structure of a table, and its size. */
 export interface TableFigures {
-  /** Canonical. */
+  /** Canonical name. */
   readonly table: string;
   readonly isPublic: boolean;
   readonly isEvent: boolean;
   readonly columns: readonly ColumnFigures[];
-  /** What refs in the types of columns index. */
+  /** The typespace that refs in column types index. */
   readonly types: Typespace;
   readonly indexes: readonly IndexFigures[];
-  /** Absent where the caller sees only some of the rows. */
+  /** Absent if the caller sees only some of the rows. */
   readonly size?: TableSize;
 }
 
@@ -39,7 +39,7 @@ export interface TableSize {
   readonly indexBytes: number;
 }
 
-/** The tables of the program that the caller may read, by ascending name. */
+/** The tables of the program that the caller can read, by ascending name. */
 export function tableFigures(core: DatabaseCore, { rights }: Caller): readonly TableFigures[] {
   return [...core.store.tables]
     .filter(({ spec }) => spec.kind === 'user' && isVisible(spec, rights))

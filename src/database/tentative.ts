@@ -3,8 +3,8 @@ import type { DatabaseCore } from './core.ts';
 import { rollBack } from './run-reducer.ts';
 
 /**
- * Runs `work` in a transaction and takes all of it back: rows, results of views, and, unlike a
- * transaction that failed, the values of sequences. Nobody learns that it ran.
+ * Runs `work` in a transaction and takes everything back: rows, results of views, and, unlike a
+ * failed transaction, the values of sequences. It leaves no trace.
  */
 export function tentatively<Result>(
   core: DatabaseCore,
@@ -21,7 +21,7 @@ export function tentatively<Result>(
   }
 }
 
-/** What takes a transaction that begins now back to here, with what it drew from sequences. */
+/** Returns a function that undoes a transaction that begins now, including its sequence values. */
 export function rollbackFrom(core: DatabaseCore): (transaction: Transaction) => void {
   const { store, program } = core;
   const positions = store.sequencePositions();

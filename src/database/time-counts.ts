@@ -1,9 +1,9 @@
-/** Upper bounds of the buckets, in milliseconds. What takes longer than the last counts, too. */
+/** Upper bounds of the buckets, in milliseconds. Longer spans are counted too. */
 export const timeBoundsMillis = [0.5, 1, 2.5, 5, 10, 25, 100, 500, 2_500, 10_000] as const;
 
-/** How many spans of time of one kind there were, by their length. A span costs no allocation. */
+/** Counts time spans of one kind by their length. A span costs no allocation. */
 export class TimeCounts {
-  /** A count for each bucket, one for what is longer, and the sum of all in milliseconds. */
+  /** One count per bucket, one for longer spans, and the sum of all in milliseconds. */
   readonly #figures = new Float64Array(timeCountsLength);
 
   add(millis: number): void {
@@ -19,24 +19,24 @@ export class TimeCounts {
   }
 }
 
-/** The counts of all buckets, each by itself, then the sum of all spans in milliseconds. */
+/** The count of each bucket, not cumulative, then the sum of all spans in milliseconds. */
 export type TimeFigures = readonly number[];
 
 const sumAt = timeBoundsMillis.length + 1;
 export const timeCountsLength = sumAt + 1;
 
-/** How many spans there were. */
+/** The number of spans. */
 export function spanCount(figures: TimeFigures): number {
   return figures.slice(0, sumAt).reduce((sum, count) => sum + count, 0);
 }
 
-/** What an actor measures of itself. */
+/** Durations that an actor measures. */
 export interface ActorTimes {
-  /** What the first request of a turn has waited for since it was accepted. */
+  /** How long the first request of a turn has waited since it was accepted. */
   readonly queue: TimeFigures;
-  /** From the begin of a turn until its records are written. */
+  /** From the start of a turn until its records are written. */
   readonly turn: TimeFigures;
-  /** Of making written records durable. */
+  /** Time to make written records durable. */
   readonly sync: TimeFigures;
 }
 

@@ -20,8 +20,8 @@ import type { ProgramSource, UpdatePermission } from './program-source.ts';
 import type { TableFigures } from './table-figures.ts';
 
 /**
- * A request as the actor takes it. The owner numbers requests with ascending *tickets*; the actor
- * answers each ticket once, unless it stops; a `reading` is no answer but promises one.
+ * A request as the actor receives it. The owner numbers requests with ascending *tickets*; the
+ * actor answers each ticket once, unless it stops; a `reading` is not an answer but promises one.
  */
 export interface TicketedRequest {
   readonly ticket: number;
@@ -34,7 +34,7 @@ export type DatabaseRequest =
   | { readonly kind: 'call'; readonly call: CallRequest }
   | { readonly kind: 'query'; readonly query: SqlRequest }
   | { readonly kind: 'preview'; readonly preview: PreviewRequest }
-  /** Asks how tables are made, and how large they are. */
+  /** Asks for the structure and the size of tables. */
   | { readonly kind: 'tables'; readonly caller: Caller }
   | ConnectRequest
   /** Removes the connection's query sets first. */
@@ -42,11 +42,11 @@ export type DatabaseRequest =
   | { readonly kind: 'subscribe'; readonly subscribe: SubscribeRequest }
   | { readonly kind: 'unsubscribe'; readonly unsubscribe: UnsubscribeRequest }
   | { readonly kind: 'oneOff'; readonly oneOff: OneOffRequest }
-  /** Asks for the program that serves. */
+  /** Asks for the program that is serving. */
   | { readonly kind: 'program' }
   | UpdateRequest;
 
-/** Opens a connection that later requests may name. */
+/** Opens a connection that later requests can name. */
 export interface ConnectRequest {
   readonly kind: 'connect';
   readonly caller: Caller;
@@ -65,15 +65,15 @@ export type DatabaseReply =
   | { readonly kind: 'queried'; readonly outcome: SqlOutcome }
   | { readonly kind: 'previewed'; readonly outcome: PreviewOutcome }
   | { readonly kind: 'tables'; readonly tables: readonly TableFigures[] }
-  /** `refusal`: the words of a `client_connected` that let nobody in. */
+  /** `refusal`: the message of a `client_connected` that rejected the client. */
   | { readonly kind: 'connected'; readonly refusal: string | undefined }
   | { readonly kind: 'disconnected' }
   | { readonly kind: 'subscribed'; readonly outcome: SubscribeOutcome }
   | { readonly kind: 'unsubscribed'; readonly outcome: UnsubscribeOutcome }
   | { readonly kind: 'oneOff'; readonly outcome: OneOffOutcome }
   /**
-   * Of `subscribe`, `unsubscribe`, `oneOff`, whose rows are those of this moment but will be told
-   * later, with a second reply. What happens meanwhile comes between the two.
+   * Reply to `subscribe`, `unsubscribe` or `oneOff` whose rows are those of this moment but will be
+   * sent later, in a second reply. Commits made meanwhile come between the two.
    */
   | {
       readonly kind: 'reading';
@@ -90,19 +90,19 @@ export type DatabaseReply =
   | { readonly kind: 'refused'; readonly body: RefusalBody };
 
 /**
- * What one turn came to. Its records are written when it is handed over: they survive the end of
- * the process, and of the machine once `durable` names a write that is not smaller.
+ * The results of one turn. Its records are written when it is handed over: they survive the end of
+ * the process, and of the machine once `durable` names this write or a later one.
  */
 export interface TurnReport {
   readonly results: readonly TurnResult[];
   /**
-   * The commits of the turn that live queries were affected by, in order; `inOrder` puts them
-   * between the results.
+   * The commits of the turn that affected live queries, in order; `inOrder` interleaves them with
+   * the results.
    */
   readonly commits: readonly LiveCommit[];
-  /** Counts the writes of this actor; a reply may rest on all up to this one. */
+  /** Counts the writes of this actor; a reply depends on writes up to this one at most. */
   readonly write: number;
-  /** True: that write is durable already; `durable` does not say so again. */
+  /** True if that write is already durable; `durable` does not report it again. */
   readonly isDurable: boolean;
   /** The store's offset at the end of the turn. */
   readonly offset: CommitOffset;
@@ -113,7 +113,7 @@ export interface TurnResult {
   readonly reply: DatabaseReply;
 }
 
-/** Results and commits of a turn as they happened: a commit of a call comes before its result. */
+/** Results and commits of a turn in order of events: a commit of a call precedes its result. */
 export function* inOrder({
   results,
   commits,
@@ -126,23 +126,24 @@ export function* inOrder({
   for (; next < results.length; next++) yield results[next] as TurnResult;
 }
 
-/** Why an actor ended by itself. */
+/** Why an actor ended on its own. */
 export interface StopReason {
-  /** What was thrown: a failure of the disk or the log, or an invariant that does not hold. */
+  /** The error thrown: a failure of the disk or the log, or a broken invariant. */
   readonly error: unknown;
   /** Ticket of the request that was running. */
   readonly running: number | undefined;
-  /** True: nothing is left of what was not handed over, so all of it can be run again. */
+  /** True if nothing remains of requests not handed over, so all of them can be retried. */
   readonly isUndone?: boolean;
 }
 
 /**
- * Whom the actor reports to: `host`, or a simulation. Called between transactions, never within.
+ * The receiver of the actor's reports: `host`, or a simulation. Called between transactions, never
+ * within one.
  */
 export interface DatabaseOwner {
   handOver(turn: TurnReport): void;
   /** Write number `write` and all before it, hence all commits up to `offset`, are durable. */
   durable(write: number, offset: CommitOffset): void;
-  /** The actor is gone; what was not handed over did not happen, unless `writing` said so. */
+  /** The actor is gone; what was not handed over did not happen, unless `writing` announced it. */
   stopped(reason: StopReason): void;
 }

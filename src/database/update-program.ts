@@ -27,14 +27,14 @@ export interface ProgramUpdate {
   readonly permission: UpdatePermission;
   readonly timestampMicros: bigint;
   readonly hash: ProgramHash;
-  /** Called when the update is allowed, before it changes anything: what reads on has to stop. */
+  /** Called when the update is allowed, before it changes anything: paused reads have to stop. */
   readonly stopReads: () => void;
 }
 
 /**
  * Plans, checks the permission, migrates, and swaps the program: one record, one offset. Returns
- * whether clients had to go. Throws `Refusal` with everything as it was; the new runner is
- * disposed.
+ * whether clients had to be disconnected. If it throws `Refusal`, nothing has changed, and the new
+ * runner is disposed.
  */
 export function applyUpdate(core: DatabaseCore, update: ProgramUpdate): boolean {
   const { loaded, permission } = update;
@@ -52,7 +52,7 @@ export function applyUpdate(core: DatabaseCore, update: ProgramUpdate): boolean 
   }
 }
 
-/** A consent to break clients names the transition that it is for. */
+/** A consent to break clients must name the transition that it is for. */
 export function checkTokenPresence({ policy, token }: UpdatePermission): void {
   if (policy === 'compatible' || token !== undefined) return;
   const text = 'Migration policy is set to `BreakClients`, but no migration token was provided.';
@@ -65,7 +65,7 @@ export function rejectionText(reason: string): string {
   return `Errors occurred:\n${lines.join('')}`;
 }
 
-/** The record of a schema change: what replay and a restart need of it. */
+/** The record of a schema change, with what replay and a restart need. */
 export function schemaChangeOf(
   loaded: LoadedProgram,
   catalog: Catalog,
@@ -132,7 +132,7 @@ function checkPermission(
   throw failed('migration.token', 'Token provided is invalid or does not match expected hash');
 }
 
-/** What statements may name after the update, unless the module's row-level security is wrong. */
+/** The names statements can use after the update. Throws if row-level security is invalid. */
 function checkedSchema(
   core: DatabaseCore,
   definition: ModuleDefinition,
@@ -160,8 +160,8 @@ function prepare(
 }
 
 /**
- * Has live views evaluated by the new program over the new tables. When one fails, the migration
- * has not happened. Clients that have to go take their views with them.
+ * Evaluates live views with the new program over the new tables. If one fails, the migration is
+ * undone. Clients that are disconnected take their views with them.
  */
 function replaceViews(
   core: DatabaseCore,
@@ -177,7 +177,7 @@ function replaceViews(
   throw updateFailed(core, new Error(updateFailureText(failure)));
 }
 
-/** Live queries outlive an update, unless their connections end with it. */
+/** Live queries survive an update, unless their connections end with it. */
 function replaceLive(
   core: DatabaseCore,
   views: readonly ViewChange[],
@@ -207,7 +207,7 @@ function reportStep(core: DatabaseCore, step: MigrationStep): void {
   if (text !== undefined) core.report(hostLine('info', text));
 }
 
-/** A breaking change ends every connection; the new program says goodbye. */
+/** A breaking change ends every connection; the new program runs `client_disconnected`. */
 function endConnections(core: DatabaseCore, timestampMicros: bigint): void {
   core.connections.clear();
   for (const client of connectedClients(core)) {

@@ -3,7 +3,9 @@ import type { Columns, TraitsOf } from './infer.ts';
 import type { Range } from './range.ts';
 import type { TableOptions } from './table.ts';
 
-/** What follows from the columns and options of a table for its accessors, on either side. */
+/**
+ * The types of a table's accessors, derived from its columns and options, for module and client.
+ */
 
 /** Columns that have an index of their own. */
 export type IndexedColumn<C extends Columns> = {
@@ -41,7 +43,7 @@ export type IsPrimaryKey<
     : false
   : false;
 
-/** Each column is unique by itself, or a declared constraint covers exactly these columns. */
+/** Each column is unique on its own, or a declared constraint covers exactly these columns. */
 export type IsUnique<
   C extends Columns,
   Options extends TableOptions,
@@ -73,7 +75,7 @@ type CoveredBy<Constraint, Name> = Constraint extends readonly (infer Covered)[]
     : false
   : false;
 
-/** The bare value of one column, the tuple of several. */
+/** The bare value of one column, or the tuple of several. */
 export type PointKey<C extends Columns, Names extends readonly string[]> = Names extends readonly [
   infer Only extends string,
 ]
@@ -98,7 +100,7 @@ export type Bounds<
       : Value<C, First> | Range<Value<C, First>> | Prefix<C, Names>
     : never;
 
-/** Leading columns by value; the last one given may be a range. */
+/** Leading columns by value; the last one given can be a range. */
 type Prefix<
   C extends Columns,
   Names extends readonly string[],

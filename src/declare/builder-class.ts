@@ -1,11 +1,11 @@
 import { type AnyType, ColumnBuilder, columnOf, shapeOf, TypeBuilder } from './builder.ts';
 
 /**
- * The classes of builders by name, for `instanceof` and for type annotations. Builders themselves
- * are made by `t` and are all of one class; these classes ask a builder which family it is of.
+ * The classes of builders by name, for `instanceof` and for type annotations. Builders are made by
+ * `t` and all have one class; these classes check a builder's family.
  */
 export interface BuilderClass<B> {
-  /** Not to be called: `t` makes builders. */
+  /** Must not be called: `t` makes builders. */
   new (unavailable: never): B;
   [Symbol.hasInstance](value: unknown): value is B;
 }

@@ -1,9 +1,9 @@
 import type { AlgebraicType } from '../values/type.ts';
 
 /**
- * Builders say what a column, a parameter or a result looks like. At run time a builder is a frozen
- * `Shape`; in the compiler it carries three more things that never exist as values: the type that
- * reading yields (`Out`), the type that writing accepts (`In`), and the modifiers it offers.
+ * Builders describe a column, a parameter or a result. At run time a builder is a frozen `Shape`;
+ * for the compiler it has three more parts that never exist as values: the type that reading yields
+ * (`Out`), the type that writing accepts (`In`), and the modifiers it offers.
  */
 export type Shape =
   | { readonly kind: 'plain'; readonly family: Family; readonly type: AlgebraicType }
@@ -15,7 +15,7 @@ export type Shape =
       readonly ok: AnyType;
       readonly err: AnyType;
     }
-  /** `fields` may have getters: read them only when the type is needed. */
+  /** `fields` can have getters: read them only when the type is needed. */
   | {
       readonly kind: 'product';
       readonly family: Family;
@@ -38,7 +38,7 @@ export type Modifier = 'index' | 'unique' | 'primaryKey' | 'autoInc' | 'default'
 
 export type IndexAlgorithm = 'btree' | 'hash' | 'direct';
 
-/** What modifiers have said about a column, as the compiler knows it. */
+/** The effect of modifiers on a column, as the compiler knows it. */
 export interface Traits {
   readonly index?: IndexAlgorithm | undefined;
   readonly unique?: true | undefined;
@@ -48,7 +48,7 @@ export interface Traits {
   readonly name?: string | undefined;
 }
 
-/** The same at run time, where the default is a value. */
+/** The traits of a column at run time, where the default is a value. */
 export interface ColumnTraits {
   readonly index?: IndexAlgorithm;
   readonly unique?: true;
@@ -67,8 +67,8 @@ let readShape: (builder: AnyType) => Shape;
 let readColumn: (column: AnyColumn) => { readonly type: AnyType; readonly traits: ColumnTraits };
 
 /**
- * A type. Made by the functions of `t`, never by hand. Written with its values alone, as generated
- * bindings do, it stands for a type with whatever modifiers.
+ * A type. Made by the functions of `t`, never by hand. Written with its values only, as in
+ * generated bindings, it stands for a type with any modifiers.
  *
  * @example
  * ```ts
@@ -98,8 +98,8 @@ export class TypeBuilder<Out, In = Out, Allowed extends Modifier = any> {
 }
 
 /**
- * A type with what modifiers said about the column: its keys, indexes and default. Usable in
- * tables, `t.row` and parameters, not inside other types.
+ * A type with the column's modifiers: its keys, indexes and default. Usable in tables, `t.row` and
+ * parameters, not inside other types.
  *
  * @example
  * ```ts
@@ -123,7 +123,7 @@ export class ColumnBuilder<Out, In, Columns extends Traits> {
   }
 }
 
-// Any type, whatever it reads and writes: the parameters are invariant only in the compiler's eyes.
+// Any type, whatever it reads and writes: only for the compiler are the parameters invariant.
 export type AnyType = TypeBuilder<any, any, any>;
 export type AnyColumn = ColumnBuilder<any, any, any>;
 export type AnyBuilder = AnyType | AnyColumn;
@@ -132,7 +132,7 @@ export type AnyBuilder = AnyType | AnyColumn;
 export type Builder<Out, In, Allowed extends Modifier> = TypeBuilder<Out, In, Allowed> &
   Pick<Modifiers<Out, In, Record<never, never>, Allowed>, Allowed>;
 
-/** A column together with the modifiers that may still follow. */
+/** A column together with the modifiers that can still follow. */
 export type Column<Out, In, Known extends Traits, Allowed extends Modifier> = ColumnBuilder<
   Out,
   In,
@@ -140,22 +140,22 @@ export type Column<Out, In, Known extends Traits, Allowed extends Modifier> = Co
 > &
   Pick<Modifiers<Out, In, Known, Allowed>, Allowed>;
 
-/** The later word wins, as at run time. */
+/** Later traits win, as at run time. */
 type And<Known, More> = Omit<Known, keyof More> & More;
 
 export interface Modifiers<Out, In, Known extends Traits, Allowed extends Modifier> {
-  /** Adds an index over this column; rows are then found by `ctx.db.<table>.<column>`. */
+  /** Adds an index over this column, available as `ctx.db.<table>.<column>`. */
   index(): Column<Out, In, And<Known, { index: 'btree' }>, Allowed>;
   index<Algorithm extends IndexAlgorithm>(
     algorithm: Algorithm,
   ): Column<Out, In, And<Known, { index: Algorithm }>, Allowed>;
   /** No two rows have the same value here. */
   unique(): Column<Out, In, And<Known, { unique: true }>, Allowed>;
-  /** Unique, and what makes two versions of a row the same row. One column of a table at most. */
+  /** Unique, and identifies a row across its versions. At most one column of a table. */
   primaryKey(): Column<Out, In, And<Known, { primaryKey: true }>, Allowed>;
-  /** A zero that is inserted here is replaced by the next number. */
+  /** Replaces an inserted zero by the next number. */
   autoInc(): Column<Out, In, And<Known, { autoInc: true }>, Allowed>;
-  /** What existing rows get when a later version of the module adds this column. */
+  /** The value for existing rows when a later version of the module adds this column. */
   default(value: In): Column<Out, In, And<Known, { default: true }>, Allowed>;
   /** The column's name in generated clients. */
   name<Name extends string>(name: Name): Column<Out, In, And<Known, { name: Name }>, Allowed>;
@@ -188,7 +188,7 @@ const traitOf: Readonly<Record<Modifier, (argument: unknown) => ColumnTraits>> =
   name: (name) => ({ name: name as string }),
 };
 
-// Every builder has every modifier at run time; which ones it offers is the compiler's business.
+// Every builder has every modifier at run time; the compiler decides which ones it offers.
 for (const modifier of Object.keys(traitOf) as Modifier[]) {
   const value = function (this: AnyBuilder, argument: unknown): AnyColumn {
     const { type, traits } = columnOf(this);

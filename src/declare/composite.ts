@@ -11,7 +11,7 @@ import {
 } from './builder.ts';
 import type { Columns, Flat, RowInput, RowOf } from './infer.ts';
 
-/** Modifiers by kind of type. Floats, arrays and the like can be neither keys nor indexed. */
+/** Modifiers by kind of type. Floats, arrays and the like can be neither keys nor be indexed. */
 export type ValueModifier = 'default' | 'name';
 export type EnumModifier = ValueModifier | 'index' | 'primaryKey';
 export type KeyModifier = EnumModifier | 'unique';
@@ -28,7 +28,7 @@ export type Unit = Record<never, never>;
 export type UnitBuilder = TypeBuilder<Unit> & { readonly [isUnit]: true };
 export type U8Builder = Builder<number, number, IntegerModifier> & { readonly [isByte]: true };
 
-/** A list. A list of bytes is read as `Uint8Array` and may be written as either. */
+/** A list. A list of bytes is read as `Uint8Array` and can be written as either. */
 export type ArrayBuilder<Element extends AnyType> = Builder<
   Element[typeof outType][],
   | readonly Element[typeof inType][]
@@ -36,7 +36,7 @@ export type ArrayBuilder<Element extends AnyType> = Builder<
   ValueModifier
 > & { readonly [elementType]: Element };
 
-/** A success or a failure. The bare `Ok | Err` satisfies the compiler alone, for older code. */
+/** A success or a failure. The bare `Ok | Err` is accepted only by the compiler, for older code. */
 export type ResultBuilder<Ok extends AnyType, Err extends AnyType> = Builder<
   { ok: Ok[typeof outType] } | { err: Err[typeof outType] },
   { ok: Ok[typeof inType] } | { err: Err[typeof inType] } | Ok[typeof inType] | Err[typeof inType],
@@ -101,7 +101,7 @@ export function productOf(
   return new TypeBuilder({ kind: 'product', family, name, fields });
 }
 
-/** The rows' builder of `columns`, which may be one already. */
+/** The row builder of `columns`, which may be one already. */
 export function rowOf<C extends Columns>(columns: C | RowBuilder<C>): RowBuilder<C> {
   const row = columns instanceof TypeBuilder ? columns : productOf('Row', undefined, columns);
   return row as RowBuilder<C>;
@@ -114,7 +114,7 @@ export function columnsOf(row: AnyType): Columns {
   return shape.fields;
 }
 
-/** The shape behind `t.lazy`, which is asked once. */
+/** The shape behind `t.lazy`, which is resolved once. */
 export function resolved(builder: AnyType): Exclude<Shape, { kind: 'lazy' }> {
   let shape = shapeOf(builder);
   while (shape.kind === 'lazy') shape = shapeOf(shape.resolve());
@@ -130,7 +130,7 @@ export function lazyOf(resolve: () => AnyType): AnyType {
   return new TypeBuilder({ kind: 'lazy', family: 'Lazy', resolve: once });
 }
 
-/** A sum with its constructors. A case declared by a getter is not looked at here. */
+/** A sum with its constructors. A case declared by a getter is not evaluated here. */
 export function sumOf(name: string, cases: Variants | readonly string[]): AnyType {
   const isList = Array.isArray(cases);
   const variants = isList ? Object.fromEntries(cases.map((tag) => [tag, unit])) : cases;
@@ -152,7 +152,7 @@ export function unitOf(): AnyType {
   return unit;
 }
 
-/** A unit has no definition of its own: it is written out where it stands. */
+/** True for the unit type, which has no definition of its own: it is written inline. */
 export function isUnitType(builder: AnyType): boolean {
   return shapeOf(builder).family === 'Unit';
 }

@@ -26,13 +26,13 @@ export type Infer<Builder> = Builder extends AnyBuilder
     ? RowOf<Builder>
     : never;
 
-/** What writing accepts: wider than `Infer` where options and results are concerned. */
+/** What writing accepts: wider than `Infer` for options and results. */
 export type InferInput<Builder extends AnyBuilder> = Builder[typeof inType];
 
-/** A row as it is read: every column is there. */
+/** A row as it is read, with every column. */
 export type RowOf<C extends Columns> = { -readonly [Key in keyof C]: C[Key][typeof outType] };
 
-/** A row as it is written: columns of an option type may be left out. */
+/** A row as it is written: columns of an option type can be left out. */
 export type RowInput<C extends Columns> = Flat<
   { [Key in Exclude<keyof C, OptionKeys<C>>]: C[Key][typeof inType] } & {
     [Key in OptionKeys<C>]?: C[Key][typeof inType] | undefined;
@@ -50,10 +50,10 @@ type OptionKeys<C extends Columns> = {
   [Key in keyof C]-?: undefined extends C[Key][typeof inType] ? Key : never;
 }[keyof C];
 
-/** Shows an intersection as one object. */
+/** Flattens an intersection into one object. */
 export type Flat<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** What modifiers said about a column; nothing for a bare type, and nothing for `any`. */
+/** The traits of a column; none for a bare type, and none for `any`. */
 export type TraitsOf<Builder> = 0 extends 1 & Builder
   ? Record<never, never>
   : Builder extends ColumnBuilder<any, any, any>
@@ -61,7 +61,7 @@ export type TraitsOf<Builder> = 0 extends 1 & Builder
     : Record<never, never>;
 
 /**
- * The value of a type; the name that generated code knows `Infer` by.
+ * The value of a type: `Infer` under the name that generated code uses.
  *
  * @example
  * ```ts
@@ -79,7 +79,7 @@ export type InferTypeOfTypeBuilder<Builder extends AnyType> = Builder[typeof out
  */
 export type InferTypeOfRow<C extends Columns> = RowOf<C>;
 /**
- * The arguments for parameters: those of an option type may be left out.
+ * The arguments for parameters: those of an option type can be left out.
  *
  * @example
  * ```ts
@@ -88,7 +88,7 @@ export type InferTypeOfRow<C extends Columns> = RowOf<C>;
  */
 export type InferTypeOfParams<C extends Columns> = ArgsOf<C>;
 /**
- * The types of columns, without what modifiers said.
+ * The types of columns, without their modifiers.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * The spelling that generated clients use: separators go, the letter after one is upper case.
+ * The spelling of generated clients: separators are dropped, the letter after one is upper case.
  *
  * @example
  * ```ts

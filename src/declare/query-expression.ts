@@ -30,7 +30,7 @@ export type Condition =
 let readCondition: (expression: BooleanExpr<any>) => Condition;
 
 /**
- * Something about one row that is true or false. Made by comparing columns.
+ * A condition on one row, true or false. Made by comparing columns.
  *
  * @example
  * ```ts
@@ -63,7 +63,7 @@ export class BooleanExpr<Name extends string = string> {
 }
 
 /**
- * All of them hold.
+ * True if all of the conditions hold.
  *
  * @example
  * ```ts
@@ -77,7 +77,7 @@ export function and<Name extends string>(
 }
 
 /**
- * At least one of them holds.
+ * True if at least one of the conditions holds.
  *
  * @example
  * ```ts
@@ -91,7 +91,7 @@ export function or<Name extends string>(
 }
 
 /**
- * It does not hold.
+ * True if the condition does not hold.
  *
  * @example
  * ```ts
@@ -103,7 +103,7 @@ export function not<Name extends string>(expression: BooleanExpr<Name>): Boolean
 }
 
 /**
- * A value to compare with, where a bare one would be ambiguous.
+ * A value to compare with, for cases where a bare one would be ambiguous.
  *
  * @example
  * ```ts
@@ -115,7 +115,7 @@ export function literal<Value extends LiteralValue>(value: Value): LiteralExpr<V
 }
 
 /**
- * Whether `expression` holds for `row`, as the database would say.
+ * Whether `expression` holds for `row`, by the rules of the database.
  *
  * @example
  * ```ts
@@ -129,7 +129,7 @@ export function evaluateBooleanExpr(
   return holds(readCondition(expression), row);
 }
 
-/** The tree behind what a predicate returned: an expression, a boolean column or a boolean. */
+/** The tree behind a predicate's result: an expression, a boolean column or a boolean. */
 export function conditionOf(given: unknown): Condition {
   if (given instanceof BooleanExpr) return readCondition(given);
   return compare('eq', operandOf(given), { kind: 'literal', value: true });
@@ -151,7 +151,7 @@ export function operandOf(given: unknown): Operand {
 
 const operatorTexts = { eq: '=', ne: '<>', lt: '<', lte: '<=', gt: '>', gte: '>=' } as const;
 
-/** SQL of a condition: operands of AND, OR and NOT stand in parentheses. */
+/** SQL of a condition: operands of AND, OR and NOT are in parentheses. */
 export function conditionToSql(condition: Condition): string {
   switch (condition.kind) {
     case 'compare': {
@@ -173,7 +173,7 @@ export function operandToSql(operand: Operand): string {
     : literalToSql(operand.value);
 }
 
-/** Each part of a dotted name is quoted by itself. */
+/** Quotes each part of a dotted name on its own. */
 export function quoted(table: string): string {
   return table.split('.').map(quotedName).join('.');
 }
@@ -228,7 +228,7 @@ const comparisons: Readonly<Record<Operator, (a: Ordered, b: Ordered) => boolean
   gte: (a, b) => a >= b,
 };
 
-/** What JavaScript compares: classes by the number they hold. */
+/** The value that JavaScript compares: for classes, the number they hold. */
 function comparedValue(
   operand: Operand,
   row: Readonly<Record<string, unknown>>,

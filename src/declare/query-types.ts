@@ -12,7 +12,7 @@ export declare const queriedRow: unique symbol;
 export declare const columnValue: unique symbol;
 export declare const ofTable: unique symbol;
 
-/** What can be compared with a column, as a literal. */
+/** A literal that can be compared with a column. */
 export type LiteralValue =
   | string
   | number
@@ -32,7 +32,7 @@ export type LiteralValue =
  * ```
  */
 export interface RowTypedQuery<Row, _SpacetimeType = unknown> {
-  /** Neither more nor fewer columns: a function of the row makes the compiler compare both ways. */
+  /** Exactly these columns: a function of the row makes the compiler compare both ways. */
   readonly [queriedRow]: (row: Row) => Row;
   toSql(): string;
 }
@@ -63,7 +63,7 @@ export type QueryBuilder<S> = {
 };
 
 /**
- * A table in a query; by itself the query for all its rows.
+ * A table in a query; on its own, the query for all its rows.
  *
  * @example
  * ```ts
@@ -75,15 +75,18 @@ export type TableRef<Table, Name extends string = string> =
 
 export interface TableQuery<Name extends string, C extends Columns, Options extends TableOptions>
   extends FilteredQuery<Name, C> {
-  /** Keeps the rows for which `predicate` holds. Several calls must all hold. */
+  /**
+   * Keeps the rows for which `predicate` holds. The conditions of several calls are combined with
+   * AND.
+   */
   where(predicate: Predicate<Name, C>): TableQuery<Name, C, Options>;
   build(): TableQuery<Name, C, Options>;
-  /** Rows of this table that have a partner in `other`. */
+  /** Rows of this table that have a match in `other`. */
   leftSemijoin<Other extends string, OtherC extends Columns, OtherOptions extends TableOptions>(
     other: TableQuery<Other, OtherC, OtherOptions>,
     on: JoinOn<Name, C, Options, Other, OtherC, OtherOptions>,
   ): FilteredQuery<Name, C>;
-  /** Rows of `other` that have a partner in this table, conditions on this table included. */
+  /** Rows of `other` that have a match in this table; conditions on this table still apply. */
   rightSemijoin<Other extends string, OtherC extends Columns, OtherOptions extends TableOptions>(
     other: TableQuery<Other, OtherC, OtherOptions>,
     on: JoinOn<Name, C, Options, Other, OtherC, OtherOptions>,
@@ -93,7 +96,7 @@ export interface TableQuery<Name extends string, C extends Columns, Options exte
 
 declare const joinable: unique symbol;
 
-/** A query that may be filtered further. */
+/** A query that can be filtered further. */
 export interface FilteredQuery<Name extends string, C extends Columns>
   extends RowTypedQuery<RowOf<C>, C> {
   readonly [ofTable]: Name;
@@ -158,7 +161,7 @@ export interface LiteralExpr<Value> {
   readonly literal: LiteralValue;
 }
 
-/** Columns that a join may compare: those that an index starts with. */
+/** Columns that a join can compare: those that an index starts with. */
 type JoinRow<Name extends string, C extends Columns, Options extends TableOptions> = {
   readonly [Key in JoinColumn<C, Options>]: JoinColumnExpr<C[Key][typeof outType], Name>;
 };
@@ -175,7 +178,7 @@ export interface JoinColumnExpr<Value, Name extends string> {
   eq<Other extends string>(other: JoinColumnExpr<Value, Other>): JoinCondition<Name | Other>;
 }
 
-/** That a column of one table equals a column of the other. */
+/** States that a column of one table equals a column of the other. */
 export interface JoinCondition<Names extends string> {
   /** Exactly these two: a function of the names makes the compiler compare both ways. */
   readonly [joined]: (names: Names) => Names;

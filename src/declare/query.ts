@@ -15,14 +15,14 @@ import {
 import type { QueryBuilder, RowTypedQuery } from './query-types.ts';
 import { DeclaredTable } from './table.ts';
 
-/** Where a query's rows come from, and under which spelling. */
+/** The table that a query's rows come from, and its spelling. */
 interface Source {
   readonly name: string;
   readonly row: Readonly<Record<string, object>>;
 }
 
 interface Join {
-  /** The table that is only looked at; written first. */
+  /** The table that is only joined, not returned; written first. */
   readonly through: Source;
   readonly left: Operand;
   readonly right: Operand;
@@ -42,11 +42,11 @@ const queryMark: unique symbol = Symbol.for('reducerdb.query.v1');
 export function makeQueryBuilder<Tables extends Readonly<Record<string, unknown>>>(
   tables: Tables,
 ): QueryBuilder<Tables> {
-  // The classes below build text; `query-types.ts` says what may be written.
+  // The classes below build text; `query-types.ts` defines what compiles.
   return queriesOver(tables, '') as unknown as QueryBuilder<Tables>;
 }
 
-/** The same; `namespace` (`''`, `lib.`, …) goes before the names of the tables. */
+/** Starting points of queries; `namespace` (`''`, `lib.`, …) is prefixed to the table names. */
 export function queriesOver(
   tables: Readonly<Record<string, unknown>>,
   namespace: string,
@@ -95,7 +95,7 @@ export function isRowTypedQuery(value: unknown): value is RowTypedQuery<unknown>
   return isTypedQuery(value);
 }
 
-/** Rows of one table, filtered, perhaps only those with a partner in another. */
+/** Rows of one table, filtered, optionally only those with a match in another. */
 export class FilteredQuery {
   readonly [queryMark] = true;
   readonly source: Source;
@@ -186,8 +186,8 @@ function sourceOfColumns(name: string, columns: readonly QueriedColumn[]): Sourc
 }
 
 /**
- * The query for all rows of a table of which nothing but the name is known: it takes every column,
- * under the name that it is asked for by.
+ * The query for all rows of a table of which only the name is known: it accepts any column, under
+ * the name that the program uses.
  */
 export function queryOfUnknownTable(name: string): TableQuery {
   const row = new Proxy<Record<string, object>>(
@@ -202,13 +202,13 @@ export function queryOfUnknownTable(name: string): TableQuery {
   return new TableQuery({ name, row });
 }
 
-/** A column as the program calls it and as the database does. */
+/** A column's names in the program and in the database. */
 export interface QueriedColumn {
   readonly key: string;
   readonly name: string;
 }
 
-/** The query for all rows of a table that nobody declared here: its names come from elsewhere. */
+/** The query for all rows of a table that is not declared in the program: its names are given. */
 export function queryOfTable(name: string, columns: readonly QueriedColumn[]): TableQuery {
   return new TableQuery(sourceOfColumns(name, columns));
 }

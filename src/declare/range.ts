@@ -14,8 +14,8 @@ export type Bound<Value> =
 const unbounded = { tag: 'unbounded' } as const;
 
 /**
- * The values between two bounds, for `filter` and `delete` of an ordered index. A bound that is
- * left out is open.
+ * The values between two bounds, for `filter` and `delete` of an ordered index. A missing bound is
+ * open.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** Words for a value that a reducer refuses a call with: those that the value has itself. */
+/** A message for a value that a reducer rejects a call with, taken from the value itself. */
 export function refusalText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   const { tag, message } = value as { readonly tag?: unknown; readonly message?: unknown };

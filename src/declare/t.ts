@@ -80,7 +80,7 @@ export interface TypeFactory {
   i256(): Integer<bigint>;
   f32(): Plain<number>;
   f64(): Plain<number>;
-  /** The same as `f64`. */
+  /** An alias of `f64`. */
   number(): Plain<number>;
   string(): Key<string>;
   byteArray(): Plain<Uint8Array>;
@@ -89,14 +89,14 @@ export interface TypeFactory {
   timestamp(): Key<Timestamp>;
   timeDuration(): Key<TimeDuration>;
   uuid(): Key<Uuid>;
-  /** When a row of a schedule table is due: at a time, or again and again. */
+  /** When a row of a schedule table is due: once at a time, or repeatedly. */
   scheduleAt(): Plain<ScheduleAt>;
   /** The empty object. */
   unit(): UnitBuilder;
   array<Element extends AnyType>(element: Element): ArrayBuilder<Element>;
   option<Inner extends AnyType>(inner: Inner): OptionBuilder<Inner>;
   result<Ok extends AnyType, Err extends AnyType>(ok: Ok, err: Err): ResultBuilder<Ok, Err>;
-  /** A named type with fields. A getter field may refer to the type itself. */
+  /** A named type with fields. A getter field can refer to the type itself. */
   object<F extends Fields>(name: string, fields: F): ProductBuilder<F>;
   /** Columns as a type; a name is needed only where no table gives one. */
   row<C extends Columns>(columns: C): RowBuilder<C>;
@@ -107,7 +107,7 @@ export interface TypeFactory {
     cases: Names,
   ): SimpleSumBuilder<Names[number]>;
   enum<V extends Variants>(name: string, cases: V): SumBuilder<V>;
-  /** The type that `make` returns, asked for when it is first needed. */
+  /** The type that `make` returns; `make` is called when the type is first needed. */
   lazy<Out, In, Allowed extends Modifier>(
     make: () => TypeBuilder<Out, In, Allowed>,
   ): Builder<Out, In, Allowed>;
@@ -142,7 +142,7 @@ export const t: TypeFactory = {
       : rowOf(nameOrColumns),
   enum: sumOf,
   lazy: lazyOf,
-  // The interface above is the contract; these functions build shapes and know nothing of types.
+  // The interface above is the contract; these functions only build shapes.
 } as any;
 
 /** Types have no state, so one builder serves every column of that type. */

@@ -7,7 +7,7 @@ import type { Columns, TraitsOf } from './infer.ts';
 export type IndexEntry<ColumnName extends string = string> =
   | {
       readonly accessor: string;
-      /** The index's own name, as SQL errors and plans show it. */
+      /** The index's own name, shown in SQL errors and plans. */
       readonly name?: string;
       readonly algorithm: 'btree' | 'hash';
       readonly columns: readonly ColumnName[];
@@ -15,7 +15,7 @@ export type IndexEntry<ColumnName extends string = string> =
   | {
       readonly accessor: string;
       readonly name?: string;
-      /** Dense small integers and plain enums. */
+      /** For dense small integers and plain enums. */
       readonly algorithm: 'direct';
       readonly column: ColumnName;
     };
@@ -27,15 +27,15 @@ export interface UniqueEntry<ColumnName extends string = string> {
 }
 
 export interface TableOptions<ColumnName extends string = string> {
-  /** Name in SQL and on the wire; without it, the table's key in `schema`, in snake case. */
+  /** Name in SQL and on the wire; defaults to the table's key in `schema`, in snake case. */
   readonly name?: string;
-  /** True: clients may read the table. */
+  /** True: clients can read the table. */
   readonly public?: boolean;
   readonly indexes?: readonly IndexEntry<ColumnName>[];
   readonly constraints?: readonly UniqueEntry<ColumnName>[];
   /** True: rows are sent to subscribers once and not kept. */
   readonly event?: boolean;
-  /** The function that the rows of this table schedule. `onSchedule` is the newer way to say it. */
+  /** The function that the rows of this table schedule. `onSchedule` is the newer form. */
   readonly scheduled?: () => unknown;
 }
 
@@ -63,7 +63,9 @@ export interface TableIndex {
   readonly columns: readonly string[];
   /** A unique constraint covers exactly these columns. */
   readonly isUnique: boolean;
-  /** Lookups by this index give one row or none: `isUnique`, or each column is unique by itself. */
+  /**
+   * Lookups by this index give one row or none: `isUnique`, or each column is unique on its own.
+   */
   readonly isSingleRow: boolean;
   readonly isPrimaryKey: boolean;
 }
@@ -73,7 +75,7 @@ export interface TableConstraint {
   readonly name: string | undefined;
 }
 
-/** Columns that have a default and must be unique: existing rows could not all get it. */
+/** Columns with a default that must be unique: existing rows could not all have the same value. */
 type DefaultConflict<C extends Columns> = {
   [Key in keyof C & string]: TraitsOf<C[Key]> extends { default: true }
     ? TraitsOf<C[Key]> extends { primaryKey: true } | { unique: true } | { autoInc: true }
@@ -115,7 +117,7 @@ export function table<C extends Columns, const Options extends TableOptions<keyo
   return made as unknown as TableSchema<C, Options>;
 }
 
-/** What `table` returns. The engine's own checks of a definition happen when it is published. */
+/** The result of `table`. The engine checks the definition when it is published. */
 export class DeclaredTable {
   readonly options: TableOptions;
   readonly rowType: RowBuilder<Columns>;
@@ -168,7 +170,7 @@ export class DeclaredTable {
     return constraints;
   }
 
-  /** The last column of that type, should there be several. */
+  /** The last column of that type, if there are several. */
   get scheduleAtCol(): number | undefined {
     const families = Object.values(this.columns).map((b) => shapeOf(columnOf(b).type).family);
     const position = families.lastIndexOf('ScheduleAt');
@@ -199,7 +201,7 @@ export function isPrimaryKey(builder: AnyBuilder | undefined): boolean {
   return builder !== undefined && columnOf(builder).traits.primaryKey === true;
 }
 
-/** Unique by itself. */
+/** True if the column is unique on its own. */
 function isKey(builder: AnyBuilder): boolean {
   const { unique, primaryKey } = columnOf(builder).traits;
   return unique === true || primaryKey === true;

@@ -5,19 +5,19 @@ import { type AnyBuilder, type AnyType, columnOf, type Shape } from './builder.t
 import { resolved } from './composite.ts';
 
 /**
- * Turns builders into types. Named ones (objects, enums, rows) get a place in the typespace when
- * they are first met and are a ref from then on, so a type may contain itself. The place is taken
- * before the inside is looked at; the definition is listed after it.
+ * Turns builders into types. Named types (objects, enums, rows) get an index in the typespace when
+ * first encountered and are refs afterwards, so a type can contain itself. The index is assigned
+ * before the content is visited; the definition is listed after it.
  */
 export class TypeRegistry {
   readonly definitions: RawTypeDefinition[] = [];
   readonly #types: AlgebraicType[] = [];
   readonly #refs = new Map<Shape, number>();
 
-  /** Grows as types are registered; the same object throughout, so codecs may be cached by it. */
+  /** Grows as types are registered; always the same object, so codecs can be cached by it. */
   readonly typespace: Typespace = { types: this.#types };
 
-  /** The type as it is used in a column, a parameter or another type. */
+  /** The type as used in a column, a parameter or another type. */
   typeOf(builder: AnyBuilder): AlgebraicType {
     const shape = resolved(columnOf(builder).type);
     switch (shape.kind) {
@@ -36,7 +36,7 @@ export class TypeRegistry {
     }
   }
 
-  /** Registers a row under its own name or else `name`. */
+  /** Registers a row under its own name, or else under `name`. */
   rowRef(row: AnyType, name: string): number {
     return this.#refOf(resolved(row), name);
   }

@@ -10,28 +10,28 @@ import { openRegistry, type RegistryOptions } from './open-registry.ts';
 import { type Registry, registryIdentity } from './registry.ts';
 import { resolveTarget } from './resolve-target.ts';
 
-/** Somebody who knows takes a log as it is, although its end is missing. */
+/** An operator's decision to accept a log as it is, although its end is missing. */
 export interface AcceptedLoss {
-  /** A database's name or identity, or the registry's; `undefined`: the only database there is. */
+  /** A database's name or identity, or the registry's; `undefined`: the only existing database. */
   readonly target: string | undefined;
-  /** Of the last commit that the log holds. */
+  /** Offset of the last commit in the log. */
   readonly offset: number;
 }
 
-/** The loss is not accepted; nothing was changed. */
+/** The loss was not accepted; nothing was changed. */
 export class LossError extends Error {
   override readonly name = 'LossError';
 }
 
 export interface LossOptions extends RegistryOptions {
-  /** Of the data, whose lock the caller holds. */
+  /** The data folder, whose lock the caller holds. */
   readonly directory: string;
 }
 
 /**
- * Makes logs that lack their end, and are refused for it, ones that end where their records do,
- * while no host is open. What is cut off is kept. Each is noted in the audit log, with what is
- * missing. Rejects with `LossError` at the first that is no such log, or ends elsewhere.
+ * Accepts logs that are rejected because their end is missing: each then ends where its records do.
+ * No host may be open. The cut-off part is kept. Each loss is noted in the audit log, with what is
+ * missing. Rejects with `LossError` at the first log that is not such a log, or ends elsewhere.
  */
 export async function acceptLosses(
   losses: readonly AcceptedLoss[],
@@ -42,7 +42,7 @@ export async function acceptLosses(
   const lines = await files.openAuditLines();
   const audit = new AuditLog({ lines, clock, report });
   try {
-    // Without the registry nobody knows which logs the others are.
+    // Without the registry, it is unknown which databases the other logs belong to.
     const isRegistry = ({ target }: AcceptedLoss) =>
       target !== undefined && identityFromHex(target) === registryIdentity;
     for (const { offset } of losses.filter(isRegistry)) {
@@ -71,7 +71,7 @@ export interface LogPlace {
   readonly directory: string;
 }
 
-/** Where the log of a database is. Throws `LossError` if there is none. */
+/** Finds the log of a database. Throws `LossError` if there is none. */
 export function placeOf(
   registry: Registry,
   files: DatabaseFiles,
@@ -99,7 +99,7 @@ function found(registry: Registry, target: string): bigint {
   }
 }
 
-/** Has one log end after `offset`, where its records do. Rejects with `LossError`. */
+/** Ends one log after `offset`, where its records end. Rejects with `LossError`. */
 export async function accept(
   { identity, directory }: LogPlace,
   offset: number,

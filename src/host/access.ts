@@ -15,14 +15,14 @@ import type { AuditLog } from './audit-log.ts';
 import type { Creators, DatabaseRecord, HostCaller } from './host-types.ts';
 import type { Registry } from './registry.ts';
 
-/** Who somebody is in one database. An operator of the host may what the owner may. */
+/** The caller's standing in one database. An operator of the host has the owner's rights. */
 export type Standing = 'stranger' | Role | 'owner' | 'operator';
 
 const owners: readonly Standing[] = ['owner', 'operator'];
 const admins: readonly Standing[] = ['admin', ...owners];
 const developers: readonly Standing[] = ['developer', ...admins];
 
-/** What only some may do with a database: who, and the words of the refusal. */
+/** Restricted actions on a database: who can take them, and the words of the refusal. */
 export const actions = {
   update: { text: 'update database', allowed: developers },
   reset: { text: 'reset database', allowed: admins },
@@ -39,7 +39,7 @@ export const actions = {
   viewTokens: { text: 'create tokens', allowed: admins },
 } as const satisfies Record<string, { text: string; allowed: readonly Standing[] }>;
 
-/** Those that change nothing. */
+/** Actions that change nothing. */
 const readingActions: readonly DatabaseAction[] = [
   'viewLogs',
   'viewHealth',
@@ -58,7 +58,7 @@ export interface AccessOptions {
   readonly audit: AuditLog;
 }
 
-/** Decides who may do what: the one place that does, for all doors. */
+/** Decides who can do what; nothing else does, for any door. */
 export class Access {
   readonly #options: AccessOptions;
 
@@ -66,7 +66,7 @@ export class Access {
     this.#options = options;
   }
 
-  /** Throws `Refusal` `notOwner` unless the caller may. */
+  /** Throws `Refusal` `notOwner` unless the caller can take the action. */
   require(caller: HostCaller, database: DatabaseKey, action: DatabaseAction): void {
     if (this.allows(caller, database, action)) return;
     const { text } = actions[action];
@@ -123,7 +123,7 @@ export class Access {
     return `To create a database, you must be logged in with an account of ${issuers}.`;
   }
 
-  /** What the caller may do inside the database. */
+  /** The caller's rights inside the database. */
   rightsIn(database: DatabaseKey, caller: HostCaller): Rights {
     const rights = this.#narrowedRights(database, caller);
     return caller.isReadOnly === true ? { ...rights, isReadOnly: true } : rights;
@@ -143,8 +143,8 @@ export class Access {
   }
 
   /**
-   * Whether the caller may do less now than with these rights, which it had before. Rights of a
-   * limited token count as lost when they are any others.
+   * Whether the caller has lost any of these rights, which it had before. Rights of a limited token
+   * count as lost whenever they differ.
    */
   hasLost(caller: HostCaller, database: DatabaseKey, before: Rights): boolean {
     const now = this.rightsIn(database, caller);
@@ -177,7 +177,7 @@ export class Access {
   }
 }
 
-/** A limited token is for no action but this one, where it has it from its maker. */
+/** A limited token allows no action but reading logs, if its maker included that. */
 function isFor(capability: Capability, database: DatabaseKey, action: DatabaseAction): boolean {
   const isHere = capability.database === database.identity;
   return isHere && action === 'viewLogs' && hasFeature(capability, 'logs');
@@ -187,7 +187,7 @@ function hasFeature({ features = [] }: Capability, feature: AgentFeature): boole
   return features.includes(feature);
 }
 
-/** Keys of rights; each may do what those before it may. */
+/** Keys of rights, weakest first; each includes the rights before it. */
 const byPower = [strangerRights, ...roles.map(rightsOfRole)].map(({ key }) => key);
 
 /** The payload was read when the token was checked. */

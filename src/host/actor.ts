@@ -32,25 +32,25 @@ import { RequestReader } from './worker-requests.ts';
 /** The actor's way to the gateway: `thread-main.ts` and `process-main.ts` have one each. */
 export interface ActorPort {
   post(message: FromWorker, transfer?: ArrayBuffer[]): void;
-  /** Nothing more is received; the thread or process ends when nothing else is left to do. */
+  /** Stops receiving; the thread or process ends when it has nothing else to do. */
   close(): void;
-  /** Bytes of messages that are still to be written, where they are copied. */
+  /** Bytes of messages not yet written, where messages are copied. */
   waitingBytes?(): number;
-  /** When they are written, where too many wait for more to be added; `undefined`: at once. */
+  /** Resolves when they are written, if too many wait; `undefined`: there is room for more. */
   drained?(): Promise<void> | undefined;
-  /** Ends the thread or process. What was posted still arrives. */
+  /** Ends the thread or process. Posted messages still arrive. */
   exit(): void;
 }
 
-/** What the watchdog reads of an actor; see `board.ts`. */
+/** The part of an actor that the watchdog reads; see `board.ts`. */
 export interface ActorBoard extends Progress {
   tookMessage(): void;
   holds(bytes: number): void;
-  /** Where others share its process: all that it held when it ran no call. */
+  /** Records all memory held while it ran no call, where others share its process. */
   keeps?(bytes: number): void;
 }
 
-/** Sizes, and how far opening is, are sent when they may have changed, at most this often. */
+/** Sizes and opening progress are sent when they may have changed, at most this often. */
 const memoryMillis = 100;
 
 /**
@@ -75,7 +75,7 @@ export class Actor {
   #readToldAt = 0;
   #isMemoryDue = false;
   #database: Promise<Database | undefined> | undefined;
-  /** What holds bytes of the database here, once it is there. */
+  /** The running database, which holds bytes of its own, once it serves. */
   #serving: Database | undefined;
 
   constructor(start: ActorStart, port: ActorPort, board: ActorBoard) {
@@ -99,7 +99,7 @@ export class Actor {
     const openRealm = realmOpener(start.hardeningFile);
     const load = programLoader((bytes) => this.#linker.link(bytes), board, openRealm);
     this.#loader = (source, context) => {
-      // After a log was replayed, and before any call.
+      // Measured after the log was replayed, and before any call.
       board.keeps?.(ownBytes());
       return load(source, context);
     };
@@ -118,7 +118,7 @@ export class Actor {
       case 'requests': {
         const open = await this.#database;
         const requests = new RequestReader(message.batch);
-        // Only a program comes beside a batch, and it is loaded before its turn comes.
+        // Only a program is sent beside a batch, and it is loaded before its turn.
         if (message.batch.blobs.length === 0) open?.submitAll(requests);
         else while (requests.remaining > 0) open?.submit(requests.next());
         return;
@@ -185,7 +185,7 @@ export class Actor {
       loader: this.#loader,
       hash: programHash,
       nextTurn: () => {
-        // A turn that only reads on hands nothing over, and is to be seen all the same.
+        // A turn that only continues reads hands nothing over, but must still be visible.
         this.#tellMemorySoon();
         return this.#port.drained?.()?.then(nextTurn) ?? nextTurn();
       },
@@ -198,7 +198,7 @@ export class Actor {
     };
   }
 
-  /** Reports to the gateway how much of it opening has read. */
+  /** Returns a disk that reports to the gateway how much of it opening has read. */
   #diskAt(directory: string): MachineDisk {
     const hasRead = (bytes: number): void => {
       if (this.#serving !== undefined) return;
@@ -243,7 +243,7 @@ export class Actor {
     return rowBytes + indexBytes + this.#memoryDisk.allocatedBytes + waitingBytes;
   }
 
-  /** At once or a little later, so that the last change is sent, too, when nothing follows it. */
+  /** Reports sizes now or a little later, so that the last change is sent if nothing follows. */
   #tellMemorySoon(): void {
     const open = this.#serving;
     if (this.#isMemoryDue || open === undefined) return;
@@ -269,7 +269,7 @@ export class Actor {
     this.#port.post({ kind: 'memory', memory: { ...memory, ...figures } });
   }
 
-  /** The last message; the gateway then lets the thread or process go. */
+  /** Sends the last message; the gateway then releases the thread or process. */
   #end(end: PlainEnd): void {
     this.#lines.send();
     const message = cutText(end.message, limits.programErrorCharactersMax);
@@ -279,8 +279,8 @@ export class Actor {
 }
 
 /**
- * Flags of the engine. They hold for the whole process, so for the gateway, too, where an actor is
- * a thread of it.
+ * Sets engine flags. They apply to the whole process, and so to the gateway too where the actor is
+ * one of its threads.
  */
 function tuneEngine(): void {
   keepYoung();
@@ -288,17 +288,17 @@ function tuneEngine(): void {
 }
 
 /**
- * Without this the engine sometimes decides, after a busy moment, to make what lives for one call
- * among what lives long. There each dead object keeps the young ones that it names until a full
- * collection: they are copied, and look long-lived themselves. It cost a third of the time.
+ * Keeps the engine from pretenuring objects that live for one call, as it sometimes decides to do
+ * after a busy moment. In old space each dead object keeps the young ones that it references until
+ * a full collection: they are copied, and look long-lived themselves. It cost a third of the time.
  */
 function keepYoung(): void {
   v8.setFlagsFromString('--no-allocation-site-pretenuring');
 }
 
 /**
- * Has each thread collect its young garbage alone, where there are few processors. Next to nothing
- * of it survives, so helpers find little to do, and take the processors from the other threads.
+ * Makes each thread collect its young garbage alone on machines with few processors. Almost none of
+ * it survives, so helper threads find little to do and take processors from the other threads.
  */
 function collectAlone(): void {
   if (availableParallelism() > fewProcessors) return;

@@ -15,19 +15,19 @@ export interface AnswerFigures {
 }
 
 /**
- * Answers of one database by what was asked and what came of it: how long they took, and why there
- * was no other. There are as many kinds as this file names, whatever a database sends.
+ * Counts the answers of one database by request and outcome: how long they took, and why requests
+ * failed. The kinds are those that this file names, whatever a database sends.
  */
 export class AnswerCounts {
   readonly #times = operations.flatMap(() => outcomes.map(() => new TimeCounts()));
   readonly #codes = new Map(failures.map((code) => [code, 0]));
 
-  /** Counts what the answer says, and gives its place for `took`; below zero: it has none. */
+  /** Counts an answer and returns its slot for `took`; below zero: it has none. */
   note(kind: DatabaseRequest['kind'], reply: DatabaseReply): number {
     return this.noteCode(kind, codeOf(reply));
   }
 
-  /** The same of an answer with this error, or with none. */
+  /** Counts an answer with this error code, or with none, and returns its slot as `note` does. */
   noteCode(kind: DatabaseRequest['kind'], code: string | undefined): number {
     const outcome = code === undefined ? 'ok' : this.refused(code);
     const operation = operationOf(kind);
@@ -45,7 +45,7 @@ export class AnswerCounts {
     this.#times[slot]?.add(Math.max(0, millis));
   }
 
-  /** Kinds of answers that there were; those of what succeeded also where there were none. */
+  /** Kinds of answers seen so far; those of successes are listed even with a count of zero. */
   answers(): AnswerFigures[] {
     return operations.flatMap((operation, row) =>
       outcomes.flatMap((outcome, column) => {
@@ -56,7 +56,7 @@ export class AnswerCounts {
     );
   }
 
-  /** By code; those of failures also where there were none. */
+  /** Refusals by code; failures are listed even with a count of zero. */
   get refusals(): ReadonlyMap<string, number> {
     return this.#codes;
   }
@@ -160,7 +160,7 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   other: 'refused',
 };
 
-/** Who has to change something when there is this error, which is one of `AnswerCounts`. */
+/** Says who has to change something after this error, which is one of `AnswerCounts`. */
 export function outcomeOf(code: string): Outcome {
   return outcomeOfCode.get(code) ?? 'refused';
 }

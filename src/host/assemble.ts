@@ -45,7 +45,7 @@ async function open(options: DatabaseOptions, skipFirstDisconnect: boolean): Pro
   return database;
 }
 
-/** Where there was nothing, there is nothing to be read either. */
+/** Refuses a new database for lack of space: unlike an existing one, it has nothing to read. */
 function refuseForSpace(error: unknown): never {
   if (!isForSpace(error)) throw error;
   throw new Refusal({ code: 'database.full', message: String(error) }, { cause: error });
@@ -56,7 +56,7 @@ export type ExamineOptions = Pick<
   'identity' | 'loader' | 'hash' | 'progress' | 'clock'
 >;
 
-/** Loads a program beside no data at all and returns its description. Rejects with `Refusal`. */
+/** Loads a program without any data and returns its description. Rejects with `Refusal`. */
 export async function examineAside(
   program: ProgramSource,
   { identity, loader, hash, progress, clock }: ExamineOptions,

@@ -5,7 +5,7 @@ import { identityToHex } from '../values/identity.ts';
 import type { HostCaller } from './host-types.ts';
 import type { ReportLine } from './report-line.ts';
 
-/** What changes a database, or who may do what with it. */
+/** Actions that change a database, or the rights on it. */
 export type AuditAction =
   | 'create database'
   | 'update database'
@@ -25,9 +25,9 @@ export type AuditAction =
   | 'set quota';
 
 export interface AuditNote {
-  /** An `AuditAction`; of what was refused, the words of the refusal. */
+  /** An `AuditAction`; for a refused action, the words of the refusal. */
   readonly action: string;
-  /** Absent: whoever has the data folder. */
+  /** Absent: the caller has access to the data folder. */
   readonly caller?: Pick<HostCaller, 'identity' | 'address' | 'capability'>;
   readonly database?: bigint;
   readonly outcome: 'done' | 'refused';
@@ -38,14 +38,14 @@ export interface AuditNote {
 export interface AuditOptions {
   readonly lines: LineStore;
   readonly clock: Clock;
-  /** Told of every note, without its detail, and when a line cannot be kept. */
+  /** Receives every note, without its detail, and a report when a line cannot be kept. */
   readonly report: (line: ReportLine) => void;
 }
 
 /**
- * Who did what, when, and from where: JSON lines that are only ever appended. What was done is
- * noted before its caller hears of it. What was refused is noted, too, but no more than
- * `limits.auditRefusalsPerMinuteMax` of it: nobody fills the disk by asking for what they may not.
+ * Records who did what, when, and from where, in JSON lines that are only ever appended. An action
+ * is noted before its caller gets the answer. Refused actions are noted too, but no more than
+ * `limits.auditRefusalsPerMinuteMax` of them, so that forbidden requests cannot fill the disk.
  */
 export class AuditLog {
   readonly #options: AuditOptions;
@@ -57,8 +57,8 @@ export class AuditLog {
   }
 
   /**
-   * Looks at the newest lines once, when a service starts, and reports those that nobody can read.
-   * They stay: lines are never changed.
+   * Checks the newest lines once, when a service starts, and reports unreadable ones. They stay:
+   * lines are never changed.
    */
   check(): void {
     const { lines, report } = this.#options;
@@ -75,7 +75,7 @@ export class AuditLog {
     }
   }
 
-  /** Resolves when it is durable, or reported that it cannot be kept. */
+  /** Resolves when the note is durable, or when its loss was reported. */
   async note(note: AuditNote): Promise<void> {
     const { lines, clock, report } = this.#options;
     const micros = clock.nowMicros();
@@ -126,7 +126,7 @@ function lineOf(note: AuditNote, micros: bigint): string {
 function aboutOf({ caller, database }: AuditNote) {
   return {
     by: hexOf(caller?.identity),
-    // Of a limited token: who made it.
+    // For a limited token: its maker.
     for: hexOf(caller?.capability?.by),
     from: caller === undefined ? 'data folder' : caller.address,
     database: hexOf(database),

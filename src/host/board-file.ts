@@ -6,15 +6,15 @@ import { Board, boardBytes } from './board.ts';
 
 /**
  * The board of an actor in a process of its own: a small file without a name, which the process
- * writes and its watcher reads. What was written last is there also when the process was killed in
- * the middle of anything. One write costs about a microsecond, where the file is kept in memory.
+ * writes and its watcher reads. The last write survives even if the process is killed in the middle
+ * of anything. One write costs about a microsecond where the file is kept in memory.
  */
 export class BoardFile implements ActorBoard {
   readonly #descriptor: number;
   readonly #bytes = new Uint8Array(boardBytes);
   readonly #board: Board;
 
-  /** For the process that writes: takes over what is in the file. */
+  /** Opens the board for the process that writes, with what the file already holds. */
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
     fs.readSync(descriptor, this.#bytes, 0, boardBytes, 0);
@@ -73,25 +73,25 @@ export class BoardMirror {
   readonly #board = new Board(this.#bytes.buffer);
   #isOpen = true;
 
-  /** Makes the file. Requests up to `lastTicket` belong to earlier actors. */
+  /** Creates the file. Requests up to `lastTicket` belong to earlier actors. */
   constructor(lastTicket: number) {
     this.#descriptor = openNameless();
     this.#board.startAfter(lastTicket);
     fs.writeSync(this.#descriptor, this.#bytes, 0, boardBytes, 0);
   }
 
-  /** For the process to inherit. */
+  /** The descriptor for the process to inherit. */
   get descriptor(): number {
     return this.#descriptor;
   }
 
-  /** As the process left it last. */
+  /** The board as the process last wrote it. */
   get board(): Board {
     if (this.#isOpen) fs.readSync(this.#descriptor, this.#bytes, 0, boardBytes, 0);
     return this.#board;
   }
 
-  /** Once the process has ended: reads the board a last time. */
+  /** Reads the board a last time, once the process has ended. */
   close(): void {
     if (!this.#isOpen) return;
     void this.board;
@@ -100,7 +100,7 @@ export class BoardMirror {
   }
 }
 
-/** Memory, where the platform has a folder for it: a disk that syncs would slow each call. */
+/** In memory, where the platform has a folder for it: a disk that syncs would slow each call. */
 const folders = ['/dev/shm', tmpdir()];
 
 let fileCount = 0;

@@ -1,12 +1,12 @@
 import type { Progress } from '../database/progress.ts';
 
-/** What a worker is doing, as the thread that watches it sees it. */
+/** What a worker is doing, as seen by the thread that watches it. */
 export type Phase = 'resting' | 'calling' | 'loading' | 'writing' | 'viewing';
 
 const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing', 'viewing'];
 
 /**
- * A few words of memory that an actor writes and its watcher reads, also while the actor is busy
+ * A few words of memory that an actor writes and its watcher reads, even while the actor is busy
  * and after it has died. Threads share the memory; a process has `board-file.ts`. Each word is 32
  * bits:
  *
@@ -17,8 +17,8 @@ const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing', 'v
  *    view belongs to the call that needs it, so its beginning and its end do not count
  * 3  requests up to this ticket were, or are being, written
  * 4  messages taken from the gateway
- * 5  mebibytes of rows and indexes, told now and then
- * 6  mebibytes that the actor held in all, told now and then while it runs no call
+ * 5  mebibytes of rows and indexes, reported now and then
+ * 6  mebibytes that the actor held in all, reported now and then while it runs no call
  * 7  number of the actor's thread for the operating system; 0 = unknown
  * ```
  */
@@ -41,7 +41,7 @@ export class Board implements Progress {
     this.#enter(1);
   }
 
-  /** Only within a call: the ticket stays. */
+  /** Marks the start of a view within a call, whose ticket stays. */
   viewing(): void {
     Atomics.store(this.#words, 0, 4);
   }

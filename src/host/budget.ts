@@ -13,14 +13,14 @@ export function completeBudget(budget: Partial<Budget>): Budget {
 }
 
 /**
- * Time of one SQL statement. It ends itself, at less cost than ending the worker, so it must do so
- * before anybody ends the worker.
+ * Time limit of one SQL statement. A statement that ends itself costs less than ending the worker,
+ * so this limit must be reached first.
  */
 export function statementMillis({ callMillisMax }: Budget): number {
   return Math.ceil(callMillisMax * 0.8);
 }
 
-/** What a module may keep from call to call. */
+/** The memory that a module can keep between calls. */
 export function heapLimits({ workerHeapMebibytesMax, callBufferBytesMax }: Budget): HeapLimits {
   return {
     heapBytesMax: workerHeapMebibytesMax * 1024 * 1024,

@@ -11,12 +11,13 @@ const slotsMax = limits.callQueueMax;
 assert((slotsMax & (slotsMax - 1)) === 0, 'a ticket modulo the slots is some of its bits');
 
 /**
- * Items by their tickets, which ascend. Most leave soon and in order, so each has the slot of its
- * ticket modulo their number; one that is still there when all slots were used moves to a map.
+ * Items by their tickets, which ascend. Most leave soon and in order, so each takes the slot of its
+ * ticket modulo the slot count; one whose slot is needed again, with all slots in use, moves to a
+ * map.
  *
- * Not a map for all: that of the engine makes itself a new table ever again, and the table before
- * keeps a reference to it. Once one of them has become old, all garbage behind it looks alive until
- * the next full collection, and is copied twice.
+ * A map alone will not do: the engine's keeps replacing its table, and the old table keeps a
+ * reference to the new one. Once one of them has become old, all garbage behind it looks alive
+ * until the next full collection, and is copied twice.
  */
 export class ByTicket<Item extends Ticketed> {
   #slots = emptySlots<Item>(slotsMin);
@@ -59,13 +60,13 @@ export class ByTicket<Item extends Ticketed> {
     return item;
   }
 
-  /** All of them, in no order. */
+  /** All items, in no particular order. */
   *[Symbol.iterator](): Generator<Item, void, void> {
     for (const item of this.#slots) if (item !== undefined) yield item;
     yield* this.#stragglers.values();
   }
 
-  /** All of them, in the order of their tickets; none is left. */
+  /** Removes all items and returns them in the order of their tickets. */
   takeAll(): Item[] {
     const items = this.#slots.filter((item) => item !== undefined);
     items.push(...this.#stragglers.values());

@@ -7,16 +7,16 @@ import type { ChildOrder } from './spawn-child.ts';
  * does nothing else (`spawner-starter.ts`).
  */
 export interface ChildStarter {
-  /** Makes ready what the first start needs, beside what else is done. */
+  /** Prepares for the first start in the background. */
   prepare(): void;
   /**
-   * Starts a process with the descriptor `board` and a channel. Rejects with the system's fault,
-   * which has its `code`.
+   * Starts a process with the descriptor `board` and a channel. Rejects with the system's error,
+   * which has a `code`.
    */
   start(order: ChildOrder, board: number): Promise<Child>;
-  /** Rejects when the command cannot be started. */
+  /** Runs a command; rejects when it cannot be started. */
   readonly run: RunCommand;
-  /** Once no process is needed any more. */
+  /** Must be called once no more processes are needed. */
   close(): Promise<void>;
 }
 
@@ -24,13 +24,13 @@ export interface ChildStarter {
 export interface Child {
   readonly pid: number;
   /**
-   * To be written to first: what the process sends before it has received anything may get lost.
-   * None where the process had ended before its channel could be handed over.
+   * Write to it first: what the process sends before it has received anything can get lost.
+   * `undefined` if the process ended before its channel could be handed over.
    */
   readonly channel: Duplex | undefined;
-  /** It has ended, and all that it sent was read. */
+  /** Resolves when it has ended and all that it sent was read. */
   readonly ended: Promise<ChildExit>;
-  /** By `SIGKILL`; `ended` follows. */
+  /** Kills it with `SIGKILL`; `ended` follows. */
   kill(): void;
 }
 

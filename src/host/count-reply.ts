@@ -1,13 +1,13 @@
 import type { DatabaseReply } from '../database/turn.ts';
 
-/** What a database did since the service started. */
+/** Counts of a database's work since the service started. */
 export interface ReplyCounts {
   callsCommitted: number;
   callsAborted: number;
   queries: number;
 }
 
-/** A preview that was applied counts as what it applied; the others did not happen. */
+/** Counts a reply. An applied preview counts as what it applied; other previews do not count. */
 export function countReply(counts: ReplyCounts, reply: DatabaseReply): void {
   if (reply.kind === 'queried') counts.queries += 1;
   if (reply.kind === 'called') {

@@ -10,12 +10,12 @@ import { type LineStore, MemoryLines, SyncedLines } from '../node/synced-lines.t
 import { identityToHex } from '../values/identity.ts';
 import { KeptPrograms } from './kept-programs.ts';
 
-/** Nobody knows what is in the data folder: its registry is missing, or cannot be read. */
+/** The content of the data folder is unknown: its registry is missing, or cannot be read. */
 export class RegistryError extends Error {
   override readonly name = 'RegistryError';
 }
 
-/** The log of a database, as its files show without being read. */
+/** The log of a database, as far as its files show it without being read. */
 export interface LogExtent {
   /** Bytes of its segments. */
   readonly bytes: number;
@@ -34,14 +34,14 @@ export interface LogExtent {
  * <data>/databases/<identity>/programs/           its programs as they were linked
  * ```
  *
- * Which generation counts is in the registry, so that a reset is one change there. A directory that
- * the registry does not name is what a crash, or a creation that failed, left behind.
+ * The registry says which generation counts, so that a reset is one change there. A directory that
+ * the registry does not name was left behind by a crash or a failed creation.
  */
 export class DatabaseFiles {
   readonly #root: string | undefined;
   readonly #programs = new Map<bigint, KeptPrograms>();
 
-  /** `undefined`: there are no files, everything is kept in memory. */
+  /** `undefined`: there are no files; everything is kept in memory. */
   constructor(root: string | undefined) {
     this.#root = root;
   }
@@ -50,7 +50,7 @@ export class DatabaseFiles {
     return this.#root === undefined ? undefined : path.join(this.#root, 'registry');
   }
 
-  /** Makes the registry's directory. Throws when there are databases and no registry of them. */
+  /** Creates the registry's directory. Throws when databases exist without a registry. */
   async makeRegistry(): Promise<void> {
     if (this.#root === undefined || this.registry === undefined) return;
     const databases = path.join(this.#root, 'databases');
@@ -78,7 +78,7 @@ export class DatabaseFiles {
     return folder === undefined ? undefined : path.join(folder, `log-${generation}`);
   }
 
-  /** What is there of a log; `undefined`: nothing, or it cannot be looked at. */
+  /** The extent of a log on disk; `undefined`: it does not exist, or cannot be inspected. */
   logExtent(identity: bigint, generation: number): LogExtent | undefined {
     const directory = this.logDirectory(identity, generation);
     if (directory === undefined) return undefined;
@@ -89,7 +89,7 @@ export class DatabaseFiles {
       const bytes = found.reduce((sum, { size }) => sum + size, 0);
       return { bytes, writtenMillis: Math.max(...found.map(({ mtimeMs }) => mtimeMs)) };
     } catch {
-      // Opening it is refused, with the reason.
+      // Opening it fails, with the reason.
       return undefined;
     }
   }
@@ -100,14 +100,14 @@ export class DatabaseFiles {
     return directory;
   }
 
-  /** A generation that no directory has, above `current`. */
+  /** A generation above `current` that no directory has. */
   freeGeneration(identity: bigint, current: number): number {
     return Math.max(current, ...this.#generations(identity)) + 1;
   }
 
   /**
-   * Removes every generation but one; a crash may leave some, which the next start removes. Where
-   * that one is not there, a copy or the registry is incomplete, and all of them stay.
+   * Removes every generation but one; a crash can leave some, which the next start removes. If that
+   * one does not exist, a copy or the registry is incomplete, and all of them stay.
    */
   async keepGeneration(identity: bigint, kept: number): Promise<void> {
     const generations = this.#generations(identity);

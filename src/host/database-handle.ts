@@ -25,8 +25,8 @@ export type {
 
 /**
  * One running database as the doors see it. `supervised-database.ts` is the one implementation; it
- * runs the database in the caller's thread or on a thread of its own, and a door cannot tell which.
- * One contract suite for both.
+ * runs the database in the caller's thread, on a thread or in a process of its own, and a door
+ * cannot tell which. One contract suite covers them.
  *
  * Every method rejects with `Refusal` when nothing ran: `database.stopped`, `database.broken` (with
  * the reason it did not start), `database.overloaded`, `database.full` (of what writes). A request
@@ -42,23 +42,22 @@ export interface DatabaseHandle {
   call(request: CallRequest): Promise<CallOutcome>;
   query(request: SqlRequest): Promise<SqlOutcome>;
   /**
-   * Tells what a call or a write would do, or does it if that has not changed: see
-   * `PreviewRequest`. What is applied is durable when the request of the work says `confirmed`.
+   * Reports what a call or a write would do, or does it if that has not changed: see
+   * `PreviewRequest`. Applied work is durable when the request of the work says `confirmed`.
    */
   preview(request: PreviewRequest): Promise<PreviewOutcome>;
-  /** The tables that the caller may read: how they are made, and how large they are. */
+  /** The tables that the caller can read, with their definitions and sizes. */
   tables(caller: Caller): Promise<readonly TableFigures[]>;
   /** Opens a connection that requests may name until `disconnect`, or until a crash ends it. */
   connect(caller: Caller, connectionId: bigint): Promise<ConnectOutcome>;
   /** Also ends a read that has paused in a temporary connection of this id. */
   disconnect(connectionId: bigint): Promise<void>;
   /**
-   * Opens a connection for a client that stays: it subscribes and is told of changes. Throws
-   * `Refusal` at once when the database does not serve and will not; a database that starts is
-   * waited for.
+   * Opens a long-lived connection, which can subscribe and receives changes. Throws `Refusal` at
+   * once when the database does not serve and will not; a database that starts is waited for.
    */
   live(options: LiveOptions, sink: LiveSink): LiveConnection;
-  /** What publishing `program` would do; runs nothing of it but its description. */
+  /** Plans a publish of `program`; runs nothing of it but its description. */
   plan(program: ProgramSource): Promise<PlanOutcome>;
   /**
    * Replaces the program and migrates the tables in one transaction; resolves when it is durable.
@@ -70,13 +69,13 @@ export interface DatabaseHandle {
     permission: UpdatePermission,
     confirmMillis: number,
   ): Promise<UpdateOutcome>;
-  /** The program that serves. */
+  /** The program that is running. */
   program(): Promise<ProgramSource>;
   /** Counters for metrics; never waits for the database. */
   statistics(): DatabaseStatistics;
   /** Never waits for the database, nor opens it. Cost: a look at each request and connection. */
   health(): DatabaseHealth;
-  /** What came of requests, and why the database was opened again, for metrics. */
+  /** Outcomes of requests, and reasons for reopening the database, for metrics. */
   vitals(): VitalFigures;
   /** Lets accepted work finish, makes it durable and ends; it is killed after `millisMax`. */
   close(millisMax?: number): Promise<void>;
@@ -97,7 +96,7 @@ export type PlanOutcome =
       readonly kind: 'automatic';
       /** For people; empty when nothing changes. */
       readonly text: string;
-      /** The same with ANSI colours. */
+      /** The text with ANSI colours. */
       readonly colouredText: string;
       readonly breaksClients: boolean;
       readonly token: string;

@@ -12,13 +12,13 @@ import type { LinkOutcome } from './worker-messages.ts';
 
 export interface DatabaseLinkerOptions {
   readonly identity: bigint;
-  /** `undefined`: nothing is kept, as of a database in memory. */
+  /** `undefined`: nothing is kept, as for a database in memory. */
   readonly programs: KeptPrograms | undefined;
   readonly linker: Linker;
   readonly report: (line: ReportLine) => void;
 }
 
-/** Linking for the actors of one database: what was linked is kept for them before they get it. */
+/** Links programs for the actors of one database, and keeps each one before an actor gets it. */
 export class DatabaseLinker {
   readonly #options: DatabaseLinkerOptions;
 
@@ -26,7 +26,7 @@ export class DatabaseLinker {
     this.#options = options;
   }
 
-  /** Where its actors look first. */
+  /** The place where its actors look first. */
   get kept(): KeptPlace | undefined {
     const { programs } = this.#options;
     if (programs === undefined) return undefined;
@@ -48,12 +48,12 @@ export class DatabaseLinker {
     }
   }
 
-  /** What cannot be kept is linked again the next time. */
+  /** A program that cannot be kept is linked again the next time. */
   async #keep(linked: Uint8Array, database: string): Promise<void> {
     try {
       await this.#options.programs?.keep(linked);
     } catch (error) {
-      // The write that follows says so, and what comes next.
+      // The write that follows reports this, and what happens next.
       if (isNoSpace(error)) return;
       const message = `Database ${database}: its linked program is not kept: ${String(error)}`;
       this.#options.report({ level: 'warn', message, about: { database } });

@@ -5,11 +5,11 @@ import type { ActorTimes } from '../database/time-counts.ts';
 import type { OpeningProgress } from './opening.ts';
 
 export interface DatabaseStatistics {
-  /** `closed`: it is there, and opens when it is first asked for. */
+  /** `closed`: it exists, and opens on the first request. */
   readonly state: 'closed' | 'opening' | 'serving' | 'broken' | 'stopped';
-  /** How far it is, while it opens. */
+  /** Progress while it opens. */
   readonly opening: OpeningProgress | undefined;
-  /** True while its disk is full: it is read, and what writes is refused. */
+  /** True while its disk is full: reads are served, writes are rejected. */
   readonly isReadOnly: boolean;
   readonly offset: CommitOffset;
   readonly durableOffset: CommitOffset;
@@ -19,13 +19,13 @@ export interface DatabaseStatistics {
   readonly restarts: number;
   readonly rowBytes: number;
   readonly indexBytes: number;
-  /** What counts against its quota. */
+  /** Usage that counts against its quota. */
   readonly used: StorageUse;
   /** Clients that stay connected, and the query sets that they watch. */
   readonly connections: number;
   readonly querySets: number;
-  /** The queries in them, each once. */
+  /** The distinct queries in those sets. */
   readonly live: LiveFigures;
-  /** What the actor has measured since it was opened. */
+  /** Times that the actor has measured since it was opened. */
   readonly times: ActorTimes;
 }

@@ -4,14 +4,14 @@ import { completeBudget } from './budget.ts';
 import { workerPlacement } from './worker-placement.ts';
 
 export type ProgramDescription =
-  /** The definition in its binary form, as the program gave it and every rule allows it. */
+  /** The definition in its binary form, as the program gave it, after it passed every rule. */
   | { readonly kind: 'described'; readonly bytes: Uint8Array }
   | { readonly kind: 'refused'; readonly message: string };
 
 /**
- * What a program says about itself, asked the way a host asks before it publishes: on a thread and
- * in a sandbox that end with it. For tools that have no service. Somebody waits for the answer, so
- * a program has the time of one call for it.
+ * Asks a program for its description the way a host does before it publishes: on a thread and in a
+ * sandbox that end with it. For tools that have no service. The answer is waited for, so a program
+ * has the time of one call for it.
  */
 export async function describeProgram(bytes: Uint8Array): Promise<ProgramDescription> {
   const budget = completeBudget({ publishMillisMax: limits.callMillisMax });

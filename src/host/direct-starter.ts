@@ -4,20 +4,20 @@ import type { Child, ChildExit, ChildStarter } from './child-starter.ts';
 import { type ChildOrder, channelOf, spawnChild } from './spawn-child.ts';
 
 /**
- * Starts processes as children of this one. While the system makes a child, it copies the tables of
- * this process's memory, and nothing else runs here: 50 µs for each mebibyte.
+ * Starts processes as children of this one. While the system creates a child, it copies this
+ * process's page tables, and nothing else runs here: 50 µs for each mebibyte.
  */
 export class DirectStarter implements ChildStarter {
   readonly run = runCommand;
 
   prepare(): void {
-    // It is there.
+    // Nothing to prepare: this process exists already.
   }
 
   start(order: ChildOrder, board: number): Promise<Child> {
     const child = spawnChild(order, board);
     return new Promise((resolve, reject) => {
-      // A signal that cannot be sent is an error, too, and changes nothing.
+      // A signal that cannot be sent is an `error` event too, and changes nothing.
       child.on('error', reject);
       if (child.pid !== undefined) resolve(started(child, child.pid));
     });
@@ -33,7 +33,7 @@ function started(child: ChildProcess, pid: number): Child {
     child.on('close', (code, signal) => resolve({ code, signal }));
   });
   const channel = channelOf(child);
-  // Its end follows.
+  // The end of the process follows.
   channel?.on('error', () => undefined);
   return { pid, channel, ended, kill: () => child.kill('SIGKILL') };
 }

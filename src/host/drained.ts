@@ -1,8 +1,9 @@
 import type { Writable } from 'node:stream';
 
 /**
- * When a stream on which more than `bytesMax` wait has nothing left to write; `undefined`: it is no
- * more than that already. Asked before each piece of work, it keeps answers from piling up.
+ * Resolves when a stream with more than `bytesMax` queued bytes has nothing left to write;
+ * `undefined`: no more than that is queued. Checked before each piece of work, it keeps answers
+ * from piling up.
  */
 export function drained(stream: Writable, bytesMax: number): Promise<void> | undefined {
   if (stream.writableLength <= bytesMax) return undefined;

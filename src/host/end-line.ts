@@ -6,11 +6,11 @@ import type { SeatEnd } from './seat.ts';
 /** What follows when an actor has ended before its time. */
 export type AfterEnd =
   | 'reopens'
-  /** A request may open it, after a while: see `Reopening`. */
+  /** A request can open it again, after a while: see `Reopening`. */
   | 'broken'
   | 'closed';
 
-/** Takes a line about a database: its level, its words, and what programs look for. */
+/** Receives a line about a database: its level, its text, and fields for programs. */
 export type ReportOfDatabase = (
   level: ReportLine['level'],
   message: string,
@@ -36,7 +36,7 @@ export function endLine(
       if (isNew && cause === 'refused') {
         return ['info', 'was not created: its program was rejected'];
       }
-      // Nothing is there that could be broken, and a full disk is no fault of the service.
+      // No database exists that could be broken, and a full disk is not a fault of the service.
       if (isNew) {
         return [
           cause === 'full' ? 'warn' : 'error',
@@ -48,13 +48,13 @@ export function endLine(
   }
 }
 
-/** For the service log: somebody has put other files in the place of those that were there. */
+/** Text for the service log: the files of the log were replaced with other ones. */
 export function lossText(commitCount: number): string {
   const commits = commitCount === 1 ? '1 commit that was' : `${commitCount} commits that were`;
   return `serves without ${commits} durable before: its files were replaced`;
 }
 
-/** For the module's log: a call that ended the actor left no line of its own there. */
+/** Line for the module's log, where a call that ended the actor left none of its own. */
 export function authorLine(
   { cause, message }: SeatEnd,
   request: DatabaseRequest | undefined,

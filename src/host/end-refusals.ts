@@ -3,7 +3,7 @@ import { noSpaceRefusal } from './full-disk.ts';
 import type { SeatEnd, SeatMode } from './seat.ts';
 import type { PlainEnd } from './start-end.ts';
 
-/** Why there is no database: what its program did, or what was found on the disk. */
+/** The reason why a database did not start: what its program did, or what the disk holds. */
 export function notStartedRefusal(end: SeatEnd, mode: SeatMode): Refusal {
   const { body, cause, message } = end;
   if (cause === 'full' && mode.kind !== 'open') return noSpaceRefusal(message);
@@ -12,7 +12,7 @@ export function notStartedRefusal(end: SeatEnd, mode: SeatMode): Refusal {
   return new Refusal({ code: 'database.broken', message: text });
 }
 
-/** Why a program is not taken: for what it did, or because it could not be tried. */
+/** The reason why a program is rejected: what it did, or that it could not be tried. */
 export function programRefusal({ body, cause, message }: PlainEnd): Refusal {
   if (body !== undefined) return new Refusal(body);
   if (!isOfService(cause)) return new Refusal({ code: 'program.invalid', message });
@@ -25,12 +25,12 @@ export function isOfService(cause: SeatEnd['cause']): boolean {
   return cause === 'silent' || cause === 'killed' || cause === 'closed';
 }
 
-/** Why a database that served does so no more. */
+/** The reason why a database that served no longer does. */
 export function failedRefusal({ message }: SeatEnd): Refusal {
   return new Refusal({ code: 'database.broken', message: `the database stopped: ${message}` });
 }
 
-/** A request was done and is not there any more. */
+/** The request ran, but what it did is lost. */
 export function lostReply(): Refusal {
   const message = 'The request was done, but the database lost it before it was durable.';
   return new Refusal({ code: 'database.lost', message });

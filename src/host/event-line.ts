@@ -3,24 +3,24 @@ import type { LiveUpdate, RowChanges } from '../live/live-update.ts';
 import type { RowSet } from '../live/row-set.ts';
 import type { LiveEvent, LiveRequest, LiveSubscribe, SetUpdate } from './live-connection.ts';
 
-/** What a connection is told at this place, or the request whose answer it will be. */
+/** An event sent at this place, or the request whose answer takes it. */
 type Place =
   | { readonly kind: 'told'; readonly event: LiveEvent; readonly byteCount: number }
   | { readonly kind: 'promised'; readonly request: LiveRequest };
 
 /**
- * What one connection is told, in the order in which the database did it. The answer to a request
- * may be promised: its rows are of that moment, and are still being read. All that comes behind it
- * waits for it here.
+ * The events of one connection, in the order in which the database produced them. The answer to a
+ * request can be promised: its rows are of that moment, and are still being read. Everything behind
+ * it waits for it here.
  */
 export class EventLine {
   #ready: LiveEvent[] = [];
-  /** The first one is promised. */
+  /** Places from the first promise on. */
   #behind: Place[] = [];
   readonly #promised = new Set<LiveRequest>();
   #behindBytes = 0;
 
-  /** True when more waits behind a promise than may wait for one client. */
+  /** True when more is queued behind a promise than one client is allowed. */
   get isTooLong(): boolean {
     const { socketMessagesOutMax, socketBytesOutMax } = limits;
     return this.#behind.length > socketMessagesOutMax || this.#behindBytes > socketBytesOutMax;
@@ -44,7 +44,7 @@ export class EventLine {
     return this.#promised.has(request);
   }
 
-  /** The answer that was promised. */
+  /** Puts the answer in its promised place, and releases what waited for it. */
   keep(request: LiveRequest, event: LiveEvent): void {
     this.#behind[this.#placeOf(request)] = this.#told(event);
     this.#promised.delete(request);
@@ -58,7 +58,7 @@ export class EventLine {
   }
 
   /**
-   * The set of a promised answer will never be: nothing is told of what happened to it since. To be
+   * Removes what was to be sent about the set of a promised answer, which will never exist. Must be
    * called before the answer is kept. False: the set has ended since.
    */
   withdrawSet(request: LiveSubscribe): boolean {
@@ -103,19 +103,19 @@ export class EventLine {
   }
 }
 
-/** From there on the id is that of no set, or of another. */
+/** From here on the id belongs to no set, or to another one. */
 function isEndOf(setId: number, place: Place): boolean {
   const of = place.kind === 'promised' ? place : place.event;
   if (of.kind === 'setFailed') return of.setId === setId;
   return 'request' in of && of.request.kind === 'unsubscribe' && of.request.setId === setId;
 }
 
-/** The set failed while it was read; its client is told of one error only. */
+/** The set failed while it was read; its client gets only one error. */
 function isFailure(place: Place | undefined): boolean {
   return place?.kind === 'told' && place.event.kind === 'setFailed';
 }
 
-/** The event as it is without that set; `undefined` when nothing is left of it. */
+/** The event without that set; `undefined` when nothing is left of it. */
 function withoutSet(event: LiveEvent, setId: number): LiveEvent | undefined {
   if (event.kind !== 'updated' && event.kind !== 'called') return event;
   if (event.sets.every((set) => set.setId !== setId)) return event;

@@ -8,7 +8,7 @@ import { actorStart, type WorkerSeatOptions } from './worker-seat.ts';
 
 type Options = Pick<WorkerSeatOptions, 'budget' | 'watchdog' | 'linker' | 'startWorker'>;
 
-/** Examines one program on a worker that is thrown away. Resolves with how it went. */
+/** Examines one program on a worker that is thrown away. Resolves with the outcome. */
 export async function examineProgram(
   program: ProgramSource,
   identity: bigint,

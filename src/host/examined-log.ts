@@ -2,7 +2,7 @@ import type { KeepPlan } from '../log/keep-plan.ts';
 import type { LogSurvey } from '../log/survey.ts';
 import type { LogPlace } from './accept-losses.ts';
 
-/** What a log was found to be. */
+/** The result of examining a log. */
 export type Examined = LogPlace &
   (
     | {
@@ -12,6 +12,6 @@ export type Examined = LogPlace &
         readonly reason: string | undefined;
         readonly survey: LogSurvey;
       }
-    /** A repair has decided what it will be, and was interrupted. */
+    /** A repair decided what to keep, and was interrupted. */
     | { readonly state: 'interrupted'; readonly plan: KeepPlan }
   );

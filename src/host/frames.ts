@@ -7,11 +7,11 @@ import { assert } from '../assert.ts';
  * byte count of the rest u32 · kind u8 · body
  * ```
  *
- * What the kinds are, and what is in a body, is for those at both ends.
+ * The two ends define the kinds and the bodies.
  */
 const headBytes = 5;
 
-/** Frames up to this size are put together and written in one go. */
+/** Frames up to this size are joined and written at once. */
 const joinedBytesMax = 64 * 1024;
 
 /** A frame, in pieces to be written one after another. `byteCountMax` is that of its reader. */
@@ -30,19 +30,19 @@ export function framed(
   return byteCount > joinedBytesMax ? pieces : [Buffer.concat(pieces, byteCount + 4)];
 }
 
-/** Takes a frame. The body is the receiver's, but may share its buffer with other frames. */
+/** Receives a frame. The receiver owns the body, which may share its buffer with other frames. */
 export type ReceiveFrame = (kind: number, body: Buffer) => void;
 
 /**
- * Puts frames together from the chunks of a stream. A frame within one chunk is not copied, any
- * other is copied once. The other side may be anything that a hostile module has made of its
- * process, so `push` throws on what is no frame; nothing can be read from that stream afterwards.
+ * Assembles frames from the chunks of a stream. A frame within one chunk is not copied, any other
+ * is copied once. The other side may be anything that a hostile module has made of its process, so
+ * `push` throws on an invalid frame; nothing can be read from that stream afterwards.
  */
 export class FrameReader {
   readonly #byteCountMax: number;
-  /** The beginning of a frame whose byte count has not come whole. */
+  /** The beginning of a frame whose byte count has not fully arrived. */
   #head: Buffer = nothing;
-  /** A frame, from its kind on, that came in part. */
+  /** A partly received frame, from its kind on. */
   #partial: Buffer | undefined;
   #partialBytes = 0;
 
@@ -52,8 +52,8 @@ export class FrameReader {
   }
 
   /**
-   * Gives each frame that ends in this chunk to `receive`, until `isEnough` says so after one of
-   * them. Returns the rest, which is to be pushed before anything else.
+   * Passes each frame that ends in this chunk to `receive`, until `isEnough` returns true after one
+   * of them. Returns the rest, which must be pushed before anything else.
    */
   push(chunk: Buffer, receive: ReceiveFrame, isEnough: () => boolean = never): Buffer {
     let rest = chunk;

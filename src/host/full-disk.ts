@@ -12,16 +12,16 @@ export interface Space {
 }
 
 export interface FullDiskOptions {
-  /** Absent: nobody can say how much there is, so it is tried again and again. */
+  /** Absent: the free space is unknown, so writing is tried again and again. */
   readonly space?: Space | undefined;
   readonly report: ReportOfDatabase;
 }
 
 /**
- * Whether a database finds space on its disk:
+ * Tracks whether a database finds space on its disk:
  *
  * ```
- *  roomy ──noticed──▶ full     an actor has ended for want of space
+ *  roomy ──noticed──▶ full     an actor has ended for lack of space
  *  full ──opened──▶ roomy      another one, which may write, serves
  * ```
  *
@@ -39,18 +39,18 @@ export class FullDisk {
     this.#hasRoom = hasRoom;
   }
 
-  /** Why nothing can be written, in words for callers; `undefined`: it can. */
+  /** The reason why nothing can be written, as a text for callers; `undefined`: writing works. */
   get text(): string | undefined {
     return this.#text;
   }
 
-  /** Whether an actor has ended for want of space, and another one can still read what is there. */
+  /** Whether an actor has ended for lack of space, and another one can still read the data. */
   canBeRead({ cause }: SeatEnd, mode: SeatMode, wasServing: boolean): boolean {
     if (cause !== 'full' || isReading(mode)) return false;
     return wasServing || mode.kind !== 'create';
   }
 
-  /** Returns the words for callers. */
+  /** Notes that an actor has ended for lack of space. Returns the text for callers. */
   noticed({ message }: SeatEnd): string {
     const text = readOnlyText(message);
     if (this.#text === undefined) {
@@ -62,7 +62,7 @@ export class FullDisk {
     return text;
   }
 
-  /** An actor serves, maybe to read only. */
+  /** Notes that an actor serves, perhaps only to read. */
   opened(mode: SeatMode): void {
     if (isReading(mode)) return;
     if (this.#text !== undefined) {
@@ -71,7 +71,7 @@ export class FullDisk {
     this.stop();
   }
 
-  /** Nobody looks for space any more. */
+  /** Stops looking for space. */
   stop(): void {
     this.#text = undefined;
     clearInterval(this.#timer);
@@ -83,7 +83,7 @@ export class FullDisk {
     if (space === undefined || space.has(limits.spaceBytesMin)) this.#hasRoom();
   }
 
-  /** For the operator alone: where the data is, and how much room there is. */
+  /** Text for the operator alone: where the data is, and how much space is free. */
   #placeText(message: string): string {
     const { space } = this.#options;
     const free = space?.freeBytes();
@@ -94,7 +94,7 @@ export class FullDisk {
   }
 }
 
-/** Why a database cannot be created; `message` is that of the system. */
+/** The refusal to create a database; `message` is that of the system. */
 export function noSpaceRefusal(message: string): Refusal {
   const text = `The database was not created: ${shortText(message)}. Try again once there is space`;
   return new Refusal({ code: 'database.full', message: text });
@@ -107,7 +107,7 @@ function readOnlyText(message: string): string {
   );
 }
 
-/** For callers: strangers may be among them. */
+/** Text for callers, who can be strangers. */
 function shortText(message: string): string {
   const disk = 'the disk of the service';
   return isOfQuota(message) ? `the quota on ${disk} is used up` : `${disk} is full`;
@@ -117,7 +117,7 @@ function isOfQuota(message: string): boolean {
   return message.includes('EDQUOT');
 }
 
-/** Of an actor that is to read only. */
+/** True for an actor that only reads. */
 function isReading(mode: SeatMode): boolean {
   return mode.kind === 'open' && mode.full !== undefined;
 }

@@ -20,19 +20,19 @@ export interface GrantsOptions {
 
 /** A limited token that its maker is about to hand out. */
 export interface TokenToIssue {
-  /** Its `jti`. */
+  /** The `jti` of the token. */
   readonly id: string;
   readonly capability: Capability;
   /** Seconds since the Unix epoch; `undefined`: it does not expire. */
   readonly expiresAt: number | undefined;
 }
 
-/** Whom a change concerns that takes something away. */
+/** Whom a change that takes rights away concerns. */
 export type Loss =
   | { readonly kind: 'token'; readonly id: string }
   | { readonly kind: 'role'; readonly database: bigint; readonly identity: bigint };
 
-/** What the owner of a database gives to others: roles, and tokens with limits. */
+/** Manages what the owner of a database gives to others: roles, and limited tokens. */
 export class Grants {
   readonly #options: GrantsOptions;
   readonly #losses = new Listeners<Loss>();
@@ -42,8 +42,8 @@ export class Grants {
   }
 
   /**
-   * `listener` is called after each change by which somebody may do less than before, until the
-   * function that is returned is called.
+   * Calls `listener` after each change that takes rights away, until the returned function is
+   * called.
    */
   onLoss(listener: (loss: Loss) => void): () => void {
     return this.#losses.add(listener);
@@ -56,7 +56,7 @@ export class Grants {
     return registry.grantsOf(database.identity);
   }
 
-  /** Gives an identity a role, instead of the one that it had. */
+  /** Gives an identity a role, in place of the one that it had. */
   grant(caller: HostCaller, database: DatabaseRecord, identity: bigint, role: Role): Promise<void> {
     const { access, registry, clock } = this.#options;
     return registry.exclusively(async () => {
@@ -80,7 +80,7 @@ export class Grants {
     });
   }
 
-  /** Takes the role away; everybody may lay down their own. No role there: does nothing. */
+  /** Takes the role away; anyone can give up their own. Does nothing if there is no role. */
   revoke(caller: HostCaller, database: DatabaseRecord, identity: bigint): Promise<void> {
     const { access, registry } = this.#options;
     return registry.exclusively(async () => {
@@ -95,7 +95,7 @@ export class Grants {
     });
   }
 
-  /** Limited tokens that still count, in the order of issuing. */
+  /** Limited tokens that are still valid, in the order of issuing. */
   tokens(caller: HostCaller, database: DatabaseRecord): readonly IssuedToken[] {
     this.#options.access.require(caller, database, 'viewTokens');
     return this.#tokensOf(database);
@@ -123,7 +123,7 @@ export class Grants {
     });
   }
 
-  /** From now on the token is refused. Throws `Refusal` `token.unknown`. */
+  /** Revokes the token: from now on it is rejected. Throws `Refusal` `token.unknown`. */
   revokeToken(caller: HostCaller, database: DatabaseRecord, id: string): Promise<void> {
     const { access, registry } = this.#options;
     return registry.exclusively(async () => {
@@ -138,11 +138,11 @@ export class Grants {
     });
   }
 
-  /** Its bearer gives a token up. `expiresAt` in seconds since the Unix epoch. */
+  /** Gives up a token for its bearer. `expiresAt` in seconds since the Unix epoch. */
   giveUpToken(caller: HostCaller, id: string, expiresAt: number | undefined): Promise<void> {
     const { registry } = this.#options;
     return registry.exclusively(async () => {
-      // Everybody may have as many tokens as they like: without a bound they could fill the disk.
+      // Anyone can have any number of tokens: without a bound they could fill the disk.
       if (registry.revokedTokenCount >= limits.revokedTokensMax) {
         throw tooMany('Too many tokens were given up on this host; ask its operator');
       }
@@ -161,7 +161,7 @@ export class Grants {
     return until === 0n ? undefined : until;
   }
 
-  /** Calls `end` once the caller's token has expired, if it has limits. Returns how not to. */
+  /** Calls `end` once the caller's token has expired, if it is limited. Returns a way to cancel. */
   whenExpired({ capability }: HostCaller, tokenId: string, end: () => void): () => void {
     const until = capability === undefined ? undefined : this.expiryOf(tokenId);
     if (until === undefined) return () => undefined;
@@ -189,7 +189,7 @@ export class Grants {
   }
 }
 
-/** What a timer can wait. */
+/** The longest delay of a timer. */
 const timerMillisMax = 2 ** 31 - 1;
 
 function micros(seconds: number | undefined): bigint {

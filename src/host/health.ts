@@ -1,9 +1,9 @@
 import { limits } from '../limits.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
 
-/** How long what waits in a database has waited, in milliseconds; 0: nothing does. */
+/** How long work has been waiting in a database, in milliseconds; 0: nothing waits. */
 export interface Waits {
-  /** Requests, without a turn that ended. */
+  /** Time that requests have waited without a turn ending. */
   readonly requestMillis: number;
   /** The oldest commit that is not durable. */
   readonly undurableMillis: number;
@@ -17,7 +17,7 @@ export interface DatabaseHealth {
   readonly opened: { readonly isFine: boolean; readonly state: DatabaseStatistics['state'] };
   /** Requests that wait are run. */
   readonly commits: WaitingPart;
-  /** What is written becomes durable. */
+  /** Writes become durable. */
   readonly durability: WaitingPart & { readonly isReadOnly: boolean };
   /** Clients get the updates that they subscribed to. */
   readonly fanOut: WaitingPart;
@@ -33,11 +33,11 @@ export function healthOf(
   { requestMillis, undurableMillis, fanOutMillis }: Waits,
 ): DatabaseHealth {
   const { healthWaitMillisMax, healthFanOutMillisMax } = limits;
-  // One that is closed opens when it is asked for.
+  // A closed database opens on the first request.
   const opened = { isFine: state === 'serving' || state === 'closed', state };
   const commits = part(requestMillis, healthWaitMillisMax);
   const written = part(undurableMillis, healthWaitMillisMax);
-  // Nothing waits in one that refuses what writes because its disk is full.
+  // Nothing waits in a database that rejects writes because its disk is full.
   const durability = { ...written, isFine: written.isFine && !isReadOnly, isReadOnly };
   const fanOut = part(fanOutMillis, healthFanOutMillisMax);
   const isFine = [opened, commits, durability, fanOut].every((one) => one.isFine);

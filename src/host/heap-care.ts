@@ -2,8 +2,8 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 
 /**
- * Between two looks, and between two collections that we ask for unless much has grown since, in
- * milliseconds.
+ * Interval between two checks, and between two collections that we request unless memory has grown
+ * much since, in milliseconds.
  */
 const lookMillis = 100;
 const collectMillis = 5_000;
@@ -14,19 +14,19 @@ export interface HeapLimits {
   readonly bufferBytesMax: number;
 }
 
-/** What of the memory of this thread is not its module's, in bytes. */
+/** Memory of this thread that is not its module's, in bytes. */
 export interface OtherMemory {
   /** In buffers of the database itself. */
   heldBytes(): number;
-  /** Of statements under way, in the heap or in buffers. */
+  /** Memory of statements under way, in the heap or in buffers. */
   statementBytes(): number;
 }
 
 /**
- * Watches the heap and the buffers of this thread between turns. What a module keeps over its calls
+ * Watches the heap and the buffers of this thread between turns. What a module keeps across calls
  * grows slowly and belongs to no call: when it passes a limit, the thread ends and the database is
- * opened again, with nothing lost. What one call takes is the watchdog's matter; what statements
- * hold has bounds of its own.
+ * reopened, with nothing lost. The memory of one call is the watchdog's concern; that of statements
+ * has bounds of its own.
  */
 export class HeapCare {
   readonly #limits: HeapLimits;
@@ -34,7 +34,7 @@ export class HeapCare {
   readonly #collect = collector();
   #lookedAt = 0;
   #collectedAt = Number.NEGATIVE_INFINITY;
-  /** What the last collection left. */
+  /** Memory in use after the last collection. */
   #collected: Use = { heapBytes: 0, bufferBytes: 0 };
 
   constructor(limits: HeapLimits, others: OtherMemory) {
@@ -42,7 +42,7 @@ export class HeapCare {
     this.#others = others;
   }
 
-  /** Says what of all that is reachable is over its limit. Cheap when asked often. */
+  /** Returns which kind of reachable memory is over its limit. Cheap to call often. */
   over(): 'heap' | 'buffers' | undefined {
     const now = performance.now();
     if (now < this.#lookedAt + lookMillis) return undefined;
@@ -82,9 +82,9 @@ interface Use {
 }
 
 /**
- * A function that collects garbage; programs never see it, for it is made before their realms. The
- * flag is one of the whole process: another thread that starts at the same moment may have taken it
- * back before it was used here, and then it is set again.
+ * Returns a function that collects garbage; programs never see it, because it is created before
+ * their realms. The flag applies to the whole process: another thread that starts at the same
+ * moment may have cleared it before it was used here, and then it is set again.
  */
 function collector(): () => void {
   for (;;) {

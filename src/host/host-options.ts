@@ -11,16 +11,16 @@ import type { ReportLine } from './report-line.ts';
 export interface HostOptions {
   /** Folder that holds everything; `undefined` keeps it all in memory until the process ends. */
   readonly directory: string | undefined;
-  /** The mark of the folder, which says who writes to it; absent: nobody else can. */
+  /** The mark of the folder, which says who writes to it; absent: no other service can. */
   readonly writer?: WriterPlace | undefined;
   /**
    * `worker`: a thread or a process for each database. `local`: all in the caller's thread, for
    * tests.
    */
   readonly placement: 'worker' | 'local';
-  /** What keeps databases on workers apart; left out: a thread for each. */
+  /** How databases on workers are isolated; absent: a thread for each. */
   readonly isolation?: IsolationRules;
-  /** Which databases open at once; left out: `lazily`. */
+  /** Which databases open when the host does; absent: `lazily`. */
   readonly startDatabases?: StartChoice;
   readonly creators: Creators;
   /** Identities that have the owner's rights on every database. */
@@ -30,15 +30,15 @@ export interface HostOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly budget: Partial<Budget>;
-  /** How much identities, addresses and databases may have; absent: any amount. */
+  /** Quotas of identities, addresses and databases; absent: unlimited. */
   readonly quotas?: QuotaLimits;
-  /** How much modules log; what is left out comes from `limits.ts`. */
+  /** Bounds on module logs; what is absent comes from `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
-  /** For the operator: one sentence each, no secrets and no row contents. */
+  /** Receives lines for the operator: one sentence each, no secrets and no row contents. */
   readonly report: (line: ReportLine) => void;
 }
 
-/** What one database's module may use; what is left out comes from `limits.ts`. */
+/** Limits of one database's module; the defaults are in `limits.ts`. */
 export interface Budget {
   readonly callMillisMax: number;
   readonly publishMillisMax: number;

@@ -4,18 +4,18 @@ import type { DatabaseStatistics } from './database-statistics.ts';
 import type { DatabaseHealth } from './health.ts';
 import type { VitalFigures } from './vitals.ts';
 
-/** Who asks the host for something; `auth`'s `RequestCaller` is one. */
+/** The caller of a host operation; `auth`'s `RequestCaller` is one. */
 export interface HostCaller {
   readonly identity: bigint;
   /** Payload of the caller's token as JSON text. */
   readonly payload: string;
   /** True when the request carried no token. */
   readonly isAnonymous: boolean;
-  /** Where the request came from, for the audit log. */
+  /** Address that the request came from, for the audit log. */
   readonly address?: string;
-  /** What the token is limited to. */
+  /** Limits of the token. */
   readonly capability?: Capability;
-  /** True: nothing is changed on its behalf, as the door that let it in has promised it. */
+  /** True: nothing is changed on its behalf, as the door that admitted it promised. */
   readonly isReadOnly?: boolean;
 }
 
@@ -58,9 +58,9 @@ export interface PublishOutcome {
 export interface LogRequest {
   /** Lines from the end of today's log; `undefined` = all of it, or none when following. */
   readonly lines: number | undefined;
-  /** Most bytes of them; absent: any number. */
+  /** Maximum bytes of those lines; absent: any number. */
   readonly bytesMax?: number;
-  /** True: lines written from now on follow, without a gap or a repetition, until `return()`. */
+  /** True: lines written from now on follow, without gaps or repetitions, until `return()`. */
   readonly follow: boolean;
 }
 
@@ -77,7 +77,7 @@ export interface HostedStatistics extends DatabaseStatistics {
   readonly vitals: VitalFigures;
 }
 
-/** Who may create databases; updates always need the owner. */
+/** Who can create databases; updates always need the owner. */
 export type Creators =
   | 'anyone'
   /** Callers who present a token. */

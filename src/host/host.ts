@@ -42,7 +42,8 @@ interface HostParts {
 }
 
 /**
- * Many databases in one process: their names, owners, programs and the threads they run on.
+ * Many databases in one service: their names, owners and programs, and the threads and processes
+ * that they run on.
  *
  * `target` is always a database name or an identity as a caller wrote it. Every method refuses by
  * throwing `Refusal`, whose message is the text for the caller:
@@ -61,12 +62,12 @@ export class Host {
   readonly #registry: Registry;
   readonly #running: RunningDatabases;
   readonly #publisher: Publisher;
-  /** Who may do what. */
+  /** Decides who can do what. */
   readonly access: Access;
   /** Roles and limited tokens that owners give to others. */
   readonly grants: Grants;
   readonly audit: AuditLog;
-  /** How much identities and databases have, and may have. */
+  /** Quotas of identities and databases, and their usage. */
   readonly quotas: Quotas;
   readonly #changes: Listeners<bigint>;
 
@@ -83,9 +84,9 @@ export class Host {
   }
 
   /**
-   * Opens the registry and begins to open databases: see `open-at-start.ts`. A request opens one
-   * that is closed, and waits until it serves. One that cannot start is `broken`, the others do not
-   * notice.
+   * Opens the registry and begins to open databases: see `open-at-start.ts`. A request opens a
+   * closed database, and waits until it serves. One that cannot start is `broken`; the others are
+   * not affected.
    */
   static async open(given: HostOptions): Promise<Host> {
     const options = { ...given, report: boundedReport(given.report) };
@@ -133,7 +134,7 @@ export class Host {
   }
 
   /**
-   * Lets accepted work finish, makes it durable and ends every worker. What is not finished after
+   * Lets accepted work finish, makes it durable and ends every worker. Work not finished after
    * `millisMax` is ended; databases have `limits.closeMillisMin` in any case.
    */
   async close(millisMax: number = limits.shutdownMillisMax): Promise<void> {
@@ -144,7 +145,7 @@ export class Host {
     await this.audit.close();
   }
 
-  /** The identity behind a target, whether or not there is a database. */
+  /** The identity behind a target, whether or not a database exists. */
   resolve(target: string): bigint {
     return resolveTarget(this.#registry, target);
   }
@@ -177,30 +178,30 @@ export class Host {
     return this.databases.filter((one) => one.owner === owner).map(({ identity }) => identity);
   }
 
-  /** Throws the `Refusal` of a publish that may not be made, before its program is there. */
+  /** Throws the `Refusal` of a forbidden publish, before its program has arrived. */
   requirePublish(request: Pick<PublishRequest, 'caller' | 'target' | 'clear'>): void {
     this.#publisher.requirePublish(request);
   }
 
-  /** The same for a reset. */
+  /** Throws the `Refusal` of a forbidden reset, before its program has arrived. */
   requireReset(caller: HostCaller, target: string): void {
     this.#publisher.requireReset(caller, this.#record(target).identity);
   }
 
-  /** Creates, updates or (with `clear`) resets a database. Goes on when the caller goes away. */
+  /** Creates, updates or (with `clear`) resets a database. Continues if the caller disconnects. */
   publish(request: PublishRequest): Promise<PublishOutcome> {
     return this.#publisher.publish(request);
   }
 
   /**
-   * `listener` is called with the identity of each database that was made, given another program,
-   * reset, deleted or renamed, or that this was tried on, until the returned function is called.
+   * Calls `listener` with the identity of each database that was created, updated, reset, deleted
+   * or renamed, or on which this was tried, until the returned function is called.
    */
   onDatabaseChange(listener: (identity: bigint) => void): () => void {
     return this.#changes.add(listener);
   }
 
-  /** What publishing would do; action `update database`. */
+  /** Plans a publish without doing it; action `update database`. */
   async planPublish(
     caller: HostCaller,
     target: string,
@@ -223,7 +224,7 @@ export class Host {
     return { kind: 'updated', identity, name };
   }
 
-  /** Deletes the database; its names stay with the deleter. No database there: does nothing. */
+  /** Deletes the database, if it exists; its names stay with the deleter. */
   async remove(caller: HostCaller, target: string): Promise<void> {
     await this.#publisher.remove(caller, this.resolve(target));
   }
@@ -241,8 +242,8 @@ export class Host {
   }
 
   /**
-   * Returns the database's identity. Action `rename database`. Whoever does it, the name belongs to
-   * the owner of the database.
+   * Returns the database's identity. Action `rename database`. The name belongs to the owner of the
+   * database, for any caller.
    */
   addName(caller: HostCaller, target: string, name: string): Promise<bigint> {
     return this.#registry.exclusively(async () => {
@@ -265,7 +266,7 @@ export class Host {
     });
   }
 
-  /** Replaces all names at once. A name that is none: ``Error parsing `x`: `` and why. */
+  /** Replaces all names at once. For an invalid name: ``Error parsing `x`: `` and the reason. */
   replaceNames(caller: HostCaller, target: string, names: readonly string[]): Promise<void> {
     return this.#registry.exclusively(async () => {
       const record = this.#record(target);
@@ -285,7 +286,7 @@ export class Host {
     });
   }
 
-  /** Module log of a database, also of one that cannot start. Action `view module logs`. */
+  /** Module log of a database, even of one that cannot start. Action `view module logs`. */
   logs(caller: HostCaller, target: string, request: LogRequest): LogStream {
     const record = this.#record(target);
     this.access.require(caller, record, 'viewLogs');
@@ -324,7 +325,7 @@ export class Host {
     return running;
   }
 
-  /** New names are in use nowhere, not even here; old and new ones are the owner's. */
+  /** Throws unless the new names are unused, even here, and old and new ones are the owner's. */
   #requireFree({ identity, owner }: DatabaseRecord, names: readonly string[]): void {
     const known = names.map((name) => this.#registry.name(name));
     for (const name of known) {

@@ -10,14 +10,14 @@ export type Isolation = (typeof isolations)[number];
 
 export interface IsolationRules {
   readonly everywhere: Isolation;
-  /** By name or identity, in hex digits, of single databases. */
+  /** Exceptions for single databases, by name or identity, in hex digits. */
   readonly exceptions: ReadonlyMap<string, Isolation>;
 }
 
 /** Every database on a thread. */
 export const threads: IsolationRules = { everywhere: 'thread', exceptions: new Map() };
 
-/** How a database of this identity, and perhaps of these names, is kept apart. */
+/** The isolation of a database with this identity and these names, if any. */
 export function isolationFor(
   { everywhere, exceptions }: IsolationRules,
   identity: bigint,

@@ -24,21 +24,21 @@ export interface JsonCall
   extends Pick<CallRequest, 'caller' | 'connection' | 'reducer' | 'confirmed'> {
   /** A JSON array in parameter order, or an object by parameter name. */
   readonly args: JsonValue;
-  /** True: integers of 64 and 128 bits in `args` may stand in quotes. */
+  /** True: integers of 64 and 128 bits in `args` can be quoted. */
   readonly isQuoted?: boolean;
 }
 
-/** How a call went, and what it gave as JSON. */
+/** The outcome of a call, and its value as JSON. */
 export interface JsonAnswer {
   readonly outcome: CallOutcome;
   /**
-   * The value that the reducer returned, or refused with; sums and products have their names, so
-   * that it can be read without the schema. `undefined`: it gave none.
+   * The value that the reducer returned, or refused with; sums and products carry their names, so
+   * that it can be read without the schema. `undefined`: there was none.
    */
   readonly json: string | undefined;
 }
 
-/** A publish can overtake a call only so often before the caller had better know. */
+/** How often a publish can overtake a call before the caller gets an error. */
 const attemptsMax = 5;
 
 /** Makes the call, with its arguments encoded by the types of the running definition. */
@@ -50,7 +50,7 @@ export async function callWithJson(handle: DatabaseHandle, call: JsonCall): Prom
   return { outcome, json: await resultJson(description, call.reducer, outcome) };
 }
 
-/** How a call would go, and what it takes to make it happen. */
+/** The expected outcome of a call, and what is needed to apply it. */
 export interface JsonPreview {
   readonly outcome: PreviewOutcome;
   /** The request, to be applied as it is. */
@@ -59,7 +59,7 @@ export interface JsonPreview {
   readonly description: DatabaseDescription;
 }
 
-/** `callWithJson` for a call that is only tried; `previewJson` has its value. */
+/** `callWithJson` for a call that is only previewed; `previewJson` gives its value. */
 export async function previewWithJson(
   handle: DatabaseHandle,
   call: JsonCall,
@@ -74,9 +74,7 @@ export async function previewWithJson(
   return { outcome, work: { kind: 'call', call: request }, description };
 }
 
-/**
- * The value that a tried or an applied call gave; `description` is the one that it was made for.
- */
+/** The value of a previewed or an applied call; `description` is the one that it was made for. */
 export function previewJson(
   { definition }: DatabaseDescription,
   name: string,
@@ -149,7 +147,7 @@ function typeOf(
   return present(reducer[how], 'the type of its value');
 }
 
-/** The encoded value that a call gave, one way or the other. */
+/** The encoded value that a call returned, or was refused with. */
 export function resultOf(outcome: CallOutcome): Uint8Array | undefined {
   if (outcome.kind === 'committed') return outcome.value;
   const { error } = outcome;
@@ -175,7 +173,7 @@ export function encodeArguments(
   }
 }
 
-/** `encodeArguments` of arguments that may take long. */
+/** `encodeArguments` for arguments that can take a long time. */
 export async function encodeInSlices(
   { definition }: DatabaseDescription,
   functionName: string,

@@ -15,18 +15,18 @@ import {
 } from './linked-file.ts';
 import { linkerVersion } from './linker-version.ts';
 
-/** Programs of one database that are kept linked: the one that runs, and one besides. */
+/** Linked programs that are kept for one database besides the one that runs. */
 const othersMax = 1;
 
 /**
  * The folder of one database's linked programs, as the gateway sees it: it writes and removes
- * files, and reads none. Only the gateway may write there: what is in it is run.
+ * files, and reads none. Only the gateway may write there, because the content is executed.
  */
 export class KeptPrograms {
   readonly folder: string;
   /** Hash of the program that runs, in hex; '' = not known yet. */
   #running = '';
-  /** One thing at a time, so that nothing is removed while it is written. */
+  /** The last operation; they run one at a time, so that nothing is removed while it is written. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(folder: string) {
@@ -43,7 +43,7 @@ export class KeptPrograms {
     });
   }
 
-  /** Says which program runs; the others go, but for the last of them. */
+  /** Records which program runs; the others are removed, except the last of them. */
   runs(programHash: string): Promise<void> {
     this.#running = programHash;
     return this.#inTurn(() => this.#prune());
@@ -55,7 +55,7 @@ export class KeptPrograms {
     return turn;
   }
 
-  /** Not with what leads to it: a database that was deleted meanwhile stays so. */
+  /** Creates no parent folders: a database that was deleted meanwhile stays deleted. */
   async #makeFolder(): Promise<void> {
     try {
       await fs.promises.mkdir(this.folder, { mode: 0o700 });
@@ -101,8 +101,8 @@ export interface KeptPlace {
 }
 
 /**
- * The linked form of a program, as the actor reads it; `undefined` when there is none. A file that
- * is damaged is reported to `warn` and counts as none.
+ * Reads the linked form of a program in the actor; `undefined` when there is none. A damaged file
+ * is reported to `warn` and counts as none.
  */
 export function readKept(
   { folder, linkerVersion: version }: KeptPlace,
@@ -122,8 +122,8 @@ export function readKept(
 }
 
 /**
- * The same for a program whose hash is not known: one of the few files there has its seed, which
- * takes a fraction of the time. `undefined` where it is not as easily found.
+ * Finds a linked program whose hash is not known: one of the few files has its seed, which is
+ * computed in a fraction of the time. `undefined` where it is not found as easily.
  */
 export function findKept(
   { folder, linkerVersion: version }: KeptPlace,
@@ -140,7 +140,7 @@ export function findKept(
       return { linked: decodeLinked(file), programHash: new Uint8Array(origin.programHash) };
     }
   } catch {
-    // Who looks for it by its hash says what is wrong.
+    // The lookup by hash reports what is wrong.
   }
   return undefined;
 }
@@ -150,7 +150,7 @@ export interface FoundProgram {
   readonly programHash: Uint8Array;
 }
 
-/** Follows no link: what is read is run. */
+/** Follows no link: what is read is executed. */
 function readFile(file: string): Uint8Array {
   const descriptor = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NOFOLLOW ?? 0));
   try {

@@ -1,4 +1,4 @@
-/** Lets work on the same key happen one after another, in the order it was asked for. */
+/** Runs work on the same key one after another, in the order in which it was requested. */
 export class KeyedLock<Key> {
   /** The end of the last work on each key that has any. */
   readonly #last = new Map<Key, Promise<unknown>>();
@@ -13,7 +13,7 @@ export class KeyedLock<Key> {
     return result;
   }
 
-  /** Resolves when no work is left, also none that is asked for while waiting. */
+  /** Resolves when no work is left, including work requested while waiting. */
   async idle(): Promise<void> {
     while (this.#last.size > 0) await Promise.all(this.#last.values());
   }

@@ -8,9 +8,9 @@ export interface LineBatchOptions {
 }
 
 /**
- * Lines of a module's log that the gateway does not have yet. They go out together, with a turn or
- * when they are many, large or late: the gateway copies a message as a whole, so it must not be
- * larger than `limits.logBatchBytesMax`, and one call may log for seconds. Each line is bounded
+ * Lines of a module's log that the gateway does not have yet. They are sent together, with a turn
+ * or when they are many, large or late: the gateway copies a message as a whole, so it must not be
+ * larger than `limits.logBatchBytesMax`, and one call can log for seconds. Each line is bounded
  * before it comes here (see `module/log-line.ts`).
  */
 export class LineBatch {
@@ -33,7 +33,7 @@ export class LineBatch {
     if (isLate || this.#lines.length >= logBatchLinesMax) this.send();
   }
 
-  /** Sends what there is; nothing when there is none. */
+  /** Sends the lines collected so far, if there are any. */
   send(): void {
     this.#sentAt = this.#options.nowMillis();
     if (this.#lines.length === 0) return;

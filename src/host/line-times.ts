@@ -2,9 +2,9 @@ import type { Clock } from '../database/clock.ts';
 import type { StampedLine } from './seat.ts';
 
 /**
- * Holds the times of a module's log lines between that of the line before and now. An actor stamps
- * them when they are logged, but a process of a hostile module says what it likes, and the times
- * decide how many lines it may write, and into the file of which day.
+ * Keeps the times of a module's log lines between that of the previous line and now. An actor
+ * stamps lines when they are logged, but a process of a hostile module can send anything, and the
+ * times decide how many lines it can write, and into the file of which day.
  */
 export class LineTimes {
   readonly #clock: Clock;
@@ -17,7 +17,7 @@ export class LineTimes {
 
   within(lines: readonly StampedLine[]): readonly StampedLine[] {
     const now = this.#clock.nowMicros();
-    // A clock that was set back is right.
+    // If the clock was set back, the clock is right.
     let last = this.#lastMicros < now ? this.#lastMicros : now;
     const held = lines.map((stamped) => {
       const { micros } = stamped;

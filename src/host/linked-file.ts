@@ -29,7 +29,7 @@ const seedAt = 56;
 const linkerAt = 88;
 const digestBytes = 32;
 
-/** What a linked program was made from and by: it names the file, and stands in it. */
+/** The source and the linker of a linked program: they name its file, and are stored in it. */
 export interface LinkedOrigin {
   /** 32 bytes, see `program-hash.ts`. */
   readonly programHash: Uint8Array;
@@ -37,7 +37,7 @@ export interface LinkedOrigin {
   readonly linkerVersion: Uint8Array;
 }
 
-/** The bytes are no linked program, or not the one that was asked for. */
+/** The bytes are not a linked program, or not the requested one. */
 export class LinkedFileError extends Error {
   override readonly name = 'LinkedFileError';
 }
@@ -95,7 +95,7 @@ export function decodeLinked(bytes: Uint8Array, wanted?: LinkedOrigin): LinkedPr
   return { script, sourceMap, seed, imports: JSON.parse(imports) as string[] };
 }
 
-/** What the bytes say of their origin; they are from a linker of ours. */
+/** The origin that the bytes state; they come from a linker of ours. */
 export function originOf(bytes: Uint8Array): LinkedOrigin {
   return {
     programHash: bytes.subarray(hashAt, seedAt),
@@ -103,12 +103,12 @@ export function originOf(bytes: Uint8Array): LinkedOrigin {
   };
 }
 
-/** SHA-256 of the program, as the bytes say. */
+/** SHA-256 of the program, as stated in the bytes. */
 export function seedOf(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(seedAt, linkerAt);
 }
 
-/** Hex digits alone, so that it can be nothing but a name in its folder. */
+/** Consists of hex digits, so that it can be nothing but a name in its folder. */
 export function linkedFileName({ programHash, linkerVersion }: LinkedOrigin): string {
   return `${toHex(programHash)}-${toHex(linkerVersion)}.linked`;
 }

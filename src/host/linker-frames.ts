@@ -3,7 +3,7 @@ import { framed } from './frames.ts';
 import { linkedFileBytesMax } from './linked-file.ts';
 
 /**
- * What goes between the gateway and a linker, as frames (`frames.ts`):
+ * Messages between the gateway and a linker, as frames (`frames.ts`):
  *
  * ```
  * to it      0  a program

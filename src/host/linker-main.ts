@@ -9,14 +9,15 @@ import { answerFrame, type LinkerAnswer, programFrameBytesMax } from './linker-f
 import { programHash } from './program-hash.ts';
 
 /**
- * The process that links: takes one program after another from its input, gives each back linked,
- * or says what is wrong with it (`linker-frames.ts`). It never runs what it links. It knows no
- * folder and no database, and may be ended at any moment, with the bundler's process, which is its
+ * Links programs in a process of its own: takes one after another from its input, and returns each
+ * one linked, or an error text (`linker-frames.ts`). It never runs what it links. It knows no
+ * folder and no database, and can be killed at any moment, with the bundler's process, which is its
  * child and in its group.
  */
 const errorCharactersMax = 16 * 1024;
-// The engine optimizes a function when it has run so much of its bytecode. By its own measure, a
-// process that links its first program would take a third longer, on code it hardly runs again.
+// The engine optimizes a function after it has run a certain amount of its bytecode. With the
+// default, a process that links its first program would take a third longer, on code it hardly runs
+// again.
 setFlagsFromString('--interrupt-budget=500000');
 const version = fromHex(process.argv[2] ?? '') ?? new Uint8Array(16);
 const reader = new FrameReader(programFrameBytesMax);
@@ -27,11 +28,11 @@ process.stdin.on('data', (chunk: Buffer) => {
     work = work.then(() => serve(program));
   });
 });
-// The gateway is gone, or wants no more.
+// The gateway is gone, or needs nothing more.
 process.stdin.on('end', endGroup);
 endWith(Number(process.argv[3]));
 
-/** Starts the bundler while nobody waits for it. */
+/** Starts the bundler before a program waits for it. */
 async function warmUp(): Promise<void> {
   await linkProgram(Buffer.from('export default 1;'));
 }
@@ -51,14 +52,14 @@ function answer(what: LinkerAnswer): void {
   for (const piece of answerFrame(what)) process.stdout.write(piece);
 }
 
-/** A message shows lines of the program, which may be of any length. */
+/** A message shows lines of the program, which can be of any length. */
 function cut(text: string): string {
   return text.length > errorCharactersMax ? `${text.slice(0, errorCharactersMax)}…` : text;
 }
 
 /**
- * A program that is parsed keeps this thread from seeing the end of its input. So another one looks
- * whether the gateway is still there.
+ * While a program is parsed, this thread cannot see the end of its input, so another thread checks
+ * whether the gateway is still alive.
  */
 function endWith(gateway: number): void {
   const source = `

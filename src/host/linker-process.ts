@@ -15,8 +15,8 @@ import {
 import { linkerVersion } from './linker-version.ts';
 
 /**
- * Memory that the engine reserves and does not use, in mebibytes, which the limit on data counts:
- * Node 24 does not start within 512 MiB.
+ * Memory, in mebibytes, that the engine reserves without using it, but that counts against the
+ * limit on data: Node 24 does not start within 512 MiB.
  */
 const engineMebibytes = 512;
 
@@ -25,25 +25,25 @@ export interface LinkBounds {
   readonly millisMax: number;
 }
 
-/** What comes of linking one program. */
+/** The outcome of linking one program. */
 export type LinkAnswer = LinkerAnswer | { readonly kind: 'ended'; readonly end: LinkerEnd };
 
-/** Why there is no answer. `killed`: for no reason that the program gave, so another may do it. */
+/** Why there is no answer. `killed`: not because of the program, so another process can try. */
 export interface LinkerEnd {
   readonly cause: 'memory' | 'time' | 'stack' | 'killed' | 'closed';
   readonly detail: string;
 }
 
-/** Of what a process says when it ends; the bundler lists its stacks. */
+/** Bytes kept of the messages of an ending process; the bundler prints its stacks. */
 const stderrBytesMax = 8 * 1024;
 
 /**
  * One process that links (`linker-main.ts`), with the bundler's process as its child, in a process
- * group of their own that is ended as a whole. It has no environment, no descriptor but its three
- * pipes, and limits on memory and time while it links; a process that met one is gone.
+ * group of their own that is killed as a whole. It has no environment, no descriptors but its three
+ * pipes, and limits on memory and time while it links; a process that reached one is gone.
  *
  * Memory is bounded twice: by the kernel for each of the two processes, where `prlimit` is found,
- * and for both together by looking at them, where there is a `/proc`.
+ * and for both together by measuring them, where there is a `/proc`.
  */
 export class LinkerProcess {
   readonly #child: ChildProcess;
@@ -64,10 +64,10 @@ export class LinkerProcess {
     child.stderr?.on('data', (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString('latin1')).slice(0, stderrBytesMax);
     });
-    // It may end before it has read all; what matters is that it ends.
+    // It can end before it has read everything; only its end matters.
     child.stdin?.on('error', () => undefined);
     child.on('error', (error) => this.#ended(String(error)));
-    // The bundler outlives a process that ends by itself, and keeps its pipes open.
+    // The bundler outlives a process that ends on its own, and keeps its pipes open.
     child.on('exit', () => this.#endGroup());
     child.on('close', (code, signal) => this.#ended(`${signal ?? `exit code ${code}`}`));
   }
@@ -76,7 +76,7 @@ export class LinkerProcess {
     return this.#hasEnded || this.#end !== undefined;
   }
 
-  /** Programs that it has taken. */
+  /** Programs that it has accepted. */
   get programCount(): number {
     return this.#programCount;
   }
@@ -86,7 +86,7 @@ export class LinkerProcess {
     return this.#child.pid;
   }
 
-  /** Links one program, which no other may wait behind. Always resolves. */
+  /** Links one program; no other may be queued behind it. Always resolves. */
   async link(program: Uint8Array): Promise<LinkAnswer> {
     this.#programCount += 1;
     if (this.#hasEnded) return { kind: 'ended', end: this.#endOf('it had ended before') };
@@ -104,7 +104,7 @@ export class LinkerProcess {
     }
   }
 
-  /** Ends both processes at once; an answer that is awaited says why. */
+  /** Kills both processes; the awaited answer gives `end` as the reason. */
   kill(end: LinkerEnd): void {
     this.#end ??= end;
     const { pid } = this.#child;
@@ -116,7 +116,7 @@ export class LinkerProcess {
     }
   }
 
-  /** A process that waits for a program does not keep this one from ending. */
+  /** Sets whether it keeps this process alive; while it waits for a program, it does not. */
   #hold(isHeld: boolean): void {
     const { stdin, stdout, stderr } = this.#child;
     for (const one of [this.#child, stdin, stdout, stderr] as (Held | null)[]) {
@@ -158,11 +158,11 @@ export class LinkerProcess {
     try {
       if (this.#child.pid !== undefined) process.kill(-this.#child.pid, 'SIGKILL');
     } catch {
-      // Nobody is left.
+      // No process of the group is left.
     }
   }
 
-  /** The platform's words when it ends a process for its memory, or for its stack. */
+  /** Recognizes the platform's messages about a process that ran out of memory, or of stack. */
   #endOf(how: string): LinkerEnd {
     const text = this.#stderr;
     if (this.#end !== undefined) return this.#end;
@@ -194,7 +194,7 @@ function startProcess(entry: string, mebibytesMax: number): ChildProcess {
     detached: true,
     windowsHide: true,
   });
-  // Who publishes waits rather than who calls.
+  // Publishers wait rather than callers.
   if (child.pid !== undefined) yieldSessionToThis(child.pid, 15);
   return child;
 }

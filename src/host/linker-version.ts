@@ -5,9 +5,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * 16 bytes that change with all that a linked program depends on besides the program: our linker
- * and the runner whose names it puts in, text for text, the parser and the bundler. A release that
- * links in another way links again.
+ * 16 bytes that change with everything that a linked program depends on besides its source: the
+ * text of our linker and of the runner whose names it inserts, the parser and the bundler. A
+ * release that links differently links again.
  */
 export function linkerVersion(): Uint8Array {
   cached ??= readVersion();

@@ -14,9 +14,9 @@ export interface LinkerOptions {
   /** Resolves with the file of `linker-main`. */
   readonly entry: () => Promise<string>;
   readonly report: (line: ReportLine) => void;
-  /** Instead of those that all linkers share, for tests. */
+  /** Replaces the cache that all linkers share, for tests. */
   readonly recent?: RecentLinks;
-  /** Instead of those of `limits.ts`, for tests. */
+  /** Replaces the bounds of `limits.ts`, for tests. */
   readonly bounds?: Partial<LinkerBounds>;
 }
 
@@ -33,8 +33,8 @@ export interface LinkRequest {
   /** Whose program it is, for the operator. */
   readonly database: string;
   /**
-   * True for a database that starts again: nobody can send it away, so it is taken first and never
-   * refused for want of room. Few of them start at once.
+   * True for a database that reopens: it cannot be turned away, so it is linked first, and never
+   * rejected because the queue is full. Few of them start at once.
    */
   readonly isReopening: boolean;
 }
@@ -53,14 +53,14 @@ const defaultBounds: LinkerBounds = {
 };
 
 /**
- * Links programs in processes that may be lost (`linker-process.ts`), at most two at once; the
- * others wait in order. A program above the size of a small one has one of the two at most, so that
- * small ones never wait for more than small ones.
+ * Links programs in processes that can be lost (`linker-process.ts`), at most two at once; the
+ * others wait in order. Programs above the small size use at most one of the two, so that small
+ * ones never wait for more than small ones.
  *
  * A process that linked a small program waits for the next: starting one takes longer than linking.
- * One that linked a large program, met a limit or ended is not used again. Where a process ended
- * for no fault of its program, another one tries, once. Small programs that were linked just before
- * are not linked again.
+ * One that linked a large program, reached a limit or ended is not used again. If a process ended
+ * through no fault of its program, another one tries, once. Recently linked small programs are not
+ * linked again.
  */
 export class Linker {
   readonly #options: LinkerOptions;
@@ -71,7 +71,7 @@ export class Linker {
   #busyLarge = 0;
   readonly #recent: RecentLinks;
   readonly #processes = new Set<LinkerProcess>();
-  /** Those of them that wait for a small program, and what ends each after a while. */
+  /** Processes that wait for a small program, and the timer that ends each. */
   readonly #idle = new Map<LinkerProcess, NodeJS.Timeout>();
   #isClosed = false;
 
@@ -87,7 +87,7 @@ export class Linker {
   }
 
   /**
-   * Gives a linked program (see `linked-file.ts`). Rejects with `ProgramError` for what is wrong
+   * Returns a linked program (see `linked-file.ts`). Rejects with `ProgramError` for what is wrong
    * with the program, and with `Refusal` `database.overloaded` when too many wait.
    */
   link(request: LinkRequest): Promise<Uint8Array> {
@@ -116,7 +116,7 @@ export class Linker {
     for (const linker of this.#processes) this.#discard(linker);
   }
 
-  /** Starts what may start: databases that reopen first, otherwise in order. */
+  /** Starts what can start: databases that reopen first, otherwise in order. */
   #next(): void {
     for (;;) {
       const ready = this.#waiting.filter((one) => this.#hasRoom(one));
@@ -240,7 +240,7 @@ function isSmall({ length }: Uint8Array): boolean {
   return length <= limits.smallProgramBytesMax;
 }
 
-/** Nothing that was published is: a process of a database may ask for what it likes. */
+/** No published program is too large, but a process of a database can ask for anything. */
 function tooLargeError(): ProgramError {
   return new ProgramError(`the program is larger than ${limits.programBytesMax} bytes`);
 }

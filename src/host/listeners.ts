@@ -1,8 +1,8 @@
-/** Those who want to be told of something. */
+/** Listeners for one kind of event. */
 export class Listeners<Event> {
   readonly #listeners = new Set<(event: Event) => void>();
 
-  /** `listener` is told of each event until the function that is returned is called. */
+  /** Calls `listener` with each event until the returned function is called. */
   add(listener: (event: Event) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -12,9 +12,9 @@ import type { LiveUpdate } from '../live/live-update.ts';
 import type { QueryDialect } from '../live/query-dialect.ts';
 
 /**
- * A connection that stays, as a door sees it. Requests are sent without waiting; what comes of them
- * is told to the sink, in the order in which the database did it, among the changes that others
- * made. Each request is answered once, unless the connection ends first.
+ * A long-lived connection, as a door sees it. Requests are sent without waiting; the sink receives
+ * their outcomes in the order in which the database produced them, among the changes of others.
+ * Each request is answered once, unless the connection ends first.
  */
 export interface LiveConnection {
   /** Requests run in the order in which they are sent. After the end they are dropped. */
@@ -24,13 +24,13 @@ export interface LiveConnection {
   /** Answers and updates that are sent as soon as the commits that they report are durable. */
   readonly heldCount: number;
   /**
-   * What serves, once it does. An update that ends the connection does not show: what it is told
-   * last are rows of before.
+   * The running database, once it serves. An update that ends the connection does not show here:
+   * the last rows that it receives are from before.
    */
   readonly description: DatabaseDescription | undefined;
   /**
-   * Ends the connection: the calls that were sent still run, then its query sets go and its
-   * `client_disconnected` runs. The sink hears no more.
+   * Ends the connection: the calls that were sent still run, then its query sets are removed and
+   * its `client_disconnected` runs. The sink receives nothing more.
    */
   close(): void;
 }
@@ -39,43 +39,43 @@ export interface LiveOptions {
   readonly caller: Caller;
   /** 128 bits, never 0n. */
   readonly connectionId: bigint;
-  /** True: nothing is told before it is durable. */
+  /** True: nothing is sent before it is durable. */
   readonly confirmed: boolean;
-  /** What its queries may say; absent: the narrow one. */
+  /** The dialect of its queries; absent: the narrow one. */
   readonly dialect?: QueryDialect;
 }
 
-/** Whom a connection tells what happens; nothing that it throws is caught. */
+/** Receives the events of a connection; nothing that it throws is caught. */
 export interface LiveSink {
-  /** What one turn of the database brought for this connection, in order; never empty. */
+  /** Receives what one database turn produced for this connection, in order; never empty. */
   deliver(events: readonly LiveEvent[]): void;
-  /** The connection is gone, by itself; the last word. */
+  /** The connection ended without being closed; nothing follows. */
   ended(reason: LiveEnd): void;
   /**
-   * For how long the oldest of what was delivered has waited for the client, in milliseconds; 0:
-   * nothing waits. Absent: all is taken at once.
+   * How long the oldest delivered event has waited for the client, in milliseconds; 0: nothing
+   * waits. Absent: everything is taken at once.
    */
   waitingMillis?(): number;
 }
 
 /**
- * `refused`: `client_connected` let nobody in. `database`: it stopped, was deleted, crashed, or an
- * update broke its clients. `slow`: too much waits for being durable.
+ * `refused`: `client_connected` rejected the client. `database`: it stopped, was deleted, crashed,
+ * or an update broke its clients. `slow`: too much waits to become durable.
  */
 export type LiveEnd = 'refused' | 'database' | 'slow';
 
-/** What a door asks for. It gets the very object back with the answer. */
+/** A request of a door, which gets the same object back with the answer. */
 export type LiveRequest = LiveCall | LiveSubscribe | LiveUnsubscribe | LiveOneOff | LiveProcedure;
 
 export interface LiveCall {
   readonly kind: 'call';
-  /** The client's own number; goes along with the changes that others are told of. */
+  /** The client's own number; it is sent to others with the changes. */
   readonly requestId: number;
   readonly reducer: string;
   readonly args: Uint8Array | ArgumentsFault;
   /** Which definition the arguments were made for; `undefined` when the client made them. */
   readonly schemaVersion: number | undefined;
-  /** False: the caller is told of the changes like everyone else, not with the outcome. */
+  /** False: the caller receives the changes like everyone else, not with the outcome. */
   readonly isCaller: boolean;
 }
 
@@ -110,7 +110,7 @@ export interface LiveProcedure {
 }
 
 export type LiveEvent =
-  /** The first one; told at once, whatever is durable. */
+  /** The first event; sent at once, whatever is durable. */
   | { readonly kind: 'connected' }
   | CalledEvent
   | {
@@ -137,24 +137,24 @@ export interface CalledEvent {
   readonly outcome: CallOutcome;
   /** When the call was accepted, in microseconds since the Unix epoch: its own timestamp. */
   readonly timestampMicros: bigint;
-  /** What it changed for the caller's own query sets. */
+  /** Changes to the caller's own query sets. */
   readonly sets: readonly SetUpdate[];
 }
 
 /**
- * What a commit of someone else changed. Connections for which it is the same, down to the ids of
- * their sets, get one object: doors cache what they make of it.
+ * Changes of another client's commit. Connections for which they are the same, down to the ids of
+ * their sets, get one object: doors cache what they derive from it.
  */
 export interface UpdatedEvent {
   readonly kind: 'updated';
-  /** `requestId` of the call that it was, or 0. */
+  /** `requestId` of the call that made it, or 0. */
   readonly requestId: number;
-  /** Those that changed, by ascending id; never empty. */
+  /** The sets that changed, by ascending id; never empty. */
   readonly sets: readonly SetUpdate[];
 }
 
 export interface SetUpdate {
   readonly setId: number;
-  /** By ascending name of the table; never empty. Each is shared by all who watch the query. */
+  /** By ascending name of the table; never empty. Each is shared by all watchers of the query. */
   readonly updates: readonly LiveUpdate[];
 }

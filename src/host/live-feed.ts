@@ -16,7 +16,7 @@ import type {
   SetUpdate,
 } from './live-connection.ts';
 
-/** What a feed sends to the database: beside the door's requests, its beginning and its end. */
+/** A request of a feed to the database: one of the door's, its beginning or its end. */
 export type FeedRequest =
   | { readonly kind: 'connect' }
   | { readonly kind: 'disconnect' }
@@ -28,9 +28,9 @@ export interface FeedOwner {
   hasRequests(feed: LiveFeed): void;
   /** The feed has events that `flush` will take. */
   hasEvents(feed: LiveFeed): void;
-  /** The feed has ended before an actor heard of it. */
+  /** The feed has ended before an actor learned of it. */
   forget(feed: LiveFeed): void;
-  /** What serves. */
+  /** The running database. */
   describe(): DatabaseDescription | undefined;
   watch(feed: LiveFeed, setId: number, queries: readonly number[]): void;
   unwatch(feed: LiveFeed, setId: number, queries: readonly number[]): void;
@@ -55,16 +55,16 @@ export class LiveFeed implements LiveConnection {
   #requests: FeedRequest[] = [{ kind: 'connect' }];
   readonly #line = new EventLine();
   #end: LiveEnd | undefined;
-  /** What served when its end was decided. */
+  /** The running database when its end was decided. */
   #lastDescription: DatabaseDescription | undefined;
   #changes: Change[] = [];
-  /** Answers that need no database, until the connection is let in. */
+  /** Answers that need no database, held until the connection is admitted. */
   #early: LiveEvent[] = [];
   /** Requests of the door that the database has. */
   #submitted = 0;
   /** Query sets that the database has, and the numbers of their queries. */
   readonly #sets = new Map<number, readonly number[]>();
-  /** Events that wait for being durable. */
+  /** Events that wait to become durable. */
   heldCount = 0;
 
   constructor(options: LiveOptions, sink: LiveSink, owner: FeedOwner) {
@@ -78,7 +78,7 @@ export class LiveFeed implements LiveConnection {
     return this.#state === 'ended';
   }
 
-  /** True when an actor was asked to let it in. */
+  /** True when an actor was asked to admit it. */
   get hasBegun(): boolean {
     return this.#state === 'connecting' || this.#state === 'open';
   }
@@ -101,7 +101,7 @@ export class LiveFeed implements LiveConnection {
 
   send(request: LiveRequest): void {
     if (this.#state === 'ended') return;
-    // Behind others it is known of already.
+    // With others queued, the owner already knows of it.
     if (this.#requests.push(request) === 1) this.#owner.hasRequests(this);
   }
 
@@ -126,17 +126,17 @@ export class LiveFeed implements LiveConnection {
     return taken;
   }
 
-  /** The actor gets the request to let it in. */
+  /** Notes that the actor received the request to admit it. */
   began(): void {
     if (this.#state === 'waiting') this.#state = 'connecting';
   }
 
-  /** It has requests that the database may be given now. */
+  /** True when it has requests that the database can take now. */
   get hasMore(): boolean {
     return this.#requests.length > 0 && this.#room > 0;
   }
 
-  /** How many requests the database may be given; of one that has ended there will not be more. */
+  /** How many requests the database can take; a feed that has ended will not send more. */
   get #room(): number {
     if (this.#state === 'ended') return Number.POSITIVE_INFINITY;
     return limits.feedShareMax - this.#submitted;
@@ -155,7 +155,7 @@ export class LiveFeed implements LiveConnection {
     else this.#tell(event);
   }
 
-  /** The answer will come later, but this is its place. A new set watches `queries` from now on. */
+  /** Reserves the place of an answer that comes later. A new set watches `queries` from now on. */
   reading(request: FeedRequest, queries: readonly number[]): void {
     if (this.#hearsNothing || request.kind === 'connect' || request.kind === 'disconnect') return;
     if (request.kind === 'subscribe') this.#addSet(request.setId, queries);
@@ -163,7 +163,7 @@ export class LiveFeed implements LiveConnection {
     this.#line.promise(request);
   }
 
-  /** Answers what the database is not asked for. */
+  /** Answers a procedure, which the database never receives. */
   answerProcedure(request: LiveProcedure): void {
     if (this.#hearsNothing) return;
     this.#settle();
@@ -172,7 +172,7 @@ export class LiveFeed implements LiveConnection {
     else this.#early.push(event);
   }
 
-  /** Nothing ran of the request. */
+  /** Answers a request of which nothing ran. */
   refused(request: FeedRequest, body: RefusalBody): void {
     if (this.#hearsNothing || request.kind === 'disconnect') return;
     if (request.kind === 'connect') {
@@ -194,7 +194,7 @@ export class LiveFeed implements LiveConnection {
     return this.#changes.length === 1 ? this.#changes[0] : undefined;
   }
 
-  /** What was collected, by set and table. */
+  /** Takes the collected changes, by set and table. */
   takeChanges(): readonly SetUpdate[] {
     const changes = this.#changes;
     if (changes.length === 0) return noSets;
@@ -209,12 +209,12 @@ export class LiveFeed implements LiveConnection {
     return sets;
   }
 
-  /** A commit of another, or what it did to a set. */
+  /** Adds a commit of another, or its effect on a set. */
   tell(event: LiveEvent): void {
     if (!this.#hearsNothing) this.#tell(event);
   }
 
-  /** One of its sets is gone. Returns false when it had gone before. */
+  /** Removes one of its sets. Returns false when it was already gone. */
   dropSet(setId: number): boolean {
     const queries = this.#sets.get(setId);
     if (queries === undefined) return false;
@@ -223,7 +223,7 @@ export class LiveFeed implements LiveConnection {
     return true;
   }
 
-  /** The end comes after what the feed was told so far. */
+  /** Ends the feed after the events that it has so far. */
   endAfterEvents(reason: LiveEnd): void {
     if (this.#state === 'ended') return;
     this.#lastDescription = this.description;
@@ -231,7 +231,7 @@ export class LiveFeed implements LiveConnection {
     this.#owner.hasEvents(this);
   }
 
-  /** What is to be delivered, in order, and then the end. */
+  /** Takes the events to deliver, in order, and then the end. */
   takeEvents(): { readonly events: readonly LiveEvent[]; readonly end: LiveEnd | undefined } {
     return { events: this.#line.take(), end: this.#end };
   }
@@ -241,15 +241,15 @@ export class LiveFeed implements LiveConnection {
   }
 
   /**
-   * For how long the oldest event has waited to leave; `heldMillis`: of those that wait for being
-   * durable.
+   * How long the oldest event has waited to be sent; `heldMillis`: the same of events that wait to
+   * become durable.
    */
   waitingMillis(heldMillis: number): number {
     const atClient = this.#sink.waitingMillis?.() ?? 0;
     return this.heldCount > 0 ? Math.max(atClient, heldMillis) : atClient;
   }
 
-  /** The end by itself. The database knows, or is gone, unless `mustLeave`. */
+  /** Ends without being closed. The database knows, or is gone, unless `mustLeave`. */
   endNow(reason: LiveEnd, mustLeave = false): void {
     if (this.#state === 'ended') return;
     if (mustLeave) this.close();
@@ -257,12 +257,12 @@ export class LiveFeed implements LiveConnection {
     this.#sink.ended(reason);
   }
 
-  /** It has ended, or the end is the next that it is told. */
+  /** True when it has ended, or the end is its next event. */
   get #hearsNothing(): boolean {
     return this.#state === 'ended' || this.#end !== undefined;
   }
 
-  /** The database has one of its requests less. */
+  /** Notes that the database has one of its requests fewer. */
   #settle(): void {
     const hadShare = this.#room === 0;
     this.#submitted -= 1;
@@ -338,7 +338,7 @@ export class LiveFeed implements LiveConnection {
 
 const noSets: readonly SetUpdate[] = [];
 
-/** What a commit changed for one query of one set. */
+/** The changes of a commit for one query of one set. */
 export interface Change {
   readonly setId: number;
   readonly update: LiveUpdate;

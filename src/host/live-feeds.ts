@@ -8,7 +8,7 @@ import { type FeedOwner, LiveFeed } from './live-feed.ts';
 export interface CommitCaller {
   readonly feed: LiveFeed;
   readonly requestId: number;
-  /** False: it wants to be told like everyone else. */
+  /** False: it receives the changes like everyone else. */
   readonly isCaller: boolean;
 }
 
@@ -18,27 +18,27 @@ interface Watcher {
   readonly setId: number;
 }
 
-/** What `flush` gives for the owner to hold until it is durable. */
+/** Events from `flush` that the owner holds until they are durable. */
 export interface HeldEvents {
-  /** Tells it; drops what belongs to feeds that have ended meanwhile. */
+  /** Delivers them; drops those of feeds that have ended meanwhile. */
   readonly release: () => void;
-  /** It is lost: ends the feeds. */
+  /** Ends the feeds, because the events are lost. */
   readonly fail: () => void;
 }
 
 /**
- * All connections of one database, and who of them watches which query. The database tells of each
- * query once; here it is spread over those who watch it.
+ * All connections of one database, and which of them watch which query. The database reports each
+ * query once; here it is sent to all its watchers.
  */
 export class LiveFeeds {
   readonly #feeds = new Set<LiveFeed>();
   readonly #watchers = new Map<number, Set<Watcher>>();
   readonly #waiting = new Set<LiveFeed>();
   #eventful: LiveFeed[] = [];
-  /** Feeds that the commit at hand has changes for. */
+  /** Feeds with changes of the current commit. */
   #affected: LiveFeed[] = [];
   readonly #owner: FeedOwner;
-  /** Told when feeds have requests, or events that no turn brought. */
+  /** Called when feeds have requests, or events that no turn brought. */
   readonly #wake: () => void;
   #watcherOf = new Map<LiveFeed, Map<number, Watcher>>();
 
@@ -72,7 +72,7 @@ export class LiveFeeds {
     return count;
   }
 
-  /** For how long the oldest event of all has waited to leave; see `LiveFeed`. */
+  /** How long the oldest event of all has waited to be sent; see `LiveFeed`. */
   waitingMillis(heldMillis: number): number {
     let millis = 0;
     for (const feed of this.#feeds) millis = Math.max(millis, feed.waitingMillis(heldMillis));
@@ -87,21 +87,21 @@ export class LiveFeeds {
   }
 
   /**
-   * Hands requests to `submit` while `room` has place for them, a few of each feed in turn, so that
-   * one that sends many does not keep the others waiting.
+   * Passes requests to `submit` while there is `room`, a few of each feed in turn, so that a feed
+   * that sends many does not keep the others waiting.
    */
   submitAll(room: () => number, submit: (feed: LiveFeed) => void): void {
     for (const feed of this.#waiting) {
       if (room() <= 0) return;
       submit(feed);
-      // The last of those that wait, whose turn comes in this loop or when there is room again.
+      // It goes to the end of the queue; its turn comes in this loop or when there is room again.
       this.#waiting.delete(feed);
       if (feed.hasMore) this.#waiting.add(feed);
       else if (feed.hasEnded) this.#feeds.delete(feed);
     }
   }
 
-  /** Spreads a commit over those who watch what it changed. */
+  /** Distributes a commit to the watchers of what it changed. */
   commit({ updates, failures }: LiveCommit, caller: CommitCaller | undefined): void {
     for (const { query, error } of failures) {
       for (const { feed, setId } of [...(this.#watchers.get(query) ?? [])]) {
@@ -119,8 +119,8 @@ export class LiveFeeds {
   }
 
   /**
-   * Tells what was collected. What waits for being durable is returned, in one piece for all
-   * connections.
+   * Delivers what was collected. Events that wait to become durable are returned, in one piece for
+   * all connections.
    */
   flush(): HeldEvents | undefined {
     const eventful = this.#eventful;
@@ -146,19 +146,19 @@ export class LiveFeeds {
     };
   }
 
-  /** Connections that are let in end, after what they were told so far. */
+  /** Ends admitted connections, after the events that they have so far. */
   endOpen(reason: LiveEnd): void {
     for (const feed of this.#feeds) if (feed.isOpen) feed.endAfterEvents(reason);
   }
 
-  /** The actor that had them is gone; those that it never had go on. */
+  /** Ends the connections of an actor that is gone; those that it never had go on. */
   endBegun(reason: LiveEnd): void {
     for (const feed of this.#feeds) {
       if (feed.hasBegun) this.#end(feed, reason);
     }
   }
 
-  /** Every connection ends at once. */
+  /** Ends every connection at once. */
   endAll(reason: LiveEnd): void {
     for (const feed of this.#feeds) this.#end(feed, reason);
     this.#waiting.clear();
@@ -176,7 +176,7 @@ export class LiveFeeds {
     const requestId = caller?.requestId ?? 0;
     const shared = new SharedEvents(requestId);
     for (const feed of affected) {
-      // Stays collected: the outcome of the call, which comes next, takes it.
+      // Stays collected for the outcome of the call, which comes next.
       if (feed === caller?.feed && caller.isCaller) continue;
       const only = feed.onlyChange;
       const sets = feed.takeChanges();
@@ -221,7 +221,7 @@ function tell(feed: LiveFeed, events: readonly LiveEvent[], end: LiveEnd | undef
   if (end !== undefined) feed.endNow(end, end === 'slow');
 }
 
-/** The first event of a connection is told at once, all others are held. */
+/** Delivers the first event of a connection at once and holds all others. */
 function hold(
   held: Held[],
   feed: LiveFeed,
@@ -237,7 +237,7 @@ function hold(
   else held.push({ feed, events: rest, end });
 }
 
-/** Most connections have one set with one query that changed; those with the same id share. */
+/** Shares events between connections whose one changed query is in a set with the same id. */
 class SharedEvents {
   readonly #requestId: number;
   readonly #events = new Map<LiveUpdate, Map<number, UpdatedEvent>>();

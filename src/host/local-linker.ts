@@ -7,8 +7,8 @@ import { programHash } from './program-hash.ts';
 import { recentLinks } from './recent-links.ts';
 
 /**
- * Links a program in this thread, for databases that live in it: a small one that comes again is
- * not linked again, as by a test that opens a database for each of its cases.
+ * Links a program in this thread, for databases that run in it. A small program is not linked
+ * twice, for example when a test opens a database for each of its cases.
  */
 export async function linkHere(bytes: Uint8Array): Promise<LinkedProgram> {
   if (bytes.length > limits.smallProgramBytesMax) return linkProgram(bytes);

@@ -17,12 +17,12 @@ export interface LocalPlacementOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly budget: Budget;
-  /** Of the data folder; see `HostOptions`. */
+  /** The mark of the data folder; see `HostOptions`. */
   readonly writer?: WriterPlace | undefined;
 }
 
 /**
- * All databases in the caller's thread. What is kept in memory outlives the actor, not the process.
+ * Runs all databases in the caller's thread. Data in memory outlives the actor, not the process.
  */
 export function localPlacement(given: LocalPlacementOptions): Placement {
   const { clock, entropy, budget, writer } = given;

@@ -20,7 +20,7 @@ export interface LocalSeatOptions {
   readonly disk: Disk;
   readonly clock: Clock;
   readonly entropy: Entropy;
-  /** Makes the loader of an actor; `progress` is to be told while it evaluates. */
+  /** Creates the loader of an actor, which must report to `progress` while it evaluates. */
   readonly loaderFor: (progress: Progress) => ProgramLoader;
   readonly hash: ProgramHash;
   readonly statementMillisMax: number;
@@ -34,7 +34,7 @@ export class LocalSeat implements Seat {
   readonly #options: LocalSeatOptions;
   readonly #events: SeatEvents;
   readonly #board = new Board();
-  /** What was asked of the actor before it served happens once it does. */
+  /** Work requested of the actor before it served happens once it does. */
   #opening: Promise<Database | undefined>;
   #database: Database | undefined;
   #hasEnded = false;
@@ -72,7 +72,7 @@ export class LocalSeat implements Seat {
     const { clock, loaderFor } = this.#options;
     const events = this.#events;
     const board = this.#board;
-    // The owner of a seat knows it only after the constructor has returned.
+    // The owner has the seat only after the constructor has returned.
     await nextTurn();
     try {
       const database = await assembleDatabase(mode, {

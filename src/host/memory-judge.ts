@@ -1,12 +1,12 @@
-/** What is known of an actor that runs user code while the process grows. */
+/** An actor that runs user code while the process grows. */
 export interface Suspect {
-  /** By how much it grew since its call began, by its own count; `undefined` = it never said. */
+  /** Growth since its call began, by its own count; `undefined` = never reported. */
   readonly grownBytes: number | undefined;
-  /** For how long it has owed an answer; 0 when it owes none. */
+  /** How long it has owed an answer; 0 when it owes none. */
   readonly silentMillis: number;
-  /** By how much the process grew since its call began, besides rows and the gateway. */
+  /** Growth of the process since its call began, besides rows and the gateway. */
   readonly processBytes: number;
-  /** Memory that its thread touched first since it is suspected; `undefined`: nobody knows. */
+  /** Memory that its thread touched first since it is suspected; `undefined`: unknown. */
   readonly faultBytes: number | undefined;
   /** When its call began. */
   readonly sinceMillis: number;
@@ -15,21 +15,21 @@ export interface Suspect {
 export interface JudgeLimits {
   /** Memory that one call may take. */
   readonly bytesMax: number;
-  /** An actor that owes an answer for longer is inside of a built-in. */
+  /** An actor that owes an answer for longer is inside a built-in. */
   readonly silentMillisMax: number;
 }
 
 /**
- * Says which suspect is to be ended for its memory, if any: figures in, verdict out.
+ * Decides which suspect to end for its memory, if any: figures in, verdict out.
  *
- * 1. Who says itself that its call took more than a call may is ended, the largest first. Who says
- *    that it took less is never ended, whatever the process does.
- * 2. Who does not answer may be inside of a built-in that allocates. It is ended when the process
- *    grew by more than a call may take and the others cannot have been it: what they say of
- *    themselves is taken off first. Where page faults are known, its thread must have touched a
- *    good part of that memory.
+ * 1. An actor that reports that its call took more than a call may is ended, the largest first. An
+ *    actor that reports less is never ended, whatever the process does.
+ * 2. An actor that does not answer may be inside a built-in that allocates. It is ended when the
+ *    process grew by more than a call may take and the others cannot be the cause: what they
+ *    report is subtracted first. Where page faults are known, its thread must have touched a good
+ *    part of that memory.
  *
- * `mayGuess` is false while one that was ended is not gone: its memory is still counted then, and
+ * `mayGuess` is false while an ended actor is not gone yet: its memory is still counted then, and
  * only rule 1 holds.
  */
 export function judgeMemory<Some extends Suspect>(
@@ -56,8 +56,8 @@ export function judgeMemory<Some extends Suspect>(
 }
 
 /**
- * Share of the growth that nobody explains. The rest may be from before the suspicion, or of others
- * that do not answer either.
+ * Share of the unexplained growth. The rest may be from before the suspicion, or from others that
+ * do not answer either.
  */
 const faultShareMin = 1 / 4;
 

@@ -4,26 +4,26 @@ import type { Board, Phase } from './board.ts';
 import { judgeMemory, type Suspect } from './memory-judge.ts';
 import type { Watched } from './watched.ts';
 
-/** Memory of this process that no database says it holds, nor the thread that watches. */
+/** Measures memory of this process that neither a database nor the watching thread reports. */
 export type MeasureProcess = (boards: Iterable<Board>) => number;
 
-/** What is known of what an actor does since its board last changed. */
+/** The latest observation of an actor, since its board last changed. */
 interface Sighting {
   /** Memory of its own at the last look; `undefined` where it shares that of the process. */
   own: number | undefined;
   changes: number;
   sinceMillis: number;
-  /** Memory of the process, or its own, when this began; `undefined` = to be taken next. */
+  /** Memory of the process, or its own, when this began; `undefined` = to be measured next. */
   level: number | undefined;
   suspicion: Suspicion | undefined;
 }
 
-/** From when on the process has grown so much that its actors are asked. */
+/** The state from when the process has grown so much that its actors are asked. */
 interface Suspicion {
   readonly faultBytes: number | undefined;
-  /** What it held when its call began. */
+  /** Memory that it held when its call began. */
   readonly keptBytes: number;
-  /** Since when it owes an answer, however often it was asked. */
+  /** When it began to owe an answer, however often it was asked since. */
   askedMillis: number | undefined;
   lastAskedMillis: number;
   heldBytes: number | undefined;
@@ -32,10 +32,10 @@ interface Suspicion {
 /**
  * Finds the actor whose call takes more memory than a call may.
  *
- * One with memory of its own, a process, says exactly what it holds. Threads share one process: its
- * memory is looked at every time, because that costs microseconds, and once it grew by a part of
- * what a call may take, each thread that runs user code is asked what it holds itself. What the
- * process holds decides nothing: it is the judge's (`memory-judge.ts`), by what the threads say.
+ * The memory of an actor in a process of its own is known exactly. Threads share one process: its
+ * memory is checked every time, because that costs microseconds, and once it grew by a part of what
+ * a call may take, each thread that runs user code is asked what it holds itself. The size of the
+ * process decides nothing: the judge (`memory-judge.ts`) decides, by what the threads report.
  */
 export class MemoryWatch {
   readonly #bytesMax: number;
@@ -65,7 +65,7 @@ export class MemoryWatch {
     }
   }
 
-  /** Before the first look after nobody was busy. */
+  /** Must be called before the first check after an idle time. */
   wake(): void {
     this.#level = this.#measureShared();
   }
@@ -118,7 +118,7 @@ export class MemoryWatch {
     watched.askMemory?.((bytes) => {
       suspicion.askedMillis = undefined;
       suspicion.heldBytes = bytes;
-      // Somebody who is over need not wait for the next look.
+      // An actor over its limit need not wait for the next check.
       if (bytes - suspicion.keptBytes > this.#bytesMax && isCurrent(watched, sighting))
         this.#judge();
     });
@@ -167,7 +167,7 @@ export class MemoryWatch {
     try {
       return this.#measure(shared);
     } catch {
-      // Where no descriptor is left, the platform cannot say it. It may at the next look.
+      // With no descriptor left, the platform cannot report it. It may at the next check.
       return this.#level;
     }
   }
@@ -179,10 +179,10 @@ interface Named extends Suspect {
 
 const nothingElse = { silentMillis: 0, processBytes: 0, faultBytes: undefined };
 
-/** Of what a call may take. From there on there is time for a few looks before it took all. */
+/** Share of what a call may take that leaves time for a few checks before it took all. */
 const suspiciousShare = 1 / 4;
 
-/** A question may be lost where a thread has just begun; answers must not pile up, though. */
+/** A question can be lost where a thread has just started, but answers must not pile up. */
 const askAgainMillis = 500;
 
 /** Phases in which user code may run. */
@@ -196,7 +196,7 @@ function isCurrent(watched: Watched, { changes }: Sighting): boolean {
   return watched.board.changes === changes && runsUserCode(watched);
 }
 
-/** One that can be asked is a thread of this process; of others only their own memory counts. */
+/** True for a thread of this process, which can be asked; others have memory of their own. */
 function isShared({ askMemory }: Watched): boolean {
   return askMemory !== undefined;
 }
@@ -206,7 +206,7 @@ function begin({ board }: Watched, own: number | undefined, level: number | unde
 }
 
 /**
- * Uploads, answers and whatever else the gateway keeps are its own: a call has nothing to do with
+ * Leaves out uploads, answers and whatever else the gateway keeps: a call has nothing to do with
  * them.
  */
 function measureProcess(boards: Iterable<Board>): number {

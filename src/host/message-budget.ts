@@ -2,10 +2,10 @@ import { limits } from '../limits.ts';
 import type { FromWorker } from './worker-messages.ts';
 
 /**
- * How many messages the process of a database may send that nobody asked it for. An actor keeps
- * itself far below (see `actor.ts`, `warnings.ts`), so what passes it is no actor any more, and
- * `take` throws. What carries the database's own work is not counted, since an actor sends as much
- * as it does: turns, what is durable, lines of its log. It is paid for in time, by the pauses of
+ * Bounds the unsolicited messages of a database's process. An actor stays far below (see
+ * `actor.ts`, `warnings.ts`), so a process that exceeds the bounds is no longer an actor, and
+ * `take` throws. Messages about the database's own work are not counted, since an actor sends as
+ * many as it works: turns, durable writes, log lines. They are paid for in time, by the pauses of
  * `ProcessWorker`. Links are counted where programs are given.
  */
 export class MessageBudget {
@@ -40,12 +40,13 @@ export class MessageBudget {
   }
 }
 
-/** By how much it is wider than what an actor sends at most. */
+/** Factor by which the bounds exceed what an actor sends at most. */
 const margin = 4;
 
 /**
- * So many messages in a second, whenever they come: after this process stood still, all that were
- * sent meanwhile come at once. `firstSeconds`: as many as in this time may come at the start.
+ * Allows a number of messages per second, however they arrive: after this process stalled,
+ * everything sent meanwhile arrives at once. `firstSeconds`: as many as in this time can arrive at
+ * the start.
  */
 class Allowance {
   readonly #perMilli: number;

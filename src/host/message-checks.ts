@@ -9,10 +9,10 @@ import type { PlainEnd } from './start-end.ts';
 import type { FromWorker } from './worker-messages.ts';
 
 /**
- * Throws unless a structured message has the shape that an actor sends: all keys that must be there
- * and no other, texts within their bounds, numbers that are some. The process that sent it may be
- * anything that a hostile module has made of it. Messages with a frame of their own kind are
- * checked where that is decoded.
+ * Throws unless a structured message has the shape that an actor sends: all required keys and no
+ * others, strings within their bounds, valid numbers. The process that sent it may be anything that
+ * a hostile module has made of it. Messages with a frame of their own kind are checked where they
+ * are decoded.
  */
 export function checkMessage(message: FromWorker): void {
   if (!isRight(message)) throw new Error(`no ${words.get(message.kind)}`);
@@ -49,12 +49,12 @@ function isRight(message: FromWorker): boolean {
   }
 }
 
-/** Beside its kind the message has these keys, and no other. */
+/** True when the message has these keys besides its kind, and no others. */
 function hasKeys(message: FromWorker, keys: readonly string[]): boolean {
   return Object.keys(message).length === 1 + keys.length && keys.every((key) => key in message);
 }
 
-/** They are shown to the operator, and the system is asked for memory by them. */
+/** The operator sees these figures, and the system is asked for memory by them. */
 function areFigures({ times, ...memory }: SeatMemory): boolean {
   const { used, live, ...sizes } = memory;
   return (
@@ -66,7 +66,7 @@ function areFigures({ times, ...memory }: SeatMemory): boolean {
   );
 }
 
-/** All keys of a type; what has the figures themselves would have the gateway load the engine. */
+/** All keys of a type; importing the figures themselves would make the gateway load the engine. */
 type KeysOf<Figures> = { readonly [Key in keyof Figures]: true };
 
 const sizeKeys: KeysOf<Omit<SeatMemory, 'used' | 'live' | 'times'>> = {
@@ -81,10 +81,10 @@ const liveKeys: KeysOf<LiveFigures> = {
   ...{ commits: true, evaluations: true, scans: true, reruns: true },
 };
 
-/** Of `ActorTimes`. */
+/** Number of keys of `ActorTimes`. */
 const timeKeysCount = 3;
 
-/** It has a figure for each of the keys, and no other key. */
+/** True when it has a figure for each of the keys, and no other key. */
 function isLike(figures: object, keys: object): boolean {
   const told = new Map<string, unknown>(Object.entries(figures));
   const names = Object.keys(keys);
@@ -100,7 +100,7 @@ function isFigure(figure: unknown): boolean {
   return typeof figure === 'number' && Number.isFinite(figure) && figure >= 0;
 }
 
-/** Times of requests are compared with it, and commits that are durable. */
+/** Request times and durable commits are compared with these values. */
 function isOpening({ description, offset, lastMicros }: SeatOpening): boolean {
   const { definition, schemaVersion, programHash } = description;
   return (
@@ -122,7 +122,7 @@ function isCount(count: unknown): boolean {
   return Number.isSafeInteger(count) && Number(count) >= 0;
 }
 
-/** It decides what becomes of the database, outside of any guard; its cause is a label. */
+/** An end decides what becomes of the database, outside of any guard; its cause is a label. */
 function isEnd({ cause, message, body, isUndone, running }: PlainEnd): boolean {
   return (
     ownEnds.some((known) => known === cause) &&
@@ -133,7 +133,7 @@ function isEnd({ cause, message, body, isUndone, running }: PlainEnd): boolean {
   );
 }
 
-/** They are written to a file, after their texts were measured and their times compared. */
+/** Lines are written to a file, after their texts were measured and their times compared. */
 function areLines(lines: readonly StampedLine[]): boolean {
   const isBatch = lines.length > 0 && lines.length <= limits.logBatchLinesMax;
   return Array.isArray(lines) && isBatch && Array.from(lines).every(isStamped);

@@ -4,14 +4,14 @@ import type { DatabaseDescription, DatabaseHandle } from './database-handle.ts';
 
 export type { EntityDocs };
 
-/** What the author of a module says about it, by the names that clients know. */
+/** Doc comments of a module's author, by the names that clients know. */
 export interface ModuleDocs {
   readonly reducers: ReadonlyMap<string, EntityDocs>;
   /** Tables and views; their parts are columns. */
   readonly tables: ReadonlyMap<string, EntityDocs>;
 }
 
-/** The words about what this definition has, and about nothing else. */
+/** The doc comments on what this definition has, and on nothing else. */
 export function docsFor({ reducers, tables }: ModuleDocs, shown: ModuleDefinition): ModuleDocs {
   const functions = new Set(shown.reducers.map(({ name }) => name));
   const relations = new Set([...shown.tables, ...shown.views].map(({ name }) => name));
@@ -25,9 +25,9 @@ export function docsFor({ reducers, tables }: ModuleDocs, shown: ModuleDefinitio
 const known = new WeakMap<DatabaseDescription, Promise<ModuleDocs>>();
 
 /**
- * Reads the doc comments that the running program carries; none of its code runs for that. Programs
- * that other tools built have none. The words are the author's: an agent that is shown them is
- * shown what somebody else wrote.
+ * Reads the doc comments that the running program carries, without running its code. Programs built
+ * by other tools have none. The words are the author's: an agent that gets them reads text written
+ * by someone else.
  */
 export async function moduleDocs(handle: DatabaseHandle): Promise<ModuleDocs> {
   const description = await handle.describe();

@@ -22,32 +22,32 @@ export const defaultLogBounds: LogBounds = {
 
 /**
  * The log of one database's module: kept by `node/log-file.ts`, followed by any number of readers.
- * All of it happens in one thread and without waiting, so a follower that was given the last lines
- * gets exactly those that come after them. A module that logs too much loses lines; the log says
+ * Everything happens in one thread and synchronously, so a follower that was given the last lines
+ * gets exactly those that come after them. A module that logs too much loses lines; the log reports
  * how many, once there is room for that.
  */
 export class FollowedLog {
   readonly #log: ModuleLog;
   readonly #report: (message: string) => void;
   readonly #followers = new Set<Follower>();
-  /** Lines that were kept and are still to be told to followers. */
+  /** Kept lines that have not been sent to followers yet. */
   #untold: string[] = [];
   readonly #linesPerSecondMax: number;
   #isFailing = false;
   #isFull = false;
   #allowance: Allowance | undefined;
   #dropped = 0;
-  /** Of the newest line, whether it was kept or not. */
+  /** Time of the newest line, whether it was kept or not. */
   #micros = 0n;
 
-  /** `report` is told once when lines cannot be kept; the database goes on without them. */
+  /** Calls `report` once when lines cannot be kept; the database goes on without them. */
   constructor({ log, linesPerSecondMax, report }: FollowedLogOptions) {
     this.#log = log;
     this.#linesPerSecondMax = linesPerSecondMax;
     this.#report = report;
   }
 
-  /** Cuts what is too long: not every line comes from where that was done already. */
+  /** Cuts lines that are too long: not every source has done so already. */
   append(lines: readonly StampedLine[]): void {
     for (const { micros, line: whole } of lines) {
       const line = { micros, line: boundedLine(whole) };
@@ -115,14 +115,14 @@ export class FollowedLog {
     return this.#allowance.take(millis) === 0;
   }
 
-  /** When there is room for it, which there is not in a log that is full. */
+  /** Logs how many lines were dropped once there is room, which a full log does not have. */
   #tellDropped(): void {
     if (this.#dropped === 0) return;
     const text = `${this.#dropped} lines were dropped here: the module logs too much`;
     if (this.#write({ micros: this.#micros, line: hostLine('warn', text) })) this.#dropped = 0;
   }
 
-  /** When the log of the day is full, it says so once; lines of another day find room again. */
+  /** Notes once that the log of the day is full; lines of another day find room again. */
   #add(line: StampedLine): void {
     const isKept = this.#write(line);
     if (!isKept) this.#dropped += 1;
@@ -134,7 +134,7 @@ export class FollowedLog {
     this.#isFull = !isKept;
   }
 
-  /** Keeps a line and tells it to followers; false when there is no room. */
+  /** Keeps a line and passes it to followers; false when there is no room. */
   #write(line: StampedLine): boolean {
     const text = logLineJson(line);
     if (!this.#keep(text, line.micros)) return false;
@@ -142,7 +142,7 @@ export class FollowedLog {
     return true;
   }
 
-  /** Many lines at once: one call may log thousands, and thousands may follow. */
+  /** Sends many lines at once: one call can log thousands, and thousands may follow. */
   #tellFollowers(): void {
     const lines = this.#untold;
     this.#untold = [];
@@ -230,7 +230,7 @@ class Follower implements AsyncIterableIterator<string> {
     this.#forget = forget;
   }
 
-  /** Takes so many lines, each with its end, or none of them. */
+  /** Takes `count` lines, each with its line end, or none of them. */
   push(lines: string, count: number): void {
     const { logFollowerLinesMax, logFollowerCharactersMax } = limits;
     const characters = this.#text === '' ? 0 : this.#text.length + lines.length;

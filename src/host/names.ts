@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import { identityFromHex } from '../values/identity.ts';
 
-/** Why a text is no database name; `undefined` when it is one. */
+/** The reason why a text is not a database name; `undefined` when it is one. */
 export function nameFault(text: string): string | undefined {
   if (identityFromHex(text) !== undefined) return 'database names cannot be identities';
   if (text === '') return 'database names cannot be empty';
@@ -13,7 +13,7 @@ export function nameFault(text: string): string | undefined {
   return undefined;
 }
 
-/** What a caller wrote to say which database: an identity is tried first. */
+/** A caller's reference to a database: an identity is tried first. */
 export type Target =
   | { readonly kind: 'identity'; readonly identity: bigint }
   | { readonly kind: 'name'; readonly name: string }

@@ -1,4 +1,4 @@
-/** Lets messages, finished syncs and timers have their chance. */
+/** Yields to messages, finished syncs and timers. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

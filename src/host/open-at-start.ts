@@ -6,24 +6,24 @@ import type { ReportLine } from './report-line.ts';
 
 /**
  * Which databases open when the service starts: all of them, or those that were written last and
- * those that have to. The others open when they are first asked for.
+ * those that must. The others open on their first request.
  */
 export const startChoices = ['lazily', 'all'] as const;
 export type StartChoice = (typeof startChoices)[number];
 
-/** A database that nobody has asked for yet. */
+/** A database that has had no request yet. */
 export interface ClosedDatabase {
-  /** `undefined`: nothing is there, which opening it will say. */
+  /** `undefined`: nothing exists, which opening it will report. */
   readonly log: LogExtent | undefined;
-  /** True: what it holds has to be known. */
+  /** True: what it holds must be known. */
   readonly isNeeded: boolean;
   /** Opens it, if it is closed; resolves once it serves, rejects when it will not. */
   open(): Promise<void>;
 }
 
 /**
- * Opens the databases that are not to wait until they are asked for, those with the shortest logs
- * first and as many at once as there are processors. Resolves when all of them serve or are broken.
+ * Opens the databases that do not wait for a request, those with the shortest logs first and as
+ * many at once as there are processors. Resolves when all of them serve or are broken.
  */
 export async function openAtStart(
   databases: readonly ClosedDatabase[],
@@ -53,7 +53,7 @@ export async function openAtStart(
   report({ level: 'info', message: `${serving} after ${seconds} s` });
 }
 
-/** Those that have to open, and the ones that were written last. */
+/** Databases that must open, and the ones that were written last. */
 function chosenOf(databases: readonly ClosedDatabase[]): readonly ClosedDatabase[] {
   const hasTo = ({ isNeeded, log }: ClosedDatabase) => isNeeded || log === undefined;
   const recent = databases

@@ -17,14 +17,14 @@ import { RegistryRunner, registryProgram } from './registry-module.ts';
 import type { SeatMode } from './seat.ts';
 import { SupervisedDatabase } from './supervised-database.ts';
 
-/** Time for an older registry to take its new tables in. */
+/** Time for an older registry to add its new tables. */
 const registryMillisMax = 60_000;
 
 export type RegistryOptions = Pick<HostOptions, 'clock' | 'entropy' | 'report' | 'writer'>;
 
 /**
- * Opens the registry's database, or makes it; it runs in this thread. `disk` holds its log, if not
- * the files. Rejects with `RegistryError` when it cannot.
+ * Opens the registry's database in this thread, or creates it. `disk` holds its log, if the files
+ * do not. Rejects with `RegistryError` when it cannot.
  */
 export async function openRegistry(
   options: RegistryOptions,
@@ -85,13 +85,13 @@ function registryError(directory: string | undefined, cause: unknown): RegistryE
   return new RegistryError(`${directory}: ${text}. ${advice}`, { cause });
 }
 
-/** Whether the log itself is wrong, rather than its disk or how its folder was put there. */
+/** Whether the log itself is at fault, rather than its disk or how its folder was put there. */
 function isDamaged(directory: string): boolean {
   try {
     const { kind } = verifyLog(new MachineDisk(directory), registryIdentity);
     return kind === 'damaged' || kind === 'forked';
   } catch {
-    // Somebody else's fault keeps it from being read, and the error has that already.
+    // Something else keeps it from being read, and the error says so already.
     return false;
   }
 }
@@ -100,7 +100,7 @@ function diskOf({ registry }: DatabaseFiles, { writer }: Pick<RegistryOptions, '
   return registry === undefined ? new MemoryDisk() : new MachineDisk(registry, { writer });
 }
 
-/** The database alone; `program` is what it is made with when there is none. */
+/** Opens the database alone; `program` is used to create it when there is none. */
 export function registryDatabase(
   { clock, entropy, report, writer }: RegistryOptions,
   files: DatabaseFiles,

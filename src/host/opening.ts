@@ -3,9 +3,9 @@ import { Refusal } from '../database/outcome.ts';
 import { bytesText } from '../database/storage-quota.ts';
 import { limits } from '../limits.ts';
 
-/** How far a database is that opens. */
+/** The progress of a database that opens. */
 export interface OpeningProgress {
-  /** Bytes of its log that are read, about, and of how many. */
+  /** Approximate bytes of its log that are read, and the total. */
   readonly readBytes: number;
   readonly bytes: number;
   readonly millis: number;
@@ -15,18 +15,18 @@ export interface OpeningProgress {
 
 export interface OpeningOptions {
   readonly clock: Clock;
-  /** Bytes of the log; `undefined`: there is none that lasts, and nothing is reported. */
+  /** Bytes of the log; `undefined`: there is no durable one, and nothing is reported. */
   readonly bytes: number | undefined;
   /** For the operator. */
   readonly report: (level: 'info', message: string) => void;
-  /** Told the code of each refusal. */
+  /** Receives the code of each refusal. */
   readonly refused?: (code: string) => void;
 }
 
 /**
- * One database on its way from its log to serving: how far it is, and who waits for it. Requests
- * wait within bounds of number and time (`limits.ts`); beyond them they are refused with
- * `database.opening`, which says how far it is and when to try again.
+ * One database on its way from its log to serving: its progress, and the requests that wait for it.
+ * Requests wait within bounds of number and time (`limits.ts`); beyond them they are rejected with
+ * `database.opening`, which reports the progress and when to try again.
  */
 export class Opening {
   /** Bytes of the log. */
@@ -51,7 +51,7 @@ export class Opening {
     return { readBytes: this.#readBytes, bytes, millis: this.#millis, waiting: this.#waiting };
   }
 
-  /** So much of the log was read in all. The bound of it is the log: parts may be read twice. */
+  /** Notes how much of the log was read in all, at most its size: parts can be read twice. */
   hasRead(bytes: number): void {
     this.#readBytes = Math.min(this.bytes, bytes);
     const now = this.#options.clock.monotonicMillis();
@@ -60,15 +60,15 @@ export class Opening {
     this.#report(`is opening: ${this.#readText()}`);
   }
 
-  /** It serves. */
+  /** Notes that it serves. */
   succeeded(): void {
     const bytes = bytesText(this.bytes);
     this.#report(`serves; opening took ${seconds(this.#millis)} (${bytes} of log)`);
   }
 
   /**
-   * Lets a request wait. After the longest wait `giveUp` is called with what to tell it; the
-   * returned function ends the wait before. Throws that refusal when too many wait already.
+   * Lets a request wait. After the longest wait `giveUp` is called with its refusal; the returned
+   * function ends the wait before. Throws that refusal when too many wait already.
    */
   wait(giveUp: (refusal: Refusal) => void): () => void {
     if (this.#waiting >= limits.openingRequestsMax) throw this.#counted(this.#refusal());
@@ -83,8 +83,8 @@ export class Opening {
   }
 
   /**
-   * Calls `giveUp` after the longest wait, for requests that were there before it began to open: it
-   * refuses, and counts, those of them that no actor has.
+   * Calls `giveUp` after the longest wait, for requests from before it began to open: it rejects,
+   * and counts, those of them that no actor has.
    */
   keep(giveUp: (refusal: Refusal) => void): void {
     setTimeout(() => giveUp(this.#refusal()), limits.openingWaitMillisMax).unref();
@@ -115,7 +115,7 @@ export class Opening {
     return new Refusal({ code: 'database.opening', message, retryAfterSeconds });
   }
 
-  /** As long as the rest takes if it goes on as it did, within bounds. */
+  /** Estimates the remaining time from the progress so far, within bounds. */
   #retryAfterSeconds(): number {
     const { openingRetrySecondsMin, openingRetrySecondsMax } = limits;
     if (this.#readBytes === 0) return openingRetrySecondsMin;

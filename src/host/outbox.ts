@@ -1,6 +1,6 @@
 import type { CommitOffset } from '../database/outcome.ts';
 
-/** Something owed to a caller that may rest on records which are not durable yet. */
+/** A reply or event that may rest on records which are not durable yet. */
 interface Held {
   /** Write of the actor that it rests on. */
   readonly write: number;
@@ -56,7 +56,7 @@ export class Outbox {
     }
   }
 
-  /** There will be no other actor. */
+  /** Fails everything held, because there will be no other actor. */
   failAll(): void {
     const held = this.#held;
     this.#held = [];

@@ -8,10 +8,10 @@ import type { LiveProcedure } from './live-connection.ts';
 import { databaseRequest, type FeedRequest, type LiveFeed } from './live-feed.ts';
 import type { SeatEnd } from './seat.ts';
 
-/** A request whose outcome was not handed over yet, and who waits for it. */
+/** A request whose outcome was not handed over yet, and the party that waits for it. */
 export type Pending = PromisedRequest | FeedPending;
 
-/** Owes a promise. */
+/** A pending request whose outcome settles a promise. */
 export interface PromisedRequest extends PendingState {
   readonly kind: 'promised';
   /** True: its outcome waits until it is durable. */
@@ -20,7 +20,7 @@ export interface PromisedRequest extends PendingState {
   readonly reject: (refusal: Refusal) => void;
 }
 
-/** Came through a connection, which is told. */
+/** A pending request of a connection, which receives the outcome. */
 export class FeedPending implements PendingState {
   readonly kind = 'feed';
   ticketed: TicketedRequest;
@@ -37,7 +37,7 @@ export class FeedPending implements PendingState {
     this.request = request;
   }
 
-  /** Nobody waits for it any more, and it leaves nothing behind: it need not begin. */
+  /** True when no one waits for it any more and it has no effects: it need not begin. */
   get isIdle(): boolean {
     const { kind } = this.request;
     return this.feed.hasEnded && kind !== 'call' && kind !== 'disconnect';
@@ -47,7 +47,7 @@ export class FeedPending implements PendingState {
     this.feed.answered(this.request, reply, this.ticketed.acceptedMicros);
   }
 
-  /** The answer is promised, and comes later. */
+  /** Notes that the answer is promised, and comes later. */
   reading(queries: readonly number[]): void {
     this.feed.reading(this.request, queries);
   }
@@ -59,7 +59,7 @@ export class FeedPending implements PendingState {
 
 interface Accepted {
   ticketed: TicketedRequest;
-  /** When it was, in milliseconds of the monotonic clock. */
+  /** When it was accepted, in milliseconds of the monotonic clock. */
   readonly acceptedAt: number;
 }
 
@@ -95,8 +95,8 @@ export class PendingRequests {
   }
 
   /**
-   * When the request was accepted that has waited longest, by the monotonic clock; `undefined`:
-   * none waits. An update is not meant: while its program is linked, no turn has to do with it.
+   * When the longest-waiting request was accepted, by the monotonic clock; `undefined`: none waits.
+   * Updates do not count: while a program is linked, no turn is involved.
    */
   get oldestAt(): number | undefined {
     let oldest: number | undefined;
@@ -107,7 +107,7 @@ export class PendingRequests {
     return oldest;
   }
 
-  /** No request gets an earlier time, nor has one that no actor was given yet. */
+  /** Ensures that no request, including those that no actor has yet, gets an earlier time. */
   notBefore(micros: bigint): void {
     if (micros <= this.#lastMicros) return;
     this.#lastMicros = micros;
@@ -125,13 +125,13 @@ export class PendingRequests {
     });
   }
 
-  /** Accepts a request of a connection, which is told what came of it. */
+  /** Accepts a request of a connection, which receives the outcome. */
   addOf(feed: LiveFeed, request: Exclude<FeedRequest, LiveProcedure>): void {
     const accepted = this.#accept(databaseRequest(request, feed.options));
     this.#push(new FeedPending(accepted, feed, request));
   }
 
-  /** What the actor gets now. */
+  /** Takes the requests that the actor gets now. */
   submit(): TicketedRequest[] {
     const unsubmitted = this.#unsubmitted;
     this.#unsubmitted = [];
@@ -150,12 +150,12 @@ export class PendingRequests {
     return requests;
   }
 
-  /** The request with this ticket, if its outcome is not here yet. */
+  /** The request with this ticket, if its outcome has not arrived yet. */
   find(ticket: number): Pending | undefined {
     return this.#byTicket.get(ticket);
   }
 
-  /** Takes a request out, because its outcome is here. */
+  /** Removes a request whose outcome has arrived. */
   take(ticket: number): Pending | undefined {
     return this.#byTicket.take(ticket);
   }
@@ -169,7 +169,7 @@ export class PendingRequests {
     pending.reject(refusal);
   }
 
-  /** Does so to all up to a ticket, but those of connections; returns how many those were. */
+  /** Refuses all such requests up to a ticket but those of connections; returns their number. */
   withdrawAll(lastTicket: number, refusal: Refusal): number {
     const tickets = this.#unsubmitted
       .filter(({ kind, ticketed }) => kind === 'promised' && ticketed.ticket <= lastTicket)
@@ -179,9 +179,10 @@ export class PendingRequests {
   }
 
   /**
-   * An actor ended. The request it was running gets its outcome; those that it may have written are
-   * lost, nobody knows; the others are kept, to be submitted to the next actor in the same order.
-   * Connections end with their actor, and what they sent ends with them. Returns how many are lost.
+   * Settles requests after an actor ended. The one that it was running gets its outcome; those that
+   * it may have written are lost, because their outcome is unknown; the others are kept, to be
+   * submitted to the next actor in the same order. Connections end with their actor, and so do
+   * their requests. Returns how many are lost.
    */
   actorEnded(end: SeatEnd): number {
     let lostCount = 0;
@@ -258,7 +259,7 @@ export class PendingRequests {
   }
 }
 
-/** Nothing came of what was submitted: it is run again, but where its connection has ended. */
+/** Submitted work had no effect: it is run again, unless its connection has ended. */
 function settleUndone(pending: Pending, { message }: SeatEnd): 'kept' | 'settled' {
   if (pending.kind !== 'feed') return 'kept';
   const isOver = pending.feed.hasBegun || pending.feed.hasEnded;
@@ -333,7 +334,7 @@ function lostRequest(): Refusal {
   return refusal('database.lost', text);
 }
 
-/** What came of it is for `updateOutcome` to find out. */
+/** `updateOutcome` finds out what happened to the update. */
 export function lostUpdate(): Refusal {
   const text = 'database crashed while waiting for transaction confirmation';
   return refusal('database.lost', `Database update failed: ${text}`);

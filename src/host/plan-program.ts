@@ -11,11 +11,11 @@ import { programHashInSlices } from './program-hash.ts';
 export interface PlanOptions {
   readonly identity: bigint;
   readonly hash: ProgramHash;
-  /** What the program declares, as it was examined. */
+  /** The definition of the program, as it was examined. */
   readonly examined: Uint8Array;
 }
 
-/** What publishing `program` over what serves would do. */
+/** Plans the publishing of `program` over the running one. */
 export async function planProgram(
   program: ProgramSource,
   { definition, programHash }: DatabaseDescription,

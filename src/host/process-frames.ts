@@ -5,7 +5,7 @@ import { FrameReader, framed, type ReceiveFrame } from './frames.ts';
 import { checkMessage } from './message-checks.ts';
 import type { ActorStart, Batch, FromWorker, Structured, ToWorker } from './worker-messages.ts';
 
-/** What goes to a process: first how it starts, then messages. */
+/** A message to a process: first its start, then the others. */
 export type ToProcess = ToWorker | { readonly kind: 'start'; readonly start: ActorStart };
 
 type Message = ToProcess | FromWorker;
@@ -70,7 +70,7 @@ function u32(value: number): Uint8Array {
 }
 
 /**
- * Reads messages from the chunks of a stream. `push` throws on what is no message: the other side
+ * Reads messages from the chunks of a stream. `push` throws on an invalid message: the other side
  * may be anything that a hostile module has made of its process.
  */
 export class MessageReader {
@@ -83,8 +83,8 @@ export class MessageReader {
   }
 
   /**
-   * Gives each message that ends in this chunk to `receive`, until `isEnough` says so. Returns the
-   * rest: see `FrameReader`.
+   * Passes each message that ends in this chunk to `receive`, until `isEnough` returns true.
+   * Returns the rest: see `FrameReader`.
    */
   push(chunk: Buffer, receive: (message: Message) => void, isEnough?: () => boolean): Buffer {
     const decode: ReceiveFrame = (kind, body) => {

@@ -12,8 +12,8 @@ import { encodeMessage, MessageReader, type ToProcess } from './process-frames.t
 import type { ActorStart, FromWorker } from './worker-messages.ts';
 
 /**
- * What the process of one database runs, see `actor.ts`. It has two channels, both inherited: a
- * stream of frames to and from the gateway, and its board. It ends when the gateway does.
+ * Runs the process of one database, see `actor.ts`. It has two channels, both inherited: a stream
+ * of frames to and from the gateway, and its board. It ends when the gateway does.
  */
 const channel = new net.Socket({ fd: 3, readable: true, writable: true });
 const board = new BoardFile(4);
@@ -21,7 +21,7 @@ const frames = new MessageReader();
 let actor: Actor | undefined;
 let hasLeft = false;
 
-/** Descriptors that this process inherited by no wish of ours; its parent, if it is to watch. */
+/** Descriptors that this process inherited by accident; its parent, if it must watch it. */
 const [, , strayDescriptors = '', parentProcess] = process.argv;
 
 const port: ActorPort = {
@@ -70,9 +70,9 @@ function closeStrays(): void {
 }
 
 /**
- * A call that never returns would outlive a gateway that was killed: the end of the stream is not
- * seen while it runs. Where the system does not end this process with its parent, which ends with
- * the gateway, a thread looks whether it still has that parent.
+ * A runaway call would outlive a gateway that was killed, because the end of the stream is not seen
+ * while it runs. Where the system does not end this process with its parent, which ends with the
+ * gateway, a thread checks whether the parent still exists.
  */
 function endWith(parent: number): void {
   const source = `

@@ -55,7 +55,7 @@ export function processWorkers(starter: ChildStarter): StartWorker {
   };
 }
 
-/** Its end comes as that of any other worker, once the caller has the worker. */
+/** Reports its end like that of any other worker, once the caller has the worker. */
 function neverStarted(mirror: BoardMirror, message: string, events: WorkerEvents): Worker {
   mirror.close();
   setImmediate(() => events.ended({ cause: 'died', message }));
@@ -92,16 +92,16 @@ class ProcessWorker implements Worker {
   readonly #events: WorkerEvents;
   readonly #frames = new MessageReader(limits.workerStructuredBytesMax);
   readonly #messages = new MessageBudget();
-  /** When the chunk that is being read came, and the time that was spent since the last pause. */
+  /** When the current chunk arrived, and the time spent since the last pause. */
   #chunkAt = 0;
   #spentMillis = 0;
   #framesRead = 0;
-  /** Requests went to it since then. */
+  /** True when requests were sent to it since then. */
   #wasAsked = true;
   readonly #statusFile: string;
   readonly #memoryKillsBefore = memoryKills();
   #hasEnded = false;
-  /** Why it ended, where that is known better than by its exit. */
+  /** Why it ended, where more is known than its exit shows. */
   #death: WorkerDeath | undefined;
 
   constructor(parts: Parts, start: ActorStart, events: WorkerEvents) {
@@ -180,7 +180,7 @@ class ProcessWorker implements Worker {
     this.#events.message(message);
   };
 
-  /** The clock is read for one of a few frames only. */
+  /** Reads the clock only once every few frames. */
   readonly #isEnough = (): boolean => {
     this.#framesRead += 1;
     if (this.#framesRead % framesBetweenLooks !== 0) return false;
@@ -188,7 +188,7 @@ class ProcessWorker implements Worker {
     return millis >= limits.workerSliceMillisMax;
   };
 
-  /** Others have their turn; for longer where it was not asked for all this. */
+  /** Lets others have their turn, for longer if the process sent all this unasked. */
   #pause(rest: Buffer): void {
     const { channel } = this.#parts.child;
     channel?.pause();
@@ -219,13 +219,13 @@ class ProcessWorker implements Worker {
 }
 
 /**
- * What the process may take beside the rows and indexes that it says it holds: for the engine,
+ * Memory that the process can take besides the rows and indexes that it reports: for the engine,
  * the module and statements, and for the rows that it is about to read from a log of this size.
  */
 function ceilingBytes(budget: Budget, { task, directory }: ActorStart): number {
   const { workerHeapMebibytesMax, callBufferBytesMax } = budget;
   const forModule = (workerHeapMebibytesMax + engineMebibytes) * mebibyte + 2 * callBufferBytesMax;
-  // In buffers, while the heap has as much that is not collected yet.
+  // Twice: in buffers, while the heap holds as much that is not collected yet.
   const forStatements = 2 * statementBytesMax;
   const isRead = task.kind === 'serve' && task.mode.kind !== 'create';
   return (
@@ -246,13 +246,13 @@ function heapFlags({ workerHeapMebibytesMax, callBufferBytesMax }: Budget): stri
   return [`--max-old-space-size=${Math.ceil(mebibytes)}`];
 }
 
-/** What makes Node keep a process to this entry, the database's directory, and the mark. */
+/** Flags that restrict a Node process to this entry, the database's directory, and the mark. */
 export function processFlags(
   entry: string,
   start: Pick<ActorStart, 'directory' | 'hardeningFile' | 'kept' | 'writer'>,
 ): string[] {
   const { directory, hardeningFile, kept, writer } = start;
-  // The folder may not be there yet, so that its files are named.
+  // The folder may not exist yet, so its files are named instead.
   const programs = kept === undefined ? [] : [path.join(kept.folder, '*')];
   const own = directory === undefined ? [] : [directory];
   const mark = writer === undefined ? [] : [writer.file];
@@ -267,7 +267,7 @@ export function processFlags(
   ];
 }
 
-/** The name of the platform's permission model, which it has had as an experiment at first. */
+/** The flag of the platform's permission model, which was experimental at first. */
 const permissionFlag = process.allowedNodeEnvironmentFlags.has('--permission')
   ? '--permission'
   : '--experimental-permission';
@@ -278,16 +278,16 @@ const memorySignals: ReadonlySet<string> = new Set(['SIGABRT', 'SIGTRAP', 'SIGIL
 interface ProcessExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** False: the system has killed no process for want of memory while this one ran. */
+  /** False: the system has killed no process for lack of memory while this one ran. */
   readonly mayBeForMemory: boolean;
-  /** False: it ended before it had loaded its program, which has no part in it. */
+  /** False: it ended before it had loaded its program, which is not to blame. */
   readonly hasRun: boolean;
-  /** What happens elsewhere is not for its program to answer for. */
+  /** False: it ended outside of its module, which is not to blame. */
   readonly wasInModule: boolean;
   readonly heapMebibytes: number;
 }
 
-/** Says why a process ended, as far as its exit tells. */
+/** Describes why a process ended, as far as its exit shows. */
 export function describeExit(exit: ProcessExit): WorkerDeath {
   const { code, signal, mayBeForMemory, hasRun, wasInModule, heapMebibytes } = exit;
   if (signal === 'SIGKILL') {
@@ -315,8 +315,8 @@ export function describeExit(exit: ProcessExit): WorkerDeath {
 let strayList: string | undefined;
 
 /**
- * Descriptors from 5 on that this process itself inherited without their being closed for its own
- * children: a shell or a supervisor left them open. The child closes them first of all.
+ * Descriptors from 5 on that this process inherited and that its children inherit too: a shell or a
+ * supervisor left them open. The child closes them first.
  */
 function strays(): string {
   strayList ??= findStrays();
@@ -339,7 +339,7 @@ function isInherited(file: string): boolean {
     const flags = /^flags:\s+([0-7]+)/m.exec(fs.readFileSync(file, 'latin1'))?.[1];
     return flags !== undefined && (Number.parseInt(flags, 8) & closeOnExec) === 0;
   } catch {
-    // It was closed meanwhile, as that of the folder itself is.
+    // It was closed meanwhile, like the descriptor of the folder itself.
     return false;
   }
 }

@@ -1,10 +1,10 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { nextTurn } from './next-turn.ts';
 
-/** Programs are large, and several who have the same one ask. Nobody writes to a program. */
+/** Programs are large, and several parties hash the same one. Program bytes are never modified. */
 const known = new WeakMap<Uint8Array, Uint8Array>();
 
-/** Keccak-256 with the original padding: what names a program. */
+/** Keccak-256 with the original padding; it identifies a program. */
 export function programHash(bytes: Uint8Array): Uint8Array {
   const before = known.get(bytes);
   if (before !== undefined) return before;
@@ -13,16 +13,16 @@ export function programHash(bytes: Uint8Array): Uint8Array {
   return hash;
 }
 
-/** The hash of these bytes, from where it was kept: computing it takes tens of milliseconds. */
+/** Remembers a stored hash of these bytes: computing it takes tens of milliseconds. */
 export function rememberHash(bytes: Uint8Array, hash: Uint8Array): void {
   known.set(bytes, hash);
 }
 
-/** Longest time, in milliseconds, for which hashing keeps a thread from all else. */
+/** Longest time, in milliseconds, for which hashing blocks a thread. */
 const sliceMillis = 4;
 const sliceBytes = 32 * 1024;
 
-/** The same, for the gateway's thread: a large program takes a second. */
+/** `programHash` for the gateway's thread: a large program takes a second. */
 export async function programHashInSlices(bytes: Uint8Array): Promise<Uint8Array> {
   if (bytes.length <= sliceBytes || known.has(bytes)) return programHash(bytes);
   const state = keccak_256.create();

@@ -8,7 +8,7 @@ import { openRealm } from '../node/realm.ts';
 /** Turns an uploaded program's text into what a runner evaluates. Rejects with `ProgramError`. */
 export type LinkProgram = (bytes: Uint8Array) => Promise<LinkedProgram>;
 
-/** Loads programs into sandboxes of this thread; `progress` is told while user code may run. */
+/** Loads programs into sandboxes of this thread; `progress` is notified while user code may run. */
 export function programLoader(
   link: LinkProgram,
   progress: Progress,

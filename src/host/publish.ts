@@ -24,17 +24,17 @@ export interface PublisherOptions {
   readonly issuer: string;
   readonly clock: Clock;
   readonly quotas: Quotas;
-  /** Told of each database that something was tried on. */
+  /** Receives each database on which something was tried. */
   readonly changes: Listeners<bigint>;
 }
 
 /**
- * Creates, updates, resets and deletes databases. What happens to one database happens in turn.
+ * Creates, updates, resets and deletes databases. Operations on one database run one at a time.
  *
- * A new database is durable before the registry names it, and one that is deleted leaves the
- * registry before its files go: a crash in between leaves files that nobody reaches, never a name
- * without data behind it. The name itself is registered first: it is the publisher's whatever
- * becomes of the program.
+ * A new database is durable before the registry names it, and a deleted one leaves the registry
+ * before its files go: a crash in between leaves unreachable files, never a name without data
+ * behind it. The name itself is registered first: it belongs to the publisher whatever becomes of
+ * the program.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
@@ -45,8 +45,8 @@ export class Publisher {
   }
 
   /**
-   * Throws the `Refusal` of a publish that this caller may not make, before its program is there.
-   * `publish` checks again: what holds now may not hold then.
+   * Throws the `Refusal` of a publish that this caller must not make, before its program has
+   * arrived. `publish` checks again, because the answer can change meanwhile.
    */
   requirePublish({
     caller,
@@ -81,7 +81,7 @@ export class Publisher {
     return { kind, identity, name };
   }
 
-  /** Starts again from `program`, or from the one that runs. */
+  /** Starts again from `program`, or from the running one. */
   async reset(
     caller: HostCaller,
     identity: bigint,
@@ -118,7 +118,7 @@ export class Publisher {
     return this.#locks.idle();
   }
 
-  /** An update that is not durable in time is refused and takes place all the same. */
+  /** Runs work in turn. An update that is not durable in time is refused and takes place anyway. */
   #inTurn<Result>(identity: bigint, work: () => Promise<Result>): Promise<Result> {
     const { changes } = this.#options;
     return this.#locks.with(identity, work).finally(() => changes.tell(identity));
@@ -146,7 +146,7 @@ export class Publisher {
     return 'updated';
   }
 
-  /** Which database a target means; registers a name that is new. */
+  /** Finds the database that a target means; registers a name that is new. */
   async #identityFor({ caller, target, clear }: PublishRequest) {
     const { registry } = this.#options;
     if (target === undefined) {
@@ -192,13 +192,13 @@ export class Publisher {
     });
   }
 
-  /** Before anything is done for the caller. */
+  /** Checks the caller's right to create before anything is done. */
   #requireCreator(caller: HostCaller): void {
     this.#options.access.requireCreator(caller);
     this.#options.quotas.requireDatabase(caller);
   }
 
-  /** An identity without a database: not reserved, and not one that somebody else's name means. */
+  /** Requires an identity without a database: not reserved, nor meant by another's name. */
   #requireFree(caller: HostCaller, identity: bigint): void {
     this.#requireCreator(caller);
     if (identity === 0n) throw refusal('publish.request', 'the zero identity is reserved');
@@ -215,7 +215,7 @@ export class Publisher {
     const { identity: owner, address } = caller;
     const release = quotas.reserveDatabase(caller);
     try {
-      // Before the database is there: after a crash an origin without a database does not count.
+      // Before the database exists: after a crash an origin without a database does not count.
       if (address !== undefined)
         await registry.exclusively(() => registry.putOrigin(identity, networkOf(address)));
       await this.#make({ identity, owner, isLocked: false, generation: 0 }, program);
@@ -227,7 +227,7 @@ export class Publisher {
     }
   }
 
-  /** What nobody can name needs no origin: programs that are refused must not fill the registry. */
+  /** Forgets the origin of a nameless database: rejected programs must not fill the registry. */
   #forgetOrigin(identity: bigint): Promise<void> {
     const { registry } = this.#options;
     return registry.exclusively(async () => {
@@ -241,7 +241,7 @@ export class Publisher {
     await this.#make(record, program);
   }
 
-  /** Makes the next generation of a database, names it in the registry, and lets it be reached. */
+  /** Creates the next generation of a database, registers it, and makes it reachable. */
   async #make(
     before: Pick<RegisteredDatabase, 'identity' | 'owner' | 'isLocked' | 'generation'> &
       Partial<RegisteredDatabase>,
@@ -292,7 +292,7 @@ export class Publisher {
     throw refusal('database.locked', text);
   }
 
-  /** Made like an anonymous caller's identity, whose token nobody has. */
+  /** Derived like an anonymous caller's identity, whose token no one has. */
   #newIdentity(): bigint {
     return deriveIdentity(this.#options.issuer, randomUUID());
   }

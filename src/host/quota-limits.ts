@@ -1,6 +1,6 @@
 /**
- * What can be limited, by the name that settings, the registry, HTTP and the command line share.
- * Absent from `QuotaLimits`: any amount.
+ * Quotas, by the names that settings, the registry, HTTP and the command line share. Absent from
+ * `QuotaLimits`: any amount.
  */
 export const identityQuotas = [
   'databases-per-identity',
@@ -18,12 +18,12 @@ export type QuotaName = IdentityQuota | DatabaseQuota | (typeof addressQuotas)[n
 
 export type QuotaLimits = { readonly [Name in QuotaName]?: number | undefined };
 
-/** A limit as it is shown: `Infinity` is any amount. */
+/** A limit for display: `Infinity` is any amount. */
 export function finite(limit: number): number | undefined {
   return limit === Number.POSITIVE_INFINITY ? undefined : limit;
 }
 
-/** One thing that is limited, and how much of it is used. */
+/** One quota, and how much of it is used. */
 export interface QuotaUse {
   readonly name: QuotaName;
   readonly used: number;

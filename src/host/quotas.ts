@@ -20,11 +20,11 @@ export interface QuotasOptions {
   readonly registry: Registry;
   readonly access: Access;
   readonly audit: AuditLog;
-  /** What is configured. An operator may set other amounts for one identity, or one database. */
+  /** The configured quotas. An operator can set other amounts for one identity, or one database. */
   readonly quotas?: QuotaLimits;
 }
 
-/** Of a database: what it holds, if it was opened, and how it is held to other limits. */
+/** A database's sizes, if it was opened, and a way to set its limits. */
 export interface Measured {
   readonly used: StorageUse;
   /** Opens it, if it is closed. */
@@ -33,17 +33,17 @@ export interface Measured {
 }
 
 /**
- * How much identities, addresses and databases may have. Who creates is counted here, before any
- * work is done; what a database holds is counted by its actor, which is told its limits. What the
- * databases of one owner hold together is added up from what the actors report, so it is exceeded
- * by as much as comes between two reports.
+ * Enforces how much identities, addresses and databases can have. Creations are counted here,
+ * before any work is done; the contents of a database are counted by its actor, which receives its
+ * limits. What the databases of one owner hold together is summed from the actors' reports, so the
+ * limit can be exceeded by what is added between two reports.
  */
 export class Quotas {
   readonly #options: QuotasOptions;
   readonly #measured: (database: bigint) => Measured | undefined;
-  /** Databases that are being made: there may be many at once. */
+  /** Databases that are being created: there can be many at once. */
   readonly #reserved = new Map<string, number>();
-  /** Owners of whose databases the sum is to be looked at again, all at once. */
+  /** Owners whose sum must be computed again, all at once. */
   readonly #changedOwners = new Set<bigint>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -52,7 +52,7 @@ export class Quotas {
     this.#measured = measured;
   }
 
-  /** Throws `Refusal` `quota.databases` when the caller may create no more databases. */
+  /** Throws `Refusal` `quota.databases` when the caller can create no more databases. */
   requireDatabase(caller: HostCaller): void {
     const { access } = this.#options;
     if (access.isOperator(caller)) return;
@@ -67,7 +67,7 @@ export class Quotas {
     }
   }
 
-  /** The same, and takes the place until the returned function is called. */
+  /** `requireDatabase`, which also reserves the place until the returned function is called. */
   reserveDatabase(caller: HostCaller): () => void {
     this.requireDatabase(caller);
     const keys = [identityKey(caller), ...addressKey(caller)];
@@ -78,9 +78,9 @@ export class Quotas {
   }
 
   /**
-   * Throws `Refusal` `quota.names` when `owner` may not have so many names more. They are counted
-   * apart from databases: a name stays when its database could not be made, or was deleted. The
-   * caller sees to it that no other name is registered meanwhile.
+   * Throws `Refusal` `quota.names` when `owner` cannot have `count` more names. They are counted
+   * apart from databases: a name stays when its database could not be created, or was deleted. The
+   * caller must ensure that no other name is registered meanwhile.
    */
   requireNames(caller: HostCaller, owner: bigint, count: number): void {
     if (count === 0 || this.#options.access.isOperator(caller) || this.#isOperator(owner)) return;
@@ -95,7 +95,7 @@ export class Quotas {
     }
   }
 
-  /** Throws `Refusal` `quota.bytes` when the database, or its owner, may not have the program. */
+  /** Throws `Refusal` `quota.bytes` if the program is too large for the database, or its owner. */
   requireProgram(owner: bigint, database: bigint | undefined, programBytes: number): void {
     const before = database === undefined ? 0 : (this.#useOf(database)?.programBytes ?? 0);
     const ofDatabase = this.limitOf('program-bytes', database);
@@ -110,7 +110,7 @@ export class Quotas {
     throw tooLarge(`the programs of its owner would take ${bytesText(all)}`, ofOwner, name);
   }
 
-  /** What the actor of a database is held to. */
+  /** The storage limits of a database's actor. */
   storageOf({ identity, owner }: Pick<DatabaseRecord, 'identity' | 'owner'>): StorageLimits {
     return this.#storageOf({ identity, owner }, this.#sumOf(owner));
   }
@@ -127,7 +127,7 @@ export class Quotas {
     };
   }
 
-  /** An actor has said what its database holds: others of the same owner may be held to less. */
+  /** Notes that an actor reported its sizes: others of the same owner may get lower limits. */
   measured(database: bigint): void {
     const owner = this.#options.registry.database(database)?.owner;
     if (owner === undefined || !this.isCounted(owner)) return;
@@ -135,7 +135,7 @@ export class Quotas {
     this.#timer ??= setTimeout(() => this.#applyChanged(), limits.quotaSumMillis).unref();
   }
 
-  /** Holds all databases of an owner to what holds now. */
+  /** Sends the current limits to all databases of an owner. */
   apply(owner: bigint): void {
     const sum = this.#sumOf(owner);
     const isCounted = this.isCounted(owner);
@@ -146,13 +146,13 @@ export class Quotas {
     }
   }
 
-  /** True: the databases of this owner may hold so much together, and it has to be known. */
+  /** True: what the databases of this owner hold together is limited, and must be known. */
   isCounted(owner: bigint): boolean {
     if (this.#isOperator(owner)) return false;
     return summedQuotas.some((name) => this.limitOf(name, owner) < Number.POSITIVE_INFINITY);
   }
 
-  /** What an identity uses, of itself and by all its databases. */
+  /** The usage of an identity, of its own and of all its databases. */
   ofIdentity(identity: bigint): QuotaUse[] {
     const { rowBytes, logBytes, programBytes } = this.#sumOf(identity);
     const used: Record<IdentityQuota, number> = {
@@ -178,8 +178,8 @@ export class Quotas {
   }
 
   /**
-   * Sets what an identity or a database may have: an amount, `null` for any amount, `undefined` for
-   * what is configured. The caller has checked who asks, and the names.
+   * Sets a quota of an identity or a database: an amount, `null` for any amount, `undefined` for
+   * the configured one. The caller has checked permission, and the names.
    */
   async set(
     caller: HostCaller,
@@ -306,14 +306,14 @@ export class Quotas {
   }
 }
 
-/** Of what all databases of an owner hold together. */
+/** Quotas on the sum of all databases of an owner. */
 const summedQuotas = ['owner-row-bytes', 'owner-log-bytes', 'owner-program-bytes'] as const;
 
 function identityKey({ identity }: HostCaller): string {
   return `identity ${identity.toString(16)}`;
 }
 
-/** None for a caller in the same process. */
+/** Empty for a caller in the same process. */
 function addressKey({ address }: HostCaller): string[] {
   return address === undefined ? [] : [networkOf(address)];
 }

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { limits } from '../limits.ts';
 
 /**
- * Small programs as they were linked last, by their bytes: a program is often checked and then
- * published, or published as several databases. What is linked depends on the program alone, and
- * so is the same for all of them.
+ * Recently linked small programs, by their bytes: a program is often checked and then published, or
+ * published as several databases. The linked form depends on the program alone, and so is the same
+ * for all of them.
  */
 export class RecentLinks {
   readonly #bytesMax: number;
-  /** By SHA-256 of the program; the one that was used last is the last. */
+  /** By SHA-256 of the program, in order of last use. */
   readonly #linked = new Map<string, Uint8Array>();
   #bytes = 0;
 
@@ -16,7 +16,7 @@ export class RecentLinks {
     this.#bytesMax = bytesMax;
   }
 
-  /** A copy: who gets it may give it away. */
+  /** Returns a copy, which the receiver can transfer. */
   find(program: Uint8Array): Uint8Array | undefined {
     const key = keyOf(program);
     const linked = this.#linked.get(key);
@@ -39,7 +39,7 @@ export class RecentLinks {
   }
 }
 
-/** Of all linkers of this process. */
+/** The cache of all linkers of this process. */
 export const recentLinks: RecentLinks = new RecentLinks(limits.recentLinksBytesMax);
 
 function keyOf(program: Uint8Array): string {

@@ -7,7 +7,7 @@ import type { Registry } from './registry.ts';
 import { resolveTarget } from './resolve-target.ts';
 
 export interface RecoverOptions extends RegistryOptions {
-  /** Of the data, whose lock the caller holds. */
+  /** The data folder, whose lock the caller holds. */
   readonly directory: string;
   /** A database's name or identity. */
   readonly target: string;
@@ -20,9 +20,9 @@ export type RecoverOutcome =
 
 /**
  * Gives a database to another owner while no host is open, with its names, so that the owner can go
- * on publishing and renaming. Roles stay as they are. Limited tokens that the former owner made
- * lose what they drew from the ownership. When this resolves, the change and the note of it in the
- * audit log are durable.
+ * on publishing and renaming. Roles stay as they are. Limited tokens of the former owner lose the
+ * rights that came from the ownership. When this resolves, the change and its audit note are
+ * durable.
  */
 export async function recoverOwner(options: RecoverOptions): Promise<RecoverOutcome> {
   const { directory, clock, report } = options;

@@ -2,7 +2,7 @@ import { unreachable } from '../assert.ts';
 import type { RefusalBody } from '../database/outcome.ts';
 
 /**
- * The status by which HTTP tells of each refusal, also when a connection is refused before it is
+ * Maps each refusal to its HTTP status, including that of a connection refused before it is
  * upgraded. A new code breaks the build here.
  */
 export function statusOf(code: RefusalBody['code']): number {

@@ -21,10 +21,10 @@ import { databaseQuotas } from './quota-limits.ts';
  * | `database` | a database of this host; `number` counts creations, `generation` the directories |
  * | `name` | a name that was ever registered; `owner` stays, `database` is 0 when it was released |
  * | `grant` | a role of an identity in a database; the key is both, so that there is one of each |
- * | `issued_token` | a limited token that was handed out, and what it may, as JSON |
+ * | `issued_token` | a limited token that was handed out, and its rights, as JSON |
  * | `origin` | the network that a database or its name came from, to count those of one address |
  * | `quota` | what an operator allows an identity, or a database, instead of what is configured |
- * | `revoked_token` | a token that counts no more, until it has expired for sure (0: for ever) |
+ * | `revoked_token` | a token that is no longer valid, until it has surely expired (0: forever) |
  */
 const rows = {
   database: [
@@ -75,7 +75,7 @@ const rows = {
   ],
 } as const satisfies Record<string, readonly Column[]>;
 
-/** With the number that each row gets, which orders the rows of a table. */
+/** Adds the number that each row gets, which orders the rows of a table. */
 export const registryTables = {
   database: numbered(rows.database),
   name: numbered(rows.name),
@@ -106,11 +106,11 @@ export const registryReducers = {
   put_grant: product(...rows.grant),
   remove_grant: product(['key', { kind: 'string' }]),
   put_issued_token: product(...rows.issued_token),
-  /** An issued token is listed no more. */
+  /** Adds a revoked token; if it was issued, it is no longer listed. */
   put_revoked_token: product(...rows.revoked_token),
-  /** Forgets what has expired for sure. */
+  /** Forgets what has surely expired. */
   forget_expired_tokens: product(['now_micros', { kind: 'i64' }]),
-  /** Its names become those of the new owner, too. */
+  /** Gives a database to a new owner, with its names. */
   change_owner: product(['database', { kind: 'u256' }], ['owner', { kind: 'u256' }]),
   put_origin: product(...rows.origin),
   put_quota: product(...rows.quota),
@@ -136,8 +136,8 @@ const typeNames = [
 ] as const;
 
 /**
- * The program's bytes: its description, so that a newer service finds an older registry's shape and
- * brings it up to date.
+ * The program's bytes: its description, so that a newer service recognizes an older registry's
+ * shape and updates it.
  */
 export function registryProgram(): Uint8Array {
   const types = Object.values(registryTables);
@@ -196,7 +196,7 @@ function rawTable(sourceName: string, rowTypeRef: number, types: readonly Produc
   };
 }
 
-/** Runs the registry's reducers. They refuse nothing: the host has checked before it calls. */
+/** Runs the registry's reducers. They refuse nothing, because the host checks before it calls. */
 export class RegistryRunner implements ModuleRunner {
   readonly #store: Store;
   readonly #program: Uint8Array;
@@ -267,13 +267,13 @@ export class RegistryRunner implements ModuleRunner {
 }
 
 /**
- * Roles in a database end with it, and so do tokens and quotas for it: another one may be made
+ * Removes a database with its roles, tokens and quotas, because another database may be created
  * under its identity.
  */
 function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): void {
   tables.remove('database', database);
   tables.remove('origin', database);
-  // A database may have the identity of a person: what is set for that one stays.
+  // A database can have the identity of a person, whose own quotas stay.
   const isOfDatabase = (name: Value | undefined) => databaseQuotas.some((one) => one === name);
   for (const [key, subject, name] of tables.rows('quota')) {
     if (subject === database && isOfDatabase(name)) tables.remove('quota', key);
@@ -286,10 +286,10 @@ function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): v
   }
 }
 
-/** A token that has expired is accepted a little longer: a revoked one must not be. */
+/** A token is accepted a little past its expiry, but a revoked one must not be. */
 const graceMicros = 120_000_000n;
 
-/** True when it is of no use any more to remember a token that expires at `untilMicros`. */
+/** True when a token that expires at `untilMicros` need not be remembered any longer. */
 export function isPast(untilMicros: bigint, nowMicros: bigint): boolean {
   return untilMicros !== 0n && untilMicros + graceMicros < nowMicros;
 }

@@ -15,20 +15,20 @@ import {
 } from './registry-module.ts';
 import { temporaryConnection } from './temporary-connection.ts';
 
-/** What the registry knows of a database. */
+/** A database as the registry knows it. */
 export interface RegisteredDatabase extends DatabaseRecord {
-  /** Counts the directories that this database has had: each reset makes a new one. */
+  /** Counts the directories of this database: each reset creates a new one. */
   readonly generation: number;
 }
 
 export interface RegisteredName {
   readonly name: string;
   readonly owner: bigint;
-  /** `undefined` when the name was released. A database that was deleted keeps its names. */
+  /** `undefined` when the name was released. A deleted database keeps its names. */
   readonly database: bigint | undefined;
 }
 
-/** A role that an identity has in a database, beside what everybody may do there. */
+/** A role that an identity has in a database, besides the rights that everyone has there. */
 export interface Grant {
   readonly database: bigint;
   readonly identity: bigint;
@@ -40,22 +40,22 @@ export interface Grant {
 
 /** A limited token that was handed out. */
 export interface IssuedToken {
-  /** Its `jti`. */
+  /** The `jti` of the token. */
   readonly id: string;
   readonly database: bigint;
   readonly issuedBy: bigint;
-  /** What it may, as JSON text. */
+  /** The rights of the token, as JSON text. */
   readonly capability: string;
   readonly issuedMicros: bigint;
   /** Microseconds since the Unix epoch; 0: it does not expire. */
   readonly untilMicros: bigint;
 }
 
-/** A token that counts no more. */
+/** A token that is no longer valid. */
 export interface RevokedToken {
   /**
-   * Its `jti`; or `signed:` and the digest of what was signed; from earlier versions `sha256:` and
-   * the digest of the token with its signature.
+   * The `jti` of the token; or `signed:` and the digest of what was signed; from earlier versions
+   * `sha256:` and the digest of the token with its signature.
    */
   readonly id: string;
   /** When it would have expired, microseconds since the Unix epoch; 0: it would not. */
@@ -64,7 +64,7 @@ export interface RevokedToken {
   readonly revokedMicros: bigint;
 }
 
-/** What an operator allows one identity, or one database, instead of what is configured. */
+/** A quota that an operator set for one identity or database, in place of the configured one. */
 export interface QuotaRow {
   readonly subject: bigint;
   readonly name: string;
@@ -76,8 +76,9 @@ export interface QuotaRow {
 export const registryIdentity = 1n;
 
 /**
- * The host's databases, names, roles and tokens, kept in a database of their own. Look-ups are
- * answered from a copy in memory, which follows each change. A change is durable before it is seen.
+ * The host's databases, names, roles and tokens, kept in a database of their own. Lookups are
+ * answered from a copy in memory, which follows each change. A change is durable before it is
+ * visible.
  */
 export class Registry {
   readonly #handle: DatabaseHandle;
@@ -91,7 +92,7 @@ export class Registry {
   #origins = new Map<bigint, string>();
   #nameCounts: ReadonlyMap<bigint, number> = new Map();
   #quotas = new Map<string, QuotaRow>();
-  /** The end of the changes that were asked for. */
+  /** The last of the requested changes. */
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(handle: DatabaseHandle) {
@@ -106,7 +107,7 @@ export class Registry {
     return registry;
   }
 
-  /** In the order of creation. */
+  /** All databases, in the order of creation. */
   get databases(): Iterable<RegisteredDatabase> {
     return this.#databases.values();
   }
@@ -115,17 +116,17 @@ export class Registry {
     return this.#databases.get(identity);
   }
 
-  /** In the order of creation. Costs a look-up, however many databases there are. */
+  /** In the order of creation. Costs one lookup, however many databases exist. */
   ownedBy(owner: bigint): readonly RegisteredDatabase[] {
     return this.#byOwner.get(owner) ?? [];
   }
 
-  /** Of all that it ever registered. Costs a look-up. */
+  /** Counts all names that it ever registered. Costs one lookup. */
   nameCountOf(owner: bigint): number {
     return this.#nameCounts.get(owner) ?? 0;
   }
 
-  /** In the order of registration; those that stand for no database, too. */
+  /** In the order of registration, including names that stand for no database. */
   get names(): Iterable<RegisteredName> {
     return this.#names.values();
   }
@@ -139,7 +140,7 @@ export class Registry {
     return [...this.#names.values()].filter(({ database }) => database === identity);
   }
 
-  /** The role that was granted to an identity. */
+  /** The role granted to an identity. */
   roleOf(database: bigint, identity: bigint): Role | undefined {
     return this.#grants.get(grantKey(database, identity))?.role;
   }
@@ -149,7 +150,7 @@ export class Registry {
     return [...this.#grants.values()].filter((grant) => grant.database === database);
   }
 
-  /** Those that were neither revoked nor forgotten, in the order of issuing. */
+  /** Tokens that were neither revoked nor forgotten, in the order of issuing. */
   issuedTokensOf(database: bigint): IssuedToken[] {
     return [...this.#issuedTokens.values()].filter((token) => token.database === database);
   }
@@ -182,13 +183,13 @@ export class Registry {
     await this.#readDatabases();
   }
 
-  /** Of the database and its names. */
+  /** Changes the owner of the database and its names. */
   async changeOwner(database: bigint, owner: bigint): Promise<void> {
     await this.#call('change_owner', [database, owner]);
     await this.#readDatabases();
   }
 
-  /** With it go roles in it, and tokens for it. */
+  /** Removes the database, with the roles in it and the tokens for it. */
   async removeDatabase(identity: bigint): Promise<void> {
     await this.#call('remove_database', [identity]);
     await this.#readDatabases();
@@ -206,7 +207,7 @@ export class Registry {
     await this.#readDatabases();
   }
 
-  /** Grants a role, instead of the one that the identity had. */
+  /** Grants a role, in place of the one that the identity had. */
   async putGrant(grant: Grant): Promise<void> {
     const { database, identity, role, grantedBy, grantedMicros } = grant;
     const key = grantKey(database, identity);
@@ -220,7 +221,7 @@ export class Registry {
     this.#grants.delete(key);
   }
 
-  /** Forgets, too, what has expired since. */
+  /** Adds the token, and forgets what has expired since. */
   async putIssuedToken(token: IssuedToken): Promise<void> {
     const { id, database, issuedBy, capability, issuedMicros, untilMicros } = token;
     await this.#forgetExpired(issuedMicros);
@@ -229,7 +230,7 @@ export class Registry {
     this.#issuedTokens.set(id, token);
   }
 
-  /** Forgets, too, what has expired since. */
+  /** Revokes the token, and forgets what has expired since. */
   async revokeToken(token: RevokedToken): Promise<void> {
     const { id, untilMicros, revokedBy, revokedMicros } = token;
     await this.#forgetExpired(revokedMicros);
@@ -239,7 +240,7 @@ export class Registry {
   }
 
   /**
-   * The network from which a database was created, or its name registered; absent of those of an
+   * The network from which a database was created, or its name registered; absent if that was an
    * earlier version.
    */
   originOf(database: bigint): string | undefined {
@@ -256,7 +257,7 @@ export class Registry {
     this.#origins.delete(database);
   }
 
-  /** What an operator set for an identity, or for a database. */
+  /** The quota that an operator set for an identity, or for a database. */
   quota(subject: bigint, name: string): QuotaRow | undefined {
     return this.#quotas.get(quotaKey(subject, name));
   }
@@ -273,7 +274,7 @@ export class Registry {
     this.#quotas.delete(key);
   }
 
-  /** Runs `work`, which checks and changes, while nobody else's `work` runs. */
+  /** Runs `work`, which checks and changes, while no other `work` runs. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => undefined);
@@ -354,7 +355,7 @@ export class Registry {
   }
 }
 
-/** The words are about a database, and the caller has another one in mind. */
+/** The error's words are about a database, and the caller means another one. */
 function refuseForRegistry(error: unknown): never {
   if (!(error instanceof Refusal)) throw error;
   const message = `The registry of the service could not be changed. ${error.body.message}`;
@@ -420,7 +421,7 @@ function grantKey(database: bigint, identity: bigint): string {
   return `${database.toString(16)} ${identity.toString(16)}`;
 }
 
-/** Stands for any amount: more than anything takes. */
+/** Stands for any amount: more than can ever be used. */
 const anyAmount = Number.MAX_SAFE_INTEGER;
 
 function quotaKey(subject: bigint, name: string): string {

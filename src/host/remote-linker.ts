@@ -10,13 +10,13 @@ export interface RemoteLinkerOptions {
   /** `undefined`: nothing is kept. */
   readonly kept: KeptPlace | undefined;
   readonly ask: (id: number, bytes: Uint8Array<ArrayBuffer>) => void;
-  /** For the operator, without the name of the database. */
+  /** Receives warnings for the operator, without the name of the database. */
   readonly warn: (message: string) => void;
 }
 
 /**
- * Linking as a worker does it: it reads what is kept of its database, and asks the gateway, which
- * has the linker, for what is not.
+ * Links programs in a worker: it reads the kept ones of its database, and asks the gateway, which
+ * has the linker, for the others.
  */
 export class RemoteLinker {
   readonly #options: RemoteLinkerOptions;
@@ -27,7 +27,7 @@ export class RemoteLinker {
     this.#options = options;
   }
 
-  /** Rejects with `ProgramError`, or with `Refusal` where it is not the program's fault. */
+  /** Rejects with `ProgramError`, or with `Refusal` where the program is not at fault. */
   async link(bytes: Uint8Array): Promise<LinkedProgram> {
     const found = this.#readKept(bytes);
     if (found !== undefined) return found;
@@ -35,7 +35,7 @@ export class RemoteLinker {
     const id = this.#lastId;
     const outcome = await new Promise<LinkOutcome>((resolve) => {
       this.#waiting.set(id, resolve);
-      // A copy that changes hands: the gateway has no work with it.
+      // A transferred copy saves the gateway from copying it.
       this.#options.ask(id, new Uint8Array(bytes));
     });
     switch (outcome.kind) {

@@ -3,24 +3,24 @@ import { limits } from '../limits.ts';
 import type { AfterEnd } from './end-line.ts';
 import type { SeatEnd, SeatMode } from './seat.ts';
 
-/** Ends, one soon after another, after which a database is broken. */
+/** Ends in quick succession after which a database is broken. */
 const endsMax = 3;
 
-/** Another start in this process would come to the same, or must not be tried. */
+/** Causes for which another start in this process would fail the same way, or must not be tried. */
 const finalCauses: ReadonlySet<SeatEnd['cause']> = new Set(['refused', 'sync', 'superseded']);
 
-/** No request tries it again: what is wrong does not pass by itself. */
+/** Causes for which no request retries: they do not go away on their own. */
 const lastingCauses: ReadonlySet<SeatEnd['cause']> = new Set([...finalCauses, 'bug']);
 
 /**
- * Whether, and when, a database is opened again whose actor has ended: at once, a few times; then
- * by the first request after a delay, because what the machine lacked (space, a folder, memory,
- * processes) may be there again one day, and nobody should have to start the service again for it.
- * Each failure doubles the delay.
+ * Decides whether, and when, a database is reopened after its actor has ended: at once, a few
+ * times; then by the first request after a delay, because what the machine lacked (space, a folder,
+ * memory, processes) may become available, and the service should not need a restart for it. Each
+ * failure doubles the delay.
  */
 export class Reopening {
   readonly #clock: Clock;
-  /** Ends since it last did something, or served for long. */
+  /** Ends since it last did something, or served for a long time. */
   #ends = 0;
   #servesSince = 0;
   #delayMillis = 0;
@@ -30,29 +30,29 @@ export class Reopening {
     this.#clock = clock;
   }
 
-  /** True when a request may have it tried now. */
+  /** True when a request can try again now. */
   get isDue(): boolean {
     return this.#clock.monotonicMillis() >= this.#dueMillis;
   }
 
-  /** It is being tried for a request; one more end is enough: it has had the others. */
+  /** Notes a try for a request; one more end is then enough, as it has had the others. */
   begun(): void {
     this.#dueMillis = Number.POSITIVE_INFINITY;
     this.#ends = endsMax - 1;
   }
 
-  /** An actor serves. */
+  /** Notes that an actor serves. */
   opened(): void {
     this.#servesSince = this.#clock.monotonicMillis();
   }
 
-  /** It has done something. */
+  /** Notes that it has done something. */
   succeeded(): void {
     this.#ends = 0;
     this.#delayMillis = 0;
   }
 
-  /** Decides what follows when an actor ended before its time. */
+  /** Decides what follows after an actor ended before its time. */
   ended(
     { cause, running }: Pick<SeatEnd, 'cause' | 'running'>,
     mode: SeatMode,

@@ -18,40 +18,40 @@ import { openRegistryCopy, type RegistryOptions } from './open-registry.ts';
 import { registryIdentity } from './registry.ts';
 import { shownLog } from './shown-log.ts';
 
-/** The log is not repaired; nothing was changed. */
+/** The log was not repaired; nothing was changed. */
 export class RepairError extends Error {
   override readonly name = 'RepairError';
 }
 
 export interface RepairOptions extends RegistryOptions {
-  /** Of the data, whose lock the caller holds. */
+  /** The data folder, whose lock the caller holds. */
   readonly directory: string;
   /** A database's name or identity, or the registry's identity. */
   readonly target: string;
 }
 
-/** What the log goes on from: the number of a tail, or nothing behind the common part. */
+/** The part that the log continues from: the number of a tail, or only the common part. */
 export type Kept = number | 'common';
 
 export interface Repaired {
-  /** Of the last commit now. */
+  /** Offset of the last commit now. */
   readonly offset: number;
-  /** The folder that has what was set aside; `undefined`: it is beside the log. */
+  /** The folder of what was set aside; `undefined`: it is beside the log. */
   readonly aside: string | undefined;
 }
 
 /**
- * Finds what a log holds that is refused. Changes nothing. Rejects with `RepairError` where that
- * cannot be said, with `RegistryError` where nobody knows which log it is.
+ * Finds out what a rejected log holds. Changes nothing. Rejects with `RepairError` where that
+ * cannot be determined, with `RegistryError` where the log cannot be identified.
  */
 export async function examineLog(options: RepairOptions): Promise<Examined> {
   return examine(await findLog(options));
 }
 
 /**
- * Makes a log that is refused one that opens: of a forked one a tail stays, or the common part
- * alone, of a damaged one what is before the damage. All else is set aside, and the audit log says
- * so. Rejects with `RepairError` where `kept` cannot be had; after an interruption it can be done
+ * Turns a rejected log into one that opens: of a forked one a tail stays, or the common part alone,
+ * of a damaged one what is before the damage. All else is set aside, and noted in the audit log.
+ * Rejects with `RepairError` where `kept` is not available; after an interruption it can be called
  * again, with the same `kept`.
  */
 export async function repairLog(options: RepairOptions, kept: Kept): Promise<Repaired> {
@@ -137,7 +137,7 @@ async function repair(
   }
 }
 
-/** The tail that is to be kept; `undefined`: the common part alone. */
+/** The tail to keep; `undefined`: the common part alone. */
 function tailOf({ tails, isPartingKnown }: LogSurvey, kept: Kept): Tail | undefined {
   if (kept === 'common') {
     const whole = tails.find(({ isWhole }) => isWhole);
@@ -163,7 +163,7 @@ function freeFolder(home: string): string {
   return path.join(home, `set-aside-${number}`);
 }
 
-/** The folder has its name when it is whole. */
+/** Copies under another name: the folder gets its own name when it is complete. */
 async function copyAside(
   disk: MachineDisk,
   aside: string,

@@ -1,6 +1,6 @@
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** What a request asks for, as it was sent. */
+/** The target of a request, as it was sent. */
 export interface RequestTarget {
   readonly path: string;
   /** Begins with `?`, or is empty. */
@@ -9,7 +9,7 @@ export interface RequestTarget {
 
 /**
  * Splits the target of a request. Nothing is decoded and no `..` is resolved, so that what is
- * looked at is what is served. An address in full, as proxies are given it, counts by its path.
+ * checked is what is served. An absolute URL, as proxies receive it, counts by its path.
  */
 export function splitTarget(url = ''): RequestTarget {
   const target = url.replace(/^https?:\/\/[^/?]*/i, '');
@@ -19,9 +19,9 @@ export function splitTarget(url = ''): RequestTarget {
 }
 
 /**
- * One part of a path as its writer meant it: percent-decoded once; what looks like an escape and is
- * none stays. `undefined`: its bytes are not UTF-8. `part` has one character for each byte, as Node
- * gives the target of a request.
+ * Percent-decodes one part of a path once; what looks like an escape and is not one stays.
+ * `undefined`: its bytes are not UTF-8. `part` has one character for each byte, as Node gives the
+ * target of a request.
  */
 export function decodePathPart(part: string): string | undefined {
   const bytes = part.replace(/%([0-9a-f]{2})/gi, (_, digits: string) =>

@@ -4,7 +4,7 @@ import { parseTarget } from './names.ts';
 import type { Registry } from './registry.ts';
 
 /**
- * The identity behind a target, whether or not there is a database. Throws `Refusal` `name.invalid`
+ * The identity behind a target, whether or not a database exists. Throws `Refusal` `name.invalid`
  * or `name.unknown`.
  */
 export function resolveTarget(registry: Registry, target: string): bigint {

@@ -3,17 +3,17 @@ import type { DatabaseHandle } from './database-handle.ts';
 import type { Stay } from './stay.ts';
 import { temporaryConnection } from './temporary-connection.ts';
 
-/** For how long a statement is wanted. */
+/** How long a statement is wanted. */
 export interface StatementWanted {
-  /** Nobody waits for it any more. */
+  /** Aborted when no one waits for it any more. */
   readonly abandoned: AbortSignal;
-  /** Of its caller. */
+  /** The stay of its caller. */
   readonly stay: Stay;
 }
 
 /**
- * Runs a statement in a connection of its own. When nobody waits for it any more, or its caller has
- * lost the role or the token with which it was accepted, what goes on for long ends with that
+ * Runs a statement in a connection of its own. When no one waits for it any more, or its caller has
+ * lost the role or the token with which it was accepted, a long-running statement ends with that
  * connection, unless it is committed already.
  */
 export async function runStatement(
@@ -26,7 +26,7 @@ export async function runStatement(
   if (fault !== undefined) return revoked(fault, 0);
   const connection = temporaryConnection();
   const running = handle.query({ ...request, connection });
-  // A database that cannot be told has ended its reads itself.
+  // A database that cannot be reached has ended its reads itself.
   const giveUp = () => void handle.disconnect(connection.id).catch(() => undefined);
   if (abandoned.aborted) giveUp();
   abandoned.addEventListener('abort', giveUp);

@@ -22,13 +22,13 @@ export interface RunningOptions {
   readonly files: DatabaseFiles;
   readonly placement: Placement;
   readonly report: (line: ReportLine) => void;
-  /** How much a database may hold. */
+  /** How much a database can hold. */
   readonly storageOf: (database: Pick<RegisteredDatabase, 'identity' | 'owner'>) => StorageLimits;
-  /** Told when a database has said what it holds. */
+  /** Called when a database has reported what it holds. */
   readonly measured: (database: bigint) => void;
-  /** True: what the databases of that owner hold counts together, so that all of it is known. */
+  /** True: the databases of that owner are limited together, so all their sizes must be known. */
   readonly isCounted: (owner: bigint) => boolean;
-  /** What is left out comes from `limits.ts`. */
+  /** The defaults are in `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
 }
 
@@ -38,12 +38,12 @@ export interface RunningDatabase {
   readonly log: FollowedLog;
 }
 
-/** A database that is being made and that nobody can reach yet. */
+/** A database that is being created and is not reachable yet. */
 export interface NewDatabase {
   readonly identity: bigint;
   readonly generation: number;
   readonly handle: SupervisedDatabase;
-  /** Lines of the module's log until there is one to write them to. */
+  /** Lines of the module's log until there is a log to write them to. */
   readonly lines: StampedLine[];
 }
 
@@ -70,7 +70,7 @@ export class RunningDatabases {
     return this.#byIdentity.get(identity);
   }
 
-  /** What a database holds, and how it is held to other limits. */
+  /** The sizes of a database, and a way to set its limits. */
   measured(identity: bigint): Measured | undefined {
     const handle = this.find(identity)?.handle;
     if (handle === undefined) return undefined;
@@ -87,8 +87,8 @@ export class RunningDatabases {
   }
 
   /**
-   * Takes in the databases that the registry names, and begins to open those that do not wait until
-   * they are asked for.
+   * Takes in the databases that the registry names, and begins to open those that do not wait for a
+   * request.
    */
   async startAll(databases: Iterable<RegisteredDatabase>, choice: StartChoice): Promise<void> {
     const { files, report, isCounted } = this.#options;
@@ -111,8 +111,8 @@ export class RunningDatabases {
   }
 
   /**
-   * Makes a database beside the running one, if there is one. Resolves when its first transaction
-   * is durable; rejects, with nothing left, when it cannot be made.
+   * Creates a database beside the running one, if there is one. Resolves when its first transaction
+   * is durable; rejects, with nothing left, when it cannot be created.
    */
   async create(
     identity: bigint,
@@ -146,9 +146,7 @@ export class RunningDatabases {
     return created;
   }
 
-  /**
-   * Makes a created database the one that is reached; ends the one before. Its log starts empty.
-   */
+  /** Makes a created database the reachable one; ends the one before. Its log starts empty. */
   async install({ identity, generation, handle, lines }: NewDatabase): Promise<void> {
     const { files } = this.#options;
     const before = this.#byIdentity.get(identity);

@@ -18,24 +18,24 @@ export interface Seat {
   submit(requests: readonly TicketedRequest[]): void;
   /** Holds the actor to other limits from now on. */
   setStorage(limits: StorageLimits): void;
-  /** Finishes what was submitted, makes it durable; resolves when the seat is empty. */
+  /** Finishes submitted work, makes it durable; resolves when the seat is empty. */
   close(): Promise<void>;
   /** Ends the actor at once, wherever it is; `ended` follows. */
   kill(end: Kill): void;
 }
 
-/** Takes a seat; everything that happens on it is told to `events`. */
+/** Takes a seat; `events` receives everything that happens on it. */
 export type SeatTaker = (start: SeatStart, events: SeatEvents) => Seat;
 
 export interface SeatStart {
   readonly mode: SeatMode;
   /** Requests up to this ticket belong to earlier actors of the same database. */
   readonly lastTicket: number;
-  /** How much it may hold. */
+  /** How much the database can hold. */
   readonly storage: StorageLimits;
-  /** Says of a new database that it stands for one that was there; else `mode` says so. */
+  /** True: this new database stands for one that existed; else `mode` says so. */
   readonly isReopening?: boolean;
-  /** Bytes of the log that it is to read, if there is one. */
+  /** Bytes of the log to read, if there is one. */
   readonly logBytes?: number;
 }
 
@@ -44,12 +44,12 @@ export type SeatMode =
       readonly kind: 'open';
       /** True: the `client_disconnected` of the first connection left over does not run. */
       readonly skipFirstDisconnect: boolean;
-      /** Why it is to be read only, in words for callers: its disk is full. */
+      /** Why it is read-only, in words for callers: its disk is full. */
       readonly full?: string | undefined;
     }
   /**
-   * For a database of which a crash may have left the beginnings; `create` demands that there are
-   * none.
+   * For a database of which a crash may have left the beginnings; `create` requires that none
+   * exist.
    */
   | {
       readonly kind: 'openOrCreate';
@@ -59,7 +59,7 @@ export type SeatMode =
   | { readonly kind: 'create'; readonly program: ProgramSource; readonly createdMicros: bigint };
 
 export interface SeatEvents {
-  /** While it opens: so many bytes of the log were read in all. */
+  /** Reports how many bytes of the log were read in all, while it opens. */
   hasRead(bytes: number): void;
   /** The actor serves. All commits up to `offset` are durable. */
   opened(opening: SeatOpening): void;
@@ -67,7 +67,7 @@ export interface SeatEvents {
   durable(write: number, offset: CommitOffset): void;
   /** Lines of the module's log. */
   lines(lines: readonly StampedLine[]): void;
-  /** For the operator: what recovery cut off, in full sentences. */
+  /** Reports to the operator what recovery cut off, in full sentences. */
   warn(message: string): void;
   memory(memory: SeatMemory): void;
   /** The actor is gone without `close`; the last event. */
@@ -77,15 +77,15 @@ export interface SeatEvents {
 export interface SeatOpening {
   readonly description: DatabaseDescription;
   readonly offset: CommitOffset;
-  /** When its last commit was accepted; requests get no earlier time. */
+  /** When its last commit was accepted; no request gets an earlier time. */
   readonly lastMicros: bigint;
 }
 
-/** Sizes and counters, told every now and then. */
+/** Sizes and counters, reported every now and then. */
 export interface SeatMemory {
   readonly rowBytes: number;
   readonly indexBytes: number;
-  /** What counts against its quota. */
+  /** Usage that counts against its quota. */
   readonly used: StorageUse;
   readonly live: LiveFigures;
   readonly times: ActorTimes;
@@ -106,8 +106,8 @@ export interface StampedLine {
 }
 
 /**
- * Why an actor is ended from outside. `budget`: its module took too much. `silent`: it got no
- * further outside of any module.
+ * Why an actor is ended from outside. `budget`: its module took too much. `silent`: it made no
+ * progress outside of any module.
  */
 export interface Kill {
   readonly cause: 'budget' | 'silent' | 'bug' | 'closed';
@@ -116,20 +116,20 @@ export interface Kill {
 
 export interface SeatEnd {
   /**
-   * `refused`: it could not start, and would not the next time. `log`: the disk failed. `full`: it
-   * had no space. `sync`: it failed in a way after which its content is unknown. `bug`: an
-   * assertion. `died`: the thread is gone, for want of memory or by a fault of the platform.
-   * `superseded`: another service may write to the data folder. `killed`: somebody ended its
+   * `refused`: it could not start, and would not the next time. `log`: the disk failed. `full`: the
+   * disk had no space. `sync`: the disk failed in a way after which its content is unknown. `bug`:
+   * an assertion. `died`: the thread is gone, for lack of memory or by a fault of the platform.
+   * `superseded`: another service may write to the data folder. `killed`: something ended its
    * process, and not for its memory.
    */
   readonly cause: OwnEnd | 'killed' | Kill['cause'];
   readonly message: string;
-  /** What a seat that could not start says to the caller who wanted it. */
+  /** The refusal that a seat that could not start gives to the caller who wanted it. */
   readonly body?: RefusalBody;
-  /** True: nothing is left of what was not handed over, whatever `reached` says. */
+  /** True: nothing remains of what was not handed over, whatever `reached` says. */
   readonly isUndone?: boolean | undefined;
-  /** What the actor was doing; its ticket when it ran a request. */
+  /** Ticket of the request that the actor was running, if any. */
   readonly running: number | undefined;
-  /** True when the records of this ticket were written, or were just being written. */
+  /** True when the records of this ticket were written, or were being written. */
   readonly reached: (ticket: number) => boolean;
 }

@@ -1,7 +1,7 @@
 import { commandEnd } from '../log/log-error.ts';
 
 /**
- * Gives the commands in an error of a log the flag that names its data folder: ` --data-dir …`, or
+ * Adds the flag for the data folder to the commands in an error of a log: ` --data-dir …`, or
  * nothing for the default folder.
  */
 export function withDataFolder(text: string, flag: string): string {

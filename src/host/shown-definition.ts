@@ -4,9 +4,9 @@ import type { HostCaller } from './host-types.ts';
 import { withTypesInUse } from './types-in-use.ts';
 
 /**
- * What a caller is shown of a module. A limited token sees what it may use. A whole identity also
- * sees that there are private tables, by their names and columns, and lifecycle reducers, which the
- * interface promises to everybody; and those who may publish see all of it.
+ * The part of a module that a caller can see. A limited token sees what it can use. A whole
+ * identity also sees that private tables exist, by their names and columns, and lifecycle reducers,
+ * which the interface promises to everyone; those who can publish see all of it.
  */
 export function shownDefinition(
   definition: ModuleDefinition,
@@ -17,7 +17,7 @@ export function shownDefinition(
   return rights.readsProgram ? definition : declaredDefinition(definition, rights);
 }
 
-/** What somebody with these rights may read and call of a module. */
+/** The part of a module that a caller with these rights can read and call. */
 export function usableDefinition(definition: ModuleDefinition, rights: Rights): ModuleDefinition {
   const reads = (name: string, isPublic: boolean) => {
     return rights.tables?.has(name) !== false && (isPublic || rights.readsPrivateTables);
@@ -38,7 +38,7 @@ export function usableDefinition(definition: ModuleDefinition, rights: Rights): 
   });
 }
 
-/** What whole identities are shown that may not publish. */
+/** The definition shown to whole identities that cannot publish. */
 function declaredDefinition(definition: ModuleDefinition, rights: Rights): ModuleDefinition {
   const { readsPrivateTables, bypassesFilters } = rights;
   const reducers = definition.reducers.filter(({ lifecycle, visibility }) => {
@@ -62,7 +62,7 @@ function declaredDefinition(definition: ModuleDefinition, rights: Rights): Modul
   });
 }
 
-/** The name and the columns of a table, and nothing else of it. */
+/** A table reduced to its name and its columns. */
 function bareTable(table: TableDefinition): TableDefinition {
   return {
     ...table,
@@ -75,7 +75,7 @@ function bareTable(table: TableDefinition): TableDefinition {
   };
 }
 
-/** A schedule would name a function that is not shown. */
+/** Leaves out schedules that would name a function that is not shown. */
 function withSchedulesOf(
   tables: readonly TableDefinition[],
   functions: readonly { readonly name: string }[],

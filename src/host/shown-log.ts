@@ -3,20 +3,20 @@ import { type FilePart, type LogPart, placesOf } from '../log/survey.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { Examined } from './examined-log.ts';
 
-/** Commits of a log, and what they did. */
+/** The commits of a log, and what they did. */
 export interface ShownFigures {
   readonly commits: number;
-  /** `null`: there is no commit. */
+  /** `null`: there are no commits. */
   readonly first_offset: number | null;
   readonly last_offset: number | null;
   readonly rows_inserted: number;
   readonly rows_deleted: number;
-  /** When the first and the last commit were asked for. */
+  /** When the first and the last commit were requested. */
   readonly first_time: string | null;
   readonly last_time: string | null;
 }
 
-/** A part of the history, and where in the files it is. */
+/** A part of the history, and its place in the files. */
 export interface ShownPart extends ShownFigures {
   readonly files: readonly FilePart[];
 }
@@ -24,7 +24,7 @@ export interface ShownPart extends ShownFigures {
 export interface ShownTail extends ShownPart {
   readonly tail: number;
   readonly can_be_kept: boolean;
-  /** The segments, read in their order, lead to it. */
+  /** True when the segments, read in their order, lead to it. */
   readonly is_first: boolean;
 }
 
@@ -33,20 +33,20 @@ export interface ShownLog {
   /** The folder of the log. */
   readonly log: string;
   readonly state: Examined['state'];
-  /** Why it is refused. */
+  /** Why the log is rejected. */
   readonly reason: string | null;
   readonly common?: ShownPart;
   /** False: the histories part at the end of the common part, or before it. */
   readonly parting_known?: boolean;
   readonly tails?: readonly ShownTail[];
-  /** Of pieces that are none of the tails, because there are too many. */
+  /** Figures of pieces that are not among the tails, because there are too many. */
   readonly rest?: ShownFigures;
-  /** What was decided before an interruption. */
+  /** The decision made before an interruption. */
   readonly kept?: string;
   readonly set_aside?: string;
 }
 
-/** What was found in a log, as JSON. */
+/** The result of examining a log, as JSON. */
 export function shownLog(examined: Examined): ShownLog {
   const { identity, directory, state } = examined;
   const base = { database: identityToHex(identity), log: directory, state };
@@ -88,7 +88,7 @@ function shownFigures(figures: Figures): ShownFigures {
   };
 }
 
-/** `null`: it is no time that a clock shows. */
+/** `null`: no clock shows such a time. */
 function timeOf(micros: number): string | null {
   const time = new Date(micros / 1000);
   return Number.isNaN(time.getTime()) ? null : time.toISOString();

@@ -4,14 +4,14 @@ import { schemaJson } from '../schema/schema-json.ts';
 import type { HostCaller } from './host-types.ts';
 import { shownDefinition } from './shown-definition.ts';
 
-/** A schema as JSON, in this version of its form, as far as the caller is shown it. */
+/** A schema as JSON, in this version of its form, limited to what the caller can see. */
 export function shownSchemaJson(
   definition: ModuleDefinition,
   caller: HostCaller,
   rights: Rights,
   version: 9 | 10,
 ): string {
-  // Of whole identities there are a few kinds; limited tokens share a place.
+  // There are a few kinds of whole identities; limited tokens share a place.
   const place = caller.capability === undefined ? `whole ${rights.key}` : 'limited';
   const texts = known.get(definition) ?? new Map<string, SchemaText>();
   known.set(definition, texts);
@@ -24,13 +24,13 @@ export function shownSchemaJson(
 }
 
 interface SchemaText {
-  /** Those with the same one are shown the same. */
+  /** Callers with the same key see the same. */
   readonly shownTo: string;
   readonly json: string;
 }
 
 /**
- * Of each definition the texts that were made last: anybody may ask for them, as often as they
- * like, and thousands who watch them look again in the moment in which a module is published.
+ * The texts last built for each definition: anyone can request them, as often as they like, and
+ * thousands of watchers request them again at the moment a module is published.
  */
 const known = new WeakMap<ModuleDefinition, Map<string, SchemaText>>();

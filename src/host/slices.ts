@@ -1,9 +1,9 @@
 import { limits } from '../limits.ts';
 
 /**
- * Does work in the gateway for the text of one client, in slices between which the gateway sees to
- * everybody else. All such work takes turns: together it has `limits.sliceMillisMax` of each round
- * of the event loop, however much of it there is. `steps` yields at least every millisecond or so.
+ * Works on the text of one client in the gateway, in slices between which the gateway serves all
+ * others. All such work takes turns: together it has `limits.sliceMillisMax` of each round of the
+ * event loop, however much of it there is. `steps` yields at least every millisecond or so.
  */
 export function inSlices<Result>(steps: Generator<undefined, Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
@@ -22,7 +22,7 @@ export function inSlices<Result>(steps: Generator<undefined, Result>): Promise<R
   });
 }
 
-/** Work under way, the next first; each says whether it has ended. */
+/** Work under way, the next first; each call returns whether it has ended. */
 const waiting: (() => boolean)[] = [];
 
 function runSlice(): void {

@@ -8,16 +8,17 @@ import { nicenessOf } from './standing.ts';
 export interface ChildOrder {
   readonly command: string;
   readonly words: readonly string[];
-  /** Its working directory. */
+  /** Working directory of the process. */
   readonly directory: string;
 }
 
 /**
  * Starts a process as a child of this one, with an empty environment and two descriptors: a channel
- * (3), and the board (4). Without a `pid`, it was not started, and its `error` event says why.
+ * (3), and the board (4). Without a `pid`, it was not started, and its `error` event gives the
+ * reason.
  */
 export function spawnChild({ command, words, directory }: ChildOrder, board: number): ChildProcess {
-  // Where the system does not end it with its parent, it looks for that itself.
+  // Where the system does not end it with its parent, it watches for that itself.
   const watched = endsWithParent() ? [] : [`${process.pid}`];
   const child = spawn(command, [...words, ...watched], {
     cwd: directory,

@@ -7,9 +7,9 @@ import { channelOf, spawnChild } from './spawn-child.ts';
 import type { FromSpawner, ToSpawner } from './spawner-messages.ts';
 
 /**
- * What the spawner runs: it starts the processes of databases for the gateway and reports their
- * ends, and nothing else. It never sees a row, a program or a message of a client, so that it stays
- * small, which is what makes starting a process cheap. It ends with the gateway.
+ * Runs the spawner: it starts the processes of databases for the gateway and reports their ends,
+ * and nothing else. It never sees a row, a program or a message of a client, so it stays small,
+ * which makes starting a process cheap. It ends with the gateway.
  */
 const children = new Map<number, ChildProcess>();
 
@@ -52,7 +52,7 @@ function start({ id, order, board }: ToSpawner & { readonly kind: 'start' }): vo
   }
 }
 
-/** Messages behind one with a handle wait until that has arrived and is closed here. */
+/** Messages behind one with a handle wait until the handle has arrived and is closed here. */
 function handOver(id: number, child: ChildProcess, pid: number): void {
   children.set(id, child);
   child.on('exit', (code, signal) => {
@@ -63,7 +63,7 @@ function handOver(id: number, child: ChildProcess, pid: number): void {
   tell({ kind: 'handed', id });
 }
 
-/** How the system keeps one process from the descriptors of another. */
+/** Errors by which the system keeps one process from the descriptors of another. */
 const refusals: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'ENOENT']);
 
 function isRefusal(error: unknown): boolean {
@@ -79,7 +79,7 @@ function tellFault(id: number, error: unknown, isBoardRefused = false): void {
   tell({ kind: 'fault', id, isBoardRefused, code: codeOf(error), message });
 }
 
-/** What cannot be sent is for a gateway that is gone. */
+/** A message that cannot be sent is for a gateway that is gone. */
 function tell(message: FromSpawner, channel?: Socket): void {
   process.send?.(message, channel, { keepOpen: false }, () => undefined);
 }

@@ -1,7 +1,7 @@
 import type { ChildOrder } from './spawn-child.ts';
 
 /**
- * What the gateway asks of its spawner. Each request has a number, and one answer: `handed` for a
+ * A request of the gateway to its spawner. Each has a number, and one answer: `handed` for a
  * process that was started, `done` for the others, or `fault`.
  */
 export type ToSpawner =
@@ -12,7 +12,7 @@ export type ToSpawner =
       readonly order: ChildOrder;
       readonly board: string;
     }
-  /** Ends the process that request `child` has started, if it is there. */
+  /** Ends the process that request `child` has started, if it exists. */
   | { readonly kind: 'kill'; readonly id: number; readonly child: number }
   | {
       readonly kind: 'run';
@@ -21,13 +21,13 @@ export type ToSpawner =
       readonly words: readonly string[];
     };
 
-/** Of one process, in this order: `started`, `handed`, `ended`. */
+/** Messages about one process, in this order: `started`, `handed`, `ended`. */
 export type FromSpawner =
   /** With the process's channel, which the spawner still has as well. */
   | { readonly kind: 'started'; readonly id: number; readonly pid: number }
   /**
-   * The spawner has closed its end of the channel: what the process sends now reaches nobody else.
-   * Without a `started` before it, the gateway had no descriptor left for the channel.
+   * The spawner has closed its end of the channel: what the process sends now reaches only the
+   * gateway. Without a `started` before it, the gateway had no descriptor left for the channel.
    */
   | { readonly kind: 'handed'; readonly id: number }
   | {
@@ -40,7 +40,7 @@ export type FromSpawner =
   | {
       readonly kind: 'fault';
       readonly id: number;
-      /** True: the spawner may not open what the gateway has open, and never will. */
+      /** True: the spawner cannot open what the gateway has open, and never will. */
       readonly isBoardRefused: boolean;
       readonly code: string | undefined;
       readonly message: string;

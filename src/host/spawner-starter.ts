@@ -7,8 +7,8 @@ import { BoardRefused, Spawner, SpawnerEnded } from './spawner.ts';
 import { workerEntry } from './worker-entry.ts';
 
 /**
- * A spawner opens the boards of this process where the system shows them as files. `replaced` is
- * called when one has ended by itself, and another one starts.
+ * Uses a spawner where the system shows the boards of this process as files. `replaced` is called
+ * when one has ended on its own, and another one starts.
  */
 export function childStarter(replaced: () => void): ChildStarter {
   return existsSync('/proc/self/fd') ? new SpawnerStarter({ replaced }) : new DirectStarter();
@@ -22,7 +22,7 @@ export interface SpawnerOptions {
 }
 
 /**
- * Starts processes from a spawner, so that the gateway does not stand still meanwhile, however much
+ * Starts processes from a spawner, so that the gateway is not blocked meanwhile, however much
  * memory it has. The spawner starts with the first process at the latest, when the gateway is
  * small; one that has ended is replaced when it is needed.
  */
@@ -30,11 +30,11 @@ export class SpawnerStarter implements ChildStarter {
   readonly #options: SpawnerOptions;
   readonly #direct = new DirectStarter();
   #spawner: Spawner | undefined;
-  /** The system keeps processes from opening what another one has open: the spawner is no use. */
+  /** True when the system keeps the spawner from opening the boards, so that it is useless. */
   #isRefused = false;
   #isClosed = false;
 
-  /** Tests have other options. */
+  /** Tests pass other options. */
   constructor(options: Partial<SpawnerOptions> = {}) {
     this.#options = {
       answerMillisMax: limits.spawnerMillisMax,
@@ -45,7 +45,7 @@ export class SpawnerStarter implements ChildStarter {
   }
 
   prepare(): void {
-    // Who needs it hears what is wrong with it.
+    // The first caller that needs it gets the error.
     this.#living().catch(() => undefined);
   }
 

@@ -7,7 +7,7 @@ import type { Child, ChildExit } from './child-starter.ts';
 import type { ChildOrder } from './spawn-child.ts';
 import type { FromSpawner, ToSpawner } from './spawner-messages.ts';
 
-/** The spawner is gone, or does not answer; another one can do what was asked. */
+/** The spawner is gone, or does not answer; another one can do the requested work. */
 export class SpawnerEnded extends Error {}
 
 /** The system keeps the spawner from opening the gateway's descriptors. */
@@ -20,9 +20,9 @@ interface Pending {
 }
 
 /**
- * One spawner (`spawner-main.ts`), from the gateway's side. A request that it does not answer in
- * time ends it, and with it go the processes that it has started: the system ends them, and this
- * side does where the system does not.
+ * One spawner (`spawner-main.ts`), from the gateway's side. A request that is not answered in time
+ * ends it, and with it the processes that it has started: the system ends them, and this side does
+ * where the system does not.
  */
 export class Spawner {
   readonly #process: ChildProcess;
@@ -31,7 +31,7 @@ export class Spawner {
   readonly #children = new Map<number, SpawnedChild>();
   readonly #whenEnded: (() => void)[] = [];
   #lastId = 0;
-  /** Why it is gone. */
+  /** Why it ended. */
   #end: Error | undefined;
 
   /** `entry`: the built `spawner-main`. */
@@ -42,7 +42,7 @@ export class Spawner {
     this.#process = spawner;
     this.#answerMillisMax = answerMillisMax;
     spawner.on('error', (error) => {
-      // Without a process there is no other event.
+      // Without a process no other event follows.
       if (spawner.pid === undefined) this.#ended(error);
     });
     spawner.on('exit', (code, signal) => {
@@ -102,7 +102,7 @@ export class Spawner {
         reject(this.#end);
         return;
       }
-      // An answer may have come while this process was kept from reading it.
+      // An answer may have arrived while this process was busy and could not read it.
       const overdue = () => setImmediate(() => this.#expectAnswered(request.id));
       const timer = setTimeout(overdue, this.#answerMillisMax);
       this.#pending.set(request.id, { resolve, reject, timer });
@@ -143,7 +143,7 @@ export class Spawner {
     }
   }
 
-  /** A spawner of which nothing is awaited does not keep this process from ending. */
+  /** A spawner with no request outstanding does not keep this process alive. */
   #hold(): void {
     const spawner = this.#process;
     const awaited = this.#pending.size + this.#children.size + this.#whenEnded.length;
@@ -166,7 +166,7 @@ export class Spawner {
     this.#end = end;
     for (const child of this.#children.values()) child.orphaned();
     for (const id of [...this.#pending.keys()]) {
-      // Nobody got it, so that nobody reads it to its end.
+      // No one received it, so no one reads it to its end.
       this.#children.get(id)?.channel?.destroy();
       this.#take(id)?.reject(end);
     }
@@ -206,9 +206,9 @@ class SpawnedChild implements Child {
     this.#look();
   }
 
-  /** The spawner is gone, and the system ends this process with it, if it can. */
+  /** Notes that the spawner is gone; the system ends this process with it, if it can. */
   orphaned(): void {
-    // While the other end of the channel is open, nobody else has the number of the process.
+    // While the other end of the channel is open, no other process has this number.
     if (this.#isOpen) killOrphan(this.pid);
     this.left({ code: null, signal: 'SIGKILL' });
   }
@@ -222,11 +222,11 @@ function killOrphan(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // The system was faster.
+    // The system ended it first.
   }
 }
 
-/** Mebibytes of JavaScript heap; it holds a few messages. */
+/** Mebibytes of JavaScript heap; the spawner holds a few messages. */
 const heapMebibytes = 32;
 
 function startSpawner(entry: string): ChildProcess {

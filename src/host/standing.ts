@@ -2,22 +2,22 @@ import type { Niceness } from '../node/child-priority.ts';
 import type { ProcessorTime } from '../node/processor-time.ts';
 
 /**
- * How an actor stands before the others when they want the processors: one whose call has run for
- * long comes after one that has computed much lately, and that comes after the rest.
+ * How an actor ranks when actors compete for the processors: one with a long-running call comes
+ * after one that has computed much lately, and that one comes after the rest.
  */
 export type Standing = 'usual' | 'later' | 'last';
 
-/** Beside the gateway, which has 0. */
+/** Relative to the gateway, which has 0. */
 export const nicenessOf: Readonly<Record<Standing, Niceness>> = { usual: 5, later: 10, last: 19 };
 
 /** Between two samples. */
 const sampleMillis = 400;
 
-/** Of a processor: use is high from the one on, until less than the other is wanted. */
+/** Shares of a processor: use is high from the first on, until less than the second is wanted. */
 const highShareMin = 1 / 4;
 const lowShareMax = 1 / 8;
 
-/** What is known of one actor: how much of the processors it had, and wanted. */
+/** Tracks how much of the processors one actor had, and wanted. */
 export class ProcessorUse {
   #sampledAt = 0;
   #last: ProcessorTime | undefined;
@@ -27,7 +27,7 @@ export class ProcessorUse {
     return this.#isHigh;
   }
 
-  /** Cheap when called often: measures now and then. */
+  /** Cheap when called often: measures only now and then. */
   look(now: number, measure: () => ProcessorTime | undefined): void {
     const millis = now - this.#sampledAt;
     if (millis < sampleMillis) return;
@@ -41,7 +41,7 @@ export class ProcessorUse {
     }
     const ran = (time.runMillis - last.runMillis) / millis;
     const wanted = ran + (time.waitMillis - last.waitMillis) / millis;
-    // Who is kept waiting runs little, and has not become modest by it.
+    // An actor that is kept waiting runs little without having become modest.
     this.#isHigh = ran >= highShareMin || (this.#isHigh && wanted >= lowShareMax);
   }
 }

@@ -10,7 +10,7 @@ import type { SeatEnd } from './seat.ts';
 /** The part of an end that crosses threads. */
 export type PlainEnd = Pick<SeatEnd, 'cause' | 'message' | 'body' | 'isUndone' | 'running'>;
 
-/** Why an actor did not start, sorted by whether another start could help. */
+/** The reason why an actor did not start, by whether another start could help. */
 export function endOfStart(error: unknown): PlainEnd {
   const message = messageChain(error);
   if (error instanceof Refusal) {
@@ -25,7 +25,7 @@ export function endOfStart(error: unknown): PlainEnd {
   return { cause: 'refused', message, running: undefined };
 }
 
-/** Why an actor stopped while it served. */
+/** The reason why an actor stopped while it served. */
 export function endOfService({ error, running, isUndone }: StopReason): PlainEnd {
   const message = messageChain(error);
   if (isSuperseded(error)) return { cause: 'superseded', message, running };
@@ -35,7 +35,7 @@ export function endOfService({ error, running, isUndone }: StopReason): PlainEnd
 
 const folderMissing = 'the folder of its log is missing; put it back from a copy';
 
-/** Its path is for nobody but the operator, who finds it by the database's identity. */
+/** The path is for the operator alone, who finds it by the database's identity. */
 function isWithoutFolder(error: Error): boolean {
   if (!(error instanceof DiskError) || error.operation !== 'list') return false;
   return error.cause instanceof Error && 'code' in error.cause && error.cause.code === 'ENOENT';
@@ -46,7 +46,7 @@ function isSuperseded(error: unknown): boolean {
   return cause instanceof WriterError;
 }
 
-/** After a failed sync nobody knows what the disk holds, whatever it says when it is read. */
+/** After a failed sync the disk's content is unknown, whatever it returns when it is read. */
 function diskCause(error: Error): 'log' | 'full' | 'sync' {
   const disk = error instanceof DiskError ? error : error.cause;
   if (!(disk instanceof DiskError)) return 'log';
@@ -55,8 +55,8 @@ function diskCause(error: Error): 'log' | 'full' | 'sync' {
 }
 
 /**
- * The messages of an error and its causes; one that repeats the one before is left out. Cut: some
- * have the words of a program.
+ * The messages of an error and its causes, without repetitions of the previous one. They are cut,
+ * because some contain a program's words.
  */
 function messageChain(error: unknown): string {
   const messages: string[] = [];

@@ -7,8 +7,8 @@ interface Waiting {
 
 /**
  * Bounds how many databases open at once. Of those that wait, the one with the fewest bytes of log
- * goes first; equal ones go in the order in which they came. Large logs never hold all places, so
- * that small ones do not wait for them.
+ * goes first; equal ones go in the order of arrival. Large logs never take all places, so that
+ * small ones do not wait for them.
  */
 export class StartGate {
   readonly #places: number;
@@ -23,8 +23,8 @@ export class StartGate {
   }
 
   /**
-   * Resolves with a function that gives the place back and that may be called more than once.
-   * `bytes`: those of the log that is read; none for a new database.
+   * Resolves with a function that gives the place back and that can be called more than once.
+   * `bytes`: those of the log to read; none for a new database.
    */
   async enter(bytes = 0): Promise<() => void> {
     if (this.#hasRoom(bytes)) this.#take(bytes);

@@ -4,7 +4,7 @@ import type { Loss } from './grants.ts';
 import type { Host } from './host.ts';
 import type { DatabaseRecord } from './host-types.ts';
 
-/** A caller as it was let in. */
+/** A caller as it was admitted. */
 export interface Guest {
   readonly caller: RequestCaller;
   readonly database: DatabaseRecord;
@@ -12,9 +12,9 @@ export interface Guest {
 }
 
 /**
- * Whether a caller may stay, as a client that is connected or with a statement under way: its
- * rights are those of the moment at which it was let in, so it has to go when it has lost some of
- * them since, and may come again with what is left.
+ * Whether a caller can stay, as a connected client or with a statement under way: its rights are
+ * those it had when it was admitted, so it must leave when it has lost some of them since, and can
+ * return with what is left.
  */
 export class Stay {
   readonly #host: Host;
@@ -34,7 +34,7 @@ export class Stay {
     return Date.now() >= this.#untilMillis;
   }
 
-  /** Calls the listener with the reason, once for each loss after which it may not stay. */
+  /** Calls the listener with the reason, once for each loss after which it cannot stay. */
   onFault(listener: (fault: string) => void): () => void {
     return this.#host.grants.onLoss((loss) => {
       const fault = this.concerns(loss) ? this.fault : undefined;
@@ -42,7 +42,7 @@ export class Stay {
     });
   }
 
-  /** Whether a loss is one of this caller, or of the maker of its limited token. */
+  /** Whether a loss affects this caller, or the maker of its limited token. */
   concerns(loss: Loss): boolean {
     const { caller, database } = this.#guest;
     if (loss.kind === 'token') return loss.id === caller.tokenId;
@@ -50,7 +50,7 @@ export class Stay {
     return loss.identity === holder && loss.database === database.identity;
   }
 
-  /** The reason for which the caller may not stay, if there is one. */
+  /** The reason why the caller cannot stay, if there is one. */
   get fault(): string | undefined {
     const { caller, database, rights } = this.#guest;
     if (this.#host.grants.isRevoked(caller.tokenId)) return 'token revoked';

@@ -91,12 +91,12 @@ export class SupervisedDatabase implements DatabaseHandle {
   );
   #restarts = 0;
   #state: DatabaseStatistics['state'] = 'closed';
-  /** While it is on its way from its log; a database that is being made is not. */
+  /** Progress while it opens from its log; a database that is being created has none. */
   #opening: Opening | undefined;
   #closing: Promise<void> | undefined;
-  /** It has had all the time that it has to close. */
+  /** True when its time to close has run out. */
   #isOverdue = false;
-  /** Of the present actor, or the last one; `undefined`: there was none yet. */
+  /** The present actor's, or the last one's; `undefined`: there was none yet. */
   #seat: Seat | undefined;
   #description: DatabaseDescription | undefined;
   /** Why it is broken. */
@@ -105,7 +105,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   #whenIdle: (() => void)[] = [];
   readonly #reopening: Reopening;
   readonly #disk: FullDisk;
-  /** Write of the present actor that the last turn came with. */
+  /** Write of the present actor that came with the last turn. */
   #lastWrite = 0;
   #isFlushing = false;
   #offset = commitOffset(0);
@@ -116,8 +116,8 @@ export class SupervisedDatabase implements DatabaseHandle {
   readonly #vitals: Vitals;
 
   /**
-   * Takes the first seat. `create` makes the database; its failure is final. `closed`: it is there,
-   * and takes one when it is first asked for.
+   * Takes the first seat. `create` creates the database; its failure is final. `closed`: it exists,
+   * and takes a seat on the first request.
    */
   constructor(options: SupervisionOptions, mode: SeatMode | 'closed') {
     this.#options = options;
@@ -235,7 +235,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     return this.#vitals.figures();
   }
 
-  /** Holds the database to other limits, also when it is opened again. */
+  /** Applies other limits to the database, including after it is reopened. */
   setStorage(limits: StorageLimits): void {
     if (JSON.stringify(limits) === JSON.stringify(this.#storage)) return;
     this.#storage = limits;
@@ -255,7 +255,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   async #close(millisMax: number): Promise<void> {
     if (this.#fault !== undefined) return;
-    // What connections have sent, or left behind, is waited for, also if it came in this tick.
+    // Requests of connections, or left behind by them, are waited for, even from this tick.
     this.#submitFeeds();
     this.#feeds.endAll('database');
     const deadline = setTimeout(() => {
@@ -284,7 +284,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     await this.#start().promise;
   }
 
-  /** The same for a request, which waits within bounds. */
+  /** Waits like `started` on behalf of a request, within bounds. */
   async #untilServing(): Promise<void> {
     if (this.#state === 'serving') return;
     this.#requireHope();
@@ -302,7 +302,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     return start;
   }
 
-  /** Sees to it that it opens; throws why it is broken, unless it is time to open it again. */
+  /** Makes sure that it opens; throws the reason if it is broken and not due to be opened again. */
   #requireHope(): void {
     this.open();
     if (this.#fault === undefined) return;
@@ -350,11 +350,11 @@ export class SupervisedDatabase implements DatabaseHandle {
     if (this.#state !== 'serving') return;
     const requests = this.#pending.submit();
     if (requests.length > 0) this.#seat?.submit(requests);
-    // Those of connections that have ended are left out, and no turn will come of them.
+    // Those of ended connections are left out, and no turn will follow from them.
     else this.#tellIdle();
   }
 
-  /** Requests of connections wait with them while there is no room. */
+  /** Requests of connections stay in their feeds while there is no room. */
   #submitFeeds(): void {
     if (this.#fault !== undefined) return;
     const room = (): number => limits.feedQueueMax - this.#pending.size;
@@ -373,7 +373,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const held = this.#feeds.flush();
     const left = this.#vitals.owed();
     if (held === undefined) {
-      // Nobody hears the answers any more, or they wait behind another one.
+      // No one receives the answers any more, or they wait behind another one.
       left();
       return;
     }
@@ -384,7 +384,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#outbox.hold({ write: this.#lastWrite, offset: this.#offset, release, fail: held.fail });
   }
 
-  /** The database opens, or is made. */
+  /** Opens the database, or creates it. */
   #begin(mode: SeatMode): void {
     const { clock, report, logBytes } = this.#options;
     this.#state = 'opening';
@@ -522,7 +522,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     for (const idle of waiting) idle();
   }
 
-  /** Decides what follows when an actor ended before its time. */
+  /** Decides what follows after an actor ended before its time. */
   #ended(end: SeatEnd, mode: SeatMode): void {
     const wasServing = this.#state === 'serving';
     const isRead = this.#closing === undefined && this.#disk.canBeRead(end, mode, wasServing);
@@ -553,13 +553,13 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#finish('broken', refusal);
   }
 
-  /** `full`: only to be read, and why. */
+  /** `full`: why it is opened read-only. */
   #reopen(skipFirstDisconnect: boolean, full?: string): void {
     this.#restarts += 1;
     this.#begin({ kind: 'open', skipFirstDisconnect, full });
   }
 
-  /** There is space: the actor that reads finishes what it has, and its connections end with it. */
+  /** Space is free: the reading actor finishes its work, and its connections end with it. */
   async #writeAgain(): Promise<void> {
     const seat = this.#seat;
     if (seat === undefined || this.#state !== 'serving' || this.#closing !== undefined) return;
@@ -567,7 +567,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const slow = { cause: 'bug', message: 'It was too slow to end.' } as const;
     const deadline = setTimeout(() => seat.kill(slow), limits.shutdownMillisMax);
     await seat.close().finally(() => clearTimeout(deadline));
-    // Where it has ended by itself, another one was started, or there will be none.
+    // If it ended on its own, another one was started, or there will be none.
     if (this.#seat !== seat || this.#fault !== undefined) return;
     if (this.#isOverdue) {
       this.#finish('stopped', stoppedRefusal());

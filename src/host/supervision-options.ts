@@ -6,25 +6,25 @@ import type { ReportOfDatabase } from './end-line.ts';
 import type { Space } from './full-disk.ts';
 import type { SeatTaker, StampedLine } from './seat.ts';
 
-/** What a supervised database is given. */
+/** Options of a supervised database. */
 export interface SupervisionOptions {
   readonly identity: bigint;
   readonly clock: Clock;
   readonly hash: ProgramHash;
   readonly takeSeat: SeatTaker;
-  /** Loads a program aside and returns its description; rejects with `Refusal`. */
+  /** Loads a program on a separate worker and returns its description; rejects with `Refusal`. */
   readonly examine: (program: ProgramSource) => Promise<Uint8Array>;
-  /** Told which program runs, when it may be another one. */
+  /** Receives the hash of the running program, when it may be another one. */
   readonly runs?: (programHash: string) => void;
   readonly lines: (lines: readonly StampedLine[]) => void;
-  /** How much it may hold; absent: any amount. */
+  /** How much it can hold; absent: any amount. */
   readonly storage?: StorageLimits;
-  /** Where its files are. */
+  /** The disk that holds its files. */
   readonly space?: Space | undefined;
-  /** Told when the actor has said what it holds. */
+  /** Called when the actor has reported what it holds. */
   readonly measured?: () => void;
-  /** Bytes of its log that opening it reads; absent: nothing lasts. */
+  /** Bytes of its log that opening it reads; absent: nothing is stored durably. */
   readonly logBytes?: () => number;
-  /** For the operator: restarts and failures, one sentence each, and what programs look for. */
+  /** Receives restarts and failures: one sentence each for the operator, and fields. */
   readonly report: ReportOfDatabase;
 }

@@ -8,7 +8,7 @@ import { Board } from './board.ts';
 import { nicenessOf } from './standing.ts';
 import type { ThreadStart, ToWorker } from './worker-messages.ts';
 
-/** What a thread of a database runs, see `actor.ts`. */
+/** Runs the thread of a database, see `actor.ts`. */
 const port = present(parentPort, 'this file runs in a worker thread');
 const { board: words, ...start } = workerData as ThreadStart;
 const board = new Board(words);

@@ -24,7 +24,7 @@ export async function startThread(
     resourceLimits: {
       maxOldGenerationSizeMb: budget.workerHeapMebibytesMax + limits.workerHeadroomMebibytes,
     },
-    // Nothing of the service's environment is for a module, should it ever get out of its sandbox.
+    // No module gets the service's environment, should it ever escape its sandbox.
     env: {},
     execArgv: [],
   });

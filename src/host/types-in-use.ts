@@ -1,9 +1,9 @@
 import type { AlgebraicType, ModuleDefinition } from '../schema/definition.ts';
 
 /**
- * The definition with the types that its tables, views and functions use. Those of what was left
- * out would tell of it by their names and their fields. References are positions, so in the place
- * of each such type stands an empty one.
+ * The definition with only the types that its tables, views and functions use. Types of what was
+ * left out would reveal it by their names and their fields. References are positions, so each such
+ * type is replaced by an empty one.
  */
 export function withTypesInUse(definition: ModuleDefinition): ModuleDefinition {
   const { typespace, types } = definition;
@@ -19,7 +19,7 @@ const nothing: AlgebraicType = { kind: 'product', elements: [] };
 
 function usedRefs(definition: ModuleDefinition): ReadonlySet<number> {
   const used = new Set<number>();
-  // A stack, as types may refer to each other in long chains.
+  // A stack, because types can refer to each other in long chains.
   const waiting = usedTypes(definition);
   for (let type = waiting.pop(); type !== undefined; type = waiting.pop()) {
     if (type.kind === 'ref') {
@@ -57,7 +57,7 @@ function usedTypes(definition: ModuleDefinition): AlgebraicType[] {
 }
 
 /**
- * Types that have the name of a function: those of its parameters, written out under a name, which
+ * Types with the name of a function: the types of its parameters, written out under a name, which
  * the function itself does not refer to.
  */
 function namedParameters({ types, reducers, procedures }: ModuleDefinition): AlgebraicType[] {
@@ -68,7 +68,7 @@ function namedParameters({ types, reducers, procedures }: ModuleDefinition): Alg
     .map(({ ref }) => ({ kind: 'ref', ref }));
 }
 
-/** One for all cases in which a name may be written. */
+/** One spelling for all cases in which a name can be written. */
 function spelling(name: string): string {
   return name.replaceAll('_', '').toLowerCase();
 }

@@ -3,7 +3,7 @@ import { deferred } from './deferred.ts';
 import type { Outbox } from './outbox.ts';
 import { lostUpdate } from './pending-requests.ts';
 
-/** Waits for what was handed over with this write, and not for longer than `millisMax`. */
+/** Waits until what was handed over with this write is durable, at most for `millisMax`. */
 export function untilDurable(
   outbox: Outbox,
   { write, offset }: { readonly write: number; readonly offset: CommitOffset },

@@ -1,6 +1,6 @@
 import type { SeatEvents } from './seat.ts';
 
-/** Events of one seat: once it has ended, only what is said of it is still passed on. */
+/** Filters the events of one seat: once it has ended, only reports about it are passed on. */
 export function untilEnded({ lines, warn, ended, ...others }: SeatEvents): SeatEvents {
   let isPast = false;
   const guard =

@@ -6,17 +6,17 @@ import type { UpdateOutcome } from './database-handle.ts';
 
 export interface SubmittedUpdate {
   readonly reply: Promise<DatabaseReply>;
-  /** Resolves when what was replied is durable. */
+  /** Resolves when the effects of the reply are durable. */
   readonly durable: () => Promise<void>;
-  /** Of the database once it serves. */
+  /** Describes the database once it serves. */
   readonly describe: () => Promise<DatabaseDescription>;
   /** Hash of the program, in hex. */
   readonly nextHash: string;
 }
 
 /**
- * What came of an update. Where an actor ended and nobody knows, the program that the next one
- * finds in the log says so: then the update has happened, or has not. Throws `Refusal`.
+ * The outcome of an update. Where an actor ended and the outcome is unknown, the program that the
+ * next one finds in the log decides whether the update has happened. Throws `Refusal`.
  */
 export async function updateOutcome(update: SubmittedUpdate): Promise<UpdateOutcome> {
   try {

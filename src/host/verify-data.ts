@@ -8,35 +8,35 @@ import { DatabaseFiles, RegistryError } from './database-files.ts';
 import { openRegistryCopy, type RegistryOptions } from './open-registry.ts';
 import { type RegisteredDatabase, registryIdentity } from './registry.ts';
 
-/** One log of a data folder, and what checking it found. */
+/** One log of a data folder, and the result of checking it. */
 export interface VerifiedLog {
   /** Relative to the data folder. */
   readonly folder: string;
   readonly report: LogReport | MissingLog | UnreadableLog;
 }
 
-/** A log that should be there: the registry's, or one that it names. `detail`: what is not. */
+/** A log that should exist: the registry's, or one that it names. `detail`: what is missing. */
 export interface MissingLog {
   readonly kind: 'missing';
   readonly detail: string;
 }
 
-/** A log that the machine, or a link in its folder, does not let be read; `detail`: why. */
+/** A log that cannot be read because of the machine, or a link in its folder; `detail`: why. */
 export interface UnreadableLog {
   readonly kind: 'unreadable';
   readonly detail: string;
 }
 
-/** The machine does not let the folder be read; the text says why. */
+/** The machine cannot read the folder; the text gives the reason. */
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError';
 }
 
 /**
  * Reads every log below a data folder, the registry's first, and checks all that a start would
- * check, without changing anything; then, whether there is a log of each database that the registry
- * names. Rejects with `UnreadableError`. The caller holds the folder's lock, so that nobody writes
- * meanwhile.
+ * check, without changing anything; then checks that every database that the registry names has a
+ * log. Rejects with `UnreadableError`. The caller holds the folder's lock, so that nothing is
+ * written meanwhile.
  */
 export async function verifyData(
   root: string,
@@ -61,7 +61,7 @@ export async function verifyData(
   ];
 }
 
-/** The logs of databases, also those that a creation, or a crash, left behind. */
+/** The logs of databases, including those that a creation, or a crash, left behind. */
 function logsIn(root: string): { folder: string; identity: bigint }[] {
   const logs: { folder: string; identity: bigint }[] = [];
   for (const name of entries(path.join(root, 'databases'))) {
@@ -76,7 +76,7 @@ function logsIn(root: string): { folder: string; identity: bigint }[] {
   return logs;
 }
 
-/** A log that the registry names holds a program at least. */
+/** Requires at least a program in a log that the registry names. */
 function orMissing(log: VerifiedLog): VerifiedLog {
   const { folder, report } = log;
   if (report.kind === 'absent') return { folder, report: missing('its files are not there') };

@@ -7,13 +7,13 @@ import type { Waits } from './health.ts';
 import { ownEnds } from './own-ends.ts';
 import type { SeatEnd } from './seat.ts';
 
-/** A request as its answer finds it. */
+/** A request when its answer arrives. */
 interface Answered {
   readonly ticketed: { readonly request: Pick<DatabaseRequest, 'kind'> };
   readonly acceptedAt: number;
 }
 
-/** What came of the requests of one database, for metrics. */
+/** Outcomes of the requests of one database, for metrics. */
 export interface VitalFigures {
   readonly answers: readonly AnswerFigures[];
   readonly refusals: ReadonlyMap<string, number>;
@@ -22,13 +22,13 @@ export interface VitalFigures {
 
 export type FaultReason = SeatEnd['cause'];
 
-/** Why an actor ended, other than because it was asked to. */
+/** Reasons for which an actor ended, other than on request. */
 export const faultReasons: readonly FaultReason[] = [...ownEnds, 'killed', 'budget', 'silent'];
 
 /**
- * How one database is, as its owner sees it without asking it: when it last got on, since when
- * commits wait to be durable, what came of its requests, and why its actors ended. A request costs
- * two readings of the clock, a turn one.
+ * The condition of one database, as its owner sees it without asking it: when it last made
+ * progress, since when commits wait to be durable, the outcomes of its requests, and why its actors
+ * ended. A request costs two readings of the clock, a turn one.
  */
 export class Vitals {
   /** Calls and statements since the service started; what was only previewed did not happen. */
@@ -43,11 +43,11 @@ export class Vitals {
   /**
    * Since when a write waits to be durable, and since when the first one does that came after a
    * sync last ended: when the next one ends, what is left came after that. The sync may cover that
-   * one, too, so the age is too high by one sync at most.
+   * write, too, so the age is too high by at most one sync.
    */
   #undurableSince: number | undefined;
   #laterSince: number | undefined;
-  /** Answers of this turn that leave when it is durable: slot and time of each in turns. */
+  /** Answers of this turn that are sent when it is durable: slot and time of each in turns. */
   #owed: number[] = [];
 
   constructor(clock: Clock) {
@@ -55,7 +55,7 @@ export class Vitals {
     this.#turnedAt = clock.monotonicMillis();
   }
 
-  /** An actor serves; all that it has is durable. */
+  /** Notes that an actor serves; everything that it has is durable. */
   opened(): void {
     this.#turnedAt = this.#clock.monotonicMillis();
     this.#turnCount = 0;
@@ -78,14 +78,14 @@ export class Vitals {
     this.#laterSince = undefined;
   }
 
-  /** Turns that hand nothing over, because a long read goes on in them, are seen here. */
+  /** Notes turns that hand nothing over, because a long read continues in them. */
   measured({ turn }: ActorTimes): void {
     const count = spanCount(turn);
     if (count !== this.#turnCount) this.#turnedAt = this.#clock.monotonicMillis();
     this.#turnCount = count;
   }
 
-  /** `oldestAt`: when the request was accepted that has waited longest. */
+  /** `oldestAt`: when the longest-waiting request was accepted. */
   waits(oldestAt: number | undefined, fanOutMillis: (heldMillis: number) => number): Waits {
     const now = this.#clock.monotonicMillis();
     const since = (moment: number | undefined) => (moment === undefined ? 0 : now - moment);
@@ -97,7 +97,7 @@ export class Vitals {
     };
   }
 
-  /** Counts what an answer says; `left` wants the number back when the answer leaves. */
+  /** Counts an answer; `left` takes the returned number when the answer is sent. */
   answered({ ticketed }: Answered, reply: DatabaseReply): number {
     countReply(this.counts, reply);
     return this.#answers.note(ticketed.request.kind, reply);
@@ -107,13 +107,13 @@ export class Vitals {
     if (slot >= 0) this.#answers.took(slot, this.#clock.monotonicMillis() - acceptedAt);
   }
 
-  /** An answer to a connection, which leaves with all of its turn: see `owed`. */
+  /** Counts an answer to a connection, which is sent with all of its turn: see `owed`. */
   owe(answered: Answered, reply: DatabaseReply): void {
     const slot = this.answered(answered, reply);
     if (slot >= 0) this.#owed.push(slot, answered.acceptedAt);
   }
 
-  /** What to call when those answers leave. */
+  /** Returns the function to call when those answers are sent. */
   owed(): () => void {
     const owed = this.#owed;
     if (owed.length === 0) return nothingOwed;
@@ -123,17 +123,17 @@ export class Vitals {
     };
   }
 
-  /** Requests that got an error for an answer, outside of any turn. */
+  /** Counts requests that got an error as their answer, outside of any turn. */
   refused(code: string, count = 1): void {
     if (count > 0) this.#answers.refused(code, count);
   }
 
-  /** An actor ended before its time, while it ran this request, if any. */
+  /** Notes that an actor ended before its time, while it ran this request, if any. */
   failed(reason: FaultReason, running: Answered | undefined): void {
     this.#faults.set(reason, (this.#faults.get(reason) ?? 0) + 1);
     if (running === undefined) return;
     const { kind } = running.ticketed.request;
-    // It is lost, and counted as that.
+    // An update is lost, and counted as that.
     if (kind === 'update') return;
     const ofModule = kind === 'call' ? 'reducer.overBudget' : 'sql.overBudget';
     const code = reason === 'budget' || reason === 'died' ? ofModule : 'database.stopped';

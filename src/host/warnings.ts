@@ -4,8 +4,8 @@ import { cutText } from '../module/log-line.ts';
 const minuteMillis = 60_000;
 
 /**
- * Warnings of one actor for the service's log: so many a minute, each within its bound. What is
- * more is counted, and the count is one more warning when the minute is over.
+ * Warnings of one actor for the service's log: a bounded number per minute, each within its bound.
+ * The rest is counted, and the count is one more warning when the minute is over.
  */
 export class Warnings {
   readonly #send: (message: string) => void;

@@ -6,7 +6,7 @@ import type { Kill } from './seat.ts';
 import { ProcessorUse, type Standing } from './standing.ts';
 import type { Watched } from './watched.ts';
 
-/** What was seen of a worker: since when it is busy with the same thing. */
+/** The last state seen of a worker: since when it is busy with the same thing. */
 interface Sighting {
   changes: number;
   sinceMillis: number;
@@ -15,13 +15,13 @@ interface Sighting {
   isKilled: boolean;
 }
 
-/** Between two looks, in milliseconds. A look costs a few microseconds for each busy worker. */
+/** Interval between two checks, in milliseconds. One takes a few microseconds per busy worker. */
 const lookMillis = 50;
 
 /**
- * Looks at the boards of busy workers and ends those that are over budget: in time, or in memory
- * (`memory-watch.ts`), which the heap limit of a worker does not bound. What runs for long, and is
- * not over yet, is put behind the others for the processors.
+ * Reads the boards of busy workers and ends those that are over budget: in time, or in memory
+ * (`memory-watch.ts`), which the heap limit of a worker does not bound. Calls that run for a long
+ * time, but are not over budget yet, are scheduled behind the others for the processors.
  */
 export class Watchdog {
   readonly #budget: Budget;
@@ -35,7 +35,7 @@ export class Watchdog {
     this.#memory = new MemoryWatch(budget.callBufferBytesMax, end);
   }
 
-  /** Starts to look at a worker; `wake` says when it became busy. */
+  /** Starts to watch a worker; `wake` reports that it became busy. */
   add(watched: Watched): void {
     const changes = watched.board.changes;
     const processors = new ProcessorUse();
@@ -50,7 +50,7 @@ export class Watchdog {
     this.#memory.remove(watched);
   }
 
-  /** Ends every worker that is left. */
+  /** Ends every remaining worker. */
   close(): void {
     for (const [watched, sighting] of this.#watched) {
       sighting.isKilled = true;
@@ -72,7 +72,7 @@ export class Watchdog {
     const held = [...this.#watched].filter(isHeld);
     for (const [watched, sighting] of held) stand(watched, sighting);
     const busy = held.filter(([watched]) => watched.isBusy());
-    // What is asked of one that had nothing to do waits from now on, however long it had not.
+    // Work given to an idle worker waits from now on, however long the worker was idle.
     for (const [watched, sighting] of this.#watched) {
       if (!watched.isBusy()) sighting.sinceMillis = now();
     }
@@ -125,7 +125,8 @@ export class Watchdog {
         if (board.messagesTaken >= messagesSent()) return undefined;
         return `The worker took no message for ${limits.silenceMillisMax} ms outside of any call.`;
       case 'writing':
-        // Ending a thread does not interrupt a write. A process may be stopped, or pretend.
+        // Ending a thread does not interrupt a write. A process may be stopped, or pretend to
+        // write.
         if (askMemory !== undefined || millis <= limits.writeMillisMax) return undefined;
         return `The process got no further with a write for ${limits.writeMillisMax} ms.`;
     }

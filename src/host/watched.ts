@@ -12,7 +12,7 @@ export interface Watched {
   messagesSent(): number;
   /** Memory of its own in bytes; `undefined` where it shares that of the process. */
   memoryBytes?(): number | undefined;
-  /** Asks what it holds in the process that it shares; see `Worker`. */
+  /** Asks for what it holds in the process that it shares; see `Worker`. */
   readonly askMemory?: ((answer: (bytes: number) => void) => void) | undefined;
   /** See `Worker`. */
   processorTime?(): ProcessorTime | undefined;

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The file that a worker or a linker runs, for example `thread-main.bundle.mjs`. It holds all that
- * it needs: a process of a database may read nothing else, and a thread or a linker starts several
- * times as fast as from hundreds of files.
+ * The file that a worker or a linker runs, for example `thread-main.bundle.mjs`. It contains
+ * everything it needs: a process of a database may read nothing else, and a thread or a linker
+ * starts several times as fast as from hundreds of files.
  *
  * In a built package it lies in the folder of this room; this function may have become part of a
  * file of another one. Run from source, where the platform cannot load TypeScript in a worker, the
@@ -54,10 +54,10 @@ async function bundle(entry: string, file: string): Promise<void> {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    // It looks for its program beside its own file.
+    // The bundler looks for its program beside its own file.
     external: ['esbuild'],
     logLevel: 'silent',
   });
-  // Several test processes may do this at once; each finds a whole file.
+  // Several test processes can do this at once; each finds a complete file.
   renameSync(unfinished, file);
 }

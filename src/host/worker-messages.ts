@@ -19,11 +19,11 @@ export interface ActorStart extends HeapLimits {
   readonly identity: bigint;
   readonly ownerIdentity: bigint;
   readonly statementMillisMax: number;
-  /** How much the database may hold. */
+  /** How much the database can hold. */
   readonly storage: StorageLimits;
   /** Directory of the log; `undefined` = in this worker's memory. */
   readonly directory: string | undefined;
-  /** The mark of the data folder, which it may read; absent: nobody else can write there. */
+  /** The mark of the data folder, which it may read; absent: no other service can write there. */
   readonly writer?: WriterPlace | undefined;
   /** Linked programs of this database, which it may read; `undefined` = there are none. */
   readonly kept: KeptPlace | undefined;
@@ -31,7 +31,7 @@ export interface ActorStart extends HeapLimits {
   readonly hardeningFile: string;
 }
 
-/** What a thread is started with. */
+/** The data that a thread is started with. */
 export interface ThreadStart extends ActorStart {
   /** See `board.ts`. */
   readonly board: ArrayBufferLike;
@@ -41,7 +41,7 @@ export interface ThreadStart extends ActorStart {
 export type ToWorker =
   | { readonly kind: 'requests'; readonly batch: Batch }
   | { readonly kind: 'linked'; readonly id: number; readonly outcome: LinkOutcome }
-  /** How much the database may hold from now on. */
+  /** How much the database can hold from now on. */
   | { readonly kind: 'storage'; readonly limits: StorageLimits }
   | { readonly kind: 'close' };
 
@@ -49,7 +49,7 @@ export type ToWorker =
 export type FromWorker =
   /** Asks the gateway, which has the linker, to link a program. */
   | { readonly kind: 'link'; readonly id: number; readonly bytes: Uint8Array }
-  /** Bytes of the log that were read so far, told now and then while the database opens. */
+  /** Bytes of the log read so far, reported now and then while the database opens. */
   | { readonly kind: 'read'; readonly bytes: number }
   | { readonly kind: 'opened'; readonly opening: SeatOpening }
   | { readonly kind: 'turn'; readonly batch: Batch }
@@ -58,23 +58,23 @@ export type FromWorker =
   | { readonly kind: 'memory'; readonly memory: SeatMemory }
   | { readonly kind: 'warn'; readonly message: string }
   | { readonly kind: 'examined'; readonly described: Uint8Array }
-  /** The actor ended by itself, or could not start; the worker ends next. */
+  /** The actor ended on its own, or could not start; the worker ends next. */
   | { readonly kind: 'ended'; readonly end: PlainEnd }
-  /** All is finished and durable; the worker ends next. */
+  /** Everything is finished and durable; the worker ends next. */
   | { readonly kind: 'closed' };
 
 export type LinkOutcome =
-  /** See `linked-file.ts`; who loads it reads it. */
+  /** See `linked-file.ts`; the loader decodes it. */
   | { readonly kind: 'linked'; readonly bytes: Uint8Array }
   /** Something is wrong with the program. */
   | { readonly kind: 'failed'; readonly message: string }
-  /** It could not be linked now. */
+  /** The program could not be linked now. */
   | { readonly kind: 'refused'; readonly body: RefusalBody };
 
 /**
- * Requests, or the outcomes of a turn. They are one buffer that is handed over, not copied: reading
- * it costs a fraction of what the platform's own copying of small objects costs. What is rare
- * inside is JSON text. Programs and large results go beside it, each in a buffer of its own.
+ * Requests, or the outcomes of a turn, in one buffer that is transferred, not copied: reading it
+ * costs a fraction of the platform's own copying of small objects. Rare content is JSON text.
+ * Programs and large results go beside it, each in a buffer of its own.
  */
 export interface Batch {
   readonly bytes: Uint8Array;
@@ -87,12 +87,12 @@ export type Structured = StructuredRequest | StructuredReply;
 export type StructuredRequest = Extract<DatabaseRequest, { kind: 'preview' }>;
 export type StructuredReply = Extract<DatabaseReply, { kind: 'updated' | 'previewed' | 'tables' }>;
 
-/** The buffers of a batch that change hands with it. */
+/** The buffers that are transferred with a batch. */
 export function buffersOf(batch: Batch): ArrayBuffer[] {
   return [batch.bytes, ...batch.blobs].map(({ buffer }) => buffer as ArrayBuffer);
 }
 
-/** The same of what was linked. */
+/** The buffers that are transferred with a linked program. */
 export function linkedBuffers(outcome: LinkOutcome): ArrayBuffer[] {
   return outcome.kind === 'linked' ? [outcome.bytes.buffer as ArrayBuffer] : [];
 }

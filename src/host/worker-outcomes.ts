@@ -14,7 +14,7 @@ import { BinaryWriter } from '../values/binary-writer.ts';
 import type { Batch, Structured, StructuredReply } from './worker-messages.ts';
 import { RowsDecoder, RowsEncoder } from './worker-rows.ts';
 
-/** Results of a query from this size on are handed over as a buffer of their own. */
+/** Query results of at least this size are transferred in a buffer of their own. */
 const blobBytesMin = 4_096;
 
 const replyKinds = [
@@ -39,7 +39,7 @@ const replyKinds = [
 ] as const;
 type ReplyKind = (typeof replyKinds)[number];
 
-/** What goes beside the buffer of a turn's outcomes. */
+/** Values sent beside the buffer of a turn's outcomes. */
 interface Beside {
   readonly blobs: Uint8Array[];
   readonly structured: Structured[];
@@ -56,7 +56,7 @@ interface Decoding extends Beside {
 }
 
 let turnWriter = newTurnWriter();
-/** A buffer that one huge turn made larger than this is given back. */
+/** A buffer that one huge turn made larger than this is released. */
 const keptBytes = 4 * 1024 * 1024;
 
 function newTurnWriter(): BinaryWriter {
@@ -244,7 +244,7 @@ function encodeQuery(writer: BinaryWriter, outcome: SqlOutcome, beside: Beside):
   }
   const { rows, columns, types, rowCount, inserted, deleted, updated, offset, micros } = outcome;
   writer.u8(replyKinds.indexOf('result'));
-  // A typespace may be part of something larger, such as a whole catalog.
+  // A typespace can be part of something larger, such as a whole catalog.
   writer.string(JSON.stringify({ columns, types: types.types }));
   const isBlob = rows.length >= blobBytesMin;
   writer.bool(isBlob);
@@ -253,7 +253,7 @@ function encodeQuery(writer: BinaryWriter, outcome: SqlOutcome, beside: Beside):
   for (const number of [rowCount, inserted, deleted, updated, offset, micros]) writer.f64(number);
 }
 
-/** A buffer is handed over whole, so a view of part of one is copied. */
+/** A buffer is transferred whole, so a view of part of one is copied. */
 function wholeBuffer(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }
@@ -356,7 +356,7 @@ function decodeResult(reader: BinaryReader, { blobs }: Beside): SqlOutcome {
   };
 }
 
-/** What goes beside the buffer goes in the order of the replies; here the first is the last. */
+/** Takes the next value beside the buffer; here the first of them is the last. */
 function take<Item>(items: Item[]): Item {
   const item = items.pop();
   assert(item !== undefined, 'something beside the buffer for each reply that needs it');

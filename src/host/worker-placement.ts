@@ -21,20 +21,20 @@ import { WorkerSeat } from './worker-seat.ts';
 
 export interface WorkerPlacementOptions {
   readonly budget: Budget;
-  /** Asked each time that a database starts. */
+  /** Called each time that a database starts. */
   readonly isolationOf: (database: bigint) => Isolation;
-  /** Of databases without a rule of their own. */
+  /** The isolation of databases without a rule of their own. */
   readonly usualIsolation: Isolation;
-  /** Of the data folder; see `HostOptions`. */
+  /** The mark of the data folder; see `HostOptions`. */
   readonly writer?: WriterPlace | undefined;
   readonly report: (line: ReportLine) => void;
 }
 
-/** A thread, or a process, for each database. */
+/** Runs each database in a thread or a process. */
 export function workerPlacement(options: WorkerPlacementOptions): Placement {
   const { budget, isolationOf, writer, report } = options;
   const watchdog = new Watchdog(budget);
-  // One for each processor, and one for who asks while the first databases open.
+  // One for each processor, and one for a request while the first databases open.
   const gate = new StartGate(availableParallelism() + 1);
   const starter = childStarter(() => {
     const next = 'another one is started, and the databases that ended with it are opened again';
@@ -75,8 +75,8 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
 }
 
 /**
- * A database in memory is gone with its thread. The next actor creates it again from the program
- * that ran, empty, as it would be after the service was restarted.
+ * A database in memory is lost with its thread. The next actor creates it again from the program
+ * that ran, empty, as it would be after a restart of the service.
  */
 function forgetful(take: (start: SeatStart, events: SeatEvents) => Seat) {
   let program: ProgramSource | undefined;

@@ -47,14 +47,14 @@ const sameReducer = 2;
 const isFault = 4;
 const hasVersion = 8;
 
-/** Who asks, by which connection, and how the outcome is to be told. */
+/** The caller, its connection, and how it receives the outcome. */
 type Asker = Pick<CallRequest, 'caller' | 'connection' | 'confirmed'>;
 
 export function encodeRequests(requests: readonly TicketedRequest[]): Batch {
   return new RequestEncoder().encode(requests);
 }
 
-/** Kept, so that it need not grow for every batch; one that grew large is let go. */
+/** Kept, so that it need not grow for every batch; one that grew large is released. */
 let batchWriter = new BinaryWriter(4096);
 const batchBytesKept = 1024 * 1024;
 
@@ -128,7 +128,7 @@ class RequestEncoder {
         return;
       case 'update':
         writer.string(JSON.stringify([request.program.kind, request.permission]));
-        // A copy: the request may be sent again. `slice` of a Node buffer would be none.
+        // A copy: the request may be sent again. `slice` of a Node buffer would not copy.
         this.#blobs.push(new Uint8Array(request.program.bytes));
         return;
       default:
@@ -201,9 +201,9 @@ function isSameAsker(one: Asker, other: Asker): boolean {
 }
 
 /**
- * The requests of a batch. Each is decoded when it is its turn: objects that were made for a whole
- * batch would outlive a collection of young garbage, which then copies them, twice. Arguments are
- * views of the batch.
+ * The requests of a batch. Each is decoded when its turn comes: objects created for a whole batch
+ * would outlive a collection of young garbage, which then copies them, twice. Arguments are views
+ * of the batch.
  */
 export class RequestReader implements ItemSource<TicketedRequest> {
   readonly #reader: BinaryReader;
@@ -213,7 +213,7 @@ export class RequestReader implements ItemSource<TicketedRequest> {
   #nextBlob = 0;
   #nextStructured = 0;
   #remaining: number;
-  /** Of the call before. */
+  /** The asker of the call before. */
   #lastAsker: Asker | undefined;
   #lastReducer = '';
 

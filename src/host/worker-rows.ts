@@ -12,8 +12,8 @@ import type { BinaryWriter } from '../values/binary-writer.ts';
  * ```
  * rows:    rowBytes u32, 0 = of several sizes, then the bytes of their starts, each u32, and
  * bytes:   0 u8 · byte count u32 · bytes                         small ones
- *          1 u8                                                  they go beside the buffer
- *          2 u8 · number u32                                     the same as those that did before
+ *          1 u8                                                  sent beside the buffer
+ *          2 u8 · number u32                                     the same as earlier ones beside it
  * table:   number u32 among the turn's tables; a new number is followed by name string · id u32
  * query:   query f64 · table · isEvent bool · count u32 · rows …
  * update:  query f64 · table · count u32, each: kind u8 · inserts, deletes  or  kind u8 · events
@@ -22,18 +22,18 @@ import type { BinaryWriter } from '../values/binary-writer.ts';
  * ```
  */
 
-/** Rows from this size on are handed over as a buffer of their own. */
+/** Rows of at least this size are transferred in a buffer of their own. */
 const blobBytesMin = 4_096;
 
-/** Writes rows; large ones are put into `blobs`, whose buffers then change hands. */
+/** Writes rows; large ones are put into `blobs`, whose buffers are then transferred. */
 export class RowsEncoder {
   readonly #writer: BinaryWriter;
   readonly #blobs: Uint8Array[];
   readonly #tables = new Map<string, number>();
-  /** Rows that go beside the buffer, by their bytes; several queries may have the same. */
+  /** Rows sent beside the buffer, by their bytes; several queries can have the same. */
   readonly #beside = new Map<Uint8Array, number>();
   readonly #moved = new Set<ArrayBufferLike>();
-  /** One view for each list of starts, so that those too are known again. */
+  /** One view for each list of starts, so that repeated lists are recognized too. */
   readonly #starts = new Map<Uint32Array, Uint8Array>();
 
   constructor(writer: BinaryWriter, blobs: Uint8Array[]) {
@@ -131,7 +131,7 @@ export class RowsEncoder {
     this.#blobs.push(this.#ownBuffer(data));
   }
 
-  /** A buffer is handed over whole and once, so a view of part of one is copied. */
+  /** A buffer is transferred whole and once, so a view of part of one is copied. */
   #ownBuffer(data: Uint8Array): Uint8Array {
     const { buffer } = data;
     if (data.byteLength !== buffer.byteLength || this.#moved.has(buffer)) return data.slice();

@@ -38,28 +38,28 @@ export interface WorkerSeatOptions {
 }
 
 /**
- * A seat on a thread or in a process of its own. That may end at any moment, by itself or ended by
+ * A seat on a thread or in a process of its own. That can end at any moment, on its own or ended by
  * the watchdog; what it had sent before arrives first, then `ended` says how far it came.
  */
 export class WorkerSeat implements Seat {
   readonly #options: WorkerSeatOptions;
   readonly #events: SeatEvents;
   readonly #startedAfter: number;
-  /** True: until it serves, it is a database that was there before. */
+  /** True: until it serves, it is a database that existed before. */
   readonly #isReopening: boolean;
   #worker: Worker | undefined;
   #watched: Watched | undefined;
   #leaveGate: () => void = () => undefined;
   #messagesSent = 0;
-  /** Requests whose outcome has not come. */
+  /** Requests whose outcome has not arrived. */
   #outstanding = 0;
-  /** Programs that it may still ask to be linked: it may be in the hands of its module. */
+  /** Programs that it can still ask to have linked: it may be controlled by its module. */
   #linksLeft: number = limits.startLinksMax;
   #lastTicket: number;
-  /** How much the database may hold. */
+  /** How much the database can hold. */
   #storage: StorageLimits;
   #isOpen = false;
-  /** What to say of the end, once the worker is gone. */
+  /** The end to report, once the worker is gone. */
   #end: PlainEnd | undefined;
   #hasEnded = false;
   #whenEmpty: (() => void)[] = [];
@@ -85,7 +85,7 @@ export class WorkerSeat implements Seat {
     this.#options.watchdog.wake();
   }
 
-  /** While no thread is there yet, the limits go with its start. */
+  /** While there is no thread yet, the limits are sent with its start. */
   setStorage(limits: StorageLimits): void {
     this.#storage = limits;
     if (this.#worker !== undefined) this.#send({ kind: 'storage', limits });
@@ -218,7 +218,7 @@ export class WorkerSeat implements Seat {
     this.#send({ kind: 'linked', id, outcome }, linkedBuffers(outcome));
   }
 
-  /** The worker is gone, or will never be. */
+  /** Reports that the worker is gone, or will never exist. */
   #ended(death: WorkerDeath | undefined): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -252,12 +252,12 @@ export class WorkerSeat implements Seat {
   }
 }
 
-/** Rows that are promised will come with a second reply, and somebody waits for them until then. */
+/** A reply with promised rows is not final: a second one brings them, and a caller waits for it. */
 function isAnswer({ reply }: TurnResult): boolean {
   return reply.kind !== 'reading';
 }
 
-/** What an actor is started with, where the budget decides the rest. */
+/** The start of an actor, where the budget decides the rest. */
 export function actorStart(
   what: Omit<ActorStart, 'statementMillisMax' | 'hardeningFile' | keyof HeapLimits>,
   budget: Budget,

@@ -7,35 +7,35 @@ import type { ActorStart, FromWorker, ToWorker } from './worker-messages.ts';
 
 /**
  * Where an actor runs outside of the gateway's thread: a thread of this process
- * (`thread-worker.ts`) or a process of its own (`process-worker.ts`). It may end at any moment, by
- * itself or because it is terminated; what it had sent before arrives first.
+ * (`thread-worker.ts`) or a process of its own (`process-worker.ts`). It can end at any moment, on
+ * its own or because it is terminated; what it had sent before arrives first.
  */
 export interface Worker {
-  /** What the actor is doing. After its end: what it was doing then. */
+  /** The actor's progress; after its end, the progress that it had then. */
   readonly board: Board;
-  /** Buffers in `transfer` change hands. Nothing happens once the worker has ended. */
+  /** Sends a message; buffers in `transfer` change owner. Does nothing after the worker ended. */
   send(message: ToWorker, transfer?: ArrayBuffer[]): void;
   /** Ends it at once, wherever it is; `ended` follows. */
   terminate(): void;
   /**
-   * Memory of its own, in bytes, where the platform can say so exactly. `undefined`: it shares a
+   * Memory of its own, in bytes, where the platform measures it exactly. `undefined`: it shares a
    * process with others.
    */
   memoryBytes?(): number | undefined;
   /**
-   * Asks what it holds, in bytes, where it shares a process. The answer comes within milliseconds,
-   * also from a busy loop; late, or never, from inside of a built-in.
+   * Asks how many bytes it holds, where it shares a process. The answer comes within milliseconds,
+   * even from a busy loop, but late, or never, from inside a built-in.
    */
   readonly askMemory?: (answer: (bytes: number) => void) => void;
-  /** What its own thread took of the processors, where the system counts it. */
+  /** Processor time of its own thread, where the system counts it. */
   processorTime(): ProcessorTime | undefined;
-  /** Who comes first for the processors, if the system agrees. To be set once it has started. */
+  /** Ranks it for the processors, if the system allows. Must be called after it has started. */
   setStanding(standing: Standing): void;
 }
 
 export interface WorkerEvents {
   message(message: FromWorker): void;
-  /** It ended, after its last message. `death`: why, if that is known and was not asked for. */
+  /** The actor ended, after its last message. `death`: why, if known and not requested. */
   ended(death: WorkerDeath | undefined): void;
 }
 

@@ -13,14 +13,14 @@ import { type Exchange, HttpError, jsonType, type Reply, text } from './exchange
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The body as text; `what` follows the fixed words when it is not UTF-8. */
+/** Returns the body as text. `detail` is appended to the error text when the body is not UTF-8. */
 export async function textBody(exchange: Exchange, detail = ''): Promise<string> {
   return utf8Body(exchange, notUtf8(detail));
 }
 
 const notUtf8 = (detail = '') => text(400, `Request body didn't contain valid UTF-8${detail}`);
 
-/** `refusal` is the answer to a body that is not UTF-8. */
+/** Reads the body as text; `refusal` is the response to a body that is not UTF-8. */
 async function utf8Body(exchange: Exchange, refusal: Reply): Promise<string> {
   const bytes = await exchange.body(limits.bodyBytesMax);
   try {
@@ -30,7 +30,7 @@ async function utf8Body(exchange: Exchange, refusal: Reply): Promise<string> {
   }
 }
 
-/** The body of a call: `application/json`, with or without parameters, and no other type. */
+/** Reads the body of a call, which must be `application/json`, with or without parameters. */
 export async function argumentsBody(exchange: Exchange): Promise<string> {
   const header = exchange.header('content-type');
   if (header === undefined) {
@@ -43,8 +43,8 @@ export async function argumentsBody(exchange: Exchange): Promise<string> {
 }
 
 /**
- * The body of an endpoint that takes `application/json` or `application/…+json`. `refusal` is the
- * answer to one that is not UTF-8, and so no JSON.
+ * Reads the body of an endpoint that takes `application/json` or `application/…+json`. `refusal` is
+ * the response to a body that is not UTF-8, and so not JSON.
  */
 export async function jsonBody(exchange: Exchange, refusal = notUtf8()): Promise<string> {
   requireJsonType(exchange);
@@ -60,13 +60,13 @@ function notJsonType(): HttpError {
   return new HttpError(text(415, 'Expected request with `Content-Type: application/json`'));
 }
 
-/** Type and subtype, in lower case and without parameters; `undefined` when it is none. */
+/** Returns type and subtype in lower case, without parameters; `undefined` if unreadable. */
 function mediaType(header: string): string | undefined {
   const [, type] = /^\s*([\w!#$&^+.-]+\/[\w!#$&^+.-]+)\s*(?:;.*)?$/.exec(header) ?? [];
   return type?.toLowerCase();
 }
 
-/** A body's JSON, at most `limits.nestingDepthMax` deep; only a large one is waited for. */
+/** Parses a body's JSON, at most `limits.nestingDepthMax` deep; only a large one is a promise. */
 export function parseBody(body: string): JsonValue | Promise<JsonValue> {
   if (body.length > limits.wholeTextCharactersMax) return parseLarge(body);
   try {
@@ -90,7 +90,7 @@ function parseError(error: unknown): unknown {
   return new HttpError(text(400, words));
 }
 
-/** The body of an endpoint of ours that takes a JSON object; an empty body is an empty one. */
+/** Reads the body of an endpoint of ours that takes a JSON object; an empty body counts as one. */
 export async function jsonObject(exchange: Exchange): Promise<Record<string, unknown>> {
   const body = await textBody(exchange);
   if (body.trim() === '') return {};
@@ -102,7 +102,7 @@ export async function jsonObject(exchange: Exchange): Promise<Record<string, unk
   throw wrongShape('expected an object');
 }
 
-/** A handier form. Endpoints that take objects look at short lists; of long ones a part will do. */
+/** Converts to plain values. Endpoints only look at short lists, so long ones are cut off. */
 function plain(json: JsonValue): unknown {
   if (json instanceof JsonNumber) return Number(json.text);
   if (Array.isArray(json)) return json.slice(0, limits.capabilityNamesMax + 1).map(plain);
@@ -111,7 +111,7 @@ function plain(json: JsonValue): unknown {
   return Object.fromEntries(json.entries.map(([key, value]) => [key, plain(value)]));
 }
 
-/** The 422 for JSON of another shape than the endpoint takes. */
+/** Returns the 422 for JSON that does not have the shape the endpoint takes. */
 export function wrongShape(detail: string): HttpError {
   const words = 'Failed to deserialize the JSON body into the target type: ';
   return new HttpError(text(422, `${words}${detail}`));

@@ -24,7 +24,7 @@ export async function call(exchange: Exchange, { host }: HttpContext): Promise<R
   return value === undefined ? empty(200, headers) : json(200, value, headers);
 }
 
-/** Non-standard, but fixed by the interface: the module's own code failed the call. */
+/** Non-standard, but fixed by the interface: the call failed in the module's own code. */
 const reducerFailedStatus = 530;
 
 function failure(error: CallError, ran: Record<string, string>, value: string | undefined): Reply {

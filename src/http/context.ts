@@ -8,7 +8,7 @@ import type { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/host-types.ts';
 import type { Exchange } from './exchange.ts';
 
-/** What the endpoints need of the service. */
+/** What the endpoints need from the service. */
 export interface HttpContext {
   readonly host: Host;
   readonly tokens: HostTokens;
@@ -17,20 +17,20 @@ export interface HttpContext {
   readonly packageName: string;
   readonly version: string;
   /**
-   * True: strangers may create databases, also with a token, which anyone can get. Their browsers
-   * must not do it for a page without their knowing.
+   * Whether strangers can create databases, with or without a token (anyone can get one). A page
+   * must not make their browsers do it without their knowledge.
    */
   readonly strangersCreate: boolean;
-  /** Program bytes that a publish may have. */
+  /** Maximum program bytes of a publish. */
   readonly programBytesMax: number;
   readonly nowMicros: () => bigint;
-  /** Who reads the metrics: `off` makes them an unknown path. */
+  /** Who can read the metrics; with `off`, their path does not exist. */
   readonly metricsFor: 'anyone' | 'operators' | 'off';
-  /** Figures of the service as a whole, for metrics. */
+  /** Figures of the whole service, for metrics. */
   readonly figures: () => readonly ServiceFigure[];
-  /** What is measured all the time, for metrics. */
+  /** Metrics that are recorded continuously. */
   readonly registry: Registry;
-  /** Aborted when the service stops: answers without an end, such as a followed log, end then. */
+  /** Aborted when the service stops; endless responses, such as a followed log, end then. */
   readonly stopping: AbortSignal;
 }
 
@@ -41,17 +41,17 @@ export interface ServiceFigure {
   readonly value: number;
 }
 
-/** The caller of an endpoint whose token rule guarantees one. */
+/** Returns the caller of an endpoint whose token rule guarantees one. */
 export function callerOf(exchange: Exchange): RequestCaller {
   return present(exchange.caller, 'the caller of an endpoint that settles one');
 }
 
-/** The name or identity in the path. */
+/** Returns the name or identity in the path. */
 export function targetOf(exchange: Exchange): string {
   return present(exchange.params.db, 'the path parameter :db');
 }
 
-/** The database of the path, with the caller as it sees it. */
+/** Opens the database of the path on behalf of the caller. */
 export function openTarget(
   exchange: Exchange,
   host: Host,

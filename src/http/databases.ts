@@ -4,7 +4,7 @@ import { jsonBody, parseBody, textBody, wrongShape } from './body.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, HttpError, json, type Reply, text } from './exchange.ts';
 
-/** `GET /v1/databases`: all of this host, for operators. */
+/** `GET /v1/databases`: all databases of this host, for operators. */
 export function listDatabases(exchange: Exchange, { host }: HttpContext): Reply {
   host.access.requireOperator(callerOf(exchange), 'list databases');
   const databases = host.databases.map(({ identity, owner, isLocked }) => ({
@@ -27,7 +27,7 @@ export function describeDatabase(exchange: Exchange, { host }: HttpContext): Rep
   return json(200, body);
 }
 
-/** A hash as a number: its bytes in reverse order, `0x` in front, no leading zeros. */
+/** Writes a hash as a number: its bytes in reverse order, after `0x`, without leading zeros. */
 function programHashText(hex: string): string {
   return hexNumber(BigInt(`0x${Buffer.from(hex, 'hex').reverse().toString('hex')}`));
 }
@@ -36,7 +36,7 @@ function hexNumber(value: bigint): string {
   return `0x${value.toString(16)}`;
 }
 
-/** `GET /v1/database/:db/identity`: resolves a name, without asking whether there is a database. */
+/** `GET /v1/database/:db/identity`: resolves a name, without checking that the database exists. */
 export function databaseIdentity(exchange: Exchange, { host }: HttpContext): Reply {
   return text(200, identityToHex(host.resolve(targetOf(exchange))));
 }
@@ -84,7 +84,7 @@ async function namesBody(exchange: Exchange): Promise<string[]> {
   throw wrongShape('expected an array of strings');
 }
 
-/** Names that are taken or someone else's have bodies of their own shape. */
+/** Replaces the bodies of the errors for names that are taken or belong to someone else. */
 function nameError(error: unknown, name: string): unknown {
   if (!(error instanceof Refusal)) return error;
   if (error.body.code === 'name.notYours') {

@@ -5,8 +5,8 @@ import { pathIdentity } from './path-identity.ts';
 import type { Route } from './route.ts';
 
 /**
- * Balances that older tools ask for. Nothing is ever charged and nothing is refused for want of
- * one, so they are kept in memory alone, those that were changed last.
+ * Balances that older tools ask for. Nothing is ever charged or refused because of one, so only the
+ * most recently changed ones are kept, in memory.
  */
 class Balances {
   readonly #balances = new Map<bigint, bigint>();
@@ -31,7 +31,7 @@ class Balances {
 const amountMax = 2n ** 128n - 1n;
 const balanceMax = 2n ** 127n - 1n;
 
-/** `/v1/energy/:identity`: kept for tools that know nothing of a service without an account. */
+/** `/v1/energy/:identity`: kept for tools that expect every service to have accounts. */
 export function energyRoute(): Route {
   const balances = new Balances();
   return {
@@ -44,7 +44,7 @@ export function energyRoute(): Route {
   };
 }
 
-/** Whoever the path names, it is the caller's balance that grows. */
+/** Adds to the caller's balance, regardless of the identity in the path. */
 function addEnergy(exchange: Exchange, balances: Balances): Reply {
   const given = exchange.query.string('amount') ?? '';
   const amount = /^\d{1,39}$/.test(given) ? BigInt(given) : undefined;

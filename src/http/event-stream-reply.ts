@@ -2,8 +2,8 @@ import { encodeEvent, eventStreamType, keepAliveLine } from '../mcp-protocol/eve
 import type { Reply } from './exchange.ts';
 
 /**
- * Messages as server-sent events, taken as fast as the client reads. That it has left is told by
- * the iterator's `return`.
+ * Sends messages as server-sent events, as fast as the client reads them. When the client leaves,
+ * the iterator's `return` is called.
  */
 export function eventStreamReply(
   messages: AsyncIterable<string | undefined>,
@@ -13,7 +13,7 @@ export function eventStreamReply(
     ...more,
     'content-type': eventStreamType,
     'cache-control': 'no-cache',
-    // A proxy that collects an answer would keep it until its end.
+    // A proxy that buffers responses would hold this one back until its end.
     'x-accel-buffering': 'no',
   };
   return { status: 200, headers, body: streamOf(messages[Symbol.asyncIterator]()) };

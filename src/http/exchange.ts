@@ -1,42 +1,40 @@
 import type { RequestCaller } from '../auth/caller.ts';
 import type { Sender } from '../auth/page-rules.ts';
 
-/** One request as an endpoint sees it, free of the library that received it. */
+/** One request as an endpoint sees it, independent of the HTTP library. */
 export interface Exchange {
   readonly method: string;
   /** Path parameters, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  /** First value of a header, by its lower-case name. */
+  /** Returns the first value of a header, by its lower-case name. */
   header(name: string): string | undefined;
   /** Reads the whole body once; throws `HttpError` 413 over `bytesMax`. */
   body(bytesMax: number): Promise<Uint8Array>;
-  /** Settled before the endpoint runs; absent where the endpoint does not look at tokens. */
+  /** Set before the endpoint runs; absent if the endpoint does not look at tokens. */
   readonly caller: RequestCaller | undefined;
-  /** Counts requests that came along with this one, as if each had come alone. */
+  /** Counts requests that came along with this one, as if each had been sent alone. */
   countMore(requestCount: number): void;
-  /** Whether a page sends it, and which. */
+  /** Whether a page sent the request, and which kind of page. */
   readonly sender: Sender;
-  /** The address that the connection came in on, for checks of origin. */
+  /** The local address of the connection, for origin checks. */
   readonly localAddress: string;
-  /** Aborted when the client goes away before it has the whole answer. */
+  /** Aborted when the client leaves before it has received the whole response. */
   readonly abandoned: AbortSignal;
-  /** The request counts as one in hand until then, though its answer has begun. */
+  /** Keeps the request counted as in progress until then, though its response has begun. */
   inHandUntil(done: Promise<unknown>): void;
 }
 
-/** What an endpoint answers; the router adds the headers that every answer has. */
+/** The response of an endpoint; the router adds the headers that every response has. */
 export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | ReadableStream<Uint8Array>;
-  /** Of a body that comes in pieces: what they are made from, and held for as long. */
+  /** For a streamed body: the bytes of its source, which is held until the stream ends. */
   readonly heldBytes?: number;
 }
 
-/**
- * An answer that ends the work early: thrown anywhere below the router, turned into a reply there.
- */
+/** Ends the work early with a response: thrown anywhere below the router, which sends `reply`. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly reply: Reply;
@@ -50,19 +48,19 @@ export class HttpError extends Error {
 export const jsonType = 'application/json';
 const textType = 'text/plain; charset=utf-8';
 
-/** A plain text answer; every error text is one. */
+/** Returns a plain text response; every error is one. */
 export function text(status: number, body: string, headers: Record<string, string> = {}): Reply {
   return { status, body, headers: { 'content-type': textType, ...headers } };
 }
 
-/** An answer whose body is JSON text already. */
+/** Returns a response whose body is already JSON text. */
 export function json(status: number, body: string, headers: Record<string, string> = {}): Reply {
   return { status, body, headers: { 'content-type': jsonType, ...headers } };
 }
 
-/** What else is known beside a fixed text, as a URI part: headers are bytes. */
+/** Returns a hint beside a fixed text, encoded as a URI part, because headers are bytes. */
 export function hintHeader(hint: string): Record<string, string> {
-  // A half of a surrogate pair is no text that could be encoded.
+  // An unpaired surrogate cannot be encoded.
   return { 'reducerdb-error-hint': encodeURI(hint.replace(/[\ud800-\udfff]/gu, '\ufffd')) };
 }
 
@@ -70,7 +68,7 @@ export function empty(status: number, headers: Record<string, string> = {}): Rep
   return { status, headers: { 'content-length': '0', ...headers } };
 }
 
-/** The query of a URL. Unknown parameters are ignored, bad ones are a 400 that says why. */
+/** The query of a URL. Unknown parameters are ignored; invalid ones are a 400 that says why. */
 export class Query {
   readonly parameters: URLSearchParams;
 
@@ -93,7 +91,7 @@ export class Query {
     return value === 'true';
   }
 
-  /** An unsigned whole number below 2^`bits`. */
+  /** Returns an unsigned integer below 2^`bits`. */
   count(name: string, bits = 32): number | undefined {
     const value = this.string(name);
     if (value === undefined) return undefined;

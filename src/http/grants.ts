@@ -4,7 +4,7 @@ import { jsonObject } from './body.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
 
-/** `GET /v1/database/:db/grants`: who has which role. */
+/** `GET /v1/database/:db/grants`: lists the role of each identity. */
 export function listGrants(exchange: Exchange, { host }: HttpContext): Reply {
   const grants = host.grants.list(callerOf(exchange), host.database(targetOf(exchange)));
   const body = grants.map(({ identity, role, grantedBy, grantedMicros }) => ({

@@ -4,15 +4,15 @@ import { limits } from '../limits.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, json, type Reply } from './exchange.ts';
 
-/** `GET /v1/health`: the process answers. */
+/** `GET /v1/health`: responds as long as the process runs. */
 export function processHealth({ packageName, version }: HttpContext): Reply {
   const body = { nodes: [0], package_name: packageName, schedulable: true, version };
   return json(200, JSON.stringify(body));
 }
 
 /**
- * `GET /v1/database/:db/health`: 200 while all parts of a database are fine, else 503. With
- * `?detail`, for developers and above, which part is not.
+ * `GET /v1/database/:db/health`: 200 if all parts of a database are healthy, else 503. With
+ * `?detail`, developers and above also see which part is not.
  */
 export function databaseHealth(exchange: Exchange, { host }: HttpContext): Reply {
   const database = host.database(targetOf(exchange));
@@ -29,10 +29,10 @@ function healthReply(ok: boolean, body: object): Reply {
   return json(ok ? 200 : 503, JSON.stringify(body), { 'cache-control': 'no-store' });
 }
 
-/** What strangers were last told of each database. */
+/** The last health result of each database, reused for requests without `?detail`. */
 const lastLooks = new WeakMap<DatabaseHandle, { readonly at: number; readonly isFine: boolean }>();
 
-/** A look goes through all connections of a database, and anyone may have it done. */
+/** Returns a recent result if any: a check visits all connections, and anyone can request it. */
 function isFine(handle: DatabaseHandle): boolean {
   const at = performance.now();
   const last = lastLooks.get(handle);
@@ -42,7 +42,7 @@ function isFine(handle: DatabaseHandle): boolean {
   return health.isFine;
 }
 
-/** `?detail` says as much as `?detail=true`. */
+/** Treats `?detail` as `?detail=true`. */
 function detailIn({ query }: Exchange): boolean {
   return query.string('detail') === '' || query.boolean('detail', false);
 }

@@ -8,7 +8,7 @@ export interface Instrument {
   readonly help: string;
 }
 
-/** Sets a figure. By convention what ends in `_total` only grows, and is a counter. */
+/** Sets a value. By convention, a metric named `…_total` only grows, and is a counter. */
 export function instrument(
   registry: Registry,
   { name, help }: Instrument,
@@ -26,11 +26,11 @@ export function instrument(
 interface Sample {
   readonly labels: Labels;
   readonly value: number;
-  /** Of the series, where it is not that of the metric. */
+  /** Name of the series, if it differs from the metric's. */
   readonly metricName?: string;
 }
 
-/** A metric whose samples are made when they are asked for. The library observes single values. */
+/** Adds a metric with samples computed on each scrape; the library only observes single values. */
 export function derived(
   registry: Registry,
   { name, help }: Instrument,
@@ -38,11 +38,11 @@ export function derived(
   samples: () => readonly Sample[],
 ): void {
   const get = () => Promise.resolve({ name, help, type, aggregator: 'sum', values: samples() });
-  // All that a registry uses of a metric is its name and `get`.
+  // A registry uses only the name and `get` of a metric.
   registry.registerMetric({ name, help, type, get } as unknown as Metric<string>);
 }
 
-/** Spans of time that were counted elsewhere, as a histogram in seconds. */
+/** Adds a histogram, in seconds, of durations that were counted elsewhere. */
 export function histogram(
   registry: Registry,
   { name, help }: Instrument,

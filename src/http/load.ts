@@ -1,27 +1,28 @@
 import { HttpError, text } from './exchange.ts';
 
 export interface LoadBounds {
-  /** Requests that are being answered. */
+  /** Requests in progress. */
   readonly requestsMax: number;
   /** Bytes of their bodies. */
   readonly bodiesBytesMax: number;
-  /** Time without a byte of a body that is still coming. */
+  /** Time without a new byte of an unfinished body. */
   readonly bodyIdleMillisMax: number;
-  /** Bytes of large answers that their clients have not taken yet. */
+  /** Bytes of large responses that their clients have not received yet. */
   readonly answersBytesMax: number;
 }
 
 /**
- * What is in hand for all clients together: more is refused until some of it is done. Answers are
- * not refused, as what they tell of has happened: whoever has not taken theirs loses it.
+ * Bounds the work in progress for all clients together: requests over a bound are rejected until
+ * some of it is done. Responses are never rejected, because what they report has already happened;
+ * the connection of a slow reader is closed instead.
  */
 export class Load {
   readonly #bounds: LoadBounds;
   #requests = 0;
   #bodiesBytes = 0;
-  /** Of each client, by what it is known by. */
+  /** Body bytes of each client, by the client's key. */
   readonly #clientBytes = new Map<string, number>();
-  /** In the order in which they were given. */
+  /** In insertion order. */
   readonly #answers = new Set<WaitingAnswer>();
   #answersBytes = 0;
 
@@ -29,7 +30,7 @@ export class Load {
     this.#bounds = bounds;
   }
 
-  /** Begins a request, whose share must be ended; `undefined` when there are too many. */
+  /** Begins a request, whose share must be ended; returns `undefined` if there are too many. */
   begin(): LoadShare | undefined {
     if (this.#requests >= this.#bounds.requestsMax) return undefined;
     this.#requests += 1;
@@ -50,7 +51,7 @@ export class Load {
     };
   }
 
-  /** What one client holds is at most what it leaves: there is always room for others. */
+  /** Lets a client hold at most as many bytes as it leaves free, so others always have room. */
   #requireRoom(count: number, clients: readonly string[]): void {
     const free = this.#bounds.bodiesBytesMax - this.#bodiesBytes;
     if (count > free) throw new HttpError(tooMuch);
@@ -85,23 +86,23 @@ export class Load {
   }
 }
 
-/** A large answer on its way. */
+/** A large response that is being sent. */
 export interface WaitingAnswer {
   readonly bytes: number;
-  /** Ends its connection. */
+  /** Closes its connection. */
   giveUp(): void;
 }
 
-/** What one request takes. */
+/** The share of the load that one request takes. */
 export interface LoadShare {
   /**
-   * Counts bytes of the request's body, always for the same clients. Throws the 503 of a service
-   * that holds too many, and the 429 of a client that does.
+   * Counts bytes of the request's body; `clients` must be the same in each call. Throws 503 when
+   * the service holds too many bytes, and 429 when one client does.
    */
   takeBytes(count: number, clients: readonly string[]): void;
   /**
-   * Counts an answer until the function that is returned is called. When too much waits, what has
-   * waited for the longest time is given up.
+   * Counts a response until the returned function is called. When the responses exceed their bound,
+   * those that have waited longest are given up.
    */
   holdAnswer(answer: WaitingAnswer): () => void;
   end(): void;
@@ -113,7 +114,7 @@ const tooMuchOfOne = text(
   { 'retry-after': '1', connection: 'close' },
 );
 
-/** The answer when there is too much to do. */
+/** The response when the service is overloaded. */
 export const tooMuch = text(503, 'The service has too many requests in hand; try again soon', {
   'retry-after': '1',
   connection: 'close',

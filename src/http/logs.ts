@@ -4,8 +4,8 @@ import { callerOf, type HttpContext, targetOf } from './context.ts';
 import type { Exchange, Reply } from './exchange.ts';
 
 /**
- * `GET /v1/database/:db/logs`: the module's log as JSON lines. Following it ends when the service
- * stops, or the caller may not read it any more.
+ * `GET /v1/database/:db/logs`: the module's log as JSON lines. A followed log ends when the service
+ * stops, or when the caller loses the right to read it.
  */
 export function logs(exchange: Exchange, { host, stopping }: HttpContext): Reply {
   const lines = exchange.query.count('num_lines');
@@ -34,7 +34,7 @@ export function logs(exchange: Exchange, { host, stopping }: HttpContext): Reply
   return { status: 200, headers, body: streamOf(stream, end) };
 }
 
-/** `end` is called when the last line has been read, or nobody reads any more. */
+/** Streams a log. `end` is called after the last line, or when the client stops reading. */
 function streamOf(log: LogStream, end: () => void): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream({

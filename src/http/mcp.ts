@@ -12,7 +12,7 @@ import { checkOrigin } from './origin.ts';
 import { challenge, type LoginRules, mcpPaths } from './protected-resource.ts';
 import type { Route } from './route.ts';
 
-/** The MCP server as this door needs it; `service` puts one together. */
+/** The MCP server as this door needs it; `service` assembles one. */
 export interface McpDoor {
   handle(request: McpRequest): Promise<EngineReply>;
 }
@@ -22,16 +22,16 @@ export interface McpRequest {
   readonly body: string;
   header(name: string): string | undefined;
   readonly caller: RequestCaller;
-  /** Told of messages beside the first. */
+  /** Counts further messages of a batch. */
   countMore(requestCount: number): void;
   /** Name or identity from the path; `undefined` for the host-wide server. */
   readonly database: string | undefined;
   readonly features: ReadonlySet<AgentFeature>;
-  /** Aborted when the client has gone away. */
+  /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
 }
 
-/** Which pages and which callers get to the MCP endpoints. */
+/** Which pages and callers have access to the MCP endpoints. */
 export interface McpRules {
   readonly origins: PageRules;
   readonly login: LoginRules;
@@ -76,13 +76,13 @@ async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {
   }
 }
 
-/** As the engine answers what is no JSON; it reads text. */
+/** The engine takes text, so bytes that are not UTF-8 get its error for invalid JSON here. */
 const notUtf8 = errorText(
   noId,
   new RpcError(rpcCode.parseError, 'Failed to parse the request body as JSON: it is not UTF-8'),
 );
 
-/** What the address asks for beside the five tools. */
+/** Returns the features that the address asks for in addition to the five tools. */
 function featuresOf({ query }: Exchange): ReadonlySet<AgentFeature> {
   const words = query.parameters.getAll('features').flatMap((list) => list.split(','));
   const given = words.map((word) => word.trim()).filter((word) => word !== '');

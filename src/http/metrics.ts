@@ -13,13 +13,13 @@ interface Figure extends Instrument {
   readonly read: (statistics: HostedStatistics) => number;
 }
 
-/** Several figures of a database, told apart by another label. */
+/** Several figures of a database, told apart by a further label. */
 interface Figures<Value> extends Instrument {
   readonly labels: readonly string[];
   readonly read: (statistics: HostedStatistics) => readonly (readonly [Labels, Value])[];
 }
 
-/** What is told of each database, labelled by its identity. */
+/** The metrics of each database, labelled by its identity. */
 const figures: readonly Figure[] = [
   {
     name: 'reducerdb_database_up',
@@ -193,7 +193,7 @@ const times: readonly Figures<TimeFigures>[] = [
   },
 ];
 
-/** The metrics, and where they are, for who scrapes them; nothing when nobody may. */
+/** Returns the routes for the metrics and their discovery; none if metrics are off. */
 export function metricsRoutes(context: HttpContext): Route[] {
   if (context.metricsFor === 'off') return [];
   const get = (run: (exchange: Exchange) => Reply | Promise<Reply>): Route['methods'] => {
@@ -210,7 +210,7 @@ export function metricsRoutes(context: HttpContext): Route[] {
   ];
 }
 
-/** `GET /v1/prometheus/sd_config`: this service, by the address that it was asked at. */
+/** `GET /v1/prometheus/sd_config`: this service, by the address the request was sent to. */
 function scrapeTargets(exchange: Exchange): Reply {
   const targets = [exchange.header('host') ?? exchange.localAddress];
   return json(200, JSON.stringify([{ targets, labels: {} }]));
@@ -221,7 +221,7 @@ async function metrics({ host, figures: ofService, registry: kept }: HttpContext
   const registry = new Registry();
   const { databases } = host.statistics();
   addOpenings(registry, databases);
-  // Nothing is known of one that was not opened yet, and zeros would look like a loss.
+  // Databases that have not been opened have no figures yet, and zeros would look like a loss.
   addFigures(
     registry,
     databases.filter(({ state }) => state !== 'closed'),
@@ -239,7 +239,7 @@ async function metrics({ host, figures: ofService, registry: kept }: HttpContext
   return text(200, await all.metrics(), { 'content-type': registry.contentType });
 }
 
-/** Labels are identities and words of this service: nothing that a module or a client chose. */
+/** Adds the figures. Labels are identities and fixed words, never text of a module or client. */
 function addFigures(registry: Registry, databases: readonly HostedStatistics[]): void {
   const ofAll = databases.map((statistics) => {
     return { database: identityToHex(statistics.identity), statistics };
@@ -248,7 +248,7 @@ function addFigures(registry: Registry, databases: readonly HostedStatistics[]):
     const set = instrument(registry, what, ['database']);
     for (const { database, statistics } of ofAll) {
       const value = read(statistics);
-      // A process says what it likes of its database: that must not be the end of the page.
+      // The process of a database can report anything; that must not break the page.
       if (Number.isFinite(value)) set({ database }, value);
     }
   }
@@ -269,7 +269,7 @@ function addFigures(registry: Registry, databases: readonly HostedStatistics[]):
   }
 }
 
-/** Quotas, and what owners have of theirs; what is not limited is left out. */
+/** Adds quotas and what owners use of them; unlimited quotas are left out. */
 function addLimits(registry: Registry, { quotas, databases }: HttpContext['host']): void {
   const gauge = (name: string, help: string, label: string) =>
     new Gauge({ name, help, labelNames: [label, 'quota'], registers: [registry] });

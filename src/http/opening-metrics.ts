@@ -4,7 +4,7 @@ import { identityToHex } from '../values/identity.ts';
 
 const states = ['closed', 'opening', 'serving', 'broken'] as const;
 
-/** Databases by state, and how far those are that open. */
+/** Adds the databases by state, and the progress of those that are opening. */
 export function addOpenings(registry: Registry, databases: readonly HostedStatistics[]): void {
   const gauge = (name: string, help: string, labelNames: readonly string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });

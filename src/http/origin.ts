@@ -9,7 +9,7 @@ import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
 import { type Exchange, text } from './exchange.ts';
 import type { CorsAnswer } from './route.ts';
 
-/** What there is to know of where a request comes from. */
+/** What is known of the origin of a request. */
 export type Asking = Pick<Exchange, 'method' | 'header' | 'localAddress'>;
 
 export function verdictOn(request: Asking, rules: PageRules): PageVerdict {
@@ -18,15 +18,15 @@ export function verdictOn(request: Asking, rules: PageRules): PageVerdict {
   return judgePage({ localAddress, host, origin: request.header('origin') }, rules);
 }
 
-/** Guards every path: what passes may be read by any page, as nothing is granted but by a token. */
+/** Guards every path. Any page can read an allowed response, because only a token grants rights. */
 export function checkPage(verdict: PageVerdict): CorsAnswer {
   if (verdict.kind === 'allowed') return { kind: 'allowed', headers: openHeaders };
   return { kind: 'refused', reply: text(403, verdict.text, varyHeaders) };
 }
 
 /**
- * Guards the MCP endpoints: off loopback, too, a page must be known or of the service's own host.
- * The words and their form are those of the protocol.
+ * Guards the MCP endpoints: even off loopback, a page must be known or of the service's own host.
+ * The error texts and their form are those of the protocol.
  */
 export function checkOrigin(request: Asking, rules: PageRules): CorsAnswer {
   const isNameless = request.header('host') === undefined;
@@ -40,7 +40,7 @@ export function checkOrigin(request: Asking, rules: PageRules): CorsAnswer {
 }
 
 const messages = { host: 'Host not allowed', origin: 'Origin not allowed' };
-/** The most that Chrome heeds: for so long it does not ask again. */
+/** The longest time that Chrome caches a preflight. */
 const preflightSeconds = 7_200;
 
 const allowedHeaders = [
@@ -75,7 +75,7 @@ function corsHeaders(request: Asking, origin: string): Record<string, string> {
   };
 }
 
-/** Which headers carry arguments is up to the tools: those that are asked for are allowed. */
+/** Allows all argument headers that are asked for: their names depend on the tools. */
 function parameterHeaders(request: Asking): string[] {
   const asked = request.header('access-control-request-headers')?.split(',') ?? [];
   return asked.map((name) => name.trim()).filter((name) => /^mcp-param-[\w-]+$/i.test(name));

@@ -1,6 +1,6 @@
 import { type Exchange, HttpError, text } from './exchange.ts';
 
-/** `:identity` of a path that knows no databases: 64 hex digits without a prefix, nothing else. */
+/** Parses the `:identity` of a path that takes no names: exactly 64 hex digits, no prefix. */
 export function pathIdentity(exchange: Exchange): bigint {
   const given = exchange.params.identity ?? '';
   if (/^[0-9a-f]{64}$/i.test(given)) return BigInt(`0x${given}`);

@@ -4,27 +4,27 @@ import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
 import { checkPage, verdictOn } from './origin.ts';
 import type { CorsAnswer, Route, TokenFault } from './route.ts';
 
-/** How MCP clients learn where their users log in. */
+/** Where users of MCP clients log in. */
 export interface LoginRules {
-  /** Whose tokens the operator accepts beside the service's own; none: there is nowhere to go. */
+  /** Issuers accepted by the operator beside the service itself; none: users cannot log in. */
   readonly issuers: readonly string[];
-  /** Where clients reach the service, as `https://db.example.com`; absent: as their `Host` says. */
+  /** Public address, such as `https://db.example.com`; absent: taken from the `Host` header. */
   readonly publicUrl: string | undefined;
-  /** Of the service itself: a proxy may speak another one with its clients. */
+  /** Scheme of the service itself; a proxy in front of it can use another. */
   readonly scheme: 'http' | 'https';
-  /** True: MCP is only for callers with a token. */
+  /** Whether MCP requires a token. */
   readonly isRequired: boolean;
 }
 
-/** The MCP endpoints, which are resources in the words of OAuth. */
+/** The MCP endpoints, which OAuth calls resources. */
 export const mcpPaths = ['/v1/mcp', '/v1/database/:db/mcp'] as const;
 
 const wellKnown = '/.well-known/oauth-protected-resource';
 
 /**
- * Metadata of the protected resources (RFC 9728): one document for the service as a whole, and one
- * for each MCP endpoint, whose path stands behind the well-known one. Whether a database exists is
- * not told. Without issuers there are no such documents.
+ * Serves the metadata of the protected resources (RFC 9728): one document for the whole service,
+ * and one for each MCP endpoint, whose path follows the well-known one. The documents do not reveal
+ * whether a database exists. Without issuers they do not exist.
  */
 export function protectedResourceRoutes(rules: LoginRules, pages: PageRules): Route[] {
   return ['', ...mcpPaths].map((path) => ({
@@ -37,7 +37,7 @@ export function protectedResourceRoutes(rules: LoginRules, pages: PageRules): Ro
   }));
 }
 
-/** Any page may read them, and clients name their revision of MCP with each request. */
+/** Any page can read them, and clients send their MCP revision with each request. */
 const openToClients: CorsAnswer = {
   kind: 'allowed',
   headers: {
@@ -60,8 +60,8 @@ function metadata(exchange: Exchange, path: string, rules: LoginRules): Reply {
 }
 
 /**
- * The `WWW-Authenticate` header of a 401 from the MCP endpoint at this path: what is wrong with the
- * token that was sent, if one was, and where a client reads on.
+ * Returns the `WWW-Authenticate` header of a 401 from the MCP endpoint at this path: the fault of
+ * the token, if one was sent, and the address of the metadata.
  */
 export function challenge(
   exchange: Exchange,
@@ -78,12 +78,12 @@ export function challenge(
   return `Bearer ${parameters.join(', ')}`.trim();
 }
 
-/** The path of this request's endpoint, with its database as a URL has it. */
+/** Returns the path of this request's endpoint, with its database as written in a URL. */
 function filled({ params }: Exchange, path: string): string {
   return path.replace(':db', encodeURIComponent(params.db ?? ''));
 }
 
-/** `undefined` for a `Host` that is no name, nor an address. */
+/** Returns `undefined` for a `Host` that is neither a name nor an address. */
 function baseOf(exchange: Exchange, { publicUrl, scheme }: LoginRules): string | undefined {
   if (publicUrl !== undefined) return publicUrl;
   const host = exchange.header('host') ?? '';

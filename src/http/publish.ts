@@ -100,7 +100,7 @@ function programKind(exchange: Exchange): ProgramSource['kind'] {
   return kind === 'Js' ? 'js' : 'wasm';
 }
 
-/** Replication is not offered; the number is only looked at. */
+/** Checks the range of the replica count, which has no other effect: replication is not offered. */
 function checkReplicas(exchange: Exchange): void {
   const replicas = exchange.query.count('num_replicas');
   if (replicas !== undefined && replicas > 255) {
@@ -108,10 +108,7 @@ function checkReplicas(exchange: Exchange): void {
   }
 }
 
-/**
- * Databases here have neither parents nor organizations: that those exist which are named is all
- * that is looked at.
- */
+/** Checks that a named parent and organization exist. They have no other effect here. */
 function checkRelations({ params, query }: Exchange, { host }: HttpContext, clear: boolean): void {
   const parent = query.string('parent');
   if (parent !== undefined) {
@@ -126,8 +123,8 @@ function checkRelations({ params, query }: Exchange, { host }: HttpContext, clea
 }
 
 /**
- * A page makes its visitors' browsers send what it likes: where a service lets strangers create
- * databases, it must not get at one that only its visitors reach.
+ * Rejects creation by an unknown page where strangers can create databases. The page could
+ * otherwise create databases through its visitors, on a service that only they can reach.
  */
 function checkPage({ sender, params }: Exchange, context: HttpContext): void {
   if (sender === 'program' || sender === 'known' || !context.strangersCreate) return;
@@ -156,7 +153,7 @@ function confirmationMillis(exchange: Exchange): number {
   return Math.min(millis, 300_000);
 }
 
-/** A name that is someone else's has a body of its own shape. */
+/** Replaces the body of the error for a name that belongs to someone else. */
 async function refusingNames<T>(target: string | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -11,7 +11,7 @@ import { jsonObject } from './body.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
 
-/** `GET /v1/quota/:identity`: what it has and may have; for itself and for operators. */
+/** `GET /v1/quota/:identity`: use and limits, for the identity itself and for operators. */
 export function identityQuota(exchange: Exchange, { host }: HttpContext): Reply {
   const caller = callerOf(exchange);
   const identity = identityOf(exchange);
@@ -29,7 +29,7 @@ export async function putIdentityQuota(exchange: Exchange, { host }: HttpContext
   return empty(200);
 }
 
-/** `GET /v1/database/:db/quota`: what a database holds and may hold, for its admins. */
+/** `GET /v1/database/:db/quota`: use and limits of a database, for its admins. */
 export async function databaseQuota(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const database = host.database(targetOf(exchange));
   host.access.require(callerOf(exchange), database, 'viewQuota');
@@ -46,7 +46,7 @@ export async function putDatabaseQuota(exchange: Exchange, { host }: HttpContext
   return empty(200);
 }
 
-/** What a database holds is known once it serves; of a broken one, what it held then. */
+/** Waits until the size of a database is known, after opening; a broken one keeps its last size. */
 async function untilMeasured({ handle }: HostedDatabase): Promise<void> {
   try {
     await handle.describe();
@@ -60,7 +60,7 @@ function usesReply(uses: readonly QuotaUse[]): Reply {
   return json(200, JSON.stringify({ quotas: Object.fromEntries(shown) }));
 }
 
-/** An amount, `null` for any amount, or `"default"` for what is configured. */
+/** Reads an amount, `null` for no limit, or `"default"` for the configured one. */
 function amountsIn(
   body: Readonly<Record<string, unknown>>,
   names: readonly QuotaName[],

@@ -4,14 +4,14 @@ import { empty, HttpError, text } from './exchange.ts';
 
 export interface BodyBounds {
   readonly bytesMax: number;
-  /** Time without a byte of it. */
+  /** Time without a new byte. */
   readonly idleMillisMax: number;
 }
 
 /**
- * Reads a request's body to its end. `take` is called with the count of bytes before they are kept.
- * Throws `HttpError`: 413 for too many bytes, 408 when none come for too long, 400 when the client
- * leaves in the middle, and what `take` throws.
+ * Reads a request's body to its end. `take` is called with each byte count before the bytes are
+ * kept. Throws `HttpError` with 413 for too many bytes, 408 if no bytes arrive for too long, 400 if
+ * the client leaves early, and anything that `take` throws.
  */
 export function readBody(
   incoming: IncomingMessage,
@@ -48,7 +48,7 @@ export function readBody(
       const only = chunks.length === 1 ? chunks[0] : undefined;
       resolve(only ?? Buffer.concat(chunks, length));
     };
-    // The client left in the middle, or sent what is no body: no fault of this service.
+    // The client left early or sent an invalid body, which is not a fault of this service.
     const leave = () => refuse(new HttpError(empty(400, { connection: 'close' })));
     incoming.on('data', keep).on('end', complete).on('close', leave).on('error', leave);
     if (incoming.readableEnded) complete();
@@ -56,12 +56,13 @@ export function readBody(
   });
 }
 
-/** Large bodies that wait for their turn: one piece of one body is read in a round. */
+/** Large bodies waiting for their turn: each round reads one piece of one body. */
 const waiting: IncomingMessage[] = [];
 
 /**
- * A client that is near sends faster than anybody reads: a round of the event loop would read
- * megabytes of each, and new connections, of which it takes one a round, would wait for seconds.
+ * A nearby client sends faster than the service reads. A round of the event loop would read
+ * megabytes from each such client, and new connections, accepted one per round, would wait for
+ * seconds.
  */
 function readOnLater(incoming: IncomingMessage): void {
   incoming.pause();
@@ -75,10 +76,10 @@ function readOn(): void {
 }
 
 /**
- * Sees to what the client of a request that is answered still sends: a little of it is read and
- * forgotten. True: there may be more, so the connection has to end with the answer (`connection:
- * close`). It then stays open for a moment, unread: a client whose connection is reset while it
- * sends may lose the answer.
+ * Reads and discards a little of what a client still sends after its request was answered. Returns
+ * true if there may be more; the connection then has to end with the response (`connection:
+ * close`). It stays open for a moment, unread, because a client whose connection is reset while it
+ * sends may lose the response.
  */
 export function forgetRest(incoming: IncomingMessage): boolean {
   const { headers, socket } = incoming;
@@ -93,7 +94,7 @@ export function forgetRest(incoming: IncomingMessage): boolean {
   });
   incoming.resume();
   if (declared !== undefined && Number(declared) <= limits.refusedBodyBytesMax) return false;
-  // Node calls this when the answer is written.
+  // Node calls this when the response has been written.
   socket.destroySoon = () => {
     socket.end();
     const timer = setTimeout(() => socket.destroy(), limits.lingerMillisMax);

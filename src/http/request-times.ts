@@ -1,6 +1,6 @@
 import { Histogram, type Registry } from 'prom-client';
 
-/** How long answers take, by endpoint and status: for metrics. */
+/** Response times by endpoint and status, for metrics. */
 export class RequestTimes {
   readonly #histogram: Histogram<'endpoint' | 'status'>;
 

@@ -1,13 +1,13 @@
 import type { Exchange, Reply } from './exchange.ts';
 
 /**
- * Whether an endpoint looks at the caller's token: `none` never; `optional` refuses a bad one and
- * is content without; `anonymous` makes an identity for a request without one; `required` refuses
- * it.
+ * What an endpoint requires of the caller's token: `none` never reads it; `optional` rejects an
+ * invalid one and accepts its absence; `anonymous` makes an identity if it is absent; `required`
+ * rejects its absence.
  */
 export type TokenRule = 'none' | 'optional' | 'anonymous' | 'required';
 
-/** Why a token is not enough: there is none, or it does not count. */
+/** Why a token is rejected: it is absent or invalid. */
 export type TokenFault = 'absent' | 'invalid';
 
 export type Endpoint = (exchange: Exchange) => Promise<Reply> | Reply;
@@ -17,9 +17,9 @@ export interface Method {
   readonly token: TokenRule;
   /** Publishing has a query parameter `token` of its own, so the bearer token is not read there. */
   readonly ignoresQueryToken?: true;
-  /** Answers name the caller, as they do wherever anonymous ones get an identity. */
+  /** Responses name the caller, as they always do where anonymous callers get an identity. */
   readonly showsCaller?: true;
-  /** The `WWW-Authenticate` header of a 401 for want of a token that counts. */
+  /** Returns the `WWW-Authenticate` header of a 401 for an absent or invalid token. */
   readonly challenge?: (exchange: Exchange, fault: TokenFault) => string;
 }
 
@@ -27,15 +27,11 @@ export interface Route {
   /** Path with `:name` parameters. */
   readonly path: string;
   readonly methods: Readonly<Record<string, Method>>;
-  /** Answers whatever the method is. */
+  /** Responds to every method. */
   readonly everyMethod?: Method;
-  /**
-   * Runs before a method that the path does not have is refused: an unknown database is 404 first.
-   */
+  /** Runs before an unsupported method is rejected, so that an unknown database is a 404 first. */
   readonly resolve?: (exchange: Exchange) => void;
-  /**
-   * Headers of the answer to a browser's preflight, and of every answer, instead of the open ones.
-   */
+  /** Headers of preflights and of all responses, replacing the default open ones. */
   readonly cors?: (exchange: Exchange) => CorsAnswer;
 }
 
@@ -43,7 +39,7 @@ export type CorsAnswer =
   | { readonly kind: 'allowed'; readonly headers: Readonly<Record<string, string>> }
   | { readonly kind: 'refused'; readonly reply: Reply };
 
-/** The methods a path answers, as its `Allow` header lists them. */
+/** Returns the methods of a path as its `Allow` header lists them. */
 export function allowedMethods(route: Route): string {
   const methods = Object.keys(route.methods).flatMap((method) =>
     method === 'GET' ? ['GET', 'HEAD'] : [method],

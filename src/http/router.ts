@@ -25,19 +25,18 @@ export interface RouterOptions {
   readonly tokens: HostTokens;
   readonly addresses: ClientAddresses;
   readonly rates: RequestRates;
-  /** Which pages may use the service, and by which names it is known. */
+  /** Which pages can use the service, and the names by which it is known. */
   readonly pages: PageRules;
   readonly bounds: LoadBounds;
-  /** Told of each answer of an endpoint: the path of its route, its status, and its time. */
+  /** Called for each response of an endpoint with the path of its route, its status and time. */
   readonly onAnswer: (path: string, status: number, millis: number) => void;
-  /** Told of an error that no endpoint expected; the client gets a 500 without its text. */
+  /** Called for an error that no endpoint expected; the client gets a 500 without its text. */
   readonly onError: (error: unknown, method: string, path: string) => void;
 }
 
 /**
- * The HTTP door's table of paths. This file is the only one that knows the HTTP library: it turns
- * its requests into `Exchange`s, settles the caller, and gives every answer the headers it must
- * have.
+ * Routes the paths of the HTTP door. Only this file knows the HTTP library: it turns the library's
+ * requests into `Exchange`s, settles the caller, and adds the headers that every response has.
  */
 export function makeRouter(options: RouterOptions): Hono<Env> {
   const getPath = (_: Request, { env }: { env?: HttpBindings } = {}) =>
@@ -102,7 +101,7 @@ const preflight: Reply = empty(200, {
   'access-control-allow-headers': 'authorization,accept,content-type',
 });
 
-/** Token first, then the database of the path, then the method, then the endpoint. */
+/** Checks the token, then the database of the path, then the method; then runs the endpoint. */
 async function serve(exchange: HonoExchange, route: Route, options: RouterOptions): Promise<Reply> {
   const verb = exchange.method === 'HEAD' ? 'GET' : exchange.method;
   const method = route.everyMethod ?? route.methods[verb];
@@ -117,7 +116,7 @@ async function serve(exchange: HonoExchange, route: Route, options: RouterOption
   return empty(405, { allow: allowedMethods(route) });
 }
 
-/** A method that a path does not have: who asks is looked at where everybody is somebody. */
+/** Returns the rule for an unsupported method, where anonymous callers get an identity. */
 function ruleOfOthers({ methods }: Route): Method | undefined {
   return Object.values(methods).find(({ token }) => token === 'anonymous');
 }
@@ -140,7 +139,7 @@ async function settle(exchange: HonoExchange, rule: Method, options: RouterOptio
     throw new HttpError(text(outcome.status, outcome.text, headers));
   }
   const { caller } = outcome;
-  // Identities that are made for one request are limited by their address.
+  // Anonymous identities are limited by address, because each is made for one request.
   if (!caller.isAnonymous) requireRate(rates.byIdentity, caller.identity.toString(16));
   exchange.caller = caller;
   exchange.showsCaller = rule.token === 'anonymous' || rule.showsCaller === true;
@@ -180,7 +179,7 @@ function withHeaders(
   return { ...reply, headers };
 }
 
-/** The answer to HEAD: that to GET, whose body is not sent, nor read when it is a stream. */
+/** Returns the response to HEAD: that of GET without its body; a stream is not even read. */
 function withoutBody({ status, headers, body }: Reply): Reply {
   if (body instanceof ReadableStream) void body.cancel();
   if (body === undefined || body instanceof ReadableStream)
@@ -188,10 +187,10 @@ function withoutBody({ status, headers, body }: Reply): Reply {
   return { status, headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) } };
 }
 
-/** A client that still sends gets its answer now; little more of what it sends is read. */
+/** Responds at once to a client that is still sending, and reads little more of its body. */
 function respondTo({ env: { incoming } }: Context<Env>, reply: Reply): Response {
   if (reply.body instanceof ReadableStream) {
-    // While an answer goes on: a connection that is not read from does not say that it has ended.
+    // Read on during the response: the end of an unread connection would go unnoticed.
     incoming.resume();
     return respond(reply);
   }
@@ -216,13 +215,13 @@ class HonoExchange implements Exchange {
   readonly #incoming: IncomingMessage;
   readonly #outgoing: HttpBindings['outgoing'];
   readonly #load: LoadShare;
-  /** Settles when nothing of the request is held any more, where that is not its answer's begin. */
+  /** Settles when nothing of the request is held any more, if that is after its response begins. */
   #work: Promise<unknown> | undefined;
   readonly #options: RouterOptions;
   #abandoned: AbortSignal | undefined;
   caller: RequestCaller | undefined;
   sender: Sender = 'program';
-  /** The identity headers belong to the endpoints that make anonymous identities. */
+  /** The identity headers belong to the endpoints that create anonymous identities. */
   showsCaller = false;
 
   constructor(context: Context<Env>, load: LoadShare, options: RouterOptions) {
@@ -283,8 +282,8 @@ class HonoExchange implements Exchange {
   }
 
   /**
-   * Who pays for the bytes of a body: the identity of a token, and where it comes from. All who use
-   * this machine come from loopback, so there an identity pays alone.
+   * Returns the clients charged for the bytes of a body: the token's identity and the network. All
+   * local users share loopback, so there only the identity is charged.
    */
   #payers(): readonly string[] {
     const address = this.clientAddress(this.#options.addresses);
@@ -295,13 +294,13 @@ class HonoExchange implements Exchange {
     return isLoopbackAddress(address) ? [identity] : [identity, network];
   }
 
-  /** Counts an answer that is large as part of the load, until its client has taken it. */
+  /** Counts a large response as part of the load until its client has received it. */
   hold({ body, heldBytes = 0 }: Reply): void {
     const bytes = body === undefined || body instanceof ReadableStream ? heldBytes : body.length;
     const { socket } = this.#incoming;
     if (bytes < limits.largeAnswerBytesMin || socket.destroyed) return;
     const release = this.#load.holdAnswer({ bytes, giveUp: () => socket.destroy() });
-    // The socket is asked, too: an answer that waits behind another one is not told.
+    // Listen on the socket too: a response queued behind another one gets no event.
     socket.once('close', release);
     this.#outgoing.once('close', () => {
       socket.off('close', release);
@@ -310,20 +309,20 @@ class HonoExchange implements Exchange {
   }
 }
 
-/** Aborted when the client of a request leaves before the answer has ended. */
+/** Aborted when the client of a request leaves before its response has ended. */
 function leavingOf({ socket }: IncomingMessage, outgoing: HttpBindings['outgoing']): AbortSignal {
   const leaving = new AbortController();
-  // Each message of a batch listens.
+  // Each message of a batch adds a listener.
   setMaxListeners(0, leaving.signal);
   const abort = () => leaving.abort();
   if (socket.destroyed) abort();
-  // The socket is asked, because an answer that waits behind another one is not told.
+  // Listen on the socket: a response queued behind another one gets no event.
   socket.once('close', abort);
   outgoing.once('close', () => socket.off('close', abort));
   return leaving.signal;
 }
 
-/** Bytes that are not UTF-8 are named, not guessed. */
+/** Decodes path parameters; one that is not UTF-8 is reported by name, never guessed. */
 function decodeParams(pattern: string, path: string) {
   const params: Record<string, string> = {};
   let bad: string | undefined;

@@ -28,7 +28,7 @@ import { sql } from './sql.ts';
 import { createToken, listTokens, revokeToken } from './tokens.ts';
 
 export interface RoutesOptions extends HttpContext {
-  /** Why a client's address of a WebSocket cannot be read; `undefined`: it can. */
+  /** Returns why the address of a WebSocket is invalid; `undefined` if it is valid. */
   readonly subscribeFault: (query: URLSearchParams) => string | undefined;
   readonly mcp: McpDoor;
   readonly mcpRules: McpRules;
@@ -77,14 +77,14 @@ function serviceRoutes(context: HttpContext): Route[] {
   ];
 }
 
-/** All of these settle the caller; those that take a program keep `?token=` for themselves. */
+/** Returns routes that settle the caller; those that take a program use `?token=` themselves. */
 function databaseRoutes(context: RoutesOptions): Route[] {
   const method = (run: DatabaseEndpoint): Method => ({
     token: 'anonymous',
     run: (exchange) => run(exchange, context),
   });
   const upload = (run: DatabaseEndpoint): Method => ({ ...method(run), ignoresQueryToken: true });
-  /** That a database does not exist is said before that a method is wrong. */
+  /** An unknown database is reported before an unsupported method. */
   const resolved = (exchange: Exchange) => void context.host.database(targetOf(exchange));
   const below = (path: string, methods: Route['methods']): Route => ({
     path: `/v1/database/:db/${path}`,
@@ -131,7 +131,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
   ];
 }
 
-/** What connects to this path as a WebSocket comes here only when its address is at fault. */
+/** Responds to plain HTTP on the WebSocket path, and to upgrades with an invalid address. */
 function upgradeRequired(exchange: Exchange, { host, subscribeFault }: RoutesOptions): Reply {
   const target = targetOf(exchange);
   if (parseTarget(target).kind === 'invalid') host.resolve(target);

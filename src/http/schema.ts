@@ -3,8 +3,8 @@ import { callerOf, type HttpContext, openTarget } from './context.ts';
 import { badQuery, type Exchange, json, type Reply } from './exchange.ts';
 
 /**
- * `GET /v1/database/:db/schema?version=9|10`: anyone may read it, private tables included; a
- * limited token sees what it may use.
+ * `GET /v1/database/:db/schema?version=9|10`: anyone can read it, private tables included; a
+ * limited token only sees what it can use.
  */
 export async function schema(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const { database, caller } = openTarget(exchange, host);

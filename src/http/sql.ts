@@ -24,8 +24,8 @@ import {
 } from './exchange.ts';
 
 /**
- * `POST /v1/database/:db/sql`: one statement in the body, its result as JSON. Values of parameters
- * come as JSON in the query (`params`), or beside the statement in a body of `sqlBodyType`.
+ * `POST /v1/database/:db/sql`: one statement in the body, its result as JSON. Parameter values come
+ * as JSON in the query (`params`), or beside the statement in a body of `sqlBodyType`.
  */
 export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const { database, caller } = openTarget(exchange, host);
@@ -49,7 +49,7 @@ export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Re
   return { ...json(200, '', headers), body, heldBytes: length };
 }
 
-/** A result may have a million rows: between two pieces of it the service sees to others. */
+/** Streams a result, yielding between pieces, because it can have a million rows. */
 function inTurns(pieces: Iterator<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream({
@@ -67,7 +67,7 @@ interface StatementBody {
   readonly parameters?: SqlParameterValues;
 }
 
-/** Any other content type is the bare statement. */
+/** Reads the statement; a body of any other content type is the bare statement. */
 async function statementIn(exchange: Exchange): Promise<StatementBody> {
   const type = exchange.header('content-type')?.split(';')[0]?.trim().toLowerCase();
   const body = await textBody(exchange, ': invalid utf-8 sequence');
@@ -102,7 +102,7 @@ function readParameters(json: JsonValue, refuse: (words: string) => Reply): SqlP
   }
 }
 
-/** The bare text, and in headers what else is known: `line:column`, and advice as a URI part. */
+/** Returns the bare error text, with its position (`line:column`) and advice as headers. */
 function failure(error: SqlError): Reply {
   const { place, hint, message } = error;
   const headers = {

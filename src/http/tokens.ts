@@ -40,7 +40,7 @@ export async function createToken(exchange: Exchange, context: HttpContext): Pro
   return json(200, JSON.stringify(body));
 }
 
-/** `GET /v1/database/:db/tokens`: those that still count, without the tokens themselves. */
+/** `GET /v1/database/:db/tokens`: lists the valid ones, without the tokens themselves. */
 export function listTokens(exchange: Exchange, { host }: HttpContext): Reply {
   const issued = host.grants.tokens(callerOf(exchange), host.database(targetOf(exchange)));
   const body = issued.map(({ id, issuedBy, capability, issuedMicros, untilMicros }) => ({
@@ -53,18 +53,18 @@ export function listTokens(exchange: Exchange, { host }: HttpContext): Reply {
   return json(200, JSON.stringify({ tokens: body }));
 }
 
-/** `DELETE /v1/database/:db/tokens/:id`: it is refused from now on. */
+/** `DELETE /v1/database/:db/tokens/:id`: the token is rejected afterwards. */
 export async function revokeToken(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const database = host.database(targetOf(exchange));
   await host.grants.revokeToken(callerOf(exchange), database, exchange.params.id ?? '');
   return empty(200);
 }
 
-/** `POST /v1/identity/revoke`: the token that was presented is refused from now on. */
+/** `POST /v1/identity/revoke`: the token that was presented is rejected afterwards. */
 export async function giveUpToken(exchange: Exchange, context: HttpContext): Promise<Reply> {
   const caller = callerOf(exchange);
   const { tokenId, isStandIn, expiresAt } = await context.tokens.verify(caller.token);
-  // It may have been seen in an address, and is not to end the one that it was made from.
+  // A stand-in may have leaked through an address, and must not revoke the original token.
   if (isStandIn) throw new HttpError(text(400, 'This token stands for another; give up that one'));
   const seconds = context.rates.ofGivenUpTokens.take(networkOf(caller.address ?? ''));
   if (seconds > 0) {
@@ -79,7 +79,7 @@ function seconds(micros: bigint): number {
   return Number(micros / 1_000_000n);
 }
 
-/** `canonical` gives the name that the database uses, or throws. */
+/** Reads a list of names; `canonical` returns the name that the database uses, or throws. */
 function names(
   request: Record<string, unknown>,
   field: 'tables' | 'reducers' | 'features',
@@ -113,7 +113,7 @@ function featureNamed(word: string): string {
   throw unfit(`\`features\`: there is no \`${word}\`; there are ${agentFeatures.join(', ')}`);
 }
 
-/** Written as in the module's source, or as the database calls it, which counts first. */
+/** Finds an item by the name in the database, or else by the name in the module's source. */
 function named<Item extends { readonly name: string; readonly sourceName: string }>(
   items: readonly Item[],
   name: string,

@@ -4,7 +4,7 @@ import type { LiveFrame } from './fragment.ts';
 import { changesOf, type RowChanges } from './live-update.ts';
 import { RowBag } from './row-bag.ts';
 
-/** Collects what was computed of rows that came and went; what cancels out is not told. */
+/** Collects rows computed from gained and lost source rows; what cancels out is not sent. */
 export class ComputedRows {
   readonly #write: OutputWriter;
   readonly #sink = new ByteSink();
@@ -14,7 +14,7 @@ export class ComputedRows {
     this.#write = write;
   }
 
-  /** Computes a row of what the frame shows. Throws `SqlFailure`. */
+  /** Computes a row from the rows in the frame. Throws `SqlFailure`. */
   add(frame: LiveFrame, count: number): void {
     const sink = this.#sink;
     sink.reset();

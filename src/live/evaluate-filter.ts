@@ -6,7 +6,7 @@ import { RowCollector, type RowSet, rowCountOf } from './row-set.ts';
 import { eachPicked, type Picked, type PickedChanges } from './source-changes.ts';
 import type { FragmentHits } from './watch-index.ts';
 
-/** What changed in a fragment over one relation: the changed rows that satisfy its conditions. */
+/** The change of a fragment over one relation: the changed rows that satisfy its conditions. */
 export function filterChanges(
   fragment: LiveFragment,
   [hit]: FragmentHits,
@@ -26,7 +26,7 @@ export function filterChanges(
       frame.rows[0] = start;
       if (test === undefined || test(frame)) found.add(data, start, end);
     });
-    // All of them: the bytes are shared by everybody who gets them.
+    // When all rows match, all receivers share their bytes.
     return found.count === rowCountOf(rows) ? rows : found.finish();
   };
   const inserts = sift(hit.changes.inserts, hit.inserts);

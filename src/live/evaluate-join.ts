@@ -19,16 +19,16 @@ export interface JoinSurroundings {
 }
 
 /**
- * What changed in a fragment that joins R and S, whose rows after the commit are R' and S', and
- * whose changed rows are dR+, dR−, dS+, dS−:
+ * The change of a fragment that joins R and S, whose rows after the commit are R' and S', and whose
+ * changed rows are dR+, dR−, dS+, dS−:
  *
  * ```
  * gained − lost =  dR+ ⋈ S' − dR− ⋈ S'  +  R' ⋈ dS+ − R' ⋈ dS−
  *                − dR+ ⋈ dS+ + dR+ ⋈ dS−  +  dR− ⋈ dS+ − dR− ⋈ dS−
  * ```
  *
- * Rows of an event table are in no R'; what they join is told as events. What is computed of a pair
- * is computed once the pairs are counted: some of them were never there.
+ * Rows of an event table are not in R'; what they join is sent as events. Output is computed only
+ * after the pairs are counted: some of the pairs never existed.
  */
 export function joinChanges(
   fragment: LiveFragment,
@@ -38,7 +38,7 @@ export function joinChanges(
   return new JoinDelta(fragment, surroundings).changes(hits);
 }
 
-/** A changed row: where it lies, and whether it came (1) or went (-1). */
+/** A changed row: where it lies, and whether it was inserted (1) or deleted (-1). */
 interface ChangedRow {
   readonly page: Uint8Array;
   readonly start: number;
@@ -50,7 +50,7 @@ class JoinDelta {
   readonly #fragment: LiveFragment;
   readonly #join: FragmentJoin;
   readonly #around: JoinSurroundings;
-  /** The rows that are returned, or pairs: the two rows one after the other. */
+  /** The rows that are returned, or pairs: the two rows back to back. */
   readonly #bag = new RowBag();
 
   constructor(fragment: LiveFragment, around: JoinSurroundings) {
@@ -110,7 +110,7 @@ class JoinDelta {
     return rows;
   }
 
-  /** Joins changed rows of one relation with the rows of the other as they are now. */
+  /** Joins changed rows of one relation with the current rows of the other. */
   #meet(changed: readonly ChangedRow[], side: 0 | 1): void {
     const other = side === 0 ? 1 : 0;
     const relation = present(this.#fragment.relations[other], 'the other relation');
@@ -138,7 +138,7 @@ class JoinDelta {
     else read();
   }
 
-  /** Visits rows that satisfy the conditions on that relation; each is in the frame meanwhile. */
+  /** Visits the rows that satisfy the conditions on that relation, each one in the frame. */
   #eachRow(
     table: Table,
     refs: RowRefs | undefined,
@@ -204,7 +204,7 @@ class JoinDelta {
     frame.rows[side] = start;
   }
 
-  /** Counts the pair in the frame, if it satisfies what joins it. */
+  /** Counts the pair in the frame if it satisfies the join conditions. */
   #addPair(pair: readonly [Place, Place], count: number): void {
     if (!this.#join.test(this.#around.frame)) return;
     const { output } = this.#fragment;

@@ -15,7 +15,7 @@ import { numberReaderOf } from './number-reader.ts';
 import type { SourceKey } from './source-changes.ts';
 import { watchKeyOf } from './watch-key.ts';
 
-/** Whom a query is compiled for: everything in it that depends on the caller is in here. */
+/** Everything in a compiled query that depends on its caller. */
 export interface FragmentScope {
   readonly schema: LiveSchema;
   readonly identity: bigint;
@@ -28,20 +28,20 @@ export interface FragmentRelation {
   readonly source: SourceKey;
   readonly table: TableSpec;
   readonly shape: RowShape;
-  /** The conditions on its row alone. */
+  /** The conditions on this row alone. */
   readonly test: Test | undefined;
-  /** How changed rows find the fragment; `undefined`: it looks at all of them. */
+  /** How changed rows find the fragment; `undefined`: it examines all of them. */
   readonly watch: WatchedValue | WatchedRange | undefined;
 }
 
-/** The column has the same value in all rows that concern the fragment. */
+/** All rows that concern the fragment have the same value in the column. */
 export interface WatchedValue {
   readonly kind: 'value';
   readonly column: number;
   readonly key: number | string;
 }
 
-/** The column is within these bounds, both included, in all rows that concern the fragment. */
+/** All rows that concern the fragment have the column within these bounds, both included. */
 export interface WatchedRange {
   readonly kind: 'range';
   readonly column: number;
@@ -53,31 +53,31 @@ export interface WatchedRange {
 export interface Watcher {
   readonly fragment: LiveFragment;
   readonly relation: FragmentRelation;
-  /** Position of the relation, which is its slot too. */
+  /** Position of the relation, which is also its slot. */
   readonly side: number;
 }
 
-/** What joins the two relations of a fragment. */
+/** How the two relations of a fragment are joined. */
 export interface FragmentJoin {
-  /** By side: how to find its rows that go with a row of the other one. */
+  /** By side: how to find its rows that match a row of the other side. */
   readonly probes: readonly [JoinProbe, JoinProbe];
-  /** Conditions on both rows, the equality that joins them among them. */
+  /** Conditions on both rows, including the equality that joins them. */
   readonly test: Test;
 }
 
-/** What a fragment gives for its relations' rows: the whole row of one, or something computed. */
+/** The output for the rows of the relations: the whole row of one, or a computed row. */
 export type FragmentOutput =
   | { readonly kind: 'row'; readonly slot: number }
   | { readonly kind: 'computed'; readonly write: OutputWriter };
 
-/** A block over one relation or two that are joined, compiled for one caller. */
+/** A block over one relation or two joined relations, compiled for one caller. */
 export class LiveFragment {
   readonly relations: readonly FragmentRelation[];
   readonly join: FragmentJoin | undefined;
   readonly output: FragmentOutput;
   readonly parameters: readonly (Uint8Array | undefined)[];
   readonly watchers: readonly Watcher[];
-  /** Memory, about. */
+  /** Approximate memory. */
   readonly bytes: number;
 
   constructor(read: TypedRead, scope: FragmentScope) {
@@ -113,27 +113,27 @@ export class LiveFragment {
     this.bytes = bytesOf(conjuncts, tables.length);
   }
 
-  /** What it gives are rows of an event table. */
+  /** Whether the output is rows of an event table. */
   get isEvent(): boolean {
     const { output } = this;
     return output.kind === 'row' && this.relations[output.slot]?.table.isEvent === true;
   }
 
   /**
-   * Rows of an event table are there within their transaction only, so what they are joined with
-   * is nothing between transactions: such a result never changes.
+   * Rows of an event table exist only within their transaction, so between transactions nothing is
+   * joined with them: such a result never changes.
    */
   #isOfPassingRows(): boolean {
     return !this.isEvent && this.relations.some(({ table }) => table.isEvent);
   }
 }
 
-/** What has to hold, taken apart by the relations that it is about. */
+/** The conditions that must hold, grouped by the relations that they refer to. */
 class Conditions {
   readonly #conjuncts: readonly TypedExpression[];
   readonly #scope: FragmentScope;
   readonly #context: CompileContext;
-  /** A condition that is about no row does not hold. */
+  /** Whether a condition that refers to no row does not hold. */
   readonly isNever: boolean;
 
   constructor(
@@ -156,7 +156,7 @@ class Conditions {
     return present(compileConditions(this.#about([0, 1]), this.#context), 'the join of two');
   }
 
-  /** Conditions on one relation that fix a column. */
+  /** The columns of one relation that conditions fix to a value. */
   fixedColumns(slot: number): Map<number, TypedExpression> {
     const fixed = new Map<number, TypedExpression>();
     for (const conjunct of this.#about([slot])) {
@@ -167,7 +167,7 @@ class Conditions {
     return fixed;
   }
 
-  /** The value by which changed rows find the fragment; one of an index sifts best. */
+  /** The value by which changed rows find the fragment; an indexed column is the most selective. */
   valueOf(
     slot: number,
     table: TableSpec,
@@ -186,7 +186,7 @@ class Conditions {
     let bestRank = -1;
     for (const [column, value] of fixed) {
       const bytes = this.#bytesOf(value);
-      // Floats that are equal may differ in their bytes.
+      // Equal floats can differ in their bytes.
       if (bytes === undefined || hasFloats(value.type, types)) continue;
       const rank = rankOf(column, table);
       if (rank <= bestRank) continue;
@@ -196,7 +196,7 @@ class Conditions {
     return best;
   }
 
-  /** Bounds of one column of whole numbers; two of them are better than one. */
+  /** Bounds on one column of whole numbers; a column with both bounds is preferred. */
   rangeOf(slot: number): WatchedRange | undefined {
     const ranges = new Map<number, WatchedRange>();
     for (const conjunct of this.#about([slot])) {
@@ -207,7 +207,7 @@ class Conditions {
       if (read === undefined || bytes === undefined) continue;
       const { column, operator } = bound;
       const value = read(bytes, 0);
-      // Beyond, the next number may be rounded to the same.
+      // Beyond this, the next number may be rounded to the same one.
       const isExact = Math.abs(value) < Number.MAX_SAFE_INTEGER;
       const step = isExact && operator.length === 1 && operator !== '=' ? 1 : 0;
       let { low, high } = ranges.get(column) ?? everything;
@@ -233,8 +233,8 @@ class Conditions {
 }
 
 /**
- * Compiled conditions keep their context. So it is made apart from all that only compiling needs:
- * there may be 100,000 of them.
+ * Compiled conditions keep their context alive, so it is made apart from everything that only
+ * compiling needs: there may be 100,000 of them.
  */
 function contextOf(tables: readonly TableSpec[], schema: LiveSchema): CompileContext {
   return {
@@ -244,7 +244,7 @@ function contextOf(tables: readonly TableSpec[], schema: LiveSchema): CompileCon
   };
 }
 
-/** What is kept up to date row by row has none. */
+/** A query that is kept up to date row by row has no subqueries. */
 export function noSubquery(): never {
   throw new AssertionError('a fragment has no subqueries');
 }
@@ -255,7 +255,7 @@ function isGiven({ kind }: TypedExpression): boolean {
   return kind === 'constant' || kind === 'parameter';
 }
 
-/** Columns that tell rows apart go first, those that have two values at most last. */
+/** Prefers columns that identify a row; columns with at most two values come last. */
 function rankOf(column: number, table: TableSpec): number {
   if (table.columns[column]?.type.kind === 'bool') return 0;
   const indexes = table.indexes.filter(({ columns }) => columns[0] === column);
@@ -285,7 +285,7 @@ function joinOf(
   return { probes: [probe(0), probe(1)], test: conditions.testOfBoth() };
 }
 
-/** The columns of two relations that a condition wants to be equal. */
+/** The columns of two relations that a condition requires to be equal. */
 export function pairOf(conjunct: TypedExpression): readonly TypedColumn[] | undefined {
   if (conjunct.kind !== 'comparison' || conjunct.operator !== '=') return undefined;
   const { left, right } = conjunct;
@@ -312,7 +312,7 @@ function outputOf(
   return { kind: 'computed', write: compileOutput(body.items, columns, context) };
 }
 
-/** Measured, Node 20: a compiled comparison, a relation with its watcher, two probes. */
+/** Measured on Node 20: a compiled comparison, a relation with its watcher, two probes. */
 const comparisonBytes = 650;
 const relationBytes = 600;
 const joinBytes = 1_000;
@@ -328,7 +328,7 @@ function bytesOf(conjuncts: readonly TypedExpression[], relationCount: number): 
   return comparisonBytes * leafCount + relationBytes * relationCount + joined;
 }
 
-/** Where the rows in hand are, while one fragment after another is evaluated. */
+/** Holds the current rows while one fragment after another is evaluated. */
 export interface LiveFrame extends Frame {
   parameters: readonly (Uint8Array | undefined)[];
 }

@@ -6,18 +6,18 @@ import { comparatorOf } from '../sql/run/value-codec.ts';
 import type { Typespace } from '../values/type.ts';
 import { OrderedBag } from './ordered-bag.ts';
 
-/** One aggregate of one group, which values come into and go out of again. */
+/** One aggregate of one group; values are added to it and removed again. */
 export interface GroupPart {
-  /** Not null. */
+  /** `value` is not null. */
   add(value: QueryValue): void;
   remove(value: QueryValue): void;
   /** Throws `SqlFailure` when the result does not fit its type. */
   finish(): QueryValue;
-  /** Memory beside that of a part without values. */
+  /** Memory beyond that of a part without values. */
   readonly bytes: number;
 }
 
-/** Makes the part of a new group. */
+/** Returns a function that makes the part of a new group. */
 export function partMakerOf(aggregate: TypedAggregate, types: Typespace): () => GroupPart {
   const { function: made, argument, isDistinct } = aggregate;
   if (argument !== undefined && (made.name === 'min' || made.name === 'max')) {
@@ -55,7 +55,7 @@ class PlainPart implements GroupPart {
   }
 }
 
-/** Each different value once: how often it is there decides when it comes and goes. */
+/** Keeps each distinct value once, with a count that decides when it is added and removed. */
 class DistinctPart implements GroupPart {
   readonly #accumulator: Retractable;
   readonly #counts = new Map<KeyPart, number>();
@@ -91,7 +91,7 @@ class DistinctPart implements GroupPart {
   }
 }
 
-/** MIN or MAX: the first values in its order, so that the next one is known when one goes. */
+/** MIN or MAX: keeps the first values in its order, so the next one is known when one goes. */
 export class ExtremePart implements GroupPart {
   readonly #values: OrderedBag<QueryValue>;
   readonly #canonical: (value: QueryValue) => QueryValue;
@@ -121,7 +121,7 @@ export class ExtremePart implements GroupPart {
     return first === undefined ? null : this.#canonical(first.item);
   }
 
-  /** All values that it knew are gone: `restart`, then add all that are there. */
+  /** True when no known values are left: call `restart`, then add all existing values. */
   get isShort(): boolean {
     return this.#values.isShortOf(1);
   }
@@ -137,6 +137,6 @@ function sizeOf(value: QueryValue): number {
 }
 
 const keptValues = 8;
-/** Measured, Node 20. */
+/** Measured on Node 20. */
 const valueBytes = 64;
 const orderedBytes = 150;

@@ -20,22 +20,22 @@ import type { RowFeed } from './window.ts';
 interface Group {
   readonly key: KeyPart;
   readonly keys: readonly QueryValue[];
-  /** Rows of the base in it. */
+  /** Number of base rows in the group. */
   count: number;
-  /** `undefined`: it counts rows. */
+  /** `undefined`: the aggregate counts rows. */
   readonly parts: readonly (GroupPart | undefined)[];
-  /** The row that it gives; `undefined`: none, as HAVING says. */
+  /** The row that the group produces; `undefined`: none, as HAVING decides. */
   row: Uint8Array | undefined;
-  /** Memory that it was last found to take. */
+  /** Memory when it was last measured. */
   bytes: number;
 }
 
 /**
- * GROUP BY, aggregates and HAVING kept up to date: each row of the base comes into the state of its
- * group or goes out of it, and of the groups that were touched the rows are compared.
+ * GROUP BY, aggregates and HAVING, kept up to date: each row of the base is added to the state of
+ * its group or removed from it, and the rows of the touched groups are compared.
  *
- * MIN and MAX know some values that come next. When a group has lost all that it knew, the rows of
- * the base are to be shown once more (`isShort`, `refill`).
+ * MIN and MAX know some of the values that come next. When a group has lost all that it knew, the
+ * rows of the base must be shown again (`isShort`, `refill`).
  */
 export class Groups {
   readonly #frame: LiveFrame;
@@ -76,16 +76,16 @@ export class Groups {
     this.#firstValue = grouping.firstValue;
     this.#having = having && compileConditions([having], context);
     this.#write = compileOutput(items, columns, context);
-    // Without keys there is one group, also of nothing.
+    // Without keys there is one group, even without rows.
     if (this.#keyOf === undefined) this.#touched.add(this.#groupAt(''));
   }
 
-  /** Memory, about. */
+  /** Approximate memory. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Takes in what changed in the base. */
+  /** Applies a change of the base. */
   apply({ inserts, deletes }: SourceChanges): void {
     eachPicked(deletes, undefined, (start) => this.remove(deletes.data, start));
     eachPicked(inserts, undefined, (start) => this.add(inserts.data, start));
@@ -109,13 +109,13 @@ export class Groups {
     return this.#shortGroups().length > 0;
   }
 
-  /** The keys of the only group that is short; `undefined`: there are several. */
+  /** The keys of the only group that is short; `undefined` if there are several. */
   get shortKeys(): readonly QueryValue[] | undefined {
     const [only, second] = this.#shortGroups();
     return second === undefined ? only?.keys : undefined;
   }
 
-  /** `feed` shows all rows of groups that are short, and may show others. */
+  /** `feed` must show all rows of the short groups, and may show others. */
   refill(feed: RowFeed): void {
     const short = new Set<GroupPart>();
     for (const { parts } of this.#shortGroups()) {
@@ -133,7 +133,7 @@ export class Groups {
     });
   }
 
-  /** What changed in the rows of groups since the last call. Throws `SqlFailure`. */
+  /** The change of the groups' rows since the last call. Throws `SqlFailure`. */
   takeChanges(): SourceChanges {
     const bag = new RowBag();
     for (const group of this.#touched) {
@@ -219,7 +219,7 @@ export class Groups {
 }
 
 interface GroupedAggregate {
-  /** `undefined`: it counts rows. */
+  /** `undefined`: the aggregate counts rows. */
   readonly value: Evaluator | undefined;
   readonly make: () => GroupPart;
 }
@@ -239,6 +239,6 @@ function bytesOf({ keys, parts, row }: Group): number {
   return bytes;
 }
 
-/** Measured, Node 20. */
+/** Measured on Node 20. */
 const groupBytes = 400;
 const partBytes = 150;

@@ -8,16 +8,16 @@ import { distinctRows } from './row-bag.ts';
 import type { RowSet } from './row-set.ts';
 import type { FragmentHits } from './watch-index.ts';
 
-/** What an `IncrementalOperator` has besides fragments. */
+/** The parts of an `IncrementalOperator` besides its fragments. */
 export interface IncrementalParts {
   readonly stages?: KeptStages | undefined;
-  /** The fragments give rows of an event table, and may give the same ones. */
+  /** The fragments return rows of an event table, and may return the same ones. */
   readonly hasSameEvents?: boolean;
 }
 
 /**
  * Follows the changed rows: through fragments alone, whose differences are those of the answer, or
- * through one of them into what is kept of it.
+ * through one fragment into the stages that keep its rows.
  */
 export class IncrementalOperator implements LiveOperator {
   readonly fragments: readonly LiveFragment[];

@@ -23,35 +23,35 @@ import { computedIds } from './live-schema.ts';
  * ```
  */
 export interface IncrementalShape {
-  /** Without groups, order and cut; its columns are what the next stage asks for. */
+  /** Has no groups, order or limit; its columns are those that the next stage needs. */
   readonly base: TypedRead;
   readonly groups: GroupsShape | undefined;
   readonly window: WindowShape | undefined;
 }
 
-/** Rows of the base are the keys, then the arguments of the aggregates that have one. */
+/** Base rows hold the keys, then the arguments of the aggregates that have one. */
 export interface GroupsShape {
   readonly grouping: TypedGrouping;
   readonly baseColumns: readonly OutputColumn[];
   readonly having: TypedExpression | undefined;
-  /** What a group gives, of values alone. */
+  /** The output of a group, computed from values alone. */
   readonly items: readonly TypedExpression[];
   readonly columns: readonly OutputColumn[];
 }
 
 export interface WindowShape {
-  /** Those that are shown, then one for each key of the order. */
+  /** The shown columns, then one for each order key. */
   readonly columns: readonly OutputColumn[];
   readonly shownCount: number;
   readonly order: readonly Pick<OrderKey, 'isDescending' | 'isNullsFirst'>[];
-  /** May be infinite. */
+  /** Can be infinite. */
   readonly limit: number;
   readonly offset: number;
 }
 
 /**
- * `undefined`: the query has no such form. Where an error could come up in another order than in a
- * plan, or could tell of rows that a filter hides, it has none either.
+ * Returns `undefined` if the query has no such form. It has none either if an error could come up
+ * in another order than in a plan, or could reveal rows that a filter hides.
  */
 export function incrementalShape(read: TypedRead): IncrementalShape | undefined {
   const { query } = read;
@@ -61,7 +61,8 @@ export function incrementalShape(read: TypedRead): IncrementalShape | undefined 
   const cut = cutOf(query);
   const isCut = query.limit !== undefined || query.offset !== undefined;
   if (cut === undefined) return undefined;
-  // A plan that sorts asks the first key of every row; all else only of rows that may be shown.
+  // A plan that sorts evaluates the first key for every row, all else only for rows that may be
+  // shown.
   const isAskedOfAll = isCut && cut.limit > 0 && order.length === 1;
   if (!isAskedOfAll && order.some(({ expression }) => canRaise(expression))) return undefined;
   if (isCut && block.items.some(canRaise)) return undefined;
@@ -93,7 +94,7 @@ export function argumentsOf({ aggregates }: TypedGrouping): readonly TypedExpres
   return aggregates.flatMap(({ argument }) => (argument === undefined ? [] : [argument]));
 }
 
-/** One or two plain tables, joined by an equality of columns; no condition can raise an error. */
+/** One or two plain tables, joined on equal columns; no condition can raise an error. */
 function isPlainBase({ relations, joins, where }: TypedBlock): boolean {
   const isPlain = relations.every(({ slot, source, isNullable }, at) => {
     if (source.kind !== 'table' || slot !== at || isNullable) return false;
@@ -109,7 +110,7 @@ function isPlainBase({ relations, joins, where }: TypedBlock): boolean {
   return conjuncts.some((conjunct) => pairOf(conjunct)?.every(isExactKey));
 }
 
-/** Equal values have equal bytes, and can be told apart without the types of the schema. */
+/** True if equal values have equal bytes, and can be compared without the types of the schema. */
 function isExactKey({ type }: TypedExpression): boolean {
   return !hasRefs(type) && !hasFloats(type);
 }
@@ -126,7 +127,7 @@ function orderExpression({ key }: OrderKey, { items }: TypedBlock): TypedExpress
   return key.kind === 'expression' ? key.expression : (items[key.column] as TypedExpression);
 }
 
-/** `undefined`: the limits are known only when it runs. */
+/** Returns `undefined` if the limits are known only at run time. */
 function cutOf({ limit, offset }: TypedQuery): Pick<WindowShape, 'limit' | 'offset'> | undefined {
   const numberOf = (e: TypedExpression | undefined, absent: number): number | undefined => {
     if (e === undefined) return absent;
@@ -143,11 +144,11 @@ interface Grouped {
   readonly grouping: TypedGrouping | undefined;
   readonly having: TypedExpression | undefined;
   readonly items: readonly TypedExpression[];
-  /** What it is ordered by. */
+  /** The order keys. */
   readonly keys: readonly TypedExpression[];
 }
 
-/** DISTINCT makes a group of each row; behind GROUP BY it would be a second grouping. */
+/** DISTINCT makes each row a group; after GROUP BY it would be a second grouping. */
 function groupedBlock(
   { grouping, having, items, isDistinct }: TypedBlock,
   keys: readonly TypedExpression[],

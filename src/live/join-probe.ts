@@ -9,15 +9,15 @@ import type { Table } from '../store/table.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { watchKeyOf } from './watch-key.ts';
 
-/** How to find the rows of one relation that go with a row of the other one. */
+/** How to find the rows of one relation that match a row of the other. */
 export interface JoinProbe {
   /**
-   * `joined`: the index is asked for each row of the other relation, which is in the frame.
-   * `fixed`: the rows that it gives are the same for all of them; they are found once and compared.
-   * `undefined`: so are all rows of the table.
+   * `joined`: the index is searched for each row of the other relation, which is in the frame.
+   * `fixed`: its rows are the same for all of them; they are found once and compared.
+   * `undefined`: as `fixed`, with all rows of the table.
    */
   readonly access: { readonly kind: 'joined' | 'fixed'; readonly index: IndexProbe } | undefined;
-  /** The value in the column that joins, of its own row in the frame. */
+  /** The value of the join column in this relation's row in the frame. */
   readonly keyOf: (frame: Frame) => number | string;
 }
 
@@ -42,13 +42,13 @@ export function compileProbe({ table, own, other, fixed, context }: ProbeRequest
   return { access: { kind, index: new IndexProbe(index, compileKey(keys, context)) }, keyOf };
 }
 
-/** Few rows for a key are best; then what follows the other relation. */
+/** Prefers few rows for a key, then an index on the join column. */
 function rankOf({ isUnique, columns }: IndexSpec, joined: number): number {
   const isJoined = columns.includes(joined);
   return (isUnique ? 4 : 0) + (isJoined ? 2 : 0) + columns.length / (columns.length + 1);
 }
 
-/** Looks rows up in an index by a key made of what is in the frame. */
+/** Looks rows up in an index by a key computed from the frame. */
 export class IndexProbe {
   readonly #spec: IndexSpec;
   readonly #writeKey: KeyWriter;

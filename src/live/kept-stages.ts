@@ -19,21 +19,21 @@ import type { RowSet } from './row-set.ts';
 import type { SourceChanges } from './source-changes.ts';
 import { type RowFeed, Window } from './window.ts';
 
-/** What reading tables as a whole may use. */
+/** What a read of whole tables can use. */
 export interface WholeRead {
   readonly tables: SqlTables;
   readonly budget: QueryBudget;
 }
 
-/** Told how much is kept so far; throws `SqlFailure` when that is too much. */
+/** Receives the bytes kept so far; throws `SqlFailure` if that is too much. */
 export type Keep = (bytes: number) => void;
 
 /** Reads again what was read before: counted and bounded. Throws `SqlFailure`. */
 export type Reread = <Result>(read: (whole: WholeRead) => Result) => Result;
 
 /**
- * Groups, a window, or a window over groups: what is kept of the rows of the base, so that a change
- * of the base becomes a change of the answer.
+ * Groups, a window, or a window over groups: the state kept of the base rows, so that a change of
+ * the base becomes a change of the answer.
  */
 export class KeptStages {
   readonly #base: TypedRead;
@@ -53,12 +53,12 @@ export class KeptStages {
     this.#window = window && new Window(window, schema.types);
   }
 
-  /** Memory, about. */
+  /** Approximate memory. */
   get bytes(): number {
     return (this.#groups?.bytes ?? 0) + (this.#window?.bytes ?? 0);
   }
 
-  /** Takes in the base as it is; once. */
+  /** Reads the base as it is; called once. */
   open(whole: WholeRead, keep: Keep): void {
     const groups = this.#groups;
     if (groups === undefined) {
@@ -75,7 +75,7 @@ export class KeptStages {
     this.#window?.takeChanges();
   }
 
-  /** What a change of the base changes in the answer. Throws `SqlFailure`. */
+  /** Turns a change of the base into a change of the answer. Throws `SqlFailure`. */
   apply(change: SourceChanges, reread: Reread): SourceChanges {
     const groups = this.#groups;
     const window = this.#window;
@@ -99,7 +99,7 @@ export class KeptStages {
     return present(this.#window ?? this.#groups, 'what is kept').rows();
   }
 
-  /** Of one group, the rows are found by its keys. */
+  /** The rows of a single short group are found by its keys. */
   #refill(groups: Groups, whole: WholeRead): void {
     const { body } = this.#base.query;
     const keys = groups.shortKeys;
@@ -109,7 +109,7 @@ export class KeptStages {
     groups.refill(this.#feedOf(whole, this.#plan(whole, [], known)));
   }
 
-  /** In the order of an index, if there is one, not all rows need be looked at. */
+  /** With an index in that order, not all rows need to be read. */
   #fillWindow(whole: WholeRead, keep: Keep): void {
     const ordered = this.#plan(whole, this.#order());
     const isOrdered = ordered.rows.kind === 'project';
@@ -150,10 +150,10 @@ export class KeptStages {
   }
 }
 
-/** A window is filled again with about as much as it had. */
+/** A window is refilled with about as much as it had. */
 const keepAll: Keep = () => undefined;
 
-/** `undefined`: the value cannot be looked for. */
+/** Returns `undefined` if the value cannot be searched for. */
 function equalityOf(key: TypedExpression, value: QueryValue): TypedExpression | undefined {
   const { type } = key;
   if (value === null || scalarOfKind(valueKindOf(type)) === undefined) return undefined;

@@ -7,10 +7,10 @@ import type { RowSet } from './row-set.ts';
 import type { SourceKey } from './source-changes.ts';
 import type { FragmentHits } from './watch-index.ts';
 
-/** Reads a table as a whole, because no index finds its rows: counted and bounded. May throw. */
+/** Reads a whole table, because no index finds its rows: counted and bounded. Can throw. */
 export type Scan = (table: TableSpec, read: () => void) => void;
 
-/** What an operator may look at beside what changed. */
+/** What an operator can read besides the changes. */
 export interface OperatorSurroundings {
   readonly frame: LiveFrame;
   /** The rows of tables and views after the commit, as the query's caller sees them. */
@@ -19,21 +19,21 @@ export interface OperatorSurroundings {
   readonly reread: Reread;
 }
 
-/** Works out what commits change for one query. */
+/** Computes the changes that commits make to one query. */
 export interface LiveOperator {
-  /** By what it asks for they are found in the watch index. */
+  /** The watch index finds these by the rows that they ask for. */
   readonly fragments: readonly LiveFragment[];
-  /** Any change of these concerns it. */
+  /** Any change of these sources concerns the query. */
   readonly sources: readonly SourceKey[];
-  /** Memory, about, at this moment. */
+  /** Approximate memory at this moment. */
   readonly bytes: number;
-  /** Takes in the rows as they are, before the first commit. Throws `SqlFailure`. */
+  /** Reads the rows as they are, before the first commit. Throws `SqlFailure`. */
   open(whole: WholeRead, keep: Keep): void;
-  /** One for each fragment of the answer that changed. Throws `SqlFailure`, and is useless then. */
+  /** One for each changed fragment. Throws `SqlFailure`, and is unusable afterwards. */
   changes(
     hits: ReadonlyMap<LiveFragment, FragmentHits>,
     around: OperatorSurroundings,
   ): readonly RowChanges[];
-  /** The answer as it is now, in memory of its own; `undefined`: it keeps none. */
+  /** The current answer, in memory of its own; `undefined` if none is kept. */
   rows(): RowSet | undefined;
 }

@@ -27,7 +27,7 @@ import type { RowSet } from './row-set.ts';
 import { type SourceKey, sourceChangesOf, sourceOfView } from './source-changes.ts';
 import { type FragmentHits, WatchIndex } from './watch-index.ts';
 
-/** What one commit did to the rows of a view. */
+/** The change of a view's rows by one commit. */
 export interface LiveViewChange {
   readonly viewId: number;
   readonly sender: bigint | undefined;
@@ -38,43 +38,43 @@ export interface LiveViewChange {
 export interface CommittedChanges extends ComputedChanges {
   readonly tables: readonly TableChange[];
   readonly views: readonly LiveViewChange[];
-  /** The rows of tables and views as a caller sees them after the commit. */
+  /** The rows of tables and views after the commit, as a caller sees them. */
   readonly tablesFor: (caller: StatementCaller) => SqlTables;
 }
 
 export interface Evaluated {
-  /** By ascending number of the query. */
+  /** In ascending order of query number. */
   readonly updates: readonly LiveUpdate[];
-  /** These queries are to be removed. */
+  /** Queries to be removed. */
   readonly failures: readonly LiveFailure[];
 }
 
 /** Plain counters, for metrics. */
 export interface LiveCounters {
-  /** Commits that some query was evaluated for. */
+  /** Commits for which some query was evaluated. */
   commits: number;
-  /** Queries evaluated, each time. */
+  /** Evaluations of queries. */
   evaluations: number;
-  /** Of those: relations read as a whole, because no index finds their rows. */
+  /** Relations that evaluations read as a whole, because no index finds their rows. */
   scans: number;
-  /** Of those: read again as a whole, for want of an incremental form or of what was kept. */
+  /** Whole rereads by evaluations, for lack of an incremental form or of kept rows. */
   reruns: number;
 }
 
-/** The bounds are instead of those of `limits.ts`, for tests. */
+/** Replaces the bounds of `limits.ts`, for tests. */
 export interface LiveOptions extends Partial<MemoryBounds> {
   readonly schema: SqlSchema;
-  /** Milliseconds that never go back. */
+  /** Milliseconds that never go backwards. */
   readonly now: () => number;
 }
 
 /**
- * The queries of one database that are watched. Each is there once, however many watch it, and is
- * evaluated right after each commit that may concern it, before anything else is written: what it
- * gives is the difference between its rows before and after, as bags.
+ * The watched queries of one database. Each exists once, however many clients watch it, and is
+ * evaluated right after each commit that may concern it, before anything else is written: the
+ * result is the difference between its rows before and after, as bags.
  *
- * Plans outlive a change of the schema; they are made anew when they are needed next. What cannot
- * be made anew, such as a join whose index is gone, fails then.
+ * Plans outlive a change of the schema; they are compiled again when they are needed next. A query
+ * that no longer compiles, such as a join whose index is gone, fails then.
  */
 export class LiveQueries {
   readonly counters: LiveCounters = { commits: 0, evaluations: 0, scans: 0, reruns: 0 };
@@ -89,7 +89,7 @@ export class LiveQueries {
   #prepared = new StatementCache<PreparedQuery>();
   #schema: LiveSchema;
   #lastNumber = 0;
-  /** When the present commit's evaluation began. */
+  /** When the evaluation of the current commit began. */
   #startedAt = 0;
 
   constructor(options: LiveOptions) {
@@ -99,7 +99,7 @@ export class LiveQueries {
     this.#rereadTime = new RereadTime(options.now);
   }
 
-  /** Distinct queries. */
+  /** Number of distinct queries. */
   get count(): number {
     return this.#byKey.size;
   }
@@ -108,14 +108,14 @@ export class LiveQueries {
     return this.#schema;
   }
 
-  /** Goes over to another version of the schema. */
+  /** Switches to another version of the schema. */
   replaceSchema(schema: SqlSchema): void {
     this.#schema = new LiveSchema(schema);
     this.#prepared = new StatementCache();
   }
 
   /**
-   * Checks a query that is to be watched; `sql` is trimmed. What the narrow dialect takes is the
+   * Checks a query to be watched; `sql` is trimmed. A text that the narrow dialect accepts is the
    * same query in the full one. Throws `SqlFailure`.
    */
   prepare(sql: string, rights: Rights, dialect: QueryDialect = 'subscription'): PreparedQuery {
@@ -127,25 +127,24 @@ export class LiveQueries {
     return made;
   }
 
-  /** What tells the query apart from all others, as the caller sees it. */
+  /** The key that identifies the query, as the caller sees it, among all others. */
   keyOf(query: PreparedQuery, identity: bigint): string {
     return keyOfQuery(query, identity);
   }
 
-  /** The query if somebody watches it already, as the caller sees it. */
+  /** The query as the caller sees it, if it is already watched. */
   find(query: PreparedQuery, identity: bigint): LiveQuery | undefined {
     return this.#byKey.get(keyOfQuery(query, identity));
   }
 
-  /** Memory of all queries, about. */
+  /** Approximate memory of all queries. */
   get bytes(): number {
     return this.#memory.bytes;
   }
 
   /**
-   * Watches a query once more. Its views are evaluated and held by the caller of this; `whole` is
-   * for reading what is kept of it. Throws `SqlFailure`, also when queries take all memory that
-   * they may.
+   * Adds a watcher to a query. The caller evaluates and holds its views; `whole` serves to read the
+   * rows that are kept of it. Throws `SqlFailure`, also when queries would exceed their memory.
    */
   add(query: PreparedQuery, identity: bigint, whole: WholeRead): LiveQuery {
     const key = keyOfQuery(query, identity);
@@ -170,7 +169,7 @@ export class LiveQueries {
     return made;
   }
 
-  /** Watches a query once less. */
+  /** Removes a watcher from a query. */
   release(query: LiveQuery): void {
     query.useCount -= 1;
     if (query.useCount > 0) return;
@@ -179,12 +178,12 @@ export class LiveQueries {
     this.#memory.giveBack(query);
   }
 
-  /** The query as it is to be read now. Throws `SqlFailure` when it cannot be, see above. */
+  /** Prepares the query for the current schema. Throws `SqlFailure` if that fails, see above. */
   preparedAgain({ sql, rights, dialect }: LiveQuery): PreparedQuery {
     return this.prepare(sql, rights, dialect);
   }
 
-  /** The queries that read the rows of a view for a caller, `undefined`: for all. */
+  /** The queries that read a view's rows for one caller, or for all if `sender` is `undefined`. */
   readersOf(viewId: number, sender: bigint | undefined): readonly LiveQuery[] {
     return [...this.#byKey.values()].filter(
       ({ views, identity }) =>
@@ -193,8 +192,8 @@ export class LiveQueries {
   }
 
   /**
-   * What a commit changed, which is in the tables and in the instances of views already. Nothing
-   * may have been written since.
+   * Evaluates the queries that a commit concerns. Its changes are already in the tables and in the
+   * instances of views; the caller must not have written anything since.
    */
   evaluate(changes: CommittedChanges): Evaluated {
     if (this.#byKey.size === 0) return nothing;
@@ -287,7 +286,7 @@ export class LiveQueries {
     return change === undefined ? [] : [change];
   }
 
-  /** The first queries of a commit may be slow; what would make it slower and slower fails. */
+  /** The first queries of a commit may be slow; once its time is used up, further scans fail. */
   #noteScan({ name }: TableSpec): void {
     this.counters.scans += 1;
     this.#requireTime(
@@ -302,8 +301,8 @@ export class LiveQueries {
   }
 
   /**
-   * Compiles a query for the present schema. Throws `SqlFailure` when that cannot be. What is kept
-   * of it is to be read anew.
+   * Compiles a query for the current schema. Throws `SqlFailure` if that fails. The rows kept of it
+   * must be read again.
    */
   #renew(query: LiveQuery, kept: RowSet | undefined): void {
     const prepared = this.preparedAgain(query);
@@ -343,7 +342,7 @@ export class LiveQueries {
   }
 }
 
-/** The same for an answer that is given once (`isWatched`: false). Throws `SqlFailure`. */
+/** Prepares a query, to be watched or to be answered once (`isWatched`). Throws `SqlFailure`. */
 export function prepareIn(
   dialect: QueryDialect,
   asked: AskedQuery,
@@ -369,14 +368,14 @@ const rereadsText =
   'Keeping the query up to date takes too long: the queries of this commit that read whole ' +
   'tables again have used up their time';
 
-/** Memory of a query beside its operator: its texts, and its places in maps. */
+/** Memory of a query besides its operator: its texts and its map entries. */
 function textBytes({ sql }: LiveQuery): number {
   return 200 + 3 * sql.length;
 }
 
 const nothing: Evaluated = { updates: [], failures: [] };
 
-/** What clients read of a query that failed. */
+/** The error text that clients receive for a failed query. */
 export function executingText(message: string, sql: string): string {
   return `${message}, executing: \`${sql}\``;
 }

@@ -4,22 +4,22 @@ import type { LiveSchema } from './live-schema.ts';
 import type { RowsName } from './prepared-query.ts';
 import type { QueryDialect } from './query-dialect.ts';
 
-/** A query that somebody watches, shared by all for whom it has the same rows. */
+/** A watched query, shared by all callers for whom it has the same rows. */
 export interface LiveQuery {
   readonly number: number;
   readonly key: string;
   readonly sql: string;
   readonly rights: Rights;
-  /** For whom it was compiled first; who else shares it does not matter to its rows. */
+  /** The caller it was first compiled for; its rows are the same for all who share it. */
   readonly identity: bigint;
   readonly dialect: QueryDialect;
-  /** By what its rows go out. */
+  /** The name under which its rows are sent. */
   readonly table: RowsName;
   operator: LiveOperator;
-  /** Views that it reads; they are held as long as it is watched. */
+  /** Views that it reads; they are held while it is watched. */
   views: readonly number[];
   schema: LiveSchema;
   useCount: number;
-  /** Memory that it is charged with. */
+  /** Memory that it is charged for. */
   bytes: number;
 }

@@ -35,13 +35,13 @@ export class LiveSchema {
     return made;
   }
 
-  /** Where the rows of a table or view are for a caller. */
+  /** The source of the rows of a table or view for a caller. */
   sourceOf(tableId: number, identity: bigint): SourceKey {
     const view = this.sql.views.get(tableId);
     return view === undefined || view.isAnonymous ? tableId : sourceOfView(tableId, identity);
   }
 
-  /** Whether callers see different rows under that id. */
+  /** Whether callers see different rows under this id. */
   isOfCaller(tableId: number): boolean {
     return this.sql.views.get(tableId)?.isAnonymous === false;
   }

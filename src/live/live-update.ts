@@ -1,20 +1,20 @@
 import { type RowSet, rowCountOf } from './row-set.ts';
 
 /**
- * What one commit changed for one live query, for all who watch it: there is one such object,
- * however many they are.
+ * The change of one live query by one commit, for all who watch it: one object, however many they
+ * are.
  */
 export interface LiveUpdate {
-  /** Number of the live query; no two of a database have had the same. */
+  /** Number of the live query; never reused within a database. */
   readonly query: number;
-  /** Whose rows they are: canonical name and id. */
+  /** Canonical name and id of what the rows belong to. */
   readonly table: string;
   readonly tableId: number;
-  /** One for each fragment of the query that changed; at least one. */
+  /** One for each changed fragment of the query; at least one. */
   readonly changes: readonly RowChanges[];
 }
 
-/** Copies count: a row is there as often as it was derived. Not both lists are empty. */
+/** Copies count: a row occurs as often as it was derived. At least one list is not empty. */
 export type RowChanges =
   | { readonly kind: 'persistent'; readonly inserts: RowSet; readonly deletes: RowSet }
   | { readonly kind: 'event'; readonly events: RowSet };
@@ -23,7 +23,7 @@ export function eventsOf(events: RowSet): RowChanges | undefined {
   return rowCountOf(events) === 0 ? undefined : { kind: 'event', events };
 }
 
-/** `undefined`: nothing changed. */
+/** Returns `undefined` if nothing changed. */
 export function changesOf(inserts: RowSet, deletes: RowSet): RowChanges | undefined {
   const isNone = rowCountOf(inserts) === 0 && rowCountOf(deletes) === 0;
   return isNone ? undefined : { kind: 'persistent', inserts, deletes };
@@ -32,7 +32,7 @@ export function changesOf(inserts: RowSet, deletes: RowSet): RowChanges | undefi
 /** A live query that could not be evaluated for a commit; it is removed. */
 export interface LiveFailure {
   readonly query: number;
-  /** For those who watch it: the reason, and which query. */
+  /** For its watchers: the reason, and which query. */
   readonly error: string;
 }
 

@@ -13,8 +13,8 @@ interface Measure {
 const u32 = { kind: 'u32' } as const;
 
 /**
- * What a commit of one changed row costs with so many different queries watched, of which one asks
- * for that row: `scale` 1 goes up to 100,000 queries and takes about a minute.
+ * The cost of a commit of one changed row with this many different queries watched, one of which
+ * asks for that row: `scale` 1 goes up to 100,000 queries and takes about a minute.
  */
 export function benchmarks(scale: number): readonly Measure[] {
   const counts = [10, 1_000, 100_000].map((count) => Math.max(1, Math.round(count * scale)));
@@ -30,7 +30,7 @@ export function benchmarks(scale: number): readonly Measure[] {
   ];
 }
 
-/** What one query of the full dialect adds to a commit that moves one row of so many. */
+/** What one query of the full dialect adds to a commit that moves one row of that many. */
 function kept(rows: number, commits: number): Measure[] {
   const queries: readonly (readonly [name: string, sql: string])[] = [
     ['a column', 'SELECT who FROM score'],
@@ -135,7 +135,7 @@ function ranges(count: number, commits: number): Measure[] {
   return [{ name: `commit, ${count} ranges of one place each`, unit: 'ns', value: nanos }];
 }
 
-/** More queries than a database would take. */
+/** Accepts more queries than a database would. */
 function newLab(tables: readonly SampleTable[]): LiveLab {
   return new LiveLab(tables, {}, { bytesMax: Number.POSITIVE_INFINITY });
 }
@@ -144,7 +144,7 @@ function register(lab: LiveLab, sql: string): void {
   lab.live.add(lab.live.prepare(sql, ownerRights), 1n, lab.whole);
 }
 
-/** Time of evaluating commits of one row each, without the time of making them. */
+/** Time to evaluate commits of one row each, without the time to make them. */
 function commitRows(lab: LiveLab, commits: number, count: number, name: string): number {
   const random = new Random(1);
   const table = lab.table(name);

@@ -1,7 +1,7 @@
 import { readI16, readI32, readU16 } from '../sql/run/read-bytes.ts';
 import type { AlgebraicType } from '../values/type.ts';
 
-/** Reads the encoded number at `at`; `undefined` for what is no whole number of 64 bits or less. */
+/** Reads the encoded number at `at`; `undefined` unless it is a whole number of up to 64 bits. */
 export function numberReaderOf({
   kind,
 }: AlgebraicType): ((bytes: Uint8Array, at: number) => number) | undefined {

@@ -1,26 +1,26 @@
-/** One of the items, and how often it is there. */
+/** An item, and how many copies of it exist. */
 export interface BagEntry<Item> {
   readonly item: Item;
   count: number;
 }
 
 /**
- * The first items of a bag in a total order: of two that are equal one is kept, with its count.
- * When it holds more than it has to, the last ones are dropped, and a *bound* remembers up to where
- * all items are known. Taking items away can use up what is known; then it has to be filled again.
+ * The first items of a bag in a total order: of equal items one is kept, with its count. When it
+ * holds more than it must, the last ones are dropped, and a *bound* remembers up to where all items
+ * are known. Removing items can use up what is known; then it must be filled again.
  */
 export class OrderedBag<Item> {
   readonly #compare: (a: Item, b: Item) => number;
   readonly #sizeOf: (item: Item) => number;
   #entries: BagEntry<Item>[] = [];
-  /** The last item up to which all are here; `undefined`: there are no others. */
+  /** All items up to this one are here; `undefined`: there are no others. */
   #bound: Item | undefined;
   #keptMax: number;
   #count = 0;
   #bytes = 0;
   #changedFrom = Number.POSITIVE_INFINITY;
 
-  /** `keptMax`: so many different items are kept at least, where there are as many. */
+  /** `keptMax`: at least this many different items are kept, if there are as many. */
   constructor(
     compare: (a: Item, b: Item) => number,
     keptMax: number,
@@ -31,22 +31,22 @@ export class OrderedBag<Item> {
     this.#sizeOf = sizeOf;
   }
 
-  /** In order. */
+  /** Sorted in ascending order. */
   get entries(): readonly BagEntry<Item>[] {
     return this.#entries;
   }
 
-  /** Memory, about. */
+  /** Approximate memory. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Whether fewer items are known than asked for, although there may be more. */
+  /** Whether fewer items are known than asked for, although more may exist. */
   isShortOf(count: number): boolean {
     return this.#bound !== undefined && this.#count < count;
   }
 
-  /** The first position at which something changed since the last call. */
+  /** The first position that changed since the last call. */
   takeChangedFrom(): number {
     const from = this.#changedFrom;
     this.#changedFrom = Number.POSITIVE_INFINITY;
@@ -68,7 +68,7 @@ export class OrderedBag<Item> {
     if (this.#entries.length > 2 * this.#keptMax) this.#trim();
   }
 
-  /** Takes away an item that was added, or that is beyond what is known. */
+  /** Removes an item that was added, or that is beyond what is known. */
   remove(item: Item): void {
     if (this.#isBeyond(item)) return;
     const at = this.#positionOf(item);
@@ -82,7 +82,7 @@ export class OrderedBag<Item> {
     this.#bytes -= entryBytes + this.#sizeOf(known.item);
   }
 
-  /** Forgets all items, to be told them anew. Keeps more of them than it did if it was short. */
+  /** Forgets all items, to be added again. Keeps more of them than before if it was short. */
   restart(): void {
     if (this.#bound !== undefined && this.#keptMax < grownMax) this.#keptMax *= 2;
     this.#entries = [];
@@ -92,7 +92,7 @@ export class OrderedBag<Item> {
     this.#noteChange(0);
   }
 
-  /** Takes in all items anew, many at once. They may come in any order. */
+  /** Replaces all items, many at once. They can come in any order. */
   fill(visit: (add: (item: Item) => void) => void): void {
     this.restart();
     visit((item) => {
@@ -103,7 +103,7 @@ export class OrderedBag<Item> {
     this.#settle();
   }
 
-  /** Everything up to the last item is here, and nothing is said of what follows. */
+  /** Declares that every item up to the last is here, and that what follows is unknown. */
   boundByLast(): void {
     this.#bound = this.#entries.at(-1)?.item ?? this.#bound;
   }
@@ -116,7 +116,7 @@ export class OrderedBag<Item> {
     return this.#bound !== undefined && this.#compare(item, this.#bound) > 0;
   }
 
-  /** Of the first entry that is not before the item. */
+  /** Position of the first entry that is not before the item. */
   #positionOf(item: Item): number {
     let low = 0;
     let high = this.#entries.length;
@@ -129,7 +129,7 @@ export class OrderedBag<Item> {
     return low;
   }
 
-  /** Puts what was pushed in order, equal items together. */
+  /** Sorts the items pushed so far and merges equal ones. */
   #settle(): void {
     const sorted = this.#entries.sort((a, b) => this.#compare(a.item, b.item));
     const entries: BagEntry<Item>[] = [];
@@ -159,7 +159,7 @@ export class OrderedBag<Item> {
 }
 
 const entryBytes = 48;
-/** While it is filled, so many items more are collected before they are put in order. */
+/** While it is filled, this many extra items are collected before they are sorted. */
 const fillSlack = 1_024;
-/** What is kept grows up to this, unless more was asked for from the start. */
+/** The kept count grows up to this, unless more was asked for from the start. */
 const grownMax = 4_096;

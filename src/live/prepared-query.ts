@@ -26,36 +26,36 @@ import { computedIds, type LiveSchema } from './live-schema.ts';
 import type { QueryDialect } from './query-dialect.ts';
 import { RerunOperator } from './rerun-operator.ts';
 
-/** By what rows go out. */
+/** The name under which rows are sent. */
 export interface RowsName {
-  /** Of the table whose whole rows they are; else the JSON of their type, which begins with `{`. */
+  /** Of the table, for its whole rows; else the JSON of the row type, which begins with `{`. */
   readonly name: string;
-  /** 0 where there is no such table. */
+  /** Zero if no such table exists. */
   readonly id: number;
   readonly isEvent: boolean;
 }
 
 /** How a query is kept up to date. */
 type Form =
-  /** Each of the reads is a fragment. `hasSameEvents` is of `IncrementalParts`. */
+  /** Each of the reads is a fragment. `hasSameEvents`: see `IncrementalParts`. */
   | { readonly kind: 'fragments'; readonly hasSameEvents: boolean }
   | { readonly kind: 'incremental'; readonly shape: IncrementalShape }
   | { readonly kind: 'rerun' };
 
-/** A query that is checked for all callers with the same rights. */
+/** A query checked for all callers with the same rights. */
 export class PreparedQuery {
   /** Trimmed. */
   readonly sql: string;
   readonly rights: Rights;
   readonly schema: LiveSchema;
   readonly dialect: QueryDialect;
-  /** Its rows are those of all of them. */
+  /** The rows of the query are those of all its reads. */
   readonly reads: readonly TypedRead[];
   readonly table: RowsName;
   readonly shape: RowShape;
   readonly #form: Form;
 
-  /** `isOverlapping`: two of the reads may give the same row, which counts once. */
+  /** `isOverlapping`: two of the reads can return the same row, which counts once. */
   constructor(
     asked: AskedQuery,
     dialect: QueryDialect,
@@ -85,14 +85,14 @@ export class PreparedQuery {
     return hasSender || this.views.some((id) => this.schema.isOfCaller(id));
   }
 
-  /** Whether the operator keeps the answer, so that it is asked for it. */
+  /** Whether the operator keeps the answer, so that the rows are read from it. */
   get isKept(): boolean {
     const form = this.#form;
     if (form.kind !== 'incremental') return form.kind === 'rerun';
     return form.shape.groups !== undefined || form.shape.window !== undefined;
   }
 
-  /** Not opened. */
+  /** The operator is not opened yet. */
   operatorFor(identity: bigint): LiveOperator {
     const form = this.#form;
     switch (form.kind) {
@@ -114,7 +114,7 @@ export class PreparedQuery {
     }
   }
 
-  /** By the sizes of the tables at this moment. */
+  /** Plans the reads for the current sizes of the tables. */
   plans(tables: SqlTables): readonly ReadPlan[] {
     const { schema, rights, reads } = this;
     const statistics = planningStatistics(schema.sql, rights, tables);
@@ -139,25 +139,25 @@ export class PreparedQuery {
   }
 }
 
-/** A text, for whom it is checked, and against what. */
+/** A query text, the rights and the schema to check it with. */
 export interface AskedQuery {
   readonly sql: string;
   readonly rights: Rights;
   readonly schema: LiveSchema;
 }
 
-/** `joinRules`: it is to be watched. Throws `SqlFailure`. */
+/** `joinRules` is true for a query to be watched. Throws `SqlFailure`. */
 export function prepareSubscription(asked: AskedQuery, joinRules: boolean): PreparedQuery {
   const { sql, rights, schema } = asked;
   const parsed = parse(sql);
   const checked = checkSubscription(parsed, { schema: schema.sql, rights }, { joinRules });
   const { fragments, isOverlapping, table } = checked;
-  // Events come with their commit alone: they cannot be asked for again.
+  // Events exist only with their commit: they cannot be read again.
   const reads = isOverlapping && !table.isEvent ? [wholeRead(parsed, asked)] : fragments;
   return new PreparedQuery(asked, 'subscription', reads, isOverlapping && table.isEvent);
 }
 
-/** The query as one statement, whose rows no two filters give twice. */
+/** The query as one statement, in which a row that several filters let through appears once. */
 function wholeRead(parsed: Parsed, { rights, schema }: AskedQuery): TypedRead {
   const scope = { schema: schema.sql, rights, identity: 0n, parameterNames: noNames };
   const typed = check(parsed, scope);
@@ -165,7 +165,7 @@ function wholeRead(parsed: Parsed, { rights, schema }: AskedQuery): TypedRead {
   return typed;
 }
 
-/** `isWatched`: it is to be watched. Throws `SqlFailure`. */
+/** `isWatched` is true for a query to be watched. Throws `SqlFailure`. */
 export function prepareFull(asked: AskedQuery, isWatched: boolean): PreparedQuery {
   const { sql, rights, schema } = asked;
   const parsed = parse(sql);
@@ -187,8 +187,8 @@ function formOf(reads: readonly TypedRead[]): Form {
 }
 
 /**
- * Rows of computed tables come in no change set. A read that is more than a block of plain tables
- * is no fragment: it has filters that let the same rows through.
+ * Rows of computed tables are in no change set. A read that is more than a block of plain tables is
+ * not a fragment: it has filters that let the same rows through.
  */
 function formOfFragments(reads: readonly TypedRead[], hasSameEvents: boolean): Form {
   const isComputed = tablesOf(reads).some(({ id }) => computedIds.has(id));
@@ -223,7 +223,7 @@ function nameOfRows(reads: readonly TypedRead[], columns: readonly OutputColumn[
   return { name: namedTypesToJson(columns.map(namedTypeOf)), id: 0, isEvent: false };
 }
 
-/** The table whose whole rows a read gives, under the names of its columns. */
+/** The table whose whole rows a read returns, under the names of its columns. */
 function wholeTable({ query: { body, columns } }: TypedRead): TableSpec | undefined {
   if (body.kind !== 'block' || body.grouping !== undefined) return undefined;
   const [first] = body.items;
@@ -239,7 +239,7 @@ function wholeTable({ query: { body, columns } }: TypedRead): TableSpec | undefi
   return isWhole ? table : undefined;
 }
 
-/** The JSON of a type says nothing of what its refs stand for. */
+/** The JSON of a type does not describe what its refs stand for. */
 function requireNameable(read: TypedRead): void {
   const hasNoRefs = read.query.columns.every(({ type }) => !hasRefs(type));
   if (hasNoRefs || wholeTable(read) !== undefined) return;

@@ -2,12 +2,12 @@ import { limits } from '../limits.ts';
 import { overBudget } from '../sql/failure.ts';
 import type { Rights } from '../sql/rights.ts';
 
-/** Who is charged for a query, and with how much. */
+/** The identity that is charged for a query, and with how much. */
 export interface ChargedQuery {
   readonly rights: Rights;
-  /** Of whoever asked for it first. */
+  /** The identity that first asked for it. */
   readonly identity: bigint;
-  /** What it is charged with. */
+  /** Memory that it is charged for. */
   bytes: number;
 }
 
@@ -17,9 +17,9 @@ export interface MemoryBounds {
 }
 
 /**
- * The memory of all live queries, estimated. One identity may take a share of it, so that nobody
- * takes all; who may do what they like with the database may take all of it, too. A query that
- * several watch is charged to the first of them.
+ * The estimated memory of all live queries. One identity can use a share of it, so that no one
+ * takes all; only a caller whom no row limit binds can use all of it. A query with several watchers
+ * is charged to the first of them.
  */
 export class QueryMemory {
   readonly #bounds: MemoryBounds;
@@ -35,7 +35,7 @@ export class QueryMemory {
     return this.#bytes;
   }
 
-  /** Throws `SqlFailure` when a query may not take that much. */
+  /** Throws `SqlFailure` if a query cannot have that much memory. */
   requireRoom({ identity, rights, bytes: before }: ChargedQuery, bytes: number): void {
     const grown = bytes - before;
     const ofIdentity = this.#ofIdentity.get(identity) ?? 0;
@@ -47,7 +47,7 @@ export class QueryMemory {
     }
   }
 
-  /** Charges a query with that much, instead of what it was. Throws `SqlFailure`. */
+  /** Charges a query that much, in place of its previous charge. Throws `SqlFailure`. */
   charge(query: ChargedQuery, bytes: number): void {
     const { identity } = query;
     const grown = bytes - query.bytes;

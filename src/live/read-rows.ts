@@ -14,21 +14,21 @@ import { type RowSet, rowCountOf } from './row-set.ts';
 import { RowSetPieces, tooLarge } from './row-set-pieces.ts';
 import { type RowsPart, RowsRead } from './rows-read.ts';
 
-/** What reads of one request share. */
+/** What the reads of one request share. */
 export interface RowsRequest {
   readonly tables: SqlTables;
   readonly identity: bigint;
   readonly budget: QueryBudget;
-  /** For what cannot be read in slices, where `budget` has them. */
+  /** For reads that cannot be sliced, where `budget` has slices. */
   readonly wholeBudget?: QueryBudget;
-  /** For `now()`, where it may be asked for. */
+  /** For `now()`, where it is allowed. */
   readonly nowMicros?: bigint;
 }
 
 /** Reads the rows of queries; the results of all of them together are bounded. */
 export class RowsReader {
   readonly #request: RowsRequest;
-  /** Made once for the limit and for the rows. */
+  /** Planned once, for the limit and for the rows. */
   readonly #plans = new Map<PreparedQuery, readonly ReadPlan[]>();
   #rowCount = 0;
   #byteCount = 0;
@@ -37,12 +37,12 @@ export class RowsReader {
     this.#request = request;
   }
 
-  /** For what reads by itself, in one go. */
+  /** For code that reads on its own, in one go. */
   get whole(): WholeRead {
     return { ...this.#request, budget: this.#request.wholeBudget ?? this.#request.budget };
   }
 
-  /** Its rows were handed over, or are not wanted any more. */
+  /** Stops counting the rows: they were handed over, or are no longer wanted. */
   release(): void {
     this.#request.budget.release();
   }
@@ -55,7 +55,7 @@ export class RowsReader {
     return [rows];
   }
 
-  /** Refuses queries that look at more rows than callers may. Throws `SqlFailure`. */
+  /** Refuses queries that would look at more rows than their callers may. Throws `SqlFailure`. */
   requireWithinLimit(queries: readonly PreparedQuery[]): void {
     const { tables } = this.#request;
     const limited = queries.filter(({ rights }) => !rights.exceedsRowLimit);
@@ -69,7 +69,7 @@ export class RowsReader {
     }
   }
 
-  /** Of tables with hidden rows: how many there are must not be told. */
+  /** The visible sizes of tables with hidden rows: their true sizes must not be revealed. */
   #visibleSizes(queries: readonly PreparedQuery[]): ReadonlyMap<number, number> {
     const sizes = new Map<number, number>();
     for (const query of queries) {
@@ -87,8 +87,8 @@ export class RowsReader {
   }
 
   /**
-   * A set for each fragment, without those that read an empty table; one for a query of the full
-   * dialect. Throws `SqlFailure`.
+   * Returns a set for each fragment, except those that read an empty table; one set for a query of
+   * the full dialect. Throws `SqlFailure`.
    */
   rowsOf(query: PreparedQuery): readonly RowSet[] {
     const read = this.begin(query);
@@ -100,7 +100,7 @@ export class RowsReader {
     }
   }
 
-  /** The same in slices. */
+  /** Begins to read the rows of a query in slices. */
   begin(query: PreparedQuery): RowsRead {
     const { tables } = this.#request;
     const isOfFragments = query.dialect === 'subscription';

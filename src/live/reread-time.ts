@@ -4,17 +4,17 @@ import { QueryBudget } from '../sql/run/budget.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import type { WholeRead } from './kept-stages.ts';
 
-/** For whom tables are read again. */
+/** The caller for whom tables are read again. */
 export interface Reader {
   readonly identity: bigint;
   readonly tables: () => SqlTables;
 }
 
 /**
- * Time for reading again what live queries rest on. It comes back slowly, so that reading again
- * takes a part of all time at most, and one identity a smaller part. A read that has begun when
- * there was time left goes on to its end or to the end of the time of a commit; what comes then is
- * refused, and that query fails.
+ * Time budget for reading again what live queries depend on. It refills slowly, so that rereads
+ * take at most a part of all time, and one identity a smaller part. A read that began while time
+ * was left runs to its end or to `liveRereadMillisMax`; later reads are rejected, and their queries
+ * fail.
  */
 export class RereadTime {
   readonly #now: () => number;
@@ -26,7 +26,7 @@ export class RereadTime {
     this.#all = { millis: 2 * limits.liveRereadMillisMax, at: now() };
   }
 
-  /** Reads, if there is time left. Throws `SqlFailure`. */
+  /** Reads if there is time left. Throws `SqlFailure`. */
   run<Result>({ identity, tables }: Reader, read: (whole: WholeRead) => Result): Result {
     const began = this.#now();
     const { liveRereadMillisMax: millisMax } = limits;
@@ -51,7 +51,7 @@ export class RereadTime {
     }
   }
 
-  /** Who has all time again needs no entry. */
+  /** An identity that has its full time again needs no entry. */
   #forgetFull(now: number): void {
     if (this.#ofIdentity.size <= balancesMax) return;
     for (const [identity, balance] of this.#ofIdentity) {
@@ -74,7 +74,7 @@ function refilled(balance: Balance, now: number, millisMax: number, share: numbe
   return balance;
 }
 
-/** Of all time, what reading again may take when it is asked for without end. */
+/** The share of all time that rereads can take when they never stop. */
 const rereadShare = 0.5;
 const balancesMax = 1_024;
 

@@ -13,7 +13,7 @@ import { rowDifference } from './row-bag.ts';
 import { emptyRowSet, joinedRows, type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
 import type { SourceKey } from './source-changes.ts';
 
-/** The query as it was prepared; its plans are those for the sizes of the tables at the moment. */
+/** The prepared query; its plans suit the current sizes of the tables. */
 export interface RepeatedQuery {
   readonly schema: LiveSchema;
   readonly rights: Rights;
@@ -26,15 +26,15 @@ export interface RepeatedQuery {
 }
 
 /**
- * A query without an incremental form: it is asked again after every commit that changed something
- * it reads, and its rows are compared with those that it gave before.
+ * A query without an incremental form: it is run again after every commit that changed something it
+ * reads, and its rows are compared with the previous ones.
  */
 export class RerunOperator implements LiveOperator {
   readonly fragments = [];
   readonly sources: readonly SourceKey[];
   readonly #query: RepeatedQuery;
   readonly #identity: bigint;
-  /** Made anew when tables have grown or shrunk so much that others may be better. */
+  /** Compiled again when tables have grown or shrunk so much that other plans may be better. */
   #compiled: readonly CompiledRead[] = [];
   #sizes: PlannedSizes | undefined;
   #rows: RowSet = emptyRowSet;
@@ -45,7 +45,7 @@ export class RerunOperator implements LiveOperator {
     this.sources = sources;
   }
 
-  /** Comparing takes a place in a map for each row. */
+  /** Comparing takes a map entry for each row. */
   get bytes(): number {
     return this.#rows.data.length + comparedRowBytes * rowCountOf(this.#rows);
   }
@@ -89,5 +89,5 @@ export class RerunOperator implements LiveOperator {
   }
 }
 
-/** Measured, Node 20: twice, because the rows before are there as well. */
+/** Measured on Node 20: twice, because the previous rows are held as well. */
 const comparedRowBytes = 160;

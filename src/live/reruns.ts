@@ -11,7 +11,7 @@ export interface ComputedChanges {
   readonly hasSequences: boolean;
 }
 
-/** Which queries are asked again when something that they read has changed. */
+/** Finds the queries to run again when something that they read has changed. */
 export class Reruns {
   readonly #bySource = new Map<SourceKey, Set<LiveQuery>>();
 
@@ -35,7 +35,7 @@ export class Reruns {
     return this.#bySource.size === 0;
   }
 
-  /** Adds the queries that may be concerned, given the sources whose rows have changed. */
+  /** Adds the queries that may be affected, given the sources whose rows have changed. */
   collect(
     sources: Iterable<SourceKey>,
     { isNewSchema, hasSequences }: ComputedChanges,

@@ -4,16 +4,16 @@ import { RowCollector, type RowSet } from './row-set.ts';
 import { eachPicked } from './source-changes.ts';
 
 /**
- * Rows with a count each, which may go below zero: what was gained less what was lost. Rows that
- * have equal bytes are one. The bytes stay where they are and must not change meanwhile.
+ * Rows with a count each, which can be negative: copies gained minus copies lost. Rows with equal
+ * bytes are one. The bytes stay where they are and must not change meanwhile.
  */
 export class RowBag {
-  /** By hash of the row; rows that share one are chained. */
+  /** By hash of the row; rows with the same hash are chained. */
   readonly #entries = new Map<number, Entry>();
 
   /**
-   * Adds `count` copies, which may be negative, of the row `bytes[start, end)`; gives how many
-   * there are now.
+   * Adds `count` copies, which can be negative, of the row `bytes[start, end)`; returns the new
+   * count.
    */
   add(bytes: Uint8Array, start: number, end: number, count: number): number {
     const hash = hashBytes(bytes, start, end);
@@ -27,7 +27,7 @@ export class RowBag {
     return count;
   }
 
-  /** The rows with a count above zero, each so many times, and those below. */
+  /** The rows with a count above zero, each that many times, and those below. */
   surplus(): { readonly gained: RowSet; readonly lost: RowSet } {
     const gained = new RowCollector();
     const lost = new RowCollector();
@@ -42,7 +42,7 @@ export class RowBag {
   }
 }
 
-/** What turns the rows of one moment into those of a later one; `undefined`: nothing. */
+/** The difference from the rows of one moment to those of a later one; `undefined` if none. */
 export function rowDifference(before: RowSet, after: RowSet): RowChanges | undefined {
   const bag = new RowBag();
   eachPicked(before, undefined, (start, end) => bag.add(before.data, start, end, -1));
@@ -51,7 +51,7 @@ export function rowDifference(before: RowSet, after: RowSet): RowChanges | undef
   return changesOf(gained, lost);
 }
 
-/** Each row of several sets once, in the order of their first copies. */
+/** Each row of several sets once, in the order of first occurrence. */
 export function distinctRows(sets: readonly RowSet[]): RowSet {
   const bag = new RowBag();
   const found = new RowCollector();

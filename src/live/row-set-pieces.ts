@@ -5,23 +5,23 @@ import type { ResultCollector } from '../sql/run/result-rows.ts';
 import { announced, emptyRowSet, type RowSet } from './row-set.ts';
 
 const firstBytes = 256;
-/** Small enough to be made, and to be copied, within a fraction of a slice. */
+/** Small enough to allocate, and to copy, within a fraction of a slice. */
 const pieceBytesMax = 1_024 * 1_024;
 
 /**
- * Collects encoded rows for a row set that may be very large, so that nothing that it does at once
- * takes long: rows are copied into pieces, and `join` puts the pieces together one by one.
+ * Collects encoded rows for a row set that may be very large, without a slow step: rows are copied
+ * into pieces, and `join` puts the pieces together one by one.
  */
 export class RowSetPieces implements ResultCollector {
-  /** Full ones, which are not joined yet. */
+  /** Full pieces that are not joined yet. */
   #pieces: Uint8Array[] = [];
   #piece = new Uint8Array(firstBytes);
   #length = 0;
-  /** Bytes before the present piece. */
+  /** Bytes before the current piece. */
   #bytesBefore = 0;
   #rowCount = 0;
   #rowStart = 0;
-  /** Bytes of every row so far. */
+  /** Bytes of each row so far. */
   #rowBytes = 0;
   /** Where rows start, once their sizes differ. */
   #starts: Uint32Array | undefined;
@@ -29,7 +29,7 @@ export class RowSetPieces implements ResultCollector {
   #joinedBytes = 0;
   readonly #budget: QueryBudget;
 
-  /** `budget`: what its memory is counted in. */
+  /** `budget` counts its memory. */
   constructor(budget = new QueryBudget()) {
     this.#budget = budget;
     budget.takeResult(firstBytes);
@@ -68,7 +68,7 @@ export class RowSetPieces implements ResultCollector {
     if (end > sqlResultBytesMax) throw tooLarge(`${sqlResultBytesMax} bytes`);
   }
 
-  /** Puts one more piece where it belongs; true when that was the last. */
+  /** Joins one more piece; true when that was the last. */
   join(): boolean {
     this.#joined ??= this.#newBytes(this.byteCount);
     const full = this.#pieces.shift();
@@ -93,7 +93,7 @@ export class RowSetPieces implements ResultCollector {
     return { kind: 'offsets', starts: starts.subarray(0, this.#rowCount), data };
   }
 
-  /** A new piece; what there is of the present row stays in the old one. */
+  /** Starts a new piece; the part of the current row that is written stays in the old one. */
   #makeRoom(length: number): void {
     const { byteLength } = this.#piece;
     if (byteLength < pieceBytesMax) {
@@ -119,7 +119,7 @@ export class RowSetPieces implements ResultCollector {
     return new Uint32Array(length);
   }
 
-  /** Up to now all rows had one size. */
+  /** Until now all rows had one size. */
   #beginStarts(): Uint32Array {
     const starts = this.#newStarts(Math.max(64, 2 * this.#rowCount));
     for (let row = 0; row < this.#rowCount; row++) starts[row] = row * this.#rowBytes;
@@ -141,7 +141,7 @@ export class RowSetPieces implements ResultCollector {
   }
 }
 
-/** Results that are larger than all queries of a request may have together. */
+/** The error for results larger than all queries of a request may have together. */
 export function tooLarge(bound: string): Error {
   return overBudget(
     `The queries have more than ${bound} together; narrow their WHERE clauses or ask in parts`,

@@ -1,21 +1,21 @@
 import type { RowShape } from '../store/row-shape.ts';
 
 /**
- * Encoded rows, one after another in `data`, and where each of them lies. The shape is that of the
- * row lists of the wire, so that a door passes them on as they are.
+ * Encoded rows, one after another in `data`, and where each of them lies. The shape is that of row
+ * lists on the wire, so that a door passes them on unchanged.
  */
 export type RowSet = FixedRows | OffsetRows;
 
 export interface FixedRows {
   readonly kind: 'fixedSize';
-  /** Bytes of every row, 1 to 65,535; the length of `data` is a multiple of it. */
+  /** Bytes of each row, 1 to 65,535; the length of `data` is a multiple of it. */
   readonly rowBytes: number;
   readonly data: Uint8Array;
 }
 
 export interface OffsetRows {
   readonly kind: 'offsets';
-  /** Where each row starts in `data`, from 0 upwards; it ends where the next one starts. */
+  /** Where each row starts in `data`, from 0 upwards; a row ends where the next one starts. */
   readonly starts: Uint32Array;
   readonly data: Uint8Array;
 }
@@ -39,7 +39,7 @@ export function endOfRow(rows: RowSet, row: number): number {
   return rows.starts[row + 1] ?? rows.data.length;
 }
 
-/** Finds the rows in `data`, which are `count` valid rows of that shape without copying them. */
+/** Finds the rows in `data`, which holds `count` valid rows of that shape, without copying them. */
 export function rowSetOf(data: Uint8Array, count: number, shape: RowShape): RowSet {
   if (count === 0) return emptyRowSet;
   const rowBytes = fixedRowBytes(shape);
@@ -52,7 +52,7 @@ export function rowSetOf(data: Uint8Array, count: number, shape: RowShape): RowS
     isEven &&= at === row * firstBytes;
     at = rowEnd(shape, data, at);
   }
-  // Rows of one list that happen to have one size are announced as such, whatever their type.
+  // Rows of one list that happen to have one size are announced with it, whatever their type.
   const evenBytes =
     isEven && data.length === count * firstBytes ? announced(firstBytes) : undefined;
   if (evenBytes !== undefined) return { kind: 'fixedSize', rowBytes: evenBytes, data };
@@ -80,7 +80,7 @@ export function rowEnd(shape: RowShape, bytes: Uint8Array, row: number): number 
   return last < 0 ? row : shape.skip(bytes, shape.startOf(bytes, row, last), last);
 }
 
-/** Bytes of every row of that shape, where that can be announced as their size. */
+/** Bytes of each row of that shape, if they can be announced as a fixed size. */
 function fixedRowBytes(shape: RowShape): number | undefined {
   const last = shape.columnCount - 1;
   if (last < 0) return undefined;
@@ -98,14 +98,14 @@ export function announced(rowBytes: number): number | undefined {
 const fixedRowBytesMax = 0xffff;
 
 /**
- * Collects rows where they lie and copies each of them once, in `finish`: nothing may change the
- * rows in between.
+ * Collects the positions of rows and copies each of them once, in `finish`: the rows must not
+ * change in between.
  */
 export class RowCollector {
   readonly #sources: Uint8Array[] = [];
   readonly #bounds: number[] = [];
   #byteCount = 0;
-  /** Bytes of every row so far; -1 when they differ. */
+  /** Bytes of each row so far; -1 when they differ. */
   #rowBytes = 0;
 
   get count(): number {

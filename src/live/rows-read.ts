@@ -10,20 +10,20 @@ export interface RowsPart {
 }
 
 /**
- * The rows of one query, read in slices of its budget. They are those of one moment: that of `pin`
- * or of the first pause, before which nothing may be written.
+ * The rows of one query, read in slices of its budget. They are a snapshot of the moment of `pin`
+ * or of the first pause; nothing may be written before that.
  */
 export class RowsRead {
   readonly #parts: readonly RowsPart[];
   readonly #budget: QueryBudget;
   readonly #count: (pieces: RowSetPieces) => void;
   #sets: readonly RowSet[] = [];
-  /** The part at hand, and whether its rows are there and are being put together. */
+  /** The current part, and whether all its rows are read and are being joined. */
   #at = 0;
   #isJoining = false;
   #failure: { readonly error: unknown } | undefined;
 
-  /** `count` is told of each part that was read; it throws what is wrong with it. */
+  /** `count` receives each part that was read; it throws if something is wrong with it. */
   constructor(
     parts: readonly RowsPart[],
     budget: QueryBudget,
@@ -42,7 +42,7 @@ export class RowsRead {
     return this.#failure !== undefined;
   }
 
-  /** Runs one slice; once it is done, or has failed, it just says so again. */
+  /** Runs one slice; once it is done or has failed, it only reports that again. */
   run(): 'done' | 'paused' {
     if (this.#failure !== undefined) throw this.#failure.error;
     try {
@@ -54,23 +54,23 @@ export class RowsRead {
     }
   }
 
-  /** Makes the rows those of this moment, whenever they are read. */
+  /** Pins the rows to this moment, whenever they are read. */
   pin(): void {
     const from = this.#isJoining ? this.#at + 1 : this.#at;
     for (const { execution } of this.#parts.slice(from)) execution.pin();
   }
 
-  /** One for each fragment, once all are there. */
+  /** One set for each fragment, once all are read. */
   rows(): readonly RowSet[] {
     return this.#sets;
   }
 
-  /** What was handed out changes hands, with its memory; from now on `rows` are others. */
+  /** The rows handed out now belong to their receiver, with their memory; `rows` become copies. */
   copyRows(): void {
     this.#sets = this.#sets.map((rows) => ({ ...rows, data: rows.data.slice() }));
   }
 
-  /** Lets go of what it pins; the rows stay. */
+  /** Releases what it pins; the rows stay. */
   dispose(): void {
     for (const { execution } of this.#parts) execution.dispose();
   }
@@ -90,7 +90,7 @@ export class RowsRead {
     return 'done';
   }
 
-  /** False when the slice is over before. */
+  /** Returns false if the slice ends first. */
   #finish({ execution, pieces }: RowsPart): boolean {
     if (!this.#isJoining) {
       if (execution.run() === 'paused') return false;

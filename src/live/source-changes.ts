@@ -3,8 +3,8 @@ import type { RowShape } from '../store/row-shape.ts';
 import { type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
 
 /**
- * Where rows come from: the id of a table or of an anonymous view, or, for a view with rows of each
- * caller's own, a text made of its id and the caller.
+ * Where rows come from: the id of a table or of an anonymous view, or, for a view with separate
+ * rows for each caller, a text made of its id and the caller.
  */
 export type SourceKey = number | string;
 
@@ -12,7 +12,7 @@ export function sourceOfView(viewId: number, sender: bigint | undefined): Source
   return sender === undefined ? viewId : `${viewId} ${sender.toString(16)}`;
 }
 
-/** What a commit did to one source. No row is in both sets. */
+/** The change of one source by one commit. No row is in both sets. */
 export interface SourceChanges {
   readonly inserts: RowSet;
   readonly deletes: RowSet;
@@ -31,7 +31,7 @@ export function sourceChangesOf(
 /** Some rows of a set, by position, in ascending order; `undefined`: all of them. */
 export type Picked = readonly number[] | undefined;
 
-/** The changed rows of one source that a fragment has to look at. */
+/** The changed rows of one source that a fragment must examine. */
 export interface PickedChanges {
   readonly changes: SourceChanges;
   readonly inserts: Picked;

@@ -8,13 +8,14 @@ import type { PickedChanges, SourceChanges, SourceKey } from './source-changes.t
 import { watchKeyOf } from './watch-key.ts';
 import { WatchedRanges } from './watch-ranges.ts';
 
-/** The changed rows that a fragment has to look at, by its relation. */
+/** The changed rows that a fragment must examine, by relation. */
 export type FragmentHits = (PickedChanges | undefined)[];
 
 /**
- * Which fragments a changed row may concern: those that ask for one value of a column are found by
- * that value, and those that ask for a range of a column go by very fast, so a commit costs by the
- * fragments it concerns, however many there are. The others see every changed row of their source.
+ * Finds the fragments that a changed row may concern: those that ask for one value of a column are
+ * found by that value, and those that ask for a range of a column are tested very fast, so a commit
+ * costs by the fragments it concerns, however many exist. The others see every changed row of their
+ * source.
  */
 export class WatchIndex {
   readonly #sources = new Map<SourceKey, SourceWatch>();
@@ -41,7 +42,7 @@ export class WatchIndex {
     }
   }
 
-  /** Adds what the changes of a source, whose rows have that shape, mean to fragments. */
+  /** Adds to `hits` what the changes of a source, whose rows have that shape, mean to fragments. */
   collect(
     source: SourceKey,
     changes: SourceChanges,
@@ -58,13 +59,13 @@ export class WatchIndex {
   }
 }
 
-/** So few changed rows are tested before anything is made for a fragment: most fragments fail. */
+/** Up to this many changed rows are tested before a fragment gets an entry: most tests fail. */
 const siftedRowsMax = 16;
 const frame = frameOf([]);
 
 class SourceWatch {
   readonly #all = new Set<Watcher>();
-  /** By column, then by key of the value. One watcher is kept without a set: most are alone. */
+  /** By column, then by key of the value. A single watcher has no set: most are alone. */
   readonly #values = new Map<number, Map<number | string, Watcher | Set<Watcher>>>();
   /** By column. */
   readonly #ranges = new Map<number, WatchedRanges>();

@@ -1,6 +1,6 @@
 /**
- * A value as a key of a map: equal encodings give equal keys. Two values may share a key, so what
- * is found by one is still to be tested.
+ * Makes a value a map key: equal encodings give equal keys. Two values can share a key, so what is
+ * found by one must still be tested.
  */
 export function watchKeyOf(bytes: Uint8Array, start: number, end: number): number | string {
   const length = end - start;
@@ -22,6 +22,6 @@ function littleEndian(bytes: Uint8Array, start: number, length: number): number 
   return value;
 }
 
-/** Below this a number of 64 bits is a whole number that a double holds exactly. */
+/** Below this, a number of 64 bits is a whole number that a double holds exactly. */
 const highMax = 2 ** 21;
 const charactersAtOnce = 1_024;

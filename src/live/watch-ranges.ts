@@ -1,12 +1,12 @@
 import type { WatchedRange, Watcher } from './fragment.ts';
 
 /**
- * Watchers that ask for a range of one column of whole numbers. Their bounds stand side by side, so
- * that going through all of them for a changed row costs a nanosecond each: conditions that are
- * compiled cost a thousand times as much when there are more of them than a cache holds.
+ * Watchers that ask for a range of one column of whole numbers. Their bounds lie side by side, so
+ * that testing all of them for a changed row costs a nanosecond each: compiled conditions cost a
+ * thousand times as much when there are more of them than a cache holds.
  *
- * Numbers of 64 bits are rounded, bounds as well as values, so more may be found than asked for,
- * never less.
+ * Numbers of 64 bits are rounded, bounds as well as values, so more watchers may be found than
+ * asked for, never fewer.
  */
 export class WatchedRanges {
   #lows = new Float64Array(8);
@@ -30,7 +30,7 @@ export class WatchedRanges {
     this.#positions.set(watcher, at);
   }
 
-  /** The last one takes the free place. */
+  /** Moves the last watcher to the free place. */
   remove(watcher: Watcher): void {
     const at = this.#positions.get(watcher);
     const last = this.#watchers.length - 1;

@@ -11,17 +11,17 @@ import { RowBag } from './row-bag.ts';
 import { RowCollector, type RowSet } from './row-set.ts';
 import { eachPicked, type SourceChanges } from './source-changes.ts';
 
-/** Shows rows as `bytes[start, end)`, until a visit answers false. */
+/** Passes rows to `visit` as `bytes[start, end)` until it returns false. */
 export type RowFeed = (visit: (bytes: Uint8Array, start: number, end: number) => boolean) => void;
 
 export interface WindowFill {
   /** The rows come in the order of the keys. */
   readonly isOrdered: boolean;
-  /** Told how much is kept so far; may throw. */
+  /** Receives the bytes kept so far; can throw. */
   readonly keep: (bytes: number) => void;
 }
 
-/** A row, its columns behind the shown ones being what it is ordered by. */
+/** A row; the columns after the shown ones are its order keys. */
 interface WindowRow {
   readonly bytes: Uint8Array;
   /** End of the columns that are shown. */
@@ -30,12 +30,12 @@ interface WindowRow {
 }
 
 /**
- * ORDER BY, LIMIT and OFFSET kept up to date. Values compare as in `sql/run/sort.ts`; rows that are
- * equal by them are ordered by their bytes, so that the rows of the window follow from the rows it
- * is over, and from nothing else.
+ * ORDER BY, LIMIT and OFFSET, kept up to date. Values compare as in `sql/run/sort.ts`; ties are
+ * ordered by their bytes, so that the rows of the window follow from its input rows and from
+ * nothing else.
  *
- * Beside the rows in front of its end it keeps a reserve behind them. Where rows leave, others move
- * up; only when the reserve is used up, the rows are to be read again (`isShort`, `fill`).
+ * Besides the rows before its end it keeps a reserve after them. When rows leave, others move up;
+ * only when the reserve is used up must the rows be read again (`isShort`, `fill`).
  */
 export class Window {
   readonly #shownCount: number;
@@ -46,7 +46,7 @@ export class Window {
   readonly #end: number;
   readonly #rows: OrderedBag<WindowRow>;
   #shown = new Map<WindowRow, number>();
-  /** Entries in front of the end of the window. */
+  /** Number of entries before the end of the window. */
   #entriesToEnd = Number.POSITIVE_INFINITY;
 
   constructor({ columns, shownCount, order, limit, offset }: WindowShape, types: Typespace) {
@@ -79,7 +79,7 @@ export class Window {
     return this.#rows.bytes + 64 * this.#shown.size;
   }
 
-  /** Takes in what changed in the rows that it is over. */
+  /** Applies a change of the input rows. */
   apply({ inserts, deletes }: SourceChanges): void {
     this.#each(deletes, (row) => this.#rows.remove(row));
     this.#each(inserts, (row) => this.#rows.add(row));
@@ -89,7 +89,7 @@ export class Window {
     return this.#rows.isShortOf(this.#end);
   }
 
-  /** Takes in all rows. Throws what `keep` throws. */
+  /** Replaces all rows. Throws what `keep` throws. */
   fill(feed: RowFeed, { isOrdered, keep }: WindowFill): void {
     let count = 0;
     let bytesSeen = 0;
@@ -99,14 +99,14 @@ export class Window {
       feed((bytes, start, end) => {
         const row = this.#rowOf(bytes, start, end);
         const isEnough = isOrdered && count >= this.#rows.keptMax;
-        // Rows that are equal by their keys come in any order: all of them are looked at.
+        // Rows with equal keys come in any order: all of them must be examined.
         isCut = isEnough && last !== undefined && this.#compareKeys(row, last) > 0;
         if (isCut) return false;
         add(row);
         last = row;
         count += 1;
         bytesSeen += windowRowBytes + row.bytes.length;
-        // Of more rows than that some are dropped again.
+        // Beyond that number, some rows are dropped again.
         if (count <= this.#rows.keptMax) keep(bytesSeen);
         return true;
       });
@@ -114,7 +114,7 @@ export class Window {
     if (isCut) this.#rows.boundByLast();
   }
 
-  /** What changed in the window since the last call. */
+  /** The change of the window since the last call. */
   takeChanges(): SourceChanges {
     const bag = new RowBag();
     if (this.#rows.takeChangedFrom() < this.#entriesToEnd) {
@@ -152,7 +152,7 @@ export class Window {
       if (shown > 0) this.#shown.set(item, shown);
       at += count;
     }
-    // With rows to spare in front of the end, what comes behind them is shown.
+    // A window that is not full also shows rows that come after its last one.
     this.#entriesToEnd = at < this.#end ? Number.POSITIVE_INFINITY : entry;
   }
 
@@ -193,7 +193,7 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-/** Rows behind the end of a window that are kept at least. */
+/** Minimum number of rows that are kept after the end of a window. */
 const reserveMin = 16;
-/** Measured, Node 20, as what else is said of memory here. */
+/** Measured on Node 20, like the other memory estimates here. */
 const windowRowBytes = 240;

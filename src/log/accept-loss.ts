@@ -5,23 +5,23 @@ import { walkLog } from './walk.ts';
 
 export interface AcceptLossOptions {
   readonly databaseIdentity: bigint;
-  /** Of the last commit that is to be kept: where the log ends. */
+  /** The last commit to keep, where the log will end. */
   readonly offset: number;
-  /** Told in full sentences what was set aside. */
+  /** Receives full sentences about what was set aside. */
   readonly warn: (message: string) => void;
 }
 
 export type AcceptLossOutcome =
-  /** `missing`: commits known to have been there; `undefined`: nothing says how many. */
+  /** `missing`: commits known to be lost; `undefined` if their number is unknown. */
   | { readonly kind: 'accepted'; readonly reason: string; readonly missing: number | undefined }
   | { readonly kind: 'refused'; readonly message: string };
 
 /**
- * Makes a log that lacks its end, or whose records are damaged behind a place, one that ends where
- * its records do. What follows them is kept beside it, and the mark says afterwards that the log
- * ends there. Refuses, and changes nothing, where no loss was found or the log ends at another
- * offset; throws `LogDamageError` where a log has other damage, or is forked. After a crash in the
- * middle it can be done again.
+ * Turns a log that lacks its end, or whose records are damaged from some place on, into one that
+ * ends where its valid records do. What follows them is kept beside the log, and the mark then says
+ * that the log ends there. Refuses, and changes nothing, if no loss was found or the log ends at
+ * another offset; throws `LogDamageError` if the log has other damage, or is forked. After a crash
+ * it can be run again.
  */
 export async function acceptLoss(
   disk: Disk,

@@ -1,16 +1,16 @@
 import { assert } from '../assert.ts';
 
 /**
- * What guards the bytes of the log.
+ * Checksums over the bytes of the log.
  *
  * - **CRC-32C** (Castagnoli, reflected polynomial 0x82F63B78): finds every odd number of flipped
  *   bits and every burst of up to 32 bits. Eight tables, eight bytes a step.
  * - **Chain hash**, 64 bits in two lanes that feed each other: not cryptographic, a different
  *   mixing from the CRC. Each record holds the chain hash of the one before it, which binds the
- *   order, and binds every record to all that went before.
+ *   order, and binds every record to all of those before it.
  *
- * Both come out of one pass over 32-bit words: the CRC waits for its table look-ups, the chain hash
- * multiplies meanwhile and costs next to nothing. `docs/format/log.md` has test vectors.
+ * Both are computed in one pass over 32-bit words: while the CRC waits for its table lookups, the
+ * chain hash multiplies, so it costs next to nothing. `docs/format/log.md` has test vectors.
  */
 export class RecordHash {
   /** The CRC-32C as a signed 32-bit number. */
@@ -49,8 +49,8 @@ export class RecordHash {
       high = (high + 2 * low) | 0;
     }
     this.crc = ~crc;
-    // The lanes mix too little to tell apart records that differ in a few high bits of neighbouring
-    // words; the CRC always tells those apart, so it goes in as well.
+    // The lanes mix too little to distinguish records that differ in a few high bits of adjacent
+    // words; the CRC always distinguishes those, so it goes in as well.
     low = finish(low ^ crc);
     high = finish(high + low);
     this.chainLow = low ^ high;

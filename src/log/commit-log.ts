@@ -13,23 +13,23 @@ import { segmentHeaderBytes } from './segment.ts';
 
 export interface LogOptions {
   readonly databaseIdentity: bigint;
-  /** Make a new log when there is none; otherwise its absence is damage. */
+  /** Create a new log if there is none; otherwise its absence is damage. */
   readonly create: boolean;
-  /** 32 random bits, used when a log is made. */
+  /** 32 random bits, used when a log is created. */
   readonly salt: number;
   /**
    * Called during `open` for each record in order. Byte arrays in it are valid during the call
    * only. An error it throws ends `open` with a `LogDamageError` that names the place.
    */
   readonly onRecord: (record: LogRecord) => void;
-  /** Told in full sentences what recovery cut off. */
+  /** Receives full sentences about what recovery cut off. */
   readonly warn: (message: string) => void;
   readonly segmentBytes?: number;
-  /** True: nothing is written, and nothing may be appended, because there is no space. */
+  /** True if nothing is written, and nothing may be appended, because there is no space. */
   readonly isReadOnly?: boolean;
   /**
-   * Runs `work` a little later, at most once at a time: then the mark beside the log follows what
-   * became durable meanwhile. Absent: it follows each sync.
+   * Schedules `work` to run a little later, at most one at a time: the mark beside the log then
+   * follows what became durable meanwhile. Absent: it follows each sync.
    */
   readonly later?: (work: () => void) => void;
 }
@@ -42,15 +42,15 @@ export interface LogOptions {
  *  offset                                                              durableOffset
  * ```
  *
- * `append…` costs no I/O. `write` hands over all that was appended in one piece; after it a killed
- * process loses nothing. `sync` makes it durable; appending and writing may go on while it runs,
+ * `append…` costs no I/O. `write` hands over everything appended as one piece; after it a killed
+ * process loses nothing. `sync` makes it durable; appends and writes can continue while it runs,
  * and what is written after it began waits for the next one. States:
  *
  * ```
  *  open ──▶ open            append…, write, sync
  *  open ──▶ broken          any of them, when the disk refuses: final, all throw LogBrokenError
  *  open, broken ──▶ closed  close, abandon, takeBack
- *  readOnly ──▶ closed      close, abandon; nothing else may be asked of it
+ *  readOnly ──▶ closed      close, abandon; no other call is allowed
  * ```
  */
 export class CommitLog {
@@ -66,11 +66,11 @@ export class CommitLog {
 
   #file: DiskFile;
   #sequence: number;
-  /** Position in the file where the next write goes, and up to where space is reserved. */
+  /** Position in the file of the next write, and the end of the reserved space. */
   #end: number;
   #reserved: number;
 
-  /** Offset and log position of what was appended, of what was written, of what is durable. */
+  /** Offset and log position of the last append, of the last write, and of the durable end. */
   #offset: number;
   #position: number;
   #writtenOffset: number;
@@ -81,20 +81,20 @@ export class CommitLog {
   #writtenChainLow: number;
   #writtenChainHigh: number;
 
-  /** Segments that were left, to be synced a last time and closed. */
+  /** Finished segments, to be synced a last time and closed. */
   #leftFiles: DiskFile[] = [];
   readonly #mark: DurableMark | undefined;
   readonly #later: (work: () => void) => void;
   #isMarkDue = false;
   #isDirectoryDirty = false;
-  /** What became of a sync that failed. */
+  /** The error of a sync that failed. */
   #syncFailure: unknown;
   #running: Promise<void> | undefined;
   /** Log position that the running sync makes durable. */
   #runningPosition = 0;
   #waiting: Promise<void> | undefined;
 
-  /** Recovers the log of `disk`, or makes one; see `recoverLog`. */
+  /** Recovers the log of `disk`, or creates one; see `recoverLog`. */
   static async open(disk: Disk, options: LogOptions): Promise<CommitLog> {
     return new CommitLog(disk, options, await recoverLog(disk, options));
   }
@@ -123,7 +123,7 @@ export class CommitLog {
     this.#place = { kind: 0, offset: 0, durablePosition: 0, salt: recovered.salt };
   }
 
-  /** Of the last commit appended. */
+  /** Offset of the last commit appended. */
   get offset(): CommitOffset {
     return commitOffset(this.#offset);
   }
@@ -133,7 +133,7 @@ export class CommitLog {
     return this.#durableOffset;
   }
 
-  /** Of all records that were ever appended. */
+  /** Bytes of all records that were ever appended. */
   get bytes(): number {
     return this.#position;
   }
@@ -143,7 +143,7 @@ export class CommitLog {
     return this.#state === 'broken';
   }
 
-  /** True when something was appended since the last `write`. */
+  /** True if something was appended since the last `write`. */
   get hasUnwritten(): boolean {
     return this.#buffer.length > 0;
   }
@@ -157,8 +157,8 @@ export class CommitLog {
   }
 
   /**
-   * Appends a change of the schema and the rows of the same transaction as one record, so that
-   * after a crash all of it is there or nothing.
+   * Appends a schema change and the rows of the same transaction as one record, so that after a
+   * crash all of it exists or none.
    */
   appendSchema(
     offset: CommitOffset,
@@ -180,7 +180,7 @@ export class CommitLog {
     this.#append(recordKinds.marks, this.#offset);
   }
 
-  /** Hands all that was appended to the operating system. */
+  /** Hands everything appended to the operating system. */
   write(): void {
     this.#checkOpen();
     const length = this.#buffer.length;
@@ -203,8 +203,8 @@ export class CommitLog {
   }
 
   /**
-   * Makes all that was written durable in the call itself, where nothing else is under way and that
-   * takes less time than `sync`. False: it did not.
+   * Makes everything written durable synchronously, if nothing else is under way and that is faster
+   * than `sync`. Returns false if it did not.
    */
   syncAtOnce(): boolean {
     this.#checkOpen();
@@ -224,8 +224,8 @@ export class CommitLog {
   }
 
   /**
-   * Writes, and resolves when all appended before the call is durable. Syncs run one at a time;
-   * calls made while one runs share the next.
+   * Writes, and resolves when everything appended before the call is durable. Syncs run one at a
+   * time; calls made while one runs share the next.
    */
   sync(): Promise<void> {
     try {
@@ -233,7 +233,7 @@ export class CommitLog {
     } catch (error) {
       return Promise.reject(error);
     }
-    // The one that waits begins after this call, so it covers it.
+    // The waiting one begins after this call, so it covers it.
     if (this.#waiting !== undefined) return this.#waiting;
     const running = this.#running;
     if (running === undefined) {
@@ -252,8 +252,8 @@ export class CommitLog {
   }
 
   /**
-   * Makes everything durable, notes in the log and beside it that it is, and closes the files. A
-   * broken log only closes its files.
+   * Makes everything durable, records that in the log and beside it, and closes the files. A broken
+   * log only closes its files.
    */
   async close(): Promise<void> {
     if (this.#state === 'closed') return;
@@ -267,35 +267,35 @@ export class CommitLog {
         await this.#syncMark();
       }
     } finally {
-      // A file closed under a running sync could give its number to another file.
+      // Closing a file during a sync could let another file reuse its number.
       await Promise.allSettled([this.#running, this.#waiting]);
       this.#state = 'closed';
       this.#closeFiles();
     }
   }
 
-  /** Closes the files as they are. What was appended but not written is dropped. */
+  /** Closes the files as they are. Records appended but not written are dropped. */
   abandon(): void {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
     const running = this.#running;
-    // A file closed under a running sync could give its number to another file.
+    // Closing a file during a sync could let another file reuse its number.
     if (running === undefined) this.#closeFiles();
     else running.catch(() => undefined).then(() => this.#closeFiles());
   }
 
   /**
-   * Instead of `abandon`, of a log that is broken for want of space: cuts off what was appended
-   * since the last write that succeeded, durably. Resolves with true when none of it is left, with
+   * Replaces `abandon` for a log that is broken for lack of space: cuts off everything appended
+   * since the last successful write, durably. Resolves with true when none of it is left, with
    * false when some may be. Rejects when a sync has failed, now or before.
    */
   async takeBack(): Promise<boolean> {
     assert(this.#failure?.isForSpace === true, 'only want of space is taken back');
     try {
-      // A file closed, or cut, under a running sync could be another one's, or longer again.
+      // During a sync, a closed file's number could be reused, and a cut file could grow again.
       await Promise.allSettled([this.#running, this.#waiting]);
       if (this.#syncFailure !== undefined) throw this.#syncFailure;
-      // What another service has written behind it must not be cut.
+      // Data that another service has written behind it must not be cut.
       this.#disk.checkWriter?.(true);
       if (!this.#tryToCut()) return false;
       await this.#file.sync();
@@ -311,7 +311,7 @@ export class CommitLog {
       this.#file.truncate(this.#end);
       return true;
     } catch {
-      // The next to open the log finds what is there.
+      // The next open of the log finds what is there.
       return false;
     }
   }
@@ -340,14 +340,15 @@ export class CommitLog {
     this.#isDirectoryDirty = false;
     this.#runningPosition = position;
     try {
-      // Segments left while this runs are behind these in the list and wait for the next sync.
+      // Segments finished while this runs are behind these in the list and wait for the next sync.
       for (let count = this.#leftFiles.length; count > 0; count--) {
         await this.#leftFiles[0]?.sync();
         this.#leftFiles.shift()?.close();
       }
       await file.sync();
       if (isDirectoryDirty) await this.#disk.syncDirectory();
-      // A service that has taken the log over meanwhile may not have seen what this made durable.
+      // A service that has taken the log over meanwhile may not have seen the data this made
+      // durable.
       this.#disk.checkWriter?.(false);
     } catch (error) {
       this.#syncFailure ??= error;
@@ -363,7 +364,7 @@ export class CommitLog {
     this.#checkOpen();
   }
 
-  /** Has the mark say within a second what is durable; costs the caller nothing but a timer. */
+  /** Schedules an update of the mark within a second; costs the caller nothing but a timer. */
   #markSoon(): void {
     if (this.#mark === undefined || this.#isMarkDue) return;
     this.#isMarkDue = true;
@@ -373,7 +374,7 @@ export class CommitLog {
     });
   }
 
-  /** Each second while the log is written to: nothing more is kept in files that are deleted. */
+  /** Runs each second while the log is written to, to stop writing to files that were deleted. */
   #lookAround(): void {
     try {
       if (this.#file.isInPlace()) this.#writeMark();
@@ -383,10 +384,10 @@ export class CommitLog {
     }
   }
 
-  /** The end of a segment is kept for good; nobody waits for it. */
+  /** Makes the end of a segment durable in the mark; no one waits for it. */
   #markRotation(): void {
     this.#writeMark();
-    // Its failure shows at the next use of the log.
+    // A failure shows at the next use of the log.
     this.#syncMark().catch(() => undefined);
   }
 
@@ -400,8 +401,8 @@ export class CommitLog {
   }
 
   /**
-   * What fails shows at the next use of the log, like any failure of its disk; but for want of
-   * space the mark stays behind for a while, which it may.
+   * A failure shows at the next use of the log, like any failure of its disk; but for lack of space
+   * the mark may stay behind for a while.
    */
   #writeMark(): void {
     try {
@@ -412,7 +413,7 @@ export class CommitLog {
     }
   }
 
-  /** Leaves the segment, cut to its records, and goes on in a new one. */
+  /** Finishes the segment, cut to its records, and continues in a new one. */
   #startSegment(): void {
     this.#disk.checkWriter?.(true);
     const header = {
@@ -449,14 +450,14 @@ export class CommitLog {
       this.#file.allocate(size);
       this.#reserved = size;
     } catch (error) {
-      // The last of the space may do for what is to be written now.
+      // The last of the space may suffice for this write.
       this.#reserved = this.#file.size();
       if (!(error instanceof DiskError && error.isForSpace) || this.#reserved < end) throw error;
     }
   }
 
   #checkNext(offset: number): void {
-    // Not `assert`: its message would be put together for every record.
+    // Not `assert`: its message would be built for every record.
     if (offset !== this.#offset + 1) {
       throw new AssertionError(`offset ${offset} appended after ${this.#offset}`);
     }

@@ -3,15 +3,15 @@ import type { ChangeSet, RowList, SequenceMark } from '../store/change-set.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
 import { type ColumnDefault, type CommitInputs, type LogRecord, recordKinds } from './record.ts';
 
-/** The payload of a record whose checksum is right makes no sense: another version wrote it. */
+/** The payload of a record with a valid checksum makes no sense: another version wrote it. */
 export class RecordFormatError extends Error {
   override readonly name = 'RecordFormatError';
 }
 
 /**
- * Takes the payload `bytes[start, end)` apart; `offset` is the one of its header. Returns
- * `undefined` for a record that only speaks to recovery. Row bytes and other byte arrays are views
- * into `bytes`. Throws `RecordFormatError`.
+ * Parses the payload `bytes[start, end)`; `offset` is the one of its header. Returns `undefined`
+ * for a record that only recovery uses. Row bytes and other byte arrays are views into `bytes`.
+ * Throws `RecordFormatError`.
  */
 export function decodeRecord(
   kind: number,
@@ -42,8 +42,8 @@ export function decodeRecord(
 }
 
 /**
- * When the request of a recovered record was accepted, microseconds since the Unix epoch; as a
- * number, since it is asked of every record.
+ * When the request of a recovered record was accepted, in microseconds since the Unix epoch; a
+ * number, since it is read from every record.
  */
 export function acceptedMicrosOf(inputs: Uint8Array): number {
   let micros = 0;

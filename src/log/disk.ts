@@ -5,23 +5,23 @@
  *
  * Writing is synchronous (it reaches the operating system's cache); only `sync` makes data durable.
  * A created, renamed or removed entry is durable after `syncDirectory`, not before. Every method
- * throws a `DiskError` when the machine refuses; nothing is retried here.
+ * throws a `DiskError` when the machine reports an error; nothing is retried here.
  */
 export interface Disk {
-  /** False: the files are gone with the process, so that nothing about them has to be kept. */
+  /** False if the files are gone with the process, so that no state about them has to be kept. */
   readonly isLasting: boolean;
   /** Names of the files, in ascending order. */
   list(): string[];
-  /** Opens a file for reading and writing; `create` demands that it does not exist yet. */
+  /** Opens a file for reading and writing; `create` requires that it does not exist yet. */
   open(name: string, mode: 'existing' | 'create'): DiskFile;
   remove(name: string): void;
   /** Replaces `to` if it exists. */
   rename(from: string, to: string): void;
   syncDirectory(): Promise<void>;
   /**
-   * Throws `WriterError` when the directory belongs to another service by now. Looks once in
-   * `limits.writerCheckMillis`, so that it may be asked before each write; `always` looks now.
-   * Absent: nobody else can reach the directory.
+   * Throws `WriterError` if the directory belongs to another service by now. Checks only once in
+   * `limits.writerCheckMillis`, so that it can be called before each write; `always` checks now.
+   * Absent: no other service can reach the directory.
    */
   checkWriter?(always: boolean): void;
 }
@@ -40,19 +40,19 @@ export interface DiskFile {
    * file is at least that long afterwards; new bytes read as zero.
    */
   allocate(size: number): void;
-  /** Resolves when all that was written before the call is durable. */
+  /** Resolves when everything written before the call is durable. */
   sync(): Promise<void>;
-  /** False: it was deleted, moved or replaced; what is written to it nobody finds again. */
+  /** False if it was deleted, moved or replaced; data written to it would be lost. */
   isInPlace(): boolean;
   /**
-   * Makes all that was written durable in the call itself, for a thread that has nothing else to
-   * do: where that is known to take less time. False: nothing was done.
+   * Makes everything written durable synchronously, for a thread that has nothing else to do, if
+   * that is known to be faster. Returns false if nothing was done.
    */
   syncAtOnce(): boolean;
   close(): void;
 }
 
-/** The machine refused; `operation` and `file` say where, `cause` why. */
+/** An error reported by the machine; `operation` and `file` say where, `cause` why. */
 export class DiskError extends Error {
   override readonly name = 'DiskError';
   readonly operation: string;
@@ -64,18 +64,18 @@ export class DiskError extends Error {
     this.file = file;
   }
 
-  /** True: there was no space for it. Never of a sync: after a failed one all is unknown. */
+  /** True if there was no space. Never for a sync: after a failed one the state is unknown. */
   get isForSpace(): boolean {
     return !this.operation.startsWith('sync') && isNoSpace(this.cause);
   }
 }
 
-/** For the way out of a failure, which says more than that of removing. */
+/** For cleanup after a failure, which matters more than a failure to remove. */
 export function tryToRemove(disk: Disk, name: string): void {
   try {
     disk.remove(name);
   } catch {
-    // An operator finds it.
+    // The file is left for the operator.
   }
 }
 

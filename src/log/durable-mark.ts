@@ -2,8 +2,8 @@ import { crc32c } from './checksum.ts';
 import { type Disk, type DiskFile, tryToRemove } from './disk.ts';
 
 /**
- * What is known to be durable, kept beside the segments: a log cannot say of itself that its end is
- * missing. One file with two halves, at 0 and at 512, each in a sector of its own; the valid one
+ * The durable end of the log, kept beside the segments: a log cannot detect on its own that its end
+ * is missing. One file with two halves, at 0 and at 512, each in a sector of its own; the valid one
  * with the higher position counts. Little-endian.
  *
  * ```
@@ -16,8 +16,8 @@ import { type Disk, type DiskFile, tryToRemove } from './disk.ts';
  * 60  u32   CRC-32C of bytes 0 to 60
  * ```
  *
- * The halves are written in turns, in place, after what they say has become true, and seldom
- * synced: a crash may leave an older one behind, never one that is ahead of the log.
+ * The halves are written in turns, in place, after the position has become durable, and seldom
+ * synced: a crash can leave an older one behind, never one that is ahead of the log.
  */
 export const durableMarkName = 'durable';
 const halfBytes = 64;
@@ -26,7 +26,7 @@ const fileBytes = halfDistance + halfBytes;
 const version = 1;
 const magic = new TextEncoder().encode('RDB-END\n');
 
-/** Up to where the log is durable. */
+/** The end of the durable part of the log. */
 export interface DurableEnd {
   readonly position: number;
   readonly offset: number;
@@ -39,7 +39,7 @@ export type MarkReading =
       readonly kind: 'valid';
       readonly salt: number;
       readonly end: DurableEnd;
-      /** The other half is not valid. */
+      /** True if the other half is not valid. */
       readonly isHalf: boolean;
     }
   | { readonly kind: 'version'; readonly version: number }
@@ -57,7 +57,7 @@ function encodeHalf(salt: number, { position, offset }: DurableEnd): Uint8Array 
   return bytes;
 }
 
-/** Reads the mark beside a log, and changes nothing. */
+/** Reads the mark beside a log; changes nothing. */
 export function readDurableMark(disk: Disk): MarkReading {
   if (!disk.list().includes(durableMarkName)) return { kind: 'absent' };
   const file = disk.open(durableMarkName, 'existing');
@@ -99,7 +99,7 @@ function readHalf(bytes: Uint8Array): MarkReading {
   };
 }
 
-/** The mark of an open log. Of its methods only `sync` waits for the disk. */
+/** The mark of an open log. Only its `sync` waits for the disk. */
 export class DurableMark {
   readonly #file: DiskFile;
   readonly #salt: number;
@@ -108,8 +108,8 @@ export class DurableMark {
   #running: Promise<void> = Promise.resolve();
 
   /**
-   * Opens the mark of a log all of which is durable up to `end`, or makes it, and has it say so. A
-   * new one is durable once the caller has synced the directory.
+   * Opens or creates the mark of a log that is all durable up to `end`, and records that. A new
+   * mark is durable once the caller has synced the directory.
    */
   static async open(disk: Disk, salt: number, end: DurableEnd): Promise<DurableMark> {
     const isThere = disk.list().includes(durableMarkName);
@@ -122,7 +122,7 @@ export class DurableMark {
         for (const at of [0, halfDistance]) bytes.set(encodeHalf(salt, end), at);
         file.write(bytes, 0);
       }
-      // What is there may have been written by a process that was killed, and never synced.
+      // The content may have been written by a process that was killed, and never synced.
       await file.sync();
       return new DurableMark(file, salt, end.position);
     } catch (error) {
@@ -138,7 +138,7 @@ export class DurableMark {
     this.#position = position;
   }
 
-  /** Says that the log is durable up to `end`: one small write into the system's cache. */
+  /** Records that the log is durable up to `end`: one small write into the system's cache. */
   write(end: DurableEnd): void {
     if (end.position === this.#position) return;
     this.#file.write(encodeHalf(this.#salt, end), this.#isSecondNext ? halfDistance : 0);
@@ -146,7 +146,7 @@ export class DurableMark {
     this.#position = end.position;
   }
 
-  /** Makes what was written durable. */
+  /** Makes the written mark durable. */
   sync(): Promise<void> {
     this.#running = this.#running.then(() => this.#file.sync());
     return this.#running;

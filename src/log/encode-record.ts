@@ -4,7 +4,7 @@ import type { CommitInputs, SchemaChange } from './record.ts';
 import type { RecordBuffer } from './record-buffer.ts';
 
 /**
- * Payloads of the records; the byte tables are in `docs/format/log.md`, the way back in
+ * Payloads of the records; the byte tables are in `docs/format/log.md`, the inverse in
  * `decode-record.ts`. Row bytes are copied once, from the change set into the buffer.
  *
  * An encoder keeps the byte forms of recent callers, connections and reducer names: turning a
@@ -136,10 +136,10 @@ function wideBytes(value: bigint, words: number): Uint8Array {
   return bytes;
 }
 
-/** An entry takes some 250 bytes, and those of clients that have left stay until it is full. */
+/** An entry takes some 250 bytes; those of clients that have left stay until it is full. */
 const cachedMax = 1024;
 
-/** Byte forms of recent keys; forgets all when full, which is as good as anything at this size. */
+/** Byte forms of recent keys; drops all when full, which is as good as any policy at this size. */
 class BytesCache<Key> {
   readonly #make: (key: Key) => Uint8Array;
   readonly #made = new Map<Key, Uint8Array>();

@@ -6,25 +6,26 @@ import { type SegmentHeader, segmentHeaderBytes } from './segment.ts';
 import type { SegmentReader } from './segment-reader.ts';
 
 /**
- * Bytes that may be checksummed in search of records behind a break. Rows can hold bytes that look
- * like the header of a long record at every eighth place; without a bound that costs the square.
+ * Bytes that may be checksummed when searching for records behind a break. Rows can hold bytes that
+ * look like the header of a long record at every eighth position; without a limit the cost would be
+ * quadratic.
  */
 export const searchBytesMax = 64 * limits.segmentBytes;
 
 /**
- * Looks behind a break for records, for the highest position that one says was durable, and for
- * signs that they belong to another history than what is before the break.
+ * Searches behind a break for records, for the highest position that one says was durable, and for
+ * signs that they belong to another history than the records before the break.
  */
 export class EvidenceSearch {
   durablePosition = 0;
   recordCount = 0;
-  /** The highest one that was found. */
+  /** The highest offset found. */
   offset = 0;
   /** Why there are two histories. */
   fork: string | undefined;
   readonly #salt: number;
   readonly #place: LogPlace;
-  /** Where the last record that was found ends; at first, the last one before the break. */
+  /** Where the last record found ends; initially, the last one before the break. */
   #end: HistoryPoint;
   #searchedBytes = 0;
 
@@ -42,7 +43,7 @@ export class EvidenceSearch {
     this.fork ??= `segment ${header.sequence} does not continue the one before it`;
   }
 
-  /** `base`: the log position of the beginning of the file, if it were of records alone. */
+  /** `base`: the log position of the start of the file, if it held only records. */
   look(reader: SegmentReader, from: number, base: number): void {
     let position = Math.max(from, segmentHeaderBytes);
     while (position + 32 <= reader.size) {

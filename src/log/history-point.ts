@@ -1,13 +1,13 @@
 import { commitBytesMin } from './record.ts';
 
 /**
- * A place in the history of a database, between two records. Two that are equal have the same
- * records before them: the chain hash binds all of these.
+ * A place in the history of a database, between two records. Two equal points have the same records
+ * before them: the chain hash binds all of these.
  */
 export interface HistoryPoint {
-  /** Log position; not a number where the segment around it does not say. */
+  /** Log position; NaN if the segment around it does not say. */
   readonly position: number;
-  /** Of the last commit before it. */
+  /** Offset of the last commit before it. */
   readonly offset: number;
   readonly chainLow: number;
   readonly chainHigh: number;
@@ -25,8 +25,9 @@ export function isSameChain(
 }
 
 /**
- * Whether what begins at `start`, and does not follow `end` as its next record, cannot come later
- * in the history that has `end`: a single writer never goes back, and each commit takes its bytes.
+ * Whether data that begins at `start`, and does not follow `end` as its next record, cannot come
+ * later in the history that has `end`: a single writer never goes back, and each commit takes
+ * bytes.
  */
 export function isOfOther(start: HistoryPoint, end: HistoryPoint): boolean {
   const bytes = start.position - end.position;

@@ -3,16 +3,16 @@ import { LogDamageError, repairCommand } from './log-error.ts';
 import { segmentSequence } from './segment.ts';
 
 /**
- * What a forked log is to become, and that this has been decided. The file lies beside the segments
- * from the moment at which everything that goes is safe elsewhere until the last of it is gone; a
- * log with it is not opened. One JSON object, put there by a rename; `docs/format/log.md` has it.
+ * The decided outcome of repairing a forked log. The file exists beside the segments from the
+ * moment everything to be removed is safe elsewhere until the last of it is removed; a log with it
+ * is not opened. One JSON object, put in place by a rename; `docs/format/log.md` describes it.
  */
 export interface KeepPlan {
   /** As the operator named it: the number of a tail, or `common`. */
   readonly kept: string;
-  /** The folder that has what goes. */
+  /** The folder that holds what is removed. */
   readonly aside: string;
-  /** The segments that stay, in order, and how many of their bytes. */
+  /** The segments that stay, in order, and the number of their bytes to keep. */
   readonly segments: readonly { readonly name: string; readonly bytes: number }[];
   readonly salt: number;
   /** Where the log ends afterwards. */
@@ -23,7 +23,7 @@ export interface KeepPlan {
 export const keepPlanName = 'repair.json';
 const partName = `${keepPlanName}.part`;
 
-/** Why a log with these files is not opened, if somebody was about to repair it. */
+/** The error for a log whose files show an unfinished repair. */
 export function pendingKeepError(
   files: readonly string[],
   databaseIdentity: bigint,
@@ -36,8 +36,8 @@ export function pendingKeepError(
 }
 
 /**
- * The plan of a repair that was interrupted after it had been decided. Throws `LogDamageError`
- * where the file holds no plan: nothing is known then of what has been done.
+ * The plan of a repair that was interrupted after it had been decided. Throws `LogDamageError` if
+ * the file holds no plan: it is then unknown what has been done.
  */
 export function pendingKeep(disk: Disk): KeepPlan | undefined {
   if (!disk.list().includes(keepPlanName)) return undefined;
@@ -82,7 +82,7 @@ export async function decideKeep(disk: Disk, plan: KeepPlan): Promise<void> {
   await disk.syncDirectory();
 }
 
-/** A new file, whose content is durable when this resolves; its entry is not. */
+/** Creates a file whose content is durable when this resolves; its entry is not. */
 export async function writeWhole(disk: Disk, name: string, text: string): Promise<void> {
   const file = disk.open(name, 'create');
   try {

@@ -4,13 +4,13 @@ import { type KeepPlan, keepPlanName, writeWhole } from './keep-plan.ts';
 import { segmentSequence } from './segment.ts';
 import { withReader } from './segment-reader.ts';
 
-/** What was found, in the folder of what was set aside. */
+/** The report on what was found, in the folder of what was set aside. */
 export const asideReportName = 'report.json';
 
 /**
- * The first of three steps that make a log what `plan` says: copies every file that loses something
- * to `aside`, which is empty, with `report`. When this resolves the copies are durable, and nothing
- * of the log has changed. Gives their names. Throws `DiskError` when the disk refuses.
+ * The first of three steps that turn a log into what `plan` describes: copies every file that loses
+ * data to `aside`, which must be empty, with `report`. When this resolves the copies are durable,
+ * and the log is unchanged. Returns their names. Throws `DiskError` when the disk reports an error.
  */
 export async function setAside(
   disk: Disk,
@@ -26,8 +26,8 @@ export async function setAside(
 }
 
 /**
- * The last step, after `decideKeep`, or what an interruption has left of it. When this resolves,
- * all of the log is durable, the mark beside it says so, and it can be opened.
+ * The last step, after `decideKeep`, or the rest of it after an interruption. When this resolves,
+ * the whole log is durable, the mark beside it says so, and it can be opened.
  */
 export async function finishKeep(disk: Disk, plan: KeepPlan): Promise<void> {
   disk.checkWriter?.(true);
@@ -47,7 +47,7 @@ export async function finishKeep(disk: Disk, plan: KeepPlan): Promise<void> {
   await disk.syncDirectory();
 }
 
-/** The files that lose something, the mark among them. */
+/** The files that lose data, including the mark. */
 function changedFiles(disk: Disk, plan: KeepPlan): string[] {
   const kept = new Map(plan.segments.map(({ name, bytes }) => [name, bytes]));
   return disk.list().filter((name) => {
@@ -80,7 +80,7 @@ async function copy(disk: Disk, aside: Disk, name: string): Promise<void> {
   }
 }
 
-/** Cuts a segment, and syncs what stays of it: any writer may have left that unsynced. */
+/** Cuts a segment, and syncs the rest of it, which any writer may have left unsynced. */
 async function cut(disk: Disk, { name, bytes }: KeepPlan['segments'][number]): Promise<void> {
   const file = disk.open(name, 'existing');
   try {

@@ -11,14 +11,14 @@ export interface LogPlace {
 }
 
 /**
- * The log holds something that no crash leaves behind. Nothing was changed; the database is not
- * served until someone who knows decides.
+ * The log is in a state that no crash leaves behind. Nothing was changed; the database is not
+ * served until an operator decides.
  */
 export class LogDamageError extends Error {
   override readonly name = 'LogDamageError';
   readonly reason: string;
   readonly place: LogPlace;
-  /** True: it holds commits of two histories, each whole in itself or once so. */
+  /** True if it holds commits of two histories, each complete now or once. */
   readonly isForked: boolean;
 
   constructor(reason: string, place: LogPlace, more: DamageDetail = {}) {
@@ -36,19 +36,19 @@ export class LogDamageError extends Error {
 
 export interface DamageDetail {
   readonly cause?: unknown;
-  /** What to do about it, in full sentences. */
+  /** The next step, in full sentences. */
   readonly advice?: string;
   readonly isForked?: boolean;
 }
 
-/** The first segment is not there: no other one can be read without it. */
+/** The first segment is missing: no other one can be read without it. */
 export function beginningGoneError(reason: string): LogDamageError {
   const place = { file: segmentName(1, 1), position: 0, offset: 1 };
   const advice = 'Put it back from a copy: without it nothing of the log can be read';
   return new LogDamageError(reason, place, { advice });
 }
 
-/** Commits of two services, or of two copies of a log, lie in one. */
+/** Commits of two services, or of two copies of a log, are mixed in one log. */
 export function forkedError(
   reason: string,
   place: LogPlace,
@@ -60,15 +60,15 @@ export function forkedError(
   return new LogDamageError(reason, place, { isForked: true, advice });
 }
 
-/** The command that shows what a refused log holds, in backticks. */
+/** The command that shows the contents of a refused log, in backticks. */
 export function repairCommand(databaseIdentity: bigint): string {
   return `\`reducerdb repair ${databaseIdentity.toString(16).padStart(64, '0')}${commandEnd}`;
 }
 
-/** Ends a command where its data folder is not known. */
+/** Ends a command if its data folder is unknown. */
 export const commandEnd = '` (with the --data-dir of the service)';
 
-/** Whether something was not written, and nothing but that has happened, for want of space. */
+/** Whether a write failed for lack of space, and for no other reason. */
 export function isForSpace(error: unknown): boolean {
   return (error instanceof DiskError || error instanceof LogBrokenError) && error.isForSpace;
 }
@@ -82,13 +82,13 @@ export class WriterError extends Error {
 }
 
 /**
- * A write or sync failed, so what the disk holds is not known any more. Final for this log object;
- * opening the log again recovers what is durable. `cause` says what happened.
+ * A write or sync failed, so the contents of the disk are unknown. Final for this log object;
+ * opening the log again recovers everything durable. `cause` is the original error.
  */
 export class LogBrokenError extends Error {
   override readonly name = 'LogBrokenError';
 
-  /** True: there was no space to write. */
+  /** True if there was no space to write. */
   get isForSpace(): boolean {
     return this.cause instanceof DiskError && this.cause.isForSpace;
   }

@@ -5,7 +5,7 @@ import { crc32c, RecordHash } from './checksum.ts';
 import { CommitLog } from './commit-log.ts';
 
 /**
- * The cost of the log without a device: appending small commits and handing them over in turns, and
+ * The cost of the log without a device: appending small commits and writing them in turns, and
  * reading them back. `scale` 1 is a run of about two seconds.
  */
 export async function benchmarks(scale: number) {

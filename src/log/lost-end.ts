@@ -2,24 +2,24 @@ import type { MarkReading } from './durable-mark.ts';
 import { durableMarkName } from './durable-mark.ts';
 import { LogDamageError, repairCommand } from './log-error.ts';
 
-/** Where the records of a log end, and what the mark beside it says. */
+/** Where the records of a log end, and where the mark beside it says they do. */
 export interface FoundEnd {
   readonly mark: MarkReading;
-  /** Some segment says that a mark was kept. */
+  /** True if some segment says that a mark was kept. */
   readonly hasMark: boolean;
   readonly salt: number;
   readonly position: number;
-  /** Of the last commit. */
+  /** Offset of the last commit. */
   readonly offset: number;
   readonly databaseIdentity: bigint;
-  /** Where in the files that is. */
+  /** The file in which the records end, and the position there. */
   readonly file: string;
   readonly filePosition: number;
-  /** Why no record follows, if something else does. */
+  /** Why no record follows, if other data does. */
   readonly breakReason: string | undefined;
 }
 
-/** Why a log cannot be taken for whole, and what to do; `undefined`: it is whole. */
+/** Why a log must not be considered complete, and what to do; `undefined` if it is. */
 export function lostEnd(found: FoundEnd): LogDamageError | undefined {
   const reason = reasonOf(found);
   if (reason === undefined) return undefined;
@@ -32,7 +32,7 @@ function reasonOf(found: FoundEnd): string | undefined {
   const { mark, salt, position, offset, hasMark } = found;
   switch (mark.kind) {
     case 'absent':
-      // Before its first record the mark of a new log may not have reached the disk.
+      // Before the first record of a new log its mark may not have reached the disk.
       if (!hasMark || position === 0) return undefined;
       return `the file \`${durableMarkName}\` is missing, which says where the log ends`;
     case 'invalid':
@@ -67,7 +67,7 @@ function adviceOf({ mark, offset, databaseIdentity, breakReason }: FoundEnd): st
   if (offset === 0) return cause;
   const target = databaseIdentity.toString(16).padStart(64, '0');
   const accept = `reducerdb start --accept-loss-after ${target}:${offset}`;
-  // Another service may have written what follows.
+  // The data that follows can be that of another service.
   const look =
     breakReason === undefined ? '' : `. ${repairCommand(databaseIdentity)} shows what is there`;
   return `${cause}${look}. Or accept the log as it is, up to offset ${offset}: \`${accept}\``;

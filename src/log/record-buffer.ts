@@ -4,10 +4,10 @@ import { RecordHash } from './checksum.ts';
 import { recordBytes, recordHeaderBytes } from './record.ts';
 
 const initialBytes = 64 * 1024;
-/** A buffer that one huge record made larger than this is given back after it was written. */
+/** A buffer that one huge record made larger than this is released after the write. */
 const keptBytes = 8 * 1024 * 1024;
 
-/** The fields of a record's header that its place in the log decides. */
+/** The header fields of a record that depend on its place in the log. */
 export interface RecordPlace {
   readonly kind: number;
   readonly offset: number;
@@ -17,9 +17,9 @@ export interface RecordPlace {
 }
 
 /**
- * Records on their way to the disk. `begin`, write the payload, `end`; any number of times; then
- * `bytes()` is what to write and `clear()` starts over. The writing methods do not check for room:
- * `begin` is told an upper bound of the payload.
+ * Records on their way to the disk. `begin`, write the payload, `end`, any number of times; then
+ * `bytes()` is the data to write and `clear()` starts over. The writing methods do not check for
+ * room: `begin` takes an upper bound of the payload.
  *
  * Owns the chain: `chainLow` and `chainHigh` are those of the last record that was ended.
  */
@@ -66,7 +66,7 @@ export class RecordBuffer {
     const start = this.#start;
     const payloadBytes = this.#at - start - recordHeaderBytes;
     const length = recordBytes(payloadBytes);
-    // Not `assert`: its message would be put together for every record.
+    // Not `assert`: its message would be built for every record.
     if (length > limits.recordBytesMax) {
       throw new AssertionError(`a log record of ${length} bytes is over the limit`);
     }

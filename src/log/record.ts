@@ -8,7 +8,7 @@ import type { CommitOffset } from '../store/commit-offset.ts';
  * ```
  *  0  u32  bytes of the payload, without padding
  *  4  u32  CRC-32C of the whole record with this field zero; start value: the log's salt
- *  8  u56  offset: of this commit; for a record that is no commit, of the last commit before it
+ *  8  u56  offset: of this commit; for a record that is not a commit, of the last commit before it
  * 15  u8   kind (`recordKinds`)
  * 16  u64  log position up to which everything was durable when this record was made
  * 24  u64  chain hash of the record before; in the very first record, of the log's birth
@@ -16,8 +16,8 @@ import type { CommitOffset } from '../store/commit-offset.ts';
  * ```
  *
  * The *log position* counts the bytes of records since the log's birth, across segments, headers
- * and slack not included. Field 16 is the witness of recovery: whatever ends before it was durable
- * once, so it can be missing only through damage, never through a crash.
+ * and slack not included. Field 16 is the evidence that recovery uses: everything that ends before
+ * it was durable once, so it can be missing only through damage, never through a crash.
  */
 export const recordHeaderBytes = 32;
 
@@ -28,7 +28,7 @@ export const recordKinds = {
   schema: 2,
   /** Sequence high-water marks alone. */
   marks: 3,
-  /** No payload: a clean stop; says that all before it is durable. */
+  /** No payload: a clean stop; says that everything before it is durable. */
   stop: 4,
 } as const;
 
@@ -40,15 +40,15 @@ export function recordBytes(payloadBytes: number): number {
 /** A commit without a change, a name, a seed or an argument: none is smaller. */
 export const commitBytesMin = recordBytes(61);
 
-/** What was asked for, kept for people and for running the call again; replay does not use it. */
+/** The request, kept for people and for running the call again; replay does not use it. */
 export interface CommitInputs {
-  /** Canonical name; empty: the change came from SQL (`args` is the statement) or the host. */
+  /** Canonical name; empty if the change came from SQL (`args` is the statement) or the host. */
   readonly reducer: string;
   readonly caller: bigint;
-  /** 0n = none. */
+  /** 0n if there is none. */
   readonly connectionId: bigint;
   readonly timestampMicros: bigint;
-  /** Entropy of the call, at most 255 bytes; empty = none. */
+  /** Entropy of the call, at most 255 bytes; empty if there is none. */
   readonly seed: Uint8Array;
   readonly args: Uint8Array;
 }
@@ -59,7 +59,7 @@ export interface SchemaChange {
   readonly definition: Uint8Array;
   readonly programKind: 'js' | 'wasm';
   readonly program: Uint8Array;
-  /** Values that existing rows get in columns this change adds. */
+  /** Values that existing rows get in columns added by this change. */
   readonly defaults: readonly ColumnDefault[];
 }
 

@@ -11,13 +11,13 @@ import { SegmentReader } from './segment-reader.ts';
 import { type TornTail, type WalkedLog, type WalkOptions, walkLog } from './walk.ts';
 
 export interface RecoverOptions extends WalkOptions {
-  /** Make a new log when there is none; otherwise its absence is damage. */
+  /** Create a new log if there is none; otherwise its absence is damage. */
   readonly create: boolean;
-  /** 32 bits for a log that is made now. Should not be guessable by those who write rows. */
+  /** 32 bits for a log that is created now. Should not be guessable by users who write rows. */
   readonly salt: number;
-  /** True: nothing is written; what would be cut off stays, for the next to open the log. */
+  /** True if nothing is written; a torn tail stays, for the next open of the log. */
   readonly isReadOnly?: boolean;
-  /** Told in full sentences what recovery cut off. */
+  /** Receives full sentences about what recovery cut off. */
   readonly warn: (message: string) => void;
 }
 
@@ -35,23 +35,23 @@ export interface RecoveredLog {
   readonly chainHigh: number;
   readonly recordCount: number;
   /**
-   * Says so beside the log; the caller closes it. `undefined`: the disk forgets all at once, or the
-   * log is only read.
+   * The mark of the durable end; the caller closes it. `undefined` if the disk is not lasting, or
+   * the log is only read.
    */
   readonly mark: DurableMark | undefined;
 }
 
 /**
- * Reads the log, hands over its records, cuts off a torn tail (saving what it cuts), and makes the
+ * Reads the log, passes on its records, cuts off a torn tail (saving what it cuts), and makes the
  * rest durable: bytes that survived a killed process may never have been synced, so nothing counts
- * before this has. Changes nothing when it throws `LogDamageError`.
+ * before they have been. Changes nothing when it throws `LogDamageError`.
  *
- * A second crash at any point of it leaves a disk that recovers to the same records.
+ * A second crash at any point leaves a disk that recovers to the same records.
  */
 export async function recoverLog(disk: Disk, options: RecoverOptions): Promise<RecoveredLog> {
   disk.checkWriter?.(true);
   const walked = walkLog(disk, options);
-  // That took its time, and what follows writes.
+  // Reading took its time, and the next steps write.
   disk.checkWriter?.(true);
   if (walked.kind === 'log') {
     if (options.isReadOnly === true) return settle(disk, walked.log);
@@ -66,14 +66,14 @@ export async function recoverLog(disk: Disk, options: RecoverOptions): Promise<R
   return create(disk, options);
 }
 
-/** There is no segment with a record; `durableOffset` is known to have been durable, 0: nothing. */
+/** The error when no segment has a record; `durableOffset` was once durable, 0 if nothing was. */
 export function goneError(durableOffset: number): LogDamageError {
   const known = `the log is gone, and offset ${durableOffset} is known to be durable`;
   const reason = durableOffset === 0 ? 'the log is gone' : known;
   return new LogDamageError(reason, { file: segmentName(1, 1), position: 0, offset: 1 });
 }
 
-/** Makes the file of a segment and writes its header; the caller syncs file and directory. */
+/** Creates the file of a segment and writes its header; the caller syncs file and directory. */
 export function createSegment(disk: Disk, header: SegmentHeader): DiskFile {
   const name = segmentName(header.sequence, header.firstOffset);
   const file = disk.open(name, 'create');
@@ -87,7 +87,7 @@ export function createSegment(disk: Disk, header: SegmentHeader): DiskFile {
   }
 }
 
-/** What could not be made leaves nothing: a mark alone would stand for a log that is gone. */
+/** On failure nothing is left: a mark alone would look like a log that is gone. */
 function createFirst(disk: Disk, header: SegmentHeader, mark: DurableMark | undefined): DiskFile {
   try {
     return createSegment(disk, header);
@@ -160,7 +160,7 @@ export async function repair(
   }
 }
 
-/** Makes what counts durable, and nothing more: that takes no space. */
+/** Makes the records that count durable, and nothing more: that takes no space. */
 async function settle(disk: Disk, log: WalkedLog): Promise<RecoveredLog> {
   for (const segment of log.segments.slice(0, -1)) {
     if (segment.endPosition > log.durablePosition) await syncSegment(disk, segment.name);
@@ -193,9 +193,9 @@ async function syncSegment(disk: Disk, name: string): Promise<void> {
 }
 
 /**
- * Takes the tail off the log. What is cut out of a segment is durable beside it before the segment
- * is shortened; whole files are renamed. The caller syncs the segment, the last one now, and the
- * directory: nothing may be appended before that.
+ * Cuts the tail off the log. Data cut out of a segment is durable beside it before the segment is
+ * shortened; whole files are renamed. The caller syncs the segment that is now the last one, and
+ * the directory: nothing may be appended before that.
  */
 async function cutTail(
   disk: Disk,
@@ -242,7 +242,7 @@ async function cutSegment(
   }
 }
 
-/** What could not be saved leaves no file: on a full disk each attempt to open would add one. */
+/** A failed save leaves no file: on a full disk each attempt to open would add one. */
 async function save(disk: Disk, name: string, pieces: Iterable<Uint8Array>): Promise<void> {
   const file = disk.open(name, 'create');
   try {

@@ -21,13 +21,13 @@ export function withReader<T>(disk: Disk, name: string, use: (reader: SegmentRea
 export type RecordReading = 'record' | 'blank' | 'invalid';
 
 /**
- * Reads one segment through a window, front to back. `read` looks at one place; when it answers
+ * Reads one segment through a window, front to back. `read` looks at one place; when it returns
  * `record`, the fields below describe the record and `bytes[payloadStart, payloadEnd)` is its
  * payload, until the next call of any method.
  */
 export class SegmentReader {
   readonly size: number;
-  /** Why the last `read` answered `invalid`. */
+  /** Why the last `read` returned `invalid`. */
   reason = '';
   kind = 0;
   offset = 0;
@@ -56,7 +56,7 @@ export class SegmentReader {
     return this.#file.name;
   }
 
-  /** The first bytes of the file, as many as there are of a segment's header. */
+  /** The first bytes of the file, up to the size of a segment header. */
   header(): Uint8Array {
     const length = Math.min(segmentHeaderBytes, this.size);
     const start = this.#load(0, length);
@@ -94,7 +94,7 @@ export class SegmentReader {
     return 'record';
   }
 
-  /** True when nothing but zeros lies at `position` and after it. */
+  /** True if only zeros are at `position` and after it. */
   isBlankFrom(position: number): boolean {
     return this.endOfContent(position) === position;
   }
@@ -112,12 +112,12 @@ export class SegmentReader {
     return end;
   }
 
-  /** Index of the last byte that is not zero, less than `start` when there is none. */
+  /** Index of the last byte that is not zero, less than `start` if there is none. */
   #lastFilled(start: number, end: number): number {
     const words = this.#words;
     let last = end - 1;
     while (last >= start && this.bytes[last] === 0) {
-      // Four words at once where they are whole: the rest of a segment is megabytes of zeros.
+      // Whole words are checked four at once: the rest of a segment is megabytes of zeros.
       const word = last >>> 2;
       const areZero =
         (last & 3) === 3 &&

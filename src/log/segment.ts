@@ -6,22 +6,22 @@ import { crc32c } from './checksum.ts';
  * ```
  *   0  u8[8] "RDB-LOG" and a line feed
  *   8  u32   version of the format, 1
- *  12  u32   salt: start value of the record checksums; one per log, drawn when it is born
+ *  12  u32   salt: start value of the record checksums; one per log, drawn when it is created
  *  16  u8[32] identity of the database
  *  48  u64   sequence number of this segment, from 1
  *  56  u64   offset of the first commit in it
  *  64  u64   log position of its first record
- *  72  u64   log position up to which everything was durable when it was made
+ *  72  u64   log position up to which everything was durable at its creation
  *  80  u64   chain hash of the record before its first; in the first segment, of the log's birth
- *  88  u8    1 if a mark of what is durable was kept beside the log when it was made, else 0
+ *  88  u8    1 if a mark of the durable end was kept beside the log at its creation, else 0
  *  89  u8[35] zero
  * 124  u32   CRC-32C of bytes 0 to 124
  * 128  …     records, then zeros up to the end of the space reserved
  * ```
  *
  * Its name is `commit-<sequence, 8 digits>-<first offset, 16 digits>.log`: names sort in the order
- * of the log. A segment is made only when the one before has no room, and that one is then cut to
- * its last record.
+ * of the log. A segment is created only when the one before has no room, and that one is then cut
+ * to its last record.
  */
 export const segmentHeaderBytes = 128;
 
@@ -34,7 +34,7 @@ export interface SegmentHeader {
   readonly durablePosition: number;
   readonly chainLow: number;
   readonly chainHigh: number;
-  /** A mark of what is durable is kept beside the log; see `durable-mark.ts`. */
+  /** True if a mark of the durable end is kept beside the log; see `durable-mark.ts`. */
   readonly hasMark: boolean;
 }
 
@@ -71,7 +71,7 @@ export function encodeSegmentHeader(header: SegmentHeader): Uint8Array {
 
 export type HeaderReading =
   | { readonly kind: 'valid'; readonly header: SegmentHeader }
-  /** Written by a newer program: right in itself, but not ours to read. */
+  /** Written by a newer program: valid, but not readable here. */
   | { readonly kind: 'version'; readonly version: number }
   | { readonly kind: 'invalid' };
 

@@ -7,23 +7,23 @@ import { type LogRecord, recordHeaderBytes, recordKinds } from './record.ts';
 import { type SegmentHeader, segmentHeaderBytes } from './segment.ts';
 import type { SegmentReader } from './segment-reader.ts';
 
-/** What some records hold. */
+/** Statistics about some records. */
 export interface Figures {
   commits: number;
   rowsInserted: number;
   rowsDeleted: number;
-  /** 0: no commit is among them. */
+  /** 0 if no commit is among them. */
   firstOffset: number;
   lastOffset: number;
-  /** When the first and the last of the commits were asked for, since the Unix epoch. */
+  /** When the first and the last of the commits were requested, since the Unix epoch. */
   firstMicros: number;
   lastMicros: number;
 }
 
-/** Records of one segment that follow each other without a gap; perhaps none. */
+/** Consecutive records of one segment without a gap; perhaps none. */
 export interface Stretch {
   readonly file: string;
-  /** Of the segment. */
+  /** Sequence number of the segment. */
   readonly sequence: number;
   /** Position in the file of the first record, and after the last one. */
   readonly from: number;
@@ -31,7 +31,7 @@ export interface Stretch {
   readonly start: HistoryPoint;
   readonly end: HistoryPoint;
   readonly figures: Readonly<Figures>;
-  /** It begins behind the header of the segment, which says where in the history that is. */
+  /** True if it begins right after the segment's header, which gives its place in the history. */
   readonly isFirst: boolean;
 }
 
@@ -58,7 +58,7 @@ export function noFigures(): Figures {
   };
 }
 
-/** What stretches hold together; they are in the order of their history. */
+/** The totals of stretches, given in the order of their history. */
 export function sumOf(stretches: readonly Pick<Stretch, 'figures'>[]): Figures {
   const sum = noFigures();
   for (const { figures } of stretches) {
@@ -75,10 +75,10 @@ export function sumOf(stretches: readonly Pick<Stretch, 'figures'>[]): Figures {
   return sum;
 }
 
-/** Finds all records of segments, also those behind what is no record. */
+/** Finds all records of segments, including those behind data that is not a record. */
 export class StretchScan {
   readonly stretches: Stretch[] = [];
-  /** What was found when there were too many stretches to keep each. */
+  /** The totals of stretches beyond the number that can be kept individually. */
   readonly rest: Figures = noFigures();
   readonly #rules: ScanRules;
   #foundCount = 0;
@@ -89,7 +89,7 @@ export class StretchScan {
     this.#rules = rules;
   }
 
-  /** `header`: the one of the segment, if it is valid and in its place. */
+  /** `header` is that of the segment, if it is valid and in its place. */
   scan(reader: SegmentReader, sequence: number, header: SegmentHeader | undefined): void {
     const base = header === undefined ? Number.NaN : header.position - segmentHeaderBytes;
     this.#open = undefined;
@@ -122,7 +122,7 @@ export class StretchScan {
     return isRecord;
   }
 
-  /** False: its content makes no sense. */
+  /** Returns false if the record's content makes no sense. */
   #take(reader: SegmentReader, sequence: number, at: number, base: number): boolean {
     const { kind, offset, hash, bytes, payloadStart, payloadEnd } = reader;
     let record: LogRecord | undefined;

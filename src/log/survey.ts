@@ -14,17 +14,17 @@ import {
 import { withReader } from './segment-reader.ts';
 import { type Figures, type Stretch, StretchScan, sumOf } from './stretch.ts';
 
-/** All that the segments of a log hold, whatever follows what. */
+/** Everything that the segments of a log hold, whatever its order. */
 export interface LogSurvey {
-  /** There are commits of two histories. */
+  /** True if there are commits of two histories. */
   readonly isForked: boolean;
-  /** What all tails that can be kept have before them. */
+  /** The records that precede all tails that can be kept. */
   readonly common: LogPart;
-  /** False: the histories part at the end of `common` or before it; nothing says where. */
+  /** False if the histories diverge at the end of `common` or before it, at an unknown place. */
   readonly isPartingKnown: boolean;
   /** The first is the one that the segments lead to, if the common part does not end there. */
   readonly tails: readonly Tail[];
-  /** What is in none of `tails`, because there would be too many. */
+  /** The records in none of `tails`, because there would be too many. */
   readonly rest: Figures;
   readonly salt: number;
 }
@@ -36,15 +36,15 @@ export interface LogPart {
 }
 
 export interface Tail extends LogPart {
-  /** From 1. */
+  /** Counted from 1. */
   readonly number: number;
-  /** It follows the common part without a gap, so that the log can go on with it. */
+  /** True if it follows the common part without a gap, so that the log can continue with it. */
   readonly isWhole: boolean;
 }
 
 /**
- * Reads every segment of a log that is refused, and sorts what it finds into histories. Changes
- * nothing. Throws `LogDamageError` where there is no beginning, or segments are of another log.
+ * Reads every segment of a log that is refused, and sorts the records into histories. Changes
+ * nothing. Throws `LogDamageError` if the beginning is missing, or segments belong to another log.
  */
 export function surveyLog(disk: Disk, databaseIdentity: bigint): LogSurvey {
   const segments = readSegments(disk, databaseIdentity);
@@ -54,7 +54,7 @@ export function surveyLog(disk: Disk, databaseIdentity: bigint): LogSurvey {
   return describe(sort(disk, segments, parting), segments, parting);
 }
 
-/** How a log that was forked becomes one that has the common part, and perhaps one of the tails. */
+/** The plan that reduces a forked log to the common part, and optionally one of the tails. */
 export function planOf(
   survey: LogSurvey,
   tail: Tail | undefined,
@@ -115,11 +115,11 @@ function foreign(reason: string, file: string): LogDamageError {
   return new LogDamageError(reason, { file, position: 0, offset: 0 });
 }
 
-/** What was found, by what follows what. */
+/** The records found, linked to their successors. */
 interface Found {
-  /** Ways from the first record to a last one; the first is the one that the segments lead to. */
+  /** Paths from the first record to a last one; the first is the one that the segments lead to. */
   readonly lines: readonly (readonly Stretch[])[];
-  /** What no way leads to; each is as long as it goes on. */
+  /** Chains that no path leads to; each is as long as possible. */
   readonly pieces: readonly (readonly Stretch[])[];
   readonly rest: Figures;
 }
@@ -165,7 +165,7 @@ function link(stretches: readonly Stretch[]): Pick<Found, 'lines' | 'pieces'> {
   return { lines, pieces };
 }
 
-/** Which stretches follow which. */
+/** Links stretches to their successors. */
 class Followers {
   readonly #next = new Map<Stretch, Stretch>();
   readonly #first = new Map<number, Stretch[]>();
@@ -180,7 +180,7 @@ class Followers {
     });
   }
 
-  /** The one in the same segment comes first. */
+  /** Successors in the same segment come first. */
   of(stretch: Stretch): Stretch[] {
     const next = this.#next.get(stretch);
     const later = this.#first.get(stretch.end.position) ?? [];
@@ -207,7 +207,7 @@ function linesFrom(first: Stretch, followers: Followers): Stretch[][] {
   return lines;
 }
 
-/** The last place at which the histories may part, by where the pieces of another one begin. */
+/** The last place where the histories can diverge, given the starts of the other one's pieces. */
 interface Parting {
   readonly position: number;
   readonly offset: number;
@@ -217,13 +217,13 @@ function isWithin({ position, offset }: HistoryPoint, parting: Parting): boolean
   return position <= parting.position && offset <= parting.offset;
 }
 
-/** `undefined`: there is one history. */
+/** Returns `undefined` if there is only one history. */
 function partingOf(found: Found): Parting | undefined {
   if (!isForked(found)) return undefined;
   const starts = found.pieces.flatMap(([first]) => (first === undefined ? [] : [first.start]));
   const positions = starts.map(({ position }) => position).filter((at) => !Number.isNaN(at));
   return {
-    // What a piece follows was a record of its own history, and is gone.
+    // A piece follows a record of its own history, which is gone.
     position: Math.max(minimum(positions) - recordHeaderBytes, 0),
     offset: minimum(starts.map(({ offset }) => offset)),
   };
@@ -281,7 +281,7 @@ function hasRecords(stretches: readonly Stretch[]): boolean {
   return stretches.some(({ from, to }) => to > from);
 }
 
-/** Those with the most bytes, in their order. */
+/** The pieces with the most bytes, in their order. */
 function biggest(pieces: Found['pieces'], count: number): Found['pieces'] {
   const bytesOf = (piece: readonly Stretch[]) =>
     piece.reduce((sum, { from, to }) => sum + to - from, 0);

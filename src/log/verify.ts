@@ -5,11 +5,11 @@ import type { LogRecord } from './record.ts';
 import { goneError } from './recover.ts';
 import { type TornTail, walkLog } from './walk.ts';
 
-/** What `verifyLog` found. All but `absent` may have records before a place that is named. */
+/** The result of `verifyLog`. All but `absent` can have records before a place that is named. */
 export type LogReport =
   | { readonly kind: 'absent' }
   | { readonly kind: 'intact'; readonly contents: LogContents }
-  /** The next start cuts this off; it never was durable. */
+  /** The next start cuts this off; it was never durable. */
   | { readonly kind: 'torn'; readonly contents: LogContents; readonly tail: TornTail }
   /** `forked`: it holds commits of two histories. */
   | { readonly kind: 'damaged' | 'forked'; readonly error: LogDamageError };
@@ -26,8 +26,8 @@ export interface LogContents {
 }
 
 /**
- * Reads a whole log and checks all that recovery checks, without changing anything. `onRecord` may
- * look further, for instance replay into a store; what it throws counts as damage.
+ * Reads a whole log and checks everything that recovery checks, without changing anything.
+ * `onRecord` can do more, for instance replay into a store; an error it throws counts as damage.
  */
 export function verifyLog(
   disk: Disk,

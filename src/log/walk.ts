@@ -24,24 +24,24 @@ import { type SegmentReader, withReader } from './segment-reader.ts';
 
 export interface WalkOptions {
   readonly databaseIdentity: bigint;
-  /** Called for each record in order; what it throws is reported as damage, with the place. */
+  /** Called for each record in order; an error it throws is reported as damage, with the place. */
   readonly onRecord: (record: LogRecord) => void;
-  /** True: what ends too early is a log all the same; the rest becomes its tail. */
+  /** True if a log that ends too early is accepted; the rest becomes its tail. */
   readonly acceptsLoss?: boolean;
 }
 
 export type WalkResult =
   | { readonly kind: 'absent' }
-  /** One segment without content: the power went while the log was being made. */
+  /** One segment without content: the power failed while the log was being created. */
   | { readonly kind: 'unborn'; readonly name: string }
   | { readonly kind: 'log'; readonly log: WalkedLog };
 
-/** What a log was found to hold. */
+/** The contents of a log. */
 export interface WalkedLog {
-  /** The segments that count, in order. The last one is where writing goes on. */
+  /** The segments that count, in order. Writing continues in the last one. */
   readonly segments: readonly WalkedSegment[];
   readonly salt: number;
-  /** Of the last commit. */
+  /** Offset of the last commit. */
   readonly offset: number;
   /** Log position after the last record, and the chain hash there. */
   readonly position: number;
@@ -51,7 +51,7 @@ export interface WalkedLog {
   readonly durablePosition: number;
   readonly recordCount: number;
   readonly tail: TornTail | undefined;
-  /** Why it is no whole log: only with `acceptsLoss`. */
+  /** Why the log is not complete; only with `acceptsLoss`. */
   readonly lost: string | undefined;
   /** One half of the mark beside it is not valid; the next start writes it again. */
   readonly isMarkHalf: boolean;
@@ -66,11 +66,11 @@ export interface WalkedSegment {
   readonly endPosition: number;
 }
 
-/** What comes after the last record that counts; it never was durable, or its loss is accepted. */
+/** The data after the last record that counts; it was never durable, or its loss is accepted. */
 export interface TornTail {
   readonly reason: string;
   readonly place: LogPlace;
-  /** Files after the break; they go as a whole. */
+  /** Files after the break, which are removed whole. */
   readonly files: readonly string[];
   /** Whole records found after the break, and the highest offset of one, or 0. */
   readonly survivorCount: number;
@@ -78,14 +78,14 @@ export interface TornTail {
 }
 
 /**
- * Reads the log in order and changes nothing. Two things can end it before the last file does:
+ * Reads the log in order and changes nothing. Two things can end it before the last file ends:
  *
  * - a **torn tail**: from some place on, bytes are missing or wrong, and nothing after that place
- *   says that it had been durable. A power cut leaves this behind, also with later records intact,
+ *   says that it had been durable. A power cut leaves this behind, even with later records intact,
  *   because the sectors of unsynced writes reach the disk in any order;
- * - **damage**: anything else. A later record or segment that was made after the place was synced
- *   proves it, or the mark beside the log. Throws `LogDamageError`; one that is `isForked` where
- *   what follows belongs to another history, with `acceptsLoss` too.
+ * - **damage**: anything else. The proof is the mark beside the log, or a later record or segment
+ *   that was created after the place was synced. Throws `LogDamageError`, with `isForked` set if
+ *   the rest belongs to another history, even with `acceptsLoss`.
  */
 export function walkLog(disk: Disk, options: WalkOptions): WalkResult {
   const files = disk.list();
@@ -116,7 +116,7 @@ interface Break {
   readonly later: readonly string[];
 }
 
-/** `damage`: what follows the break proves that what was there had been durable. */
+/** `damage`: the data after the break proves that the data at it had been durable. */
 interface Verdict {
   readonly tail: TornTail;
   readonly damage: LogDamageError | undefined;
@@ -167,7 +167,7 @@ class Walk {
     };
   }
 
-  /** What the mark beside the log says against the end that was found. */
+  /** Compares the mark beside the log with the end that was found. */
   #lostEnd(found: Break | undefined): LogDamageError | undefined {
     const last = this.#segments.at(-1);
     return lostEnd({
@@ -194,7 +194,7 @@ class Walk {
     return withReader(this.#disk, name, (reader) => {
       const header = this.#header(reader);
       if (header === undefined) {
-        // A header is written at once and lies in one sector: a crash leaves all or nothing of it.
+        // A header is written at once and lies in one sector: a crash leaves all of it or none.
         if (index === 0 || !isUnfinished(reader)) {
           throw this.#damage('the header of a segment is not valid', name, 0);
         }
@@ -206,7 +206,7 @@ class Walk {
     });
   }
 
-  /** The header, `undefined` if it is not valid; refuses what is valid but not ours. */
+  /** The header, `undefined` if it is not valid; throws if it is valid but not readable here. */
   #header(reader: SegmentReader): SegmentHeader | undefined {
     const reading = readSegmentHeader(reader.header());
     if (reading.kind === 'version') {
@@ -235,7 +235,7 @@ class Walk {
     this.#chainHigh = header.chainHigh;
   }
 
-  /** Checks that a segment continues the one before; returns why not when records are missing. */
+  /** Checks that a segment continues the one before; returns why not if records are missing. */
   #connect(header: SegmentHeader, name: string): string | undefined {
     if (header.salt !== this.#salt) {
       throw this.#damage('a segment belongs to another log of this database', name, 12);
@@ -277,7 +277,7 @@ class Walk {
     return { reason, name, position, later: this.#names.slice(index + 1) };
   }
 
-  /** Takes one record whose checksum is right: what is wrong with it now, no crash explains. */
+  /** Handles one record with a valid checksum: no crash explains any other fault in it. */
   #record(reader: SegmentReader, position: number): void {
     const { kind, offset, hash } = reader;
     const isCommit = kind === recordKinds.commit || kind === recordKinds.schema;

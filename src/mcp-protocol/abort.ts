@@ -1,6 +1,4 @@
-/**
- * Has `act` run when `signal` is aborted, at once if it is already; gives what forgets about it.
- */
+/** Calls `act` once `signal` is aborted, maybe at once; returns a function that unregisters it. */
 export function whenAborted(signal: AbortSignal, act: () => void): () => void {
   if (signal.aborted) act();
   signal.addEventListener('abort', act);

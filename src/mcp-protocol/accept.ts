@@ -1,14 +1,14 @@
 import { eventStreamType } from './event-stream.ts';
 
-/** Which of the two kinds of answers a client takes. */
+/** The content types that a client accepts. */
 export interface Accepted {
   readonly json: boolean;
   readonly events: boolean;
-  /** It says itself that it reads event streams, instead of taking whatever comes. */
+  /** Whether it names event streams explicitly, instead of accepting everything. */
   readonly namesEvents: boolean;
 }
 
-/** Reads an `Accept` header; a client without one takes JSON. */
+/** Reads an `Accept` header; a client without one accepts JSON. */
 export function readAccept(header: string | undefined): Accepted {
   if (header === undefined) return { json: true, events: false, namesEvents: false };
   const ranges = new Set(header.split(',').map(acceptedRange));
@@ -21,7 +21,7 @@ export function readAccept(header: string | undefined): Accepted {
   };
 }
 
-/** A media range without its parameters; none when its weight is zero. */
+/** Returns a media range without its parameters; `undefined` if its weight is zero. */
 function acceptedRange(part: string): string | undefined {
   const [range, ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
   const isRefused = parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter));

@@ -2,7 +2,7 @@ import { JsonObject, type JsonValue, member } from '../values/json.ts';
 
 export const sessionHeader = 'mcp-session-id';
 
-/** What a client can be asked for, and the kinds of it that not every client knows. */
+/** What a client can be asked for, and the modes that not every client supports. */
 const askable: Readonly<Record<string, readonly string[]>> = {
   elicitation: ['form', 'url'],
   sampling: ['context', 'tools'],
@@ -10,15 +10,15 @@ const askable: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * A legacy client says once, in `initialize`, what it can be asked for. The id of its session
- * repeats just that in front of what makes it unique:
+ * Creates a session id. A legacy client declares what it can be asked for only once, in
+ * `initialize`, so its session id repeats these capabilities before a unique part:
  *
  * ```
  * elicitation-form-url.roots.5f0c2b1e-9a5d-4c36-8f0b-2f6d0f1f6a11
  * ```
  *
- * So there is no session that a restart could lose or that must be ended, and who makes up an id
- * says no more than it could have said in `initialize`. A client that cannot be asked gets none.
+ * So there is no session that a restart could lose or that must be ended, and a forged id declares
+ * no more than `initialize` could have. A client that cannot be asked gets no id.
  */
 export function sessionIdFor(capabilities: JsonValue | undefined): string | undefined {
   const words = Object.entries(askable).flatMap(([name, kinds]) => {
@@ -29,7 +29,7 @@ export function sessionIdFor(capabilities: JsonValue | undefined): string | unde
   return words.length === 0 ? undefined : [...words, crypto.randomUUID()].join('.');
 }
 
-/** What the client of this session said that it can. */
+/** Reads the capabilities that the client of this session declared. */
 export function capabilitiesIn(sessionId: string | undefined): JsonObject | undefined {
   const words = sessionId?.split('.').map((word) => word.split('-')) ?? [];
   const declared = words.filter(([name = '']) => Object.hasOwn(askable, name));

@@ -1,7 +1,7 @@
 /**
- * Asking the client for something in the middle of a request, as the legacy era does it: requests
- * of the server on the stream that ends with the answer. The client answers each with a message of
- * its own, which is told apart by an id that nobody can guess.
+ * Asks the client for input during a request, in the manner of the legacy era: the server sends
+ * requests on the stream that ends with the response. The client answers each with a separate
+ * message, identified by an unguessable id.
  *
  * ```
  * client ── tools/call ─▶                        ── its result ─▶
@@ -20,12 +20,12 @@ import { requireCapabilities } from './required-capabilities.ts';
 import { RpcError, rpcCode } from './rpc-error.ts';
 import type { Terms } from './terms.ts';
 
-/** Whom to ask, and how. */
+/** The client to ask, and the means to do so. */
 export interface Asking {
   readonly terms: Terms;
   readonly caller: EngineCaller;
   readonly outgoing: Outgoing;
-  /** Aborted when no answer can come any more. */
+  /** Aborted when an answer can no longer arrive. */
   readonly signal: AbortSignal;
 }
 
@@ -38,12 +38,12 @@ export class ClientRequests {
   readonly #open = new Map<RequestId, OpenRequest>();
   readonly #stopping: AbortSignal;
 
-  /** `stopping`: no connection is taken any more by which an answer could come. */
+  /** `stopping`: aborted when new connections, and thus answers, are no longer accepted. */
   constructor(stopping: AbortSignal) {
     this.#stopping = stopping;
   }
 
-  /** Runs a method to its result: once more after each round of answers. */
+  /** Runs a method until it has a result, again after each round of answers. */
   async run<Session>(
     method: Method<Session>,
     call: MethodCall<Session>,
@@ -58,7 +58,7 @@ export class ClientRequests {
     return outcome;
   }
 
-  /** Takes an answer of a client; false when nobody asked this caller for it. */
+  /** Accepts an answer of a client; returns false if this caller was not asked for it. */
   answer(message: ResponseMessage, { key, isAnonymous }: EngineCaller): boolean {
     const request = this.#open.get(message.id);
     const isAsked = request?.caller.key === key && request.caller.isAnonymous === isAnonymous;
@@ -79,7 +79,7 @@ export class ClientRequests {
       return new Map(await Promise.all(answers));
     } finally {
       forget();
-      // With one that failed, nobody waits for the others.
+      // If one request failed, the others are no longer awaited.
       over.abort();
     }
   }

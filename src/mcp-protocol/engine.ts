@@ -32,22 +32,19 @@ import { batchVersion, type Era } from './versions.ts';
 
 export interface EngineOptions<Session> {
   readonly definition: ServerDefinition<Session>;
-  /** Told of what no handler expected; the client gets -32603 without its text. */
+  /** Called for errors that no handler expected; the client gets -32603 without the text. */
   readonly onError: (error: unknown, method: string) => void;
-  /**
-   * Aborted when the service stops: streams without an end of their own end then, and nobody waits
-   * for what a client was asked.
-   */
+  /** Aborted when the service stops: ends endless streams and waiting requests to clients. */
   readonly stopping: AbortSignal;
 }
 
-/** The answer to one request. */
+/** The response to one request. */
 interface Answer {
   readonly status: number;
   readonly text: string;
 }
 
-/** One request with all that is known of it. */
+/** One request with everything known about it. */
 interface Served<Session> {
   readonly message: RequestMessage;
   readonly request: EngineRequest<Session>;
@@ -56,8 +53,8 @@ interface Served<Session> {
 }
 
 /**
- * Serves what a `ServerDefinition` offers, message by message: reads it, finds the rules of its
- * era, has the method run, and answers in one piece or as a stream.
+ * Serves a `ServerDefinition`, message by message: decodes the message, applies the rules of its
+ * era, runs the method, and replies with one message or a stream.
  */
 export class Engine<Session> {
   readonly #options: EngineOptions<Session>;
@@ -92,7 +89,7 @@ export class Engine<Session> {
       : this.#handleMessage(body, request, accepted);
   }
 
-  /** Each for itself, side by side; one array has all answers. */
+  /** Handles the messages of a batch concurrently; one array holds all responses. */
   async #handleBatch(
     messages: readonly Message[],
     request: EngineRequest<Session>,
@@ -158,7 +155,7 @@ export class Engine<Session> {
     }
   }
 
-  /** For a client that begins and can be asked, if this server asks for anything. */
+  /** Returns a session id for an initializing client that can be asked, if this server asks. */
   #sessionIdOf({ method, params }: RequestMessage, era: Era): string | undefined {
     const mayAsk = era === 'legacy' && this.#options.definition.sealingKey !== undefined;
     const isBeginning = mayAsk && method === 'initialize';
@@ -176,8 +173,8 @@ export class Engine<Session> {
   }
 
   /**
-   * A stream where the client reads one and there is something to tell before the answer, be it
-   * only that the work goes on; else one message.
+   * Replies with a stream if the client accepts one and there is something to send before the
+   * response, even if only a sign of progress; else with one message.
    */
   async #run(served: Served<Session>, accepted: Accepted): Promise<EngineReply> {
     const { request, terms } = served;
@@ -185,7 +182,7 @@ export class Engine<Session> {
     const left = new AbortController();
     const leave = () => {
       left.abort();
-      // The legacy era has a message for giving up: the work of a client that has gone goes on.
+      // Legacy clients cancel with a message, so the work of one that has disconnected continues.
       if (terms.era === 'modern') running.cancel();
     };
     const forget = whenAborted(request.signal, leave);
@@ -244,15 +241,15 @@ export class Engine<Session> {
   }
 }
 
-/** In the legacy era a client is asked on a stream: one that reads none cannot be. */
+/** Removes capabilities of legacy clients that accept no stream, on which they would be asked. */
 function askableTerms(terms: Terms, { namesEvents }: Accepted): Terms {
   const isDeaf = terms.era === 'legacy' && !namesEvents;
   return isDeaf ? { ...terms, clientCapabilities: undefined } : terms;
 }
 
 /**
- * By which a notification cancels it: none in the modern era, where another client of the caller
- * may be meant, and none for the handshake.
+ * Returns the name by which a notification can cancel the request: none in the modern era, where it
+ * could hit another client of the caller, and none for the handshake.
  */
 function runningNameOf<Session>({ message, request, terms }: Served<Session>): RequestName {
   const canBeCancelled = terms.era === 'legacy' && message.method !== 'initialize';
@@ -285,7 +282,7 @@ function errorAnswer(id: RequestId, error: RpcError, era: Era): Answer {
   return { status: error.status ?? statusOf(error, era), text: errorText(id, error) };
 }
 
-/** In the legacy era an error is an answer like any other. */
+/** Returns the HTTP status of an error; in the legacy era, errors are normal responses. */
 function statusOf({ code }: RpcError, era: Era): number {
   if (era === 'legacy') return 200;
   switch (code) {

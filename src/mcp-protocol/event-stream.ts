@@ -1,6 +1,6 @@
 /**
- * Messages as server-sent events (`text/event-stream`): one event for each message, its JSON as the
- * data. Lines that begin with a colon say nothing; they keep a quiet connection open.
+ * Messages as server-sent events (`text/event-stream`): one event per message, with its JSON as
+ * data. Lines that begin with a colon are comments; they keep a quiet connection open.
  */
 import { assert } from '../assert.ts';
 
@@ -8,30 +8,30 @@ export const eventStreamType = 'text/event-stream';
 
 export const keepAliveLine = ':\n\n';
 
-/** `message` is JSON text without line breaks. */
+/** Encodes one event; `message` must be JSON text without line breaks. */
 export function encodeEvent(message: string): string {
   assert(!/[\r\n]/.test(message), 'a message is one line');
   return `event: message\ndata: ${message}\n\n`;
 }
 
-/** Takes an event stream piece by piece, cut anywhere, and gives its messages. */
+/** Reads an event stream in arbitrary pieces and returns its messages. */
 export class EventStreamReader {
   readonly #lengthMax: number;
-  /** The line that has not ended yet, in the pieces that came. */
+  /** Pieces of the incomplete line. */
   #line: string[] = [];
   #endsWithReturn = false;
-  /** Of the event that has not ended yet. */
+  /** Data of the incomplete event. */
   #data: string[] = [];
   #type = '';
-  /** Characters that are held. */
+  /** Number of characters held. */
   #length = 0;
 
-  /** `lengthMax`: characters that one event may have. */
+  /** `lengthMax`: maximum characters of one event. */
   constructor(lengthMax: number) {
     this.#lengthMax = lengthMax;
   }
 
-  /** The data of each message that ends in `piece`. Throws for an event that is too long. */
+  /** Returns the messages completed by `piece`. Throws for an event that is too long. */
   push(piece: string): string[] {
     const messages: string[] = [];
     const isRestOfBreak = this.#endsWithReturn && piece.startsWith('\n');
@@ -57,7 +57,7 @@ export class EventStreamReader {
     this.#line.push(part);
   }
 
-  /** A line without its end; gives the message that it completes. */
+  /** Processes a line without its terminator; returns the message that it completes. */
   #take(line: string): string | undefined {
     if (line === '') return this.#dispatch();
     const colon = line.indexOf(':');

@@ -1,4 +1,4 @@
-/** Any text as the value of a header: as it is where that is safe, else `=?base64?…?=` of UTF-8. */
+/** Text as a header value: unchanged if that is safe, else `=?base64?…?=` of its UTF-8. */
 import { fromBase64, toBase64 } from './base64.ts';
 import { RpcError, rpcCode } from './rpc-error.ts';
 
@@ -10,7 +10,7 @@ export function encodeHeaderValue(value: string): string {
   return `=?base64?${toBase64(new TextEncoder().encode(value))}?=`;
 }
 
-/** Throws -32020 for what is neither plain nor well encoded. `name` is the header's. */
+/** Throws -32020 for a value that is neither plain nor well encoded. `name` is the header's. */
 export function decodeHeaderValue(written: string, name: string): string {
   const value = written.trim();
   const [, encoded] = marked.exec(value) ?? [];

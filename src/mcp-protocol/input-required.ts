@@ -1,14 +1,14 @@
 import type { JsonValue } from '../values/json.ts';
 
 /**
- * A result that is not there yet: the client asks its user (or model), and the work begins again
- * with the answers. The client must have declared that it can.
+ * An incomplete result: the client asks its user (or model), and the work starts again with the
+ * answers. The client must have declared the capability.
  */
 export interface InputRequired {
   readonly kind: 'inputRequired';
-  /** By a name of the tool's choice, under which the answer comes back. */
+  /** By a name that the tool chooses, which also identifies the answer. */
   readonly requests: Readonly<Record<string, InputRequest>>;
-  /** Comes back with the answers; sealed, and bound to the request, on the way. */
+  /** Returned with the answers; sealed and bound to the request in between. */
   readonly state?: string;
 }
 
@@ -17,7 +17,7 @@ export interface InputRequest {
   readonly params: object;
 }
 
-/** What came back when the work begins again. */
+/** The answers and the state with which the work starts again. */
 export interface GivenInput {
   readonly answers: ReadonlyMap<string, JsonValue>;
   readonly state: string | undefined;

@@ -1,7 +1,7 @@
 /**
- * Asking the client for something in the middle of a request, as the modern era does it: the result
- * names what is needed, and the client sends the request again with the answers and, unread, the
- * state that came with the questions.
+ * Asks the client for input during a request, in the manner of the modern era: the result lists
+ * what is needed, and the client repeats the request with the answers and, unread, the state that
+ * came with the questions.
  *
  * ```
  * request ─▶ inputRequests, requestState ─▶ request, inputResponses, requestState ─▶ … ─▶ result
@@ -18,7 +18,7 @@ import type { Era } from './versions.ts';
 
 const methodsWithRounds = ['tools/call', 'prompts/get', 'resources/read'];
 
-/** What a state is bound to: it opens for the same request of the same caller only. */
+/** The binding of a state: it opens only for the same request of the same caller. */
 export interface RoundOrigin {
   readonly caller: string;
   readonly endpoint: string;
@@ -29,12 +29,12 @@ export interface RoundOrigin {
 export class InputRounds {
   readonly #seal: StateSeal | undefined;
 
-  /** Without a key nothing can be asked for. */
+  /** Without a key, asking for input is impossible. */
   constructor(sealingKey: Uint8Array | undefined) {
     this.#seal = sealingKey === undefined ? undefined : new StateSeal(sealingKey);
   }
 
-  /** What came with a request that is sent again; `undefined` for one that is new. */
+  /** Reads the answers in a repeated request; returns `undefined` for a new one. */
   async read(origin: RoundOrigin, era: Era): Promise<GivenInput | undefined> {
     if (era === 'legacy' || !methodsWithRounds.includes(origin.method)) return undefined;
     const responses = member(origin.params, 'inputResponses');
@@ -44,7 +44,7 @@ export class InputRounds {
     return { answers: readAnswers(responses), state };
   }
 
-  /** The members of the result that asks. Throws -32021 for what the client did not declare. */
+  /** Returns the members of a result that asks. Throws -32021 for undeclared capabilities. */
   async ask({ requests, state }: InputRequired, origin: RoundOrigin, terms: Terms) {
     requireCapabilities(Object.values(requests), terms);
     if (this.#seal === undefined) throw new Error('input is asked for without a sealing key');
@@ -69,7 +69,7 @@ function readAnswers(responses: JsonValue | undefined): ReadonlyMap<string, Json
   return new Map(responses.entries);
 }
 
-/** The rounds of one request differ in these members only. */
+/** The only members that differ between the rounds of one request. */
 const roundMembers = ['inputResponses', 'requestState', '_meta'];
 
 function bindingOf({ caller, endpoint, method, params }: RoundOrigin): string {

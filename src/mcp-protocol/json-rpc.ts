@@ -3,7 +3,7 @@ import { JsonError, JsonNumber, JsonObject, type JsonValue, parseJson } from '..
 import { jsonText, RawJson } from './json-text.ts';
 import { RpcError, rpcCode } from './rpc-error.ts';
 
-/** One message of a client, told apart by what it wants. */
+/** One message of a client, by kind. */
 export type Message = RequestMessage | NotificationMessage | ResponseMessage | InvalidMessage;
 
 export interface RequestMessage {
@@ -13,14 +13,14 @@ export interface RequestMessage {
   readonly params: JsonValue | undefined;
 }
 
-/** An object without `id` is one, whatever else it holds, and so is a body that is a mere value. */
+/** Any object without `id` is a notification, and so is a body that is a bare value. */
 export interface NotificationMessage {
   readonly kind: 'notification';
   readonly method: JsonValue | undefined;
   readonly params: JsonValue | undefined;
 }
 
-/** The answer to a request of the server; one of the two is there. */
+/** The response to a request of the server; has a result or an error. */
 export interface ResponseMessage {
   readonly kind: 'response';
   readonly id: RequestId;
@@ -34,16 +34,16 @@ export interface InvalidMessage {
   readonly error: RpcError;
 }
 
-/** Several at once, as one revision allowed. */
+/** Several messages at once, which one revision allows. */
 export interface Batch {
   readonly kind: 'batch';
   readonly messages: readonly Message[];
 }
 
-/** A request's id as JSON text, echoed as it came. */
+/** A request's id as JSON text, echoed exactly. */
 export type RequestId = string;
 
-/** Of an answer to what has none. */
+/** The id in a response to a message without one. */
 export const noId: RequestId = 'null';
 
 /** Reads a body. Numbers keep all their digits, because they may be arguments of a reducer. */
@@ -55,7 +55,7 @@ export function readBody(text: string, mayBeBatch: boolean): Message | Batch {
   }
 }
 
-/** `readBody` of a text that is parsed by `parse`, which rejects with `JsonError`. */
+/** Reads a body like `readBody`, using `parse`, which rejects with `JsonError`. */
 export async function readLargeBody(
   text: string,
   mayBeBatch: boolean,
@@ -110,8 +110,9 @@ function readMessage(message: JsonValue): Message {
 const badId = `id must be a string or a number, of at most ${limits.mcpIdCharactersMax} characters`;
 
 /**
- * The text by which a request is known, from its `id` or what refers to it. `undefined` for what is
- * no id, or too long: every message about the request repeats it, and many may wait for a client.
+ * Returns the text that identifies a request, from its `id` or a reference to it; `undefined` for
+ * an invalid or overlong id: every message about the request repeats it, and many may be queued for
+ * a client.
  */
 export function idText(id: JsonValue | undefined): RequestId | undefined {
   const text = writtenId(id);

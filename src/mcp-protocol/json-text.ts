@@ -1,6 +1,6 @@
 import { JsonNumber, JsonObject } from '../values/json.ts';
 
-/** A value that is JSON text already. */
+/** A value that is already JSON text. */
 export class RawJson {
   readonly text: string;
 
@@ -10,8 +10,8 @@ export class RawJson {
 }
 
 /**
- * JSON text of plain values, of parsed JSON (whose numbers keep all their digits) and of text that
- * is JSON already, mixed at will. Members that are `undefined` are left out.
+ * Writes JSON text from plain values, parsed JSON (whose numbers keep all their digits) and
+ * existing JSON text, in any mixture. Members that are `undefined` are omitted.
  */
 export function jsonText(value: unknown): string {
   if (value instanceof RawJson || value instanceof JsonNumber) return value.text;

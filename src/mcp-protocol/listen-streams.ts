@@ -1,7 +1,7 @@
 /**
- * `subscriptions/listen`: one stream on which a client is told of changes until either side ends
- * it. The first message says which of the wanted kinds it is told; each names the subscription, as
- * does the result that comes last when it is the server that ends it.
+ * `subscriptions/listen`: a stream that notifies a client of changes until either side ends it. The
+ * first message lists the accepted kinds of changes. Each message names the subscription, as does
+ * the final result when the server ends the stream.
  */
 import { limits } from '../limits.ts';
 import { whenAborted } from './abort.ts';
@@ -16,7 +16,7 @@ import { RunningRequests } from './running-requests.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { type Changes, describeChanges, readWanted } from './wanted-changes.ts';
 
-/** True when there is anything that may change and be told. */
+/** Whether the server has anything that can change and be watched. */
 export function canListen<Session>(definition: ServerDefinition<Session>): boolean {
   const { watchTools, watchPrompts, resources } = definition;
   return [watchTools, watchPrompts, resources?.watch].some((watch) => watch !== undefined);
@@ -27,7 +27,7 @@ export class ListenStreams<Session> {
   readonly #stopping: AbortSignal;
   readonly #running = new RunningRequests(limits.mcpListenStreamsMax);
 
-  /** `stopping`: every stream ends when it is aborted. */
+  /** `stopping`: aborting it ends every stream. */
   constructor(definition: ServerDefinition<Session>, stopping: AbortSignal) {
     this.#definition = definition;
     this.#stopping = stopping;
@@ -62,14 +62,14 @@ export class ListenStreams<Session> {
     return { kind: 'stream', messages: outgoing };
   }
 
-  /** Gives what ends the watching. */
+  /** Starts watching; returns a function that ends it. */
   async #watch(wanted: Changes, session: Session, { tell, end }: Told): Promise<() => void> {
     const { resources, watchTools, watchPrompts } = this.#definition;
     const acknowledge = (changes: Partial<Changes>) => {
       const notifications = describeChanges({ ...nothing, ...changes });
       tell('notifications/subscriptions/acknowledged', { notifications });
     };
-    // Takes the first place; what changes before all is known that is told comes behind it.
+    // Claims the first position, so that changes during setup are queued behind it.
     acknowledge(nothing);
     const watch = await resources?.watch?.(
       {
@@ -99,7 +99,7 @@ export class ListenStreams<Session> {
   }
 }
 
-/** What waits under the same key is replaced. */
+/** Sends a notification; a waiting one with the same key is replaced. */
 type Tell = (method: string, members?: object, key?: string) => void;
 
 interface Told {

@@ -10,7 +10,7 @@ export const metaKey = {
   progressToken: 'progressToken',
 } as const;
 
-/** What a request says of itself in `params._meta`, by one of the names above. */
+/** Reads a member of `params._meta`, by one of the names above. */
 export function readMeta(
   params: JsonValue | undefined,
   name: keyof typeof metaKey,

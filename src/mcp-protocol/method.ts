@@ -6,24 +6,24 @@ import type { RequestContext } from './request-context.ts';
 import type { HeaderOf } from './request-headers.ts';
 import type { ServerInfo } from './server-definition.ts';
 
-/** One request for a method, with all that was checked before. */
+/** One checked request for a method. */
 export interface MethodCall<Session> {
   readonly params: JsonValue | undefined;
   readonly header: HeaderOf;
   readonly context: RequestContext<Session>;
 }
 
-/** What a method gives; the engine adds what each result of the era has. */
+/** The result of a method; the engine adds the members that every result of the era has. */
 export interface MethodResult {
   readonly kind: 'result';
   readonly members: object;
-  /** How long a client may keep it. */
+  /** How long a client can cache it. */
   readonly caching?: Caching;
 }
 
 export type Method<Session> = (call: MethodCall<Session>) => Promise<MethodResult | InputRequired>;
 
-/** What every result of the modern era has beside its own members. */
+/** Returns the members that every result of the modern era has in addition to its own. */
 export function modernMembers(
   { members, caching }: Omit<MethodResult, 'kind'>,
   info: ServerInfo,

@@ -6,7 +6,7 @@ import { callTool, listTools } from './methods/tools.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import type { Era } from './versions.ts';
 
-/** The methods of an era that a server answers; what it does not offer is not among them. */
+/** Returns the methods of an era that a server supports; others do not exist. */
 export function methodsOf<Session>(
   definition: ServerDefinition<Session>,
   era: Era,

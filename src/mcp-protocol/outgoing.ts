@@ -1,20 +1,20 @@
 import { limits } from '../limits.ts';
 
 /**
- * What goes to one client beside the answer to its request, as an event stream. It is read as fast
- * as the client reads; what waits meanwhile is bounded, since of one key only the newest is kept
- * and beyond `limits.mcpMessagesWaitingMax` keys the new is dropped.
+ * Messages to one client besides the response to its request, as an event stream. It is read at the
+ * client's pace. The queue is bounded: per key only the newest message is kept, and beyond
+ * `limits.mcpMessagesWaitingMax` keys new messages are dropped.
  */
 export class Outgoing implements AsyncIterable<string | undefined> {
-  /** Unsent, in the order in which their keys came. */
+  /** Unsent messages, in the order of their keys. */
   readonly #waiting = new Map<string, string>();
   #last: string | undefined;
   #hasEnded = false;
-  /** Wakes whoever waits for something to send. */
+  /** Wakes the pending wait for a message. */
   #wake: () => void = () => undefined;
   readonly #onLeave: () => void;
 
-  /** `onLeave`: the client reads no more, though there would be more. */
+  /** `onLeave`: called when the client stops reading before the end. */
   constructor(onLeave: () => void) {
     this.#onLeave = onLeave;
   }
@@ -27,7 +27,7 @@ export class Outgoing implements AsyncIterable<string | undefined> {
     this.#wake();
   }
 
-  /** Nothing comes behind `last`. Only the first end counts. */
+  /** Ends the stream after `last`. Only the first call counts. */
   end(last?: string): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -36,19 +36,19 @@ export class Outgoing implements AsyncIterable<string | undefined> {
   }
 
   /**
-   * Waits until there is a message, or the end, or nothing for as long as clients bear. False when
-   * the end came first: then there is nothing but that.
+   * Waits for a message, the end, or the longest quiet time that clients tolerate. Returns false if
+   * the end came first and nothing precedes it.
    */
   async begun(): Promise<boolean> {
     if (this.#waiting.size === 0 && !this.#hasEnded) await this.#quietTime();
     return this.#waiting.size > 0 || !this.#hasEnded;
   }
 
-  /** One reader: messages, and `undefined` when it was quiet for so long that a sign is due. */
+  /** Iterates for one reader: messages, and `undefined` when a keep-alive is due. */
   [Symbol.asyncIterator](): AsyncIterator<string | undefined, undefined> {
     return {
       next: () => this.#next(),
-      // Not a generator's: that one would wait for the message that `next` waits for.
+      // Not a generator, whose `return` would wait for the pending `next`.
       return: async () => {
         this.#leave();
         return { done: true, value: undefined };
@@ -80,7 +80,7 @@ export class Outgoing implements AsyncIterable<string | undefined> {
     this.#onLeave();
   }
 
-  /** Waits for something new; false when the time for a sign of life came first. */
+  /** Waits for a message or the end; returns false when a keep-alive is due first. */
   #quietTime(): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), limits.mcpQuietMillisMax);

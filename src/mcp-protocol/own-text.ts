@@ -1,6 +1,6 @@
 /**
- * The same text in memory of its own. What is cut out of a request keeps the whole request alive,
- * so this is for all that stays behind when the request has been answered.
+ * Copies a text into its own memory. A substring of a request keeps the whole request alive, so
+ * everything that outlives the response must be copied.
  */
 export function ownText(text: string): string {
   return decoder.decode(encoder.encode(text));

@@ -3,15 +3,15 @@ import { type JsonValue, member } from '../values/json.ts';
 import { fromBase64, toBase64 } from './base64.ts';
 import { invalidParams } from './rpc-error.ts';
 
-/** A part of a list, and the cursor of the next one if there is any. */
+/** A part of a list, and the cursor of the next part, if any. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly nextCursor: string | undefined;
 }
 
 /**
- * The page of a list, in its stable order, that `params.cursor` asks for: the first one without, or
- * with an empty one. Throws -32602 for a cursor that this list did not give out.
+ * Returns the page at `params.cursor` of a list in its stable order, or the first page if the
+ * cursor is absent or empty. Throws -32602 for a cursor that does not belong to this list.
  */
 export function pageOf<Item>(
   all: readonly Item[],
@@ -30,7 +30,7 @@ export function pageOf<Item>(
 
 const encoder = new TextEncoder();
 
-/** `undefined`: no list of ours gives out such a cursor. */
+/** Returns `undefined` for a cursor that none of our lists produces. */
 function decode(cursor: JsonValue): number | undefined {
   const bytes = typeof cursor === 'string' ? fromBase64(cursor) : undefined;
   const text = bytes === undefined ? '' : new TextDecoder().decode(bytes);

@@ -2,13 +2,13 @@ import type { InputRequired } from './input-required.ts';
 import type { RequestContext } from './request-context.ts';
 import type { Content } from './tool.ts';
 
-/** A text that a client's user can start an agent with. */
+/** A text with which a client's user can start an agent. */
 export interface Prompt<Session> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly arguments: readonly PromptArgument[];
-  /** All required arguments are there. Throws `RpcError` for values that make no sense. */
+  /** Called with all required arguments. Throws `RpcError` for invalid values. */
   get(
     args: ReadonlyMap<string, string>,
     context: RequestContext<Session>,
@@ -26,17 +26,17 @@ export interface PromptMessage {
   readonly content: Content;
 }
 
-/** What a client's user has typed so far, for one argument of a prompt or of a template's URI. */
+/** The text typed so far for one argument of a prompt or of a URI template. */
 export interface CompletionRequest {
   readonly ref:
     | { readonly kind: 'prompt'; readonly name: string }
     | { readonly kind: 'resource'; readonly uri: string };
   readonly argument: { readonly name: string; readonly value: string };
-  /** Arguments that are filled in already. */
+  /** Arguments that are already filled in. */
   readonly others: ReadonlyMap<string, string>;
 }
 
 export interface Completion {
-  /** All that fit; the engine sends the first hundred and says how many there are. */
+  /** All matches; the engine sends the first hundred and their total number. */
   readonly values: readonly string[];
 }

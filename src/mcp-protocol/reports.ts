@@ -9,8 +9,8 @@ import { type LogLevel, logLevels, type RequestContext } from './request-context
 type Reports = Pick<RequestContext<unknown>, 'progress' | 'log'>;
 
 /**
- * How far the work on a request is, told with the token that the client gave. What does not grow is
- * left out, and so is what comes more often than a client would want to read.
+ * Reports progress with the client's token. Values that do not grow are dropped, and so are values
+ * beyond the rate limit.
  */
 export function progressReports(
   params: JsonValue | undefined,
@@ -30,7 +30,7 @@ export function progressReports(
   };
 }
 
-/** Messages of a request's work, of the level that the client asked for and above. */
+/** Sends log messages of a request's work, of the requested level and above. */
 export function logReports(wanted: LogLevel | undefined, outgoing: Outgoing): Reports['log'] {
   if (wanted === undefined) return () => undefined;
   const lowest = logLevels.indexOf(wanted);
@@ -43,7 +43,7 @@ export function logReports(wanted: LogLevel | undefined, outgoing: Outgoing): Re
   };
 }
 
-/** Lets so many pass in each second. */
+/** Allows a fixed number of messages per second. */
 class Pace {
   readonly #perSecondMax: number;
   #second = 0;

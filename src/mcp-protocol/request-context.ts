@@ -2,21 +2,19 @@ import type { JsonObject } from '../values/json.ts';
 import type { GivenInput } from './input-required.ts';
 import type { Era } from './versions.ts';
 
-/** What stands behind one request while it is worked on. */
+/** The context of one request. */
 export interface RequestContext<Session> {
   readonly session: Session;
   readonly era: Era;
-  /** What the client says it can do; of a legacy one, what it can be asked for. */
+  /** Capabilities of the client; for a legacy one, only what it can be asked for. */
   readonly clientCapabilities: JsonObject | undefined;
-  /** Aborted when nobody waits for the answer any more. What is committed stays. */
+  /** Aborted when the result is no longer needed. Committed changes stay. */
   readonly signal: AbortSignal;
-  /**
-   * Tells how far the work is, to clients that want to know; `done` must grow. Returns at once.
-   */
+  /** Reports progress to clients that requested it; `done` must grow. Returns at once. */
   progress(done: number, total?: number, message?: string): void;
-  /** Goes along with the answer, to clients that asked for messages of this level. */
+  /** Sent with the response to clients that requested messages of this level. */
   log(level: LogLevel, data: unknown, logger?: string): void;
-  /** Of a request that is sent again with answers. */
+  /** The answers in a repeated request. */
   readonly given: GivenInput | undefined;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Headers that repeat parts of a modern message, so that what stands between client and server can
- * route it without reading the body. A client derives them, a server checks them.
+ * Headers that repeat parts of a modern message, so that proxies can route it without reading the
+ * body. The client derives them; the server checks them.
  *
  * ```
  * MCP-Protocol-Version   params._meta["io.modelcontextprotocol/protocolVersion"]
  * Mcp-Method             method
- * Mcp-Name               params.name or params.uri, of the three methods that name something
+ * Mcp-Name               params.name or params.uri, for the three methods that name something
  * Mcp-Param-<X>          the argument whose schema says "x-mcp-header": "<X>"
  * ```
  */
@@ -25,24 +25,24 @@ export interface NamedMessage {
   readonly params: JsonValue | undefined;
 }
 
-/** Gives the first value of a header by its lower-case name. */
+/** Returns the first value of a header, by its lower-case name. */
 export type HeaderOf = (name: string) => string | undefined;
 
-/** The headers that a modern message is sent with, as they are written. */
+/** Returns the headers of a modern message, as written by a client. */
 export function expectedHeaders(message: NamedMessage): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of repeatedParts(message)) headers[name] = encodeHeaderValue(value);
   return headers;
 }
 
-/** Throws -32020 when a header that repeats a part of the message is missing or says otherwise. */
+/** Throws -32020 if a header is missing or differs from the part of the message that it repeats. */
 export function checkHeaders(message: NamedMessage, header: HeaderOf): void {
   for (const [name, value] of repeatedParts(message)) {
     if (readHeader(header, name) !== value) throw mismatch(name);
   }
 }
 
-/** The same for what a tool's schema wants repeated of its arguments. */
+/** Checks the headers that a tool's schema requires for its arguments. */
 export function checkParameterHeaders(schema: JsonSchema, args: JsonValue, header: HeaderOf): void {
   for (const { name, value } of repeatedArguments(schema, args)) {
     if (!isRepeated(value, readHeader(header, name))) throw mismatch(name);
@@ -76,12 +76,12 @@ function readHeader(header: HeaderOf, name: string): string | undefined {
 }
 
 interface RepeatedArgument {
-  /** Of the header, in lower case. */
+  /** Header name, in lower case. */
   readonly name: string;
   readonly value: JsonValue | undefined;
 }
 
-/** Arguments whose schema asks for a header, at whatever depth of objects they stand. */
+/** Returns the arguments whose schema requires a header, at any depth of objects. */
 function repeatedArguments(schema: JsonSchema, args: JsonValue | undefined): RepeatedArgument[] {
   const { properties } = schema;
   if (typeof properties !== 'object' || properties === null) return [];
@@ -101,7 +101,7 @@ function isRepeated(value: JsonValue | undefined, header: string | undefined): b
   return String(value) === header;
 }
 
-/** Integers of any size are compared as what they are, `042` with `42`. */
+/** Compares integers of any size by value: `042` equals `42`. */
 function isSameNumber(left: string, right: string): boolean {
   if (left === right) return true;
   const areIntegers = [left, right].every((text) => /^-?\d+$/.test(text));

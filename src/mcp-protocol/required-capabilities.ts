@@ -9,7 +9,7 @@ const neededCapability = {
   'roots/list': 'roots',
 } as const satisfies Record<InputRequest['method'], string>;
 
-/** Throws for what the client did not say that it can. */
+/** Throws if the client did not declare a needed capability. */
 export function requireCapabilities(
   requests: readonly InputRequest[],
   { era, clientCapabilities }: Terms,

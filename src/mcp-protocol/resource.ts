@@ -12,7 +12,7 @@ export interface Resource {
 }
 
 export interface ResourceTemplate {
-  /** RFC 6570. */
+  /** As in RFC 6570. */
   readonly uriTemplate: string;
   readonly name: string;
   readonly title?: string;
@@ -20,12 +20,12 @@ export interface ResourceTemplate {
   readonly mimeType?: string;
 }
 
-/** What a server has to read, within the rights of who asks. */
+/** The resources of a server, within the caller's rights. */
 export interface Resources<Session> {
   /** In a stable order. */
   list(session: Session): Promise<readonly Resource[]>;
   templates(session: Session): Promise<readonly ResourceTemplate[]>;
-  /** `undefined`: there is none of this URI, or none for this caller. */
+  /** Returns `undefined` if the resource does not exist, at least for this caller. */
   read(
     uri: string,
     context: RequestContext<Session>,
@@ -37,17 +37,17 @@ export interface Resources<Session> {
 export interface WatchRequest {
   /** Resources whose content is watched. */
   readonly uris: readonly string[];
-  /** True: also which resources there are. */
+  /** Whether the list of resources is watched too. */
   readonly list: boolean;
-  /** A resource changed; told at most a few times a second. */
+  /** Called for a changed resource, at most a few times per second. */
   updated(uri: string): void;
   listChanged(): void;
-  /** The watch is over by itself: the service stops, or the caller lost its rights. */
+  /** Called when the watch ends on its own: the service stops, or the caller lost its rights. */
   ended(): void;
 }
 
 export interface Watch {
-  /** Those of the request that are watched; the others do not exist for the caller. */
+  /** The watched URIs of the request; the others do not exist for the caller. */
   readonly uris: readonly string[];
   readonly list: boolean;
   close(): void;

@@ -2,27 +2,27 @@ import type { EngineCaller } from './engine-request.ts';
 import type { RequestId } from './json-rpc.ts';
 import { RpcError, rpcCode } from './rpc-error.ts';
 
-/** What a client says to name one of its requests. */
+/** The name by which a client identifies one of its requests. */
 export interface RequestName {
   readonly caller: EngineCaller;
-  /** `undefined`: it cannot be named, and its client gives it up by leaving. */
+  /** `undefined`: the request has no name, and its client cancels it by disconnecting. */
   readonly id?: RequestId;
-  /** What tells clients of one caller apart, where they got it. */
+  /** Distinguishes clients of one caller, if they have a session. */
   readonly session?: string | undefined;
 }
 
-/** A request while it is worked on. */
+/** A request in progress. */
 export interface Running {
   readonly name: RequestName;
   readonly signal: AbortSignal;
-  /** Resolves when nobody waits for the answer any more. */
+  /** Resolves when the result is no longer needed. */
   readonly cancelled: Promise<'cancelled'>;
   cancel(): void;
-  /** The work is over, whatever became of it. */
+  /** Ends the request, regardless of its outcome. */
   end(): void;
 }
 
-/** What is under way, by caller: so many for each of them. */
+/** Requests in progress, with a limit for each caller. */
 export class RunningRequests {
   readonly #byCaller = new Map<string, Set<Running>>();
   readonly #countMax: number;
@@ -31,7 +31,7 @@ export class RunningRequests {
     this.#countMax = countMax;
   }
 
-  /** Throws HTTP 429 when the caller has too many under way. */
+  /** Throws HTTP 429 if the caller has too many requests in progress. */
   begin(name: RequestName): Running {
     const { key } = name.caller;
     const running = this.#byCaller.get(key) ?? new Set();
@@ -46,8 +46,8 @@ export class RunningRequests {
   }
 
   /**
-   * Cancels the request of this name. Without a session two clients of one caller may both have
-   * such a request: then, or where callers cannot be told apart, nothing happens.
+   * Cancels the request of this name. Without a session, two clients of one caller may use the same
+   * name; then, or if callers are indistinguishable, nothing is cancelled.
    */
   cancel({ caller, id, session }: RequestName): void {
     if (caller.isAnonymous && session === undefined) return;

@@ -1,12 +1,12 @@
 /**
- * What a client keeps for the server between two requests: AES-GCM, so that it can be neither read
- * nor changed, and of use only for what it was made for.
+ * State that a client keeps for the server between two requests. It is sealed with AES-GCM, so it
+ * can be neither read nor changed, and is valid only for its purpose.
  *
  * ```
  * base64( 12 random bytes, then sealed: milliseconds of the expiry, a blank, the state )
  * ```
  *
- * The binding (who asks for what, where) is not in it, but needed to open it.
+ * The binding (the caller, request and endpoint) is not stored in it, but needed to open it.
  */
 import { limits } from '../limits.ts';
 import { fromBase64, toBase64 } from './base64.ts';
@@ -14,7 +14,7 @@ import { fromBase64, toBase64 } from './base64.ts';
 const nonceBytes = 12;
 const algorithm = 'AES-GCM';
 
-/** Seals and opens with one key of 32 bytes. */
+/** Seals and opens states with a 32-byte key. */
 export class StateSeal {
   readonly #key: ReturnType<typeof crypto.subtle.importKey>;
   readonly #now: () => number;
@@ -34,7 +34,7 @@ export class StateSeal {
     return toBase64(Uint8Array.of(...iv, ...new Uint8Array(sealed)));
   }
 
-  /** `undefined`: not from here, not for this, changed on the way, or too old. */
+  /** Returns `undefined` for a state that is foreign, of another request, altered or expired. */
   async open(sealed: string, binding: string): Promise<string | undefined> {
     const bytes = fromBase64(sealed);
     if (bytes === undefined || bytes.length <= nonceBytes) return undefined;
@@ -45,7 +45,7 @@ export class StateSeal {
       const plain = await crypto.subtle.decrypt(parameters, key, bytes.subarray(nonceBytes));
       return this.#unexpired(new TextDecoder().decode(plain));
     } catch (error) {
-      // The only fault of what does not fit the key; anything else is one of ours.
+      // The only error for a state that does not match the key; anything else is a bug.
       if (error instanceof DOMException && error.name === 'OperationError') return undefined;
       throw error;
     }

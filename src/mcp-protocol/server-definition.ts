@@ -3,27 +3,24 @@ import type { RequestContext } from './request-context.ts';
 import type { Resources } from './resource.ts';
 import type { Tool } from './tool.ts';
 
-/** How a server names itself. */
+/** The name and version that a server reports. */
 export interface ServerInfo {
   readonly name: string;
   readonly version: string;
 }
 
 /**
- * What a server offers: the engine speaks the protocol, this says about what. `Session` is whatever
- * the server needs to know of who asks; the engine hands it through and looks at nothing in it.
- * There are no sessions of the protocol: each request brings its own.
+ * The content of a server; the engine handles the protocol. `Session` is what the server needs to
+ * know about the caller; the engine passes it through without inspecting it. The protocol has no
+ * sessions: each request brings its own.
  *
- * A capability is declared when its member is there, and what is not declared does not exist.
+ * A capability is declared if its member is present; undeclared ones do not exist.
  */
 export interface ServerDefinition<Session> {
   readonly info: ServerInfo;
-  /** What a client tells its agent about this server. */
+  /** Returns what a client tells its agent about this server. */
   instructions(session: Session): string;
-  /**
-   * False: tools, prompts or instructions depend on the caller or may change, so clients keep none
-   * of them.
-   */
+  /** False: tools, prompts or instructions depend on the caller or can change: do not cache. */
   isConstant?(session: Session): boolean;
   /** In a fixed order; the same for the same session. */
   tools(session: Session): Promise<readonly Tool<Session>[]>;
@@ -35,17 +32,14 @@ export interface ServerDefinition<Session> {
     context: RequestContext<Session>,
   ) => Promise<Completion>;
   /**
-   * Tells when the list of tools changes, until what it returned is called; `undefined`: for this
-   * session it never does. Modern era only.
+   * Reports changes to the list of tools until the returned function is called; returns `undefined`
+   * if it never changes for this session. Modern era only.
    */
   readonly watchTools?: WatchList<Session>;
   readonly watchPrompts?: WatchList<Session>;
-  /** True: log messages go along with answers where a client asks for them (modern era only). */
+  /** Whether clients can request log messages with responses (modern era only). */
   readonly logs?: true;
-  /**
-   * 32 random bytes: what a client keeps for the server between two requests is sealed with them.
-   * Absent: nothing may ask for input.
-   */
+  /** 32 random bytes that seal the state kept by clients. Absent: nothing can ask for input. */
   readonly sealingKey?: Uint8Array;
 }
 

@@ -1,8 +1,8 @@
 /**
- * What one request says of itself, checked by the rules of its era.
+ * The terms of one request, checked by the rules of its era.
  *
- * A request is modern when it says so: in `params._meta`, in its version header, or by a method
- * that only the modern era has. All others are legacy, those without any header among them.
+ * A request is modern if it says so: in `params._meta`, in its version header, or by a method that
+ * only exists in the modern era. All others are legacy, including those without any header.
  */
 import { JsonObject, type JsonValue } from '../values/json.ts';
 import { capabilitiesIn, sessionHeader } from './client-capabilities.ts';
@@ -22,9 +22,9 @@ import {
 /** The terms on which a request is served. */
 export interface Terms {
   readonly era: Era;
-  /** What the client can be asked for; a legacy one has it in the id of its session. */
+  /** What the client can be asked for; a legacy client has it in its session id. */
   readonly clientCapabilities: JsonObject | undefined;
-  /** Log messages of this level and above are wanted. Modern only. */
+  /** Requested log messages: this level and above. Modern only. */
   readonly logLevel: LogLevel | undefined;
 }
 
@@ -36,14 +36,14 @@ export function eraOf({ method, params }: RequestMessage, header: HeaderOf): Era
   return isModern ? 'modern' : 'legacy';
 }
 
-/** Throws `RpcError` when the request breaks a rule of its era. */
+/** Throws `RpcError` if the request breaks a rule of its era. */
 export function readTerms(message: RequestMessage, header: HeaderOf, era: Era): Terms {
   return era === 'modern' ? modernTerms(message, header) : legacyTerms(message, header);
 }
 
 function legacyTerms({ method }: RequestMessage, header: HeaderOf): Terms {
   const given = header(versionHeader)?.trim();
-  // The handshake settles the version; only what comes behind it is bound to one.
+  // The handshake negotiates the version; only later requests are bound to it.
   const version = method === 'initialize' ? undefined : given;
   if (version !== undefined && !isOneOf(legacyVersions, version)) {
     const known = protocolVersions.join(', ');

@@ -2,7 +2,7 @@ import type { JsonObject } from '../values/json.ts';
 import type { InputRequired } from './input-required.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** One tool: how a client sees it, and what it does. */
+/** One tool: its form for clients, and its function. */
 export interface Tool<Session> {
   /** 1 to 64 characters of `A-Z a-z 0-9 _ - .` */
   readonly name: string;
@@ -10,12 +10,12 @@ export interface Tool<Session> {
   readonly description: string;
   /** A JSON schema (2020-12) of an object. */
   readonly inputSchema: JsonSchema;
-  /** Of `structured`: every result that is not an error fits it. */
+  /** Schema of `structured`; every result except an error fits it. */
   readonly outputSchema?: JsonSchema;
   readonly annotations: ToolAnnotations;
   /**
-   * Throws `RpcError` for arguments of the wrong shape; what the caller can mend after reading
-   * about it is a result with `isError`.
+   * Throws `RpcError` for arguments of the wrong shape; a fault that the caller can correct is a
+   * result with `isError`.
    */
   run(args: JsonObject, context: RequestContext<Session>): Promise<ToolResult | InputRequired>;
 }
@@ -31,7 +31,7 @@ export interface ToolAnnotations {
 
 export interface ToolResult {
   readonly content: readonly Content[];
-  /** JSON text of an object, sent as it is: wide numbers in it are written as strings. */
+  /** JSON text of an object, sent unchanged: wide numbers in it are written as strings. */
   readonly structured?: string;
   readonly isError: boolean;
 }

@@ -3,7 +3,7 @@ import { JsonObject, type JsonValue, member } from '../values/json.ts';
 import { ownText } from './own-text.ts';
 import { invalidParams } from './rpc-error.ts';
 
-/** Kinds of changes that a client wants to be told of, or is told of. */
+/** Kinds of changes that a client wants to watch, or watches. */
 export interface Changes {
   readonly tools: boolean;
   readonly prompts: boolean;
@@ -35,7 +35,7 @@ function readUris(given: JsonValue | undefined): readonly string[] {
   return [...new Set(given)].map(ownText);
 }
 
-/** The same form for the answer; what is not told is not named. */
+/** Writes the response in the same form; kinds that are not watched are omitted. */
 export function describeChanges({ tools, prompts, resources, uris }: Changes): object {
   return {
     ...(tools ? { toolsListChanged: true } : {}),

@@ -3,15 +3,15 @@ import type { JsonObject } from '../values/json.ts';
 import { utf8Length } from '../values/utf8.ts';
 import { optionalIntegerArgument } from './tool.ts';
 
-/** How much of a result one answer has, and how long a statement may run. */
+/** Limits of one result page and of the running time of a statement. */
 export interface Caps {
   readonly rowsMax: number;
   readonly textBytesMax: number;
-  /** `undefined`: as long as any statement. */
+  /** `undefined`: the limit of all statements. */
   readonly millisMax: number | undefined;
 }
 
-/** The arguments that set them, as a tool declares them. */
+/** The arguments that set the caps, as a tool declares them. */
 export const capProperties = {
   max_rows: {
     type: 'integer',
@@ -33,7 +33,7 @@ export const capProperties = {
   },
 } as const;
 
-/** The caps that a call sets. Throws `ToolFailure` for a value that makes no sense. */
+/** Reads the caps of a call. Throws `ToolFailure` for an invalid value. */
 export function capsIn(args: JsonObject): Caps {
   return {
     rowsMax: capIn(args, 'max_rows') ?? limits.agentRowsMax,
@@ -47,8 +47,8 @@ function capIn(args: JsonObject, name: keyof typeof capProperties): number | und
 }
 
 /**
- * Whether a row, as JSON, still fits an answer: asked for one row after another. The first always
- * does, or an answer could have none.
+ * Returns a check whether the next row, as JSON, still fits the result; call it once per row. The
+ * first row always fits, so no result is empty for lack of space.
  */
 export function fitting({ rowsMax, textBytesMax }: Caps): (row: string, count: number) => boolean {
   let bytes = 0;

@@ -10,8 +10,8 @@ import { readableTables } from './resources/table-rows.ts';
 import type { McpSession } from './session.ts';
 
 /**
- * What fits what a client's user has typed for an argument, within the caller's rights: names that
- * begin so, then those that have it inside.
+ * Completes what a client's user has typed for an argument, within the caller's rights: names that
+ * start with it, then names that contain it.
  */
 export async function complete(
   request: CompletionRequest,
@@ -58,7 +58,7 @@ async function namesFor(
   }
 }
 
-/** What the caller may read and call in a database; nothing of one that it cannot reach. */
+/** Returns the names that the caller can read and call in a database; none if it has no access. */
 async function namesIn(target: string, session: McpSession) {
   const found = findDatabase(target, session);
   if (found === undefined) return noNames;

@@ -3,22 +3,22 @@ import type { RowPlace, SqlResult } from '../protocol/sql-result.ts';
 import { namedTypesToJson, typespaceToJson } from '../values/type-codec.ts';
 import { Kept } from './kept.ts';
 
-/** Rows of one commit that were found for a caller and did not fit an answer. */
+/** Rows of one commit that did not fit the result. */
 export interface RowsLeft<Result extends SqlResult = SqlResult> {
   readonly result: Result;
-  /** Where the next answer begins. */
+  /** Start of the next page. */
   readonly from: RowPlace;
 }
 
-/** Whose rows they are, and of which statement: only the same get the rest. */
+/** The caller and the statement of the rows; only the same pair gets the rest. */
 export interface CursorOwner {
   readonly caller: string;
   readonly statement: string;
 }
 
 /**
- * What is left of results, by opaque cursors. Of each result the two newest cursors count, so that
- * whoever lost an answer can ask for it again.
+ * Keeps the remaining rows of results under opaque cursors. The two newest cursors of each result
+ * are valid, so a client that lost a response can request it again.
  */
 export class Cursors<Result extends SqlResult> {
   readonly #kept = new Kept<KeptRows<Result>>({
@@ -29,11 +29,11 @@ export class Cursors<Result extends SqlResult> {
     millisMax: limits.cursorMillisMax,
   });
 
-  /** The cursor of these rows; `undefined` when they are too many to be kept. */
+  /** Returns a cursor for the rows; `undefined` if they are too large to keep. */
   keep({ caller, statement }: CursorOwner, { result, from }: RowsLeft<Result>): string | undefined {
     const byteCount = result.rows.length - from.byte;
     if (byteCount > limits.cursorBytesMax) return undefined;
-    // Whoever wrote the module chose the names inside of its types, and their length.
+    // Types count too, because a module chooses the names inside them, and their length.
     const typesJson = namedTypesToJson(result.columns) + typespaceToJson(result.types);
     const place = { row: from.row, byte: 0 };
     const rest = { ...result, rows: result.rows.slice(from.byte) };
@@ -42,7 +42,7 @@ export class Cursors<Result extends SqlResult> {
     return id === undefined ? undefined : cursorOf(id, place);
   }
 
-  /** The rows behind a cursor; `undefined` when it is unknown, or another's. */
+  /** Returns the rows of a cursor; `undefined` if it is unknown or belongs to another caller. */
   find({ caller, statement }: CursorOwner, cursor: string): RowsLeft<Result> | undefined {
     const { id, row } = partsOf(cursor);
     const kept = this.#kept.get(caller, id);
@@ -51,7 +51,7 @@ export class Cursors<Result extends SqlResult> {
     return { result: kept.result, from };
   }
 
-  /** The cursor of the next answer, after the one that `cursor` was for; that one still counts. */
+  /** Returns the cursor of the page after the one of `cursor`, which stays valid. */
   advance({ caller }: CursorOwner, cursor: string, next: RowPlace): string | undefined {
     const { id, row } = partsOf(cursor);
     const kept = this.#kept.get(caller, id);
@@ -64,7 +64,7 @@ export class Cursors<Result extends SqlResult> {
 interface KeptRows<Result> {
   readonly statement: string;
   readonly result: Result;
-  /** Where the two newest cursors are. */
+  /** Positions of the two newest cursors. */
   places: readonly RowPlace[];
 }
 

@@ -12,11 +12,11 @@ import { makeReducerTools } from './typed-reducers.ts';
 
 export interface ProductDefinition {
   readonly version: string;
-  /** Folder of the guide of this version. */
+  /** Folder of this version's guide. */
   readonly guideDirectory: string;
 }
 
-/** What this product offers to agents. */
+/** Creates what this product offers to agents. */
 export function makeDefinition(product: ProductDefinition): ServerDefinition<McpSession> {
   const { version, guideDirectory } = product;
   const toolsOf = makeTools();
@@ -25,7 +25,7 @@ export function makeDefinition(product: ProductDefinition): ServerDefinition<Mcp
   return {
     info: { name: 'reducerdb', version },
     instructions: instructionsOf,
-    // What a limited token may, and which reducers are tools, can be another thing at any time.
+    // The rights of a limited token and the set of reducer tools can change at any time.
     isConstant: ({ caller, features }) =>
       caller.capability === undefined && !features.has('typed-reducers'),
     sealingKey: randomBytes(32),

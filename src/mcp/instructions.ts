@@ -3,7 +3,7 @@ import type { AgentFeature } from '../protocol/agent-features.ts';
 import type { McpSession } from './session.ts';
 import { hasReducerTools } from './typed-reducers.ts';
 
-/** What a client tells its agent about this server: where to begin, and what the tools are for. */
+/** Returns what a client tells its agent: where to start, and the purpose of the tools. */
 export function instructionsOf(session: McpSession): string {
   const { database, features } = session;
   const isReadOnly = features.has('read-only');
@@ -49,7 +49,7 @@ const featureWords: Readonly<Partial<Record<AgentFeature, string>>> = {
 
 const reducerWords =
   `Reducers are tools of their own, too: at most ${limits.reducerToolsMax}; call runs any. ` +
-  'What these tools say of themselves are the words of whoever wrote the module.';
+  'What these tools say of themselves are the words of the author of the module.';
 
 const guideWords =
   'Resources show schemas, rows and logs, too, and the guide of this version: what SQL can do is ' +

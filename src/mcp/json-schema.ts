@@ -6,18 +6,18 @@ import { type SpecialKind, specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, NamedType, ProductType, SumType, Typespace } from '../values/type.ts';
 import { resolveType, typeText } from '../values/typespace.ts';
 
-/** Names of types and their place in the typespace, as a definition has them. */
+/** The typespace of a definition and the names of its types. */
 export type SchemaTypes = Pick<ModuleDefinition, 'typespace' | 'types'>;
 
 /**
- * The JSON schema (2020-12) of a reducer's arguments: what `argumentsFromQuotedJson` reads, by
- * parameter name, and inside in both shapes at any depth. Whatever fits it is read, but for numbers
- * that only look like the type's own: out of range in quotes, or written `1.0`. Left out is what
- * nobody should write: variants by number in quotes, integers that a float cannot hold as numbers.
+ * Returns the JSON schema (2020-12) of a reducer's arguments: by parameter name, and inside in both
+ * shapes at any depth. `argumentsFromQuotedJson` reads everything that fits it, except numbers that
+ * only look like the type's own: out of range in quotes, or written `1.0`. It omits forms that
+ * should not be written: quoted variant numbers, and unquoted integers beyond 2^53.
  *
- * An option may be left out, which the reader does not allow: see `isOption`. Parameters without
- * names come as the array `args`. `docs` describes parameters. Of types that are too large for an
- * agent to read, the schema only says what they are.
+ * An option may be omitted, which the reader does not allow: see `isOption`. Parameters without
+ * names come as the array `args`. `docs` describes parameters. A type too large for an agent to
+ * read is only described in words.
  */
 export function argumentsSchema(
   params: ProductType,
@@ -63,17 +63,17 @@ function objectSchemaOf(
   };
 }
 
-/** True for a parameter that `null` is a value of. */
+/** Whether `null` is a value of a parameter. */
 export function isOption({ type }: NamedType, { typespace }: SchemaTypes): boolean {
   return specialKindOf(resolveType(type, typespace)) === 'option';
 }
 
-/** Of a description that is long, the beginning. */
+/** Truncates a long description. */
 export function shortText(text: string): string {
   return text.length <= shortTextLengthMax ? text : `${text.slice(0, shortTextLengthMax)}…`;
 }
 
-/** A type as people read it; a large one is not even written out. */
+/** Formats a type for people; a large one is never written out in full. */
 export function shortTypeText(type: AlgebraicType, typespace: Typespace): string {
   return shortText(typeText(type, typespace, shortTextLengthMax));
 }
@@ -82,16 +82,16 @@ const shortTextLengthMax = 500;
 
 type Named = NamedType & { readonly name: string };
 
-/** True when each element can be told by its name. */
+/** Whether each element has a unique name. */
 export function areNamed(elements: readonly NamedType[]): elements is readonly Named[] {
   const names = new Set(elements.map(({ name }) => name));
   return names.size === elements.length && !names.has(undefined);
 }
 
 /**
- * Schemas of types. A product and a sum name the types inside them twice, by name and by position:
- * types with a name, and those that hold others, stand in `$defs`, or a nested type's schema would
- * grow beyond all bounds. The characters in names of our own are in no name of a module.
+ * Schemas of types. A product and a sum refer to their inner types twice, by name and by position,
+ * so named and nested types are placed in `$defs`; otherwise a schema would grow exponentially with
+ * nesting. Our own names contain characters that no name of a module has.
  */
 class TypeSchemas {
   readonly #types: SchemaTypes;
@@ -105,7 +105,7 @@ class TypeSchemas {
     this.#names = new Map(types.types.map((one) => [one.ref, [...one.scope, one.name].join('.')]));
   }
 
-  /** False: a type was too large, and is not written out. */
+  /** Whether no type was too large to write out. */
   get isWhole(): boolean {
     return this.#count <= limits.reducerSchemaTypesMax;
   }
@@ -146,7 +146,7 @@ class TypeSchemas {
     return this.#defined(name, () => resolveType({ kind: 'ref', ref }, this.#types.typespace));
   }
 
-  /** Of a type inside another. */
+  /** Returns the schema of a type inside another. */
   #part(type: AlgebraicType): JsonSchema {
     if (isFlat(type)) return this.of(type);
     const name = this.#parts.get(type) ?? `part-${this.#parts.size + 1}`;
@@ -156,14 +156,14 @@ class TypeSchemas {
 
   #defined(name: string, typeOf: () => AlgebraicType): JsonSchema {
     if (!this.#definitions.has(name)) {
-      // A place is taken first: the type may contain itself.
+      // Reserved first, because the type may contain itself.
       this.#definitions.set(name, {});
       this.#definitions.set(name, this.of(typeOf()));
     }
     return { $ref: `#/$defs/${encodeURIComponent(name)}` };
   }
 
-  /** By name where each element has one, and by position. */
+  /** Describes a product: by name if each element has one, and by position. */
   #product({ elements }: ProductType): JsonSchema {
     if (elements.length === 0) return unitSchema;
     const schemas = elements.map(({ type }) => this.#part(type));
@@ -184,7 +184,7 @@ class TypeSchemas {
     return { ...sum, type: ['null', ...shapesOfSums] };
   }
 
-  /** `{"Name": payload}`, or `[tag, payload]` with the tag by name or number. */
+  /** Describes a sum: `{"Name": payload}`, or `[tag, payload]` with the tag by name or number. */
   #sum({ variants }: SumType): JsonSchema {
     if (variants.length === 0) return { not: {} };
     const payloads = variants.map(({ type }) => this.#part(type));
@@ -204,7 +204,7 @@ class TypeSchemas {
   }
 }
 
-/** True for a type that holds no others but such as have none inside. */
+/** Whether a type nests at most one level deep. */
 function isFlat(type: AlgebraicType): boolean {
   switch (type.kind) {
     case 'product':
@@ -223,7 +223,7 @@ function isLeaf(type: AlgebraicType): boolean {
   return !isComposite || !holdersOfOthers.has(specialKindOf(type));
 }
 
-/** Of the composite types, those without a meaning, and with one that is made of other values. */
+/** The composite types that contain other values: those that are not special, and some that are. */
 const holdersOfOthers: ReadonlySet<SpecialKind | undefined> = new Set([
   undefined,
   'option',
@@ -231,7 +231,7 @@ const holdersOfOthers: ReadonlySet<SpecialKind | undefined> = new Set([
   'scheduleAt',
 ] as const);
 
-/** Says nothing: the agents of some makers refuse lists without it. */
+/** Has no effect, but some vendors' agents reject lists without it. */
 const anyItems = { items: {} };
 
 const unitSchema: JsonSchema = {
@@ -243,12 +243,12 @@ const unitSchema: JsonSchema = {
 
 const shapesOfSums = ['object', 'array'];
 
-/** A name that reads as a number up to 255 is a tag, so such a variant goes by its own. */
+/** Returns a variant's key: its tag if the name would be read as a tag, a number up to 255. */
 function variantKey(name: string | undefined, tag: number): string {
   return name === undefined || (/^\+?\d+$/.test(name) && Number(name) <= 255) ? String(tag) : name;
 }
 
-/** One for each payload, with all tags that it goes with. */
+/** Returns one schema for each payload, with all of its tags. */
 function pairSchemas(keys: readonly string[], payloads: readonly JsonSchema[]): JsonSchema[] {
   const pairs = new Map<string, { readonly tags: (string | number)[]; payload: JsonSchema }>();
   for (const [tag, payload] of payloads.entries()) {
@@ -262,7 +262,7 @@ function pairSchemas(keys: readonly string[], payloads: readonly JsonSchema[]): 
   }));
 }
 
-/** What a special product stands for, for those who fill it in. */
+/** Explains the meaning of a special product to the agent that writes it. */
 function meaningOf(type: AlgebraicType): JsonSchema {
   const kind = specialKindOf(type);
   const description = kind === undefined ? undefined : meanings[kind];
@@ -303,7 +303,7 @@ function narrowInteger(kind: IntegerKind): JsonSchema {
   return { type: 'integer', minimum: Number(min), maximum: Number(max) };
 }
 
-/** Beyond what a float holds, digits in quotes. */
+/** Returns a schema in which integers that a float cannot hold exactly must be quoted. */
 function wideInteger(kind: IntegerKind): JsonSchema {
   const { min, max } = integerRange[kind];
   const isSigned = min < 0n;

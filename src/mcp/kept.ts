@@ -1,24 +1,24 @@
 import { randomBytes } from 'node:crypto';
 
 export interface KeptBounds {
-  /** Things of all callers together, and of one caller. */
+  /** Maximum count of things: of all callers together, and of one caller. */
   readonly countMax: number;
   readonly callerCountMax: number;
-  /** Bytes of one thing, and of all together. */
+  /** Maximum bytes: of one thing, and of all together. */
   readonly thingBytesMax: number;
   readonly bytesMax: number;
-  /** Time since a thing was last asked for. */
+  /** Time since a thing was last requested. */
   readonly millisMax: number;
 }
 
 /**
- * Things that the gateway keeps for callers from one of their requests to the next, by ids that
- * nobody can guess. What a caller keeps drives out what the same caller kept first, and where all
- * together have too much, whatever was asked for the longest time ago.
+ * Things kept for callers between requests, under unguessable ids. A caller over its bounds evicts
+ * its own oldest things; when all callers together exceed theirs, the least recently requested
+ * things are evicted.
  */
 export class Kept<Thing> {
   readonly #bounds: KeptBounds;
-  /** By id; what was asked for last stands last. */
+  /** By id, least recently requested first. */
   readonly #entries = new Map<string, Entry<Thing>>();
   #bytes = 0;
 
@@ -30,7 +30,7 @@ export class Kept<Thing> {
     return this.#entries.size;
   }
 
-  /** Keeps a thing that takes about `bytes`; gives its id, or `undefined` when it is too large. */
+  /** Keeps a thing of about `bytes`; returns its id, or `undefined` if it is too large. */
   put(caller: string, thing: Thing, bytes: number): string | undefined {
     const { thingBytesMax, bytesMax, countMax, callerCountMax, millisMax } = this.#bounds;
     if (bytes > thingBytesMax) return undefined;
@@ -48,7 +48,7 @@ export class Kept<Thing> {
     return id;
   }
 
-  /** The thing of that id, if the caller is the one that it was kept for. */
+  /** Returns the thing with that id, if it was kept for this caller. */
   get(caller: string, id: string): Thing | undefined {
     const entry = this.#entries.get(id);
     if (entry === undefined || entry.caller !== caller) return undefined;
@@ -66,7 +66,7 @@ export class Kept<Thing> {
     this.#bytes -= entry.bytes;
   }
 
-  /** Drops the oldest of those that are meant until so many are left. */
+  /** Drops the oldest matching things until at most `countMax` are left. */
   #makeRoom(isMeant: (entry: Entry<Thing>) => boolean, countMax: number): void {
     const meant = [...this.#entries].filter(([, entry]) => isMeant(entry));
     for (const [id] of meant.slice(0, Math.max(0, meant.length - countMax))) this.drop(id);

@@ -4,8 +4,8 @@ import type { DatabaseRecord } from '../host/host-types.ts';
 import { identityToHex } from '../values/identity.ts';
 
 /**
- * What a caller is told of when it asks which databases there are: those that it owns, all of the
- * host for an operator, and for a limited token the one that it is for. In the order of creation.
+ * Lists the databases visible to a caller: its own, all of the host for an operator, and only its
+ * own database for a limited token. In the order of creation.
  */
 export function listedDatabases(host: Host, caller: RequestCaller): readonly DatabaseRecord[] {
   const { capability, identity } = caller;
@@ -16,7 +16,7 @@ export function listedDatabases(host: Host, caller: RequestCaller): readonly Dat
   return host.databases.filter(({ owner }) => isOperator || owner === identity);
 }
 
-/** The same as JSON. */
+/** Returns the listed databases as JSON. */
 export function databasesJson(host: Host, caller: RequestCaller): string {
   const databases = listedDatabases(host, caller).map(({ identity }) => ({
     identity: identityToHex(identity),

@@ -5,18 +5,18 @@ import { identityFromHex } from '../values/identity.ts';
 import type { McpSession } from './session.ts';
 import { type ToolContext, ToolFailure } from './tool.ts';
 
-/** A database, with the caller as it sees it. */
+/** A database, with the caller's view of it. */
 export interface OpenDatabase {
   readonly database: HostedDatabase;
   readonly handle: HostedDatabase['handle'];
   readonly caller: Caller;
-  /** Whether the caller keeps the rights that it has now. */
+  /** Whether the caller still has its current rights. */
   readonly stay: Stay;
 }
 
 /**
- * The database that a name or an identity stands for. `undefined`: there is none, none for this
- * caller, or it is not the one that the session is for.
+ * Finds a database by name or identity. Returns `undefined` if it does not exist, if the caller has
+ * no access, or if the session is for another one.
  */
 export function findDatabase(given: string, session: McpSession): OpenDatabase | undefined {
   const { host, caller } = session;
@@ -34,21 +34,21 @@ export function findDatabase(given: string, session: McpSession): OpenDatabase |
 }
 
 /**
- * Whether a change of `database` may change what `given` stands for or shows: it is that one, or
- * there is none, and it may be the one that has just gone.
+ * Whether a change of `database` may affect what `given` names or shows: it is that database, or no
+ * database has the name now and this one may just have been deleted.
  */
 export function mayConcern(given: string, session: McpSession, database: bigint): boolean {
   const found = findDatabase(given, session)?.database;
   return found === undefined || found.identity === database;
 }
 
-/** As people call a database: its first name, where an identity is given and it has one. */
+/** Returns the first name of a database given by its identity, or else what was given. */
 export function shownName(given: string, { host }: McpSession): string {
   const identity = identityFromHex(given);
   return (identity === undefined ? undefined : host.namesOf(identity)[0]) ?? given;
 }
 
-/** Whatever keeps the value from naming a database, the caller reads one and the same text. */
+/** Opens a database, or fails with the same text whatever the reason. */
 export function openDatabase(given: string, { session }: ToolContext): OpenDatabase {
   const found = findDatabase(given, session);
   if (found === undefined) throw new ToolFailure(`\`${given}\` not found`);

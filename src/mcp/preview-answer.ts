@@ -22,7 +22,7 @@ import {
 
 const rowObjects = { type: 'array', items: { type: 'object' } } as const;
 
-/** Members of the structured result of a preview, by whether they are always there. */
+/** Members of a preview's structured result, grouped by whether they are always present. */
 export const previewMembers: Record<'always' | 'maybe', Readonly<Record<string, JsonSchema>>> = {
   always: {
     outcome: { enum: ['commits', 'fails'] },
@@ -60,7 +60,7 @@ export const previewMembers: Record<'always' | 'maybe', Readonly<Record<string, 
   },
 };
 
-/** Throws `ToolFailure` when nothing was run, or not to its end. */
+/** Throws `ToolFailure` if nothing ran, or if it did not finish. */
 export function previewOf(outcome: PreviewOutcome): Preview {
   if (outcome.kind === 'refused' || outcome.kind === 'overBudget') {
     throw new ToolFailure(outcome.message);
@@ -68,21 +68,21 @@ export function previewOf(outcome: PreviewOutcome): Preview {
   return outcome.preview;
 }
 
-/** Who asked, where, and what is kept for them. */
+/** The request for a preview, and the store that keeps it. */
 export interface Asked {
   readonly context: ToolContext;
   readonly open: OpenDatabase;
   readonly previews: Previews;
 }
 
-/** What an answer says before the preview. */
+/** The part of a result before the preview. */
 interface AnswerHead {
   readonly opening: string;
   /** JSON by member. */
   readonly members: Readonly<Record<string, string>>;
 }
 
-/** Shows what would happen, and keeps it where it can be applied. */
+/** Shows the effects of a preview, and keeps it if it can be applied. */
 export function previewAnswer(
   { context: { session }, open, previews }: Asked,
   previewed: Previewed,
@@ -116,16 +116,16 @@ function howToApply(id: string): string {
   );
 }
 
-/** What a preview came to, for an answer. */
+/** The effects of a preview, for a result. */
 interface ShownPreview {
   readonly isCommit: boolean;
-  /** In words without any row: `reducer 'add_task' would commit and change task: 1 inserted`. */
+  /** Without row contents: `reducer 'add_task' would commit and change task: 1 inserted`. */
   readonly words: string;
-  /** All of it, as JSON by member. */
+  /** All effects, as JSON by member. */
   readonly members: Readonly<Record<string, string | undefined>>;
 }
 
-/** Throws `ToolFailure` for what did not even begin: an unknown reducer, a wrong argument. */
+/** Throws `ToolFailure` if the call could not start: an unknown reducer, a wrong argument. */
 export function shownPreview(previewed: Previewed, preview: Preview): ShownPreview {
   const tables = shownTables(preview);
   const ending = endingOf(previewed, preview);
@@ -156,7 +156,7 @@ interface Ending {
   readonly returned?: string;
 }
 
-/** How it would end, as JSON by member. */
+/** Returns the outcome, as JSON by member. */
 function endingOf({ work, description }: Previewed, preview: Preview): Ending {
   const { result } = preview;
   const reducer = work.kind === 'call' ? work.call.reducer : '';
@@ -187,7 +187,7 @@ function failureText(error: CallError, reducer: string, value: string | undefine
   return text;
 }
 
-/** The caller's own mistakes. */
+/** Mistakes of the caller. */
 const unbegun: readonly CallError['code'][] = [
   'reducer.unknown',
   'reducer.lifecycle',

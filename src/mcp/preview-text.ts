@@ -3,23 +3,23 @@ import type { Preview, PreviewedTable } from '../database/preview-outcome.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { encodedToJson } from '../values/json.ts';
 
-/** Rows that a table would lose and get, as JSON objects by column; updates are told apart. */
+/** Rows that a table would lose and gain, as JSON objects by column; updates are separate. */
 export interface ShownTable {
   readonly table: string;
   readonly isEvent: boolean;
   readonly inserted: readonly string[];
   readonly deleted: readonly string[];
   readonly updated: readonly { readonly before: string; readonly after: string }[];
-  /** Rows that are not among those. */
+  /** Count of changed rows that are not shown. */
   readonly hiddenCount: number;
 }
 
-/** The changes of a preview, in its order. */
+/** Returns the changes of a preview, in order. */
 export function shownTables({ changes }: Pick<Preview, 'changes'>): readonly ShownTable[] {
   return changes.map(shownTable);
 }
 
-/** A row that goes and one that comes are an update when they have the same primary key. */
+/** Pairs a deleted and an inserted row with the same primary key as an update. */
 function shownTable(change: PreviewedTable): ShownTable {
   const gone = new Map(rowsOf(change, 'deletes').map((row) => [row.key, row.json]));
   const updated: { before: string; after: string }[] = [];
@@ -43,7 +43,7 @@ function shownTable(change: PreviewedTable): ShownTable {
 
 interface Row {
   readonly json: string;
-  /** Unlike that of any other row of its side. */
+  /** Unique among the rows of its side. */
   readonly key: string;
 }
 
@@ -54,13 +54,13 @@ function rowsOf(change: PreviewedTable, side: 'inserts' | 'deletes'): readonly R
   return Array.from({ length: count }, (_, at) => {
     const values = columns.map(({ type }) => encodedToJson(type, reader, 'named', types));
     const members = columns.map(({ name }, column) => `${JSON.stringify(name)}:${values[column]}`);
-    // Without a primary key no row takes the place of another.
+    // Without a primary key no row replaces another.
     const key = primaryKey === undefined ? `${side} ${at}` : present(values[primaryKey], 'a key');
     return { json: `{${members.join(',')}}`, key };
   });
 }
 
-/** The changes as JSON. */
+/** Writes the changes as JSON. */
 export function changesJson(tables: readonly ShownTable[]): string {
   const texts = tables.map(({ table, isEvent, inserted, deleted, updated, hiddenCount }) => {
     const pairs = updated.map(({ before, after }) => `{"before":${before},"after":${after}}`);
@@ -73,8 +73,8 @@ export function changesJson(tables: readonly ShownTable[]): string {
 }
 
 /**
- * The changes in a few words, without what is in the rows: `task: 1 inserted; user: 2 updated`.
- * `isComplete` is false where others change that are not shown.
+ * Summarizes the changes without row contents: `task: 1 inserted; user: 2 updated`. `isComplete` is
+ * false if other rows change that are not shown.
  */
 export function changesText(tables: readonly ShownTable[], isComplete: boolean): string {
   const texts = [

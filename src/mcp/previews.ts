@@ -6,23 +6,23 @@ import { Kept } from './kept.ts';
 import type { OpenDatabase } from './open-database.ts';
 import type { McpSession } from './session.ts';
 
-/** Something that was run and taken back. */
+/** A call or statement that was run and rolled back. */
 export interface Previewed {
   readonly work: PreviewedWork;
-  /** The definition that the work was made for. */
+  /** The definition that the work was prepared for. */
   readonly description: DatabaseDescription;
 }
 
-/** What it takes to make exactly that happen. */
+/** The data needed to apply exactly this preview. */
 export interface KeptPreview extends Previewed {
   readonly key: PreviewKey;
-  /** What it came to, in words for whoever is asked to agree. */
+  /** Its effects, in words, for the user who must confirm it. */
   readonly words: string;
 }
 
 /**
- * Previews that agents may still apply, by ids that nobody can guess: each once, in the database
- * that it is of, for the caller that asked for it.
+ * Previews that agents can still apply, under unguessable ids: each at most once, in its database,
+ * by the caller that requested it.
  */
 export class Previews {
   readonly #kept = new Kept<KeptPreview>({
@@ -33,7 +33,7 @@ export class Previews {
     millisMax: limits.previewMillisMax,
   });
 
-  /** The id of the preview; `undefined` when it is too large to be kept. */
+  /** Returns the id of the preview; `undefined` if it is too large to keep. */
   keep(session: McpSession, open: OpenDatabase, preview: KeptPreview): string | undefined {
     return this.#kept.put(ownerOf(session, open), preview, bytesOf(preview));
   }
@@ -51,7 +51,7 @@ function ownerOf({ callerKey }: McpSession, { database }: OpenDatabase): string 
   return `${callerKey} ${database.identity}`;
 }
 
-/** About the memory that one takes beside the definition, which others share. */
+/** Estimates the memory of a preview, without the shared definition. */
 function bytesOf({ work }: KeptPreview): number {
   const own = 1_024;
   if (work.kind === 'query') return own + 2 * lengthOf(work.query);
@@ -59,7 +59,7 @@ function bytesOf({ work }: KeptPreview): number {
   return own + ('fault' in args ? 0 : args.length);
 }
 
-/** Characters of a statement, and of the values of its parameters. */
+/** Returns the characters of a statement and its parameter values. */
 function lengthOf({ sql, parameters = new Map() }: SqlRequest): number {
   const values = [...parameters.values()];
   return values.reduce((sum, value) => sum + String(value).length, sql.length);

@@ -16,13 +16,13 @@ import {
   ToolFailure,
 } from './tool.ts';
 
-/** Of a call that committed. */
+/** The structured result of a committed call. */
 export const callOutputSchema: JsonSchema = objectSchema(
   { reducer: { type: 'string' }, committed: { const: true }, offset: integerSchema },
   { value: {} },
 );
 
-/** The arguments of a reducer; absent and null are none. */
+/** Reads the arguments of a reducer; absent and null mean none. */
 export function positionalArguments(args: JsonObject): JsonValue[] {
   const given = args.get('args') ?? [];
   if (Array.isArray(given)) return given;
@@ -34,11 +34,11 @@ export interface ReducerCall {
   readonly reducer: string;
   /** A JSON array in parameter order, or an object by parameter name. */
   readonly args: JsonValue;
-  /** True: integers of 64 and 128 bits in `args` may stand in quotes. */
+  /** Whether 64-bit and 128-bit integers in `args` may be quoted. */
   readonly isQuoted?: boolean;
 }
 
-/** Runs a reducer for a tool. `show` is what becomes of the words and values of the module. */
+/** Runs a reducer for a tool. `show` formats texts and values of the module. */
 export async function callReducer(
   { database, ...given }: ReducerCall,
   context: ToolContext,
@@ -67,12 +67,12 @@ export async function callReducer(
 }
 
 export interface ModuleWords {
-  /** What the reducer refused with, as JSON. */
+  /** The error value that the reducer threw, as JSON. */
   readonly value: string | undefined;
   show(data: string): string;
 }
 
-/** Why a reducer did not commit, for who called it. */
+/** Explains to the caller why a reducer did not commit. */
 export function callFailureText(
   error: CallError,
   reducer: string,

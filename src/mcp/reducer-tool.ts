@@ -8,13 +8,13 @@ import { signatureWords } from './prompts/schema-words.ts';
 import { callOutputSchema, callReducer, positionalArguments } from './reducer-call.ts';
 import type { ToolSource } from './tool.ts';
 
-/** What the tools of one program are made from. */
+/** The program that the tools are derived from. */
 export interface ReducerToolParts {
   readonly description: DatabaseDescription;
   readonly docs: ModuleDocs;
 }
 
-/** The tool `toolName` that runs one reducer of the database that the session is in. */
+/** Creates the tool `toolName`, which runs one reducer of the session's database. */
 export function reducerTool(
   reducer: ReducerDefinition,
   toolName: string,
@@ -43,7 +43,7 @@ export function reducerTool(
 
 const nothing: EntityDocs = { text: '', parts: new Map() };
 
-/** What the author says, and the signature, which is all there is where nothing is said. */
+/** Returns the author's description, if any, and the signature. */
 function descriptionOf(
   reducer: ReducerDefinition,
   { text }: EntityDocs,
@@ -53,7 +53,7 @@ function descriptionOf(
   return text === '' ? runs : `${text}\n\n${runs}`;
 }
 
-/** Options that were left out are none. */
+/** Adds `null` for omitted options. */
 function withNones(
   given: JsonObject,
   { params }: ReducerDefinition,

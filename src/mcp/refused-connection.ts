@@ -1,6 +1,6 @@
 /**
- * Why a module does not let the caller in: its own words, alone. Where it has none, the status that
- * the HTTP door answers with says it. `show` is what becomes of words of a module.
+ * Returns a module's reason for rejecting the caller, or, without one, the status of the HTTP door.
+ * `show` formats the module's text.
  */
 export function refusedConnectionText(words: string, show: (data: string) => string): string {
   return words.trim() === '' ? 'request failed with HTTP 403 Forbidden' : show(words);

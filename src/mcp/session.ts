@@ -2,19 +2,19 @@ import type { RequestCaller } from '../auth/caller.ts';
 import type { Host } from '../host/host.ts';
 import { type AgentFeature, isAgentFeature } from '../protocol/agent-features.ts';
 
-/** Who asks, of what, with which features: all that a tool, resource or prompt works from. */
+/** The context of tools, resources and prompts: the caller, the database and the features. */
 export interface McpSession {
   readonly host: Host;
   readonly caller: RequestCaller;
-  /** To whom things are bound that outlive a request; the same for all requests of one caller. */
+  /** Owner of things that outlive a request; equal for all requests of one caller. */
   readonly callerKey: string;
-  /** Fixed by the path or the command; `undefined` = host-wide, each call names its database. */
+  /** Set by the path or the command; `undefined` = host-wide, each call names its database. */
   readonly database: string | undefined;
-  /** Asked for in the address, or granted with a limited token. */
+  /** Requested in the address, or granted by a limited token. */
   readonly features: ReadonlySet<AgentFeature>;
 }
 
-/** The session as it was asked for, with what the caller's token grants beside. */
+/** Adds the features granted by the caller's token to the requested session. */
 export function makeSession(asked: McpSession): McpSession {
   const granted = asked.caller.capability?.features ?? [];
   const features = new Set([...asked.features, ...granted.filter(isAgentFeature)]);
@@ -22,7 +22,7 @@ export function makeSession(asked: McpSession): McpSession {
   return features.has('read-only') ? readingOnly(session) : session;
 }
 
-/** The same one, in which nothing is written: lifecycle reducers run, and leave no trace. */
+/** Returns a session that writes nothing: lifecycle reducers run, but leave no trace. */
 export function readingOnly(session: McpSession): McpSession {
   return { ...session, caller: { ...session.caller, isReadOnly: true } };
 }

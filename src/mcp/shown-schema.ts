@@ -2,7 +2,7 @@ import { shownSchemaJson } from '../host/shown-schema.ts';
 import type { OpenDatabase } from './open-database.ts';
 import type { McpSession } from './session.ts';
 
-/** The schema of a database as JSON, as far as the caller is shown it. */
+/** Returns the part of a database's schema that the caller can see, as JSON. */
 export async function shownSchema(
   { handle, caller: { rights } }: OpenDatabase,
   { caller }: McpSession,

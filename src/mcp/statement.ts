@@ -10,7 +10,7 @@ import type { JsonObject } from '../values/json.ts';
 import { refusedConnectionText } from './refused-connection.ts';
 import { stringArgument, ToolFailure } from './tool.ts';
 
-/** Values of a statement's parameters, as a tool declares them. */
+/** Parameter values of a statement, as a tool declares them. */
 export const parametersProperty = {
   type: ['array', 'object'],
   items: { type: ['string', 'number', 'boolean', 'null'] },
@@ -18,8 +18,8 @@ export const parametersProperty = {
 } as const;
 
 /**
- * What to ask of a database, in the arguments of a tool. Cursors and previews keep it when the
- * request has been answered. Throws `RpcError` for another shape.
+ * Reads a statement from the arguments of a tool, copied because cursors and previews keep it after
+ * the request. Throws `RpcError` for any other shape.
  */
 export function statementArgument(args: JsonObject): Pick<SqlRequest, 'sql' | 'parameters'> {
   const sql = ownText(stringArgument(args, 'sql'));
@@ -43,10 +43,10 @@ function parametersArgument(args: JsonObject): SqlParameterValues | undefined {
 }
 
 /**
- * The text of the HTTP door, and behind it the place and what to try instead. A table that is not
- * there has a short text of its own, and nothing behind it. `show` is what becomes of words that
- * users wrote: those of a module that does not let the caller in, and those of an error that came
- * up while the statement ran, which names no place in it and may name a value of a row.
+ * Creates a failure with the text of the HTTP door, followed by the position and advice. A missing
+ * table has a short text of its own and nothing after it. `show` formats text that users wrote: a
+ * module's rejection of the caller, and a run-time error, which has no position and may contain a
+ * value of a row.
  */
 export function sqlFailure(error: SqlError, show: (data: string) => string): ToolFailure {
   if (error.code === 'sql.noTable') return new ToolFailure(`no such table: ${error.table}`);

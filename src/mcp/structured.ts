@@ -1,6 +1,6 @@
 /**
- * Puts quotes around the integers of a JSON text that a JavaScript number cannot hold: clients
- * parse structured results with `JSON.parse`, which would round them without a word.
+ * Quotes the integers of a JSON text that a JavaScript number cannot hold: clients parse structured
+ * results with `JSON.parse`, which would silently round them.
  */
 export function quoteWideIntegers(json: string): string {
   if (!/\d{16}/.test(json)) return json;
@@ -21,7 +21,7 @@ function quotedWhenWide(number: string): string {
   return isWide(number) ? `"${number}"` : number;
 }
 
-/** Behind the quote that ends the string. No pattern: one string may be longer than those bear. */
+/** Returns the index after the closing quote. Not a pattern: a string may be too long for one. */
 function endOfString(json: string, start: number): number {
   let at = start + 1;
   for (;;) {
@@ -38,7 +38,7 @@ function isWide(token: string): boolean {
   return /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
 }
 
-/** An object's JSON from the JSON of its members, with no integer that is too wide. */
+/** Builds an object's JSON from the JSON of its members, with wide integers quoted. */
 export function structuredJson(members: Readonly<Record<string, string | undefined>>): string {
   const parts = Object.entries(members).flatMap(([name, json]) =>
     json === undefined ? [] : [`${JSON.stringify(name)}:${json}`],

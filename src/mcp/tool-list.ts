@@ -20,13 +20,13 @@ import { type StatementResult, sqlTool } from './tools/sql.ts';
 import { tableStatistics } from './tools/table-statistics.ts';
 import { whoami } from './tools/whoami.ts';
 
-/** The tools of a session, in the order in which its client sees them. */
+/** Returns the tools of a session, in the order in which its client sees them. */
 export type ToolsOf = (session: SessionShape) => readonly Tool<McpSession>[];
 
-/** What decides which tools there are, and how they look. */
+/** The properties of a session that determine its tools and their form. */
 export type SessionShape = Pick<McpSession, 'database' | 'features'>;
 
-/** Makes the tools, with what they keep from one request to the next. */
+/** Creates the tools, with the data they keep between requests. */
 export function makeTools(): ToolsOf {
   const sources = makeSources();
   const lists = new Map<string, readonly Tool<McpSession>[]>();
@@ -43,18 +43,18 @@ export function makeTools(): ToolsOf {
   };
 }
 
-/** Then every data tool names its database; else the path or the command fixed it. */
+/** Host-wide, every data tool names its database; otherwise the path or the command set it. */
 function isHostWide({ database }: SessionShape): boolean {
   return database === undefined;
 }
 
 interface Offer {
   readonly source: ToolSource;
-  /** For sessions with this feature; `undefined`: for all. */
+  /** Required feature of the session; `undefined`: none. */
   readonly feature?: AgentFeature;
 }
 
-/** All tools in the order in which clients see them, with what they keep between two requests. */
+/** Creates all tools, in the order in which clients see them, with the data they keep. */
 function makeSources(): readonly Offer[] {
   const previews = new Previews();
   const sql = sqlTool(new Cursors<StatementResult>());
@@ -77,7 +77,7 @@ function isOffered({ source, feature }: Offer, session: SessionShape): boolean {
   return feature === undefined || features.has(feature);
 }
 
-/** What a client sees of a tool. */
+/** Creates a tool as a client sees it. */
 export function makeTool(source: ToolSource, session: SessionShape): Tool<McpSession> {
   const { name, title, effect, outputSchema } = source;
   const isSessionReadOnly = session.features.has('read-only');
@@ -138,13 +138,13 @@ async function run(
   }
 }
 
-/** The five tools fail with one text; advice is for those who asked for more than them. */
+/** The five tools fail with a single text; advice is only for sessions with features. */
 function adviceOf(error: Error, { session }: ToolContext): string | undefined {
   const isWanted = session.features.size > 0 && error instanceof ToolFailure;
   return isWanted ? error.advice : undefined;
 }
 
-/** Clients wait for as long as they are told that the work goes on. Gives what ends the telling. */
+/** Reports progress, since clients wait while they receive it. Returns a function to stop. */
 function tellThatItRuns({ name }: ToolSource, { progress }: ToolContext): () => void {
   let seconds = 0;
   const timer = setInterval(() => {

@@ -5,38 +5,38 @@ import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import { JsonNumber, type JsonObject } from '../values/json.ts';
 import type { McpSession } from './session.ts';
 
-/** What a tool call runs with. */
+/** The context of a tool call. */
 export type ToolContext = RequestContext<McpSession>;
 
-/** One of our tools; `tool-list.ts` makes of it what the client of a session sees. */
+/** One of our tools; `tool-list.ts` derives the form that the client of a session sees. */
 export interface ToolSource {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Instead of it, where nothing can be changed. */
+  /** Replaces the description in read-only sessions. */
   readonly readOnlyDescription?: string;
   /** JSON schemas of the tool's own arguments, in the order in which a client sees them. */
   readonly properties: Readonly<Record<string, JsonSchema>>;
-  /** Further ones, of which only sessions with a feature are told: all may use them. */
+  /** Additional arguments: listed only in sessions with features, but accepted in all. */
   readonly moreProperties?: Readonly<Record<string, JsonSchema>>;
   readonly required: readonly string[];
-  /** The whole schema of the arguments, where it is not that of an object of `properties`. */
+  /** The complete schema of the arguments, if it is not that of an object of `properties`. */
   readonly inputSchema?: JsonSchema;
-  /** Of the structured result. */
+  /** Schema of the structured result. */
   readonly outputSchema: JsonSchema;
-  /** True for a tool that works on one database; `optional`: on one, or on none. */
+  /** Whether the tool works on one database; with `optional` it can also work without. */
   readonly takesDatabase: boolean | 'optional';
   readonly effect: ToolEffect;
   /**
-   * Throws `RpcError` for arguments of the wrong shape and `ToolFailure` for what the caller can
-   * mend after reading the text.
+   * Throws `RpcError` for arguments of the wrong shape, and `ToolFailure` for a fault that the
+   * caller can correct after reading the text.
    */
   run(args: JsonObject, context: ToolContext): Promise<ToolAnswer | InputRequired>;
 }
 
 /**
- * `reads`: changes nothing. `mayWrite`: what it is given decides, and in a session that is
- * read-only it changes nothing. `writes`: it is for changing things, and not there in such a one.
+ * `reads`: changes nothing. `mayWrite`: depends on the arguments, and changes nothing in a
+ * read-only session. `writes`: exists to change things, and is absent from a read-only session.
  */
 export type ToolEffect = 'reads' | 'mayWrite' | 'writes';
 
@@ -46,10 +46,10 @@ export interface ToolAnswer {
   readonly structured: string;
 }
 
-/** A failed run; its text goes into the tool result, marked as an error. */
+/** A failed run; its text becomes the tool result, marked as an error. */
 export class ToolFailure extends Error {
   override readonly name = 'ToolFailure';
-  /** A second text behind the first, in sessions with features: what to try instead. */
+  /** A second text with a suggestion, shown in sessions with features. */
   readonly advice: string | undefined;
 
   constructor(message: string, advice?: string) {
@@ -58,7 +58,7 @@ export class ToolFailure extends Error {
   }
 }
 
-/** A schema of objects that have all of these members, and maybe those of `optional`. */
+/** Returns a schema of objects with all of these members, and optionally those of `optional`. */
 export function objectSchema(
   properties: Readonly<Record<string, JsonSchema>>,
   optional: Readonly<Record<string, JsonSchema>> = {},
@@ -70,22 +70,22 @@ export function objectSchema(
   };
 }
 
-/** An integer in a structured result: one that a number cannot hold is a string. */
+/** An integer in a structured result; as a string if a JavaScript number cannot hold it. */
 export const integerSchema = { type: ['integer', 'string'] } as const;
 
 /**
- * Any JSON, as the item of a list among arguments. Agents of some makers refuse all tools when one
- * has a list without a schema of its items, those of others when that schema has no type.
+ * Any JSON, as the item of a list argument. Some vendors' agents reject all tools if one has a list
+ * without an item schema, others if that schema has no type.
  */
 export const anyItemSchema = {
   type: ['string', 'number', 'boolean', 'object', 'array', 'null'],
   items: {},
 } as const;
 
-/** A list of names, or of lines. */
+/** A list of names or lines. */
 export const stringsSchema = { type: 'array', items: { type: 'string' } } as const;
 
-/** The database that a data tool works on, as the client or the path names it. */
+/** Returns the database for a data tool, from the path or the arguments. */
 export function databaseArgument(args: JsonObject, context: ToolContext): string {
   const { database } = context.session;
   if (database !== undefined) return database;
@@ -98,12 +98,12 @@ export function stringArgument(args: JsonObject, name: string): string {
   throw invalidParams(`${name} argument must be a string`);
 }
 
-/** Absent and null are `undefined`. */
+/** Returns `undefined` for absent and null. */
 export function optionalStringArgument(args: JsonObject, name: string): string | undefined {
   return (args.get(name) ?? undefined) === undefined ? undefined : stringArgument(args, name);
 }
 
-/** The same for a whole number. Throws `ToolFailure` for one that is none, or out of range. */
+/** Reads an optional integer. Throws `ToolFailure` if it is not an integer, or out of range. */
 export function optionalIntegerArgument(
   args: JsonObject,
   name: string,

@@ -6,9 +6,9 @@ import type { McpSession } from './session.ts';
 import { hasReducerTools, type ReducerTools } from './typed-reducers.ts';
 
 /**
- * Tells when the tools of a session are others than they were: another module was published, or the
- * caller may call others of its reducers. Until the returned function is called; `undefined`, when
- * its tools are always the same.
+ * Reports changes of a session's tools, after another module was published or the caller's rights
+ * to reducers changed, until the returned function is called. Returns `undefined` if the tools
+ * never change.
  */
 export function watchReducerTools(
   session: McpSession,
@@ -18,7 +18,7 @@ export function watchReducerTools(
   if (!hasReducerTools(session)) return undefined;
   const { host } = session;
   const notices = new Notices(limits.watchNoticeMillis, changed);
-  // Nobody knows then what the tools are; a client that lists them is told what is wrong.
+  // The tools are unknown then; a client that lists them gets the error.
   const failed = () => notices.note('tools');
   const watch = new SnapshotWatch({
     uri: 'tools',

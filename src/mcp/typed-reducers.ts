@@ -12,12 +12,12 @@ import type { McpSession } from './session.ts';
 import type { ToolSource } from './tool.ts';
 import { makeTool, type SessionShape, type ToolsOf } from './tool-list.ts';
 
-/** The tools of a session that its database makes, in the order of its reducers. */
+/** Returns the tools derived from a session's database, in the order of its reducers. */
 export type ReducerTools = (session: McpSession) => Promise<readonly Tool<McpSession>[]>;
 
 /**
- * Makes one tool for each reducer that the caller may call, for sessions with the feature
- * `typed-reducers` that are in one database. `toolsOf` gives the tools whose names are taken.
+ * Creates one tool for each reducer that the caller can call, in sessions with the feature
+ * `typed-reducers` and a fixed database. `toolsOf` returns the tools whose names are taken.
  */
 export function makeReducerTools(toolsOf: ToolsOf): ReducerTools {
   const taken = new Set(
@@ -37,14 +37,14 @@ export function makeReducerTools(toolsOf: ToolsOf): ReducerTools {
       known.set(description, sources);
       return sources.usableBy(found.caller.rights).map((source) => makeTool(source, session));
     } catch (error) {
-      // A database that does not serve has no reducers to show; the other tools say why.
+      // A database that does not serve has no reducers to show; the other tools report the reason.
       if (error instanceof Refusal) return [];
       throw error;
     }
   };
 }
 
-/** True when the tools of a session depend on its database. */
+/** Whether the tools of a session depend on its database. */
 export function hasReducerTools<Session extends SessionShape>(
   session: Session,
 ): session is Session & { readonly database: string } {
@@ -52,10 +52,10 @@ export function hasReducerTools<Session extends SessionShape>(
   return database !== undefined && features.has('typed-reducers') && !features.has('read-only');
 }
 
-/** Those with which most tools are there. */
+/** The features with which the most tools exist. */
 const writingFeatures = new Set(agentFeatures.filter((feature) => feature !== 'read-only'));
 
-/** The tools of one program, each made when it is first shown. */
+/** The tools of one program, each created on first use. */
 class ReducerSources {
   readonly #parts: ReducerToolParts;
   readonly #names: ReadonlyMap<string, string>;
@@ -100,8 +100,8 @@ interface MadeTool {
 const toolNameLengthMax = 64;
 
 /**
- * A tool has the name of its reducer; `reducer_` stands before one that another tool has, or that
- * holds what names of tools may not.
+ * Names each tool after its reducer, with the prefix `reducer_` if the name is taken or contains
+ * characters that tool names do not allow.
  */
 export function toolNames(
   reducers: readonly string[],
@@ -110,7 +110,7 @@ export function toolNames(
   const isFree = (name: string) => !taken.has(name) && /^[\w.-]{1,64}$/.test(name);
   const names = new Map(reducers.filter(isFree).map((name) => [name, name]));
   const used = new Set([...taken, ...names.keys()]);
-  // Thousands of names may become the same one: no number is tried twice.
+  // Thousands of names may collide, so no number is tried twice.
   const counts = new Map<string, number>();
   for (const reducer of reducers) {
     if (names.has(reducer)) continue;

@@ -3,7 +3,7 @@ import { logLevels } from '../protocol/module-abi.ts';
 import type { LogLevel, ModuleLogLine } from './log-line.ts';
 import { boundedLine } from './log-line.ts';
 
-/** Where in the author's files a line was written. */
+/** The position in the author's files from which a line was logged. */
 export interface LogPosition {
   readonly fileName: string;
   readonly lineNumber: number;
@@ -11,8 +11,8 @@ export interface LogPosition {
 
 /**
  * The log lines of one call: each of their texts cut, at most `limits.logLinesPerCallMax` of them,
- * the rest counted and told in one closing line. Lines are handed on at once: they survive
- * the rollback of their call.
+ * the rest counted and reported in one closing line. Lines are handed on at once: they survive the
+ * rollback of their call.
  */
 export class CallLog {
   readonly #sink: (line: ModuleLogLine) => void;
@@ -31,14 +31,14 @@ export class CallLog {
     this.#droppedCount = 0;
   }
 
-  /** Whether one more line is let through; one that is not counts as dropped. */
+  /** Whether one more line is accepted; one that is not counts as dropped. */
   mayWrite(): boolean {
     if (this.#lineCount < limits.logLinesPerCallMax) return true;
     this.#droppedCount += 1;
     return false;
   }
 
-  /** `mayWrite` has been asked. `level` is a number of the module boundary. */
+  /** `mayWrite` must have been called. `level` is a number of the module boundary. */
   write(level: number, message: string, position: LogPosition | undefined): void {
     this.#lineCount += 1;
     this.#emit(levelOf(level), message, position);

@@ -10,11 +10,11 @@ import { DecodeError } from '../values/binary-reader.ts';
 import { ReadRecorder, type ReadSet } from './read-set.ts';
 
 /**
- * Where the program and its host exchange bytes. Rows, keys and bounds arrive in it from offset 0;
- * rows and generated columns leave in it.
+ * The buffer in which the program and its host exchange bytes. Rows, keys and bounds arrive in it
+ * from offset 0; rows and generated columns leave in it.
  */
 export interface Scratch {
-  /** The whole buffer; another one after `grow`. */
+  /** The whole buffer; `grow` replaces it. */
   readonly bytes: Uint8Array;
   /** Makes the buffer hold at least `minBytes`; contents are kept. */
   grow(minBytes: number): void;
@@ -47,20 +47,19 @@ interface OpenIterator {
 
 /**
  * The data calls of the module boundary over one store: ids and encoded rows in, numbers out. A
- * negative result is an error code with its sign changed, after which the transaction stands as it
- * was. Programs see user tables only, by canonical or source name. No engine of any program is
- * known here.
+ * negative result is a negated error code, after which the transaction is unchanged. Programs see
+ * user tables only, by canonical or source name. Nothing here depends on the engine of a program.
  *
- * The arguments come from the program: any number may be anything. What throws is a bug, or a full
- * stack below the program; a write that did not end leaves `isUnfinished` true for good, because
- * the store may then be half changed.
+ * The arguments come from the program: any number can be anything. An exception is a bug, or a full
+ * stack below the program; an interrupted write leaves `isUnfinished` true for good, because the
+ * store may then be half changed.
  */
 export class HostCalls {
   readonly #store: Store;
   readonly #scratch: Scratch;
   #state: State = { kind: 'loading' };
   #isWriting = false;
-  /** Handle n is at n - 1; closed ones leave a hole that is used again. */
+  /** Handle n is at n - 1; a closed handle leaves a hole that is reused. */
   #iterators: (OpenIterator | undefined)[] = [];
   #openCount = 0;
 
@@ -85,7 +84,7 @@ export class HostCalls {
     this.#state = { kind: 'viewing', reads: new ReadRecorder() };
   }
 
-  /** The same as `end`; says what was read since `beginView`. */
+  /** Ends the view as `end` does; returns what was read since `beginView`. */
   endView(): ReadSet {
     assert(this.#state.kind === 'viewing', 'a view is being evaluated');
     const { reads } = this.#state;
@@ -158,7 +157,7 @@ export class HostCalls {
     return result;
   }
 
-  /** 1: there was such a row. */
+  /** Returns 1 if there was such a row. */
   deleteEqual(tableId: number, rowLength: number): number {
     if (this.#state.kind !== 'running') return this.#writeRefusal();
     const table = this.#table(tableId);
@@ -173,7 +172,7 @@ export class HostCalls {
     return result;
   }
 
-  /** Length of the row, which is then in the scratch. */
+  /** Returns the length of the row, which is then in the scratch. */
   find(indexId: number, keyLength: number): number {
     if (!this.#isInCall()) return this.refusal();
     const index = this.#index(indexId);
@@ -212,8 +211,8 @@ export class HostCalls {
   }
 
   /**
-   * Bytes of whole rows now in the scratch: as many as fit into `scratchBytes`, at least one. 0:
-   * there are no more, and the iterator is closed.
+   * Returns the bytes of whole rows now in the scratch: as many as fit into `scratchBytes`, at
+   * least one. 0: no more rows exist, and the iterator is closed.
    */
   next(handle: number): number {
     if (!this.#isInCall()) return this.refusal();
@@ -233,7 +232,7 @@ export class HostCalls {
     return end;
   }
 
-  /** 0. */
+  /** Returns 0. */
   close(handle: number): number {
     if (!this.#isInCall()) return this.refusal();
     if (this.#iterators[handle - 1] === undefined) return -errorCodes.noSuchIterator;
@@ -241,21 +240,21 @@ export class HostCalls {
     return 0;
   }
 
-  /** Rows removed. */
+  /** Returns the number of rows removed. */
   deletePoint(indexId: number, keyLength: number): number {
     if (this.#state.kind !== 'running') return this.#writeRefusal();
     const found = this.#point(indexId, keyLength);
     return typeof found === 'number' ? found : this.#deleteMany(found.index.table, found.rows);
   }
 
-  /** Rows removed. */
+  /** Returns the number of rows removed. */
   deleteRange(indexId: number, range: RangeLengths): number {
     if (this.#state.kind !== 'running') return this.#writeRefusal();
     const found = this.#range(indexId, range);
     return typeof found === 'number' ? found : this.#deleteMany(found.index.table, found.rows);
   }
 
-  /** Rows removed. */
+  /** Returns the number of rows removed. */
   clear(tableId: number): number {
     if (this.#state.kind !== 'running') return this.#writeRefusal();
     const table = this.#table(tableId);
@@ -294,7 +293,7 @@ export class HostCalls {
     return index !== undefined && this.#isOffered(index.table) ? index : undefined;
   }
 
-  /** Rows of an event table are gone when their transaction ends: no view can be made of them. */
+  /** Rows of an event table are gone when their transaction ends, so no view can read them. */
   #isOffered({ spec }: Table): boolean {
     return spec.kind === 'user' && !(spec.isEvent && this.#state.kind === 'viewing');
   }
@@ -315,12 +314,12 @@ export class HostCalls {
     else this.#noteKey(index, key, key.length);
   }
 
-  /** Whether `length` is the length of something in the scratch. */
+  /** Whether `length` can be the length of something in the scratch. */
   #holds(length: number): boolean {
     return Number.isInteger(length) && length >= 0 && length <= this.#scratch.bytes.length;
   }
 
-  /** Whatever interrupts the write, a full stack above all, leaves the mark. */
+  /** Anything that interrupts the write, mostly a full stack, leaves the mark set. */
   #startWrite(): void {
     assert(!this.#isWriting, 'a write to the store did not end');
     this.#isWriting = true;
@@ -386,7 +385,7 @@ function orUndecodable<Result>(run: () => Result): Result | number {
   }
 }
 
-/** The key that a checked range consists of, if its bounds leave nothing else. */
+/** The key that a checked range consists of, if its bounds allow nothing else. */
 function wholeKeyOf(
   index: Index,
   { prefixColumns, prefixLength, startLength, endLength }: RangeLengths,

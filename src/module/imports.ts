@@ -1,8 +1,8 @@
 import { ProgramError } from './runner.ts';
 
 /**
- * Checks what a program imports from its host. Our own programs import nothing: the host hands over
- * its functions when it asks for the hooks. Throws `ProgramError` with the texts of the boundary.
+ * Checks what a program imports from its host. Our own programs import nothing: the host passes its
+ * functions when it asks for the hooks. Throws `ProgramError` with the texts of the boundary.
  */
 export function checkImports(specifiers: readonly string[]): void {
   const [first] = specifiers;

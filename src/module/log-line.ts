@@ -1,9 +1,8 @@
 import { limits } from '../limits.ts';
 
 /**
- * The same line with each of its texts cut to its bound; the very same object if none is too long.
- * All of them may come from a program: the names of its files are in its source map, and those of
- * functions are whatever it says.
+ * Cuts each text of a line to its bound; returns the same object if none is too long. All of them
+ * can come from a program: file names are in its source map, and function names can be anything.
  */
 export function boundedLine(line: ModuleLogLine): ModuleLogLine {
   if (isBounded(line)) return line;
@@ -42,7 +41,7 @@ function cutFrame({ moduleName, functionName }: TraceFrame): TraceFrame {
   };
 }
 
-/** A name as it stands in a log: at most `limits.logNameCharactersMax`, with a mark if cut. */
+/** A name as written to a log: at most `limits.logNameCharactersMax`, with a mark if cut. */
 export function cutName(name: string): string {
   return cutText(name, limits.logNameCharactersMax);
 }
@@ -56,16 +55,16 @@ export function cutText(text: string, charactersMax: number): string {
 export function cutToBytes(text: string, bytesMax: number): string {
   if (text.length * 3 <= bytesMax) return text;
   const mark = '…';
-  // No character takes less than a byte, so what is encoded is bounded too.
+  // Every character takes at least a byte, so the encoding is bounded too.
   const bytes = new TextEncoder().encode(text.slice(0, bytesMax + 1));
   if (bytes.length <= bytesMax) return text;
-  // A byte that continues a character is not a place to cut.
+  // A cut must not fall before a byte that continues a character.
   let end = bytesMax - 3;
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return new TextDecoder().decode(bytes.subarray(0, end)) + mark;
 }
 
-/** Memory of a line, about: two bytes for each character, and its objects. */
+/** Approximate memory of a line: two bytes for each character, and its objects. */
 export function lineBytes(line: ModuleLogLine): number {
   return 2 * lineCharacters(line) + objectBytes * (1 + (line.trace?.length ?? 0));
 }

@@ -19,9 +19,9 @@ export interface Figure {
 const accounts = 1_000;
 
 /**
- * Calls a second through the sandbox, in batches as a turn makes them: a reducer that does nothing
- * (the baseline is begin and commit alone), and a transfer of 2 finds and 2 updates with codecs
- * written by hand (the baseline does the same on the store). `scale` 1 takes about five seconds.
+ * Calls per second through the sandbox, in batches as a turn makes them: a reducer that does
+ * nothing (the baseline is begin and commit alone), and a transfer of 2 finds and 2 updates with
+ * handwritten codecs (the baseline does the same on the store). `scale` 1 takes about five seconds.
  */
 export async function benchmarks(scale: number): Promise<Figure[]> {
   const rounds = Math.ceil(scale * 200_000);

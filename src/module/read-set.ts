@@ -3,8 +3,8 @@ import { floatNormaliserOf } from '../store/canonical-float.ts';
 import type { Index } from '../store/table-index.ts';
 
 /**
- * What a view has read. Its result can change only when a row comes to or goes from one of the
- * tables, or one that has one of the keys, whether or not there was a row with that key.
+ * What a view has read. Its result can change only when a row is inserted into or deleted from one
+ * of the tables, or when such a row has one of the keys, whether or not that key had a row before.
  */
 export interface ReadSet {
   /** Ids of tables that were read as a whole: scanned, counted, or searched by a range. */
@@ -13,7 +13,7 @@ export interface ReadSet {
   readonly keys: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
-/** Memory of a read set and of being found by it, about. */
+/** Approximate memory of a read set and of its index entries. */
 export function readSetBytes({ tables, keys }: ReadSet): number {
   let bytes = tables.size * entryBytes;
   for (const texts of keys.values()) {
@@ -23,10 +23,10 @@ export function readSetBytes({ tables, keys }: ReadSet): number {
   return bytes;
 }
 
-/** A text or number in a set, and its place in a map to sets. */
+/** A string or number in a set, and its place in a map to sets. */
 const entryBytes = 200;
 
-/** A key as a text, for sets: one character for each byte. */
+/** A key as a string, for sets: one character for each byte. */
 export function keyText(key: Uint8Array, length: number): string {
   let text = '';
   for (let at = 0; at < length; at += chunkBytes) {
@@ -36,13 +36,13 @@ export function keyText(key: Uint8Array, length: number): string {
   return text;
 }
 
-/** Bytes that become arguments of one call. */
+/** Bytes passed as arguments of one call. */
 const chunkBytes = 1_024;
 
 /**
  * Collects the read set of one view. Where it would be large (more keys than `limits.viewKeysMax`)
- * or equal keys may differ in their bytes (floats), the whole table stands in for the key: that is
- * never wrong.
+ * or equal keys can differ in their bytes (floats), the whole table takes the place of the key,
+ * which is always correct.
  */
 export class ReadRecorder {
   readonly #tables = new Set<number>();

@@ -45,11 +45,11 @@ export interface ReducerCall {
 }
 
 export type RunOutcome =
-  /** `value`: encoded, as the program says; absent: it returned nothing. */
+  /** `value`: encoded, unchecked; absent: it returned nothing. */
   | { readonly kind: 'returned'; readonly value?: Uint8Array }
   /**
-   * The module threw `SenderError`: its words are for the caller. `value`: encoded, as the program
-   * says, where it refused with more than words.
+   * The module threw `SenderError`: its message is for the caller. `value`: encoded, unchecked,
+   * where it refused with more than a message.
    */
   | { readonly kind: 'refused'; readonly message: string; readonly value?: Uint8Array }
   /** Anything else that was thrown; for the module's log, never for the caller. */
@@ -60,12 +60,12 @@ export interface ViewCall {
   readonly viewId: number;
   /** Canonical name, for log lines. */
   readonly viewName: string;
-  /** Whom it is evaluated for; `undefined` = an anonymous view. */
+  /** The caller it is evaluated for; `undefined` = an anonymous view. */
   readonly sender: bigint | undefined;
 }
 
 export type ViewOutcome =
-  /** `rows`: encoded rows one after another, not checked yet; `count` as the program told it. */
+  /** `rows`: encoded rows one after another, not checked yet; `count` is the program's. */
   | {
       readonly kind: 'rows';
       readonly rows: Uint8Array;
@@ -76,7 +76,7 @@ export type ViewOutcome =
   | { readonly kind: 'sql'; readonly text: string; readonly reads: ReadSet }
   | Exclude<RunOutcome, { readonly kind: 'returned' }>;
 
-/** What a runner needs to load a program. */
+/** The dependencies of a runner that loads a program. */
 export interface RunnerContext {
   readonly store: Store;
   readonly databaseIdentity: bigint;
@@ -87,7 +87,7 @@ export interface RunnerContext {
   readonly monotonicMillis?: () => number;
 }
 
-/** A program as published, ready to be evaluated by a runner (see `bundle/link.ts`). */
+/** A published program, ready to be evaluated by a runner (see `bundle/link.ts`). */
 export interface LinkedProgram {
   /** Body of a function; its parameters are the host's bindings. */
   readonly script: string;
@@ -95,7 +95,7 @@ export interface LinkedProgram {
   readonly sourceMap: string;
   /** 32 bytes that depend on the program's bytes alone; randomness while it loads. */
   readonly seed: Uint8Array;
-  /** Specifiers of host modules the program imports, such as `reducerdb:sys@1.0`. */
+  /** Specifiers of host modules that the program imports, such as `reducerdb:sys@1.0`. */
   readonly imports: readonly string[];
 }
 

@@ -19,7 +19,7 @@ export class SpanTimers {
     return this.#lastId;
   }
 
-  /** The line to log; `undefined` when there is no such timer. */
+  /** The line to log; `undefined` when no such timer exists. */
   end(id: number): string | undefined {
     const timer = this.#open.get(id);
     if (timer === undefined) return undefined;
@@ -29,7 +29,7 @@ export class SpanTimers {
   }
 
   clear(): void {
-    // Clearing an empty map would make it a new table, which is garbage that lives long.
+    // Clearing an empty map would allocate a new table, which is long-lived garbage.
     if (this.#open.size > 0) this.#open.clear();
     this.#lastId = 0;
   }

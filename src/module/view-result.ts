@@ -5,8 +5,8 @@ import type { ReadSet } from './read-set.ts';
 import type { ViewOutcome } from './runner.ts';
 
 /**
- * Reads what a view hook returned as its data: a tag, then an array of rows (u32 count, rows), or
- * an SQL text and nothing after it. Rows are checked by whoever stores them.
+ * Reads the data that a view hook returned: a tag, then an array of rows (u32 count, rows), or an
+ * SQL text and nothing after it. The code that stores the rows checks them.
  */
 export function readViewResult(data: Uint8Array, reads: ReadSet): ViewOutcome {
   if (data.length > limits.viewResultBytesMax) {

@@ -7,8 +7,8 @@ let written = 0;
 
 /**
  * Replaces the file at `target`, or creates it: after a crash it has the old content or the new,
- * whole. When this resolves the new one is durable. The directory exists. `mode` is for a new file
- * and for a replaced one alike.
+ * whole. When this resolves the new one is durable. The directory must exist. `mode` is for a new
+ * file and for a replaced one alike.
  */
 export async function writeFileAtomically(
   target: string,
@@ -23,13 +23,13 @@ export async function writeFileAtomically(
     await fs.promises.rename(temporary, target);
   } catch (error) {
     await fs.promises.rm(temporary, { force: true });
-    // The system names the temporary file, or none.
+    // The system names the temporary file, or no file.
     throw Object.assign(error as Error, { path: target });
   }
   await syncDirectory(directory);
 }
 
-/** The content of a file, `undefined` if there is none. */
+/** The content of a file, `undefined` if it does not exist. */
 export async function readFileIfPresent(file: string): Promise<Buffer | undefined> {
   try {
     return await fs.promises.readFile(file);
@@ -39,13 +39,13 @@ export async function readFileIfPresent(file: string): Promise<Buffer | undefine
   }
 }
 
-/** Removes a file, if it is there; durable when this resolves. */
+/** Removes a file, if it exists; durable when this resolves. */
 export async function removeFileDurably(file: string): Promise<void> {
   await fs.promises.rm(file, { force: true });
   await syncDirectory(path.dirname(file));
 }
 
-/** Makes a directory with all that lead to it, for this user alone; durable when this resolves. */
+/** Creates a directory and its parents, for this user alone; durable when this resolves. */
 export async function makeDirectoryDurably(directory: string): Promise<void> {
   const full = path.resolve(directory);
   const first = await fs.promises.mkdir(full, { recursive: true, mode: privateFolderMode });

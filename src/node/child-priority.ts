@@ -1,24 +1,24 @@
 import fs from 'node:fs';
 import os from 'node:os';
 
-/** More than this process, less than what the operator's own services usually have. */
+/** More than this process, less than the operator's other services usually have. */
 const outOfMemoryScore = 500;
 
 const nicenessMax = 19;
 
 const ownNiceness = os.getPriority();
 
-/** Of a process that comes first: with the 5 of its children a twelfth of its weight is theirs. */
+/** By how much less nice a gateway is: its databases, 5 nicer, have a twelfth of its weight. */
 const precedence = 6;
 
 /**
- * By how much nicer something is than this process, which the scheduler then gives that much more
- * time: 5 is a third of its weight, 10 a tenth, 15 a thirtieth, 19 a seventieth.
+ * How much nicer something is than this process. The scheduler gives it less time accordingly: 5 is
+ * a third of its weight, 10 a tenth, 15 a thirtieth, 19 a seventieth.
  */
 export type Niceness = 0 | 5 | 10 | 15 | 19;
 
 /**
- * This process comes before its child: for the processors, and when memory runs out. To be called
+ * Ranks this process before its child: for the processors, and when memory runs out. Must be called
  * before the child has threads.
  */
 export function yieldToThis(child: number, niceness: Niceness): void {
@@ -26,12 +26,12 @@ export function yieldToThis(child: number, niceness: Niceness): void {
   try {
     fs.writeFileSync(`/proc/${child}/oom_score_adj`, String(outOfMemoryScore));
   } catch {
-    // Not Linux, or the process is gone: there is nothing to set.
+    // Not Linux, or the process is gone: nothing can be set.
   }
 }
 
 /**
- * The same for a child that leads a session of its own. Where the system shares the processors out
+ * `yieldToThis` for a child that leads a session of its own. Where the system shares the processors
  * among sessions first (Linux with autogroups), niceness counts within one, and each has its own.
  */
 export function yieldSessionToThis(child: number, niceness: Niceness): void {
@@ -46,16 +46,16 @@ export function yieldSessionToThis(child: number, niceness: Niceness): void {
 }
 
 /**
- * This process comes before those that run beside it, where the system lets it: with the privilege
- * for it (root, or CAP_SYS_NICE). What is said of children stays as if it had not.
+ * Ranks this process before those that run beside it, where the system permits it (root, or
+ * CAP_SYS_NICE). The niceness of children stays what it would be without that.
  */
 export function comeFirst(): void {
   setNiceness(process.pid, -precedence);
 }
 
 /**
- * All threads of this process but the first. Before a service starts these are the engine's own,
- * which also collect the garbage of threads that start later.
+ * Ranks all threads of this process but the first behind it. Before a service starts these are the
+ * engine's own, which also collect the garbage of threads that start later.
  */
 export function yieldHelpersToThis(niceness: Niceness): void {
   try {
@@ -66,20 +66,20 @@ export function yieldHelpersToThis(niceness: Niceness): void {
   }
 }
 
-/** Of the first thread of a process or, on Linux, of the thread that the system knows by `id`. */
+/** Sets niceness of a process's first thread or, on Linux, of the thread with system id `id`. */
 export function setNiceness(id: number, niceness: number): void {
   try {
     os.setPriority(id, Math.min(ownNiceness + niceness, nicenessMax));
   } catch {
-    // It is gone, or the system does not let this process do it.
+    // It is gone, or the system does not allow this process to set it.
   }
 }
 
 let canTakeBack: boolean | undefined;
 
 /**
- * Whether niceness can be taken back: without the privilege for it (root, or CAP_SYS_NICE) a
- * process can be made nicer, and stays so. Tried on `child`, whose niceness changes for a moment.
+ * Whether niceness can be lowered again: without the privilege for it (root, or CAP_SYS_NICE) a
+ * process can be made nicer, and stays so. Tested on `child`, whose niceness changes for a moment.
  */
 export function canLowerNiceness(child: number): boolean {
   if (process.platform !== 'linux') return false;

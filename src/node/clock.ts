@@ -1,9 +1,9 @@
 import type { Clock } from '../database/clock.ts';
 
 /**
- * The machine's clock. The system gives whole milliseconds; the microseconds within one are counted
- * by the monotonic clock from the moment the millisecond was first seen, so that readings of one
- * process tell calls apart without drifting from the system's time.
+ * The machine's clock. The system gives whole milliseconds; microseconds within one are counted by
+ * the monotonic clock from the moment the millisecond was first seen, so that readings in one
+ * process distinguish calls without drifting from the system's time.
  */
 export class MachineClock implements Clock {
   #millis = 0;

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 const folders = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
 
-/** Where a command of the system is; `undefined` where there is none that may be run. */
+/** The path of a system command; `undefined` where no executable one exists. */
 export function systemCommand(name: string): string | undefined {
   if (process.platform !== 'linux') return undefined;
   return folders.map((folder) => path.join(folder, name)).find(isExecutable);
@@ -19,8 +19,8 @@ function isExecutable(file: string): boolean {
 }
 
 /**
- * The words that a command is put behind, so that the system ends it with the process that started
- * it, whatever it is doing then, and it can gain no privileges. Empty where there is no such way.
+ * The words to put before a command, so that the system ends it with the process that started it,
+ * whatever it is doing, and it can gain no privileges. Empty where the system has no such way.
  */
 export function endingWithParent(): readonly string[] {
   wrapper ??= systemCommand('setpriv') ?? '';
@@ -29,7 +29,7 @@ export function endingWithParent(): readonly string[] {
 
 let wrapper: string | undefined;
 
-/** Whether `endingWithParent` does what it says. */
+/** Whether `endingWithParent` has an effect. */
 export function endsWithParent(): boolean {
   return endingWithParent().length > 0;
 }

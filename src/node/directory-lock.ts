@@ -5,7 +5,7 @@ import path from 'node:path';
 import { type KernelLock, lockInKernel } from './kernel-lock.ts';
 import { privateFileMode } from './private-files.ts';
 
-/** Another process works in the directory. */
+/** Another process uses the directory. */
 export class DirectoryLockedError extends Error {
   override readonly name = 'DirectoryLockedError';
 
@@ -21,30 +21,30 @@ export class DirectoryLockedError extends Error {
 export interface DirectoryLock {
   /** The real path of the directory. */
   readonly directory: string;
-  /** `flock`: the kernel keeps it. `file`: `reducerdb.pid` is all there is. */
+  /** `flock`: held by the kernel. `file`: only `reducerdb.pid` exists. */
   readonly kind: LockKind;
   /** True if the process that `reducerdb.pid` named before is known to have ended. */
   readonly isFormerOwnerGone: boolean;
-  /** Gives the directory free; does nothing when called again. */
+  /** Releases the directory; does nothing when called again. */
   release(): void;
 }
 
 export type LockKind = 'flock' | 'file';
 
 const lockName = 'reducerdb.pid';
-/** A takeover is a handful of system calls; one that is older than this was interrupted. */
+/** A takeover is a handful of system calls; one older than this was interrupted. */
 const takeoverMillisMax = 10_000;
 const heldHere = new Set<string>();
 
 /**
- * Takes `directory` for this process: locks it in the kernel, where that is possible, and writes
- * the file `reducerdb.pid`, which names the process. Throws `DirectoryLockedError` when another
- * live process, or another part of this one, has it.
+ * Locks `directory` for this process: in the kernel, where that is possible, and with the file
+ * `reducerdb.pid`, which names the process. Throws `DirectoryLockedError` when another live
+ * process, or another part of this one, holds it.
  *
  * The kernel's lock ends with its process. The file of a dead process is taken over; a process is
- * told from a later one with the same number by its start time and the boot of the machine, where
- * the system gives them (Linux). Where the file is all there is, processes in different pid
- * namespaces do not see each other: that is what `claimWriter` is for.
+ * distinguished from a later one with the same number by its start time and the boot of the
+ * machine, where the system gives them (Linux). Where only the file exists, processes in different
+ * pid namespaces do not see each other: that is what `claimWriter` is for.
  */
 export function lockDirectory(
   directory: string,
@@ -69,7 +69,7 @@ export function lockDirectory(
         try {
           if (readText(file) === content) fs.unlinkSync(file);
         } finally {
-          // Also where the disk can only be read by now.
+          // Even where the disk has become read-only.
           if (kernel.kind === 'taken') kernel.release();
         }
       },
@@ -80,7 +80,7 @@ export function lockDirectory(
   }
 }
 
-/** True if this process would see the owner if it were still there. */
+/** True if this process would see the owner if the owner still existed. */
 function isVisible({ boot, space }: Owner): boolean {
   const here = describeProcess(process.pid);
   if (boot !== here.boot) return boot !== '' && here.boot !== '';
@@ -89,7 +89,7 @@ function isVisible({ boot, space }: Owner): boolean {
 
 /**
  * Replaces the lock of a dead process. A second file, the guard, lets one process at a time try: it
- * looks again, now that nobody else can have replaced the lock in between.
+ * checks again, now that no other process can have replaced the lock in between.
  */
 function takeOver(file: string, content: string): void {
   refuseIfAlive(file);
@@ -114,7 +114,7 @@ function refuse(file: string): never {
   throw new DirectoryLockedError(file, text === undefined ? undefined : nameOf(parseOwner(text)));
 }
 
-/** Of a process elsewhere, too, whose number means nothing here. */
+/** Names the owner, which can be a process elsewhere, whose number means nothing here. */
 function nameOf(owner: Owner | undefined): string {
   if (owner === undefined) return 'pid unknown';
   const { pid, space, host } = owner;
@@ -128,9 +128,9 @@ interface Owner {
   /** When the process was started, in ticks since boot; empty where the system does not say. */
   readonly start: string;
   readonly boot: string;
-  /** In which numbers of processes `pid` is one; empty where there is one kind, or unknown. */
+  /** The namespace in which `pid` is a number; empty where only one exists, or it is unknown. */
   readonly space: string;
-  /** For people: of a container, its name. */
+  /** For people: the name of the host, or of a container. */
   readonly host: string;
 }
 
@@ -140,7 +140,7 @@ function isAlive(owner: Owner | undefined): boolean {
   try {
     process.kill(owner.pid, 0);
   } catch (error) {
-    // EPERM: it is there and belongs to somebody else.
+    // EPERM: it exists and belongs to another user.
     if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false;
   }
   const now = describeProcess(owner.pid);
@@ -155,7 +155,7 @@ function describeProcess(pid: number): Owner {
   return { pid, start, boot, space: pidNamespace(), host: os.hostname() };
 }
 
-/** Of this process; a number that the kernel uses once at a time. */
+/** The pid namespace of this process; a number that the kernel uses once at a time. */
 function pidNamespace(): string {
   try {
     return fs.readlinkSync('/proc/self/ns/pid');
@@ -188,7 +188,7 @@ function createWith(file: string, content: string): boolean {
   const own = `${file}.${randomUUID()}.tmp`;
   fs.writeFileSync(own, content, { mode: privateFileMode });
   try {
-    // A link appears whole: nobody can read a lock that is not written yet.
+    // A link appears whole: no process can read a lock that is not written yet.
     fs.linkSync(own, file);
     return true;
   } catch (error) {

@@ -7,15 +7,15 @@ import { UnsyncedRange } from './unsynced-range.ts';
 import { WriterCheck, type WriterPlace } from './writer-mark.ts';
 
 export interface MachineDiskOptions {
-  /** The mark of who may write; left out: nobody else can. */
+  /** The mark of the service that may write; absent: no other service can. */
   readonly writer?: WriterPlace | undefined;
   /** Called after each read, with its bytes. */
   readonly hasRead?: (bytes: number) => void;
 }
 
 /**
- * A directory of the file system, which exists already. Reads and writes are synchronous: they go
- * to the system's cache and take microseconds. Syncs run on the thread pool and take as long as the
+ * A directory of the file system, which must exist. Reads and writes are synchronous: they go to
+ * the system's cache and take microseconds. Syncs run on the thread pool and take as long as the
  * device needs, except those that may block where they have been quick.
  */
 export class MachineDisk implements Disk {
@@ -81,7 +81,7 @@ export class MachineDisk implements Disk {
 
 /** Makes created, renamed and removed entries of `directory` durable. */
 export async function syncDirectory(directory: string): Promise<void> {
-  // Windows cannot sync a directory; its file system logs such changes in order by itself.
+  // Windows cannot sync a directory; its file system logs such changes in order on its own.
   if (process.platform === 'win32') return;
   const handle = await fs.promises.open(directory, 'r');
   try {
@@ -99,8 +99,8 @@ const zeros = new Uint8Array(256 * 1024);
 const syncData = promisify(fs.fdatasync);
 
 /**
- * Where a process may reach certain files alone, Node syncs only what was opened through its
- * `FileHandle`s: those know that they are of such a file. They sync on the thread pool; in the
+ * In a process that may reach only certain files, Node syncs only what was opened through its
+ * `FileHandle`s, which know that they belong to such a file. They sync on the thread pool; in the
  * thread itself, a descriptor that makes each of its writes durable takes the place of a sync.
  */
 const isRestricted = 'permission' in process && process.permission !== undefined;
@@ -109,14 +109,14 @@ class MachineFile implements DiskFile {
   readonly name: string;
   readonly #path: string;
   readonly #descriptor: number;
-  /** What is synced in place of the descriptor, in a restricted process. */
+  /** The handle that is synced in place of the descriptor, in a restricted process. */
   #handle: Promise<fs.promises.FileHandle> | undefined;
-  /** What makes its writes durable, in a restricted process; opened when it is needed first. */
+  /** The descriptor whose writes are durable, in a restricted process; opened on first use. */
   #durable: number | undefined;
   readonly #unsynced = new UnsyncedRange();
   readonly #hasRead: ((bytes: number) => void) | undefined;
   #isOpen = true;
-  /** What the last sync took, which is what the next one is expected to take. */
+  /** Duration of the last sync, which the next one is expected to take. */
   #syncMillis = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -158,7 +158,7 @@ class MachineFile implements DiskFile {
     attempt('truncate', this.name, () => fs.ftruncateSync(this.#descriptor, size));
   }
 
-  /** Writes zeros from the end of the file on: Node has no way to ask for space alone. */
+  /** Writes zeros from the end of the file on, because Node cannot only reserve space. */
   allocate(size: number): void {
     this.#unsynced.changed();
     attempt('allocate', this.name, () => {
@@ -212,7 +212,7 @@ class MachineFile implements DiskFile {
     return true;
   }
 
-  /** Elsewhere than on Linux such a write may end in the cache of the device. */
+  /** On systems other than Linux such a write may end in the cache of the device. */
   #writeAgain(): boolean {
     if (process.platform !== 'linux') return false;
     return this.#unsynced.rewrite((position, length) => {
@@ -238,7 +238,7 @@ class MachineFile implements DiskFile {
     });
   }
 
-  /** Where there is nothing to sync with, nothing is known to be lost: that is no failed sync. */
+  /** Without a handle to sync, nothing is known to be lost: that is not a failed sync. */
   async #syncHandle(): Promise<void> {
     this.#handle ??= this.#openHandle().catch((error: unknown) => {
       throw diskError('open', this.name, error);
@@ -290,7 +290,7 @@ function attempt<T>(operation: string, file: string, action: () => T): T {
   }
 }
 
-/** One that says already what failed goes on as it is. */
+/** An error that already says what failed is passed on as it is. */
 function diskError(operation: string, file: string, error: unknown): DiskError {
   return error instanceof DiskError ? error : new DiskError(operation, file, error);
 }

@@ -4,8 +4,8 @@ import type { Entropy } from '../database/entropy.ts';
 const poolBytes = 16_384;
 
 /**
- * The operating system's randomness, fetched in blocks: one request to it costs about a microsecond
- * however small, and every call of a reducer needs 32 bytes. What was handed out is wiped.
+ * The operating system's randomness, fetched in blocks: one request costs about a microsecond
+ * however small, and every reducer call needs 32 bytes. Bytes are wiped once handed out.
  */
 export class MachineEntropy implements Entropy {
   readonly #pool = new Uint8Array(poolBytes);

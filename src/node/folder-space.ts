@@ -3,7 +3,7 @@ import path from 'node:path';
 import { isNoSpace } from '../log/disk.ts';
 import { noFollow, privateFileMode } from './private-files.ts';
 
-/** Written to see whether it can be: more than a file system keeps beside the name of a file. */
+/** Written as a test: more than a file system keeps beside the name of a file. */
 const probe = new Uint8Array(64 * 1024);
 
 /** The space of the disk that a folder is on. */
@@ -14,7 +14,7 @@ export class FolderSpace {
     this.folder = folder;
   }
 
-  /** What a user without privileges may still write there; `undefined`: the system does not say. */
+  /** Bytes that an unprivileged user can still write; `undefined`: the system does not say. */
   freeBytes(): number | undefined {
     try {
       const { bavail, bsize } = fs.statfsSync(this.folder);
@@ -24,7 +24,7 @@ export class FolderSpace {
     }
   }
 
-  /** True when there are so many bytes free and something can be written: a quota may forbid it. */
+  /** True when `bytes` are free and something can be written, which a quota may forbid. */
   has(bytes: number): boolean {
     const free = this.freeBytes();
     return (free === undefined || free >= bytes) && this.#takesProbe();
@@ -49,8 +49,8 @@ export class FolderSpace {
 }
 
 /**
- * Says of an error, or of what caused it, that there was no space, and where; `undefined`: that is
- * not why. `place` is named where the system does not name a file.
+ * Describes an error, or its cause, as a lack of space, and where; `undefined`: it was another
+ * error. `place` is named where the system does not name a file.
  */
 export function noSpaceText(error: unknown, place: string): string | undefined {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {

@@ -4,10 +4,10 @@ import { limits } from '../limits.ts';
 import { systemCommand } from './command-wrappers.ts';
 
 export type KernelLock =
-  /** This process has it until `release`, or until it ends, however it ends. */
+  /** This process holds it until `release`, or until it ends, however it ends. */
   | { readonly kind: 'taken'; release(): void }
   | { readonly kind: 'held' }
-  /** There is no command for it, or the file system has no such locks. */
+  /** The command does not exist, or the file system has no such locks. */
   | { readonly kind: 'impossible' };
 
 /**

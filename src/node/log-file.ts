@@ -6,7 +6,7 @@ import { noFollow, privateFileMode, privateFolderMode, refuseLink } from './priv
 export interface ModuleLog {
   /**
    * Appends one line; `micros`, microseconds since the epoch, decides the day. False: the log of
-   * that day is full, unless the line is a `notice` of that.
+   * that day is full; a `notice` of that is accepted anyway.
    */
   append(line: string, micros: number, kind?: 'notice'): boolean;
   /**
@@ -14,7 +14,7 @@ export interface ModuleLog {
    * as fit `bytesMax`.
    */
   tail(count: number, bytesMax?: number): string;
-  /** The same in pieces of whole lines, which are read when they are asked for. */
+  /** `tail` in pieces of whole lines, which are read on demand. */
   pieces(count: number, bytesMax?: number): Iterable<string>;
   /** Forgets all lines. */
   reset(): void;
@@ -29,16 +29,16 @@ const blockBytes = 64 * 1024;
 const lineEnd = 10;
 
 export interface LogFileBounds {
-  /** Of the file of one day. */
+  /** Bytes of the file of one day. */
   readonly fileBytesMax: number;
-  /** Days whose files are kept, that of the newest line included. */
+  /** Days whose files are kept, including that of the newest line. */
   readonly daysMax: number;
 }
 
 /**
  * A module log in a directory of its own, one file per UTC day, `YYYY-MM-DD.log`. Files that are
  * too old are removed when a new one begins. Lines reach the operating system at once; they are not
- * synced, so a power cut may take the last.
+ * synced, so a power cut can take the last.
  */
 export class LogFile implements ModuleLog {
   readonly #directory: string;
@@ -48,7 +48,7 @@ export class LogFile implements ModuleLog {
   /** Bytes in the open file. */
   #size = 0;
 
-  /** `directory` is made if it does not exist. Throws `LinkError` when it is a link. */
+  /** `directory` is created if it does not exist. Throws `LinkError` when it is a link. */
   constructor(directory: string, bounds: LogFileBounds) {
     this.#directory = directory;
     this.#bounds = bounds;
@@ -59,7 +59,7 @@ export class LogFile implements ModuleLog {
 
   append(line: string, micros: number, kind?: 'notice'): boolean {
     const day = Math.floor(micros / microsPerDay);
-    // A clock that was set back does not go back to an old file: its lines would not be the newest.
+    // A clock that was set back does not reopen an old file: its lines would not be the newest.
     if (this.#descriptor === undefined || day > this.#day) this.#open(day);
     if (this.#size >= this.#bounds.fileBytesMax && kind === undefined) return false;
     if (this.#descriptor === undefined) return false;
@@ -135,7 +135,7 @@ export class MemoryModuleLog implements ModuleLog {
   }
 
   #makeRoom(): void {
-    // Half goes at once: dropping the first line for each new one would move all the others.
+    // Half is dropped at once: dropping the first line for each new one would move all the others.
     while (this.#length > memoryBytesMax / 2 && this.#lines.length > 1) {
       const dropped = this.#lines.splice(0, Math.ceil(this.#lines.length / 2));
       this.#length -= dropped.reduce((sum, each) => sum + each.length, 0);
@@ -169,8 +169,8 @@ export class MemoryModuleLog implements ModuleLog {
 }
 
 /**
- * Where the last `count` lines of a file begin, or as many of them as fit `bytesMax`, and where
- * they end. Reads the file from its end.
+ * Finds where the last `count` lines of a file begin, or as many of them as fit `bytesMax`, and
+ * where they end. Reads the file from its end.
  */
 function placeOfTail(file: string, count: number, bytesMax: number): FilePart {
   const descriptor = fs.openSync(file, reading);
@@ -191,7 +191,7 @@ interface FilePart {
 interface Tail {
   readonly count: number;
   readonly bytesMax: number;
-  /** Of the file. */
+  /** Bytes of the file. */
   readonly end: number;
 }
 
@@ -219,7 +219,7 @@ function lineEndBefore(block: Buffer, at: number): number {
   return at === 0 ? -1 : block.lastIndexOf(lineEnd, at - 1);
 }
 
-/** In pieces of whole lines, each read when it is asked for. */
+/** Whole lines in pieces, each read on demand. */
 function* linesOf({ file, start, end }: FilePart): Generator<string> {
   // The log may have been emptied since the place was found.
   if (!fs.existsSync(file)) return;
@@ -246,7 +246,7 @@ function readBlock(descriptor: number, start: number, length: number): Buffer {
   return block.subarray(0, fs.readSync(descriptor, block, 0, length, start));
 }
 
-/** After a crash the file may end inside a line; the next one must not continue it. */
+/** After a crash the file can end inside a line; the next line must not continue it. */
 function endLastLine(descriptor: number): void {
   const size = fs.fstatSync(descriptor).size;
   if (size === 0) return;

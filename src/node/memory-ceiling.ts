@@ -5,13 +5,13 @@ import { limits } from '../limits.ts';
 import { systemCommand } from './command-wrappers.ts';
 import type { RunCommand } from './run-command.ts';
 
-/** Where the system keeps control groups, and which one this process is in; tests have others. */
+/** Where the system keeps control groups, and the group of this process; tests pass others. */
 export interface GroupPlaces {
   readonly groupsFolder: string;
   readonly ownGroupFile: string;
 }
 
-/** To ask takes as long as to read a file. */
+/** Reading it takes as long as reading a file. */
 const machineBytes = os.totalmem();
 
 const systemPlaces: GroupPlaces = {
@@ -20,14 +20,15 @@ const systemPlaces: GroupPlaces = {
 };
 
 /**
- * The most memory that a process may take, kept by the system: a control group (version 2) where
- * this process may make one, else the limit on data that the `prlimit` command sets, else nothing.
- * It stands well above what the watchdog allows, which looks every few milliseconds and says in the
- * outcome of the call what was too much; this holds when one operation asks for gigabytes at once.
+ * The most memory that a process can take, enforced by the system: a control group (version 2)
+ * where this process can create one, else the limit on data that the `prlimit` command sets, else
+ * nothing. It is well above the limit of the watchdog, which checks every few milliseconds and
+ * names the excess in the outcome of the call; the ceiling holds when one operation asks for
+ * gigabytes at once.
  *
- * A control group is made beside the one of this process, or in it: what systemd gives a service
+ * A control group is created beside the one of this process, or in it: what systemd gives a service
  * with `Delegate=memory` and `DelegateSubgroup=gateway`. Core files are forbidden, too, because one
- * holds everybody's rows.
+ * holds everyone's rows.
  */
 export class MemoryCeiling {
   readonly #baseBytes: number;
@@ -39,7 +40,7 @@ export class MemoryCeiling {
   #allowedBytes: number;
   #isRaising = false;
 
-  /** `baseBytes`: what the process may take beside what `hold` says. */
+  /** `baseBytes`: what the process can take besides what `hold` reports. */
   constructor(baseBytes: number, run: RunCommand, places = systemPlaces) {
     this.#baseBytes = baseBytes;
     this.#run = run;
@@ -48,20 +49,20 @@ export class MemoryCeiling {
     this.#allowedBytes = baseBytes + limits.ceilingStepBytes;
   }
 
-  /** What to start the process with: these words, then its own command. */
+  /** The words to put before the process's own command. */
   get command(): readonly string[] {
     if (this.#prlimit === undefined) return [];
     return [this.#prlimit, '--core=0', `--data=${this.#allowedBytes}:`];
   }
 
-  /** Once the process has started. */
+  /** Must be called once the process has started. */
   watch(processId: number): void {
     this.#processId = processId;
     this.#group = joinGroup(processId, this.#allowedBytes, this.#places);
   }
 
   /**
-   * The process says that it holds so many bytes of rows and indexes now: the ceiling rises with
+   * Notes that the process reports this many bytes of rows and indexes: the ceiling rises with
    * them, in steps, and never by more than the machine has.
    */
   hold(heldBytes: number): void {
@@ -77,11 +78,11 @@ export class MemoryCeiling {
     try {
       writeLimit(this.#group, this.#allowedBytes);
     } catch {
-      // The process may be gone, or this one may have no descriptor left: the old limit stays.
+      // The process may be gone, or no descriptor may be left here: the old limit stays.
     }
   }
 
-  /** One command at a time: a limit that is set later must not be the lower one. */
+  /** Runs one command at a time: a limit that is set later must not be the lower one. */
   #raiseLimit(): void {
     if (this.#prlimit === undefined || this.#processId === undefined || this.#isRaising) return;
     const bytes = this.#allowedBytes;
@@ -91,27 +92,27 @@ export class MemoryCeiling {
       this.#isRaising = false;
       if (this.#allowedBytes > bytes) this.#raiseLimit();
     };
-    // A process that is gone meanwhile needs no limit.
+    // A process that ended meanwhile needs no limit.
     const failed = () => {
       this.#isRaising = false;
     };
     void this.#run(this.#prlimit, words).then(ended, failed);
   }
 
-  /** Once the process has ended. */
+  /** Must be called once the process has ended. */
   end(): void {
     this.#processId = undefined;
     if (this.#group === undefined) return;
     try {
       fs.rmdirSync(this.#group);
     } catch {
-      // The system has not let go of it yet; an empty group costs nothing.
+      // The system has not released it yet; an empty group costs nothing.
     }
     this.#group = undefined;
   }
 }
 
-/** Puts a process into a new group with a limit. `undefined`: this process may make none. */
+/** Puts a process into a new group with a limit. `undefined`: this process cannot create one. */
 function joinGroup(
   processId: number,
   bytesMax: number,

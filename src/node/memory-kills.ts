@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 
 /**
- * How many processes the kernel has killed for want of memory since the machine started, also those
- * in groups with a limit of their own; `undefined`: the system does not say.
+ * How many processes the kernel has killed for lack of memory since the machine started, including
+ * those in groups with a limit of their own; `undefined`: the system does not report it.
  */
 export function memoryKills(): number | undefined {
   try {

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 
-/** How many files and sockets this process may have open; `undefined`: the system does not say. */
+/** How many files and sockets this process can have open; `undefined`: the system does not say. */
 export function descriptorsMax(): number | undefined {
   try {
     const text = fs.readFileSync('/proc/self/limits', 'latin1');

@@ -1,13 +1,13 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** Files and folders of the data are for nobody but the user of the service. */
+/** Files and folders of the data are accessible only to the user of the service. */
 export const privateFileMode = 0o600;
 export const privateFolderMode = 0o700;
 
 const othersBits = 0o077;
 
-/** Something in the data folder is a symbolic link. */
+/** An entry of the data folder is a symbolic link. */
 export class LinkError extends Error {
   override readonly name = 'LinkError';
 
@@ -18,9 +18,9 @@ export class LinkError extends Error {
 }
 
 /**
- * Throws `LinkError` when `place` is a symbolic link: following it would write wherever it leads.
- * What is not there is none. A process that may not look above its own folder leaves that to who
- * started it.
+ * Throws `LinkError` when `place` is a symbolic link: following it would write wherever it leads. A
+ * missing entry is not a link. A process that cannot look above its own folder leaves the check to
+ * the process that started it.
  */
 export function refuseLink(place: string): void {
   if (statOf(place)?.isSymbolicLink() === true) throw new LinkError(place);
@@ -41,9 +41,9 @@ function statOf(place: string): fs.Stats | undefined {
 export const noFollow: number = fs.constants.O_NOFOLLOW ?? 0;
 
 /**
- * Takes away what others may do with a folder and all that is in it, and says how many entries had
- * to be changed. Links are left alone. What cannot be changed is told to `complain`; where the
- * system has no modes nothing happens.
+ * Removes others' permissions on a folder and everything in it, and returns how many entries had to
+ * be changed. Links are left alone. `complain` receives what cannot be changed; where the system
+ * has no modes nothing happens.
  */
 export function tightenFolder(folder: string, complain: (problem: string) => void): number {
   if (process.platform === 'win32') return 0;
@@ -62,7 +62,7 @@ export function tightenFolder(folder: string, complain: (problem: string) => voi
   return count;
 }
 
-/** The same for a folder itself, without what is in it: 1 when it had to be changed. */
+/** Tightens a folder itself, without its content: 1 when it had to be changed. */
 export function tightenEntry(folder: string, complain: (problem: string) => void): number {
   if (process.platform === 'win32') return 0;
   return tighten(folder, fs.statSync(folder).mode, privateFolderMode, complain) ? 1 : 0;

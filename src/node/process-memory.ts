@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** What `/proc` counts in. Where it is larger, a bound is met later. */
+/** The unit of `/proc`. Where pages are larger, a bound is reached later. */
 const pageBytes = 4_096;
 
 /**
  * Resident memory of a process and of its children, in bytes; `undefined` where the machine does
- * not say (it has no `/proc`), or the process is gone. A few system calls, tens of microseconds.
+ * not report it (it has no `/proc`), or the process is gone. A few system calls, tens of
+ * microseconds.
  */
 export function processTreeBytes(pid: number): number | undefined {
   const own = residentBytes(pid);

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 
-/** Of one thread since it began, in milliseconds. */
+/** Processor time of one thread since it began, in milliseconds. */
 export interface ProcessorTime {
-  /** On a processor. */
+  /** Spent on a processor. */
   readonly runMillis: number;
-  /** Ready to run, while others had the processors. */
+  /** Spent ready to run, while others had the processors. */
   readonly waitMillis: number;
 }
 
 /**
- * Of the first thread of a process; of another of this process, by the number that the system has
- * for it. `undefined` where the system does not count it (only Linux does), and once it is gone.
+ * Processor time of the first thread of a process, or of another thread of this process, by its
+ * system id. `undefined` where the system does not count it (only Linux does), and once it is gone.
  */
 export function processorTime(
   of: { readonly process: number } | { readonly thread: number },

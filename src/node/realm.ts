@@ -8,14 +8,14 @@ import { realmPreludeSource } from '../module/javascript/realm-prelude-source.ts
 
 /**
  * Opens a `vm` context with the hardening library loaded. The context has a microtask queue of its
- * own, which runs only inside `evaluate`; strings may become code (the library restricts that to
- * its compartments), WebAssembly may not. Costs about 20 ms and 3 MiB.
+ * own, which runs only inside `evaluate`; strings can become code (the library restricts that to
+ * its compartments), WebAssembly cannot. Costs about 20 ms and 3 MiB.
  */
 export function openRealm(): Realm {
   return realmOpener(hardeningFile())();
 }
 
-/** `openRealm` where the library's file is known, and perhaps the only one that may be read. */
+/** `openRealm` for a known library file, which may be the only readable one. */
 export function realmOpener(file: string): () => Realm {
   return () => openWith(file);
 }

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 
-/** Runs a short command of the system. Resolves once it has ended, in whatever way. */
+/** Runs a short system command. Resolves once it has ended, however it ended. */
 export type RunCommand = (command: string, words: readonly string[]) => Promise<void>;
 
-/** As a child of this process, without an environment. */
+/** Runs it as a child of this process, without an environment. */
 export const runCommand: RunCommand = (command, words) =>
   new Promise((resolve, reject) => {
     const child = spawn(command, words, { stdio: 'ignore', env: {} });

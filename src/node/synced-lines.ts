@@ -13,7 +13,7 @@ export interface LineStore {
   append(line: string, micros: number): Promise<void>;
   /** All lines, the oldest first. */
   lines(): Iterable<string>;
-  /** Lines at the end of the newest file, as many as fit; `undefined`: there is none. */
+  /** Lines at the end of the newest file, as many as fit; `undefined`: no file exists. */
   newest(bytesMax: number): NewestLines | undefined;
   close(): Promise<void>;
 }
@@ -24,9 +24,9 @@ export interface NewestLines {
 }
 
 /**
- * Keeps lines in a directory of its own, one file per UTC month, `YYYY-MM.jsonl`. Lines that come
+ * Keeps lines in a directory of its own, one file per UTC month, `YYYY-MM.jsonl`. Lines that arrive
  * while others are being synced share the next sync. A line that was cut, by the end of a process
- * or a full disk, is ended before the next one.
+ * or a full disk, is terminated before the next one.
  */
 export class SyncedLines implements LineStore {
   readonly #directory: string;
@@ -38,7 +38,7 @@ export class SyncedLines implements LineStore {
     this.#directory = directory;
   }
 
-  /** A file in its place that cannot be written is set aside, which is reported to `warn`. */
+  /** Sets aside an existing file that cannot be written, and reports that to `warn`. */
   static async open(
     directory: string,
     warn: (message: string) => void = () => undefined,
@@ -56,7 +56,7 @@ export class SyncedLines implements LineStore {
   async append(line: string, micros: number): Promise<void> {
     const name = `${new Date(micros / 1000).toISOString().slice(0, 7)}.jsonl`;
     this.#waiting.push({ line, name });
-    // What is being written now may have begun before this line came.
+    // The write under way may have begun before this line arrived.
     await this.#writing?.catch(() => undefined);
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
@@ -137,7 +137,7 @@ function filesIn(directory: string): string[] {
     .sort();
 }
 
-/** False: it is no file, or none of this user. Anything else shows when it is written. */
+/** False: it is not a file, or not this user's. Any other problem appears when it is written. */
 function isUsable(file: string): boolean {
   try {
     fs.closeSync(fs.openSync(file, fs.constants.O_RDWR | noFollow));
@@ -174,7 +174,7 @@ function lastLines(file: string, bytesMax: number): string[] {
   }
 }
 
-/** The lines of such a directory, the oldest first; somebody may be appending more to it. */
+/** The lines of such a directory, the oldest first; others may be appending more to it. */
 export function* linesIn(directory: string): Iterable<string> {
   for (const name of filesIn(directory)) {
     const text = fs.readFileSync(path.join(directory, name), 'utf8');
@@ -182,7 +182,7 @@ export function* linesIn(directory: string): Iterable<string> {
   }
 }
 
-/** The same without a disk; keeps the last `countMax`. */
+/** A line store without a disk; keeps the last `countMax`. */
 export class MemoryLines implements LineStore {
   readonly #countMax: number;
   #lines: string[] = [];

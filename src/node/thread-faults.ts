@@ -3,8 +3,8 @@ import { readFileSync, readlinkSync } from 'node:fs';
 /**
  * Memory that single threads of this process touched for the first time, by the page faults that
  * the kernel counts for each. A thread that computes has next to none; one that grows has as many
- * as it takes pages. Only Linux says so, and not where it hands out huge pages by itself: there one
- * fault is 4 KiB or 2 MiB.
+ * as it takes pages. Only Linux reports them, and not usefully where it hands out huge pages on its
+ * own: there one fault is 4 KiB or 2 MiB.
  */
 export function threadFaultBytes(systemId: number): number | undefined {
   if (systemId === 0 || hasHugePages()) return undefined;
@@ -15,7 +15,7 @@ export function threadFaultBytes(systemId: number): number | undefined {
   return Number.isInteger(faults) ? faults * pageBytes : undefined;
 }
 
-/** The number of this thread for `threadFaultBytes`; 0 where it cannot be known. */
+/** The number of this thread for `threadFaultBytes`; 0 where it is unknown. */
 export function systemThreadId(): number {
   try {
     const id = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
@@ -28,7 +28,7 @@ export function systemThreadId(): number {
 /** Counted from the third field of the file. */
 const minorFaultsField = 7;
 
-/** Where pages are larger, threads differ as much. */
+/** Where pages are larger, threads differ by the same factor. */
 const pageBytes = 4_096;
 
 let hugePages: boolean | undefined;

@@ -3,10 +3,10 @@ import v8 from 'node:v8';
 import type { Worker } from 'node:worker_threads';
 
 /**
- * How much memory one thread of this process holds, asked of its own isolate: the objects of its
+ * Asks one thread of this process how much memory it holds in its own isolate: the objects of its
  * heap, the buffers beside it, and what the engine took for its own work. The thread answers within
- * milliseconds, also from the middle of a busy loop, because the engine interrupts it. It does not
- * answer from inside of a built-in function or a full collection.
+ * milliseconds, even from the middle of a busy loop, because the engine interrupts it. It does not
+ * answer from inside a built-in function or a full collection.
  *
  * Node has `worker.getHeapStatistics()` for that since 22.16. Before that the same question goes
  * through the inspector of this process. Nothing is listened on, nothing is enabled in the thread
@@ -20,15 +20,15 @@ export function askThread(thread: Worker, answer: (bytes: number) => void): void
   }
   thread.getHeapStatistics().then(
     (statistics) => answer(bytesOf(statistics)),
-    // It has ended.
+    // The thread has ended.
     () => undefined,
   );
 }
 
 /**
- * Ends a thread, wherever it is. A question of the inspector that the thread is answering at that
- * moment swallows the order to end, and the program goes on; so the order is given until the thread
- * is gone.
+ * Ends a thread, wherever it is. If the thread is answering an inspector question at that moment,
+ * the order to end is lost and the program goes on; so the order is repeated until the thread is
+ * gone.
  */
 export function endThread(thread: Worker): void {
   thread.setMaxListeners(0);
@@ -42,12 +42,12 @@ export function endThread(thread: Worker): void {
 
 const endAgainMillis = 50;
 
-/** What the thread that calls this holds itself, by the same count. */
+/** Memory that the calling thread holds itself, by the same count. */
 export function ownBytes(): number {
   return bytesOf(v8.getHeapStatistics());
 }
 
-/** Lets `askThread` find `ownBytes` where the inspector asks. Programs in realms do not see it. */
+/** Lets `askThread` find `ownBytes` through the inspector. Programs in realms do not see it. */
 export function answerInspector(): void {
   Object.defineProperty(globalThis, answerKey, { value: ownBytes });
 }
@@ -69,10 +69,10 @@ function hasStatistics(thread: Worker): thread is Measurable {
   return 'getHeapStatistics' in thread;
 }
 
-/** How long the session stays after the last question. */
+/** How long the session stays after the last question, in milliseconds. */
 const attachedMillis = 5_000;
 
-/** A session of the inspector with the threads of this process. */
+/** An inspector session with the threads of this process. */
 class InspectedThreads {
   #session: Session | undefined;
   #leave: NodeJS.Timeout | undefined;
@@ -135,7 +135,7 @@ class InspectedThreads {
   }
 }
 
-/** Not in every build of Node, and not where the process was denied it. */
+/** Missing in some builds of Node, and where the process was denied it. */
 function openSession(): Session | undefined {
   try {
     const inspector = process.getBuiltinModule('node:inspector');

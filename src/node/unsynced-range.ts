@@ -2,8 +2,8 @@
 const rangeBytesMax = 64 * 1024;
 
 /**
- * Which bytes of a file were written since the last sync, where they lie in one piece: writing them
- * again through a descriptor that syncs each write makes them durable.
+ * Tracks which bytes of a file were written since the last sync, where they lie in one piece:
+ * writing them again through a descriptor that syncs each write makes them durable.
  */
 export class UnsyncedRange {
   #from = 0;
@@ -11,19 +11,19 @@ export class UnsyncedRange {
   #isOnePiece = true;
   #syncsRunning = 0;
 
-  /** `length` bytes were written at `position`. */
+  /** Notes that `length` bytes were written at `position`. */
   wrote(position: number, length: number): void {
     if (this.#from === this.#to) this.#from = position;
     else if (position !== this.#to) this.#isOnePiece = false;
     this.#to = position + length;
   }
 
-  /** Something else than bytes changed: the file's size, or where its bytes lie. */
+  /** Notes a change other than of bytes: the file's size, or where its bytes lie. */
   changed(): void {
     this.#isOnePiece = false;
   }
 
-  /** The file is synced with all that was written so far. */
+  /** Notes a sync, which covers everything written so far. */
   async during(sync: Promise<void>): Promise<void> {
     this.#syncsRunning += 1;
     this.#clear();
@@ -38,8 +38,8 @@ export class UnsyncedRange {
   }
 
   /**
-   * All that is not durable yet, written again by `write`; afterwards it is durable. False: it does
-   * not lie in one short piece, and nothing was done.
+   * Makes everything durable that is not yet, by writing it again with `write`. False: it does not
+   * lie in one short piece, and nothing was done.
    */
   rewrite(write: (position: number, length: number) => void): boolean {
     const length = this.#to - this.#from;

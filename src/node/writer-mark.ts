@@ -8,7 +8,7 @@ import { WriterError } from '../log/log-error.ts';
 import { type DirectoryLock, DirectoryLockedError, type LockKind } from './directory-lock.ts';
 import { privateFileMode } from './private-files.ts';
 
-/** The file with the mark of a data folder, and what it says while its service may write there. */
+/** The file with the mark of a data folder, and its content while its service may write there. */
 export interface WriterPlace {
   readonly file: string;
   readonly content: string;
@@ -17,16 +17,16 @@ export interface WriterPlace {
 /** The mark of a folder that this service writes to. */
 export interface WriterClaim {
   readonly place: WriterPlace;
-  /** Takes the mark away, if it is still this one. */
+  /** Removes the mark, if it is still this one. */
   release(): void;
 }
 
 const markName = 'reducerdb.writer';
 
 /**
- * Marks a folder, whose lock the caller holds, as one that this service writes to. Who wrote there
- * before looks at the mark at least once in `limits.writerCheckMillis` while it writes, and stops.
- * Where nothing says that it has ended, resolves when it must have looked; rejects with
+ * Marks a folder, whose lock the caller holds, as one that this service writes to. The previous
+ * writer checks the mark at least once in `limits.writerCheckMillis` while it writes, and stops.
+ * Where nothing proves that it has ended, resolves when it must have checked; rejects with
  * `DirectoryLockedError` if yet another service has marked the folder by then.
  */
 export async function claimWriter(
@@ -48,7 +48,7 @@ export async function claimWriter(
   };
 }
 
-/** Writes the mark whole and gives the one before; empty where it went away meanwhile. */
+/** Writes the whole mark and returns the one before; empty where it was removed meanwhile. */
 function replaceMark(file: string, content: string): string | undefined {
   const temporary = `${file}.${randomUUID()}.tmp`;
   fs.writeFileSync(temporary, content, { mode: privateFileMode, flag: 'wx' });
@@ -62,7 +62,7 @@ function replaceMark(file: string, content: string): string | undefined {
   }
 }
 
-/** False: there is one already. */
+/** False: it exists already. */
 function linkTo(temporary: string, file: string): boolean {
   try {
     fs.linkSync(temporary, file);
@@ -95,7 +95,7 @@ function readMark(file: string): string | undefined {
   }
 }
 
-/** Looks whether a folder still has the mark of this service. */
+/** Checks whether a folder still has the mark of this service. */
 export class WriterCheck {
   readonly #place: WriterPlace;
   readonly #nowMillis: () => number;
@@ -108,7 +108,7 @@ export class WriterCheck {
     this.#nowMillis = nowMillis;
   }
 
-  /** Throws `WriterError` if it does not, `DiskError` if that cannot be seen. */
+  /** Throws `WriterError` if it does not, `DiskError` if that cannot be determined. */
   check(always: boolean): void {
     const now = this.#nowMillis();
     if (!always && now - this.#lookedAt < limits.writerCheckMillis) return;
@@ -117,7 +117,7 @@ export class WriterCheck {
     this.#lookedAt = now;
   }
 
-  /** Reads only a file that it has not read, so that a look needs no descriptor. */
+  /** Reads a file only if it has not read it before, so that a check needs no descriptor. */
   #fault(): string | undefined {
     const { file, content } = this.#place;
     try {

@@ -1,6 +1,6 @@
 /**
- * What the MCP server has beyond its five tools, for those who ask: in the address (`?features=`),
- * by the bridge's flag `--features`, or in a limited token.
+ * Optional features of the MCP server beyond its five tools. They are enabled in the address
+ * (`?features=`), by the bridge's flag `--features`, or by a limited token.
  */
 export const agentFeatures = [
   'preview',

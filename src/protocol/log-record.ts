@@ -1,6 +1,6 @@
-/** One line of a module's log, as the service writes and shows it; absent keys are left out. */
+/** One line of a module's log, as the service stores and shows it; absent keys are omitted. */
 export interface LogRecord {
-  /** `Info`, `Panic`, …: a word with a capital letter. */
+  /** `Info`, `Panic`, …: a capitalized word. */
   readonly level: string;
   /** Microseconds since the Unix epoch. */
   readonly ts: number;

@@ -1,29 +1,29 @@
-/** What the codecs of all versions of messages are put together from. */
+/** Parts shared by the codecs of all message versions. */
 import { querySetQueriesMax } from '../shared-limits.ts';
 import { type BinaryReader, DecodeError, tooManyElements } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 
 /**
- * Stands in a message where rows would be encoded: bytes that were encoded once and are copied into
- * the messages of all who get the same rows. Decoding never gives one.
+ * Rows that are already encoded: bytes that are copied into each message whose receiver gets the
+ * same rows. Decoding never returns this.
  */
 export interface EncodedRows {
   readonly kind: 'encoded';
   readonly bytes: Uint8Array;
 }
 
-/** One message of a sum of messages: how the interface names it, and what reads its fields. */
+/** One variant of a sum of messages: its name in the interface and the reader of its fields. */
 export interface MessageArm<Message> {
   readonly name: string;
   readonly read: (reader: BinaryReader) => Message;
 }
 
-/** A message that is well formed and yet refused; its text is told to the other side as it is. */
+/** A well-formed message that is rejected; its text is sent to the peer unchanged. */
 export class RefusedMessageError extends DecodeError {}
 
 /**
- * Reads one message of the sum `sumName`, whose tags count `arms`. What follows it is left. Throws
- * `DecodeError`, whose text says in which message and at which byte.
+ * Reads one message of the sum `sumName`, whose tags are indexes into `arms`; anything after it is
+ * left unread. Throws `DecodeError`, whose text names the message and the byte.
  */
 export function readTagged<Message>(
   reader: BinaryReader,
@@ -47,8 +47,8 @@ export function unknownTagOf(sumName: string, tag: number): DecodeError {
 }
 
 /**
- * The bytes that `write` writes, in a buffer of their own. The writer is one for all messages, so
- * `write` must not come back here; after a large message it is let go.
+ * Returns the bytes that `write` writes, in a separate buffer. All messages share one writer, so
+ * `write` must not call this function; after a large message the writer is released.
  */
 export function encodedBy(write: (writer: BinaryWriter) => void): Uint8Array {
   scratch.reset();
@@ -62,8 +62,8 @@ let scratch = new BinaryWriter();
 const scratchBytesKept = 65_536;
 
 /**
- * Reads a count and that many items, each of at least `itemBytesMin` bytes: a count that what is
- * left cannot hold fails at once.
+ * Reads a count and that many items, each of at least `itemBytesMin` bytes. A count that the
+ * remaining bytes cannot hold fails at once.
  */
 export function readList<Item>(
   reader: BinaryReader,
@@ -73,7 +73,7 @@ export function readList<Item>(
   return readItems(reader, readCount(reader, itemBytesMin), read);
 }
 
-/** The queries of one subscription, at most `querySetQueriesMax`. */
+/** Reads the queries of one subscription, at most `querySetQueriesMax`. */
 export function readQueries(reader: BinaryReader): string[] {
   const count = readCount(reader, 4);
   checkQueryCount(count);
@@ -128,7 +128,7 @@ export function writeOption<Item>(
   if (item !== undefined) write(writer, item);
 }
 
-/** A count and that many bytes, not copied: the result is a view of what is read from. */
+/** Reads a count and that many bytes without copying: the result is a view of the input. */
 export function readView(reader: BinaryReader): Uint8Array {
   const byteCount = reader.u32();
   const at = reader.claim(byteCount, '[u8]');

@@ -1,9 +1,9 @@
 /**
- * What a module program and its host agree on: the names of the hooks, the error codes of the host
- * calls and the log levels. Names with "spacetimedb" in them are part of the interface.
+ * The interface between a module program and its host: the names of the hooks, the error codes of
+ * the host calls and the log levels. Names with "spacetimedb" in them are part of the interface.
  */
 
-/** `Symbol.for` key of the method of the default export that hands over the hooks. */
+/** `Symbol.for` key of the method of the default export that returns the hooks. */
 export const moduleHooksKey = 'reducerdb.moduleHooks.v1';
 
 /** Members of the hooks object, read by ordinary property access. */
@@ -16,18 +16,18 @@ export const hookNames = {
 } as const;
 
 /**
- * Property of a thrown instance of the sender error class: a Uint8Array, the encoded value that the
- * reducer refuses the call with. A value that it returns is what its hook returns, as a Uint8Array.
+ * Property of a thrown instance of the sender error class: a Uint8Array, the encoded error value of
+ * the reducer. A returned value is instead the result of its hook, as a Uint8Array.
  */
 export const errorBytesKey = '__error_bytes__';
 
-/** Frames at and below a function of this name are left out of a trace. */
+/** Frames at and below a function of this name are omitted from a stack trace. */
 export const traceEndFunction = '__spacetimedb_end_short_backtrace';
 
-/** First byte of what a view hook returns as `data`: an array of rows, or an SQL text, follows. */
+/** First byte of the `data` that a view hook returns; an array of rows or an SQL text follows. */
 export const viewResultTags = { rows: 0, sql: 1 } as const;
 
-/** A host call that fails answers with one of these, negated. */
+/** Error codes of host calls. A failed host call returns one of these, negated. */
 export const errorCodes = {
   hostCallFailure: 1,
   notInTransaction: 2,
@@ -54,7 +54,7 @@ export const errorCodes = {
 
 export type ErrorCode = (typeof errorCodes)[keyof typeof errorCodes];
 
-/** Name of the class that guests throw for a code, and its text. */
+/** The class name and the text of the error that guests throw for each code. */
 export const errorTexts: Readonly<Record<ErrorCode, { name: string; message: string }>> = {
   1: { name: 'HostCallFailure', message: 'ABI called by host returned an error' },
   2: {

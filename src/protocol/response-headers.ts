@@ -1,4 +1,4 @@
-/** Headers that name the caller, and what a call took; pages of other origins may read them. */
+/** Headers with the caller and the cost of a call, which pages of other origins can read. */
 const exposed = [
   'spacetime-identity',
   'spacetime-identity-token',
@@ -8,13 +8,13 @@ const exposed = [
   'reducerdb-error-hint',
 ].join(', ');
 
-/** Who may read an answer: any page, because nothing is granted but by the token it sends. */
+/** Lets any page read the response, because only the token it sends grants rights. */
 export const openHeaders = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': exposed,
 } as const;
 
-/** What an answer may depend on beside its address. */
+/** The request headers that a response may depend on. */
 export const varyHeaders = {
   vary: 'origin, access-control-request-method, access-control-request-headers',
 } as const;

@@ -1,6 +1,6 @@
 /**
- * Lists of encoded rows, as messages carry them: a hint where the rows lie, then their bytes
- * without anything between. Sizes and counts of bytes are u16 and u32.
+ * Lists of encoded rows, as messages carry them: a hint at the row positions, then the rows,
+ * concatenated. Sizes are u16, byte counts u32.
  *
  * ```text
  * 00 ‖ size ‖ byte count ‖ bytes                   every row has `size` bytes
@@ -12,7 +12,7 @@ import { type BinaryReader, DecodeError } from '../values/binary-reader.ts';
 import type { BinaryWriter } from '../values/binary-writer.ts';
 import { encodedBy, readView, unknownTagOf } from './message-parts.ts';
 
-/** Encoded rows, one after another in `data`, and where each of them lies. */
+/** Encoded rows, concatenated in `data`, and their positions. */
 export type RowList = FixedSizeRows | OffsetRows;
 
 export interface FixedSizeRows {
@@ -24,7 +24,7 @@ export interface FixedSizeRows {
 
 export interface OffsetRows {
   readonly kind: 'offsets';
-  /** Where each row starts in `data`, from 0 upwards; it ends where the next one starts. */
+  /** Start of each row in `data`, ascending from 0; a row ends where the next one starts. */
   readonly starts: Uint32Array;
   readonly data: Uint8Array;
 }
@@ -35,14 +35,14 @@ export const emptyRowList: RowList = {
   data: new Uint8Array(0),
 };
 
-/** The fewest bytes that a row list takes. */
+/** Minimum size of an encoded row list. */
 export const rowListBytesMin = 7;
 
 export function rowCountOf(list: RowList): number {
   return list.kind === 'offsets' ? list.starts.length : list.data.length / list.rowBytes;
 }
 
-/** The rows, each a view of `list.data`. */
+/** Yields the rows, each a view of `list.data`. */
 export function* rowsOf(list: RowList): Generator<Uint8Array, void, void> {
   const { data } = list;
   const count = rowCountOf(list);
@@ -53,7 +53,7 @@ export function* rowsOf(list: RowList): Generator<Uint8Array, void, void> {
   }
 }
 
-/** Calls `visit` with the bounds of each row in `list.data`; makes nothing per row. */
+/** Calls `visit` with the bounds of each row in `list.data`; allocates nothing per row. */
 export function forEachRow(list: RowList, visit: (start: number, end: number) => void): void {
   const count = rowCountOf(list);
   for (let index = 0, start = 0; index < count; index += 1) {
@@ -69,27 +69,27 @@ function rowEnd(list: RowList, index: number): number {
 }
 
 /**
- * Collects rows where they lie and copies each of them once, when the list is written: nothing may
- * change the rows in between.
+ * Collects references to rows and copies each row once, when the list is written. The rows must not
+ * change in between.
  */
 export class RowListBuilder {
   #sources: Uint8Array[] = [];
   #starts: number[] = [];
   #ends: number[] = [];
   #byteCount = 0;
-  /** Bytes of every row so far; `undefined` without rows and when they differ. */
+  /** Size of every row so far; `undefined` if there are no rows or their sizes differ. */
   #rowBytes: number | undefined;
 
   get rowCount(): number {
     return this.#sources.length;
   }
 
-  /** Bytes of all rows. */
+  /** Total size of the rows. */
   get byteCount(): number {
     return this.#byteCount;
   }
 
-  /** The row is `source[start, end)`. */
+  /** Adds the row `source[start, end)`. */
   add(source: Uint8Array, start = 0, end: number = source.length): void {
     const rowBytes = end - start;
     if (this.#sources.length === 0) this.#rowBytes = rowBytes;
@@ -110,7 +110,7 @@ export class RowListBuilder {
     this.#copyTo(writer.source, at);
   }
 
-  /** The list, with a copy of the rows. */
+  /** Returns the list, with a copy of the rows. */
   toRowList(): RowList {
     const data = new Uint8Array(this.#byteCount);
     this.#copyTo(data, 0);
@@ -151,7 +151,7 @@ export class RowListBuilder {
   }
 }
 
-/** The list of `rows`, which are copied. */
+/** Returns a list of copies of `rows`. */
 export function rowListOf(rows: Iterable<Uint8Array>): RowList {
   const builder = new RowListBuilder();
   for (const row of rows) builder.add(row);
@@ -174,10 +174,7 @@ export function writeRowList(writer: BinaryWriter, list: RowList): void {
   writer.bytes(list.data);
 }
 
-/**
- * The same in pieces, for lists that are too large to be copied: what stands around `data`, which
- * is one of them as it is.
- */
+/** Returns an encoded list in parts, for lists too large to copy; one part is `data` itself. */
 export function rowListParts(list: RowList): readonly Uint8Array[] {
   const head = encodedBy((writer) => {
     if (list.kind === 'fixedSize') writeFixedSize(writer, list.rowBytes);
@@ -200,10 +197,7 @@ function wideStarts(starts: Uint32Array): Uint8Array {
   return bytes;
 }
 
-/**
- * Reads a row list, checked so that every row lies within its data. `data` is a view of what is
- * read from.
- */
+/** Reads a row list, checked so that every row lies within its data, a view of the input. */
 export function readRowList(reader: BinaryReader): RowList {
   const tag = reader.u8();
   if (tag === fixedSizeTag) return readFixedSize(reader);
@@ -253,7 +247,7 @@ function writeStart(view: DataView, at: number, start: number): void {
   view.setUint32(at + 4, 0, true);
 }
 
-/** `rowBytes` if it can be announced as the size of every row. */
+/** Returns `rowBytes` if the format can state it as the size of every row. */
 function fixedRowBytes(rowBytes: number | undefined): number | undefined {
   const isFixed = rowBytes !== undefined && rowBytes > 0 && rowBytes <= fixedRowBytesMax;
   return isFixed ? rowBytes : undefined;
@@ -261,5 +255,5 @@ function fixedRowBytes(rowBytes: number | undefined): number | undefined {
 
 const fixedSizeTag = 0;
 const offsetsTag = 1;
-/** The size is announced in 16 bits. */
+/** The size field has 16 bits. */
 const fixedRowBytesMax = 0xffff;

@@ -1,17 +1,18 @@
 import { sqlParametersMax } from '../shared-limits.ts';
 import { JsonNumber, JsonObject, type JsonValue } from '../values/json.ts';
 
-/** Values of the parameters of a statement; a number is its digits. */
+/** Values of a statement's parameters; a number is kept as its digits. */
 export type SqlParameterValues = ReadonlyMap<string, string | boolean | null>;
 
-/** The parameters that came with a statement are of the wrong shape; the text says how. */
+/** The parameters of a statement have the wrong shape; the message says how. */
 export class SqlParametersError extends Error {
   override readonly name = 'SqlParametersError';
 }
 
 /**
- * Reads parameters from JSON: an array gives `$1`, `$2`, …, an object gives `:name` (or `$name`).
- * Values are strings, numbers, booleans or null; like a literal, each takes the type of its place.
+ * Reads parameters from JSON: an array sets `$1`, `$2`, …, an object sets `:name` (or `$name`).
+ * Values are strings, numbers, booleans or null; like a literal, each takes the type that its
+ * position requires.
  */
 export function sqlParametersFromJson(json: JsonValue): SqlParameterValues {
   const entries = entriesOf(json);

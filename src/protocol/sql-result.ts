@@ -3,15 +3,15 @@ import { encodedToJson, type JsonShape } from '../values/json.ts';
 import type { NamedType, ProductType, Typespace } from '../values/type.ts';
 import { namedTypesToJson } from '../values/type-codec.ts';
 
-/** A body of this type is JSON: a statement in `sql`, the values of its parameters in `params`. */
+/** Content type of a JSON body with a statement in `sql` and its parameter values in `params`. */
 export const sqlBodyType = 'application/vnd.reducerdb.sql+json';
 
-/** The result of one SQL statement, as the database gives it. */
+/** The result of one SQL statement, as the database returns it. */
 export interface SqlResult {
   readonly columns: readonly NamedType[];
-  /** What refs in `columns` index; only recursive types have any. */
+  /** The types that refs in `columns` index; only recursive types need them. */
   readonly types: Typespace;
-  /** Encoded rows, one after another, each the product of `columns`. */
+  /** Encoded rows, concatenated, each a product of `columns`. */
   readonly rows: Uint8Array;
   readonly rowCount: number;
   readonly inserted: number;
@@ -21,8 +21,8 @@ export interface SqlResult {
 }
 
 /**
- * The JSON that the HTTP and MCP doors answer a statement with: an array of one result, with all
- * of its rows, or with these.
+ * Returns the JSON with which the HTTP and MCP doors answer a statement: an array of one result,
+ * with all of its rows, or with the given ones.
  */
 export function sqlResultJson(result: SqlResult, rows?: readonly string[]): string {
   if (rows === undefined) return [...sqlResultPieces(result, Number.POSITIVE_INFINITY)].join('');
@@ -30,7 +30,7 @@ export function sqlResultJson(result: SqlResult, rows?: readonly string[]): stri
   return `${before}${rows.join(',')}${behind}`;
 }
 
-/** The same, with all of its rows, in pieces that end where they reach so many characters. */
+/** Yields the result's JSON with all rows, in pieces of about this many characters. */
 export function* sqlResultPieces(result: SqlResult, characters: number): Generator<string> {
   const { columns, types, rows, rowCount } = result;
   const rowType: ProductType = { kind: 'product', elements: columns };
@@ -58,9 +58,9 @@ function aroundRows({ columns, micros, inserted, deleted, updated }: SqlResult) 
 
 type ResultRows = Pick<SqlResult, 'columns' | 'types' | 'rows' | 'rowCount'>;
 
-/** A place between two rows of a result. */
+/** A position between two rows of a result. */
 export interface RowPlace {
-  /** How many rows stand before it, and how many bytes those take. */
+  /** The number of rows before it, and their size in bytes. */
   readonly row: number;
   readonly byte: number;
 }
@@ -68,9 +68,9 @@ export interface RowPlace {
 export const firstRow: RowPlace = { row: 0, byte: 0 };
 
 /**
- * Rows of a result from one place to the next, each as JSON with every digit of wide integers, so
- * the text is written straight from the bytes. Ends before the first row that does not fit, or at
- * the end of the result.
+ * Returns rows of a result from one position to the next, as JSON written directly from the bytes,
+ * so wide integers keep every digit. Ends before the first row that does not fit, or at the end of
+ * the result.
  */
 export function sqlRows(
   { columns, types, rows: bytes, rowCount }: ResultRows,

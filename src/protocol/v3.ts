@@ -1,6 +1,6 @@
 /**
- * Protocol v3: the messages of v2, several of them in one binary frame, back to back. A frame of
- * the server begins with its compression tag, a frame of the client does not.
+ * Protocol v3: the messages of v2, concatenated in binary frames. A frame from the server begins
+ * with its compression tag; a frame from the client does not.
  */
 import {
   clientFrameBytesTarget,
@@ -15,8 +15,8 @@ import { type ClientMessage, readClientMessage } from './v2/client-message.ts';
 import { readServerMessage, type ServerMessage } from './v2/server-message.ts';
 
 /**
- * The messages of a frame of a client, decoded one by one as they are asked for: those before a
- * fault are there before it is thrown, and count. Throws `DecodeError`.
+ * Decodes the messages of a client frame on demand, so messages before a fault take effect before
+ * it is thrown. Throws `DecodeError`.
  */
 export function* clientMessagesIn(frame: Uint8Array): Generator<ClientMessage, void, void> {
   if (frame.length === 0) throw new DecodeError(emptyClientFrameText);
@@ -25,8 +25,8 @@ export function* clientMessagesIn(frame: Uint8Array): Generator<ClientMessage, v
 }
 
 /**
- * The messages of a frame of a server, after its compression was undone: `body` is what stood after
- * the tag. Decoded as they are asked for. Throws `DecodeError`.
+ * Decodes the messages of a server frame on demand; `body` is the decompressed frame after its tag.
+ * Throws `DecodeError`.
  */
 export function* serverMessagesIn(body: Uint8Array): Generator<ServerMessage, void, void> {
   if (body.length === 0) throw new DecodeError('a frame of the server holds no message');
@@ -34,7 +34,7 @@ export function* serverMessagesIn(body: Uint8Array): Generator<ServerMessage, vo
   while (reader.remaining > 0) yield readServerMessage(reader);
 }
 
-/** Puts encoded messages of a client into as few frames as the bounds of a frame allow. */
+/** Packs encoded messages of a client into as few frames as the frame bounds allow. */
 export function packClientMessages(messages: readonly Uint8Array[]): Uint8Array[] {
   return packMessages(messages, {
     head: new Uint8Array(0),
@@ -43,7 +43,7 @@ export function packClientMessages(messages: readonly Uint8Array[]): Uint8Array[
   });
 }
 
-/** The same for messages of a server. Each frame begins with the tag of "not compressed". */
+/** Packs encoded messages of the server. Each frame begins with the tag for "not compressed". */
 export function packServerMessages(messages: readonly Uint8Array[]): Uint8Array[] {
   return packMessages(messages, {
     head: Uint8Array.of(compressionTags.none),
@@ -52,14 +52,14 @@ export function packServerMessages(messages: readonly Uint8Array[]): Uint8Array[
   });
 }
 
-/** The text that a connection is closed with whose client sends a frame without a message. */
+/** The close reason after a client sends a frame without a message. */
 const emptyClientFrameText =
   'v3 websocket binary payload must contain at least one v2 client message';
 
 interface FrameBounds {
-  /** What stands before the messages. */
+  /** Bytes before the messages. */
   readonly head: Uint8Array;
-  /** Bytes of messages in one frame; a larger message has a frame of its own. */
+  /** Message bytes in one frame; a larger message is sent in a frame of its own. */
   readonly bytesTarget: number;
   readonly messagesMax: number;
 }

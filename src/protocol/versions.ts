@@ -1,6 +1,6 @@
 /**
- * The subprotocols of the WebSocket, best first. The server takes the first one of this list that
- * the client offers, whatever the client's own order.
+ * The WebSocket subprotocols, best first. The server chooses the first one in this list that the
+ * client offers, regardless of the client's own order.
  */
 export const subprotocols = [
   'v3.bsatn.spacetimedb',
@@ -11,13 +11,13 @@ export const subprotocols = [
 
 export type Subprotocol = (typeof subprotocols)[number];
 
-/** What the server answers to `offers`; `undefined` when it speaks none of them. */
+/** Chooses one of `offers`; returns `undefined` if none is supported. */
 export function chooseSubprotocol(offers: Iterable<string>): Subprotocol | undefined {
   const offered = new Set(offers);
   return subprotocols.find((name) => offered.has(name));
 }
 
-/** The names in a `Sec-WebSocket-Protocol` header, which may stand several in one line. */
+/** Returns the names in a `Sec-WebSocket-Protocol` header, which can hold several in one line. */
 export function subprotocolOffers(header: string): string[] {
   return header
     .split(',')

@@ -17,8 +17,8 @@ import {
 import { outside, SourceContext } from './source.ts';
 
 /**
- * What the provider of a connection with generated bindings takes. The builder must be the same
- * object in every render: make it beside the component, or with `useMemo`.
+ * Props of the provider of a connection with generated bindings. The builder must be the same
+ * object in every render: make it outside the component, or with `useMemo`.
  *
  * @example
  * ```ts
@@ -35,9 +35,9 @@ export interface ConnectionProviderProps {
 const SharedContext = createContext<SharedConnection | undefined>(undefined);
 
 /**
- * Connects with generated bindings, and hands the connection to the components in it. Providers of
- * the same address and database share one. It is made again when it is lost, and ends when the
- * last provider has gone.
+ * Connects with generated bindings, and provides the connection to the components in it. Providers
+ * of the same address and database share one connection. It is reestablished when lost, and ends
+ * when the last provider has been unmounted.
  *
  * @example
  * ```ts
@@ -56,7 +56,7 @@ export function ReducerDBProvider({
 }
 
 /**
- * How the connection of the nearest `ReducerDBProvider` is doing, and the connection itself.
+ * The state of the connection of the nearest `ReducerDBProvider`, and the connection itself.
  *
  * @example
  * ```ts
@@ -71,7 +71,7 @@ export function useConnection(): SharedConnectionState {
   return useSyncExternalStore(shared.subscribe, shared.get, atFirst);
 }
 
-/** As a server has rendered it, whoever has connected here meanwhile. */
+/** As rendered on the server, even if a connection exists here by now. */
 const atFirst = () => unconnected;
 
 export function useShared(): SharedConnection {

@@ -15,7 +15,7 @@ import { type ConnectionStatus, statusHooks, type UseOnlineOptions } from './sta
 import { disabled, firstRows, type RowCallbacks, useWatched } from './use-watched.ts';
 
 /**
- * How a component sees a query that does not wait for its rows.
+ * Options of a query in a component that suspends until its rows have arrived.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ export interface UseSuspenseQueryOptions<R, Out = R>
     RowCallbacks<R> {}
 
 /**
- * How a component sees a query.
+ * Options of a query in a component.
  *
  * @example
  * ```ts
@@ -39,15 +39,17 @@ export interface UseSuspenseQueryOptions<R, Out = R>
  * ```
  */
 export interface UseQueryOptions<R, Out = R> extends UseSuspenseQueryOptions<R, Out> {
-  /** False: the query is not asked, there are no rows. */
+  /** False: the query is not subscribed to, and there are no rows. */
   readonly enabled?: boolean | undefined;
-  /** True unless told: while a changed query loads, the rows of the one before stay, as stale. */
+  /**
+   * Default true: while a changed query loads, the rows of the previous one stay, marked as stale.
+   */
   readonly keepPrevious?: boolean | undefined;
 }
 
 /**
- * What the provider of a module's hooks takes. The client stays the program's: the provider neither
- * makes nor ends it.
+ * Props of the provider of a module's hooks. The program owns the client: the provider neither
+ * creates nor disconnects it.
  *
  * @example
  * ```ts
@@ -70,7 +72,7 @@ export interface ProviderProps<M> {
  * ```
  */
 export interface Hooks<M> {
-  /** Hands the client to the components in it. */
+  /** Provides the client to the components in it. */
   Provider(props: ProviderProps<M>): ReactElement;
   useClient(): Client<M>;
   /** The rows of a query as they are now. */
@@ -78,7 +80,7 @@ export interface Hooks<M> {
     query: QueryInput<M, R>,
     options?: UseQueryOptions<R, Out>,
   ): WatchedRows<Out>;
-  /** The same for components in a `Suspense`: they wait for the first rows. */
+  /** Like `useQuery`, for components in a `Suspense`: they wait for the first rows. */
   useSuspenseQuery<R, Out = R>(
     query: QueryInput<M, R>,
     options?: UseSuspenseQueryOptions<R, Out>,
@@ -88,15 +90,15 @@ export interface Hooks<M> {
   /** The function that calls a procedure; always the same one. */
   useProcedure<Call>(pick: (procedures: ClientProcedures<M>) => Call): Call;
   useConnectionState(): ConnectionStatus;
-  /** Calls that have no answer yet, in order. */
+  /** Calls without an answer so far, in order. */
   usePendingCalls(): readonly PendingCall[];
-  /** Whether the connection is there; short losses do not count. */
+  /** Whether the client is connected; short losses do not count. */
   useOnline(options?: UseOnlineOptions): boolean;
 }
 
 /**
  * Hooks for a database, typed by its module: `import type * as tavern from '../server/module'`.
- * Make them once, beside the client.
+ * Create them once, beside the client.
  *
  * @example
  * ```ts
@@ -131,7 +133,7 @@ export function createHooks<M>(): Hooks<M> {
       const watch = watched(useClient(), query, options);
       const { rows, error } = useWatched(watch, options);
       if (error !== undefined) throw error;
-      // Of the query itself: the rows of the one before are no reason to go on.
+      // Checks the query itself: rows of the previous query are not enough to render.
       if (!watch.get().isReady) throw firstRows(watch);
       return rows;
     },
@@ -141,7 +143,7 @@ export function createHooks<M>(): Hooks<M> {
   };
 }
 
-/** Rows as they come: what a component makes of them is its own, the subscription is shared. */
+/** The unshaped rows: each component sorts and selects on its own, the subscription is shared. */
 function watched<M, R>(
   client: Client<M>,
   query: QueryInput<M, R>,

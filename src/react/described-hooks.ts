@@ -13,7 +13,7 @@ import { useShared } from './connection-provider.ts';
 import { disabled, type RowCallbacks, still, useWatched } from './use-watched.ts';
 
 /**
- * What a component wants to hear of a query, and whether it is asked at all.
+ * Row callbacks of a component, and whether its query is enabled.
  *
  * @example
  * ```ts
@@ -21,13 +21,13 @@ import { disabled, type RowCallbacks, still, useWatched } from './use-watched.ts
  * ```
  */
 export interface UseTableOptions<R> extends RowCallbacks<R> {
-  /** False: the query is not asked, there are no rows. */
+  /** False: the query is not subscribed to, and there are no rows. */
   readonly enabled?: boolean | undefined;
 }
 
 /**
- * The rows of a query over generated bindings, in no order that one could rely on, and whether
- * they are there. Once they were, they stay while the connection is away.
+ * The rows of a query over generated bindings, in no guaranteed order, and whether they have
+ * arrived. Once they have, they stay while the connection is lost.
  *
  * @example
  * ```ts
@@ -63,8 +63,8 @@ type ProcedureCall<D extends ProcedureDescription<any, any, any>> = ProcedureCal
 >[D['accessorName']];
 
 /**
- * The function that calls a reducer of generated bindings; always the same one. Calls before there
- * is a connection wait for it.
+ * The function that calls a reducer of generated bindings; always the same one. Calls made before
+ * there is a connection wait for it.
  *
  * @example
  * ```ts
@@ -95,7 +95,7 @@ export function useProcedure<D extends ProcedureDescription<any, any, any>>(
   return useCall('procedures', procedure.accessorName) as ProcedureCall<D>;
 }
 
-/** Functions of submodules stand under their namespace, and so does their accessor. */
+/** Functions of submodules are under their namespace, and so is their accessor. */
 function useCall(kind: 'reducers' | 'procedures', path: string) {
   const shared = useShared();
   return useCallback(

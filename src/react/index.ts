@@ -4,7 +4,7 @@
  * Hooks for React over `reducerdb/client`. `createHooks` types them by the module itself;
  * `ReducerDBProvider` and the hooks beside it are for generated bindings.
  *
- * The directive above is for frameworks that render on servers: what is in here belongs to pages.
+ * The directive above is for frameworks that render on servers: this entry is client code.
  *
  * @module
  */

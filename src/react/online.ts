@@ -2,8 +2,8 @@ import type { ConnectionState } from '../client/connection-state.ts';
 import type { Readable } from '../client/observable.ts';
 
 /**
- * Whether the connection is there. A loss counts once it lasts `graceMillis`; the first attempt to
- * connect is none.
+ * Whether the client is connected. A loss counts once it lasts `graceMillis`; the first attempt to
+ * connect is not a loss.
  *
  * ```text
  * online ─ waiting, closed ─▶ doubtful ─ graceMillis ─▶ lost ─ live ─▶ online

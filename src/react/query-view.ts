@@ -4,20 +4,20 @@ import { Shape } from '../client/watch-shape.ts';
 type Field = keyof WatchedRows<unknown>;
 
 /**
- * What one component sees of the queries that it asks for, one after another. It gives the same
- * object until something that the component looks at is different: who shows rows alone does not
- * render again because the connection went away and came back.
+ * One component's view of the queries that it uses, one after another. It returns the same object
+ * until something that the component reads is different: a component that reads only rows does not
+ * render again when the connection is lost and comes back.
  */
 export class QueryView<R, Out> {
   readonly #shape = new Shape<R, Out>();
-  /** What the component has looked at. Whether there are rows decides what it sees of the rest. */
+  /** The fields that the component has read. `isReady` decides how it sees the others. */
   readonly #fields = new Set<Field>(['isReady']);
   #watch: WatchedQuery<R> | undefined;
   #seen: WatchedRows<Out> | undefined;
-  /** The rows of the query before, once they were on the screen. */
+  /** The rows of the previous query, once they were on the screen. */
   #previous: readonly Out[] | undefined;
 
-  /** What there is to see of a value of the query. */
+  /** Returns the component's view of a value of the query. */
   look(
     watch: WatchedQuery<R>,
     value: WatchedRows<R>,
@@ -35,14 +35,14 @@ export class QueryView<R, Out> {
     return now;
   }
 
-  /** The rows of the query before in the place of those that are not there yet. */
+  /** The rows of the previous query, until the new ones have arrived. */
   bridged(value: WatchedRows<Out>, keepPrevious: boolean): WatchedRows<Out> {
     const previous = this.#previous;
     if (value.isReady || previous === undefined) return value;
     return { ...value, rows: keepPrevious ? previous : value.rows, isReady: true, isStale: true };
   }
 
-  /** Remembers what the component reads of `value`. */
+  /** Records which fields of `value` the component reads. */
   tracked(value: WatchedRows<Out>): WatchedRows<Out> {
     const read = <F extends Field>(field: F): WatchedRows<Out>[F] => {
       this.#fields.add(field);
@@ -64,7 +64,7 @@ export class QueryView<R, Out> {
     } as WatchedRows<Out>;
   }
 
-  /** `value` is on the screen now; `undefined`: no query, and nothing to go back to. */
+  /** `value` is on the screen now; `undefined` if there is no query and nothing to fall back on. */
   shown(value: WatchedRows<Out> | undefined): void {
     if (value?.isReady !== false) this.#previous = value?.rows;
   }

@@ -6,11 +6,11 @@ import type { Readable } from '../client/observable.ts';
 import { ConnectionId } from '../values/connection-id.ts';
 import type { Identity } from '../values/identity.ts';
 
-/** A builder for a connection with generated bindings, whichever they are. */
+/** A builder for a connection with any generated bindings. */
 export type AnyBuilder = DbConnectionBuilder<DbConnectionImpl<any>>;
 
 /**
- * How the connection of a provider is doing.
+ * The state of a provider's connection.
  *
  * @example
  * ```ts
@@ -18,11 +18,11 @@ export type AnyBuilder = DbConnectionBuilder<DbConnectionImpl<any>>;
  * ```
  */
 export interface SharedConnectionState {
-  /** Connected, and told who we are. */
+  /** True if connected and the identity is known. */
   readonly isActive: boolean;
   readonly identity?: Identity;
   readonly token?: string;
-  /** All zero until the server has said it. */
+  /** All zero until received from the server. */
   readonly connectionId: ConnectionId;
   /** Why there is no connection. */
   readonly connectionError?: Error;
@@ -36,8 +36,8 @@ interface Used {
 }
 
 /**
- * One connection for all providers with the same address and database. It is made for the first of
- * them and ended a moment after the last one has gone: mounting again at once keeps it.
+ * One connection for all providers with the same address and database. It is opened for the first
+ * one and closed a moment after the last one has been unmounted: mounting again at once keeps it.
  *
  * ```text
  * unused ─ retain ─▶ used ─ last release ─▶ leaving ─ a tick ─▶ unused
@@ -64,7 +64,10 @@ export class SharedConnection implements Readable<SharedConnectionState> {
     return () => this.#listeners.delete(listener);
   };
 
-  /** The connection, as soon as there is one. Those who wait go on in the order they came. */
+  /**
+   * Resolves with the connection once there is one. Waiting callers resume in the order of their
+   * calls.
+   */
   async connected(): Promise<DbConnectionImpl<any>> {
     if (this.#used !== undefined) return this.#used.connection;
     return new Promise((resolve) => {
@@ -76,7 +79,9 @@ export class SharedConnection implements Readable<SharedConnectionState> {
     });
   }
 
-  /** Keeps the connection until the returned function is called; `builder` makes it if need be. */
+  /**
+   * Keeps the connection until the returned function is called; `builder` opens it if necessary.
+   */
   retain(builder: AnyBuilder): () => void {
     this.#users += 1;
     if (this.#used === undefined) this.#begin(builder);
@@ -116,7 +121,7 @@ export class SharedConnection implements Readable<SharedConnectionState> {
       ...(token !== undefined && { token }),
       connectionId: state.kind === 'live' ? state.connectionId : this.#state.connectionId,
       ...(connectionError && { connectionError }),
-      // The bindings of the program know which class theirs is.
+      // The program's bindings know the class of their connection.
       getConnection: () => connection as never,
     });
   }
@@ -127,7 +132,7 @@ export class SharedConnection implements Readable<SharedConnectionState> {
   }
 }
 
-/** An attempt to connect says nothing about the error before it. */
+/** A new attempt to connect does not clear the previous error. */
 function errorOf(state: ConnectionState, before: SharedConnectionState): Error | undefined {
   if (state.kind === 'live') return undefined;
   return state.kind === 'connecting' ? before.connectionError : state.error;
@@ -144,7 +149,7 @@ export const unconnected: SharedConnectionState = {
 
 const shared = new Map<string, SharedConnection>();
 
-/** The one for the builder's address and database; it costs nothing until it is retained. */
+/** The shared connection for the builder's address and database; costs nothing until retained. */
 export function sharedConnectionOf(builder: AnyBuilder): SharedConnection {
   const key = `${builder.getUri()} ${builder.getModuleName()}`;
   let known = shared.get(key);

@@ -3,13 +3,13 @@ import type { ConnectionState } from '../client/connection-state.ts';
 import type { Readable } from '../client/observable.ts';
 import type { PendingCall } from '../client/requests.ts';
 
-/** What the hooks for the state of a connection need of it. */
+/** The parts of a connection that the hooks for its state need. */
 export interface Source {
   readonly state: Readable<ConnectionState>;
   readonly pendingCalls: Readable<readonly PendingCall[]>;
 }
 
-/** The connection of the nearest provider of any kind; as a store, as it may be yet to come. */
+/** The connection of the nearest provider of any kind; a store, because it may not exist yet. */
 export const SourceContext = createContext<Readable<Source | undefined> | undefined>(undefined);
 
 export function useNearestSource(): Source | undefined {
@@ -18,7 +18,7 @@ export function useNearestSource(): Source | undefined {
   return useSyncExternalStore(source.subscribe, source.get, nothing);
 }
 
-/** A store of a value that stays. */
+/** A store of a value that never changes. */
 export function constant<Value>(value: Value): Readable<Value> {
   return { get: () => value, subscribe: () => () => {} };
 }

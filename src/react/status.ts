@@ -6,7 +6,7 @@ import { constant, type Source, useNearestSource } from './source.ts';
 import { useLatest } from './use-watched.ts';
 
 /**
- * How the connection is doing. `offline`: there is no network, as far as one can tell.
+ * The state of the connection. `offline`: there seems to be no network.
  *
  * @example
  * ```ts
@@ -16,7 +16,7 @@ import { useLatest } from './use-watched.ts';
 export type ConnectionStatus = ConnectionState & { readonly offline: boolean };
 
 /**
- * What to do when the connection is lost and when it is back.
+ * Callbacks for the loss and the return of the connection.
  *
  * @example
  * ```ts
@@ -26,7 +26,7 @@ export type ConnectionStatus = ConnectionState & { readonly offline: boolean };
 export interface UseOnlineOptions {
   readonly onLost?: (() => void) | undefined;
   readonly onBack?: (() => void) | undefined;
-  /** A loss that is over before this is none; 1,000 unless told. */
+  /** A shorter loss does not count; default 1,000. */
   readonly graceMillis?: number | undefined;
 }
 
@@ -65,7 +65,7 @@ export function statusHooks(useSource: () => Source | undefined) {
 const nearest = statusHooks(useNearestSource);
 
 /**
- * How the connection of the nearest provider is doing.
+ * The state of the connection of the nearest provider.
  *
  * @example
  * ```ts
@@ -78,7 +78,7 @@ const nearest = statusHooks(useNearestSource);
 export const useConnectionState: () => ConnectionStatus = nearest.useConnectionState;
 
 /**
- * The calls of the nearest provider's connection that have no answer yet, in order.
+ * The calls of the nearest provider's connection without an answer so far, in order.
  *
  * @example
  * ```ts
@@ -90,7 +90,7 @@ export const useConnectionState: () => ConnectionStatus = nearest.useConnectionS
 export const usePendingCalls: () => readonly PendingCall[] = nearest.usePendingCalls;
 
 /**
- * Whether the connection of the nearest provider is there; short losses do not count.
+ * Whether the nearest provider is connected; short losses do not count.
  *
  * @example
  * ```ts
@@ -102,14 +102,14 @@ export const usePendingCalls: () => readonly PendingCall[] = nearest.usePendingC
  */
 export const useOnline: (options?: UseOnlineOptions) => boolean = nearest.useOnline;
 
-/** What a server renders and a browser begins with: nobody has connected yet. */
+/** The state that a server renders and a browser starts with: not connected yet. */
 const starting = constant<ConnectionState>({ kind: 'connecting', attempt: 0 });
 const noCalls = constant<readonly PendingCall[]>([]);
 const yes = () => true;
 
 const statuses = new WeakMap<ConnectionState, ConnectionStatus>();
 
-/** The same object for the same state. */
+/** The status of a state; the same object for the same state. */
 function statusOf(state: ConnectionState): ConnectionStatus {
   let status = statuses.get(state);
   if (status === undefined) {

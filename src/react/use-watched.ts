@@ -4,8 +4,8 @@ import type { WatchedQuery, WatchedRows, WatchOptions } from '../client/watch.ts
 import { QueryView } from './query-view.ts';
 
 /**
- * Callbacks for what becomes of the rows of a query. A row that begins to match it is inserted, one
- * that no longer does is deleted, whatever happened to it in its table.
+ * Callbacks for changes to the rows of a query. A row that starts to match is inserted, one that no
+ * longer matches is deleted, whatever happened to it in its table.
  *
  * @example
  * ```ts
@@ -55,7 +55,7 @@ function useRowCallbacks<R>(watch: WatchedQuery<R>, callbacks: RowCallbacks<R>):
   }, [watch, latest]);
 }
 
-/** What the latest render on the screen gave, for callbacks that outlive it. */
+/** The value of the latest committed render, for callbacks that outlive it. */
 export function useLatest<Value>(value: Value): { readonly current: Value } {
   const latest = useRef(value);
   useEffect(() => {
@@ -64,7 +64,7 @@ export function useLatest<Value>(value: Value): { readonly current: Value } {
   return latest;
 }
 
-/** A query that nothing ever happens to. */
+/** A query that never changes. */
 export function still(value: WatchedRows<never>): WatchedQuery<never> {
   const stop = () => {};
   const get = () => value;
@@ -72,7 +72,7 @@ export function still(value: WatchedRows<never>): WatchedQuery<never> {
   return { get, getInitial: get, subscribe, onChange, ready: async () => {} };
 }
 
-/** Nobody wants its rows: there is nothing to wait for. */
+/** A disabled query: there is nothing to wait for. */
 export const disabled = still({ rows: [], isReady: true, isStale: false });
 
 const waiting = new WeakMap<object, Promise<void>>();

@@ -27,9 +27,9 @@ export const emptyCatalog: Catalog = {
  *
  * A table that `previous` has under the same name keeps its id, whatever changed in it. An index,
  * constraint or sequence keeps its id only while nothing but its source name changed, or whether
- * the index is unique, which a constraint decides: so what is to be built or dropped is the
- * difference of two sets of ids, and of the constraints. A view keeps its id, and its key's, only
- * while its signature stays. New ids go to tables first, in ascending order of names, then to views
+ * the index is unique, which a constraint decides: so the parts to build or drop are the difference
+ * of two sets of ids, and of the constraints. A view keeps its id, and its key's, only while its
+ * signature does not change. New ids go to tables first, in ascending order of names, then to views
  * likewise, then to the parts of tables, then to those of views.
  */
 export function catalogOf(definition: ModuleDefinition, previous = emptyCatalog): Catalog {
@@ -41,7 +41,7 @@ export function catalogOf(definition: ModuleDefinition, previous = emptyCatalog)
     importers.set(typespace, importType);
     return importType;
   };
-  // The host's own tables are never a module's, even one that calls its tables system tables.
+  // The host's own tables never belong to a module, even if it names its tables like system tables.
   const userTables = previous.tables.filter((table) => table.id >= firstUserId);
   const oldTables = new Map(userTables.map((table) => [table.name, table]));
   const named = fullTablesOf(definition).map((full) => {
@@ -177,11 +177,11 @@ function sequencesOf(table: TableDefinition, old: TableSpec | undefined, ids: Id
   });
 }
 
-/** Fills in what the module left open: from 1 upwards, without end. */
+/** Fills in what the module left open: by default from 1 upwards, without end. */
 export function sequenceShape(definition: SequenceDefinition): Omit<SequenceSpec, 'id'> {
   const { name, column, start, minValue, maxValue, increment } = definition;
   const max = maxValue ?? i128Max;
-  // A module that starts or ends below 1 without giving a minimum means that as the minimum.
+  // If a module starts or ends below 1 without giving a minimum, that is the minimum.
   const min = minValue ?? smallest([1n, start ?? 1n, max]);
   const first = start ?? (min > 1n ? min : smallest([1n, max]));
   return { name, column, start: first, minValue: min, maxValue: max, increment };
@@ -194,7 +194,7 @@ function smallest(values: readonly bigint[]): bigint {
   return least;
 }
 
-/** Also used by the migration plan: two sequences with one shape go on counting as one. */
+/** Also used by the migration plan: two sequences with one shape continue as one. */
 export function isSameSequence(a: Omit<SequenceSpec, 'id'>, b: Omit<SequenceSpec, 'id'>): boolean {
   return (
     a.name === b.name &&

@@ -7,7 +7,7 @@ export function canonicalTypespace(typespace: Typespace, policy: NamingPolicy): 
   return { types: typespace.types.map((type) => canonicalType(type, policy)) };
 }
 
-/** Special types are known by their names: they stay as they are, with everything inside them. */
+/** Special types are recognized by their names, so they keep them, including inner types. */
 function canonicalType(type: AlgebraicType, policy: NamingPolicy): AlgebraicType {
   if (specialKindOf(type) !== undefined) return type;
   if (type.kind === 'array') {

@@ -1,8 +1,8 @@
 import type { CaseConversion } from './raw-module.ts';
 
 /**
- * How a module's own spelling becomes the canonical one. The word rules are fixed for good: every
- * canonical name of every published database came out of them.
+ * How a module's own spelling becomes the canonical one. The word rules must never change: they
+ * produced every canonical name of every published database.
  */
 export interface NamingPolicy {
   /** Tables, functions, columns, struct fields. */
@@ -71,7 +71,7 @@ export function splitWords(name: string): string[] {
 
 type ClusterKind = 'lower' | 'upper' | 'digit' | 'other';
 
-/** A change of kind starts a word, and so does the last capital before small letters. */
+/** A word starts where the kind changes, and at the last capital before small letters. */
 function startsWord(kinds: readonly ClusterKind[], index: number): boolean {
   const before = kinds[index - 1];
   const here = kinds[index];

@@ -36,7 +36,7 @@ import { readColumns, readList, readTag } from './decode-raw-parts.ts';
  *     constraint  id:u32  name:string  columns:list<u16>
  *     sequence    id:u32  name:string  column:u16  start, min, max, increment: i128 each
  *
- * Version 1 is the same without the views, of which it has none.
+ * Version 1 is the same without the list of views.
  */
 export function encodeCatalog(catalog: Catalog): Uint8Array {
   const writer = new BinaryWriter();
@@ -48,7 +48,7 @@ export function encodeCatalog(catalog: Catalog): Uint8Array {
   return writer.finish();
 }
 
-/** Throws `DecodeError` unless `bytes` are one whole catalog that agrees with itself. */
+/** Decodes a catalog. Throws `DecodeError` unless `bytes` are one whole, consistent catalog. */
 export function decodeCatalog(bytes: Uint8Array): Catalog {
   const reader = new BinaryReader(bytes);
   const version = reader.u8();

@@ -2,9 +2,9 @@ import type { AlgebraicType, NamedType, Typespace } from '../values/type.ts';
 import { typesEqual } from '../values/typespace.ts';
 
 /**
- * Writes column types out of a module's typespace for a catalog: refs are replaced by what they
- * refer to, except on recursive types, which move into the catalog's own list. That list only
- * grows, so a ref that a table of an earlier catalog holds stays right.
+ * Inlines column types of a module's typespace for a catalog: refs are replaced by their targets,
+ * except recursive types, which move into the catalog's own list. That list only grows, so a ref in
+ * a table of an earlier catalog stays valid.
  */
 export class CatalogTypes {
   readonly #types: AlgebraicType[];
@@ -17,10 +17,10 @@ export class CatalogTypes {
     return this.#types;
   }
 
-  /** Returns what turns a type of `typespace` into a catalog's; call it once per typespace. */
+  /** Returns a function that converts types of `typespace`; call it once per typespace. */
   importerOf(typespace: Typespace): (type: AlgebraicType) => AlgebraicType {
     const recursive = recursiveRefs(typespace);
-    // Only whole types can be compared with; those of this typespace are told by their refs.
+    // Only complete types can be compared; those of this typespace are identified by their refs.
     const known = { types: [...this.#types] };
     const written = new Map<number, AlgebraicType>();
     const moved = new Map<number, number>();
@@ -44,7 +44,7 @@ export class CatalogTypes {
       const found = moved.get(ref) ?? indexOfEqual(known, { ref, typespace });
       const to = found ?? this.#types.length;
       if (found === undefined) {
-        // Reserves the place: the type may refer to itself.
+        // Reserves the place, as the type can refer to itself.
         this.#types.push({ kind: 'ref', ref: to });
         waiting.push({ from: ref, to });
       }
@@ -73,8 +73,8 @@ function indexOfEqual(
 }
 
 /**
- * Refs that lie on a cycle, or on a way from one cycle to another. What leads to no cycle is taken
- * away first, then what no cycle leads to; both in one pass over the edges.
+ * Refs on a cycle, or on a path from one cycle to another. Refs that lead to no cycle are removed
+ * first, then those that no cycle leads to; each in one pass over the edges.
  */
 function recursiveRefs({ types }: Typespace): ReadonlySet<number> {
   const targets = types.map((type) => refsIn(type).filter((ref) => ref < types.length));
@@ -88,7 +88,7 @@ function recursiveRefs({ types }: Typespace): ReadonlySet<number> {
   return left;
 }
 
-/** Takes out of `left`, again and again, each ref whose `after` has none of `left`. */
+/** Repeatedly removes from `left` each ref whose `after` has none of `left`. */
 function trim(
   left: Set<number>,
   after: readonly (readonly number[])[],

@@ -2,13 +2,13 @@ import type { AlgebraicType } from '../values/type.ts';
 import type { IndexAlgorithm } from './definition.ts';
 
 /**
- * The physical schema of one database: what the store is built from and what the log records when
- * it changes. Unlike a definition it has ids, it includes the system tables, and its column types
- * hold no refs except inside a recursive type, where they index `types`.
+ * The physical schema of one database: the store is built from it, and the log records its changes.
+ * Unlike a definition it has ids, it includes the system tables, and its column types hold no refs
+ * except inside a recursive type, where they index `types`.
  */
 export interface Catalog {
   readonly tables: readonly TableSpec[];
-  /** Views have no rows of their own; recorded are the ids that their names stand for. */
+  /** Views have no stored rows; the catalog records the ids of their names. */
   readonly views: readonly ViewSpec[];
   /** Typespace that refs in column types index. */
   readonly types: readonly AlgebraicType[];
@@ -21,7 +21,7 @@ export interface TableSpec {
   readonly name: string;
   /** The module's spelling; equal to `name` for system tables. */
   readonly sourceName: string;
-  /** `view`: what statements see of a view; a catalog's tables are never one. */
+  /** `view`: a view as statements see it; never used in a catalog's tables. */
   readonly kind: 'system' | 'user' | 'view';
   readonly access: 'public' | 'private';
   readonly isEvent: boolean;
@@ -32,13 +32,13 @@ export interface TableSpec {
   readonly sequences: readonly SequenceSpec[];
 }
 
-/** A view: the shape of the rows that it gives, and what finds one of them by its key. */
+/** A view: the columns of its rows, and the index on its key. */
 export interface ViewSpec {
   readonly id: number;
   readonly name: string;
   readonly sourceName: string;
   readonly access: 'public' | 'private';
-  /** False: every caller has rows of their own. */
+  /** False if every caller has rows of their own. */
   readonly isAnonymous: boolean;
   readonly columns: readonly ColumnSpec[];
   readonly primaryKey: number | undefined;

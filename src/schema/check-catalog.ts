@@ -2,7 +2,7 @@ import type { AlgebraicType } from '../values/type.ts';
 import type { Catalog, SequenceSpec, TableSpec, ViewSpec } from './catalog.ts';
 import { firstUserId } from './system-tables.ts';
 
-/** Says how a catalog contradicts itself, or returns `undefined` when it does not. */
+/** Describes how a catalog contradicts itself, or returns `undefined` if it does not. */
 export function checkCatalog(catalog: Catalog): string | undefined {
   const noSequences: readonly SequenceSpec[] = [];
   const views = catalog.views.map((view) => ({ ...view, sequences: noSequences }));
@@ -27,7 +27,7 @@ export function checkCatalog(catalog: Catalog): string | undefined {
   return tables.map(checkTable).find((problem) => problem !== undefined);
 }
 
-/** What tables and views are checked for alike. */
+/** The common parts of tables and views. */
 type Relation = (ViewSpec & Pick<TableSpec, 'sequences'>) | TableSpec;
 
 function checkTable(table: Relation): string | undefined {

@@ -3,7 +3,7 @@ import { resolveType, typeText } from '../values/typespace.ts';
 
 /** A part of a column's type that no automatic migration can change. */
 export interface TypeConflict {
-  /** False when the column's own type is the part. */
+  /** False if the part is the column's own type. */
   readonly isNested: boolean;
   readonly from: string;
   readonly to: string;
@@ -12,12 +12,12 @@ export interface TypeConflict {
 }
 
 export interface TypeComparison {
-  /** Some enum got variants at its end: rows keep their bytes. */
+  /** True if some enum got variants at its end: rows keep their bytes. */
   readonly isWidened: boolean;
   readonly conflicts: readonly TypeConflict[];
 }
 
-/** Both sides of a comparison with what their refs mean. */
+/** Both sides of a comparison with the typespaces of their refs. */
 export interface TypePair {
   readonly old: AlgebraicType;
   readonly next: AlgebraicType;
@@ -38,7 +38,7 @@ export function compareTypes(pair: TypePair): TypeComparison {
 class Comparer implements TypeComparison {
   readonly #oldTypespace: Typespace;
   readonly #nextTypespace: Typespace;
-  /** Pairs that were or are being compared: recursive types end here. */
+  /** Pairs that were or are being compared; they end the recursion of recursive types. */
   readonly #seen = new Map<AlgebraicType, Set<AlgebraicType>>();
   readonly conflicts: TypeConflict[] = [];
   isWidened = false;

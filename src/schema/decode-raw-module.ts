@@ -30,7 +30,7 @@ import {
 } from './raw-module.ts';
 
 /**
- * Reads what a module's describe hook returned. Bytes after the description are ignored; anything
+ * Reads the result of a module's describe hook. Bytes after the description are ignored; anything
  * else that is not a description of version 9 or 10 throws `DecodeError`.
  */
 export function decodeRawModule(bytes: Uint8Array): RawModule {
@@ -50,7 +50,7 @@ export function decodeRawModule(bytes: Uint8Array): RawModule {
 
 type Sections = { -readonly [Name in keyof RawModule]?: RawModule[Name] };
 
-/** Sections come in any order; of several of one kind the first counts. */
+/** Sections come in any order; if one kind occurs several times, the first counts. */
 function readModule(r: BinaryReader, depth: number): RawModule {
   if (depth > limits.nestingDepthMax) {
     throw new DecodeError(`submodules nested deeper than ${limits.nestingDepthMax}`);

@@ -12,7 +12,7 @@ import type {
 } from './raw-module.ts';
 
 /**
- * The records that versions 9 and 10 write alike, and the frames they are made of. Counts are never
+ * The records common to versions 9 and 10, and the frames they are made of. Counts are never
  * trusted: a list grows as its items arrive, and every item takes at least one byte.
  */
 

@@ -2,14 +2,14 @@ import type { AlgebraicType, NamedType, ProductType, Typespace } from '../values
 
 /**
  * A module's definition after validation: canonical names everywhere, the module's own spelling
- * kept beside each as `sourceName`, functions numbered by position. Made by `validate.ts` alone.
+ * kept beside each as `sourceName`, functions numbered by position. Only `validate.ts` creates it.
  */
 export interface ModuleDefinition {
   /** Format the module described itself in. */
   readonly version: 9 | 10;
   /** Field and variant names are canonical. */
   readonly typespace: Typespace;
-  /** Types that clients get under a name of their own, in definition order. */
+  /** Types that have a name of their own for clients, in definition order. */
   readonly types: readonly TypeDefinition[];
   /** Ascending by canonical name. */
   readonly tables: readonly TableDefinition[];
@@ -51,7 +51,7 @@ export interface TableDefinition {
 export interface ColumnDefinition {
   readonly name: string;
   readonly sourceName: string;
-  /** May hold refs into the definition's typespace. */
+  /** Can hold refs into the definition's typespace. */
   readonly type: AlgebraicType;
   /** Encoded value that a migration gives to existing rows. */
   readonly defaultBytes: Uint8Array | undefined;
@@ -97,11 +97,11 @@ export type Lifecycle = 'init' | 'onConnect' | 'onDisconnect';
 export interface ReducerDefinition {
   readonly name: string;
   readonly sourceName: string;
-  /** Parameter names are verbatim; types may hold refs. */
+  /** Parameter names are verbatim; types can hold refs. */
   readonly params: ProductType;
-  /** Of the value that it returns; `undefined`: it returns nothing. May hold refs. */
+  /** Type of the returned value; `undefined` if it returns nothing. Can hold refs. */
   readonly returns: AlgebraicType | undefined;
-  /** Of the value that it refuses with; `undefined`: it refuses with a text. May hold refs. */
+  /** Type of the error value; `undefined` if its errors are texts. Can hold refs. */
   readonly throws: AlgebraicType | undefined;
   readonly lifecycle: Lifecycle | undefined;
   /** `private`: lifecycle and scheduled reducers; only the owner may call the latter. */
@@ -124,7 +124,7 @@ export interface ViewDefinition {
   readonly isAnonymous: boolean;
   readonly params: ProductType;
   readonly returnType: AlgebraicType;
-  /** Of the rows that it gives. */
+  /** Columns of its rows. */
   readonly columns: readonly ViewColumnDefinition[];
   /** Column of the returned row that is its key. */
   readonly primaryKey: string | undefined;
@@ -133,13 +133,13 @@ export interface ViewDefinition {
 export interface ViewColumnDefinition {
   readonly name: string;
   readonly sourceName: string;
-  /** May hold refs into the definition's typespace. */
+  /** Can hold refs into the definition's typespace. */
   readonly type: AlgebraicType;
 }
 
 export interface HttpRouteDefinition {
   readonly handler: string;
-  /** `undefined` = any method. */
+  /** `undefined` matches any method. */
   readonly method: string | undefined;
   readonly path: string;
 }

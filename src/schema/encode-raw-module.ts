@@ -16,7 +16,7 @@ import {
 
 /**
  * The bytes that a module's describe hook returns. All fifteen sections are written, in the order
- * of the TypeScript library, also when they are empty. Nothing is checked here.
+ * of the TypeScript library, even if they are empty. Nothing is checked here.
  */
 export function encodeRawModuleV10(raw: RawModule): Uint8Array {
   const writer = new BinaryWriter();

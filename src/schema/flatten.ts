@@ -6,7 +6,7 @@ import type {
   ViewDefinition,
 } from './definition.ts';
 
-/** A module or submodule and what its names are prefixed with: `''`, `ns.`, `a.b.` … */
+/** A module or submodule and the prefix of its names: `''`, `ns.`, `a.b.` … */
 export interface DefinitionScope {
   readonly prefix: string;
   readonly module: ModuleDefinition;
@@ -56,7 +56,7 @@ export function fullViewsOf(definition: ModuleDefinition): FullView[] {
   return views.sort((a, b) => (a.view.name < b.view.name ? -1 : 1));
 }
 
-/** The texts of row-level security of a database. */
+/** The row-level security texts of a database. */
 export function rowFiltersOf(definition: ModuleDefinition): string[] {
   return scopesOf(definition).flatMap(({ module }) => module.rowLevelSecurity);
 }

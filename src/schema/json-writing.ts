@@ -2,9 +2,9 @@ import type { AlgebraicType, ProductType } from '../values/type.ts';
 import { typeToJson } from '../values/type-codec.ts';
 
 /**
- * Pieces of JSON text in the shape that definitions have on the wire: sums as an object with one
- * key, options as `some` or `none`, bytes as hex, integers of any width as plain numbers. A piece
- * is text, so key order is exactly what is written and no integer passes through a float.
+ * Pieces of JSON text in the wire shape of definitions: sums as an object with one key, options as
+ * `some` or `none`, bytes as hex, integers of any width as plain numbers. A piece is text, so keys
+ * keep their order and no integer passes through a float.
  */
 export type Json = string;
 
@@ -50,7 +50,7 @@ export function jsonColumns(columns: readonly number[]): Json {
   return jsonList(columns, jsonInteger);
 }
 
-/** A product where the wire says so already: without the `Product` around it. */
+/** A product without the `Product` around it, for places where the wire format implies it. */
 export function jsonProduct({ elements }: ProductType): Json {
   return jsonObject({
     elements: jsonList(elements, ({ name, type }) => {

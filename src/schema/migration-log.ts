@@ -1,7 +1,7 @@
 import { unreachable } from '../assert.ts';
 import type { MigrationStep } from './migration-steps.ts';
 
-/** The line of the module's log that tells of a step, for the steps that have one. */
+/** The line of the module's log that reports a step, for the steps that have one. */
 export function logLineOf(step: MigrationStep): string | undefined {
   switch (step.kind) {
     case 'removeTable':

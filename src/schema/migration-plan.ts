@@ -6,23 +6,23 @@ import { planTable } from './plan-table-parts.ts';
 import { planText } from './plan-text.ts';
 import { planRowFilters, planViews } from './plan-views.ts';
 
-/** How a database gets from one definition to the next, or why it cannot by itself. */
+/** How a database gets from one definition to the next, or why it cannot do so on its own. */
 export type MigrationPlan =
   | {
       readonly kind: 'automatic';
-      /** In the order in which they are carried out; empty when nothing that has rows changes. */
+      /** In execution order; empty if nothing that has rows changes. */
       readonly steps: readonly MigrationStep[];
-      /** Whether connected clients have to go. */
+      /** Whether connected clients must be disconnected. */
       readonly breaksClients: boolean;
       /** The plan as people read it, without colours; `planText` has them. */
       readonly text: string;
     }
-  /** `reason` has one line for each thing that cannot be done. */
+  /** `reason` has one line for each change that cannot be made. */
   | { readonly kind: 'manual'; readonly reason: string };
 
 /**
- * Compares two valid definitions. Tables and views are matched by full canonical name, so a renamed
- * one is one removed and one added. Reducers, procedures, handlers, pure types, default values of
+ * Compares two valid definitions. Tables and views are matched by full canonical name, so a rename
+ * is a removal and an addition. Reducers, procedures, handlers, pure types, default values of
  * existing columns and the bodies of views are not compared: changing them needs no migration.
  */
 export function planMigration(old: ModuleDefinition, next: ModuleDefinition): MigrationPlan {

@@ -7,9 +7,9 @@ import type {
 import type { FullTable, FullView } from './flatten.ts';
 
 /**
- * One change of a database's schema. Names are full canonical names; the steps of a plan come in
- * the order in which they are carried out. A changed index, sequence or view is removed and added.
- * What is said of a table's names and access may be said of a view's too.
+ * One change of a database's schema. Names are full canonical names; the steps of a plan are in
+ * execution order. A changed index, sequence or view is removed and added. Steps about a table's
+ * names and access also apply to views.
  */
 export type MigrationStep =
   | ({ readonly kind: 'removeIndex' } & IndexChange)
@@ -25,7 +25,7 @@ export type MigrationStep =
       readonly table: string;
       readonly columns: readonly ColumnChange[];
     }
-  /** An event table has no rows between transactions, so any change of its columns will do. */
+  /** An event table has no rows between transactions, so any change of its columns is possible. */
   | { readonly kind: 'replaceEventTable'; readonly table: string }
   /** Rows are rewritten with the default values appended. */
   | {
@@ -61,11 +61,11 @@ export type MigrationStep =
   | {
       readonly kind: 'changePrimaryKey';
       readonly table: string;
-      /** Column names; `undefined` = the table has none. */
+      /** Column names; `undefined` if the table has none. */
       readonly from: string | undefined;
       readonly to: string | undefined;
     }
-  /** Always last: clients built for the old schema could no longer read what they get. */
+  /** Always last: clients built for the old schema could no longer read the data they receive. */
   | { readonly kind: 'disconnectClients' };
 
 export interface IndexChange {
@@ -97,13 +97,13 @@ export interface AddedColumn {
   readonly name: string;
   readonly type: AlgebraicType;
   readonly typespace: Typespace;
-  /** What existing rows get: one encoded value of `type`. */
+  /** The value for existing rows: one encoded value of `type`. */
   readonly defaultBytes: Uint8Array;
 }
 
 type Access = 'public' | 'private';
 
-/** Kinds in the order in which steps are carried out. */
+/** Kinds of steps in execution order. */
 const stepOrder: readonly MigrationStep['kind'][] = [
   'removeIndex',
   'removeConstraint',
@@ -128,7 +128,7 @@ const stepOrder: readonly MigrationStep['kind'][] = [
   'disconnectClients',
 ];
 
-/** Sorts steps into that order; those of one kind keep theirs. */
+/** Sorts steps into `stepOrder`; those of one kind keep their order. */
 export function inStepOrder(steps: readonly MigrationStep[]): MigrationStep[] {
   return [...steps].sort((a, b) => stepOrder.indexOf(a.kind) - stepOrder.indexOf(b.kind));
 }

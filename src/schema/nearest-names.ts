@@ -1,4 +1,4 @@
-/** Up to three names that a mistyped one may have meant, nearest first. */
+/** Up to three names that a mistyped name could mean, nearest first. */
 export function nearestNames(given: string, names: readonly string[]): string[] {
   const reach = Math.max(2, Math.floor(given.length / 3));
   return names
@@ -9,7 +9,7 @@ export function nearestNames(given: string, names: readonly string[]): string[] 
     .map(({ name }) => name);
 }
 
-/** Insertions, deletions and replacements of one character that turn `a` into `b` (Levenshtein). */
+/** Levenshtein distance: one-character insertions, deletions and replacements from `a` to `b`. */
 export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i += 1) {

@@ -4,7 +4,7 @@ import type { ColumnDefinition } from './definition.ts';
 import type { FullTable } from './flatten.ts';
 import type { AddedColumn, ColumnChange, MigrationStep } from './migration-steps.ts';
 
-/** What becomes of a table's columns, or why it cannot. */
+/** The changes of a table's columns, or why they are impossible. */
 export interface ColumnPlan {
   readonly steps: readonly MigrationStep[];
   readonly refusals: readonly string[];
@@ -51,7 +51,7 @@ export function planColumns(old: FullTable, next: FullTable): ColumnPlan {
   return { steps, refusals };
 }
 
-/** What would rewrite or endanger rows elsewhere merely replaces a table that has none. */
+/** A change that would rewrite or endanger rows elsewhere merely replaces an event table. */
 export function planEventColumns(old: FullTable, next: FullTable): ColumnPlan {
   const { steps, refusals } = planColumns(old, next);
   const names = steps.filter(({ kind }) => kind === 'changeColumnSourceName');
@@ -64,8 +64,8 @@ export function planEventColumns(old: FullTable, next: FullTable): ColumnPlan {
 }
 
 /**
- * True when columns that stay changed places, or when a new one is not at the end. A new column
- * beside a removed one is a renaming, which is refused in words of its own.
+ * True if existing columns changed places, or a new one is not at the end. A new column beside a
+ * removed one is a rename, which is refused with a message of its own.
  */
 function isReordered(old: FullTable, next: FullTable, hasRemoved: boolean): boolean {
   const oldNames = old.table.columns.map(({ name }) => name);

@@ -4,7 +4,7 @@ import type { FullTable } from './flatten.ts';
 import type { MigrationStep } from './migration-steps.ts';
 import { type ColumnPlan, planColumns, planEventColumns } from './plan-columns.ts';
 
-/** What becomes of a table that both definitions have. */
+/** The changes of a table that both definitions have. */
 export function planTable(old: FullTable, next: FullTable): ColumnPlan {
   const before = old.table;
   const after = next.table;
@@ -40,7 +40,7 @@ function refuseFlags(old: TableDefinition, next: TableDefinition): string[] {
   return refusals;
 }
 
-/** Existing indexes keep having an accessor or having none; which one is the module's matter. */
+/** An existing index must not gain or lose its accessor; its name is up to the module. */
 function refuseAccessors(old: TableDefinition, next: TableDefinition): string[] {
   return old.indexes.flatMap((index) => {
     const match = next.indexes.find((other) => isSameIndex(index, other));
@@ -116,7 +116,7 @@ function planIndexes(old: TableDefinition, next: TableDefinition): MigrationStep
   return [...removed, ...added, ...respelled];
 }
 
-/** Uniqueness comes and goes with a constraint, which has steps of its own. */
+/** Uniqueness changes with a constraint, which has steps of its own. */
 function isSameIndex(a: IndexDefinition, b: IndexDefinition): boolean {
   const isSameShape = a.algorithm === b.algorithm && a.columns.join() === b.columns.join();
   return a.name === b.name && isSameShape;

@@ -8,7 +8,7 @@ import type { AddedColumn, MigrationStep } from './migration-steps.ts';
 
 export type PlanStyle = 'plain' | 'ansi';
 
-/** A plan for people to read. Tools look at `breaksClients` and at the steps instead. */
+/** A plan as text for people. Tools use `breaksClients` and the steps instead. */
 export function planText(steps: readonly MigrationStep[], style: PlanStyle): string {
   const paint = style === 'ansi' ? ansiPaint : plainPaint;
   const header = [rule, 'Database Migration Plan', rule].map((line) => paint('blue', line));
@@ -173,7 +173,7 @@ function describeTable({ table, typespace }: FullTable, paint: Paint): string[] 
   ];
 }
 
-/** The doubled mark is what readers of these texts know. */
+/** Readers of these texts expect the doubled mark. */
 function describeView({ view, typespace }: FullView, done: string, paint: Paint): string[] {
   const kind = view.isAnonymous ? 'anonymous view' : 'view';
   const list = (items: readonly NamedType[]) => {

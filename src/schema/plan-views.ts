@@ -5,7 +5,7 @@ import { isSameSignature } from './view-signature.ts';
 
 /**
  * Matches views by full canonical name. A view whose signature changed is dropped and created
- * again; its body is not compared, it runs anew after every update.
+ * again; its body is not compared, since it is evaluated again after every update.
  */
 export function planViews(old: ModuleDefinition, next: ModuleDefinition): MigrationStep[] {
   const before = byName(old);
@@ -23,7 +23,7 @@ export function planViews(old: ModuleDefinition, next: ModuleDefinition): Migrat
   ];
 }
 
-/** The texts of row-level security that come and go: which table each is for, the text says. */
+/** The row-level security texts added and removed; each text names its table. */
 export function planRowFilters(old: ModuleDefinition, next: ModuleDefinition): MigrationStep[] {
   const before = rowFiltersOf(old);
   const after = rowFiltersOf(next);

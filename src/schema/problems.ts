@@ -4,7 +4,7 @@ import { identifierProblem } from './names.ts';
 /** A definition that breaks rules; `message` is the text that the publisher reads. */
 export class DefinitionErrors extends Error {
   override readonly name = 'DefinitionErrors';
-  /** Sorted, no text twice. */
+  /** Sorted, without duplicates. */
   readonly messages: readonly string[];
 
   constructor(messages: readonly string[]) {
@@ -13,7 +13,7 @@ export class DefinitionErrors extends Error {
   }
 }
 
-/** A definition may be as wrong as it is long: what is beyond the bound is counted. */
+/** A definition can have any number of errors: those beyond the limit are only counted. */
 function textOf(messages: readonly string[]): string {
   const { programErrorCharactersMax } = limits;
   const parts = ['Errors occurred:\n'];
@@ -31,9 +31,9 @@ function textOf(messages: readonly string[]): string {
 }
 
 /**
- * Gathers what is wrong with a definition, so that one publish shows all of it. A check reports and
- * goes on with whatever stands in for the broken part: once anything was reported, the definition
- * that is being built is thrown away.
+ * Collects the errors of a definition, so that one publish shows all of them. A check reports an
+ * error and continues with a placeholder for the broken part: once an error was reported, the
+ * definition being built is discarded.
  */
 export class Problems {
   readonly #messages = new Set<string>();
@@ -54,7 +54,7 @@ export class Problems {
   }
 }
 
-/** A set of names of which each belongs to one entity. */
+/** A set of names, each of which belongs to one entity. */
 export class Namespace {
   readonly #taken = new Set<string>();
   readonly #problems: Problems;
@@ -65,7 +65,7 @@ export class Namespace {
     this.#duplicateText = duplicateText;
   }
 
-  /** Takes an entity's names; a canonical name that equals the source name is one name. */
+  /** Reserves an entity's names; a canonical name that equals the source name is one name. */
   claim(...names: readonly string[]): void {
     for (const name of new Set(names)) {
       if (this.#taken.has(name)) this.#problems.report(this.#duplicateText(name));

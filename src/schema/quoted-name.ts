@@ -1,4 +1,4 @@
-/** A name as statements write it, whatever characters it has. */
+/** Quotes a name for statements, whatever characters it has. */
 export function quotedName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

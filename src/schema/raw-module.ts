@@ -2,10 +2,10 @@ import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
 import type { IndexAlgorithm, Lifecycle } from './definition.ts';
 
 /**
- * What a module says about itself, before any check: names as the module spells them, references by
- * position or by the module's own names. `docs/format/module-definition.md` gives the bytes.
+ * A module's description of itself, before any check: names as the module spells them, references
+ * by position or by the module's own names. `docs/format/module-definition.md` gives the bytes.
  *
- * Both formats have this one shape. A version 9 description has `caseConversion: 'none'`, its
+ * Both formats share this shape. A version 9 description has `caseConversion: 'none'`, its
  * schedules, lifecycle reducers and defaults moved to where version 10 keeps them, and nothing in
  * the parts that version 10 added. This file and the encoder travel inside user modules.
  */
@@ -28,7 +28,7 @@ export interface RawModule {
   readonly httpRoutes: readonly RawHttpRoute[];
   readonly viewPrimaryKeys: readonly RawViewPrimaryKey[];
   readonly submodules: readonly RawSubmodule[];
-  /** Version 9 only: tables that a column default names and that do not exist. */
+  /** Version 9 only: nonexistent tables named by a column default. */
   readonly strayDefaultTables: readonly string[];
 }
 
@@ -185,7 +185,7 @@ export const httpMethods = [
   'PATCH',
 ] as const;
 
-/** A description of nothing, for building one up. */
+/** An empty description, as a starting point. */
 export const emptyRawModule: RawModule = {
   version: 10,
   typespace: { types: [] },

@@ -21,7 +21,7 @@ import {
   jsonVariant,
 } from './json-writing.ts';
 
-/** What both versions write alike but for the key of a name: `name` in 9, `source_name` in 10. */
+/** Both versions write the same, except for the key of a name: `name` in 9, `source_name` in 10. */
 export type NameKey = 'name' | 'source_name';
 
 export function tablePartsJson(table: TableDefinition, key: NameKey): Record<string, Json> {
@@ -77,7 +77,7 @@ export function tableKindJson(table: TableDefinition): Record<string, Json> {
   };
 }
 
-/** `name` is spelled as the version wants it. */
+/** `name` is spelled as the version requires. */
 export function viewJson(view: ViewDefinition, key: NameKey, name: string): Json {
   return jsonObject({
     [key]: jsonString(name),

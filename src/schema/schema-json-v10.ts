@@ -18,8 +18,8 @@ import { lifecycleJson, tableKindJson, tablePartsJson, viewJson } from './schema
 import { viewRowOf } from './view-rows.ts';
 
 /**
- * Sections in a fixed order, most of them left out when empty. Entities are listed by the module's
- * own spelling; `ExplicitNames` gives the canonical one of each, so that no reader needs to know
+ * Sections in a fixed order, most of them left out if empty. Entities are listed by the module's
+ * own spelling; `ExplicitNames` gives the canonical name of each, so that no reader needs to know
  * the naming policy.
  */
 export function schemaJsonV10(definition: ModuleDefinition): Json {
@@ -113,7 +113,7 @@ function httpSections({ httpHandlers, httpRoutes }: ModuleDefinition): Json[] {
   ];
 }
 
-/** `GET` reads `Get`; a method of the module's own invention keeps its spelling. */
+/** `GET` becomes `Get`; a method that the module defines keeps its spelling. */
 function verb(method: string): Json {
   const isStandard = (httpMethods as readonly string[]).includes(method);
   if (!isStandard) return jsonVariant('Extension', jsonString(method));

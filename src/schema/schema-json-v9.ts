@@ -19,7 +19,7 @@ import {
 } from './json-writing.ts';
 import { lifecycleJson, tableKindJson, tablePartsJson, viewJson } from './schema-json-parts.ts';
 
-/** All names are canonical. Tables are sorted by name already, and so are the parts of each. */
+/** All names are canonical. Tables, and the parts of each, are already sorted by name. */
 export function schemaJsonV9(definition: ModuleDefinition): Json {
   return jsonObject({
     typespace: jsonObject({ types: jsonList(definition.typespace.types, jsonType) }),

@@ -5,7 +5,7 @@ import { Namespace, type Problems } from './problems.ts';
 import type { RawExplicitName, RawModule } from './raw-module.ts';
 import { TypeRules } from './type-rules.ts';
 
-/** What the checks of one module, or of one submodule, share. */
+/** State shared by the checks of one module, or of one submodule. */
 export interface Scope {
   readonly raw: RawModule;
   readonly problems: Problems;
@@ -41,12 +41,12 @@ export function canonicalTableName(scope: Scope, sourceName: string): string {
   return scope.explicitNames.table.get(sourceName) ?? scope.policy.plain(sourceName);
 }
 
-/** For reducers, procedures, views and HTTP handlers. */
+/** The canonical name of a reducer, procedure, view or HTTP handler. */
 export function canonicalFunctionName(scope: Scope, sourceName: string): string {
   return scope.explicitNames.function.get(sourceName) ?? scope.policy.plain(sourceName);
 }
 
-/** Follows refs; a ref that leads nowhere is returned as it is, and reported by `TypeRules`. */
+/** Follows refs; a ref that leads nowhere is returned unchanged, and reported by `TypeRules`. */
 export function followRefs(type: AlgebraicType, typespace: Typespace): AlgebraicType {
   let current = type;
   for (let steps = 0; current.kind === 'ref' && steps <= typespace.types.length; steps += 1) {
@@ -55,7 +55,7 @@ export function followRefs(type: AlgebraicType, typespace: Typespace): Algebraic
   return current;
 }
 
-/** The last entry for one source name counts. */
+/** If a source name has several entries, the last one counts. */
 function explicitNamesOf(raw: RawModule, kind: RawExplicitName['kind']): Map<string, string> {
   const entries = raw.explicitNames.filter((entry) => entry.kind === kind);
   return new Map(entries.map((entry) => [entry.sourceName, entry.canonicalName]));

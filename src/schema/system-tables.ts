@@ -54,8 +54,8 @@ const bytes: AlgebraicType = { kind: 'array', element: { kind: 'u8' } };
 const positions: AlgebraicType = { kind: 'array', element: u16 };
 
 /**
- * Tables that describe the catalog and the module. They are in no catalog and no log: whoever reads
- * them gets rows computed for the present schema.
+ * Tables that describe the catalog and the module. They are in no catalog and no log: their rows
+ * are computed for the current schema when they are read.
  */
 export const computedTables: readonly TableSpec[] = [
   systemTable({
@@ -266,7 +266,7 @@ export const computedTables: readonly TableSpec[] = [
   }),
 ];
 
-/** Ids by name of all system tables, stored or computed. Ids below `firstUserId` are theirs. */
+/** Ids by name of all system tables, stored or computed. Ids below `firstUserId` are reserved. */
 export const systemTableIds: ReadonlyMap<string, number> = new Map(
   [...systemTables, ...computedTables].map(({ name, id }) => [name, id]),
 );
@@ -282,7 +282,7 @@ interface SystemTable {
   readonly sequence?: Pick<SequenceSpec, 'column' | 'start' | 'maxValue'>;
 }
 
-/** Parts of table `n` have ids from `100 * n` on: index, constraint, index, … and the sequence. */
+/** Ids of the parts of table `n` start at `100 * n`: index, constraint, index, …, sequence. */
 function systemTable(table: SystemTable): TableSpec {
   const { id, name, columns, unique, primaryKey, access, sequence } = table;
   const nameOf = (position: number) => columns[position]?.[0];
@@ -325,7 +325,7 @@ function sequenceOf(
   };
 }
 
-/** What a host variable may hold. */
+/** The type of host variables. */
 function variableType(): AlgebraicType {
   return sum(
     ['Bool', { kind: 'bool' }],

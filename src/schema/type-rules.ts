@@ -5,10 +5,10 @@ import { typeText } from '../values/typespace.ts';
 import type { Problems } from './problems.ts';
 
 /**
- * What types a client can be generated for. A ref that the module lists under a name is a
+ * The types for which a client can be generated. A ref that the module lists under a name is a
  * *definition*; a type anywhere else is a *use* and must be a primitive, a special type, a list or
- * choice of uses, or a ref. Types may be recursive only through a definition, and never by a
- * product that holds itself outright, since no value of it could end.
+ * choice of uses, or a ref. Types can be recursive only through a definition, and never by a
+ * product that directly contains itself, since none of its values could end.
  *
  * All walks are bounded in depth and visit a ref once: a small hostile module must cost little.
  */
@@ -17,7 +17,7 @@ export class TypeRules {
   readonly #definitions: ReadonlySet<number>;
   readonly #problems: Problems;
   readonly #sizes = new Map<number, TypeSize>();
-  /** Refs on the way from the use to here that are no definitions. */
+  /** Refs between the use and the current type that are not definitions. */
   readonly #open = new Set<number>();
   readonly #checked = new Set<number>();
   #isSound = true;
@@ -28,7 +28,7 @@ export class TypeRules {
     this.#problems = problems;
   }
 
-  /** True while no type was refused: what compiles types may only see sound ones. */
+  /** True while no type was rejected: code that compiles types must only get sound ones. */
   get isSound(): boolean {
     return this.#isSound;
   }
@@ -52,7 +52,7 @@ export class TypeRules {
     this.#checkSize(type, location);
   }
 
-  /** `owner` reads ``reducer `add` ``. */
+  /** `owner` is a text such as ``reducer `add` ``. */
   checkParameters(params: ProductType, owner: string): void {
     params.elements.forEach(({ name, type }, index) => {
       const location = `${owner} argument ${index}${name === undefined ? '' : ` (\`${name}\`)`}`;
@@ -87,7 +87,7 @@ export class TypeRules {
     } else if (this.#open.has(ref)) {
       this.#reportAt(location, `type reference &${ref} is recursive and has no name`);
     } else if (!this.#definitions.has(ref) && !this.#checked.has(ref)) {
-      // Deeper types are reported by their size.
+      // Deeper types are reported because of their size.
       if (this.#open.size > limits.nestingDepthMax) return;
       this.#open.add(ref);
       this.#checkParts(target, location);
@@ -96,7 +96,7 @@ export class TypeRules {
     }
   }
 
-  /** Refs are written out where types are stored: a small module must not describe a huge type. */
+  /** Refs are inlined where types are stored: a small module must not describe a huge type. */
   #checkSize(type: AlgebraicType, location: string): void {
     const { parts, depth } = this.#sizeOf(type, 0);
     if (parts > limits.typePartsMax) {
@@ -110,7 +110,7 @@ export class TypeRules {
     }
   }
 
-  /** `depth` counts the levels above `type`; the walk ends where they are too many. */
+  /** `depth` counts the levels above `type`; the walk ends at the limit. */
   #sizeOf(type: AlgebraicType, depth: number): TypeSize {
     if (depth > limits.nestingDepthMax) return onePart;
     if (type.kind === 'ref') return this.#refSize(type.ref, depth);
@@ -131,7 +131,7 @@ export class TypeRules {
     if (known !== undefined) return known;
     this.#sizes.set(ref, onePart);
     const target = this.#typespace.types[ref] ?? { kind: 'bool' };
-    // A ref to a ref is a level too, so that a long chain of them ends.
+    // A ref to a ref counts as a level, so that a long chain of them ends.
     const levels = target.kind === 'ref' ? 1 : 0;
     const size = this.#sizeOf(target, depth + levels);
     const counted = { parts: size.parts, depth: size.depth + levels };
@@ -160,7 +160,7 @@ function refText(ref: number): string {
   return `typespace ref \`&${ref}\``;
 }
 
-/** True for what client libraries know by its shape; other products and sums need a name. */
+/** True for types that client libraries recognize by shape; other products and sums need a name. */
 function isUsable(type: AlgebraicType): boolean {
   if (type.kind !== 'product' && type.kind !== 'sum') return true;
   return specialKindOf(type) !== undefined || partsOf(type).length === 0;
@@ -174,8 +174,7 @@ function partsOf(type: AlgebraicType): readonly NamedType[] {
 
 /**
  * Refs whose values could never end: products that lead to themselves through fields alone. Found
- * by taking away, again and again, what rests on nothing that is left; a chain of any length is
- * fine.
+ * by repeatedly removing refs that depend on nothing remaining; a chain of any length is fine.
  */
 function endlessRefs(typespace: Typespace): number[] {
   const isInRange = (ref: number) => ref < typespace.types.length;

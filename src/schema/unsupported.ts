@@ -1,9 +1,9 @@
 import type { ModuleDefinition } from './definition.ts';
 
 /**
- * Names the first thing that a module declares and that is not served yet, as a text for whoever
- * publishes it; `undefined` when all of the module can be served. The definition carries these
- * things already, so that tools can show them.
+ * Returns the first feature that a module declares and that is not supported yet, as a text for the
+ * publisher; `undefined` if the whole module is supported. The definition includes such features
+ * already, so that tools can show them.
  */
 export function unsupportedFeature(definition: ModuleDefinition): string | undefined {
   const { views, procedures, tables, httpHandlers, httpRoutes } = definition;

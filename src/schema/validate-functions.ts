@@ -5,7 +5,7 @@ import type { Lifecycle, ProcedureDefinition, ReducerDefinition } from './defini
 import { Namespace } from './problems.ts';
 import { canonicalFunctionName, type Scope } from './scope.ts';
 
-/** How lifecycle events read in texts. */
+/** Names of lifecycle events in texts. */
 export const lifecycleTexts: Readonly<Record<Lifecycle, string>> = {
   init: 'Init',
   onConnect: 'OnConnect',
@@ -15,7 +15,7 @@ export const lifecycleTexts: Readonly<Record<Lifecycle, string>> = {
 export interface ValidFunctions {
   readonly reducers: readonly ReducerDefinition[];
   readonly procedures: readonly ProcedureDefinition[];
-  /** Names that reducers and procedures took; views join in. */
+  /** Names taken by reducers and procedures; views add theirs. */
   readonly names: Namespace;
 }
 
@@ -26,7 +26,7 @@ export function validateFunctions(scope: Scope): ValidFunctions {
   });
   const events = validateLifecycle(scope);
   const hidden = new Set([...events.keys(), ...scope.raw.schedules.map((s) => s.functionName)]);
-  // Version 9 had no private functions.
+  // Version 9 has no private functions.
   const isHidden = (sourceName: string) => scope.raw.version === 10 && hidden.has(sourceName);
   const reducers = scope.raw.reducers.map((raw) => ({
     name: nameFunction(scope, raw.sourceName, names),
@@ -51,7 +51,7 @@ export function validateFunctions(scope: Scope): ValidFunctions {
   return { reducers, procedures, names };
 }
 
-/** Checks the spelling of a function's name and takes it. Views use it too. */
+/** Checks the spelling of a function's name and reserves it. Views use it too. */
 export function nameFunction(scope: Scope, sourceName: string, names: Namespace): string {
   const name = canonicalFunctionName(scope, sourceName);
   scope.problems.checkIdentifiers(sourceName, name);
@@ -79,7 +79,7 @@ function validateLifecycle({ raw, problems }: Scope): Map<string, Lifecycle> {
   return events;
 }
 
-/** Nobody waits for what a lifecycle reducer has to say. */
+/** No caller receives the result of a lifecycle reducer. */
 function checkResult({ types, problems }: Scope, reducer: ReducerDefinition): void {
   const { name, returns = unitType, throws = text, lifecycle } = reducer;
   types.checkUse(returns, `reducer \`${name}\` return value`);

@@ -40,10 +40,10 @@ function validateRoutes(scope: Scope): HttpRouteDefinition[] {
   });
 }
 
-/** Empty, or from `/` on. */
+/** Empty, or starting with `/`. */
 const routePath = /^(\/[a-z0-9\-_~/]*)?$/;
 
-/** Not the name of a method: those are upper case, or an extension of the module's choice. */
+/** Not the name of a method: those are upper case, or an extension that the module chooses. */
 const anyMethod = 'Any';
 
 function overlaps(taken: ReadonlySet<string>, method: string | undefined): boolean {

@@ -21,7 +21,7 @@ export function validateSchedules(
     const { tableName, functionName } = schedule;
     const table = valid.get(tableName);
     if (table === undefined) {
-      // A table that exists but was refused has its own message.
+      // A table that exists but was rejected has its own message.
       if (!declared.has(tableName)) problems.report(`Table ${tableName} not found`);
     } else if (schedules.has(tableName)) {
       problems.report(`table ${table.name} is assigned in multiple schedules`);
@@ -67,7 +67,7 @@ function validateSchedule(
   return { name, atColumn: schedule.atColumn, functionName };
 }
 
-/** Column names are free: the types of the schedule column and of the primary key decide. */
+/** Column names are free: only the types of the schedule column and the primary key matter. */
 function checkShape({ problems, typespace }: Scope, schedule: RawSchedule, table: TableDefinition) {
   const at = table.columns[schedule.atColumn];
   const key = table.primaryKey === undefined ? undefined : table.columns[table.primaryKey];

@@ -22,7 +22,7 @@ export interface DraftTable {
   readonly raw: RawTable;
 }
 
-/** Sorted by name, like the other parts of a table. */
+/** Constraints are sorted by name, like the other parts of a table. */
 export function validateConstraints(scope: Scope, table: DraftTable): UniqueConstraintDefinition[] {
   const constraints = table.raw.constraints.map(({ sourceName, columns }) => {
     const given = scope.raw.version === 9 ? sourceName : undefined;

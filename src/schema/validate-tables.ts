@@ -18,7 +18,7 @@ import {
   validateSequences,
 } from './validate-table-parts.ts';
 
-/** Tables without their schedules, in declared order; one whose row type is broken is left out. */
+/** Tables without their schedules, in declared order; one with a broken row type is left out. */
 export function validateTables(scope: Scope): TableDefinition[] {
   for (const name of scope.raw.strayDefaultTables) scope.problems.report(`Table ${name} not found`);
   return scope.raw.tables.flatMap((raw) => validateTable(scope, raw) ?? []);
@@ -115,7 +115,7 @@ function validateDefaults(
     if (scope.raw.version === 9 && defaults.has(column)) {
       problems.report(`Multiple default values for table ${table} column ${columnName}`);
     }
-    // A codec for a type that is refused could be as endless as the type.
+    // The codec of a rejected type could be as endless as the type.
     const isSound = scope.types.isSound;
     const problem = isSound ? encodingProblem(element.type, typespace, value) : undefined;
     if (problem !== undefined) {
@@ -127,7 +127,7 @@ function validateDefaults(
   return defaults;
 }
 
-/** Says why `bytes` are not exactly one value of `type`. */
+/** Describes why `bytes` are not exactly one value of `type`. */
 function encodingProblem(
   type: ColumnDefinition['type'],
   typespace: Scope['typespace'],

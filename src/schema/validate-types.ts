@@ -4,7 +4,7 @@ import { Namespace } from './problems.ts';
 import type { RawTypeDefinition } from './raw-module.ts';
 import type { Scope } from './scope.ts';
 
-/** Checks the types that clients get under a name of their own, and names them. */
+/** Checks the types that have a name of their own for clients, and names them. */
 export function validateTypes(scope: Scope): TypeDefinition[] {
   const names = new Namespace(scope.problems, (name) => {
     return `name \`${name}\` is used for multiple types`;
@@ -45,7 +45,8 @@ function checkDefinition(scope: Scope, definition: TypeDefinition): void {
   for (const { name } of membersOf(type)) {
     if (name !== undefined) problems.checkIdentifiers(name);
   }
-  // The library sorted what it calls the members, so the order is judged by the module's spelling.
+  // The library sorted its own names of the members, so the order is checked by the module's
+  // spelling.
   if (!definition.customOrdering && !isDefaultOrder(membersOf(sourceType))) {
     const members = membersOf(type).map(({ name }, index) => name ?? String(index));
     problems.report(

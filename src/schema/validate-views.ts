@@ -8,7 +8,7 @@ import type { Scope } from './scope.ts';
 import { nameFunction } from './validate-functions.ts';
 import { viewRowOf } from './view-rows.ts';
 
-/** `functions` are the names that reducers and procedures took. */
+/** `functions` are the names taken by reducers and procedures. */
 export function validateViews(
   scope: Scope,
   tables: readonly TableDefinition[],
@@ -75,7 +75,7 @@ function canonicalColumn({ raw, typespace }: Scope, view: RawView, column: strin
   return productAt(typespace.types[row.ref])?.elements[position ?? -1]?.name;
 }
 
-/** Statements read the rows of a view like those of a table, so the rules of columns hold. */
+/** Statements read the rows of a view like those of a table, so the rules for columns apply. */
 function validateColumns(scope: Scope, view: string, rowTypeRef: number): ViewColumnDefinition[] {
   const { raw, typespace, problems, types } = scope;
   const spelled = productAt(raw.typespace.types[rowTypeRef])?.elements ?? [];

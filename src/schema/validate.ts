@@ -12,7 +12,7 @@ import { validateViews } from './validate-views.ts';
 
 /**
  * Checks a module's description and gives every entity its canonical name. Throws
- * `DefinitionErrors` with everything that is wrong, not only the first thing.
+ * `DefinitionErrors` with all errors, not only the first.
  */
 export function validateModule(raw: RawModule): ModuleDefinition {
   const problems = new Problems();
@@ -48,7 +48,7 @@ function validateScope(scope: Scope): ModuleDefinition {
   };
 }
 
-/** What the texts say is checked against the tables of the database that is to have them. */
+/** Row filters are checked later, against the tables of the database that receives them. */
 function validateRowFilters({ raw, problems }: Scope): readonly string[] {
   const { rowLevelSecurity } = raw;
   const max = limits.rowFilterCountMax;
@@ -58,7 +58,7 @@ function validateRowFilters({ raw, problems }: Scope): readonly string[] {
   return rowLevelSecurity;
 }
 
-/** Each submodule is a world of its own: own types, own names, own policy. */
+/** Each submodule has its own types, names and policy. */
 function validateSubmodules({ raw, problems }: Scope): ModuleDefinition['submodules'] {
   const namespaces = new Set<string>();
   return raw.submodules.map(({ namespace, module }) => {

@@ -1,7 +1,7 @@
 import type { AlgebraicType } from '../values/type.ts';
 
 /**
- * What a view returns, read off its return type: a row or nothing, rows, or a query (the product
+ * The rows of a view, derived from its return type: a row or nothing, rows, or a query (the product
  * `__query__`) for rows. `ref` is the row's type.
  */
 export function viewRowOf(type: AlgebraicType): { ref: number; isQuery: boolean } | undefined {

@@ -3,8 +3,8 @@ import { typesEqual } from '../values/typespace.ts';
 import type { ColumnSpec, ViewSpec } from './catalog.ts';
 
 /**
- * What clients know of a view, its name aside: when any of it changes, the view is another one.
- * Definitions are such signatures; views take no parameters.
+ * The parts of a view that clients know, except its name: if any of them changes, it is another
+ * view. Definitions are such signatures; views take no parameters.
  */
 export interface ViewSignature {
   readonly isAnonymous: boolean;

@@ -7,10 +7,12 @@ import { typeText } from '../values/typespace.ts';
 import type { PlannedReducer } from './describe.ts';
 import { CallError, SenderError } from './errors.ts';
 
-/** Runs the body of a reducer and encodes what it returns, or throws; otherwise nothing changes. */
+/**
+ * Runs the body of a reducer and encodes its declared value or error; other errors pass unchanged.
+ */
 export type Answer = (run: () => unknown) => Uint8Array | undefined;
 
-/** `undefined` for reducers that declare neither: they answer without it. */
+/** `undefined` for reducers that declare neither: they do not need it. */
 export function answerOf(
   { name, returns, throws }: PlannedReducer,
   registry: TypeRegistry,
@@ -33,7 +35,7 @@ export function answerOf(
   };
 }
 
-/** A reducer is over when it returns: nothing can wait for what comes later. */
+/** Rejects a promise: a reducer ends when it returns, so nothing can await it. */
 export function refusePromise(result: unknown): void {
   if (typeof result !== 'object' || result === null || !('then' in result)) return;
   if (typeof result.then !== 'function') return;
@@ -43,7 +45,7 @@ export function refusePromise(result: unknown): void {
   );
 }
 
-/** `rule` reads ``trade` must return``: a value of another type is a mistake of the module. */
+/** `rule` reads ``trade` must return``: a value of another type is a bug in the module. */
 function resultEncoder(
   type: AlgebraicType,
   registry: TypeRegistry,
@@ -64,7 +66,7 @@ function resultEncoder(
   };
 }
 
-/** The name that the module gives the type, or else how it is made up. */
+/** The module's name for the type, or else its structure. */
 function typeName(type: AlgebraicType, { definitions, typespace }: TypeRegistry): string {
   const named = definitions.find(({ ref }) => type.kind === 'ref' && type.ref === ref);
   return named === undefined

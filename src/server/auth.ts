@@ -21,7 +21,7 @@ export interface JwtClaims {
 }
 
 /**
- * Who is behind a call, beyond the identity.
+ * Details of the caller beyond its identity.
  *
  * @example
  * ```ts
@@ -29,9 +29,9 @@ export interface JwtClaims {
  * ```
  */
 export interface AuthCtx {
-  /** The database itself is the caller. */
+  /** True if the database itself is the caller. */
   readonly isInternal: boolean;
-  /** The caller showed a token. */
+  /** True if the caller presented a token. */
   readonly hasJWT: boolean;
   readonly jwt: JwtClaims | null;
 }

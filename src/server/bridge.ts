@@ -6,11 +6,11 @@ import type { Sys } from './sys.ts';
 export type Encode = (writer: BinaryWriter, value: unknown) => void;
 
 /**
- * The one place that touches the scratch: encodes straight into it and reads straight out of it.
- * Its reader and writer are kept, so a read or a write by key allocates nothing but the row.
+ * The one place that touches the scratch: encodes directly into it and reads directly from it. Its
+ * reader and writer are reused, so a read or a write by key allocates only the row.
  *
- * What is read is decoded at once, before user code runs again. Encoding may run user code (a
- * getter of the row): it is refused the database until the encoding is done.
+ * Bytes are decoded at once, before user code runs again. Encoding may run user code (a getter of
+ * the row), which cannot use the database until the encoding is done.
  */
 export class Bridge {
   readonly sys: Sys;
@@ -38,7 +38,7 @@ export class Bridge {
     return this.end();
   }
 
-  /** To be asked before the host is told to write to the scratch. */
+  /** Must be called before a host call that writes to the scratch. */
   guard(): void {
     if (!this.#isEncoding) return;
     throw new TypeError('a row that is being written cannot use the database itself');
@@ -73,7 +73,7 @@ export class Bridge {
     return hostError(result, this.sys.violation);
   }
 
-  /** The writer outgrew the scratch and has the bytes in a buffer of its own. */
+  /** Copies the bytes back: the writer outgrew the scratch and moved to its own buffer. */
   #moveToScratch(): void {
     const bytes = this.writer.view();
     this.#adopt(this.sys.scratch(bytes.length));
@@ -86,5 +86,5 @@ export class Bridge {
   }
 }
 
-// Inside the sandbox a global is looked up through a proxy; what runs often reads this instead.
+// In the sandbox a global is looked up through a proxy; hot code reads this instead.
 const ByteArray = Uint8Array;

@@ -2,9 +2,9 @@ import { logLevels } from '../protocol/module-abi.ts';
 import { inspect } from './inspect.ts';
 import type { Sys } from './sys.ts';
 
-/** What the program finds under `console` from then on: lines of the module's log. */
+/** Replaces the program's `console` by one that writes to the module's log. */
 export function useHostConsole(sys: Sys): void {
-  // By assignment: in the sandbox a setter passes it on to the program's variable of that name.
+  // Assigned, not defined: in the sandbox a setter forwards it to the program's variable.
   (globalThis as { console?: unknown }).console = makeConsole(sys);
 }
 

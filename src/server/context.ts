@@ -13,7 +13,7 @@ export interface ModuleScope {
   readonly submodules: ReadonlyMap<string, ModuleScope>;
 }
 
-/** What all contexts of one call share, whatever module they are narrowed to. */
+/** State that all contexts of one call share, whatever module they are narrowed to. */
 class Call {
   readonly uuidCounter = { value: 0 };
   readonly #bridge: Bridge;
@@ -24,7 +24,7 @@ class Call {
     this.#bridge = bridge;
   }
 
-  /** Made at first use, from the entropy of the call. */
+  /** Created at first use, from the entropy of the call. */
   get random(): Random {
     if (this.#random === void 0) {
       const { sys } = this.#bridge;
@@ -41,7 +41,7 @@ class Call {
   }
 }
 
-/** What a reducer receives as `ctx`: made anew for every call. `contexts.ts` has its type. */
+/** The `ctx` of a reducer, created for every call. Its type is in `contexts.ts`. */
 export class CallContext {
   readonly sender: Identity;
   readonly databaseIdentity: Identity;
@@ -86,7 +86,7 @@ export class CallContext {
     return Uuid.fromCounterV7(this.#call.uuidCounter, this.timestamp, bytes);
   }
 
-  /** This context as each submodule sees it. */
+  /** This context as seen by each submodule. */
   get as(): Readonly<Record<string, CallContext>> {
     const narrowed = [...this.#scope.submodules].map(
       ([namespace, scope]) => [namespace, new CallContext(scope, this, this.#call)] as const,

@@ -22,19 +22,19 @@ export type InferSchema<S extends { readonly schemaType: unknown }> = S['schemaT
 /** Accepts a schema object's type as well as the type of what is in it. */
 export type TablesOf<S> = S extends { readonly schemaType: infer Tables } ? Tables : S;
 
-/** What every kind of function learns about its call. */
+/** The properties that the contexts of all kinds of functions share. */
 interface CallContext {
   /** When the call was accepted. The same throughout the call. */
   readonly timestamp: Timestamp;
   readonly random: Random;
   newUuidV4(): Uuid;
-  /** Sortable: later ones of a call are larger. */
+  /** Sortable: within a call, later ones are larger. */
   newUuidV7(): Uuid;
 }
 
-/** What a reducer receives beside its arguments. Valid until the reducer returns. */
+/** The context of a reducer. Valid until the reducer returns. */
 export interface ReducerContext<Tables> extends CallContext {
-  /** Who calls. Proven by a token, never chosen by the caller. */
+  /** The caller. Proven by a token, never chosen by the caller. */
   readonly sender: Identity;
   readonly databaseIdentity: Identity;
   /** @deprecated `databaseIdentity` says whose identity it is. */
@@ -43,7 +43,7 @@ export interface ReducerContext<Tables> extends CallContext {
   readonly connectionId: ConnectionId | null;
   readonly db: DbView<Tables>;
   readonly senderAuth: AuthCtx;
-  /** This context as each submodule sees it: `lib.fn(ctx.as.lib, args)`. */
+  /** This context as seen by each submodule: `lib.fn(ctx.as.lib, args)`. */
   readonly as: {
     readonly [Key in SubmoduleKey<Tables>]: ReducerContext<SubmoduleTables<Tables[Key]>>;
   };
@@ -73,7 +73,9 @@ export type ReducerCtx<S> = ReducerContext<TablesOf<S>>;
 export type TransactionCtx<S> = ReducerCtx<S>;
 
 export interface HttpClient {
-  /** Waits for the answer. A status of 400 and more is an answer; no answer at all throws. */
+  /**
+   * Waits for the response. A status of 400 or more is a response; throws only if there is none.
+   */
   fetch(url: string, init?: RequestInit & { readonly timeout?: TimeDuration }): SyncResponse;
 }
 
@@ -111,7 +113,7 @@ interface HttpHandlerContext<Tables> extends OutsideTransaction<Tables> {
 }
 
 /**
- * The context of HTTP handlers. There is no sender: nobody has proven who asks.
+ * The context of HTTP handlers. There is no sender: the client is not authenticated.
  *
  * @example
  * ```ts
@@ -172,6 +174,6 @@ export type NotAsync =
   | symbol
   | (object & { readonly then?: never });
 
-/** What a reducer may return. The value is not used; a promise is an error. */
+/** Types that a reducer can return. The value is not used; a promise is an error. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a body without a result has the type void.
 export type SynchronousResult = NotAsync | void;

@@ -20,14 +20,14 @@ import type { AlgebraicType, NamedType, ProductType } from '../values/type.ts';
 import { type AnyHandler, type Registration, registrationOf } from './registration.ts';
 import { routesOf } from './router.ts';
 
-/** What a schema object hands to `describeModule`. */
+/** The parts of a schema object that `describeModule` reads. */
 export interface SchemaParts {
   readonly tables: ReadonlyMap<string, DeclaredTable>;
   readonly submodules: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly caseConversion: RawModule['caseConversion'];
 }
 
-/** A module as it will be published, with what is needed to run it. */
+/** A module's definition as published, with everything needed to run it. */
 export interface ModulePlan {
   readonly raw: RawModule;
   readonly registry: TypeRegistry;
@@ -46,7 +46,7 @@ export interface PlannedTable {
 export interface PlannedReducer {
   readonly name: string;
   readonly params: ProductType;
-  /** `undefined`: it returns nothing, it refuses with words. */
+  /** `undefined`: it returns nothing and rejects calls with a message. */
   readonly returns: AlgebraicType | undefined;
   readonly throws: AlgebraicType | undefined;
   readonly handler: AnyHandler;
@@ -56,7 +56,7 @@ export interface PlannedView {
   readonly name: string;
   readonly isAnonymous: boolean;
   readonly shape: 'rows' | 'option';
-  /** Of one row; refs index the registry's typespace. */
+  /** The type of one row; refs index the registry's typespace. */
   readonly rowType: AlgebraicType;
   readonly handler: AnyHandler;
 }
@@ -184,7 +184,7 @@ class Description {
     if (reducer.lifecycle) this.#lifecycle.push({ event: reducer.lifecycle, functionName: name });
   }
 
-  /** A reducer that said nothing returns the unit and throws strings: nobody needs to say so. */
+  /** Rejects a declared unit result or string error: these are the defaults. */
   #results(name: string, options: Of<'reducer'>['options']) {
     const returns = options.returns && this.#registry.typeOf(options.returns);
     const throws = options.throws && this.#registry.typeOf(options.throws);
@@ -245,7 +245,7 @@ class Description {
   #plannedView(name: string, { returns, isAnonymous, handler }: Of<'view'>): PlannedView {
     const returned = resolved(returns);
     const isOption = returned.kind === 'option';
-    // Anything but rows or an optional row is for the host to refuse.
+    // The host rejects anything but rows or an optional row.
     const row = isOption ? returned.inner : returned.kind === 'array' ? returned.element : returns;
     const rowType = this.#registry.typeOf(row);
     return { name, isAnonymous, shape: isOption ? 'option' : 'rows', rowType, handler };
@@ -275,7 +275,10 @@ class Description {
     this.#names.push({ kind, sourceName, canonicalName });
   }
 
-  /** Before the function's parameters: a row of a table that is missing here has no type name. */
+  /**
+   * Called before the parameters are registered: the row of a table outside the schema has no type
+   * name.
+   */
   #addSchedule(table: unknown, functionName: string): void {
     if (table === undefined) return;
     if (!this.#planned.some((planned) => planned.table === table)) {
@@ -284,7 +287,7 @@ class Description {
     this.#scheduled.push({ table, functionName });
   }
 
-  /** Binds tables to the functions that named them, then to those that the tables name. */
+  /** Binds tables to the functions that name them, then to the functions that the tables name. */
   addSchedules(): void {
     for (const { table, functionName } of this.#scheduled) {
       const keys = this.#planned.filter((planned) => planned.table === table);
@@ -432,7 +435,7 @@ function viewKeys(view: Of<'view'>): string[] {
   return Object.entries(columnsOf(row)).flatMap(([name, b]) => (isPrimaryKey(b) ? [name] : []));
 }
 
-/** An anonymous handler shows up in stack traces under the name it is exported by. */
+/** Gives an anonymous handler the name of its export, for stack traces. */
 function nameFunction(handler: AnyHandler, name: string): void {
   if (handler.name === '') Object.defineProperty(handler, 'name', { value: name });
 }

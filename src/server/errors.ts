@@ -2,8 +2,8 @@ import { refusalText } from '../declare/refusal-text.ts';
 import { type ErrorCode, errorCodes, errorTexts } from '../protocol/module-abi.ts';
 
 /**
- * Thrown by module code to refuse a call: everything the call wrote is undone and the caller gets
- * the message, word for word.
+ * Thrown by module code to reject a call: everything the call wrote is rolled back and the caller
+ * gets the message verbatim.
  *
  * @example
  * ```ts
@@ -17,9 +17,9 @@ export class SenderError extends Error {
 }
 
 /**
- * Thrown by module code to refuse a call with a value, of the type that the reducer declares as
- * `throws`: everything the call wrote is undone and the caller gets the value. `message` is for the
- * module's log, and for callers who cannot be told values.
+ * Thrown by module code to reject a call with a value, of the type that the reducer declares as
+ * `throws`: everything the call wrote is rolled back and the caller gets the value. `message` is
+ * for the module's log, and for callers that cannot receive values.
  *
  * @example
  * ```ts
@@ -43,8 +43,8 @@ export class CallError<const Value = unknown> extends SenderError {
 }
 
 /**
- * A database operation that did not succeed. It can be caught: the operation has had no effect and
- * the call goes on. Which one it is says the class, found in `errors`.
+ * A database operation that failed. It can be caught: the operation had no effect and the call goes
+ * on. The classes in `errors` distinguish the cases.
  *
  * @example
  * ```ts
@@ -68,7 +68,7 @@ export class SpacetimeHostError extends Error {
 }
 
 /**
- * The same class under a neutral name.
+ * `SpacetimeHostError` under a neutral name.
  *
  * @example
  * ```ts
@@ -152,7 +152,7 @@ export function hostError(result: number, violation: () => string): SpacetimeHos
   return error;
 }
 
-/** Puts the name on the prototype, writable: a subclass may set its own. */
+/** Puts the name on the prototype, writable: a subclass can set its own. */
 function nameInstances(errorClass: { readonly prototype: Error }, value: string): void {
   const property = { value, writable: true, configurable: true };
   Object.defineProperty(errorClass.prototype, 'name', property);

@@ -28,7 +28,7 @@ export type ParamsOf<P extends Params> = P extends { readonly [columnsType]: inf
     : never;
 
 /**
- * The body of a reducer. It must not be `async`. `R` is what it declares as `returns`.
+ * The body of a reducer. It must not be `async`. `R` is the type that it declares as `returns`.
  *
  * @example
  * ```ts
@@ -128,27 +128,27 @@ export interface HttpHandlerExport<S> extends ModuleExport {
   (ctx: HandlerContext<S>, request: Request): SyncResponse;
 }
 
-/** Arguments are one object; it may be left out when nothing in it is required. */
+/** Arguments are one object, optional if nothing in it is required. */
 type CallArgs<C extends Columns> =
   Record<never, never> extends RowInput<C> ? [args?: RowInput<C>] : [args: RowInput<C>];
 
 export interface NameOption {
-  /** The name clients call it by; without it, the export's name in snake case. */
+  /** The name clients call it by; defaults to the export's name in snake case. */
   readonly name?: string;
   readonly onSchedule?: undefined;
 }
 
-/** What a reducer gives its caller besides the changes it makes. */
+/** Options of a reducer: its name, and the types of its result and of its error. */
 export interface ReducerOptions<R extends AnyType, E extends AnyType> extends NameOption {
-  /** Of the value that the body returns. */
+  /** Type of the value that the body returns. */
   readonly returns?: R;
-  /** Of the values that the body refuses a call with: `throw new CallError(value)`. */
+  /** Type of the values that the body rejects calls with: `throw new CallError(value)`. */
   readonly throws?: E;
 }
 
 export interface ScheduleOption<Table extends AnyTable> {
   readonly name?: string;
-  /** The rows of this table say when to run. */
+  /** The rows of this table schedule the runs. */
   readonly onSchedule: Table;
 }
 
@@ -168,18 +168,18 @@ interface ScheduledWithSeveral {
   readonly error: 'a scheduled function takes exactly one parameter: the row of its table';
 }
 
-/** A view must be public: there is nobody else to see it. */
+/** A view must be public: only clients can read it. */
 export interface ViewOptions {
   readonly name?: string;
   readonly public: true;
 }
 
-/** What a view returns: rows as an array, or one or none. */
+/** The declared result of a view: an array of rows, or one optional row. */
 export type ViewReturns = AnyType & ({ readonly [elementType]: AnyType } | AnyOption);
 
 type AnyOption = { readonly [outType]: object | undefined };
 
-/** What the body of a view may return for `Returns`. */
+/** The types that the body of a view can return for `Returns`. */
 export type ViewResult<Returns extends AnyType> = Returns extends {
   readonly [elementType]: infer Row extends AnyType;
 }
@@ -209,7 +209,7 @@ interface SeveralKeys<Names> {
   readonly columns: Names;
 }
 
-/** Nothing, or a last argument that nobody can pass and whose type is the error. */
+/** Nothing, or a last argument that cannot be passed and whose type is the error. */
 export type ViewError<Returns> =
   IsUnion<KeyColumns<Returns>> extends true ? [SeveralKeys<KeyColumns<Returns>>] : [];
 

@@ -12,8 +12,8 @@ import type { TableOptions, TableSchema } from '../declare/table.ts';
 import type { RowIterator } from './row-iterator.ts';
 
 /**
- * The types of `ctx.db.<table>`: which accessors a table has and what each takes. The functions
- * themselves are in `table-handle.ts`.
+ * The types of `ctx.db.<table>`: its accessors and their arguments. The functions themselves are in
+ * `table-handle.ts`.
  */
 export type TableHandle<C extends Columns, Options extends TableOptions> = TableMethods<
   RowOf<C>,
@@ -21,7 +21,7 @@ export type TableHandle<C extends Columns, Options extends TableOptions> = Table
 > &
   Accessors<C, Options, 'write'>;
 
-/** The same without anything that writes, as views see it. */
+/** A table handle without the methods that write, as views get it. */
 export type ReadonlyTableHandle<
   C extends Columns,
   Options extends TableOptions,
@@ -30,15 +30,17 @@ export type ReadonlyTableHandle<
 export interface ReadonlyTableMethods<Row> extends Iterable<Row> {
   /** Rows in the table, those written by this call included. */
   count(): bigint;
-  /** All rows as they are now: later writes do not change what the iterator yields. */
+  /** All rows as they are now: later writes do not affect the iterator. */
   iter(): RowIterator<Row>;
   [Symbol.iterator](): RowIterator<Row>;
 }
 
 export interface TableMethods<Row, Input> extends ReadonlyTableMethods<Row> {
-  /** Adds a row and returns it with its generated values. An equal row is left as it is. */
+  /**
+   * Adds a row and returns it with its generated values. If an equal row exists, nothing changes.
+   */
   insert(row: Input): Row;
-  /** Removes the row that equals `row` in all columns. False: there was none. */
+  /** Removes the row that equals `row` in all columns; false if there was none. */
   delete(row: Input): boolean;
   /** Removes all rows and returns how many there were. */
   clear(): bigint;
@@ -50,7 +52,7 @@ export interface ReadonlyUniqueIndex<Row, Key> {
 }
 
 export interface UniqueIndex<Row, Key> extends ReadonlyUniqueIndex<Row, Key> {
-  /** Removes the row with that key. False: there was none. */
+  /** Removes the row with that key; false if there was none. */
   delete(key: Key): boolean;
 }
 
@@ -89,7 +91,7 @@ type Accessors<C extends Columns, Options extends TableOptions, A extends Access
   >;
 };
 
-/** The one accessor of an index: its shape follows from its columns and its algorithm. */
+/** The accessor of an index: its shape depends on the columns and the algorithm. */
 type Accessor<
   C extends Columns,
   Options extends TableOptions,

@@ -1,5 +1,5 @@
 /**
- * A body as handlers and tests give it.
+ * A body as passed by handlers and tests.
  *
  * @example
  * ```ts
@@ -8,7 +8,7 @@
  */
 export type BodyInit = string | ArrayBuffer | ArrayBufferView | null;
 /**
- * Header fields as handlers and tests give them.
+ * Header fields as passed by handlers and tests.
  *
  * @example
  * ```ts
@@ -28,7 +28,7 @@ export type HttpVersion =
   | { readonly tag: 'Http3' };
 
 /**
- * What a request may have beside its address.
+ * Options of a request besides its address.
  *
  * @example
  * ```ts
@@ -43,7 +43,7 @@ export interface RequestInit {
 }
 
 /**
- * What a response may have beside its body.
+ * Options of a response besides its body.
  *
  * @example
  * ```ts
@@ -76,7 +76,7 @@ export class Headers {
     for (const [name, value] of pairs) this.append(name, value);
   }
 
-  /** Adds a field beside those of the same name. */
+  /** Adds a field and keeps those of the same name. */
   append(name: string, value: string): void {
     this.#entries.push({ name: name.toLowerCase(), value: String(value).trim() });
   }
@@ -85,7 +85,7 @@ export class Headers {
     this.#entries = this.#entries.filter((entry) => entry.name !== name.toLowerCase());
   }
 
-  /** All values of that name, joined by a comma; `null` when there is none. */
+  /** All values of that name, joined by commas; `null` if there is none. */
   get(name: string): string | null {
     const found = this.#entries.filter((entry) => entry.name === name.toLowerCase());
     return found.length === 0 ? null : found.map((entry) => entry.value).join(', ');
@@ -122,7 +122,7 @@ export class Headers {
   }
 }
 
-/** The readers that requests and responses share. They may be called any number of times. */
+/** The readers that requests and responses share. They can be called any number of times. */
 class Body {
   readonly #bytes: Uint8Array;
 
@@ -170,14 +170,14 @@ export class Request extends Body {
     this.version = init.version ?? defaultVersion;
   }
 
-  /** The same as `url`. */
+  /** An alias of `url`. */
   get uri(): string {
     return this.url;
   }
 }
 
 /**
- * What an HTTP handler answers, and what `ctx.http.fetch` returns.
+ * The response of an HTTP handler, and the result of `ctx.http.fetch`.
  *
  * @example
  * ```ts
@@ -202,7 +202,7 @@ export class SyncResponse extends Body {
     this.version = init.version ?? defaultVersion;
   }
 
-  /** The status is in the 200s. */
+  /** True if the status is in the 200s. */
   get ok(): boolean {
     return this.status >= 200 && this.status < 300;
   }

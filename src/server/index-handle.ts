@@ -43,7 +43,7 @@ function uniqueIndex(access: TableAccess, id: () => number, key: KeyEncoder): Ro
   };
 }
 
-/** Columns that are each unique, without a constraint over all of them: one row at most as well. */
+/** Columns that are each unique, without a constraint over all of them: also one row at most. */
 function singleRowIndex(access: TableAccess, id: () => number, key: KeyEncoder): Row {
   const { sys } = access.bridge;
   const { delete: remove } = uniqueIndex(access, id, key);
@@ -105,8 +105,8 @@ function rowsIndex(access: TableAccess, id: () => number, key: KeyEncoder, isHas
 }
 
 /**
- * Writes keys and bounds into the scratch. The lengths of the parts of the last range stay in the
- * fields, for the host call that follows at once.
+ * Writes keys and bounds into the scratch. The lengths of the last range's parts stay in the
+ * fields, for the host call that follows immediately.
  */
 class KeyEncoder {
   /** Leading columns given by value; in a point, the whole key. */
@@ -130,13 +130,13 @@ class KeyEncoder {
     return this.#bridge.encode(this.#writePoint, value);
   }
 
-  /** As `point`, keeping the length. Always a point. */
+  /** As `point`, but keeps the length in the fields. Always a point. */
   wholePoint(value: unknown): true {
     this.prefixBytes = this.point(value);
     return true;
   }
 
-  /** Encodes bounds: a value, a range, or a list of leading values that may end in a range. */
+  /** Encodes bounds: a value, a range, or a list of leading values that can end in a range. */
   bounds(given: unknown): boolean {
     const count = this.#columns.length;
     const isList = isArray(given);

@@ -1,6 +1,6 @@
 /**
  * The module SDK: the library that modules are written with. It declares tables and functions, and
- * gives a function the context that it runs in.
+ * provides the context that functions run in.
  *
  * @module
  */

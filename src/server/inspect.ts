@@ -1,7 +1,7 @@
 const depthMax = 4;
 const itemsMax = 100;
 
-/** A value as the log shows it: strings inside others quoted, nesting and length bounded. */
+/** Formats a value for the log: nested strings quoted, nesting and length bounded. */
 export function inspect(value: unknown, depth = 0, above: readonly unknown[] = []): string {
   switch (typeof value) {
     case 'string':
@@ -37,7 +37,7 @@ function inspectObject(value: object, depth: number, above: readonly unknown[]):
     return `Map(${value.size}) {${spaced(pairs)}}`;
   }
   if (value instanceof Set) return `Set(${value.size}) {${spaced([...value].map(inner))}}`;
-  // Identities, timestamps and the like say best themselves what they are.
+  // Identities, timestamps and the like have a `toString` of their own.
   if (name !== undefined && value.toString !== Object.prototype.toString) return String(value);
   const fields = Object.entries(value).map(([key, item]) => `${keyText(key)}: ${inner(item)}`);
   return `${name === undefined ? '' : `${name} `}{${spaced(fields)}}`;
@@ -52,7 +52,7 @@ function inspectError(error: Error): string {
     : `${text}\n  [cause]: ${inspect(error.cause, 1, [error])}`;
 }
 
-/** The class of an instance; nothing for a plain object. */
+/** The class of an instance; `undefined` for a plain object. */
 function className(value: object): string | undefined {
   const prototype = Object.getPrototypeOf(value) as { readonly constructor?: unknown } | null;
   if (prototype === null || prototype === Object.prototype) return undefined;

@@ -1,6 +1,6 @@
 type IteratorBase = new <_Row>() => object;
 
-/** `Iterator` of the engine, if it has `map`, `filter` and so on. */
+/** The engine's `Iterator`, if it has `map`, `filter` and so on. */
 export const EngineIterator: IteratorBase | undefined = engineIterator();
 
 function engineIterator(): IteratorBase | undefined {
@@ -8,7 +8,7 @@ function engineIterator(): IteratorBase | undefined {
   return Iterator !== undefined && 'toArray' in Iterator.prototype ? Iterator : undefined;
 }
 
-/** The iterator helpers of ECMAScript 2025, as far as they concern synchronous iteration. */
+/** The iterator helpers of ECMAScript 2025, for synchronous iteration. */
 export class Helpers {
   [Symbol.iterator](): this {
     return this;
@@ -99,7 +99,7 @@ export class Helpers {
   }
 }
 
-/** What a helper yields, with the helpers. Closing it closes the rows it comes from. */
+/** The result of a helper, with the helpers again. Closing it closes its source rows. */
 class Derived extends Helpers {
   readonly #steps: Rest;
   readonly #rows: Rest;
@@ -117,7 +117,7 @@ class Derived extends Helpers {
   }
 
   return(): IteratorResult<unknown> {
-    // A generator that has not started does not know its rows yet.
+    // A generator that has not started does not close its rows.
     if (!this.#isStarted) this.#rows.return?.();
     return this.#steps.return?.() ?? { done: true, value: undefined };
   }

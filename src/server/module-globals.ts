@@ -1,6 +1,6 @@
 /**
- * What a module finds beside the ECMAScript library. The declaration merges with those of the DOM
- * and of Node, so that a project may have them too.
+ * Globals of a module besides the ECMAScript library. The declaration merges with those of the DOM
+ * and of Node, so that a project can include them, too.
  */
 declare global {
   interface Console {
@@ -25,12 +25,12 @@ declare global {
     warn(...data: unknown[]): void;
   }
 
-  /** Lines of the module's log. */
+  /** Writes to the module's log. */
   var console: Console;
 }
 
 /**
- * What `console` is in a module. Naming it brings the declaration above along.
+ * The type of `console` in a module. A reference to it also imports the declaration above.
  *
  * @example
  * ```ts

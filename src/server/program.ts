@@ -12,13 +12,13 @@ import type { Sys } from './sys.ts';
 import { lazyDecoder, makeTableHandles } from './table-handle.ts';
 import { makeViews, type RunnableView, type ViewResult } from './view-program.ts';
 
-/** What the host calls. `this` is the hooks object. */
+/** The functions that the host calls. `this` is the hooks object. */
 export interface ModuleHooks {
   /** The module's definition in its binary form. */
   __describe_module__(): Uint8Array;
   /**
-   * Runs one reducer. `args` holds its encoded parameters and is valid during the call only.
-   * Returns the encoded value of a reducer that declares one.
+   * Runs one reducer. `args` holds its encoded arguments and is valid only during the call. Returns
+   * the encoded value of a reducer that declares one.
    */
   __call_reducer__(
     id: number,
@@ -29,28 +29,28 @@ export interface ModuleHooks {
   ): Uint8Array | undefined;
   /** Evaluates a view for `sender`. */
   __call_view__(id: number, sender: bigint, args: Uint8Array): ViewResult;
-  /** Evaluates a view that is the same for all; numbered apart from the others. */
+  /** Evaluates an anonymous view; these are numbered separately. */
   __call_view_anon__(id: number, args: Uint8Array): ViewResult;
-  /** What is thrown as an instance of it is for the caller's eyes. */
+  /** Errors of this class are shown to the caller. */
   readonly __sender_error_class__: typeof SenderError;
 }
 
 interface Runnable {
   readonly handler: AnyHandler;
   readonly decodeArgs: (reader: BinaryReader) => unknown;
-  /** Only of those that declare what they return or throw. */
+  /** Only for reducers that declare a result or an error. */
   readonly answer: Answer | undefined;
   readonly scope: ModuleScope;
 }
 
-/** By the numbers that the host calls them by. */
+/** Functions, indexed by the numbers that the host uses. */
 interface Functions {
   readonly reducers: Runnable[];
   readonly senderViews: RunnableView[];
   readonly anonymousViews: RunnableView[];
 }
 
-/** Joins a described module with the host that runs it. */
+/** Connects a described module to the host that runs it. */
 export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
   useHostConsole(sys);
   const bridge = new Bridge(sys);
@@ -114,12 +114,12 @@ function makeScope(
   return scope;
 }
 
-/** A scope with the handles of its views beside those of its reducers. */
+/** A scope that has separate handles for its views and its reducers. */
 interface ViewedScope extends ModuleScope {
   readonly readonlyDb: ModuleScope['db'];
 }
 
-/** Keeps one reader for all calls: the host uses one buffer for nearly all of them. */
+/** Reuses one reader for all calls: the host uses the same buffer for nearly all of them. */
 class ArgumentReader {
   #bytes = new ByteArray(0);
   readonly #reader = new BinaryReader(this.#bytes);
@@ -135,7 +135,9 @@ class ArgumentReader {
 
 const tableMembers = ['insert', 'delete', 'clear', 'count', 'iter'];
 
-/** An index accessor called like a method of the handle still works, but is read as the method. */
+/**
+ * Warns of index accessors named like a method of the handle: they work, but read as the method.
+ */
 function warnOfSharedNames(plan: ModulePlan, namespace: string, sys: Sys): void {
   for (const planned of plan.tables) {
     for (const accessor of sharedNames(planned)) {
@@ -152,5 +154,5 @@ function sharedNames({ table }: PlannedTable): string[] {
   return table.idxs.map(({ accessor }) => accessor).filter((name) => tableMembers.includes(name));
 }
 
-// Inside the sandbox a global is looked up through a proxy; what runs often reads this instead.
+// In the sandbox a global is looked up through a proxy; hot code reads this instead.
 const ByteArray = Uint8Array;

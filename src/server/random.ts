@@ -11,8 +11,8 @@ export type IntegerArray =
   | BigUint64Array;
 
 /**
- * Random numbers of one call: unpredictable to callers, and the same again when the call is run
- * again from its record. Called as a function it gives a number from 0 up to, not including, 1.
+ * Random numbers of one call: unpredictable to callers, and identical when the call is replayed
+ * from its record. Called as a function, it returns a number of at least 0, below 1.
  *
  * @example
  * ```ts
@@ -25,7 +25,7 @@ export interface Random {
   uint32(): number;
   /** A whole number from `min` to `max`, both included. */
   integerInRange(min: number, max: number): number;
-  /** The same for any width. */
+  /** A whole number from `min` to `max`, both included, of any width. */
   bigintInRange(min: bigint, max: bigint): bigint;
   /** Fills the array with random bits and returns it. */
   fill<Array extends IntegerArray>(array: Array): Array;
@@ -46,7 +46,7 @@ export function randomFrom(seed: Uint8Array): Random {
     const size = max - min + 1n;
     let words = 1n;
     while (1n << (32n * words) < size) words += 1n;
-    // A draw beyond the largest multiple of `size` would favour small numbers: draw again.
+    // A draw above the largest multiple of `size` would favour small numbers: it is drawn again.
     const limit = ((1n << (32n * words)) / size) * size;
     for (;;) {
       let draw = 0n;

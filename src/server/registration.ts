@@ -4,13 +4,13 @@ import type { Lifecycle } from '../schema/definition.ts';
 import type { Router } from './router.ts';
 
 /**
- * What `db.reducer(…)` and its like leave on the value they return. An exported value without it
- * is an error when the module is described. The key is shared between copies of this library, so
- * that a submodule with a copy of its own is understood.
+ * The key under which `db.reducer(…)` and the like mark the value they return. An exported value
+ * without it is an error when the module is described. Copies of this library share the key, so
+ * that a submodule can have a copy of its own.
  */
 export const registrationKey: unique symbol = Symbol.for('reducerdb.export.v1');
 
-// Handlers are stored and called with what the registration says; their own types are the user's.
+// Handlers are stored and called as the registration says; their types are the user's.
 export type AnyHandler = (...args: any[]) => unknown;
 
 export type Registration =
@@ -44,7 +44,7 @@ export type Registration =
   | { readonly kind: 'rowFilter'; readonly sql: string }
   | { readonly kind: 'group'; readonly members: Readonly<Record<string, unknown>> };
 
-/** What a reducer gives its caller besides the changes it makes. */
+/** The types of a reducer's result and of its error. */
 export interface ResultOptions {
   readonly returns?: AnyType;
   readonly throws?: AnyType;
@@ -56,7 +56,7 @@ export interface FunctionOptions {
 }
 
 /**
- * Something that a module may export.
+ * A value that a module can export.
  *
  * @example
  * ```ts
@@ -67,7 +67,7 @@ export interface ModuleExport {
   readonly [registrationKey]: { readonly schema: object; readonly registration: Registration };
 }
 
-/** A callable that runs `handler` and may be exported. */
+/** A callable that runs `handler` and can be exported. */
 export function registeredFunction(
   schema: object,
   registration: Extract<Registration, { readonly handler: AnyHandler }>,
@@ -77,7 +77,7 @@ export function registeredFunction(
   return Object.assign(exported, { [registrationKey]: { schema, registration } });
 }
 
-/** A plain value that may be exported. */
+/** A plain value that can be exported. */
 export function registeredValue(schema: object, registration: Registration): ModuleExport {
   return Object.freeze({ [registrationKey]: { schema, registration } });
 }

@@ -10,8 +10,8 @@ interface Route {
 let readRoutes: (router: Router) => readonly Route[];
 
 /**
- * Which handler answers which path. Immutable: every method returns a new router. Paths are
- * compared as they are, without parameters.
+ * Maps paths to handlers. Immutable: every method returns a new router. Paths are compared
+ * literally, without parameters.
  *
  * @example
  * ```ts
@@ -54,12 +54,12 @@ export class Router {
     return this.#with('PATCH', path, handler);
   }
 
-  /** Answers every method. */
+  /** Adds a route for every method. */
   any(path: string, handler: HttpHandlerExport<any>): Router {
     return this.#with(undefined, path, handler);
   }
 
-  /** Puts all routes of `router` below `prefix`. */
+  /** Adds all routes of `router` below `prefix`. */
   nest(prefix: string, router: Router): Router {
     checkPath(prefix);
     if (this.#routes.some(({ path }) => path.startsWith(prefix))) {
@@ -71,7 +71,7 @@ export class Router {
     return this.merge(new Router(below));
   }
 
-  /** The routes of both. */
+  /** A router with the routes of both. */
   merge(router: Router): Router {
     return router.#routes.reduce<Router>(
       (merged, { method, path, handler }) => merged.#with(method, path, handler),

@@ -2,14 +2,14 @@
 
 import { EngineIterator, Helpers } from './iterator-helpers.ts';
 
-/** What `iter` and `filter` return: an iterator with `map`, `filter`, `take`, `toArray` … */
+/** The result of `iter` and `filter`: an iterator with `map`, `filter`, `take`, `toArray` … */
 export type RowIterator<Row> = IteratorObject<Row, undefined, unknown>;
 
 /** Yields rows in batches: the next ones, or nothing when there are no more. */
 export interface RowSource<Row> {
   /** Fills an empty array; leaves it empty at the end. */
   fill(rows: Row[]): void;
-  /** Gives up what is left. Not called after the end. */
+  /** Drops the remaining rows. Not called after the end. */
   close(): void;
 }
 

@@ -39,7 +39,7 @@ import {
 import type { Router } from './router.ts';
 import type { Sys } from './sys.ts';
 
-/** Where the host finds the hooks of a module: on its default export, under this key. */
+/** The host finds a module's hooks on its default export, under this key. */
 const hooksKey: unique symbol = Symbol.for(moduleHooksKey);
 
 /** Tables and submodules by accessor. */
@@ -54,7 +54,7 @@ export interface SubmoduleNamespace {
 export type CaseConversionPolicy = { readonly tag: 'SnakeCase' } | { readonly tag: 'None' };
 
 /**
- * The two policies: snake case, or names as they are written.
+ * The two policies: snake case, or names as written.
  *
  * @example
  * ```ts
@@ -67,7 +67,7 @@ export const CaseConversionPolicy = {
 } as const satisfies Record<string, CaseConversionPolicy>;
 
 /**
- * What a schema may say about the whole module.
+ * Settings of a schema for the whole module.
  *
  * @example
  * ```ts
@@ -80,7 +80,7 @@ export interface ModuleSettings {
 
 /** A module's tables, and the methods that declare its functions. Its default export. */
 export interface Schema<Tables> {
-  /** What the schema was made of; its type is the schema's definition. */
+  /** The entries of the schema; their type is the schema's definition. */
   readonly schemaType: Tables;
   /** The tables' part of the module's description. */
   readonly moduleDef: RawModule;
@@ -99,21 +99,23 @@ export interface Schema<Tables> {
     params: P & ExactlyOne<P>,
     body: Reducer<Tables, P>,
   ): ReducerExport<Tables, P, true>;
-  /** Declares a reducer that may return a value, or refuse with one. */
+  /** Declares a reducer that can return a value, or reject calls with one. */
   reducer<P extends Params, R extends AnyType = never, E extends AnyType = never>(
     options: ReducerOptions<R, E>,
     params: P,
     body: Reducer<Tables, P, R>,
   ): ReducerExport<Tables, P, false, R, E>;
 
-  /** Runs once, when the database is created. */
+  /** Declares a reducer that runs once, when the database is created. */
   init: LifecycleForms<Tables>;
-  /** Runs when a client connects; throwing refuses the connection. */
+  /**
+   * Declares a reducer that runs when a client connects; if it throws, the connection is refused.
+   */
   clientConnected: LifecycleForms<Tables>;
-  /** Runs when a client is gone. */
+  /** Declares a reducer that runs when a client has disconnected. */
   clientDisconnected: LifecycleForms<Tables>;
 
-  /** Declares rows that each caller sees computed for themselves. */
+  /** Declares rows that are computed separately for each caller. */
   view<Returns extends ViewReturns, F extends View<Tables, Returns>>(
     options: ViewOptions,
     returns: Returns,
@@ -128,7 +130,7 @@ export interface Schema<Tables> {
     ..._error: ViewError<Returns>
   ): ViewExport<F, Returns>;
 
-  /** Declares a function with a result that opens its own transactions. */
+  /** Declares a function that returns a result and opens its own transactions. */
   procedure<R extends AnyType>(
     returns: R,
     body: Procedure<Tables, Record<never, never>, R>,
@@ -159,15 +161,15 @@ export interface Schema<Tables> {
   /** Declares a function that answers HTTP requests of a route. */
   httpHandler(body: HttpHandler<Tables>): HttpHandlerExport<Tables>;
   httpHandler(options: NameOption, body: HttpHandler<Tables>): HttpHandlerExport<Tables>;
-  /** Declares routes. Several exported routers add up. */
+  /** Declares routes. A module can export several routers. */
   httpRouter(router: Router): ModuleExport;
 
   readonly clientVisibilityFilter: {
-    /** Declares which rows of a public table a client may see. */
+    /** Declares which rows of a public table a client can see. */
     sql(text: string): ModuleExport;
   };
 
-  /** One export that stands for several, each under its key. */
+  /** Combines several exports into one, each under its key. */
   exportGroup<Members extends Readonly<Record<string, ModuleExport>>>(
     members: Members,
   ): Members & ModuleExport & Described<{ readonly kind: 'group'; readonly members: Members }>;
@@ -209,7 +211,7 @@ export function schema<const Entries extends SchemaEntries>(
   entries: Entries,
   settings: ModuleSettings = {},
 ): Schema<Entries> {
-  // The class below knows nothing of the types that the interface promises.
+  // The class below does not know the types that the interface promises.
   return new ModuleSchema(entries, settings) as unknown as Schema<Entries>;
 }
 
@@ -259,7 +261,7 @@ class ModuleSchema implements SchemaParts {
 
   #reducer(lifecycle: Lifecycle | undefined, given: unknown[]): ModuleExport {
     const handler = given.pop() as AnyHandler;
-    // One thing left is either; a lifecycle reducer has no parameters.
+    // A single remaining argument is either; a lifecycle reducer has no parameters.
     const hasOptions = given.length === 2 || lifecycle !== undefined || areOptions(given[0]);
     const options = (hasOptions && given.shift()) || {};
     const params = paramsOf(given[0]);

@@ -1,25 +1,28 @@
 /**
  * The host's functions, handed over once with the request for the hooks. Results are numbers; a
- * negative one is an error code with its sign turned. Rows, keys and bounds travel in one shared
- * buffer, the *scratch*, from its start on. The host overwrites it when a call returns bytes.
+ * negative one is a negated error code. Rows, keys and bounds are passed in one shared buffer, the
+ * *scratch*, from its start. The host overwrites it when a call returns bytes.
  */
 export interface Sys {
-  /** The scratch, first grown to hold `minBytes`; its content is kept. */
+  /** The scratch, grown to hold `minBytes` if necessary; its content is kept. */
   scratch(minBytes: number): ArrayBuffer;
   table_id(name: string): number;
   index_id(name: string): number;
   row_count(table: number): number;
-  /** Row in, generated columns out: their number of bytes. */
+  /** Takes a row; writes the generated columns and returns their number of bytes. */
   insert(table: number, rowLength: number): number;
   update(table: number, index: number, rowLength: number): number;
-  /** 1: there was such a row. */
+  /** Returns 1 if there was such a row. */
   delete_equal(table: number, rowLength: number): number;
-  /** Key in, row out: its number of bytes. The host grows the scratch for a larger row. */
+  /**
+   * Takes a key; writes the row and returns its number of bytes. Grows the scratch for a larger
+   * row.
+   */
   find(index: number, keyLength: number): number;
-  /** Handle of an iterator over the rows as they are now. */
+  /** Returns the handle of an iterator over the rows as they are now. */
   scan(table: number): number;
   scan_point(index: number, keyLength: number): number;
-  /** In: prefix, start bound, end bound, one after the other. An end of 0 bytes is the start. */
+  /** Takes prefix, start bound and end bound in sequence. An end of 0 bytes equals the start. */
   scan_range(
     index: number,
     prefixColumns: number,
@@ -27,10 +30,12 @@ export interface Sys {
     startLength: number,
     endLength: number,
   ): number;
-  /** Bytes of whole rows that are now in the scratch; 0 ends and closes the iterator. */
+  /**
+   * Writes whole rows and returns their bytes; 0 means that the iterator has ended and is closed.
+   */
   next(iterator: number): number;
   close(iterator: number): number;
-  /** Rows removed. */
+  /** Returns the number of rows removed. */
   delete_point(index: number, keyLength: number): number;
   delete_range(
     index: number,
@@ -48,7 +53,7 @@ export interface Sys {
   identity(): bigint;
   /** Payload of the caller's token as JSON text; empty when there is none. */
   jwt(): string;
-  /** The call's 32 bytes of entropy, out; the same throughout a call. */
+  /** Writes the call's 32 bytes of entropy; the same throughout a call. */
   seed(): number;
   /** JSON of `table`, `index` and `columns` of the last unique violation. */
   violation(): string;

@@ -6,10 +6,10 @@ import type { RowIterator } from './row-iterator.ts';
 
 export type Row = Record<string, unknown>;
 
-/** What the handles of one table share. Codecs are compiled at first use. */
+/** State that the handles of one table share. Codecs are compiled at first use. */
 export interface TableAccess {
   readonly bridge: Bridge;
-  /** As the module spells it; with the namespace in front in a submodule. */
+  /** As the module spells it; in a submodule, prefixed with the namespace. */
   readonly name: string;
   readonly rowType: ProductType;
   readonly typespace: Typespace;
@@ -23,13 +23,13 @@ export interface TableAccess {
   readonly rows: (iterator: number) => RowIterator<Row>;
 }
 
-/** `result`, unless it is an error. */
+/** Returns `result`; throws if it is an error. */
 export function checked(bridge: Bridge, result: number): number {
   if (result < 0) throw bridge.error(result);
   return result;
 }
 
-/** An encoder that is compiled when it is first used: most programs leave some tables alone. */
+/** An encoder that is compiled at first use: most programs do not use all of their tables. */
 export function lazyEncoder(type: AlgebraicType, typespace: Typespace, name: string): Encode {
   let encode: Encode | undefined;
   return (writer, value) => {

@@ -9,15 +9,15 @@ import { makeIndexHandle } from './index-handle.ts';
 import { iterateRows, type RowIterator } from './row-iterator.ts';
 import { checked, lazyEncoder, type Row, type TableAccess } from './table-access.ts';
 
-/** What functions of a module see of one table: `read` is for views. */
+/** The handles of one table: `read` is the one for views. */
 export interface TableHandles {
   readonly write: Row;
   readonly read: Row;
 }
 
 /**
- * The handles of one table: methods and index accessors. Built once per program, as plain closures,
- * so that a call allocates nothing and a method may be taken off its handle.
+ * Makes the handles of one table: methods and index accessors. Built once per program, as plain
+ * closures, so that a call allocates nothing and a method can be detached from its handle.
  */
 export function makeTableHandles(
   bridge: Bridge,
@@ -49,7 +49,7 @@ export function makeTableHandles(
         return removed > 0;
       },
       clear: () => BigInt(checked(bridge, sys.clear(id()))),
-      // Not the functions of the other handle: an index of that name may add itself to them.
+      // Not the other handle's functions: an index of the same name may add its methods to them.
       count: () => count(),
       iter: () => iter(),
     }),
@@ -70,7 +70,7 @@ export function makeTableHandles(
 
 type Members = Map<string, object>;
 
-/** What an index offers to views. */
+/** The methods of an index that views have. */
 const readingMethods = ['find', 'filter'];
 
 /** Two indexes with one accessor, or one called like a method, share the object. */
@@ -84,7 +84,7 @@ function handleOf(members: Members, iter: () => RowIterator<Row>): Row {
   return Object.freeze({ ...Object.fromEntries(members), [Symbol.iterator]: iter });
 }
 
-/** The handle that views have of an event table: every use of it says why there is nothing. */
+/** The handle of an event table in views: every use throws an error that explains why. */
 function unreadable(name: string, members: Members): Row {
   const refuse = (): never => {
     throw new TypeError(
@@ -127,7 +127,7 @@ function makeAccess(
     takeGenerated(row, byteCount) {
       const reader = bridge.read(byteCount);
       for (const column of sequences) {
-        // Zero asked for a value; the host wrote one for each zero, in column order.
+        // Zero requests a value; the host wrote one for each zero, in column order.
         const isZero = row[column.name] === 0 || row[column.name] === 0n;
         if (isZero) row[column.name] = nativeDecoderOf(column.type, typespace)(reader);
       }

@@ -7,7 +7,7 @@ import type { Encode } from './bridge.ts';
 import type { ModulePlan, PlannedView } from './describe.ts';
 import { lazyEncoder } from './table-access.ts';
 
-/** What a view hook returns: a tag, then an array of rows, or the text of a query. */
+/** The result of a view hook: a tag, then an array of rows, or the text of a query. */
 export interface ViewResult {
   readonly data: Uint8Array;
 }
@@ -19,8 +19,8 @@ export interface RunnableView {
 }
 
 /**
- * The views of one module, in the order of their numbers. `db` gives the handles they read tables
- * through, once the module's scope is complete.
+ * The views of one module, in the order of their numbers. `db` returns their table handles, once
+ * the module's scope is complete.
  */
 export function makeViews(plan: ModulePlan, namespace: string, db: () => unknown): RunnableView[] {
   const { typespace } = plan.registry;
@@ -39,7 +39,7 @@ export function makeViews(plan: ModulePlan, namespace: string, db: () => unknown
   });
 }
 
-/** Encodes what the body of a view returned. Throws a `TypeError` that says what it should be. */
+/** Encodes the result of a view's body. Throws a `TypeError` that says what it should be. */
 function resultEncoder(
   { name, shape, rowType }: PlannedView,
   typespace: Typespace,
@@ -76,7 +76,7 @@ function encodeRows(rows: readonly unknown[], encodeRow: Encode): Uint8Array {
   return writer.finish();
 }
 
-/** What an optional row can be taken for by mistake gets words of its own. */
+/** Values commonly mistaken for an optional row get an error text of their own. */
 function aRow(name: string, result: unknown): unknown {
   if (typeof result === 'object' && !isArray(result) && !isIterator(result)) return result;
   const wanted = 'must return one row, undefined or null';
@@ -105,5 +105,5 @@ function isPromise(result: unknown): boolean {
   return typeof result.then === 'function';
 }
 
-// Inside the sandbox a global is looked up through a proxy; what runs often reads this instead.
+// In the sandbox a global is looked up through a proxy; hot code reads this instead.
 const { isArray } = Array;

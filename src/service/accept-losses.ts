@@ -6,8 +6,8 @@ import { requireData } from './data-folder.ts';
 import type { ServiceLog } from './service-log.ts';
 
 /**
- * Has logs of a data folder end where their records do, before a service opens it; the service log
- * and the audit log say so. Rejects with `ConfigurationError` where that is not what is wrong.
+ * Ends logs of a data folder at their last record before a service opens it, and reports this in
+ * the service log and the audit log. Rejects with `ConfigurationError` if a log has another fault.
  */
 export async function acceptLossesIn(
   folder: string | undefined,

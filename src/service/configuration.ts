@@ -13,66 +13,66 @@ import { limits } from '../limits.ts';
 import { identityFromHex } from '../values/identity.ts';
 import { completeSocketLimits, type SocketLimits } from '../websocket/socket-limits.ts';
 
-/** Everything that decides how a service runs. Paths are absolute. */
+/** The complete configuration of a service. Paths are absolute. */
 export interface ServiceConfiguration {
   readonly listen: ListenAddress;
-  /** Folder of the data; `undefined` keeps it in memory until the process ends. */
+  /** Data folder; `undefined` keeps the data in memory until the process ends. */
   readonly dataDirectory: string | undefined;
   /** Folder of the key pair that signs tokens. */
   readonly keyDirectory: string;
-  /** The two files of the pair, when they do not stand in that folder. */
+  /** The two files of the pair, if they are not in that folder. */
   readonly keyFiles: KeyFiles | undefined;
-  /** `iss` of the tokens that this host issues. Identities depend on it: never change it. */
+  /** `iss` of the tokens that this host issues. Identities depend on it: it must never change. */
   readonly issuer: string;
-  /** What this host issues expires after so many seconds; `undefined`: never. */
+  /** Lifetime of the tokens that this host issues; `undefined`: they do not expire. */
   readonly tokenSeconds: number | undefined;
-  /** Whose tokens are accepted beside the host's own. */
+  /** Issuers whose tokens are accepted in addition to the host's own. */
   readonly issuers: IssuerRules;
-  /** Who may create databases; must be chosen when others than this machine can connect. */
+  /** Who can create databases; must be set if other machines can connect. */
   readonly publishPolicy: Creators | undefined;
   /** Certificate and key for TLS; `undefined`: plain HTTP. */
   readonly tls: TlsFiles | undefined;
-  /** Addresses or networks of proxies whose `x-forwarded-for` is believed. */
+  /** Addresses or networks of proxies whose `x-forwarded-for` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** What one identity or one address may ask for. */
+  /** Request rates of one identity or one address. */
   readonly rates: RateLimits;
-  /** How much the service takes in at once, and for how long it waits for a request. */
+  /** Bounds of concurrent work, and request timeouts. */
   readonly bounds: ServiceBounds;
-  /** Logs that are taken as they are, although their end is missing. */
+  /** Logs to open although their end is missing. */
   readonly acceptedLosses: readonly AcceptedLoss[];
-  /** How much identities, addresses and databases may have; absent: any amount. */
+  /** Quotas of identities, addresses and databases; absent: no limit. */
   readonly quotas: QuotaLimits;
-  /** How much modules log; the rest comes from `limits.ts`. */
+  /** Log bounds of modules; the rest comes from `limits.ts`. */
   readonly moduleLogs: Partial<LogBounds>;
   /** Identities that have the owner's rights on every database. */
   readonly operators: readonly bigint[];
-  /** `worker`: each database by itself, as in production; `local`: one thread for all. */
+  /** `worker`: each database on its own, as in production; `local`: one thread for all. */
   readonly placement: 'worker' | 'local';
-  /** What keeps databases apart; what is left out follows from who may publish. */
+  /** How databases are isolated; the default depends on who can publish. */
   readonly isolation: Partial<IsolationRules>;
-  /** Which databases open when the service starts; the others do when they are first asked for. */
+  /** Which databases open when the service starts; the others open on first use. */
   readonly startDatabases: StartChoice;
-  /** What one database's module may use; the rest comes from `limits.ts`. */
+  /** Resource limits of one database's module; the rest comes from `limits.ts`. */
   readonly budget: Partial<Budget>;
-  /** Bounds of each WebSocket; the rest comes from `limits.ts`. */
+  /** Limits of each WebSocket; the rest comes from `limits.ts`. */
   readonly websocket: Partial<SocketLimits>;
-  /** `Host` names that are accepted on loopback besides loopback ones. */
+  /** `Host` names accepted on loopback, in addition to loopback names. */
   readonly allowedHosts: readonly string[];
-  /** Origins of pages that may use the service, also on loopback; `*`: all pages. */
+  /** Origins of pages that can use the service, also on loopback; `*`: all pages. */
   readonly allowedOrigins: readonly string[];
-  /** More names, and more origins, of which the latter hold for MCP alone. */
+  /** Additional names, and additional origins that are valid for MCP only. */
   readonly mcpHosts: readonly string[];
   readonly mcpOrigins: readonly string[];
-  /** True: MCP is only for callers with a token. */
+  /** Whether MCP requires a token. */
   readonly mcpLogin: boolean;
-  /** Where clients reach it, as `https://db.example.com`; `undefined`: where they say. */
+  /** Public address, such as `https://db.example.com`; `undefined`: as clients address it. */
   readonly publicUrl: string | undefined;
   readonly logLevel: (typeof logLevels)[number];
-  /** Who reads `/v1/metrics`; `off`: there is no such path. */
+  /** Who can read `/v1/metrics`; with `off`, the path does not exist. */
   readonly metricsFor: (typeof metricsReaders)[number];
 }
 
-/** What a service is started with: what is left out has a default. */
+/** Input for starting a service: omitted values have defaults. */
 export type GivenConfiguration = Partial<Omit<ServiceConfiguration, PartlyGiven>> & {
   readonly [Key in PartlyGiven]?: Partial<ServiceConfiguration[Key]>;
 };
@@ -80,20 +80,20 @@ export type GivenConfiguration = Partial<Omit<ServiceConfiguration, PartlyGiven>
 type PartlyGiven = 'issuers' | 'rates' | 'bounds';
 
 export interface ServiceBounds {
-  /** Open connections, WebSockets among them. */
+  /** Maximum open connections, including WebSockets. */
   readonly connectionsMax: number;
-  /** New connections that are taken in one round of the event loop. */
+  /** New connections accepted in one round of the event loop. */
   readonly connectionsAtOnce: number;
-  /** HTTP requests that are being answered. */
+  /** Maximum HTTP requests in progress. */
   readonly requestsMax: number;
-  /** Bytes of their bodies, all together. */
+  /** Maximum total bytes of their bodies. */
   readonly bodiesBytesMax: number;
-  /** Time without a byte of a body that is still coming. */
+  /** Time without a new byte of an unfinished body. */
   readonly bodyIdleMillisMax: number;
-  /** Bytes of large answers that their clients have not taken yet. */
+  /** Bytes of large responses that their clients have not received yet. */
   readonly answersBytesMax: number;
   readonly programBytesMax: number;
-  /** For a request's headers to arrive, and for the whole of it. */
+  /** Time for a request's headers to arrive, and for the whole request. */
   readonly headerMillisMax: number;
   readonly requestMillisMax: number;
 }
@@ -114,18 +114,18 @@ export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] a
 
 export interface ListenAddress {
   readonly host: string;
-  /** 0 = any free port. */
+  /** 0 selects any free port. */
   readonly port: number;
 }
 
-/** The configuration cannot be used as it is; the text says what to change. */
+/** The configuration is unusable; the message says what to change. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
 const defaultListenAddress: ListenAddress = { host: '127.0.0.1', port: 3000 };
 
-/** Fills in what was left out, and refuses what would be unsafe. */
+/** Fills in defaults and rejects unsafe configurations. */
 export function completeConfiguration(given: GivenConfiguration): ServiceConfiguration {
   const listen = given.listen ?? defaultListenAddress;
   const dataDirectory = given.dataDirectory;
@@ -166,7 +166,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
   return configuration;
 }
 
-/** Where the key pair of a service is. */
+/** Returns the key files of a service. */
 export function keyFilesOf({
   keyFiles,
   keyDirectory,
@@ -188,8 +188,8 @@ export function parseListenAddress(text: string): ListenAddress {
 }
 
 /**
- * Reads `anyone`, `authenticated`, `owners-list:` and identities, or `issuer:` and issuers, with
- * commas between them.
+ * Reads `anyone`, `authenticated`, `owners-list:` and identities, or `issuer:` and issuers,
+ * separated by commas.
  */
 export function parsePublishPolicy(text: string): Creators {
   if (text === 'anyone' || text === 'authenticated') return text;
@@ -215,7 +215,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** On loopback everybody is this machine's user; anywhere else the operator decides first. */
+/** On loopback, every client is this machine's user; elsewhere the operator must decide. */
 function refuseOpenPublishing({ listen, publishPolicy }: ServiceConfiguration): void {
   if (publishPolicy !== undefined || isLoopback(listen.host)) return;
   throw new ConfigurationError(
@@ -224,7 +224,7 @@ function refuseOpenPublishing({ listen, publishPolicy }: ServiceConfiguration): 
   );
 }
 
-/** Clients are heard by their answers to pings: with none in time, all would be dropped. */
+/** Pongs are the sign of life of idle clients: without one in time, all would be dropped. */
 function refuseLatePings({ websocket }: ServiceConfiguration): void {
   const { pingMillis, idleMillis } = completeSocketLimits(websocket);
   if (pingMillis < idleMillis) return;
@@ -233,7 +233,7 @@ function refuseLatePings({ websocket }: ServiceConfiguration): void {
   );
 }
 
-/** Of two files that make a pair, one was left out. */
+/** Rejects a pair of files of which only one was given. */
 function refuseHalves({ tls, keyFiles }: ServiceConfiguration): void {
   const isHalf = (pair: object | undefined) => Object.values(pair ?? {}).includes('');
   const halves = [
@@ -245,8 +245,8 @@ function refuseHalves({ tls, keyFiles }: ServiceConfiguration): void {
 }
 
 /**
- * True when people whom nobody has chosen may create databases. On loopback with the policy that
- * holds there it is this machine's user alone.
+ * Whether people not chosen by the operator can create databases. On loopback, with its default
+ * policy, only this machine's user can.
  */
 function letsStrangersPublish({ host }: ListenAddress, policy: Creators | undefined): boolean {
   if (policy === undefined || policy === 'anyone') return !isLoopback(host);
@@ -263,7 +263,7 @@ function defaultQuotas(listen: ListenAddress, policy: Creators | undefined): Quo
   };
 }
 
-/** On loopback it is this machine's user who asks; anywhere else nobody gets all there is. */
+/** On loopback all clients are this machine's user; elsewhere each client is limited. */
 function defaultRates({ host }: ListenAddress): RateLimits {
   if (isLoopback(host)) return noRateLimits;
   return {

@@ -10,7 +10,7 @@ import { linesIn } from '../node/synced-lines.ts';
 import { claimWriter, type WriterPlace } from '../node/writer-mark.ts';
 import { ConfigurationError } from './configuration.ts';
 
-/** What was found in one log, in words. */
+/** The finding for one log, in words. */
 export interface Finding {
   /** Relative to the data folder. */
   readonly log: string;
@@ -20,9 +20,9 @@ export interface Finding {
 }
 
 /**
- * Checks all logs of a data folder, and whether each that the registry names is there, while no
- * service uses it. Rejects with `ConfigurationError` when one does, when there are none, and when
- * one cannot be read. Printed commands end in `folderFlag`, which names the folder.
+ * Checks all logs of a data folder, and that every log in the registry exists, while no service
+ * uses the folder. Rejects with `ConfigurationError` if one does, if there are no logs, and if one
+ * is unreadable. Printed commands end in `folderFlag`, which names the folder.
  */
 export async function checkDataFolder(folder: string, folderFlag = ''): Promise<Finding[]> {
   requireData(folder);
@@ -42,15 +42,15 @@ export async function checkDataFolder(folder: string, folderFlag = ''): Promise<
 }
 
 /**
- * Where a host keeps what it knows. Neither the keys nor the audit log are among it: tokens, and
- * what was done with them, outlive the data.
+ * The data of a host. Keys and the audit log are not part of it: tokens, and the record of their
+ * use, outlive the data.
  */
 const dataParts = ['registry', 'databases'] as const;
 
 /**
- * Makes the folder and what a service has kept in it unreadable for others, and refuses links in
- * the place of its parts; those below are refused when they are opened, and end one database each.
- * Throws `ConfigurationError`.
+ * Makes the folder and its contents unreadable for other users, and rejects links in place of its
+ * parts. Links further down are rejected on opening and stop only their database. Throws
+ * `ConfigurationError`.
  */
 export function securePermissions(
   folder: string,
@@ -74,19 +74,19 @@ export function securePermissions(
 }
 
 /**
- * Where a data folder really is. A link in its own place, or above it, is the operator's: only what
- * is in it must not be one.
+ * Resolves the real path of a data folder. The folder and its parents can be links that the
+ * operator made; only its contents must not be.
  */
 export function realFolder(folder: string): string {
   return realpathSync(folder);
 }
 
-/** True if a service has kept databases in the folder. */
+/** Whether a service has stored databases in the folder. */
 export function hasData(folder: string): boolean {
   return dataParts.some((part) => existsSync(path.join(folder, part)));
 }
 
-/** Throws `ConfigurationError` unless a service has kept databases in the folder. */
+/** Throws `ConfigurationError` unless a service has stored databases in the folder. */
 export function requireData(folder: string): void {
   if (!hasData(folder)) {
     throw new ConfigurationError(
@@ -96,9 +96,9 @@ export function requireData(folder: string): void {
 }
 
 /**
- * Deletes all databases of a data folder, and nothing else in it, while no service uses it. Throws
- * `ConfigurationError` when one does. The registry goes first: without it no service starts on what
- * an interrupted deletion leaves, and another call finishes it.
+ * Deletes all databases of a data folder, and nothing else, while no service uses it. Throws
+ * `ConfigurationError` if one does. The registry goes first: without it, no service starts on the
+ * rest of an interrupted deletion, and a second call completes it.
  */
 export async function clearData(folder: string): Promise<void> {
   const claim = await takeToWrite(folder);
@@ -110,8 +110,8 @@ export async function clearData(folder: string): Promise<void> {
 }
 
 /**
- * The last lines of a folder's audit log, the oldest first; a service may be using the folder, or
- * its databases may be gone. Throws `ConfigurationError` when there is no such folder.
+ * Returns the last lines of a folder's audit log, oldest first. A service may be using the folder,
+ * or its databases may be gone. Throws `ConfigurationError` if the folder does not exist.
  */
 export function auditLines(folder: string, count: number): readonly string[] {
   if (!existsSync(folder)) throw new ConfigurationError(`There is no folder ${folder}.`);
@@ -120,7 +120,7 @@ export function auditLines(folder: string, count: number): readonly string[] {
   return count === 0 ? [] : all.slice(-count);
 }
 
-/** Takes a folder while no service uses it. Throws `ConfigurationError` when one does. */
+/** Locks a folder. Throws `ConfigurationError` if a service uses it. */
 export function takeLock(folder: string): DirectoryLock {
   try {
     return lockDirectory(folder);
@@ -134,16 +134,16 @@ function mendable(error: unknown): unknown {
   return new ConfigurationError(`${error.message}. Stop the service first.`, { cause: error });
 }
 
-/** A data folder that this process alone writes to. */
+/** A data folder to which only this process writes. */
 export interface FolderClaim {
-  /** What databases look at before they write. */
+  /** Checked by databases before they write. */
   readonly writer: WriterPlace;
   release(): void;
 }
 
 /**
- * Takes a folder whose databases are to be written while no service uses it. Rejects with
- * `ConfigurationError` when one does.
+ * Locks and claims a folder for writing to its databases while no service uses it. Rejects with
+ * `ConfigurationError` if one does.
  */
 export async function takeToWrite(folder: string): Promise<FolderClaim> {
   try {
@@ -153,7 +153,7 @@ export async function takeToWrite(folder: string): Promise<FolderClaim> {
   }
 }
 
-/** Marks a folder, whose lock the caller has taken, as written by this process. */
+/** Marks a folder, whose lock the caller holds, as written by this process. */
 export async function claimFolder(lock: DirectoryLock): Promise<FolderClaim> {
   try {
     const { place, release } = await claimWriter(lock);

@@ -3,31 +3,32 @@ import { descriptorsMax, openDescriptors } from '../node/open-descriptors.ts';
 import { ConfigurationError } from './configuration.ts';
 
 export interface DescriptorSource {
-  /** How many the process may have; `undefined`: there is no bound that is known. */
+  /** The descriptor limit of the process; `undefined`: no known limit. */
   readonly max: number | undefined;
-  /** How many it has; `undefined`: none is left to find out, or the system does not say. */
+  /** Open descriptors; `undefined`: none is free for counting, or the system cannot tell. */
   count(): number | undefined;
 }
 
-/** Between two counts while there is much room, and while there is little, in milliseconds. */
+/** Milliseconds between counts: with plenty of room, and with little. */
 const calmMillis = 10_000;
 const tightMillis = 100;
 
 const advice = 'raise the limit on open files of the service (`ulimit -n`, `LimitNOFILE=`)';
 
 /**
- * Files and sockets come out of one number that the system sets for a process. A part of it is kept
- * for logs, threads and processes of databases: clients get what is beyond that.
+ * Keeps a reserve of descriptors. Files and sockets share one limit that the system sets for a
+ * process; a part of it is reserved for logs, threads and processes of databases, and clients get
+ * the rest.
  */
 export class DescriptorReserve {
   readonly #source: DescriptorSource;
   readonly #now: () => number;
   #counted = 0;
   #countedAt = Number.NEGATIVE_INFINITY;
-  /** Connections that have come since. */
+  /** Connections since the last count. */
   #come = 0;
 
-  /** Throws `ConfigurationError` where a service could do nothing with what it may have open. */
+  /** Throws `ConfigurationError` if the descriptor limit is too low for any service. */
   constructor(
     source: DescriptorSource = { max: descriptorsMax(), count: openDescriptors },
     now: () => number = () => performance.now(),
@@ -42,7 +43,7 @@ export class DescriptorReserve {
     );
   }
 
-  /** What to tell the operator at the start; `undefined`: so many connections find room. */
+  /** Returns a warning for the start; `undefined` if there is room for `connectionsMax`. */
   warning(connectionsMax: number): string | undefined {
     const { max } = this.#source;
     if (max === undefined) return undefined;
@@ -55,7 +56,7 @@ export class DescriptorReserve {
     );
   }
 
-  /** A client connects, with a descriptor of its own. False: it took from what is kept. */
+  /** Counts a new client connection with its descriptor. Returns false if it uses the reserve. */
   take(): boolean {
     const { max } = this.#source;
     if (max === undefined) return true;
@@ -64,18 +65,18 @@ export class DescriptorReserve {
     const isTight = this.#counted + this.#come > bound / 2;
     const age = this.#now() - this.#countedAt;
     if (age >= (isTight ? tightMillis : calmMillis)) {
-      // Where there is none to count them with, all are in use.
+      // If no descriptor is left for counting, all are in use.
       this.#counted = this.#source.count() ?? max;
       this.#countedAt = this.#now();
       this.#come = 0;
     }
     if (this.#counted + this.#come <= bound) return true;
-    // Its own will be free again.
+    // The rejected connection's own descriptor will be freed.
     this.#come -= 1;
     return false;
   }
 
-  /** Why clients are refused. */
+  /** Explains why clients are rejected. */
   get refusal(): string {
     return (
       `refuses connections: of ${this.#source.max} files that this process may have open, fewer ` +

@@ -7,20 +7,20 @@ import { applySetting, type Draft, type Setting, variableOf } from './setting.ts
 import { settings } from './settings.ts';
 import { parseToml } from './toml.ts';
 
-/** Where the settings of a service come from; the former win over the latter. */
+/** The sources of a service's settings, in order of precedence. */
 export interface SettingSources {
-  /** By the flag's name. */
+  /** By flag name. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** `config.toml` is looked for here. */
+  /** The folder of `config.toml`. */
   readonly dataDirectory: string | undefined;
-  /** What paths in flags and variables are relative to. */
+  /** The base of relative paths in flags and variables. */
   readonly folder: string;
 }
 
 export interface EffectiveSetting {
   readonly setting: Setting;
-  /** As it was written down; `undefined`: it was left out. */
+  /** As written; `undefined`: omitted. */
   readonly given: unknown;
   /** Such as `--listen-addr`, `REDUCERDB_LISTEN_ADDR`, `config.toml`, or `default`. */
   readonly origin: string;
@@ -29,18 +29,18 @@ export interface EffectiveSetting {
 export interface EffectiveSettings {
   readonly settings: readonly EffectiveSetting[];
   readonly configuration: GivenConfiguration;
-  /** What was written down and has no effect, a sentence each. */
+  /** Inputs without effect, one sentence each. */
   readonly warnings: readonly string[];
 }
 
-/** The configuration file of a data folder. */
+/** Returns the configuration file of a data folder. */
 export function configurationFile(dataDirectory: string): string {
   return path.join(dataDirectory, 'config.toml');
 }
 
 /**
- * Every setting with its value and where it comes from, and the configuration that they make.
- * Throws `ConfigurationError` for a value that does not fit and for a key that is none.
+ * Returns every setting with its value and origin, and the resulting configuration. Throws
+ * `ConfigurationError` for an invalid value and for an unknown key.
  */
 export function effectiveSettings(sources: SettingSources): EffectiveSettings {
   const { dataDirectory, folder } = sources;
@@ -70,7 +70,7 @@ function findValue(
   if (flags[setting.flag] !== undefined) {
     return { given: flags[setting.flag], origin: `--${setting.flag}` };
   }
-  // An empty variable is how a shell leaves one out.
+  // In a shell, an empty variable means an omitted one.
   if (environment[variable] !== undefined && environment[variable] !== '') {
     return { given: environment[variable], origin: variable };
   }
@@ -79,19 +79,19 @@ function findValue(
 }
 
 interface FileContent {
-  /** By their whole keys. */
+  /** By full key. */
   readonly values: ReadonlyMap<string, unknown>;
   readonly warnings: readonly string[];
 }
 
 const noValues: FileContent = { values: new Map(), warnings: [] };
 
-/** No file: no values. */
+/** Reads the file; a missing file has no values. */
 function readFile(file: string): FileContent {
   if (!existsSync(file)) return noValues;
   let table: Record<string, unknown>;
   try {
-    // A pipe would be waited for.
+    // Reading a pipe would block.
     if (!statSync(file).isFile()) throw new Error('it is no file');
     table = parseToml(readFileSync(file, 'utf8'));
   } catch (cause) {
@@ -128,7 +128,7 @@ function isTable(value: unknown): value is Record<string, unknown> {
   return isObject && !Array.isArray(value) && !(value instanceof Date);
 }
 
-/** Variables that look like settings and are none; others may have named theirs in this way. */
+/** Warns about variables that look like settings but are not; others may use the prefix too. */
 function uselessVariables(environment: SettingSources['environment']): string[] {
   const known = ['REDUCERDB_DATA_DIR', ...settings.map(variableOf)];
   return Object.keys(environment)
@@ -136,7 +136,7 @@ function uselessVariables(environment: SettingSources['environment']): string[] 
     .map((name) => `The variable ${name} is not a setting.${hint(name, known)}`);
 }
 
-/** A key is often right but for its table, such as `level` for `logs.level`. */
+/** Suggests a key. Often only its table is missing, such as `level` for `logs.level`. */
 function hint(given: string, known: readonly string[]): string {
   const [nearest] = nearestNames(given, known);
   const last = given.split('.').at(-1)?.replaceAll('_', '-');

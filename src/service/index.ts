@@ -1,5 +1,5 @@
 /**
- * Start a service from code, and be a client of one: the entry `reducerdb` in Node. Modules import
+ * Starts services from code and connects to them: the entry `reducerdb` in Node. Modules import
  * `reducerdb/server`.
  *
  * @module

@@ -7,15 +7,15 @@ type Reach = Pick<
   'listen' | 'publicUrl' | 'trustedProxies' | 'publishPolicy' | 'isolation' | 'dataDirectory'
 >;
 
-/** What keeps databases apart, and why it is that. */
+/** The isolation of databases and the reason for it. */
 export interface IsolationChoice {
   readonly rules: IsolationRules;
   readonly reason: string;
 }
 
 /**
- * What the operator chose, else by who may publish: programs of strangers run in processes of their
- * own, because only a process contains all that a module can do.
+ * Returns the operator's choice, or else derives it from who can publish: programs of strangers run
+ * in separate processes, because only a process contains everything a module can do.
  */
 export function chooseIsolation({ isolation, ...reach }: Reach): IsolationChoice {
   const exceptions = isolation.exceptions ?? new Map();
@@ -28,7 +28,7 @@ export function chooseIsolation({ isolation, ...reach }: Reach): IsolationChoice
   return { rules, reason };
 }
 
-/** A star in a path stands for any file in the flags that keep a process to its own folder. */
+/** Rejects a star in the path: flags that confine a process to its folder take it as a wildcard. */
 function refuseWildcard(folder: string, { everywhere, exceptions }: IsolationRules): void {
   if (!path.resolve(folder).includes('*')) return;
   if (![everywhere, ...exceptions.values()].includes('process')) return;

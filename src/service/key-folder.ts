@@ -13,17 +13,17 @@ import { readFileIfPresent, removeFileDurably, writeFileAtomically } from '../no
 import { ConfigurationError } from './configuration.ts';
 import { takeLock } from './data-folder.ts';
 
-/** A key of a host, as its operator is shown it. */
+/** A key of a host, as shown to its operator. */
 export interface KeyEntry {
-  /** `undefined`: the current one, which signs. The others only verify. */
+  /** `undefined`: the current key, which signs. The others only verify. */
   readonly number: number | undefined;
   readonly fingerprint: string;
-  /** Milliseconds since the Unix epoch: when it was made; of an old one, when it was replaced. */
+  /** Milliseconds since the Unix epoch when it was created, or, for an old key, replaced. */
   readonly sinceMillis: number;
   readonly file: string;
 }
 
-/** The current key and those that it replaced. All of these throw `ConfigurationError`. */
+/** Lists the current key and its predecessors. All functions here throw `ConfigurationError`. */
 export async function listKeys(files: KeyFiles): Promise<KeyEntry[]> {
   const keys = await loadExisting(files);
   return [
@@ -32,14 +32,14 @@ export async function listKeys(files: KeyFiles): Promise<KeyEntry[]> {
   ];
 }
 
-/** Makes a new pair for the next start, and keeps the old public key to verify with. */
+/** Creates a new pair for the next start, and keeps the old public key for verification. */
 export async function rotateKeysIn(files: KeyFiles): Promise<KeyEntry[]> {
   await loadExisting(files);
   await underLock(files, () => mendable(() => rotateKeys(files, writeFileAtomically)));
   return listKeys(files);
 }
 
-/** Ends old keys: what they signed is refused from the next start on. Gives what is left. */
+/** Retires old keys: the next start rejects tokens signed with them. Returns the rest. */
 export async function retireKeys(
   files: KeyFiles,
   isRetired: (number: number) => boolean,
@@ -56,7 +56,7 @@ export async function retireKeys(
   return listKeys(files);
 }
 
-/** Of the keys that were retired on purpose, the last one last. */
+/** Returns the fingerprints of keys that were deliberately retired, the latest last. */
 export async function retiredFingerprints(files: KeyFiles): Promise<readonly string[]> {
   const text = await readFileIfPresent(retiredFile(files));
   return text === undefined ? [] : text.toString('utf8').split('\n').filter(Boolean);
@@ -69,7 +69,7 @@ async function rememberRetired(files: KeyFiles, fingerprints: readonly string[])
   await writeFileAtomically(retiredFile(files), `${kept.join('\n')}\n`, 0o644);
 }
 
-/** `id_ecdsa.retired` beside `id_ecdsa.pub`. */
+/** Returns `id_ecdsa.retired` for `id_ecdsa.pub`. */
 function retiredFile({ publicKeyFile }: KeyFiles): string {
   return `${publicKeyFile.replace(/\.pub$/, '')}.retired`;
 }
@@ -84,7 +84,7 @@ async function loadExisting(files: KeyFiles): Promise<HostKeys> {
   return mendable(() => loadKeys(files, writeFileAtomically));
 }
 
-/** What is wrong with keys is for the operator to mend. */
+/** Reports key faults as configuration errors, because the operator can fix them. */
 async function mendable<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -94,7 +94,7 @@ async function mendable<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Two rotations at once would leave two halves. A service only reads the files when it starts. */
+/** Serializes rotations, which would otherwise mix files. A service only reads them on start. */
 async function underLock(files: KeyFiles, work: () => Promise<unknown>): Promise<void> {
   const lock = takeLock(path.dirname(files.privateKeyFile));
   try {

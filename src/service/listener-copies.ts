@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Server, Socket } from 'node:net';
 
 /**
- * Node takes one new connection from a listening socket in each round of the event loop. In a round
- * that has much to do, thousands would wait, each for as many rounds as there are before it. Copies
- * of the descriptor are listened on, too, so each of them adds one connection to a round.
+ * Accepts several connections per round of the event loop. Node accepts one per listening socket
+ * and round; when rounds are slow, thousands would wait, each for as many rounds as it has
+ * predecessors. Each listening copy of the descriptor adds one connection to a round.
  *
- * A process can copy a descriptor only by sending it to another. So a child that lives for a moment
- * gets the listening socket and sends it back as often as is wanted; a connection that it takes
- * meanwhile comes back, too. Where no child can be started, the one listener does it alone.
+ * A process can copy a descriptor only by sending it to another process. So a short-lived child
+ * gets the listening socket and sends it back as often as needed; connections that it accepts
+ * meanwhile are sent back too. If no child can be started, the single listener works alone.
  */
 export class ListenerCopies {
   readonly #server: Server;
@@ -19,19 +19,19 @@ export class ListenerCopies {
     this.#server = server;
   }
 
-  /** `server` listens; copies come while it serves, and its events tell of all connections. */
+  /** Adds copies to a listening `server` while it serves; its events cover all connections. */
   static of(server: Server, count: number): ListenerCopies {
     const copies = new ListenerCopies(server);
     if (count > 0) copies.#make(startMirror(), count);
     return copies;
   }
 
-  /** How many there are by now. */
+  /** The number of copies so far. */
   get count(): number {
     return this.#copies.length;
   }
 
-  /** Takes no new connections; resolves when those that copies took have ended. */
+  /** Stops accepting; resolves when the connections accepted by copies have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#copies.map(closed));
@@ -44,7 +44,7 @@ export class ListenerCopies {
       else this.#add(handle as Server);
     });
     mirror.send(count, this.#server, () => undefined);
-    // It ends by itself, and nobody waits for it.
+    // It exits on its own and must not keep this process alive.
     mirror.unref();
     mirror.channel?.unref();
   }
@@ -57,7 +57,7 @@ export class ListenerCopies {
     else this.#copies.push(copy);
   }
 
-  /** Its options are those of a server for HTTP. */
+  /** Hands a connection to the server, with the options of an HTTP server. */
   #take(socket: Socket): void {
     socket.allowHalfOpen = true;
     socket.setNoDelay(true);

@@ -15,13 +15,11 @@ export interface ListenerOptions {
   readonly addresses: ClientAddresses;
   readonly handler: Handler;
   readonly descriptors: DescriptorReserve;
-  /** Told when a new certificate cannot be used, and when clients find no room. */
+  /** Called when a new certificate is unusable, and when clients are rejected for lack of room. */
   readonly report: (level: 'warn' | 'error', message: string) => void;
 }
 
-/**
- * Takes the port. Rejects with `ConfigurationError` when it is in use or the TLS files are no good.
- */
+/** Binds the port. Rejects with `ConfigurationError` if it is in use or the TLS files are bad. */
 export async function listen(options: ListenerOptions): Promise<Server> {
   const { configuration } = options;
   const { host, port } = configuration.listen;
@@ -36,7 +34,7 @@ export async function listen(options: ListenerOptions): Promise<Server> {
 
 function makeServer({ configuration, handler, report }: ListenerOptions): Server {
   const { tls } = configuration;
-  // The room of HTTP sees to bodies that nobody reads.
+  // `http` itself discards bodies that no endpoint reads.
   const adaptor = { fetch: handler, overrideGlobalObjects: false, autoCleanupIncoming: false };
   const bounds = requestBounds(configuration);
   if (tls === undefined) {
@@ -53,8 +51,8 @@ function makeServer({ configuration, handler, report }: ListenerOptions): Server
 }
 
 /**
- * Slow requests are looked for often: what is open for nothing takes the place of others. A TLS
- * handshake has as much time as the headers after it; Node would give it two minutes.
+ * Checks often for slow requests, because idle connections take the place of others. A TLS
+ * handshake has the same timeout as the headers after it; Node's default is two minutes.
  */
 function requestBounds({ bounds }: ServiceConfiguration) {
   const { headerMillisMax, requestMillisMax } = bounds;
@@ -68,9 +66,9 @@ function requestBounds({ bounds }: ServiceConfiguration) {
 }
 
 /**
- * Where connections become few, those without a request make room: one stranger per address could
- * otherwise keep others out with connections that cost nothing. Returns what to call with how many
- * are open; small bounds have no room to keep.
+ * Closes idle connections when few are left: strangers from many addresses could otherwise block
+ * others with connections that cost nothing. Returns a function to call with the open count; small
+ * bounds keep no reserve.
  */
 function idleEnder(server: Server, connectionsMax: number): (openCount: number) => void {
   const kept = Math.floor(connectionsMax / limits.connectionsKeptFreePart);
@@ -84,7 +82,10 @@ function idleEnder(server: Server, connectionsMax: number): (openCount: number) 
   };
 }
 
-/** Those of a proxy are many clients': it is left to the proxy to bound them. */
+/**
+ * Bounds connections per address. Those of a trusted proxy belong to many clients, and the proxy
+ * must bound them.
+ */
 function boundConnections(
   server: Server,
   { configuration, addresses, descriptors, report }: ListenerOptions,
@@ -99,10 +100,10 @@ function boundConnections(
   const endIdle = idleEnder(server, bounds.connectionsMax);
   let openCount = 0;
   server.on('connection', (socket: Socket) => {
-    // One that is read again is no other: see `upgrades.ts`.
+    // A connection that is parsed again is not a new one: see `upgrades.ts`.
     if (known.has(socket)) return;
     known.add(socket);
-    // The platform's bound is of each listener, and there may be several.
+    // The platform's bound applies to each listener, and there may be several.
     if (openCount >= bounds.connectionsMax) {
       socket.destroy();
       return;

@@ -4,12 +4,12 @@ import { readFileIfPresent, writeFileAtomically } from '../node/atomic-file.ts';
 const fileName = 'low-signed-since';
 
 /**
- * From when on the tokens of this host have the lower one of the two signatures that ECDSA allows,
- * in seconds since the Unix epoch: for `HostTokensOptions.lowSignedSince`. With a new key pair that
- * is always. With one from before it is the first start that asks: earlier versions signed either
- * way, and what they issued has to count for as long as it says.
+ * Returns the time from which this host's tokens have the lower of the two signatures that ECDSA
+ * allows, in seconds since the Unix epoch, for `HostTokensOptions.lowSignedSince`. For a new key
+ * pair this is 0. For an older one it is the first start that asks: earlier versions signed either
+ * way, and their tokens must stay valid until they expire.
  *
- * The moment is kept in the data folder; without one it is the present.
+ * The time is stored in the data folder; without one it is the present.
  */
 export async function lowSignedSince(folder: string | undefined, isNewPair: boolean) {
   const file = folder === undefined ? undefined : path.join(folder, fileName);

@@ -16,7 +16,7 @@ export interface McpDoorOptions {
   readonly stopping: AbortSignal;
 }
 
-/** The MCP server of a service: the engine of the protocol, with this product's definition. */
+/** Creates the MCP server of a service: the protocol engine with this product's definition. */
 export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
   const engine = new Engine<McpSession>({
     definition: makeDefinition({ version: productVersion, guideDirectory }),
@@ -26,7 +26,7 @@ export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
   return {
     handle: ({ body, header, caller, database, features, signal, countMore }) => {
       const { identity, isAnonymous, address } = caller;
-      // Identities made for one request are told apart by where they come from.
+      // Anonymous identities exist for one request, so these callers are distinguished by address.
       const key = isAnonymous ? `anonymous ${address ?? ''}` : identity.toString(16);
       const session = makeSession({ host, caller, callerKey: key, database, features });
       return engine.handle({
@@ -40,17 +40,17 @@ export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
   };
 }
 
-/** Who comes by the public address is no stranger, also when a proxy passes its name on. */
+/** Returns the page rules. Pages at the public address are known, also behind a proxy. */
 export function pageRulesOf({ publicUrl, ...given }: ServiceConfiguration): PageRules {
   const own = publicUrl === undefined ? [] : [new URL(publicUrl)];
   return {
-    // A name that is the service's for agents is its name for everyone.
+    // A name of the service for agents is its name for everyone.
     hosts: [...given.allowedHosts, ...given.mcpHosts, ...own.map(({ hostname }) => hostname)],
     origins: [...given.allowedOrigins, ...own.map(({ origin }) => origin)],
   };
 }
 
-/** Pages may be let in to MCP alone. */
+/** Returns the MCP rules; some origins can be allowed for MCP only. */
 export function mcpRulesOf(configuration: ServiceConfiguration): McpRules {
   const { mcpOrigins, publicUrl, issuers, tls } = configuration;
   const { hosts, origins } = pageRulesOf(configuration);

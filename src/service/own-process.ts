@@ -4,23 +4,22 @@ import { comeFirst, yieldHelpersToThis } from '../node/child-priority.ts';
 import { completeConfiguration, type GivenConfiguration } from './configuration.ts';
 import { chooseIsolation } from './isolation-choice.ts';
 
-/** What may come on top of live objects before all garbage is collected, in percent of them. */
+/** Heap growth over live objects that triggers a full collection, in percent. */
 const heapGrowth = 300;
 
 /**
- * For a process that is a service and nothing else, before it starts one. Throws
- * `ConfigurationError`.
+ * Configures a process that only runs a service, before it starts one. Throws `ConfigurationError`.
  *
- * Threads of the engine, which collect the garbage of every database that runs on a thread, come
- * after the gateway.
+ * Engine threads, which collect garbage for every database on a thread, get lower priority than the
+ * gateway.
  *
- * The gateway comes before the processes of databases, and before others where it may: under siege
- * nine tenths of its waits for a processor were for what it had just woken.
+ * The gateway gets higher priority than the processes of databases where the system permits it:
+ * under siege, nine tenths of its waits for a processor were for processes it had just woken.
  *
- * Bodies and answers that pass through count as growth of the heap, of which the engine allows a
- * small one little: clients that send or want much had it collect all garbage five times a second,
- * which took a fifth of the gateway's time. Databases on threads have heaps with bounds of their
- * own, and the setting is for all heaps of a process, so it is left as it is there.
+ * Bodies and responses in transit count as heap growth, of which the engine allows a small heap
+ * little: with large traffic it ran five full collections a second, which took a fifth of the
+ * gateway's time. Databases on threads have bounded heaps of their own, and the setting affects all
+ * heaps of a process, so it is left unchanged there.
  */
 export function dedicateProcess(configuration: GivenConfiguration): void {
   yieldHelpersToThis(nicenessOf.usual);

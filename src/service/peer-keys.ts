@@ -1,6 +1,6 @@
 /**
- * Keys that `config.toml` of a SpacetimeDB server may have and that have no effect here, with the
- * setting to use in their place, if there is one: such a file need not be changed to be used.
+ * Keys of a SpacetimeDB server's `config.toml` that have no effect here, with their replacement, if
+ * one exists. Such a file can be used unchanged.
  */
 export const peerKeys: ReadonlyMap<string, string | undefined> = new Map([
   ['logs.directives', 'logs.level'],

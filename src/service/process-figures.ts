@@ -5,13 +5,13 @@ import { Gauge, Histogram, Registry } from 'prom-client';
 import { derived } from '../http/instruments.ts';
 import { descriptorsMax, openDescriptors } from '../node/open-descriptors.ts';
 
-/** The histogram counts the time between two ticks, of which this much is meant to pass. */
+/** The histogram records the time between ticks, of which this much is expected. */
 const delayResolutionMillis = 10;
 const quantiles = [0.5, 0.99, 0.999, 1];
 
 /**
- * Measures the service's own process: how late its event loop is, what collecting garbage takes,
- * its descriptors, and the room on the disk of its data. What ends it is pushed to `releases`.
+ * Measures the service's own process: event loop delay, garbage collection time, descriptors, and
+ * free disk space of the data folder. Cleanup functions are pushed to `releases`.
  */
 export function measureProcess(
   dataDirectory: string | undefined,
@@ -42,7 +42,7 @@ function measureDelays(registry: Registry): () => void {
   return () => delays.disable();
 }
 
-/** By the numbers that Node gives them. */
+/** By Node's numeric constants. */
 const collectionKinds: Readonly<Record<number, string>> = {
   1: 'minor',
   2: 'minor',
@@ -77,7 +77,7 @@ function measureDescriptors(registry: Registry): void {
     help: 'Files and sockets that the process has open',
     registers: [registry],
     collect() {
-      // Where there is none to count them with, all are in use.
+      // If no descriptor is left for counting, all are in use.
       this.set(openDescriptors() ?? countMax ?? 0);
     },
   });
@@ -98,7 +98,7 @@ function measureDisk(registry: Registry, folder: string): void {
     registers: [registry],
     async collect() {
       this.reset();
-      // A disk that cannot be asked must not take all other figures with it.
+      // A failing disk must not hide all other figures.
       const found = await stat(folder).catch(() => undefined);
       if (found === undefined) return;
       this.set({ part: 'size' }, found.blocks * found.bsize);

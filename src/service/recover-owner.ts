@@ -8,8 +8,8 @@ import { realFolder, requireData, takeToWrite } from './data-folder.ts';
 export type Recovered = Extract<RecoverOutcome, { kind: 'recovered' }>;
 
 /**
- * Gives a database of a data folder to another owner while no service uses the folder: for who has
- * lost the token that owned it. `target` is its name or identity. Throws `ConfigurationError`.
+ * Gives a database of a data folder another owner, while no service uses the folder, when the
+ * owner's token was lost. `target` is its name or identity. Throws `ConfigurationError`.
  */
 export async function recoverOwnerIn(
   folder: string,

@@ -9,11 +9,10 @@ import { retiredFingerprints } from './key-folder.ts';
 const fileName = 'signing-key';
 
 /**
- * The keys of a service, for the data in `folder`, which remembers by which key its tokens were
- * signed. Makes a pair where there is none yet, for data or keys that are new. Throws
- * `ConfigurationError` when the data knows a key that is not there: with others, every token that
- * the service has issued would be refused, and owners could not show who they are. Throws
- * `KeyError` when the keys cannot be used.
+ * Loads the keys for the data in `folder`, which stores the fingerprint of the key that signed its
+ * tokens. Creates a pair if none exists, for new data or new keys. Throws `ConfigurationError` if
+ * the key of the data is missing: with other keys, every issued token would be rejected, and owners
+ * could not prove who they are. Throws `KeyError` if the keys are unusable.
  */
 export async function loadKeysOf(folder: string | undefined, files: KeyFiles): Promise<HostKeys> {
   if (folder === undefined) return loadKeys(files, writeFileAtomically);
@@ -36,11 +35,11 @@ export async function loadKeysOf(folder: string | undefined, files: KeyFiles): P
 
 interface Lost {
   readonly folder: string;
-  /** Where the fingerprint is kept. */
+  /** The file with the fingerprint. */
   readonly file: string;
   readonly files: KeyFiles;
   readonly remembered: string;
-  /** What is there instead, in words. */
+  /** What was found instead, in words. */
   readonly found: string;
 }
 

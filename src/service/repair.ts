@@ -17,9 +17,9 @@ import { realFolder, requireData, takeLock, takeToWrite } from './data-folder.ts
 export type { Kept, ShownLog };
 
 /**
- * Says what the log of a database holds, of a data folder that no service uses. `target` is its
- * name or identity, or the registry's identity. Printed commands end in `folderFlag`, which names
- * the folder. Changes nothing. Rejects with `ConfigurationError`.
+ * Describes the log of a database, in a data folder that no service uses, without changing it.
+ * `target` is its name or identity, or the registry's identity. Printed commands end in
+ * `folderFlag`, which names the folder. Rejects with `ConfigurationError`.
  */
 export async function examineIn(
   folder: string,
@@ -37,14 +37,14 @@ export async function examineIn(
   }
 }
 
-/** What a repair did, and what was reported meanwhile, in full sentences. */
+/** The result of a repair, and the messages reported during it, in full sentences. */
 export interface RepairedLog extends Repaired {
   readonly notes: readonly string[];
 }
 
 /**
- * Makes a forked or damaged log of a data folder that no service uses one that opens, and sets
- * aside what it loses. Rejects with `ConfigurationError`.
+ * Makes a forked or damaged log usable again, in a data folder that no service uses, and sets aside
+ * the records it loses. Rejects with `ConfigurationError`.
  */
 export async function repairIn(folder: string, target: string, kept: Kept): Promise<RepairedLog> {
   requireData(folder);

@@ -3,12 +3,12 @@ import type { ReportLine } from '../host/report-line.ts';
 import type { ServiceConfiguration } from './configuration.ts';
 
 /**
- * The log of the service itself, as JSON lines on standard error. It never gets a token, a row or
- * an argument; modules have logs of their own.
+ * The log of the service itself, as JSON lines on standard error. It never contains a token, a row
+ * or an argument; modules have separate logs.
  */
 export interface ServiceLog {
   report(line: ReportLine): void;
-  /** An error that nobody expected: a bug. */
+  /** Logs an unexpected error: a bug. */
   failure(error: unknown, doing: string): void;
 }
 
@@ -31,8 +31,8 @@ const causesMax = 5;
 const messageCharactersMax = 500;
 
 /**
- * What is told of an error: what it says and where it happened, and nothing that somebody has hung
- * on it. What a parser says about a text quotes the text, so that is left out.
+ * Returns the loggable parts of an error: its message and where it was thrown, but no attached
+ * properties. Parser messages quote their input, so they are omitted.
  */
 function told(error: unknown, causes = 0): ToldError {
   if (!(error instanceof Error)) return { type: typeof error };

@@ -2,13 +2,13 @@ import path from 'node:path';
 import { parseDuration } from '../host/duration.ts';
 import { ConfigurationError, type GivenConfiguration } from './configuration.ts';
 
-/** What is collected from the settings that were given. */
+/** The values collected from the settings. */
 export type Draft = { -readonly [Key in keyof GivenConfiguration]: GivenConfiguration[Key] };
 
 /**
- * Kinds of values. A `list` has commas in flags and variables and is an array in the file; a
- * `duration` is in milliseconds, or has its unit behind it; a `path` is relative to the folder of
- * the file, or of whoever starts the service.
+ * Kinds of values. A `list` is comma-separated in flags and variables, and an array in the file. A
+ * `duration` is in milliseconds unless it has a unit. A `path` is relative to the folder of the
+ * file, or to the working directory of the caller.
  */
 export interface SettingValues {
   readonly text: string;
@@ -21,41 +21,41 @@ export interface SettingValues {
 
 export type SettingKind = keyof SettingValues;
 
-/** One thing that an operator can choose. */
+/** One option of the operator. */
 export interface Setting<Kind extends SettingKind = SettingKind> {
   readonly kind: Kind;
-  /** Key in `config.toml`, after its table if it has one: `websocket.ping-interval`. */
+  /** Key in `config.toml`, with its table if it has one: `websocket.ping-interval`. */
   readonly key: string;
-  /** Flag of `reducerdb start`, without the dashes; the variable has its words, too. */
+  /** Flag of `reducerdb start`, without dashes; the environment variable has the same words. */
   readonly flag: string;
-  /** What stands for its value in the help; nothing for a switch. */
+  /** Placeholder for its value in the help; absent for a switch. */
   readonly value?: string;
   readonly help: string;
-  /** What holds when it is left out. */
+  /** The default, in words. */
   readonly otherwise: string;
-  /** A value as the file may have it. */
+  /** A value as written in the file. */
   readonly example: string | number | boolean | readonly string[];
-  /** Throws `ConfigurationError` for a value that does not fit; its text names no place. */
+  /** Throws `ConfigurationError` for an invalid value; the text does not name the source. */
   apply(value: SettingValues[Kind], draft: Draft): void;
 }
 
-/** The kind decides what `apply` is given: `applySetting` reads the value before. */
+/** Types a setting: its kind determines the argument of `apply`, parsed by `applySetting`. */
 export function setting<Kind extends SettingKind>(one: Setting<Kind>): Setting {
   return one as unknown as Setting;
 }
 
-/** As people write it: `15 s`, or `250 ms`. */
+/** Formats a duration for people: `15 s`, or `250 ms`. */
 export function durationText(millis: number): string {
   return millis % 1000 === 0 ? `${millis / 1000} s` : `${millis} ms`;
 }
 
-/** The environment variable of a setting. */
+/** Returns the environment variable of a setting. */
 export function variableOf({ flag }: Pick<Setting, 'flag'>): string {
   return `REDUCERDB_${flag.replaceAll('-', '_').toUpperCase()}`;
 }
 
 /**
- * Reads a value as the file, a variable or a flag has it, and applies it. `place` begins the error
+ * Parses a value from the file, a variable or a flag, and applies it. `place` prefixes the error
  * text. Throws `ConfigurationError`.
  */
 export function applySetting<Kind extends SettingKind>(

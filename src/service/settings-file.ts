@@ -2,14 +2,14 @@ import type { Setting } from './setting.ts';
 import { settings } from './settings.ts';
 import { formatToml } from './toml.ts';
 
-/** Settings that stand in one table of `config.toml`. */
+/** The settings of one table in `config.toml`. */
 export interface SettingGroup {
-  /** Empty for those at the top of the file. */
+  /** Empty for the top level of the file. */
   readonly table: string;
   readonly settings: readonly Setting[];
 }
 
-/** The settings by their tables, in the order of the file. */
+/** Groups the settings by table, in the order of the file. */
 export function settingGroups(): readonly SettingGroup[] {
   const groups = new Map<string, Setting[]>();
   for (const setting of settings) {
@@ -19,13 +19,13 @@ export function settingGroups(): readonly SettingGroup[] {
   return [...groups].map(([table, ofTable]) => ({ table, settings: ofTable }));
 }
 
-/** `websocket.ping-interval` is `ping-interval` in the table `websocket`. */
+/** Splits `websocket.ping-interval` into the table `websocket` and the name `ping-interval`. */
 export function keyParts({ key }: Pick<Setting, 'key'>): { table: string; name: string } {
   const dot = key.lastIndexOf('.');
   return { table: key.slice(0, Math.max(dot, 0)), name: key.slice(dot + 1) };
 }
 
-/** A `config.toml` that says everything that can be set, and sets nothing. */
+/** Returns a `config.toml` that explains every setting and sets none. */
 export function emptySettingsFile(): string {
   const groups = settingGroups().map(({ table, settings: ofTable }) => {
     const lines = ofTable.flatMap((setting) => [
@@ -39,7 +39,7 @@ export function emptySettingsFile(): string {
   return [head, ...groups].join('\n');
 }
 
-/** As comments of at most a hundred columns. */
+/** Wraps text as comments of at most 100 columns. */
 function wrapped(text: string): string[] {
   const lines = [''];
   for (const word of text.split(' ')) {

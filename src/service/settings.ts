@@ -4,7 +4,7 @@ import { connectionSettings } from './settings/connections.ts';
 import { limitSettings } from './settings/limits.ts';
 import { quotaSettings } from './settings/quotas.ts';
 
-/** Everything that can be set, in the order in which it is explained; those of a table together. */
+/** All settings, in the order of the documentation; those of a table are adjacent. */
 export const settings: readonly Setting[] = [
   ...accessSettings(),
   ...connectionSettings(),

@@ -1,7 +1,7 @@
 import type { ServiceFigure } from '../http/context.ts';
 import type { SocketStatistics } from '../websocket/door.ts';
 
-/** What the metrics tell of the WebSocket door. */
+/** Returns the metrics of the WebSocket door. */
 export function socketFigures(statistics: SocketStatistics): ServiceFigure[] {
   return (Object.keys(helps) as (keyof SocketStatistics)[]).map((key) => {
     const { name, help } = helps[key];

@@ -50,25 +50,25 @@ import { WaitingRoom } from './waiting-room.ts';
 
 /** A running service. */
 export interface Service {
-  /** Where it answers, such as `http://127.0.0.1:3000`. */
+  /** The address of the service, such as `http://127.0.0.1:3000`. */
   readonly url: string;
   readonly address: ListenAddress;
   /** The databases, for code in the same process. */
   readonly host: Host;
   readonly tokens: HostTokens;
   /**
-   * Reads the key files again, after a rotation. Rejects, and goes on with the old keys, when they
-   * cannot be used. Connections that are open stay open.
+   * Reloads the key files after a rotation. If they are unusable, rejects and keeps the old keys.
+   * Open connections stay open.
    */
   reloadKeys(): Promise<void>;
-  /** Takes no new requests, lets accepted ones finish, makes all of it durable. Can be repeated. */
+  /** Stops accepting requests, finishes accepted ones, makes everything durable. Idempotent. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a service: opens the data folder, starts its databases, and listens. What is left out of
- * `given` has the defaults of `configuration.ts`. Throws `ConfigurationError` when it may not start
- * that way, and other errors when the folder, the keys or the port cannot be used.
+ * Starts a service: opens the data folder, starts its databases, and listens. Values missing from
+ * `given` have the defaults of `configuration.ts`. Throws `ConfigurationError` if they are unsafe
+ * or invalid, and other errors if the folder, the keys or the port are unusable.
  *
  * ```ts
  * const service = await startService({ listen: { host: '127.0.0.1', port: 0 } });
@@ -88,7 +88,7 @@ export async function startService(given: GivenConfiguration = {}): Promise<Serv
   }
 }
 
-/** What an operator can mend is told apart from what is a bug. */
+/** Separates faults that an operator can fix from bugs. */
 function startError(error: unknown, dataDirectory = 'A file'): unknown {
   const noSpace = noSpaceText(error, dataDirectory);
   if (noSpace !== undefined) {
@@ -103,7 +103,7 @@ function startError(error: unknown, dataDirectory = 'A file'): unknown {
   return isExpected ? new ConfigurationError(error.message, { cause: error }) : error;
 }
 
-/** Builds one of each; `releases` undoes in reverse order what was done when a later step fails. */
+/** Builds one of each part; if a later step fails, `releases` undoes the earlier ones. */
 async function assemble(
   configuration: ServiceConfiguration,
   log: ServiceLog,
@@ -121,7 +121,7 @@ async function assemble(
     issuers: new Issuers(configuration.issuers, {
       report: (message) => log.report({ level: 'warn', message }),
     }),
-    // No request comes through before the host is open.
+    // No request arrives before the host is open.
     isRevoked: (id) => host.grants.isRevoked(id),
   });
   const waitingRoom = new WaitingRoom();
@@ -155,7 +155,7 @@ async function assemble(
   let stopsAt: number | undefined;
   releases.push(() => host.close(stopsAt === undefined ? undefined : millisUntil(stopsAt)));
   const stopping = new AbortController();
-  // Each request that follows a log listens until it ends; there may be many.
+  // Each request that follows a log adds a listener; there may be many.
   setMaxListeners(0, stopping.signal);
   const pages = pageRulesOf(configuration);
   const gate = { tokens, addresses, rates: ratesOf(configuration), pages };
@@ -195,12 +195,12 @@ function reserveDescriptors({ bounds }: ServiceConfiguration, log: ServiceLog): 
 }
 
 interface DataFolder {
-  /** Its real path; `undefined`: databases are kept in memory. */
+  /** Its real path; `undefined`: databases are in memory. */
   readonly dataDirectory: string | undefined;
   readonly writer: WriterPlace | undefined;
 }
 
-/** The data folder, if there is one, which is this service's alone from now on. */
+/** Locks the data folder, if there is one, for this service. */
 async function takeDataFolder(
   { dataDirectory: named, acceptedLosses }: ServiceConfiguration,
   log: ServiceLog,
@@ -234,7 +234,7 @@ function millisUntil(moment: number): number {
   return Math.max(0, moment - performance.now());
 }
 
-/** A second call waits for the first instead of doing the work again. */
+/** Runs `work` once; later calls wait for the first. */
 function once(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   return () => {
@@ -243,7 +243,7 @@ function once(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Who comes in: what both doors ask of a request before anything else. */
+/** The checks that both doors apply to a request first. */
 interface Gate {
   readonly tokens: HostTokens;
   readonly addresses: ClientAddresses;
@@ -267,7 +267,7 @@ function ratesOf({ rates }: ServiceConfiguration): RequestRates {
   };
 }
 
-/** Every one is remembered: somebody with many tokens must not use up what is there for all. */
+/** Limits giving up tokens: each is remembered, and one client must not use up the room. */
 function givenUpTokensLimiter({ addressRequestsPerSecond }: RateLimits): RateLimiter {
   const unlimited = Number.POSITIVE_INFINITY;
   if (addressRequestsPerSecond === unlimited) return new RateLimiter(unlimited);

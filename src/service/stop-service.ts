@@ -5,17 +5,17 @@ import type { ListenerCopies } from './listener-copies.ts';
 import { connectionsBelow } from './tls.ts';
 
 /**
- * Ends a server in order. Watches its requests from the start: a client that keeps its connection
- * and sends one request after another would otherwise hold the end up for as long as it likes.
+ * Shuts a server down in order. Tracks its requests from the start: a client that keeps sending
+ * requests on one connection could otherwise delay the end indefinitely.
  */
 export class ServerEnd {
   readonly #server: Server;
   readonly #copies: ListenerCopies;
-  /** By connection: an answer that waits behind another one is not told when theirs ends. */
+  /** By connection: a response queued behind another gets no event when its connection closes. */
   readonly #open = new Map<Socket, Set<ServerResponse>>();
   /**
-   * Connections that have asked nothing yet, over TLS also those that have not come to it: the
-   * platform takes them for busy ones.
+   * Connections without a request so far, including unfinished TLS handshakes. The platform treats
+   * them as busy.
    */
   readonly #silent = new Set<Socket>();
   #isEnding = false;
@@ -23,7 +23,7 @@ export class ServerEnd {
   constructor(server: Server, copies: ListenerCopies) {
     this.#server = server;
     this.#copies = copies;
-    // Before any other listener, so that nothing has been written yet.
+    // Registered before any other listener, so nothing has been written yet.
     server.prependListener('request', ({ socket }, response) => {
       this.#silent.delete(socket);
       this.#watch(this.#openOn(socket), response);
@@ -40,9 +40,8 @@ export class ServerEnd {
   }
 
   /**
-   * Takes no new connections, closes idle and silent ones, answers the requests that were accepted
-   * and closes their connections; after `millis` it cuts what is left, such as a client that does
-   * not read.
+   * Stops accepting connections, closes idle and silent ones, answers accepted requests and closes
+   * their connections. After `millis` it cuts the rest, such as clients that do not read.
    */
   async close(millis: number): Promise<void> {
     this.#isEnding = true;
@@ -75,13 +74,13 @@ export class ServerEnd {
     if (this.#isEnding) announceEnd(response);
     response.once('close', () => {
       open.delete(response);
-      // An answer that had begun before the end could not announce it.
+      // A response that began before the shutdown could not announce it.
       if (this.#isEnding) setImmediate(() => this.#server.closeIdleConnections());
     });
   }
 }
 
-/** Tells the client that this answer is the last one on its connection. */
+/** Tells the client that this is the last response on its connection. */
 function announceEnd(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('connection', 'close');
 }

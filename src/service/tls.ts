@@ -6,7 +6,7 @@ import { createSecureContext, type Server as TlsServer } from 'node:tls';
 import { limits } from '../limits.ts';
 import { ConfigurationError, type TlsFiles } from './configuration.ts';
 
-/** The content of the files. Throws `ConfigurationError` when they do not make a pair. */
+/** Reads the files. Throws `ConfigurationError` if they are not a matching pair. */
 export function readTls({ certificateFile, keyFile }: TlsFiles): { cert: Buffer; key: Buffer } {
   try {
     const read = { cert: readFileSync(certificateFile), key: readFileSync(keyFile) };
@@ -22,8 +22,8 @@ export function readTls({ certificateFile, keyFile }: TlsFiles): { cert: Buffer;
 }
 
 /**
- * Certificates are renewed in place: new connections get the new one. While the two files do not
- * belong together, because one of them is not written yet, the old ones go on.
+ * Watches for certificates renewed in place: new connections use the new one. While the files do
+ * not match, because one has not been written yet, the old pair stays in use.
  */
 export function followTls(
   server: Server,
@@ -55,16 +55,16 @@ const plainResponse = [
   plainAnswer,
 ].join('\r\n');
 
-/** A client that speaks plain HTTP to the port gets an answer, on the connection below TLS. */
+/** Answers plain HTTP on the TLS port, on the underlying connection. */
 export function answerPlainHttp(server: Server): void {
   const below = connectionsBelow(server);
-  // Before the listener that ends the connection.
+  // Registered before the listener that closes the connection.
   server.prependListener('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ERR_SSL_HTTP_REQUEST') below(socket)?.write(plainResponse);
   });
 }
 
-/** Finds the plain connection below one that speaks TLS, which the platform does not name. */
+/** Finds the plain connection under a TLS connection, which the platform does not expose. */
 export function connectionsBelow(server: TlsServer): (socket: Socket) => Socket | undefined {
   const below = new Map<string, Socket>();
   const keyOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;

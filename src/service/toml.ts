@@ -1,6 +1,6 @@
 import { parse, stringify } from 'smol-toml';
 
-/** A TOML document as plain values. Throws an `Error` that says what is wrong and where. */
+/** Parses TOML into plain values. Throws an `Error` that says what is wrong and where. */
 export function parseToml(text: string): Record<string, unknown> {
   return parse(text);
 }

@@ -5,10 +5,9 @@ import { isSocketAddress } from '../websocket/admission.ts';
 import type { WebSocketDoor } from '../websocket/door.ts';
 
 /**
- * Where requests for an upgrade go. Node gives them all to one listener as soon as there is one,
- * with the bare connection: those that do not ask for a WebSocket where there is one (such as a
- * client that would rather speak HTTP/2, and need not) are answered like any other request. Those
- * that come before there is a door wait for it.
+ * Routes upgrade requests. Node gives them all, with the bare connection, to the one upgrade
+ * listener. Requests for anything but a WebSocket (such as an optional upgrade to HTTP/2) are
+ * answered like normal requests. WebSocket requests that arrive before the door exists wait for it.
  */
 export class Upgrades {
   #door: WebSocketDoor | undefined;
@@ -28,7 +27,7 @@ export class Upgrades {
     }
   }
 
-  /** There will be no door: those that wait are sent away, or they would keep the server open. */
+  /** Drops waiting connections when there will be no door; they would keep the server open. */
   end(): void {
     for (const { stream } of this.#early.splice(0)) stream.destroy();
   }
@@ -56,17 +55,17 @@ function isWebSocket({ method, url, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Serves a request as if it had offered no other protocol. The parser has let go of its connection:
- * that gets back what was taken from it, without the offer, and the server reads it as a new one.
+ * Serves a request as if it had not offered an upgrade. The parser has released its connection: the
+ * bytes it took are put back, without the offer, and the server reads it as a new connection.
  */
 function serveWithoutOffer(server: Server, request: IncomingMessage, stream: Duplex, head: Buffer) {
-  // Those of the parser before.
+  // Left over from the previous parser.
   for (const event of ['pause', 'resume']) stream.removeAllListeners(event);
   stream.unshift(Buffer.concat([Buffer.from(headOf(request), 'latin1'), head]));
   server.emit(stream instanceof TLSSocket ? 'secureConnection' : 'connection', stream);
 }
 
-/** What stands before the body, as it came but for the offer. The answer ends the connection. */
+/** Rebuilds the request head without the offer. The response ends the connection. */
 function headOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): string {
   const lines = rawHeaders.flatMap((name, at) => {
     const isKept = at % 2 === 0 && !/^(?:connection|upgrade)$/i.test(name);

@@ -8,5 +8,5 @@ const manifest = JSON.parse(
 export const productName = manifest.name;
 export const productVersion = manifest.version;
 
-/** The guide that comes with this version. */
+/** The guide for this version. */
 export const guideDirectory = fileURLToPath(new URL('../../docs/guide/', import.meta.url));

@@ -2,9 +2,8 @@ import { notReady, readyPath } from '../http/ready.ts';
 import type { Handler } from './listener.ts';
 
 /**
- * The port is taken before the databases start, so that a second service fails at once; requests
- * that come early wait here until there is somebody to answer them. Only whether the service is
- * ready is said at once.
+ * Holds early requests until the service can answer them. The port is bound before the databases
+ * start, so that a second service fails at once. Only the readiness check is answered immediately.
  */
 export class WaitingRoom {
   #serve: Handler | undefined;

@@ -7,33 +7,33 @@ export type StatementError = ErrorParts &
     | { readonly code: 'sql.notAuthorized'; readonly message: string }
     | { readonly code: 'sql.invalid'; readonly message: string }
     | { readonly code: 'sql.overBudget'; readonly message: string }
-    /** Too much is under way; the same statement may succeed later. */
+    /** Too much is running; the same statement may succeed later. */
     | { readonly code: 'sql.busy'; readonly message: string }
-    /** The database holds as much as it may. */
+    /** The database holds as much as it is allowed to. */
     | { readonly code: 'sql.overQuota'; readonly message: string }
     /** A value of the request does not fit the place of its parameter. */
     | { readonly code: 'sql.parameter'; readonly message: string }
-    /** `AS OF` some other moment than the present. */
+    /** `AS OF` names another moment than the present. */
     | { readonly code: 'sql.noHistory'; readonly message: string }
   );
 
-/** What a door may show beside the message, whose text is fixed. */
+/** What a door can show beside the message, whose text is fixed. */
 interface ErrorParts {
   readonly place?: Place;
   /** A sentence of advice: "Did you mean `users`?" */
   readonly hint?: string;
 }
 
-/** The same as it is asked for: what is unknown is `undefined` and left out. */
+/** The parts as callers pass them: an unknown part is `undefined` and left out. */
 export type ErrorDetail = { readonly [part in keyof ErrorParts]?: ErrorParts[part] | undefined };
 
-/** Where in a statement: lines and columns count from 1, columns in characters. */
+/** A position in a statement: lines and columns count from 1, columns in characters. */
 export interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** The one error of this room: anything about the statement, its author or its cost. */
+/** The only error class of this room: anything about the statement, its author or its cost. */
 export class SqlFailure extends Error {
   override readonly name = 'SqlFailure';
   readonly error: StatementError;
@@ -53,7 +53,7 @@ function partsOf({ place, hint }: ErrorDetail): ErrorParts {
   return { ...(place !== undefined && { place }), ...(hint !== undefined && { hint }) };
 }
 
-/** The same text whether `table` does not exist or may not be read: nobody can tell which. */
+/** One text for a table that does not exist and one that may not be read: they look the same. */
 export function noSuchTable(table: string, detail: ErrorDetail = {}): SqlFailure {
   const message = `no such table: \`${table}\`. If the table exists, it may be marked private.`;
   return new SqlFailure({ code: 'sql.noTable', table, message, ...partsOf(detail) });
@@ -65,7 +65,7 @@ export function notAuthorized(identity: string): SqlFailure {
   return new SqlFailure({ code: 'sql.notAuthorized', message });
 }
 
-/** `AS OF` is read and refused: no rows of the past are kept. */
+/** `AS OF` is parsed and refused: no past rows are kept. */
 export function noHistory(detail: ErrorDetail = {}): SqlFailure {
   const message =
     'AS OF is not served: this database keeps no history yet. Only the present rows can be read';
@@ -82,13 +82,13 @@ export function overBudget(message: string): SqlFailure {
 }
 
 /**
- * Two types that should be one. `actual` is what was written, `required` what its place asks for.
+ * Two types that should be equal: `actual` was written, `required` is what its place needs.
  */
 export function unexpectedType(actual: string, required: string): SqlFailure {
   return invalid(`Unexpected type: (expected) ${actual} != ${required} (inferred)`);
 }
 
-/** Which limit of recursion was passed: that of the parser or that of the typed check. */
+/** The limit of recursion that was exceeded: that of the parser or that of the typed check. */
 export function recursionLimit(stage: 'parse' | 'type'): string {
   return `Recursion limit exceeded, \`${stageName(stage)}\``;
 }

@@ -1,16 +1,16 @@
 import { assert } from '../assert.ts';
 import type { ReadExecution, ReadResult } from './run/execution.ts';
 
-/** How many rows of a table its reader sees: counted, because some are hidden by filters. */
+/** The number of a table's rows that its reader sees: counted, because filters hide some. */
 export interface VisibleCount {
   readonly tableId: number;
-  /** A read with one row of one U64. */
+  /** A read that returns one row of one U64. */
   readonly execution: ReadExecution;
 }
 
 /**
- * A read that the row limit binds, of tables with hidden rows. Their sizes would tell how many
- * there are, so first those rows are counted that the caller sees; it can pause there too.
+ * A read that the row limit binds, of tables with hidden rows. Their sizes would reveal how many
+ * rows are hidden, so the rows that the caller sees are counted first; counting can pause too.
  */
 export class LimitedRead {
   readonly #counts: readonly VisibleCount[];

@@ -4,9 +4,9 @@ import type { Rights } from './rights.ts';
 import type { SqlSchema, SqlTables } from './schema.ts';
 
 /**
- * What a plan for callers with these rights may depend on: it serves them all. A table whose rows
- * are hidden from them in part is of no size, nor is a view that has other rows for each of them:
- * how many rows there are must not show in the shape of a plan.
+ * The statistics that a plan for callers with these rights can depend on: it serves them all. A
+ * table some of whose rows are hidden from them has no size, nor has a view with separate rows for
+ * each caller: the number of rows must not show in the shape of a plan.
  */
 export function planningStatistics(
   schema: SqlSchema,
@@ -23,10 +23,10 @@ export function planningStatistics(
   };
 }
 
-/** How large the tables of a plan were when it was made. */
+/** The sizes of the tables of a plan when it was made. */
 export type PlannedSizes = readonly { readonly id: number; readonly rowCount: number }[];
 
-/** Without tables that the plan does not depend on: when it is made anew could tell of them. */
+/** Leaves out tables that the plan does not depend on: replanning could reveal their growth. */
 export function sizesOf(
   specs: readonly TableSpec[],
   { schema, rights, tables }: SizeScope,
@@ -47,7 +47,7 @@ function hidesSize({ filters, views }: SqlSchema, rights: Rights, id: number): b
   return filters.has(id) || views.get(id)?.isAnonymous === false;
 }
 
-/** True when a table has grown or shrunk so much that another plan may be the better one. */
+/** True if a table has grown or shrunk so much that another plan may be better. */
 export function isOutgrown(sizes: PlannedSizes, tables: SqlTables): boolean {
   return sizes.some(({ id, rowCount }) => {
     const now = tables.table(id).rowCount;
@@ -56,5 +56,5 @@ export function isOutgrown(sizes: PlannedSizes, tables: SqlTables): boolean {
 }
 
 const growthMax = 8;
-/** Among so few rows every plan is good. */
+/** With so few rows every plan is good. */
 const smallRowCount = 1_000;

@@ -1,5 +1,5 @@
 /**
- * What a caller may do in one database: settled once before a request enters it, and the only
+ * The rights of a caller in one database: settled once before a request enters it, and the only
  * thing that checks look at. Two callers with the same `key` have the same rights, so what is
  * prepared for one serves the other.
  */
@@ -9,30 +9,30 @@ export interface Rights {
   /** INSERT, UPDATE and DELETE. */
   readonly writes: boolean;
   readonly exceedsRowLimit: boolean;
-  /** Filters of row-level security do not hold for them. */
+  /** Filters of row-level security do not apply to them. */
   readonly bypassesFilters: boolean;
   readonly callsPrivateReducers: boolean;
-  /** The program, with the sources in it; others learn its hash. */
+  /** Reads the program, including its sources; others see its hash. */
   readonly readsProgram: boolean;
-  /** May learn what a call or a write would do, which is more than doing it tells. */
+  /** Can preview the effects of a call or a write, which reveals more than making it. */
   readonly previews: boolean;
-  /** Nothing is changed on their behalf, whatever else they may. */
+  /** Nothing is changed on their behalf, whatever their other rights. */
   readonly isReadOnly: boolean;
   /** Canonical names of the only tables and views that exist for them; absent: all. */
   readonly tables?: ReadonlySet<string>;
   /** Canonical names of the only reducers that exist for them; absent: all. */
   readonly reducers?: ReadonlySet<string>;
-  /** Most rows that one answer may have; absent: as many as the service gives anybody. */
+  /** Most rows in one answer; absent: the general limit of the service. */
   readonly rowsMax?: number;
 }
 
-/** On whose behalf a statement is checked. */
+/** The caller for whom a statement is checked. */
 export interface StatementCaller {
   readonly identity: bigint;
   readonly rights: Rights;
 }
 
-/** Of the identity that owns a database. */
+/** Rights of the identity that owns a database. */
 export const ownerRights: Rights = {
   key: 'owner',
   readsPrivateTables: true,
@@ -45,7 +45,7 @@ export const ownerRights: Rights = {
   isReadOnly: false,
 };
 
-/** Of everybody else. */
+/** Rights of everyone else. */
 export const strangerRights: Rights = {
   key: 'stranger',
   readsPrivateTables: false,

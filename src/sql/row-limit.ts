@@ -6,7 +6,7 @@ import type { SqlTables } from './schema.ts';
 
 /**
  * Refuses a read whose estimate exceeds the system variable `row_limit`. It bounds the rows that
- * are looked at, not those that come out; the owner is not asked to pass here. `visibleSizes` has
+ * are looked at, not the rows returned; reads of the owner are not passed to it. `visibleSizes` has
  * the sizes of tables with hidden rows, as the caller sees them.
  */
 export function requireWithinRowLimit(
@@ -17,7 +17,7 @@ export function requireWithinRowLimit(
   requireAllWithinRowLimit([plan], tables, visibleSizes);
 }
 
-/** The same for reads that are asked together: their estimates add up. */
+/** Refuses reads that are made together if the sum of their estimates exceeds `row_limit`. */
 export function requireAllWithinRowLimit(
   plans: readonly ReadPlan[],
   tables: SqlTables,
@@ -30,7 +30,7 @@ export function requireAllWithinRowLimit(
     rowCount: (table) => visibleSizes.get(table.id) ?? known.rowCount(table),
     rowsPerKey: (table, index) => {
       const size = visibleSizes.get(table.id);
-      // How the visible rows spread over the keys is not looked into: all may have the same.
+      // The spread of visible rows over the keys is not examined: all may have the same key.
       if (size !== undefined) return index.isUnique ? 1 : Math.max(1, size);
       return known.rowsPerKey(table, index);
     },
@@ -49,7 +49,7 @@ const countedRowsMax = 20_000;
 const variableTableId = 8;
 /** Key of the variable in it: the encoded text `row_limit`. */
 const rowLimitKey = Uint8Array.of(9, 0, 0, 0, ...new TextEncoder().encode('row_limit'));
-/** Tag of `U64` among the types that a variable may have. */
+/** Tag of `U64` among the types that a variable can have. */
 const u64Tag = 8;
 
 /** The value in `st_var`, if it was set to a U64. */

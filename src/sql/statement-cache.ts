@@ -1,14 +1,14 @@
 import { limits } from '../limits.ts';
 
 /**
- * Statements that were prepared, by a key that says all they depend on besides the schema. Whoever
- * asks again saves parsing, checking and planning. Belongs to one version of the schema.
+ * Prepared statements, by a key that holds all they depend on besides the schema. A repeated
+ * statement skips parsing, checking and planning. Belongs to one version of the schema.
  *
- * The statement that was not asked for the longest time goes first. Long texts are not kept: what
- * runs for that long anyway gains little, and memory stays bounded.
+ * The least recently used statement is evicted first. Long texts are not kept: statements that run
+ * for that long gain little, and memory stays bounded.
  */
 export class StatementCache<Prepared> {
-  /** A map keeps the order of insertion, so the first key is the one that waits longest. */
+  /** A map keeps the order of insertion, so the first key is the least recently used. */
   readonly #entries = new Map<string, Prepared>();
 
   get(key: string): Prepared | undefined {

@@ -26,18 +26,18 @@ import { WriteExecution } from './run/write-execution.ts';
 import type { SqlSchema, SqlTables } from './schema.ts';
 import { parse } from './syntax/parse.ts';
 
-/** What a statement is checked against, and for whom. */
+/** The schema, the rights and the caller that a statement is checked for. */
 export interface StatementScope {
   readonly schema: SqlSchema;
   readonly caller: StatementCaller;
-  /** Those that the request has values for. */
+  /** Names of the parameters that the request has values for. */
   readonly parameterNames: ReadonlySet<string>;
 }
 
 /**
- * A statement that is known to be right for all callers with the same rights: whether it reads or
- * writes, which tables and which views are read off `typed`, never off the text. Before it is
- * planned, its views are to be evaluated.
+ * A statement that is valid for all callers with the same rights: whether it reads or writes, which
+ * tables and which views, is read off `typed`, never off the text. Its views must be evaluated
+ * before it is planned.
  */
 export interface CheckedStatement {
   readonly schema: SqlSchema;
@@ -62,7 +62,7 @@ export interface PreparedWrite extends Prepared {
   readonly compiled: CompiledWrite;
 }
 
-/** Shows a plan; with `isAnalyze` it also runs, and what it did is measured. */
+/** Shows a plan; with `isAnalyze` it also runs, and its steps are measured. */
 export interface PreparedExplain extends Prepared {
   readonly kind: 'explain';
   readonly plan: Plan;
@@ -74,11 +74,11 @@ export interface PreparedExplainedWrite extends PreparedExplain {
   readonly isAnalyze: true;
 }
 
-/** What one run of a statement is given. */
+/** The input of one run of a statement. */
 export interface StatementRequest {
   readonly tables: SqlTables;
   readonly caller: StatementCaller;
-  /** By the name behind `$` or `:`. */
+  /** Values by the name after `$` or `:`. */
   readonly parameters: ReadonlyMap<string, ParameterValue>;
   readonly budget: QueryBudget;
   /** The moment of the statement, microseconds since the Unix epoch. */
@@ -95,7 +95,7 @@ export function checkStatement(sql: string, scope: StatementScope): CheckedState
   return { schema, rights, typed: check(parse(sql), { schema, rights, identity, parameterNames }) };
 }
 
-/** Plans a checked statement, by the sizes of the tables at this moment. */
+/** Plans a checked statement for the current sizes of the tables. */
 export function prepare(
   checked: CheckedStatement,
   tables: SqlTables,
@@ -119,12 +119,12 @@ export function prepare(
   return { ...checked, kind: 'write', compiled: compileWrite(plan, types), sizes };
 }
 
-/** True when the tables have changed so much that the statement should be prepared anew. */
+/** True when the tables have changed so much that the statement should be prepared again. */
 export function isStale({ sizes }: PreparedStatement, tables: SqlTables): boolean {
   return isOutgrown(sizes, tables);
 }
 
-/** Whether running it needs a transaction: to explain a write does not, unless it is analysed. */
+/** Whether running it needs a transaction: explaining a write does not, unless it is analysed. */
 export function isWrite(
   prepared: PreparedStatement,
 ): prepared is PreparedWrite | PreparedExplainedWrite {
@@ -133,8 +133,8 @@ export function isWrite(
 }
 
 /**
- * Starts a statement that does not write: nothing of it has run yet. Throws `SqlFailure` when its
- * parameters do not fit, or it would look at more rows than the caller may.
+ * Starts a statement that does not write; nothing of it has run yet. Throws `SqlFailure` if its
+ * parameters do not fit, or if it would look at more rows than the caller may.
  */
 export function startRead(
   prepared: PreparedRead | PreparedExplain,
@@ -146,7 +146,7 @@ export function startRead(
 
 /**
  * Starts a statement that writes: what it changes is found in slices, once it has looked at
- * `rowsInOneGo` rows, and then written at once. Throws `SqlFailure` when its parameters do not fit.
+ * `rowsInOneGo` rows, and then written at once. Throws `SqlFailure` if its parameters do not fit.
  */
 export function startWrite(
   prepared: PreparedWrite,
@@ -157,8 +157,8 @@ export function startWrite(
 }
 
 /**
- * Runs a statement that writes in one go, in a transaction of the store that `tables` are of. When
- * it throws `SqlFailure` the caller rolls the transaction back.
+ * Runs a statement that writes in one go, in a transaction of the store of `tables`. When it throws
+ * `SqlFailure` the caller rolls the transaction back.
  */
 export function executeWrite(
   prepared: PreparedWrite | PreparedExplainedWrite,
@@ -227,7 +227,7 @@ function execute(
   return start();
 }
 
-/** A read of its own, for how large a table is to this caller. */
+/** Counts the rows of a table that this caller sees, in a read of its own. */
 function countVisible(
   { id, name }: TableSpec,
   { schema }: Prepared,

@@ -5,7 +5,7 @@ import { readU32 } from './row-shape.ts';
 
 /**
  * Rewrites the floats of an encoded value in place so that equal keys have equal bytes: `-0`
- * becomes `+0` and every NaN the same NaN. Returns the end of the value.
+ * becomes `+0`, and all NaNs become one. Returns the end of the value.
  */
 export type FloatNormaliser = (bytes: Uint8Array, at: number) => number;
 
@@ -37,7 +37,8 @@ function holdsFloat(type: AlgebraicType, types: Typespace, seen: Set<AlgebraicTy
 }
 
 /**
- * `known` ends the recursion of recursive types: a type met again uses the normaliser being made.
+ * `known` ends the recursion of recursive types: an inner occurrence uses the normaliser being
+ * built.
  */
 function normaliserOf(
   type: AlgebraicType,

@@ -1,8 +1,8 @@
 import type { CommitOffset } from './commit-offset.ts';
 
 /**
- * What one transaction changed: the only thing that leaves it. The log, live queries and replies
- * all read this one value.
+ * The changes of one transaction: its only output. The log, live queries and replies all read this
+ * one value.
  */
 export interface ChangeSet {
   readonly offset: CommitOffset;
@@ -12,18 +12,18 @@ export interface ChangeSet {
   readonly sequences: readonly SequenceMark[];
 }
 
-/** No row is in both lists. Every deleted row was there before, no inserted one was. */
+/** No row is in both lists. Every deleted row existed before, and no inserted row did. */
 export interface TableChange {
   readonly tableId: number;
   readonly inserts: RowList;
   readonly deletes: RowList;
-  /** The table had rows and has none now. */
+  /** True if the table had rows and has none now. */
   readonly truncated: boolean;
 }
 
 /**
- * Encoded rows one after another. The bytes may be a view of a buffer that holds other lists too,
- * so that buffer is never to be transferred.
+ * Encoded rows one after another. The bytes can be a view of a buffer that holds other lists too,
+ * so that buffer must never be transferred.
  */
 export interface RowList {
   readonly bytes: Uint8Array;

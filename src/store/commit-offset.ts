@@ -6,7 +6,7 @@ export type CommitOffset = Brand<number, 'CommitOffset'>;
 
 /** Mints an offset; asserts that it is a whole number that a double holds exactly. */
 export function commitOffset(raw: number): CommitOffset {
-  // Not `assert`: its message would be put together at every commit.
+  // Not `assert`: its message would be built at every commit.
   if (!Number.isSafeInteger(raw) || raw < 0) {
     throw new AssertionError(`not a commit offset: ${raw}`);
   }

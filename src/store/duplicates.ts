@@ -10,11 +10,11 @@ import type { Index } from './table-index.ts';
 import { keyOf } from './transaction.ts';
 import { Tree } from './tree.ts';
 
-/** The texts about rows that share a key which is to be unique. */
+/** Messages about rows that share a key that must be unique. */
 
 const groupsShownMax = 10;
 
-/** Text of one violation: `key` is the encoded key columns. Also what SQL tells about an insert. */
+/** Message for one violation: `key` is the encoded key columns. SQL inserts report the same. */
 export function uniqueViolationText(table: Table, index: Index, key: Uint8Array): string {
   return (
     `Unique constraint violation '${index.spec.name}' in table '${table.spec.name}': ` +
@@ -22,12 +22,12 @@ export function uniqueViolationText(table: Table, index: Index, key: Uint8Array)
   );
 }
 
-/** The same about a stored row. */
+/** Message for the violation of a stored row. */
 export function violationText(table: Table, index: Index, ref: RowRef): string {
   return uniqueViolationText(table, index, storedKey(table, index, ref));
 }
 
-/** All groups of rows that share a key, the first ten by name. */
+/** All groups of rows that share a key; the first ten are listed. */
 export function duplicatesText(table: Table, index: Index): string {
   const groups = duplicateGroups(table, index);
   const lines = groups.slice(0, groupsShownMax).map(({ ref, count }) => {

@@ -4,7 +4,7 @@ import { RefList } from './ref-list.ts';
 import { offsetOf, type RowHeap, slotDeleted } from './row-heap.ts';
 import { noRow, type RowRef } from './row-ref.ts';
 
-/** Up to so many rows are compared one by one. */
+/** Up to this many rows are compared one by one. */
 const listedRowsMax = 8;
 
 /**
@@ -13,7 +13,7 @@ const listedRowsMax = 8;
  */
 export class Graveyard {
   readonly #heap: RowHeap;
-  /** May hold a row twice, and rows that came back: their state tells. */
+  /** Can hold a row twice, and rows that came back: their state tells which. */
   readonly #rows = new RefList();
   /** Rows of the list that are in the set. */
   #hashedCount = 0;

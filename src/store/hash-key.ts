@@ -7,25 +7,25 @@ import type { RowRef } from './row-ref.ts';
 import { type RowShape, readU32 } from './row-shape.ts';
 
 /**
- * What a hash index is being asked about: loaded from a row or from key bytes, then compared with
+ * The key that a hash index looks up: loaded from a row or from key bytes, then compared with
  * stored rows. One object per index, reused for every operation.
  */
 export interface LoadedKey {
   /** Hash of the loaded key, a signed 32-bit number. */
   readonly hash: number;
-  /** Takes the key of a valid row. The bytes must stay as they are until the operation is over. */
+  /** Loads the key of a valid row. The bytes must not change until the operation is over. */
   loadRow(bytes: Uint8Array, at: number, length: number): void;
-  /** Takes a valid key: the encoded key columns one after another. */
+  /** Loads a valid key: the encoded key columns one after another. */
   loadKey(bytes: Uint8Array, at: number, length: number): void;
   /** True when the stored row has the loaded key. */
   matches(ref: RowRef): boolean;
 }
 
 /**
- * Key made of columns. Two keys are equal when their values are equal in the order of values, where
- * `-0` equals `+0` and every NaN every NaN: keys that hold floats, and keys whose columns do not
- * stand side by side in the row, are copied and their floats normalised before they are hashed and
- * compared. All other keys are used where they are: an encoding is one value, a value one encoding.
+ * A key made of columns. Two keys are equal when their values are equal in the order of values, in
+ * which `-0` equals `+0` and all NaNs are equal. Keys that hold floats, and keys whose columns are
+ * not adjacent in the row, are copied and their floats normalised before they are hashed and
+ * compared. All other keys are used in place: an encoding is one value, a value one encoding.
  */
 export class ColumnKey implements LoadedKey {
   hash = 0;
@@ -39,13 +39,13 @@ export class ColumnKey implements LoadedKey {
   readonly #normalisers: readonly (FloatNormaliser | undefined)[];
   readonly #hasFloats: boolean;
   readonly #isCopied: boolean;
-  /** Offset of the key in every row if it always stands there and has 4 or 8 bytes, else -1. */
+  /** Offset of the key in every row if it is fixed and the key has 4 or 8 bytes, else -1. */
   readonly #fixedStart: number;
   readonly #fixedBytes: number;
   /** The loaded key when it has a fixed start. */
   #low = 0;
   #high = 0;
-  /** Own copies: of the loaded key, and of the key of the stored row it is compared with. */
+  /** Copies: of the loaded key, and of the key of the stored row it is compared with. */
   #loaded = new Uint8Array(64);
   #stored = new Uint8Array(64);
 
@@ -118,7 +118,7 @@ export class ColumnKey implements LoadedKey {
       const storedLength = this.#extract(page, row, this.#stored);
       return storedLength === length && equalBytes(this.#stored, 0, this.#bytes, this.#at, length);
     }
-    // Encodings end themselves: a stored key that begins with all bytes of this one equals it.
+    // Encodings are self-delimiting: a stored key that begins with all bytes of this one equals it.
     const start = this.#shape.startOf(page, row, this.#firstColumn);
     return start + length <= page.length && equalBytes(page, start, this.#bytes, this.#at, length);
   }
@@ -155,7 +155,7 @@ export class ColumnKey implements LoadedKey {
   }
 }
 
-/** The whole row as a key, bit by bit: what makes two rows the same row. */
+/** The whole row as a key, bit by bit: it decides whether two rows are the same row. */
 export class RowKey implements LoadedKey {
   hash = 0;
   #bytes: Uint8Array = new Uint8Array(0);

@@ -13,35 +13,35 @@ import {
 import { noRow, offsetMask, pageShift, type RowRef } from './row-ref.ts';
 
 /**
- * What one table keeps for its pins. A row that came after a pinned moment is told by its place
- * from one that was there; a row that was deleted since stays in its slot, in a queue:
+ * The rows that one table keeps for its pins. The place of a row tells whether it was inserted
+ * after a pinned moment; a row deleted since that moment stays in its slot, in a queue:
  *
  * ```
  *  deleted:   before A │ between A and B │ after B
  *             ┌────────┼─────────────────┼─────────┐
- *  queue      │ loose  │     state 6     │ state 7 │ ◀── the next row that is deleted
+ *  queue      │ loose  │     state 6     │ state 7 │ ◀── the next deleted row
  *             └────────┴─────────────────┴─────────┘
  *  moments             A                 B             A sees both parts, B the last one
  * ```
  *
- * All rows of one part are in one state of their own, so the state of a slot says which moments saw
- * its row. Rows before the oldest moment are *loose*: no pin sees them, and they are freed piece by
- * piece, so that letting go of many never takes long.
+ * Each part has a slot state of its own, so the state of a slot tells which moments see its row.
+ * Rows before the oldest moment are *loose*: no pin sees them, and they are freed a few at a time,
+ * so that releasing many of them never causes a long pause.
  */
 export class HeldRows {
   readonly heap: RowHeap;
-  /** Rows before the oldest moment wait to be freed. */
+  /** True while rows before the oldest moment wait to be freed. */
   hasLoose = false;
   readonly #queue = new RefQueue();
   /** Oldest first. */
   readonly #moments: Moment[] = [];
-  /** Parts of the queue, in its order; the last one is where rows go now. */
+  /** Parts of the queue, in order; deleted rows are added to the last one. */
   readonly #parts: Part[] = [];
   readonly #freeStates: number[] = [];
-  /** Refs below it may be of rows that a moment saw. */
+  /** Refs below it can belong to rows that a moment saw. */
   #boundary = 0;
   #state = slotHeld;
-  /** Bytes of all rows that ever went into the queue. */
+  /** Bytes of all rows that were ever queued. */
   #queuedBytes = 0;
 
   constructor(heap: RowHeap) {
@@ -54,35 +54,35 @@ export class HeldRows {
     return this.#moments.length === 0 && !this.hasLoose;
   }
 
-  /** Bytes that are kept for pins; loose rows are not. */
+  /** Bytes kept for pins, not counting loose rows. */
   get bytes(): number {
     const [oldest] = this.#moments;
     if (oldest === undefined) return 0;
     return this.bytesSince(oldest) + this.heap.closedBytes + this.#queue.bytes;
   }
 
-  /** Bytes of the rows that were deleted since the moment. */
+  /** Bytes of the rows deleted since the moment. */
   bytesSince(moment: Moment): number {
     return this.#queuedBytes - moment.bytesBefore;
   }
 
-  /** Position in the queue that the next row gets. */
+  /** Position that the next queued row gets. */
   get end(): number {
     return this.#queue.end;
   }
 
-  /** The row at a position that is not before any moment. */
+  /** The row at a position that is not before the oldest moment. */
   at(position: number): RowRef {
     return this.#queue.at(position);
   }
 
-  /** The pin that came first. */
+  /** The oldest pin. */
   get oldestPin(): Revocable | undefined {
     const [first] = this.#moments[0]?.pins ?? [];
     return first;
   }
 
-  /** The present moment, with `pin` among its pins. `rowCount` rows are visible. */
+  /** The current moment, with `pin` among its pins. `rowCount` rows are visible. */
   pin(pin: Revocable, rowCount: number): Moment {
     const newest = this.#moments.at(-1);
     if (newest !== undefined && this.isStill(newest)) {
@@ -122,7 +122,7 @@ export class HeldRows {
     this.hasLoose = this.#queue.start < this.#looseEnd();
   }
 
-  /** Takes a row out that is not visible any more: frees it, or keeps it for the pins. */
+  /** Removes a row that is no longer visible: frees it, or keeps it for the pins. */
   dismiss(ref: RowRef): void {
     if (ref >= this.#boundary) {
       this.heap.free(ref);
@@ -131,11 +131,11 @@ export class HeldRows {
     this.#queuedBytes += this.heap.slotBytesOf(ref);
     this.heap.setState(ref, this.#state);
     this.#queue.push(ref);
-    // Twice as fast as rows come, so what waits cannot pile up.
+    // Frees two rows for each new one, so that the backlog cannot grow.
     if (this.hasLoose) this.freeLoose(2);
   }
 
-  /** Frees rows that no pin sees any more, up to so many, and returns how many it could free. */
+  /** Frees up to `countMax` rows that no pin sees any more, and returns how many it freed. */
   freeLoose(countMax: number): number {
     const { start } = this.#queue;
     const end = this.#looseEnd();
@@ -147,7 +147,7 @@ export class HeldRows {
     return this.#queue.start - start;
   }
 
-  /** True when nothing came or went since the moment. */
+  /** True if no row was added or removed since the moment. */
   isStill({ start, pageEnd, tails }: Moment): boolean {
     const { heap } = this;
     return this.#queue.end === start && heap.pageEnd === pageEnd && heap.areTails(tails);
@@ -164,7 +164,7 @@ export class HeldRows {
     return this.#moments[0]?.start ?? this.#queue.end;
   }
 
-  /** The state of rows that are deleted from now on. */
+  /** Returns the state of rows deleted from now on. */
   #beginPart(): number {
     const last = this.#parts.at(-1);
     if (last !== undefined && last.start === this.#queue.end) return last.state;
@@ -174,7 +174,7 @@ export class HeldRows {
     return this.#state;
   }
 
-  /** Gives the states of emptied parts back. */
+  /** Releases the states of emptied parts. */
   #endParts(): void {
     for (let next = this.#parts[1]; next !== undefined; next = this.#parts[1]) {
       if (next.start > this.#queue.start) return;
@@ -182,7 +182,7 @@ export class HeldRows {
     }
   }
 
-  /** Makes one part of those that no moment parts any more, which costs a step for each row. */
+  /** Joins parts that no moment separates any more, which costs a step per row. */
   #joinParts(): void {
     this.freeLoose(Number.POSITIVE_INFINITY);
     for (const { state } of this.#parts.splice(0)) this.#freeStates.push(state);
@@ -199,26 +199,26 @@ export class HeldRows {
   }
 }
 
-/** When pins were taken. Nothing changes it but its pins. */
+/** A moment at which pins were taken. Only its pins change it. */
 export interface Moment extends Sight {
   readonly pins: Set<Revocable>;
   readonly rowCount: number;
-  /** The refs of its rows are smaller. */
+  /** The refs of its rows are below this. */
   readonly boundary: number;
-  /** Position in the queue of the first row that was deleted since. */
+  /** Position in the queue of the first row deleted since. */
   readonly start: number;
-  /** Bytes that had gone into the queue before. */
+  /** Bytes queued before this moment. */
   readonly bytesBefore: number;
 }
 
-/** True when the row came before the moment, whether it was still there or not. */
+/** True if the row was inserted before the moment, even if it was gone by then. */
 export function isOlder(ref: RowRef, { boundary, tails }: Moment): boolean {
   if (ref >= boundary) return false;
   const tail = tails.get(ref >>> pageShift);
   return tail === undefined || (ref & offsetMask) << 3 < tail;
 }
 
-/** A pin, for those who may have to take it away. */
+/** A pin, as seen by code that may have to revoke it. */
 export interface Revocable {
   revoke(reason: string): void;
 }

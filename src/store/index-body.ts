@@ -3,8 +3,8 @@ import type { RefList } from './ref-list.ts';
 import type { RowRef } from './row-ref.ts';
 
 /**
- * The data structure behind an index. It holds refs of visible rows only, and never a row whose key
- * equals that of another when the index is unique: its owner checks before it adds.
+ * The data structure behind an index. It holds refs of visible rows only. A unique index never
+ * holds two rows with equal keys: its owner checks before it adds.
  *
  * `probe` remembers the place where it looked. The `…Probed` methods use that place and are legal
  * only as long as nothing else has changed or probed this index.
@@ -21,8 +21,8 @@ export interface IndexBody {
 
 export interface UniqueBody extends IndexBody {
   /**
-   * True once the keys are of a kind that this structure serves badly. The owner then builds
-   * another from the visible rows, at once: the row added last may be missing here.
+   * True once the keys are of a kind that this structure serves badly. The owner then immediately
+   * builds another from the visible rows: the row added last may be missing here.
    */
   readonly isUnfit: boolean;
   /** The row that has the same key as the given row, or `noRow`. */
@@ -31,18 +31,18 @@ export interface UniqueBody extends IndexBody {
   find(key: Uint8Array, at: number, length: number): RowRef;
   /** Adds the probed row, now stored as `ref`; the probe found nothing. */
   addProbed(ref: RowRef): void;
-  /** Puts `ref`, which has an equal key, in the place of the row that the probe found. */
+  /** Replaces the row that the probe found with `ref`, which has an equal key. */
   replaceProbed(ref: RowRef): void;
 }
 
 export interface RangeBody extends IndexBody {
-  /** Appends the rows inside the range, in key order, or only some at one end of it. */
+  /** Appends the rows inside the range in key order, or only some at one end of it. */
   collectRange(range: KeyRange, into: RefList, part?: RangePart): void;
 }
 
 /** One end of a range. */
 export interface RangePart {
   readonly countMax: number;
-  /** The last rows, from the last one backwards. */
+  /** True for the last rows, in descending order. */
   readonly isDescending: boolean;
 }

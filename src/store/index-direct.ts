@@ -10,10 +10,10 @@ import { type RowShape, readU32 } from './row-shape.ts';
 
 /**
  * A unique index over one small unsigned column: an array from key to ref, in blocks of
- * `blockKeys`. A block exists while a key of it is present.
+ * `blockKeys`. A block exists while it holds a key.
  *
- * Memory follows the spread of the keys, not their number: `isUnfit` is set when that is out of
- * proportion, or a key is beyond what an array can hold.
+ * Memory grows with the spread of the keys, not their number: `isUnfit` is set when the two are out
+ * of proportion, or a key exceeds what an array can hold.
  */
 export class DirectIndex implements UniqueBody, RangeBody {
   isUnfit = false;
@@ -54,7 +54,7 @@ export class DirectIndex implements UniqueBody, RangeBody {
       return;
     }
     const block = key >>> blockShift;
-    // The array grows hole by hole, so that it stays a plain array.
+    // The array grows one element at a time, so that it stays a plain array.
     while (this.#blocks.length <= block) {
       this.#blocks.push(undefined);
       this.#blockCounts.push(0);
@@ -142,7 +142,7 @@ export class DirectIndex implements UniqueBody, RangeBody {
     }
   }
 
-  /** The outermost key that a bound lets in; `step` points inward. */
+  /** The outermost key that a bound admits; `step` points inward. */
   #edge(range: KeyRange, bound: Bound, unbounded: number, step: number): number {
     if (bound.kind === 'unbounded') return unbounded;
     const key = this.#keyAt(range.bytes, bound.at);
@@ -155,7 +155,7 @@ export class DirectIndex implements UniqueBody, RangeBody {
     return refs === undefined ? noRow : (refs[key & blockMask] as number);
   }
 
-  /** The key as a number; 64-bit keys beyond `directKeyMax` may be rounded, all stay beyond it. */
+  /** The key as a number; keys beyond `directKeyMax` may be rounded, but stay beyond it. */
   #keyAt(bytes: Uint8Array, at: number): number {
     switch (this.#width) {
       case 1:
@@ -194,7 +194,7 @@ const blockKeys = 1 << blockShift;
 const blockMask = blockKeys - 1;
 /** Keys from here on are never kept in blocks. */
 const directKeyMax = 2 ** 26;
-/** Blocks that no one asks to be full. */
+/** Number of blocks that need not be full. */
 const freeBlocks = 64;
 /** Slots per key above which keys count as sparse. */
 const sparseFactor = 16;

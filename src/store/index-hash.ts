@@ -15,15 +15,14 @@ import { noRow, type RowRef } from './row-ref.ts';
  * ```
  *
  * Inside a segment the low bits of the hash choose the slot, collisions go to the next slot, and a
- * removal moves later entries back, so there are no tombstones. The hash beside the ref makes
- * nearly every comparison with a wrong row unnecessary, and growth needs no row at all.
+ * removal moves later entries back, so there are no tombstones. The hash beside the ref avoids
+ * nearly every comparison with a wrong row, and growth reads no row at all.
  *
  * A small index is one segment that doubles. A full-sized segment splits in two instead: no insert
  * ever moves more than one segment, so there is no pause that grows with the table.
  *
- * The hash is not secret, so somebody may choose keys that collide. When a key is met that shares
- * its hash with many others, or that lies far from its home, the index is unfit and its owner
- * replaces it.
+ * The hash is not secret, so a client can choose keys that collide. Once a key shares its hash with
+ * many others, or lies far from its home, the index is unfit and its owner replaces it.
  */
 export class HashIndex implements UniqueBody {
   isUnfit = false;
@@ -140,7 +139,7 @@ export class HashIndex implements UniqueBody {
     return segment;
   }
 
-  /** Gives all memory of an emptied index back. */
+  /** Releases all memory of an emptied index. */
   #startOver(): void {
     this.#bytes = 0;
     this.#depth = 0;
@@ -151,7 +150,7 @@ export class HashIndex implements UniqueBody {
   #makeRoom(segment: Int32Array): void {
     const slots = (segment.length - headerWords) / 2;
     const depth = segment[depthWord] as number;
-    // Hashes that agree in many bits do not part by splitting; then the segment outgrows its size.
+    // Splitting does not separate hashes that agree in many bits; then the segment grows instead.
     const isSkewed = 2 ** depth * segmentSlots > this.#size * 16 || depth >= depthMax;
     const splits = slots >= segmentSlots && !isSkewed;
     const low = this.#newSegment(splits ? slots : slots * 2, splits ? depth + 1 : depth);
@@ -188,13 +187,13 @@ const headerWords = 2;
 const firstSlots = 8;
 const segmentSlots = 8192;
 const depthMax = 20;
-/** Words of the segment that an empty index may hold on to. */
+/** Words of the segment that an empty index keeps. */
 const keptWordsMax = 128;
 /** Distance of an entry from its home; chance makes a tenth of it in a full segment. */
 const walkedWordsMax = 4096;
-/** Other keys with the very hash of one key: with 2^31 random keys even four are unlikely. */
+/** Other keys with exactly the hash of one key: with 2^31 random keys even four are unlikely. */
 const collisionsMax = 16;
-/** A directory entry and the objects behind a typed array, as an estimate for the accounts. */
+/** A directory entry and the objects behind a typed array, as an estimate for memory accounting. */
 const directoryEntryBytes = 200;
 
 function homeWord(segment: Int32Array, hash: number): number {

@@ -68,7 +68,7 @@ export class TreeIndex implements UniqueBody, RangeBody {
     }
   }
 
-  /** Loads the columns that a bound restricts; false when it restricts none. */
+  /** Loads the columns that a bound restricts; false if it restricts none. */
   #load(range: KeyRange, bound: Bound): boolean {
     const { bytes, prefixColumns } = range;
     if (bound.kind !== 'unbounded') this.#key.loadKeyAnd(bytes, 0, prefixColumns, bound.at);
@@ -78,7 +78,7 @@ export class TreeIndex implements UniqueBody, RangeBody {
   }
 }
 
-/** The set of whole rows as a tree: takes over where a hash of them is unfit. */
+/** The set of whole rows as a tree: used when a hash of them is unfit. */
 export class RowTreeIndex implements UniqueBody {
   readonly isUnfit = false;
   readonly #key: RowBytesKey;

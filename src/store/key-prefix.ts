@@ -3,12 +3,12 @@ import { resolveType } from '../values/typespace.ts';
 import { readU32 } from './row-shape.ts';
 
 /**
- * A double made of the beginning of a key, in the order of keys: `a < b` implies
- * `prefix(a) <= prefix(b)`. Trees keep it beside each row, so that most comparisons touch no row.
+ * A double made from the beginning of a key, in the order of keys: `a < b` implies `prefix(a) <=
+ * prefix(b)`. Trees keep it beside each row, so that most comparisons read no row.
  */
 export interface PrefixKind {
   readonly code: PrefixCode;
-  /** Equal prefixes mean equal values, as long as they are below 2^53 in size. */
+  /** True if equal prefixes mean equal values, as long as they are below 2^53 in magnitude. */
   readonly isExact: boolean;
 }
 
@@ -33,7 +33,7 @@ const codes = {
   text: 15,
 } as const;
 
-/** Prefixes of this size and beyond are rounded. */
+/** Prefixes of this magnitude and beyond are rounded. */
 export const exactPrefixLimit = 2 ** 53;
 
 export function prefixKindOf(type: AlgebraicType, types: Typespace): PrefixKind {
@@ -48,7 +48,7 @@ export function prefixKindOf(type: AlgebraicType, types: Typespace): PrefixKind 
       return { code: isBytes ? codes.text : codes.none, isExact: false };
     }
     case 'sum':
-      // The tag alone: payloads of different variants share no scale.
+      // Only the tag: payloads of different variants have no common scale.
       return { code: codes.u8, isExact: resolved.variants.every((v) => isUnit(v.type, types)) };
     case 'product': {
       const [first, second] = resolved.elements;

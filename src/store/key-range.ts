@@ -17,7 +17,7 @@ export interface RangeRequest {
   readonly endLength: number;
 }
 
-/** A range request that was checked: every offset stands before a valid value. */
+/** A range request that was checked: every offset points to a valid value. */
 export interface KeyRange {
   readonly bytes: Uint8Array;
   readonly prefixColumns: number;

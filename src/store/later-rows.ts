@@ -5,12 +5,12 @@ import type { Table } from './table.ts';
 import type { Index } from './table-index.ts';
 import type { PinnedRange, RowSource } from './table-pin.ts';
 
-/** The visible rows of a table that a pin does not see, because they came after its moment. */
+/** The visible rows of a table that a pin does not see: they were inserted after its moment. */
 export class LaterRows implements RowSource {
   readonly #table: Table;
   readonly #moment: Moment;
 
-  /** Made by `TablePin.laterRows`. */
+  /** Created by `TablePin.laterRows`. */
   constructor(table: Table, moment: Moment) {
     this.#table = table;
     this.#moment = moment;
@@ -20,7 +20,7 @@ export class LaterRows implements RowSource {
     return this.countUpTo(Number.POSITIVE_INFINITY);
   }
 
-  /** How many rows there are, but not more than `countMax`. */
+  /** The number of rows, up to `countMax`. */
   countUpTo(countMax: number): number {
     let count = 0;
     for (let ref = this.nextRow(noRow); ref !== noRow; ref = this.nextRow(ref)) {

@@ -1,4 +1,4 @@
-/** Bytes the store holds; the counts are kept as things change, so asking costs nothing. */
+/** Bytes the store holds; the counts are kept up to date, so reading them costs nothing. */
 export interface StoreMemory {
   readonly totalBytes: number;
   readonly tables: readonly TableMemory[];
@@ -12,9 +12,9 @@ export interface TableMemory {
   readonly rowBytes: number;
   /** The rest of the pages. */
   readonly freeBytes: number;
-  /** Of these two: what is kept for pins. */
+  /** The part of these two that is kept for pins. */
   readonly heldBytes: number;
-  /** What finds equal rows in a table without a unique index. */
+  /** The structure that finds equal rows in a table without a unique index. */
   readonly rowSetBytes: number;
   readonly indexes: readonly IndexMemory[];
   /** Pages and indexes together. */

@@ -13,7 +13,7 @@ import type { StoreState } from './store-state.ts';
 import { type KeptParts, type SequenceColumn, Table } from './table.ts';
 import type { Index } from './table-index.ts';
 
-/** The data stands against the change. The text is for the publisher. */
+/** The data does not allow the change. The message is for the publisher. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
@@ -22,13 +22,13 @@ export class MigrationError extends Error {
 export type ColumnDefaults = ReadonlyMap<number, readonly Uint8Array[]>;
 
 /**
- * The tables of another catalog, built beside those in use. Tables are matched by id. What stays
- * the same is shared: pages as long as no column is added, an index as long as its columns, their
- * types, its algorithm and its uniqueness stay. Everything else is built new, so until `apply` the
+ * The tables of another catalog, built beside those in use. Tables are matched by id. Unchanged
+ * parts are shared: pages as long as no column is added, an index as long as its columns, their
+ * types, its algorithm and its uniqueness stay. Everything else is rebuilt, so until `apply` the
  * store is as it was, and a failure leaves nothing behind.
  *
- * Which changes are legal is decided when the migration is planned. Checked here is what depends on
- * the rows: in the order dropped tables, new indexes, new unique constraints, new sequences.
+ * Planning a migration decides which changes are legal. This class checks what depends on the rows,
+ * in the order dropped tables, new indexes, new unique constraints, new sequences.
  */
 export class Migration {
   readonly #state: StoreState;
@@ -38,7 +38,7 @@ export class Migration {
   readonly #before: Catalog;
   readonly #tablesBefore: readonly Table[];
 
-  /** Made by `Store.prepareMigration`. */
+  /** Created by `Store.prepareMigration`. */
   constructor(state: StoreState, next: Catalog, defaults: ColumnDefaults) {
     this.#state = state;
     this.#next = next;
@@ -54,8 +54,8 @@ export class Migration {
   }
 
   /**
-   * Swaps the catalog and the tables, and revokes all pins: what stays of the old tables is not
-   * theirs any more. Takes the next offset, which names the change of schema.
+   * Swaps the catalog and the tables, and revokes all pins, since the rows kept from the old tables
+   * are no longer theirs. Takes the next offset, which names the schema change.
    */
   apply(): CommitOffset {
     assert(!this.#state.isOpen, 'no migration inside a transaction');
@@ -66,8 +66,8 @@ export class Migration {
   }
 
   /**
-   * Undoes `apply`: the store is as it was, its offset included. Nothing was written in between,
-   * and the migration is not used again.
+   * Undoes `apply`: the store is as it was, including its offset. Nothing may be written in
+   * between, and the migration must not be used again.
    */
   revert(): void {
     assert(!this.#state.isOpen, 'no migration inside a transaction');
@@ -81,7 +81,7 @@ export class Migration {
 interface Draft {
   readonly table: Table;
   readonly old: Table | undefined;
-  /** Indexes that hold no rows yet: those that did not exist, and those that become unique. */
+  /** Indexes to fill: new ones, and those that become unique. */
   readonly toFill: readonly Index[];
   readonly isRowSetToFill: boolean;
 }
@@ -117,7 +117,7 @@ function draftOf(
   };
 }
 
-/** What a new table over the rows of `old` takes over. */
+/** The parts that a new table over the rows of `old` takes over. */
 function keptParts(
   old: Table,
   before: Catalog,
@@ -158,7 +158,7 @@ function isSameIndex(a: IndexSpec, b: IndexSpec): boolean {
   );
 }
 
-/** New pages that hold each row with the values of the added columns behind it. */
+/** New pages that hold each row followed by the values of the added columns. */
 function rewriteRows(old: Table, defaults: readonly Uint8Array[]): RowHeap {
   const heap = new RowHeap();
   const tailBytes = defaults.reduce((total, value) => total + value.length, 0);
@@ -207,7 +207,7 @@ function continueSequences({ table, old }: Draft): void {
   }
 }
 
-/** A new sequence must not meet values that are there already. */
+/** A new sequence must not hand out values that already exist. */
 function checkRange(table: Table, { sequence, column }: SequenceColumn): void {
   const { spec } = sequence;
   const decode = decoderOf(present(table.shape.columnTypes[column], 'type of a sequence column'));

@@ -5,13 +5,13 @@ import { offsetOf, type RowHeap } from './row-heap.ts';
 import type { RowRef } from './row-ref.ts';
 import type { RowShape } from './row-shape.ts';
 
-/** What a tree is being asked about: loaded, then compared with stored rows. */
+/** The key that a tree looks up: loaded, then compared with stored rows. */
 export interface TreeKey {
-  /** In the order of keys: a smaller prefix means a smaller key. */
+  /** Follows the order of keys: a smaller prefix means a smaller key. */
   readonly prefix: number;
-  /** True when an equal prefix means an equal key, so that no row need be looked at. */
+  /** True if an equal prefix means an equal key, so that no row has to be read. */
   readonly isExact: boolean;
-  /** Takes the key of a stored row. */
+  /** Loads the key of a stored row. */
   loadStored(ref: RowRef): void;
   /** Sign of (loaded key − key of the stored row). */
   compareStored(ref: RowRef): number;
@@ -19,7 +19,7 @@ export interface TreeKey {
 
 type EncodedComparator = (a: Uint8Array, aAt: number, b: Uint8Array, bAt: number) => number;
 
-/** A key of columns in the order of their values; also the first columns of one. */
+/** A key of columns in the order of their values, or of the first columns of one. */
 export class OrderedKey implements TreeKey {
   prefix = 0;
   isExact = false;
@@ -46,7 +46,7 @@ export class OrderedKey implements TreeKey {
     this.#isFirstExact = kind.isExact;
   }
 
-  /** Takes the key of the valid row that begins at `at`. */
+  /** Loads the key of the valid row that begins at `at`. */
   loadRow(bytes: Uint8Array, at: number): void {
     for (let index = 0; index < this.#columns.length; index++) {
       this.#starts[index] = this.#shape.startOf(bytes, at, this.#columns[index] as number);
@@ -58,7 +58,7 @@ export class OrderedKey implements TreeKey {
     this.loadRow(this.#heap.pageOf(ref), offsetOf(ref));
   }
 
-  /** Takes the values of the first `count` columns, which begin at `at` one after another. */
+  /** Loads the values of the first `count` columns, which begin at `at` one after another. */
   loadKey(bytes: Uint8Array, at: number, count: number): void {
     let start = at;
     for (let index = 0; index < count; index++) {
@@ -68,7 +68,7 @@ export class OrderedKey implements TreeKey {
     this.#finish(bytes, count);
   }
 
-  /** The same, and one column more, whose value begins at `next`. */
+  /** Like `loadKey`, with one more column, whose value begins at `next`. */
   loadKeyAnd(bytes: Uint8Array, at: number, count: number, next: number): void {
     this.loadKey(bytes, at, count);
     this.#starts[count] = next;

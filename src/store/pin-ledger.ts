@@ -4,11 +4,11 @@ import type { HeldRows } from './held-rows.ts';
 /** The pins of all tables of a store, which share one bound on what they hold. */
 export class PinLedger {
   readonly #bytesMax: number;
-  /** How many pins each table has. */
+  /** The number of pins of each table. */
   readonly #pinned = new Map<HeldRows, number>();
-  /** Where rows wait to be freed. */
+  /** Tables where rows wait to be freed. */
   readonly #loose = new Set<HeldRows>();
-  /** Bytes beside the rows: what pins have made to look rows up. */
+  /** Bytes in addition to the rows: structures built by pins to look rows up. */
   #besideBytes = 0;
 
   constructor(bytesMax: number = limits.sqlHeldBytesMax) {
@@ -34,12 +34,12 @@ export class PinLedger {
     this.freeLoose();
   }
 
-  /** Rows wait to be freed. */
+  /** True while rows wait to be freed. */
   get hasLoose(): boolean {
     return this.#loose.size > 0;
   }
 
-  /** Frees some of the rows that no pin sees any more, which takes half a millisecond or so. */
+  /** Frees some of the rows that no pin sees any more, which takes about half a millisecond. */
   freeLoose(): void {
     let left = looseRowsAtOnce;
     for (const held of this.#loose) {
@@ -49,19 +49,20 @@ export class PinLedger {
     }
   }
 
-  /** After a commit. */
+  /** Called after a commit. */
   settle(): void {
     this.keepWithin();
     if (this.hasLoose) this.freeLoose();
   }
 
-  /** Counts bytes that a pin takes, or gives back, beside the rows. */
+  /** Counts bytes that a pin takes, or gives back, in addition to the rows. */
   take(bytes: number): void {
     this.#besideBytes += bytes;
   }
 
   /**
-   * Revokes pins until what is held is within the bound: of the table that holds most, the oldest.
+   * Revokes pins until the held bytes are within the limit: always the oldest pin of the table that
+   * holds most.
    */
   keepWithin(): void {
     while (this.#pinned.size > 0 && this.heldBytes > this.#bytesMax) {

@@ -23,7 +23,7 @@ export class PinnedRows implements TablePin, Revocable {
   #moment: Moment | undefined;
   #revokedFor: string | undefined;
 
-  /** Made by `Table.pin`. */
+  /** Created by `Table.pin`. */
   constructor(table: Table) {
     this.table = table;
     this.#held = table.held;
@@ -31,7 +31,8 @@ export class PinnedRows implements TablePin, Revocable {
     this.#moment = this.#held.pin(this, table.rowCount);
     this.rowCount = this.#moment.rowCount;
     this.#ledger.add(this.#held);
-    // Where pins have cost too much before, this one goes at once, while it costs nothing.
+    // If closing pages has cost too much before, this pin is revoked at once, while that costs
+    // nothing.
     this.#ledger.keepWithin();
   }
 
@@ -114,7 +115,7 @@ export class PinnedRows implements TablePin, Revocable {
     );
   }
 
-  /** The rows that went since the moment, by key; `undefined` while there are none. */
+  /** The rows deleted since the moment, by key; `undefined` while there are none. */
   #deletedRows(index: Index, moment: Moment): DeletedRows | undefined {
     if (this.#held.end === moment.start) return undefined;
     let deleted = this.#deleted.get(index);
@@ -147,7 +148,7 @@ class DeletedRows {
     this.#next = start;
   }
 
-  /** Adds what was deleted meanwhile, without rows that came after the moment. */
+  /** Adds the rows deleted meanwhile, except rows inserted after the moment. */
   addUpTo(held: HeldRows, moment: Moment): void {
     const { end } = held;
     if (this.#next === end) return;

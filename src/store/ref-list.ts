@@ -1,6 +1,6 @@
 import type { RowRef, RowRefs } from './row-ref.ts';
 
-/** Capacity kept between uses; a longer list gives its memory back. */
+/** Capacity kept between uses; a longer list releases its memory. */
 const keptCapacityMax = 1 << 16;
 
 /** A growing list of numbers that fit 32 bits, reused from one use to the next. */
@@ -31,7 +31,7 @@ export class RefList {
     return this.items.slice(0, this.length);
   }
 
-  /** A copy of the contents; the list is then empty. */
+  /** Returns a copy of the contents and empties the list. */
   take(): RowRefs {
     const refs = this.copy();
     this.clear();

@@ -5,8 +5,8 @@ const chunkShift = 14;
 const chunkRefs = 1 << chunkShift;
 
 /**
- * Refs in the order in which they came. Each has a *position* that it keeps: positions are counted
- * from the first ref that ever was in the queue. Grows and shrinks by chunks, so nothing is copied.
+ * Refs in the order in which they were added. Each has a fixed *position*, counted from the first
+ * ref ever added. Grows and shrinks by chunks, so nothing is copied.
  */
 export class RefQueue {
   #chunks: Int32Array[] = [];
@@ -15,7 +15,7 @@ export class RefQueue {
   #start = 0;
   #end = 0;
 
-  /** Position of the first ref, or of the next that comes. */
+  /** Position of the first ref, or of the next one added. */
   get start(): number {
     return this.#start;
   }
@@ -41,7 +41,7 @@ export class RefQueue {
     return (this.#chunks[place >>> chunkShift] as Int32Array)[place & (chunkRefs - 1)] as RowRef;
   }
 
-  /** Takes the first ref out; there is one. */
+  /** Removes the first ref; the queue must not be empty. */
   take(): RowRef {
     assert(this.#start < this.#end, 'a ref is taken from a queue that has one');
     const ref = this.at(this.#start++);

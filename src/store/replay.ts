@@ -9,9 +9,9 @@ export class ReplayError extends Error {
 }
 
 /**
- * Applies a committed change again. Nothing is generated or decided here: rows go and come exactly
- * as recorded, and anything that does not fit is a `ReplayError`. The store is then unusable,
- * because part of the change has been applied.
+ * Applies a committed change again. Nothing is generated or decided here: rows are inserted and
+ * deleted exactly as recorded, and anything that does not fit is a `ReplayError`. The store is then
+ * unusable, because part of the change has been applied.
  */
 export function replayChange(state: StoreState, change: ChangeSet): void {
   if (change.offset !== state.offset) {
@@ -22,7 +22,7 @@ export function replayChange(state: StoreState, change: ChangeSet): void {
   state.pins.settle();
 }
 
-/** Continues sequences after recorded values. Sequences that were dropped since are passed over. */
+/** Continues sequences after recorded values. Sequences dropped since are skipped. */
 export function replaySequences(state: StoreState, marks: readonly SequenceMark[]): void {
   for (const { id, value } of marks) state.sequences.get(id)?.resume(value);
 }
@@ -37,7 +37,7 @@ export function loadRows(state: StoreState, tableId: number, rows: RowList): voi
 
 function replayTable(state: StoreState, change: TableChange): void {
   const table = tableOf(state, change.tableId);
-  // Rows of an event table were there for their subscribers only.
+  // Rows of an event table existed for their subscribers only.
   if (table.spec.isEvent) return;
   forEachRow(table, change.deletes, (bytes, at, length) => {
     const ref = table.changes.findEqual(bytes, at, length);

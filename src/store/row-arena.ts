@@ -5,11 +5,11 @@ import type { RowRef } from './row-ref.ts';
 
 const slabBytes = 65_536;
 
-/** Lists of more bytes get a buffer of their own, so that they keep nothing else alive. */
+/** Longer lists get a buffer of their own, so that they keep nothing else alive. */
 const sharedBytesMax = 8_192;
 
 /**
- * Where the rows of change sets are copied to, two lists at a time: `begin`, then each row, then
+ * Storage for the rows of change sets, filled two lists at a time: `begin`, then each row, then
  * `inserts` and `deletes`. Small lists share a slab: a buffer for each would cost a small
  * transaction more than all the rest of its commit.
  */
@@ -28,7 +28,7 @@ export class RowArena {
   #deletesEnd = 0;
   #deleteCount = 0;
 
-  /** Starts two lists, which will hold exactly so many bytes. */
+  /** Starts two lists, which will hold exactly these numbers of bytes. */
   begin(insertBytes: number, deleteBytes: number): void {
     this.#start = this.#reserve(insertBytes + deleteBytes);
     this.#middle = this.#start + insertBytes;
@@ -64,7 +64,7 @@ export class RowArena {
     return { bytes: new Uint8Array(this.#bytes.buffer, start, end - start), count };
   }
 
-  /** Makes `#bytes` a buffer with room for `total` bytes and returns where the room begins. */
+  /** Makes `#bytes` a buffer with room for `total` bytes and returns the offset of that room. */
   #reserve(total: number): number {
     if (total > sharedBytesMax) {
       this.#bytes = new Uint8Array(total);

@@ -15,12 +15,12 @@ import { sharedSlotBytesMax, sizeClassCount, sizeClassOf, slotBytesOf } from './
  * ```
  *
  * Pages of a size class double from `firstPageBytes` up to `limits.pageBytes`, so a table of three
- * rows costs kilobytes and a large one wastes less than a page per class. A page whose last row
- * goes is given back. A page never moves: its bytes stay valid for as long as one row in it does.
+ * rows costs kilobytes and a large one wastes less than a page per class. A page whose last row is
+ * freed is released. A page never moves: its bytes stay valid for as long as one row in it does.
  *
  * While the table is pinned (`held-rows.ts`), the pages of the pinned moment are *closed*: rows are
- * placed behind all others in them or not at all, and their numbers are not given out again, so its
- * place tells whether a row is older than the moment.
+ * placed after all others in them or not at all, and their numbers are not reused, so the place of
+ * a row tells whether it is older than the moment.
  */
 export const headerBytes = 4;
 
@@ -35,13 +35,13 @@ export const slotDeleted = 3;
 /** Not visible: was `slotInserted`, deleted by the same transaction. */
 export const slotCancelled = 4;
 /**
- * Not visible, deleted by a commit, kept for a pin: this state and the `slotHeldCount - 1` behind
- * it, which tell pins of different moments apart.
+ * Not visible, deleted by a commit, kept for a pin: this state and the `slotHeldCount - 1` after
+ * it, which distinguish pins of different moments.
  */
 export const slotHeld = 5;
 
 const stateShift = 26;
-/** States that a slot can be in. */
+/** Number of states of a slot. */
 export const slotStateCount = 64;
 export const slotHeldCount = slotStateCount - slotHeld;
 
@@ -56,14 +56,14 @@ interface Page {
   readonly sizeClass: number;
   readonly slotBytes: number;
   readonly bytesEnd: number;
-  /** Slots from here on were never used. */
+  /** Slots from here on have never been used. */
   fresh: number;
   /** First slot of the page's free list, 0 = none. */
   freeHead: RowRef;
-  /** The same while the page is closed: its free slots wait here. */
+  /** First slot of the free list while the page is closed: its free slots wait here. */
   closedHead: RowRef;
   usedSlots: number;
-  /** On the class's list of pages with free slots. */
+  /** True if it is on its class's list of pages with free slots. */
   isListed: boolean;
   isDropped: boolean;
 }
@@ -75,27 +75,27 @@ const noWords = new Int32Array(0);
 export class RowHeap {
   /** Bytes of each page, by page number; read them through `pageShift` and `offsetOf`. */
   readonly bytes: Uint8Array[] = [noBytes];
-  /** The same buffers as 32-bit words: headers. */
+  /** The same buffers as 32-bit words, for headers. */
   readonly words: Int32Array[] = [noWords];
   readonly #pages: (Page | undefined)[] = [undefined];
   readonly #freeNumbers: number[] = [];
   /** By size class: the page that inserts go to, and other pages with free slots. */
   readonly #current: (Page | undefined)[] = new Array(sizeClassCount).fill(undefined);
-  /** By size class: a page whose unused end is kept for the next time that pages are closed. */
+  /** By size class: a page whose unused end is kept for the next time pages are closed. */
   readonly #spare: (Page | undefined)[] = new Array(sizeClassCount).fill(undefined);
   readonly #roomy: Page[][] = [];
   readonly #classBytes = new Float64Array(sizeClassCount);
   readonly #pageNumberMax: number;
   /** Pages with smaller numbers are closed. */
   #floor = 0;
-  /** Numbers below the floor that no page has. */
+  /** Numbers below the floor that belong to no page. */
   readonly #closedNumbers: number[] = [];
   /** Bytes of closed pages that hold no row. */
   #closedFreeBytes = 0;
-  /** Pages from this number on were added since there are closed ones. */
+  /** Pages from this number on were added while others were closed. */
   #firstLate = Number.POSITIVE_INFINITY;
   #lateBytes = 0;
-  /** Free bytes that closing has cost before, and bytes in use when the pages were opened again. */
+  /** Free bytes lost to earlier closing, and bytes in use when the pages were opened again. */
   #debtBytes = 0;
   #openedUsedBytes = 0;
   #allocatedBytes = 0;
@@ -105,7 +105,7 @@ export class RowHeap {
   #targetBytes = noBytes;
   #target = viewOf(noBytes);
 
-  /** `pageNumberMax`: for tests of a heap that is full. */
+  /** `pageNumberMax` is for tests of a full heap. */
   constructor(pageNumberMax: number = pageCountMax) {
     this.#pageNumberMax = pageNumberMax;
     for (let sizeClass = 0; sizeClass < sizeClassCount; sizeClass++) this.#roomy.push([]);
@@ -121,14 +121,14 @@ export class RowHeap {
     return this.#usedBytes;
   }
 
-  /** Every page has a smaller number. */
+  /** All pages have smaller numbers. */
   get pageEnd(): number {
     return this.bytes.length;
   }
 
   /**
-   * Bytes that closing pages costs: what is free in them as far as new pages had to be added for
-   * it. Of what it has cost before, as much as rows take is passed over.
+   * Bytes lost to closing pages: their free space, as far as new pages had to be added for it. Of
+   * earlier losses, an amount equal to what rows take is disregarded.
    */
   get closedBytes(): number {
     const before = Math.max(0, this.#debtBytes - this.#usedBytes);
@@ -136,8 +136,8 @@ export class RowHeap {
   }
 
   /**
-   * Copies a row into a slot, in state `state`, and returns its ref; `noRow` when the table has no
-   * page number left (nothing is changed then). Cost: one copy, no allocation but for new pages.
+   * Copies a row into a slot, in state `state`, and returns its ref; `noRow` if the table has no
+   * page number left, in which case nothing changes. Costs one copy, and allocates only new pages.
    */
   place(from: Uint8Array, at: number, length: number, state: number): RowRef {
     const ref = this.#allocate(length + headerBytes);
@@ -162,12 +162,12 @@ export class RowHeap {
     return ref;
   }
 
-  /** Copies the row to `into` from `at` on, where it fits, and returns its length. */
+  /** Copies the row to `into` at `at`, if it fits, and returns its length. */
   copy(ref: RowRef, into: Uint8Array, at: number): number {
     return this.copyInto(ref, into, this.#targetOf(into), at);
   }
 
-  /** The same; `view` is one of the whole of `into`. */
+  /** Like `copy`; `view` covers the whole of `into`. */
   copyInto(ref: RowRef, into: Uint8Array, view: DataView, at: number): number {
     const number = ref >>> pageShift;
     const words = this.words[number] as Int32Array;
@@ -189,7 +189,7 @@ export class RowHeap {
     return length;
   }
 
-  /** Gives the slot back. The caller has made sure that nothing refers to it any more. */
+  /** Releases the slot. The caller makes sure that nothing refers to it any more. */
   free(ref: RowRef): void {
     const number = ref >>> pageShift;
     const page = this.#pages[number] as Page;
@@ -213,12 +213,12 @@ export class RowHeap {
     }
   }
 
-  /** Bytes that the row takes with its slot. */
+  /** Bytes of the row's slot. */
   slotBytesOf(ref: RowRef): number {
     return (this.#pages[ref >>> pageShift] as Page).slotBytes;
   }
 
-  /** Closes all pages there are. */
+  /** Closes all current pages. */
   closePages(): void {
     if (this.#floor === 0) this.#beginClosed();
     for (let number = Math.max(this.#floor, 1); number < this.pageEnd; number++) {
@@ -235,7 +235,7 @@ export class RowHeap {
     this.#countClosed();
   }
 
-  /** By page number: where in pages that still have room the next row will be. */
+  /** By page number: where the next row will go, in pages that still have room. */
   tails(): Map<number, number> {
     const tails = new Map<number, number>();
     for (const pages of [this.#current, this.#spare]) {
@@ -269,7 +269,7 @@ export class RowHeap {
       const isFull = page.freeHead === noRow && !hasTail(page);
       if (!isFull && !this.#isChosen(page)) roomy.push(page);
     }
-    // The fullest will be filled first, so that the others become empty and can be given back.
+    // The fullest is filled first, so that the others become empty and can be released.
     for (const page of roomy.sort((a, b) => a.usedSlots - b.usedSlots)) this.#list(page);
     if (floor === 0) this.#spareTails();
     for (const number of this.#closedNumbers.splice(0)) {
@@ -338,7 +338,7 @@ export class RowHeap {
   }
 
   /**
-   * The same for the rows in pages below `pageEnd`, and there before the tails, whose state is
+   * The next row after `ref` among those in pages below `pageEnd`, before the tails, whose state is
    * marked in `seen`.
    */
   nextSeen(ref: RowRef, { pageEnd, tails, seen }: Sight): RowRef {
@@ -358,7 +358,7 @@ export class RowHeap {
     return noRow;
   }
 
-  /** The same for visible rows that came since: behind the tails, and in the later pages. */
+  /** The next visible row inserted since: after the tails, or in later pages. */
   nextLater(ref: RowRef, { pageEnd, tails }: Omit<Sight, 'seen'>): RowRef {
     let number = ref >>> pageShift;
     let from = ref === noRow ? -1 : (ref & offsetMask) << 3;
@@ -390,7 +390,7 @@ export class RowHeap {
     }
   }
 
-  /** A view of the buffer that is read from or compared with: nearly always the same one. */
+  /** A view of the buffer that is read or compared: nearly always the same one. */
   #sourceOf(bytes: Uint8Array): DataView {
     if (bytes === this.#sourceBytes) return this.#source;
     this.#sourceBytes = bytes;
@@ -427,7 +427,7 @@ export class RowHeap {
     return ref;
   }
 
-  /** Makes another page the current one of its class: one with free slots, else a new one. */
+  /** Makes another page the current one of its class: one with free slots, or a new one. */
   #takePage(sizeClass: number): Page | undefined {
     const roomy = this.#roomy[sizeClass] as Page[];
     for (let page = roomy.pop(); page !== undefined; page = roomy.pop()) {
@@ -487,8 +487,8 @@ export class RowHeap {
   }
 
   /**
-   * Rows fill what is free in other pages before they go on in a page that was added while those
-   * were closed: the next time, they need its end, and each time would add a page otherwise.
+   * Fills free space in other pages before a page that was added while those were closed: its end
+   * is needed for the next closing, which would otherwise add a page each time.
    */
   #spareTails(): void {
     for (let sizeClass = 0; sizeClass < sizeClassCount; sizeClass++) {
@@ -505,7 +505,7 @@ export class RowHeap {
     return page === this.#current[page.sizeClass] || page === this.#spare[page.sizeClass];
   }
 
-  /** Puts a page on its class's list of those with free slots. */
+  /** Adds a page to its class's list of pages with free slots. */
   #list(page: Page): void {
     page.isListed = true;
     (this.#roomy[page.sizeClass] as Page[]).push(page);
@@ -519,7 +519,7 @@ export class RowHeap {
     if (page.usedSlots === 0 && page !== this.#current[page.sizeClass]) this.#drop(page);
   }
 
-  /** Rows that came since the pages were opened have used room that closing had cost. */
+  /** Rows inserted since the pages were opened have used some of the room lost to closing. */
   #beginClosed(): void {
     const refilled = Math.max(0, this.#usedBytes - this.#openedUsedBytes);
     const free = this.#allocatedBytes - this.#usedBytes;
@@ -564,13 +564,13 @@ export class RowHeap {
   }
 }
 
-/** Which rows somebody sees who looks at an earlier moment. */
+/** Describes the rows visible at an earlier moment; all three conditions hold. */
 export interface Sight {
-  /** Those in pages with smaller numbers, */
+  /** They are in pages with smaller numbers. */
   readonly pageEnd: number;
-  /** in these pages before this offset, */
+  /** In these pages, they are before this offset. */
   readonly tails: ReadonlyMap<number, number>;
-  /** in slots in these states: by state, 1 for those that are seen. */
+  /** By state of the slot: 1 if rows in it are visible. */
   readonly seen: Uint8Array;
 }
 
@@ -587,10 +587,10 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** From here on the native copy is faster than a loop over words. */
+/** From this length on the native copy is faster than a loop over words. */
 const longBytes = 256;
 
-/** Its last slots were never used. */
+/** True if its last slots have never been used. */
 function hasTail(page: Page): boolean {
   return page.fresh < page.bytesEnd;
 }

@@ -6,8 +6,8 @@ import type { RowHeap } from './row-heap.ts';
 import { noRow, type RowRef } from './row-ref.ts';
 
 /**
- * The visible rows of a table as a set, for tables without a unique index: what makes a second
- * insert of a row a no-op. Tables with a unique index find an equal row through that.
+ * The visible rows of a table as a set, for tables without a unique index: it makes a second insert
+ * of a row a no-op. Tables with a unique index find an equal row through that.
  */
 export class RowSet {
   readonly #heap: RowHeap;
@@ -42,7 +42,7 @@ export class RowSet {
     this.#body.remove(ref);
   }
 
-  /** Adds all rows of the table to a set that holds none. */
+  /** Adds all rows of the table to an empty set. */
   fill(): void {
     const heap = this.#heap;
     for (let ref = heap.nextVisible(noRow); ref !== noRow; ref = heap.nextVisible(ref)) {

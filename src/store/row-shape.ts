@@ -6,17 +6,17 @@ import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
 
 /**
- * Where the columns of an encoded row are, and whether bytes are a row at all. Made once for each
- * table; the loops below stay on plain numbers for the common column types (numbers, strings,
- * bytes) and call into `values` for the rest.
+ * Locates the columns of an encoded row, and checks whether bytes are a row at all. Built once per
+ * table; the loops below use plain numbers for the common column types (numbers, strings, bytes)
+ * and call into `values` for the rest.
  */
 export class RowShape {
   readonly columnCount: number;
-  /** What refs inside column types index. */
+  /** The typespace that refs inside column types index. */
   readonly types: Typespace;
   /** By column; never a ref at the top. */
   readonly columnTypes: readonly AlgebraicType[];
-  /** Bytes of a column, or one of the two below. */
+  /** Bytes of a column, or one of the two codes below. */
   readonly #sizes: Int32Array;
   /** Offset of the column in every row, or -1 when it depends on the row. */
   readonly #starts: Int32Array;
@@ -24,7 +24,7 @@ export class RowShape {
   readonly #firstVariable: number;
   readonly #skippers: ((bytes: Uint8Array, at: number) => number)[];
   readonly #validators: ((bytes: Uint8Array, at: number, end: number) => number)[];
-  /** Pairs (what, column): the checks that make a row valid, neighbouring plain columns merged. */
+  /** Pairs (what, column): the checks that make a row valid, with adjacent plain columns merged. */
   readonly #checks: Int32Array;
 
   constructor(columns: readonly ColumnSpec[], types: Typespace) {
@@ -81,7 +81,7 @@ export class RowShape {
     return this.endOfRow(bytes, at, end) === end;
   }
 
-  /** End of the row that `bytes[at, end)` begins with, or -1 when it begins with none. */
+  /** End of the row at the start of `bytes[at, end)`, or -1 if there is none. */
   endOfRow(bytes: Uint8Array, from: number, end: number): number {
     assert(from >= 0 && end <= bytes.length, 'a row lies inside its buffer');
     let at = from;
@@ -126,9 +126,9 @@ export class RowShape {
   }
 }
 
-/** A count of bytes, then the bytes: strings and arrays of u8. */
+/** A byte count, then the bytes: strings and arrays of u8. */
 const countedBytes = -1;
-/** Only `values` knows. */
+/** Handled by `values`. */
 const general = -2;
 const checkString = -3;
 
@@ -174,7 +174,7 @@ function checksOf(columns: AlgebraicType[], sizes: Int32Array, types: Typespace)
   return Int32Array.from(checks);
 }
 
-/** True when any bytes of the right number are a value: integers, floats and products of them. */
+/** True if any bytes of the right length are a value: integers, floats and products of them. */
 export function isPlain(type: AlgebraicType, types: Typespace): boolean {
   const resolved = resolveType(type, types);
   switch (resolved.kind) {

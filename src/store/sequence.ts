@@ -4,20 +4,20 @@ import { type IntegerKind, integerRange } from '../values/integer-range.ts';
 
 /**
  * The counter of an auto-increment column. It only moves forward: rolled-back and failed inserts do
- * not give values back, and values that users write themselves do not move it. What is tried and
- * not meant to happen is the exception: it says where to go back to. So that a restart
- * continues exactly, the last value handed out is written with the next record of the log.
+ * not give values back, and values that users write themselves do not move it. The exception is
+ * work that is only tried: `returnTo` moves the counter back. The last value handed out is written
+ * with the next record of the log, so that a restart continues exactly.
  */
 export class Sequence {
   readonly spec: SequenceSpec;
   /** True when `last` was handed out after the marks were last taken. */
   isMarked = false;
   readonly #widthBytes: number;
-  /** Last value handed out: a whole number below 2^53 in size, else NaN, and then `#big`. */
+  /** Last value handed out: a whole number below 2^53 in magnitude, else NaN and `#big` has it. */
   #small = Number.NaN;
   #big: bigint | undefined;
   readonly #increment: number;
-  /** What both the sequence and the column allow. */
+  /** The limits allowed by both the sequence and the column. */
   readonly #least: bigint;
   readonly #most: bigint;
   readonly #min: number;
@@ -33,7 +33,7 @@ export class Sequence {
     this.#most = max;
     if (spec.minValue > min) this.#least = spec.minValue;
     if (spec.maxValue < max) this.#most = spec.maxValue;
-    // Bounds beyond 2^53 round, but no small number is then near them.
+    // Bounds beyond 2^53 are rounded, but no small number is near them.
     this.#min = Number(this.#least);
     this.#max = Number(this.#most);
   }
@@ -54,7 +54,7 @@ export class Sequence {
     this.#big = isSmall ? undefined : last;
   }
 
-  /** Goes back to an earlier `last`: what was handed out since is handed out again. */
+  /** Goes back to an earlier `last`: values handed out since will be handed out again. */
   returnTo(last: bigint | undefined): void {
     if (last !== undefined) {
       this.resume(last);
@@ -64,7 +64,7 @@ export class Sequence {
     this.#big = undefined;
   }
 
-  /** Hands out the next value, to be written with `write`. False when there is none left. */
+  /** Takes the next value, to be written with `write`. False if there is none left. */
   advance(): boolean {
     const next = this.#small + this.#increment;
     if (!Number.isSafeInteger(next) || !Number.isSafeInteger(this.#increment)) {

@@ -3,9 +3,9 @@ import { limits } from '../limits.ts';
 import { slotUnitBytes } from './row-ref.ts';
 
 /**
- * Slot sizes. Up to 128 bytes a class every 8 bytes, above that eight classes for each doubling, so
- * that at most an eighth of a slot is unused. A row whose slot would exceed half a page has a page
- * of its own and no class.
+ * Slot sizes. Up to 128 bytes there is a class every 8 bytes, above that eight classes per
+ * doubling, so that at most an eighth of a slot is unused. A row whose slot would exceed half a
+ * page has a page of its own and no class.
  */
 
 /** Classes of the small sizes, 8 to 128 bytes. */

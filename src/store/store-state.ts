@@ -7,11 +7,11 @@ import type { Sequence } from './sequence.ts';
 import { Table } from './table.ts';
 import type { Index } from './table-index.ts';
 
-/** What the files of this room share about one store. Others see `Store`. */
+/** State that the files of this room share about one store. Other rooms see `Store`. */
 export class StoreState {
   catalog: Catalog;
   offset: CommitOffset = commitOffset(0);
-  /** Where change sets keep their rows. */
+  /** The arena that holds the rows of change sets. */
   readonly arena = new RowArena();
   /** The pins of all tables. */
   readonly pins: PinLedger;
@@ -32,7 +32,7 @@ export class StoreState {
     );
   }
 
-  /** Replaces the catalog and all tables. Sequences that are gone lose their marks. */
+  /** Replaces the catalog and all tables. Dropped sequences lose their marks. */
   setTables(catalog: Catalog, tables: readonly Table[]): void {
     this.catalog = catalog;
     this.tables = new Map(tables.map((table) => [table.spec.id, table]));
@@ -51,7 +51,7 @@ export class StoreState {
     }
   }
 
-  /** Notes that the sequence has handed out a value. */
+  /** Records that the sequence has handed out a value. */
   mark(sequence: Sequence): void {
     if (sequence.isMarked) return;
     sequence.isMarked = true;
@@ -89,7 +89,7 @@ export class StoreState {
   }
 }
 
-/** Where all sequences of a store were at one moment. */
+/** The positions of all sequences of a store at one moment. */
 export type SequencePositions = readonly {
   readonly sequence: Sequence;
   readonly last: bigint | undefined;

@@ -8,7 +8,7 @@ import { i64, indexOf, storeOf, string, tableOf, u32 } from '../../test/support/
  */
 export function benchmarks(scale: number): Figure[] {
   const rowCount = Math.max(2000, Math.floor(5_000_000 * scale));
-  // Once in small, so that nobody is timed while being compiled.
+  // A small run first, so that no side is timed while being compiled.
   measure(Math.min(rowCount, 300_000));
   return measure(rowCount);
 }
@@ -108,7 +108,7 @@ function idOf(step: number, rowCount: number): number {
   return (Math.imul(step, 0x9e3779b1) >>> 1) % rowCount;
 }
 
-/** The store as modules use it: rows come in a scratch buffer, keys too, rows are copied out. */
+/** The store as modules use it: rows and keys arrive in a scratch buffer, rows are copied out. */
 class Subject implements Contestant {
   readonly store = storeOf({
     account: {
@@ -167,7 +167,7 @@ class Subject implements Contestant {
   }
 }
 
-/** What a good programmer writes in an hour: no types, one table, one index. */
+/** A simple baseline, as a good programmer writes in an hour: no types, one table, one index. */
 class Prototype implements Contestant {
   readonly #pages: Uint8Array[] = [];
   readonly #slotBytes = 32;

@@ -17,7 +17,7 @@ import { Transaction } from './transaction.ts';
 export class Store {
   readonly #state: StoreState;
 
-  /** `heldBytesMax`: what pins may hold, instead of `limits.sqlHeldBytesMax`. */
+  /** `heldBytesMax` limits what pins can hold, instead of `limits.sqlHeldBytesMax`. */
   constructor(catalog: Catalog, heldBytesMax?: number) {
     this.#state = new StoreState(catalog, heldBytesMax);
   }
@@ -26,7 +26,7 @@ export class Store {
     return this.#state.catalog;
   }
 
-  /** The last commit that is in the tables. */
+  /** The last commit applied to the tables. */
   get offset(): CommitOffset {
     return this.#state.offset;
   }
@@ -39,7 +39,7 @@ export class Store {
     return this.#state.tables.get(id);
   }
 
-  /** Canonical names go before names as the module spells them. */
+  /** Canonical names take precedence over the module's own spelling. */
   tableByName(name: string): Table | undefined {
     const tables = [...this.#state.tables.values()];
     return (
@@ -67,8 +67,8 @@ export class Store {
   }
 
   /**
-   * The last values of sequences that handed out values since the last commit or the last call of
-   * this: what a turn that ends without a commit must still record. Taken once.
+   * The last values of sequences used since the last commit or the last call of this: a turn that
+   * ends without a commit must still record them. Each is returned once.
    */
   takeSequenceMarks(): readonly SequenceMark[] {
     return this.#state.takeSequenceMarks();
@@ -83,14 +83,14 @@ export class Store {
     return marks;
   }
 
-  /** Where all sequences are now. */
+  /** The current positions of all sequences. */
   sequencePositions(): SequencePositions {
     return this.#state.sequencePositions();
   }
 
   /**
-   * Puts all sequences back there: what they have handed out since never left them. For what was
-   * tried in a transaction that is rolled back; the catalog is the same still.
+   * Moves all sequences back to `positions`: values handed out since were never visible outside.
+   * For work that was tried in a transaction and rolled back; the catalog must be unchanged.
    */
   returnSequences(positions: SequencePositions): void {
     assert(!this.#state.isOpen, 'sequences go back when the transaction is over');
@@ -117,13 +117,13 @@ export class Store {
     replaySequences(this.#state, marks);
   }
 
-  /** Adds rows of a snapshot, in any portions. Throws `ReplayError`. */
+  /** Adds rows of a snapshot, in portions of any size. Throws `ReplayError`. */
   loadRows(tableId: number, rows: RowList): void {
     assert(!this.#state.isOpen, 'no loading inside a transaction');
     loadRows(this.#state, tableId, rows);
   }
 
-  /** Says which commit the loaded rows are as of. */
+  /** Sets the commit that the loaded rows are as of. */
   resumeAt(offset: CommitOffset, sequences: readonly SequenceMark[]): void {
     assert(!this.#state.isOpen, 'no loading inside a transaction');
     this.#state.offset = offset;
@@ -131,14 +131,14 @@ export class Store {
   }
 
   /**
-   * Makes transactions of this store the ones that write `table`, which is in no catalog. Its pins
-   * share the bound of the others.
+   * Lets transactions of this store write `table`, which is in no catalog. Its pins share the limit
+   * of the others.
    */
   adopt(table: Table): void {
     table.pins = this.#state.pins;
   }
 
-  /** Bytes that are kept for pins. */
+  /** Bytes kept for pins. */
   get heldBytes(): number {
     return this.#state.pins.heldBytes;
   }
@@ -149,18 +149,17 @@ export class Store {
   }
 
   /**
-   * Frees some of them, which takes half a millisecond or so. Commits do it as well; this is for a
-   * store that nobody writes to.
+   * Frees some of these rows, which takes about half a millisecond. Commits do so as well; this is
+   * for a store that is not written to.
    */
   freeLoose(): void {
     this.#state.pins.freeLoose();
   }
 
   /**
-   * Builds what another catalog needs, aside. Throws `MigrationError` when the data stands against
-   * it; nothing is changed before `apply`, which cannot fail. Nothing may be written in between.
-   * `apply` revokes all pins.
-   * `defaults` holds, by table id, the encoded values of the columns that are added.
+   * Builds the tables of another catalog on the side. Throws `MigrationError` if the data does not
+   * allow it; nothing changes before `apply`, which cannot fail. Nothing may be written in between.
+   * `apply` revokes all pins. `defaults` holds, by table id, the encoded values of added columns.
    */
   prepareMigration(next: Catalog, defaults: ColumnDefaults): Migration {
     assert(!this.#state.isOpen, 'no migration inside a transaction');

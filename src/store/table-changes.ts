@@ -19,11 +19,11 @@ import type { RowSet } from './row-set.ts';
 import type { Index } from './table-index.ts';
 
 /**
- * The writing side of one table: rows change in place, and a list of steps makes it possible to
- * take everything back. For the store room only; others write through `Transaction`.
+ * The write side of one table: rows change in place, and a list of steps makes it possible to undo
+ * everything. For the store room only; others write through `Transaction`.
  *
- * A step is a pair of refs (came, went), 0 = none: `came` became visible, `went` stopped being so.
- * The state of a slot tells the rest, because steps are undone in reverse order:
+ * A step is a pair of refs (came, went), 0 = none: `came` became visible, `went` invisible. The
+ * slot states hold the rest, because steps are undone in reverse order:
  *
  * ```
  *              place                 commit
@@ -32,24 +32,24 @@ import type { Index } from './table-index.ts';
  *                  delete  │    │ undo   delete │    │ undo, or the same row inserted again
  *                          ▼    │               ▼    │
  *                         cancelled            deleted
- *                          └──── commit: freed ──┘──▶ held, while a pin may see it
+ *                          └──── commit: freed ──┘──▶ held, while a pin can see it
  * ```
  */
 export class TableChanges {
   /** Visible rows. */
   rowCount = 0;
-  /** The unique index that refused the last insert or update. */
+  /** The unique index that rejected the last insert or update. */
   conflict: Index | undefined;
   readonly #heap: RowHeap;
   readonly #held: HeldRows;
   readonly #uniques: readonly Index[];
   readonly #others: readonly Index[];
-  /** Present when there is no unique index. */
+  /** Present if there is no unique index. */
   readonly #rowSet: RowSet | undefined;
   readonly #steps = new RefList();
   readonly #cleared: Cleared[] = [];
   readonly #graveyard: Graveyard;
-  /** What the last probe of each unique index found. */
+  /** The result of the last probe of each unique index. */
   readonly #found: Int32Array;
   /** Net change of the open transaction. */
   #insertCount = 0;
@@ -77,7 +77,7 @@ export class TableChanges {
     return this.#insertCount > 0 || this.#deleteCount > 0;
   }
 
-  /** Of rows that the open transaction has added, and removed, net. */
+  /** Bytes of rows that the open transaction has added and removed, net. */
   get insertedBytes(): number {
     return this.#insertBytes;
   }
@@ -87,8 +87,8 @@ export class TableChanges {
   }
 
   /**
-   * Calls `visit` with each row that the open transaction has added or removed so far, net. One
-   * that was removed may come more than once.
+   * Calls `visit` with each row that the open transaction has added or removed so far, net. A
+   * removed row can be visited more than once.
    */
   visitPending(visit: (ref: RowRef) => void): void {
     for (let step = 0; step < this.#steps.length; step += 2) {
@@ -122,7 +122,7 @@ export class TableChanges {
       const unique = uniques[index] as Index;
       const found = unique.probe(row, 0, length);
       if (found === noRow) continue;
-      // An equal row would have every key in common, so the first row found decides.
+      // An equal row would share every key, so the first row found decides.
       if (this.#heap.rowEquals(found, row, 0, length)) return 'present';
       this.conflict = unique;
       return 'conflict';
@@ -157,8 +157,8 @@ export class TableChanges {
       this.conflict = unique;
       return 'conflict';
     }
-    // What was there before the transaction shares its key with no other row of that moment, so
-    // none that the transaction has deleted equals the new row.
+    // A row from before the transaction shared its key with no other row then, so no row that the
+    // transaction has deleted equals the new one.
     const isOnly = this.#heap.stateOf(old) === slotCommitted;
     const ref = isOnly ? this.#appearNew(row, length) : this.#appear(row, length);
     if (ref === noRow) return 'full';
@@ -185,7 +185,7 @@ export class TableChanges {
     this.#unindex(ref);
   }
 
-  /** Deletes those of the rows that are still visible and returns how many they were. */
+  /** Deletes those of the rows that are still visible and returns their number. */
   removeMany(refs: RowRefs): number {
     if (refs.length >= jointlyRemovedMin && refs.length > this.rowCount * jointlyRemovedShare) {
       return this.#removeMost(refs);
@@ -200,7 +200,7 @@ export class TableChanges {
     return count;
   }
 
-  /** Deletes all visible rows and returns how many there were. */
+  /** Deletes all visible rows and returns their number. */
   clear(): number {
     const refs = new RefList();
     this.#heap.collectVisible(refs);
@@ -213,7 +213,7 @@ export class TableChanges {
     return refs.length;
   }
 
-  /** To enter again the few rows that stay takes less than to take out those that go. */
+  /** Re-adding the few rows that stay costs less than removing those that go. */
   #removeMost(refs: RowRefs): number {
     const gone = new RefList();
     for (let index = 0; index < refs.length; index++) {
@@ -230,7 +230,7 @@ export class TableChanges {
     return gone.length;
   }
 
-  /** Takes all rows out of the indexes at once; `refs` are those that are not visible any more. */
+  /** Removes all rows from the indexes at once; `refs` are the rows that are no longer visible. */
   #emptyIndexes(refs: RowRefs): void {
     this.#cleared.push({
       refs,
@@ -242,7 +242,7 @@ export class TableChanges {
     this.rowCount -= refs.length;
   }
 
-  /** What `commit` would return now; nothing becomes permanent. */
+  /** The result that `commit` would return now; nothing becomes permanent. */
   pending(tableId: number, arena: RowArena): TableChange {
     arena.begin(this.#insertBytes, this.#deleteBytes);
     const deleted = new Set<RowRef>();
@@ -263,7 +263,7 @@ export class TableChanges {
     return this.rowCount === 0 && this.#deleteCount > 0;
   }
 
-  /** Makes the changes permanent and returns them. There is a net change. */
+  /** Makes the changes permanent and returns them. There must be a net change. */
   commit(tableId: number, arena: RowArena): TableChange {
     const { isTruncated: truncated } = this;
     arena.begin(this.#insertBytes, this.#deleteBytes);
@@ -271,7 +271,7 @@ export class TableChanges {
     return { tableId, inserts: arena.inserts(), deletes: arena.deletes(), truncated };
   }
 
-  /** The same for an event table: its rows leave with the change and are gone. */
+  /** Like `commit`, for an event table: its rows leave with the change and are gone. */
   commitEvents(tableId: number, arena: RowArena): TableChange {
     arena.begin(this.#insertBytes, 0);
     for (let step = 0; step < this.#steps.length; step += 2) {
@@ -282,14 +282,14 @@ export class TableChanges {
     return { tableId, inserts: arena.inserts(), deletes: emptyRowList, truncated: false };
   }
 
-  /** Ends a transaction that left no net change here. */
+  /** Ends a transaction without a net change here. */
   commitNothing(arena: RowArena): void {
     assert(!this.hasNetChange, 'a net change is committed as a change set');
     arena.begin(0, 0);
     this.#settle(arena);
   }
 
-  /** Takes everything back, last step first. */
+  /** Undoes everything, last step first. */
   rollback(): void {
     for (let step = this.#steps.length - 2; step >= 0; step -= 2) {
       const came = this.#steps.at(step);
@@ -300,7 +300,7 @@ export class TableChanges {
     this.#forget();
   }
 
-  /** Adds a valid committed row outside of any transaction. False when that breaks uniqueness. */
+  /** Adds a valid committed row outside of any transaction. False if that breaks uniqueness. */
   load(row: Uint8Array, at: number, length: number): boolean {
     for (let index = 0; index < this.#uniques.length; index++) {
       if ((this.#uniques[index] as Index).probe(row, at, length) !== noRow) return false;
@@ -331,7 +331,7 @@ export class TableChanges {
     return this.#rowSet;
   }
 
-  /** Makes a row visible that is not: one deleted before by this transaction, or a new one. */
+  /** Makes a row visible: one that this transaction deleted before, or a new one. */
   #appear(row: Uint8Array, length: number): RowRef {
     const deleted = this.#deleteCount > 0 ? this.#graveyard.find(row, 0, length) : noRow;
     if (deleted !== noRow) {
@@ -343,7 +343,7 @@ export class TableChanges {
     return this.#appearNew(row, length);
   }
 
-  /** The same for a row that equals none that this transaction has deleted. */
+  /** Adds a row that equals none that this transaction has deleted. */
   #appearNew(row: Uint8Array, length: number): RowRef {
     const ref = this.#place(row, 0, length, slotInserted);
     if (ref === noRow) return noRow;
@@ -352,7 +352,7 @@ export class TableChanges {
     return ref;
   }
 
-  /** A write does not fail for want of what is held for reads. */
+  /** A write must not fail because rows are held for reads. */
   #place(row: Uint8Array, at: number, length: number, state: number): RowRef {
     const ref = this.#heap.place(row, at, length, state);
     if (ref !== noRow || this.#held.isIdle) return ref;
@@ -402,7 +402,7 @@ export class TableChanges {
     }
   }
 
-  /** Undoes one step. States change before indexes do: an index may rebuild itself from states. */
+  /** Undoes one step. States change before indexes do: an index can rebuild itself from states. */
   #undo(came: RowRef, went: RowRef): void {
     const heap = this.#heap;
     const isNew = came !== noRow && heap.stateOf(came) === slotInserted;
@@ -450,7 +450,7 @@ export class TableChanges {
     this.rowCount = cleared.rowCount;
   }
 
-  /** Frees what is gone and makes the rest committed, copying both to the lists. */
+  /** Frees deleted rows and commits the rest, copying both to the lists. */
   #settle(lists: RowArena): void {
     const heap = this.#heap;
     for (let step = 0; step < this.#steps.length; step += 2) {
@@ -469,7 +469,7 @@ export class TableChanges {
     this.#forget();
   }
 
-  /** A row may have gone, come back and gone again: it is freed the first time. */
+  /** A row can be deleted, restored and deleted again: it is freed the first time. */
   #bury(ref: RowRef, lists: RowArena): void {
     const state = this.#heap.stateOf(ref);
     if (state !== slotDeleted && state !== slotCancelled) return;
@@ -488,10 +488,10 @@ export class TableChanges {
   }
 }
 
-/** `present`: an equal row is there already. `full`: the table has no page number left. */
+/** `present`: an equal row already exists. `full`: the table has no page number left. */
 export type InsertResult = 'inserted' | 'present' | 'conflict' | 'full';
 
-/** What `clear`, or `removeMany`, took away, and what the indexes held before. */
+/** The rows removed by `clear` or `removeMany`, and the previous contents of the indexes. */
 interface Cleared {
   readonly refs: RowRefs;
   readonly rowCount: number;
@@ -499,11 +499,11 @@ interface Cleared {
   readonly rowSet: UniqueBody | undefined;
 }
 
-/** In the place of `came`: many rows went at once, and `went` is the number of that. */
+/** Stands in for `came`: many rows were removed at once, and `went` numbers that removal. */
 const clearedStep = -1;
 
-/** Up to so many rows are cleared one by one: new indexes would cost more. */
+/** Up to this many rows are cleared one by one: new indexes would cost more. */
 const singlyClearedMax = 64;
-/** From so many rows on, if they are more than this share of all, they are removed jointly. */
+/** From this many rows on, if they exceed this share of all, rows are removed in bulk. */
 const jointlyRemovedMin = 10_000;
 const jointlyRemovedShare = 0.75;

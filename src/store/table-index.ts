@@ -15,20 +15,20 @@ import type { Table } from './table.ts';
 
 /**
  * An index of a table: its definition and the structure that serves it. A unique hash index is a
- * hash table and a unique direct index an array; everything else, and those two when their keys
- * turn out unfit, is a B+tree. What an index can be asked depends on its definition alone.
+ * hash table and a unique direct index an array; all others, and those two when their keys turn out
+ * unfit, are B+trees. The supported operations depend on the definition alone.
  */
 export class Index {
   readonly spec: IndexSpec;
   readonly #heap: RowHeap;
   readonly #shape: RowShape;
-  /** Bytes of a key if any so many bytes are one, else -1. */
+  /** Bytes of a key if any bytes of that length are a key, else -1. */
   readonly #plainBytes: number;
   readonly #found = new RefList();
   #table: Table | undefined;
   #body: IndexBody;
 
-  /** `body`: the structure of an index that is the same but for its names. */
+  /** `body`: the structure of an index that differs in its names only. */
   constructor(spec: IndexSpec, heap: RowHeap, shape: RowShape, body?: IndexBody) {
     this.spec = spec;
     this.#heap = heap;
@@ -50,7 +50,7 @@ export class Index {
     return this.spec.isUnique;
   }
 
-  /** False for hash indexes: they answer `scanPoint` only. */
+  /** False for hash indexes: they support `scanPoint` only. */
   get supportsRange(): boolean {
     return this.spec.algorithm !== 'hash';
   }
@@ -80,7 +80,7 @@ export class Index {
     }
   }
 
-  /** The row that has this valid key, or `noRow`. The index is unique. */
+  /** The row that has this valid key, or `noRow`. The index must be unique. */
   find(key: Uint8Array, length: number): RowRef {
     return this.#unique().find(key, 0, length);
   }
@@ -93,7 +93,7 @@ export class Index {
   }
 
   /**
-   * In key order, or in the order of `part`, which may give some more than it asks for. Throws
+   * Rows in key order, or in the order of `part`, which can yield a few more than requested. Throws
    * `DecodeError`; asserts that the index supports ranges.
    */
   scanRange(request: RangeRequest, part?: RangePart): RowRefs {
@@ -130,8 +130,8 @@ export class Index {
   }
 
   /**
-   * Adds all rows of the table to an index that holds none. Stops at a row whose key another row
-   * has already, where that is not allowed, and returns it; else `noRow`.
+   * Adds all rows of the table to an empty index. Stops at a row that violates uniqueness, and
+   * returns it; else `noRow`.
    */
   fill(): RowRef {
     const heap = this.#heap;
@@ -150,7 +150,7 @@ export class Index {
     return noRow;
   }
 
-  /** Takes all rows out at once and returns the structure that holds them, for `restore`. */
+  /** Removes all rows at once and returns the structure that holds them, for `restore`. */
   empty(): IndexBody {
     const body = this.#body;
     this.#body = makeBody(this.spec, this.#heap, this.#shape);

@@ -20,11 +20,10 @@ import { Index } from './table-index.ts';
 import type { TablePin } from './table-pin.ts';
 
 /**
- * The rows of one table, as they are now: inside a transaction its own changes are visible.
+ * The rows of one table, as they are now: a transaction sees its own changes.
  *
  * Scans are materialised as refs when they are opened. The bytes behind a ref stay readable until
- * the transaction that deletes the row ends, so nothing written meanwhile disturbs a scan in
- * progress.
+ * the transaction that deletes the row ends, so no write disturbs a scan in progress.
  */
 export class Table {
   readonly spec: TableSpec;
@@ -38,7 +37,7 @@ export class Table {
   readonly heap: RowHeap;
   readonly changes: TableChanges;
   readonly held: HeldRows;
-  /** Of the store, as soon as the table belongs to one. */
+  /** The ledger of the store, once the table belongs to one. */
   pins: PinLedger = new PinLedger();
   readonly rowSet: RowSet | undefined;
   readonly #scanned = new RefList();
@@ -73,7 +72,7 @@ export class Table {
     return this.changes.rowCount;
   }
 
-  /** All rows, in storage order, which nobody may rely on. */
+  /** All rows, in storage order, which callers must not rely on. */
   scan(): RowRefs {
     this.heap.collectVisible(this.#scanned);
     return this.#scanned.take();
@@ -88,8 +87,8 @@ export class Table {
   }
 
   /**
-   * Keeps the rows as they are now readable for somebody who reads on after others have written.
-   * Costs a few microseconds, whatever the size of the table. Not inside a transaction that has
+   * Keeps the current rows readable for a read that continues after others have written. Costs a
+   * few microseconds, whatever the size of the table. Not allowed inside a transaction that has
    * touched the table.
    */
   pin(): TablePin {
@@ -98,8 +97,8 @@ export class Table {
   }
 
   /**
-   * The row with the key, which is the encoded index columns one after another; the index is
-   * unique. -1: there is none. -3: the bytes are not a key.
+   * The row with the key, which is the encoded index columns one after another; the index must be
+   * unique. Returns -1 if there is none, -3 if the bytes are not a key.
    */
   find(index: Index, key: Uint8Array, keyLength: number): RowRef | -1 | -3 {
     assert(index.isUnique, 'only a unique index finds one row');
@@ -108,33 +107,33 @@ export class Table {
     return ref === noRow ? -1 : ref;
   }
 
-  /** The rows with the key. Throws `DecodeError` when the bytes are not a key. */
+  /** The rows with the key. Throws `DecodeError` if the bytes are not a key. */
   scanPoint(index: Index, key: Uint8Array, keyLength: number): RowRefs {
     return index.scanPoint(key, keyLength);
   }
 
   /**
-   * The rows inside the bounds, in key order; none when the bounds are inverted. With `part`, about
-   * so many at one end. Throws `DecodeError`. Asserts that the index supports ranges (hash indexes
-   * do not).
+   * The rows inside the bounds, in key order; none if the bounds are inverted. With `part`, about
+   * that many at one end. Throws `DecodeError`. Asserts that the index supports ranges (hash
+   * indexes do not).
    */
   scanRange(index: Index, bounds: RangeRequest, part?: RangePart): RowRefs {
     return index.scanRange(bounds, part);
   }
 
-  /** The visible row that equals `bytes[at, at + length)`, or `noRow`; also for bytes of no row. */
+  /** The visible row equal to `bytes[at, at + length)`, or `noRow`; the bytes need not be a row. */
   findRow(bytes: Uint8Array, at: number, length: number): RowRef {
     if (!this.shape.isRow(bytes, at, at + length)) return noRow;
     return this.changes.findEqual(bytes, at, length);
   }
 
-  /** True while the row can be found. */
+  /** True while the row is visible. */
   isVisible(ref: RowRef): boolean {
     return isVisible(this.heap.stateOf(ref));
   }
 
   /**
-   * The bytes that hold the row; never to be written. The row is `lengthOf(ref)` at
+   * The bytes that hold the row; they must not be written. The row is `lengthOf(ref)` bytes at
    * `offsetOf(ref)`.
    */
   pageOf(ref: RowRef): Uint8Array {
@@ -154,7 +153,7 @@ export class Table {
     return this.shape.startOf(this.heap.pageOf(ref), offsetOf(ref), column);
   }
 
-  /** Copies the row to `into` from `at` on, where it fits, and returns its length. */
+  /** Copies the row to `into` at `at`, if it fits, and returns its length. */
   copyRow(ref: RowRef, into: Uint8Array, at: number): number {
     return this.heap.copy(ref, into, at);
   }
@@ -185,16 +184,16 @@ export class Table {
 export interface KeptParts {
   readonly heap: RowHeap;
   readonly rowCount: number;
-  /** By index id; indexes without one are empty and to be filled. */
+  /** By index id; an index without an entry is empty and has to be filled. */
   readonly bodies: ReadonlyMap<number, IndexBody>;
   readonly rowSet: RowSet | undefined;
 }
 
-/** A column that draws its value from a sequence when zero is written into it. */
+/** A column that takes its value from a sequence when zero is written into it. */
 export interface SequenceColumn {
   readonly sequence: Sequence;
   readonly column: number;
-  /** Whether the row in hand got a value. */
+  /** Whether the current row got a value. */
   isFilled: boolean;
 }
 

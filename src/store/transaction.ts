@@ -11,12 +11,12 @@ import type { InsertResult } from './table-changes.ts';
 import type { Index } from './table-index.ts';
 
 /**
- * The one writer. Changes are made in place and are visible at once; `rollback` takes them all
- * back, except sequence values, which stay consumed. A failed operation changes nothing and the
- * transaction goes on.
+ * The only writer. Changes are made in place and are visible at once; `rollback` undoes them all,
+ * except sequence values, which stay consumed. A failed operation changes nothing, and the
+ * transaction continues.
  *
- * Rows are handed in at the start of a buffer whose other bytes do not matter. `insert` and
- * `update` return the number of bytes of generated column values, which then stand at the start of
+ * Rows are passed in at the start of a buffer whose other bytes do not matter. `insert` and
+ * `update` return the number of bytes of generated column values, which they place at the start of
  * the buffer in column order, or one of the negative codes below.
  */
 export class Transaction {
@@ -25,7 +25,7 @@ export class Transaction {
   #violation: UniqueViolation | undefined;
   #isOpen = true;
 
-  /** Made by `Store.begin`. */
+  /** Created by `Store.begin`. */
   constructor(state: StoreState) {
     this.#state = state;
   }
@@ -35,7 +35,7 @@ export class Transaction {
     return this.#isOpen;
   }
 
-  /** What the last `uniqueViolation` was about. */
+  /** Details of the last `uniqueViolation`. */
   get violation(): UniqueViolation | undefined {
     return this.#violation;
   }
@@ -45,7 +45,7 @@ export class Transaction {
     return this.#touched.filter(({ changes }) => changes.hasNetChange);
   }
 
-  /** Bytes of rows that came and went so far, net; what passes through event tables is neither. */
+  /** Net bytes of rows inserted and deleted so far; rows of event tables count as neither. */
   netBytes(): { readonly inserted: number; readonly deleted: number } {
     let inserted = 0;
     let deleted = 0;
@@ -57,7 +57,7 @@ export class Transaction {
     return { inserted, deleted };
   }
 
-  /** Inserts a row. A row that is there already is left as it is: the same result, no change. */
+  /** Inserts a row. A row that exists already is left as it is: same result, no change. */
   insert(table: Table, row: Uint8Array, length: number): number {
     const code = this.#prepare(table, row, length);
     if (code < 0) return code;
@@ -80,8 +80,8 @@ export class Transaction {
   }
 
   /**
-   * Deletes the row that equals `row[offset, offset + length)`; false when there is none. Throws
-   * `DecodeError` when the bytes are not a row.
+   * Deletes the row equal to `row[offset, offset + length)`; false if there is none. Throws
+   * `DecodeError` if the bytes are not a row.
    */
   deleteEqual(table: Table, row: Uint8Array, offset: number, length: number): boolean {
     assert(this.#isOpen, 'the transaction is open');
@@ -92,19 +92,19 @@ export class Transaction {
     return true;
   }
 
-  /** Deletes those of the rows that are still visible and returns how many they were. */
+  /** Deletes those of the rows that are still visible and returns their number. */
   deleteMany(table: Table, refs: RowRefs): number {
     this.#touch(table);
     return table.changes.removeMany(refs);
   }
 
-  /** Deletes all visible rows and returns how many they were. */
+  /** Deletes all visible rows and returns their number. */
   clear(table: Table): number {
     this.#touch(table);
     return table.changes.clear();
   }
 
-  /** The net change so far, as `commit` would tell it now. Copies the rows; nothing ends. */
+  /** The net change so far, as `commit` would return it. Copies the rows; nothing ends. */
   pendingChanges(): TableChange[] {
     const { arena } = this.#state;
     return this.changedTables()
@@ -112,14 +112,14 @@ export class Transaction {
       .sort((a, b) => a.tableId - b.tableId);
   }
 
-  /** Takes back what was inserted into event tables: a commit in this place would let it go. */
+  /** Undoes inserts into event tables, which a commit at this point would not keep. */
   dropEvents(): void {
     for (const { changes, spec } of this.#touched) if (spec.isEvent) changes.rollback();
   }
 
   /**
-   * Ends the transaction. Returns its net change under the next offset, or `undefined` when there
-   * is none; then no offset is used, unless `forced`.
+   * Ends the transaction. Returns its net change under the next offset, or `undefined` if there is
+   * none; then no offset is used, unless `forced`.
    */
   commit(forced: boolean = false): ChangeSet | undefined {
     const tables = this.#settle();
@@ -128,8 +128,8 @@ export class Transaction {
   }
 
   /**
-   * The same for a transaction that belongs to the schema change applied just before: both share
-   * one record and one offset.
+   * Like `commit`, for a transaction that belongs to the schema change applied just before: both
+   * share one record and one offset.
    */
   commitJoined(): ChangeSet | undefined {
     const tables = this.#settle();
@@ -176,7 +176,7 @@ export class Transaction {
   #noteTouched(table: Table): void {
     if (this.#touched.includes(table)) return;
     this.#touched.push(table);
-    // Tables beside the catalog, such as results of views, share the bound on what pins hold.
+    // Tables outside the catalog, such as results of views, share the limit on what pins hold.
     table.pins = this.#state.pins;
   }
 
@@ -226,13 +226,13 @@ export const notUnique = -14;
 export const noSuchRow = -15;
 export const sequenceOverflow = -16;
 
-/** Which unique index refused a row; all by canonical name. */
+/** The unique index that rejected a row; all by canonical name. */
 export interface UniqueViolation {
   readonly table: string;
   readonly index: string;
   /** Names of the index's columns. */
   readonly columns: readonly string[];
-  /** The refused key: the encoded index columns one after another. */
+  /** The rejected key: the encoded index columns one after another. */
   readonly key: Uint8Array;
 }
 

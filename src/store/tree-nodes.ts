@@ -1,7 +1,7 @@
 /** Entries of one node. */
 export const nodeEntries = 64;
 
-/** Nodes of one chunk of a pool; a pool of fewer nodes has one smaller chunk, which doubles. */
+/** Nodes per chunk of a pool; a pool of fewer nodes has one smaller chunk, which doubles. */
 const chunkShift = 8;
 const chunkNodes = 1 << chunkShift;
 const chunkMask = chunkNodes - 1;
@@ -25,7 +25,7 @@ export class NodePool {
     this.#isInner = isInner;
   }
 
-  /** An empty node. */
+  /** Returns an empty node. */
   take(): number {
     const node = this.#free.pop() ?? this.#nodeCount++;
     if (node >= this.#counts.length) this.#counts = grow(this.#counts, node * 2);
@@ -63,7 +63,7 @@ export class NodePool {
     return children[baseOf(node) + at] as number;
   }
 
-  /** Makes room at `at` and puts an entry there; the node has room. */
+  /** Inserts an entry at `at`; the node must have room. */
   insert(node: number, at: number, entry: Entry): void {
     const count = this.count(node);
     const base = baseOf(node);
@@ -90,7 +90,7 @@ export class NodePool {
     this.setCount(node, this.count(node) - 1);
   }
 
-  /** Moves the entries from `at` on to the end of another node, which has room for them. */
+  /** Moves the entries from `at` on to the end of another node, which must have room for them. */
   moveTail(node: number, at: number, into: number): void {
     const from = baseOf(node) + at;
     const end = baseOf(node) + this.count(node);
@@ -106,7 +106,7 @@ export class NodePool {
   }
 
   #growChunk(chunk: number, held: number): void {
-    // Only the first chunk grows by steps: the others belong to large trees.
+    // Only the first chunk grows in steps: the others belong to large trees.
     const entries = (chunk > 0 ? chunkNodes : Math.max(1, held * 2)) * nodeEntries;
     const prefixes = new Float64Array(entries);
     const refs = new Int32Array(entries);
@@ -136,7 +136,7 @@ export function baseOf(node: number): number {
   return (node & chunkMask) * nodeEntries;
 }
 
-/** Moves `items[from, end)` one up. A loop: the native call costs more than moving half a node. */
+/** Moves `items[from, end)` up by one. A loop: a native call costs more than moving half a node. */
 function shiftUp(items: Float64Array | Int32Array, from: number, end: number): void {
   for (let index = end; index > from; index--) items[index] = items[index - 1] as number;
 }

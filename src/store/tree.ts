@@ -13,11 +13,11 @@ import { baseOf, type Entry, NodePool, nodeEntries } from './tree-nodes.ts';
  * leaf    (prefix, ref) ...          no links between leaves: scans keep the path
  * ```
  *
- * Keys are not copied into the tree; a comparison that the prefixes leave open reads the row of the
- * ref. Since an inner entry's ref is always that of a row in the tree, it never dangles.
+ * Keys are not copied into the tree; a comparison that the prefixes do not decide reads the row of
+ * the ref. Since an inner entry's ref is always that of a row in the tree, it never dangles.
  *
- * Nodes split in halves, but a node that overflows at the right end of the tree stays full, so keys
- * that only grow fill the tree completely. A node less than a quarter full merges with a neighbour
+ * Nodes split in halves, but a node that overflows at the right end of the tree stays full, so
+ * ascending keys fill the tree completely. A node less than a quarter full merges with a neighbour
  * when both together fill at most three quarters.
  *
  * The last search is remembered as a path (a node and a position for each level, level 0 = leaf);
@@ -40,7 +40,7 @@ export class Tree {
   #foundPrefix = Number.NaN;
   readonly #entry: Entry = { prefix: 0, ref: 0, child: 0 };
 
-  /** `hasTies`: rows may have equal keys. */
+  /** `hasTies`: rows can have equal keys. */
   constructor(key: TreeKey, hasTies: boolean) {
     this.#key = key;
     this.#hasTies = hasTies;
@@ -52,12 +52,12 @@ export class Tree {
   }
 
   /**
-   * Finds the loaded key in a tree without ties. Returns its ref, or 0; then the path is the place
-   * where it belongs, for `insertHere`.
+   * Finds the loaded key in a tree without ties. Returns its ref, or 0; the path then marks the
+   * place where the key belongs, for `insertHere`.
    */
   find(): RowRef {
     const { prefix, isExact } = this.#key;
-    // A row that was read is often written next; then the path is still there.
+    // A row that was read is often written next, and the path is then still valid.
     if (!isExact || prefix !== this.#foundPrefix) {
       this.#descend(true, 0);
       if (!this.#isHit) return 0;
@@ -75,7 +75,7 @@ export class Tree {
     this.#insertEntry(0, this.#pathAt[0] as number);
   }
 
-  /** Puts a row of an equal key in the place of the one found. */
+  /** Replaces the row that was found with one of an equal key. */
   replaceHere(ref: RowRef): void {
     const leaf = this.#leafNode();
     const at = this.#pathAt[0] as number;
@@ -147,9 +147,9 @@ export class Tree {
   }
 
   /**
-   * Makes the path to the first entry that is greater than the loaded key (`after`), or not smaller
-   * than it. `tieRef` > 0 continues the comparison among equal keys. `#isHit` tells whether an
-   * equal entry was seen in the leaf.
+   * Sets the path to the first entry that is greater than the loaded key (`after`), or not smaller.
+   * `tieRef` > 0 continues the comparison among equal keys. `#isHit` tells whether the leaf has an
+   * equal entry.
    */
   #descend(after: boolean, tieRef: RowRef): void {
     this.#foundPrefix = Number.NaN;
@@ -173,7 +173,7 @@ export class Tree {
     const end = base + pool.count(node);
     let low = base + countBelow(prefixes, base, end, prefix);
     if (low === end || prefixes[low] !== prefix) return low - base;
-    // Usually one entry; a run of equal prefixes is searched by what the prefixes leave open.
+    // Usually one entry; a run of equal prefixes is searched by full comparisons.
     let high = low + 1;
     if (high < end && prefixes[high] === prefix) high = low + countUpTo(prefixes, low, end, prefix);
     const refs = pool.refs(node);
@@ -195,7 +195,8 @@ export class Tree {
   }
 
   /**
-   * Inserts `#entry` at position `at` of the path's node of this level; splits it when it is full.
+   * Inserts `#entry` at position `at` of the path's node at this level; splits the node if it is
+   * full.
    */
   #insertEntry(level: number, at: number): void {
     const pool = this.#pool(level);
@@ -217,7 +218,7 @@ export class Tree {
     this.#insertEntry(level + 1, (this.#pathAt[level + 1] as number) + 1);
   }
 
-  /** Puts a root above the present one. */
+  /** Adds a root above the current one. */
   #raiseRoot(level: number, node: number): void {
     const root = this.#inners.take();
     this.#loadEntry(this.#pool(level), node);
@@ -229,7 +230,7 @@ export class Tree {
     this.#pathAt[level + 1] = 0;
   }
 
-  /** Makes `#entry` the one that stands for `node` in its parent. */
+  /** Makes `#entry` the parent's entry for `node`. */
   #loadEntry(pool: NodePool, node: number): void {
     this.#entry.prefix = pool.prefixes(node)[baseOf(node)] as number;
     this.#entry.ref = pool.refs(node)[baseOf(node)] as number;
@@ -244,7 +245,7 @@ export class Tree {
     return true;
   }
 
-  /** The first entry of the path's node of this level is another: corrects the nodes above. */
+  /** Updates the nodes above after the first entry of the path's node at this level has changed. */
   #smallestChanged(level: number): void {
     const pool = this.#pool(level);
     const node = this.#pathNodes[level] as number;
@@ -259,7 +260,7 @@ export class Tree {
     }
   }
 
-  /** Removes the entry at the path's position of this level. */
+  /** Removes the entry at the path's position at this level. */
   #removeEntry(level: number): void {
     const pool = this.#pool(level);
     const node = this.#pathNodes[level] as number;
@@ -277,7 +278,7 @@ export class Tree {
     }
   }
 
-  /** A root with one child is not needed; a tree without rows starts over. */
+  /** Removes a root with one child; a tree without rows starts over. */
   #lowerRoot(): void {
     while (this.#height > 0 && this.#inners.count(this.#root) <= 1) {
       const root = this.#root;
@@ -293,7 +294,7 @@ export class Tree {
     if (isEmpty && this.bytes > keptBytesMax) this.#startOver();
   }
 
-  /** Gives all memory of an emptied tree back. */
+  /** Releases all memory of an emptied tree. */
   #startOver(): void {
     this.#leaves = new NodePool(false);
     this.#inners = new NodePool(true);
@@ -301,7 +302,7 @@ export class Tree {
     this.#height = 0;
   }
 
-  /** Merges the path's node of this level with a neighbour, if both together leave room. */
+  /** Merges the path's node at this level with a neighbour, if both together leave room. */
   #merge(level: number): void {
     const pool = this.#pool(level);
     const parent = this.#pathNodes[level + 1] as number;
@@ -320,7 +321,7 @@ export class Tree {
     }
   }
 
-  /** Remembers the path as the start of the next `collect`. */
+  /** Saves the path as the start of the next `collect`. */
   #keepStart(): void {
     const nodes = this.#startNodes;
     const at = this.#startAt;
@@ -355,7 +356,7 @@ export class Tree {
     }
   }
 
-  /** Moves the path behind the last entry of the leaf before, which exists. */
+  /** Moves the path past the last entry of the preceding leaf, which must exist. */
   #retreatPath(): void {
     let level = 1;
     for (; this.#pathAt[level] === 0; level++) {
@@ -373,7 +374,7 @@ export class Tree {
 
   /**
    * Appends the entries from the start up to the path, leaf by leaf until there are `countMax` or
-   * more; none when the start is not before it.
+   * more; none if the start is not before the path.
    */
   #collect(into: RefList, countMax: number): void {
     const enough = into.length + countMax;
@@ -401,7 +402,7 @@ export class Tree {
     return false;
   }
 
-  /** Moves the start to the first entry of the next leaf, which exists. */
+  /** Moves the start to the first entry of the next leaf, which must exist. */
   #advanceStart(): void {
     let level = 1;
     for (; ; level++) {
@@ -421,12 +422,12 @@ export class Tree {
 /** 16 entries or more in every node but a few: a tree of 2^31 rows has at most 9 levels. */
 const levelCountMax = 16;
 
-/** What an empty tree may hold on to. */
+/** Memory that an empty tree keeps. */
 const keptBytesMax = 4_096;
 
 /**
- * How many of the sorted `values[from, end)` are below `limit`. The comparison is used as a number:
- * a branch that nobody can predict would double the time.
+ * The number of sorted `values[from, end)` below `limit`. The comparison is used as a number: an
+ * unpredictable branch would double the time.
  */
 function countBelow(values: Float64Array, from: number, end: number, limit: number): number {
   let low = from;
@@ -439,7 +440,7 @@ function countBelow(values: Float64Array, from: number, end: number, limit: numb
   return low - from + (count === 1 ? Number((values[low] as number) < limit) : 0);
 }
 
-/** The same, values equal to `limit` included. */
+/** The number of sorted `values[from, end)` up to and including `limit`. */
 function countUpTo(values: Float64Array, from: number, end: number, limit: number): number {
   let low = from;
   let count = end - from;

@@ -25,11 +25,11 @@ export class PowerCut extends Error {
 /**
  * A disk in memory that forgets like a real one. Each file has durable bytes and a list of changes
  * that no sync covers yet; the directory has the same for its entries. `crash` makes the disk that
- * is found after a power cut: each unsynced change, each sector of a write on its own, is there or
- * not.
+ * is found after a power cut: each unsynced change, and each sector of a write separately, survives
+ * or is lost.
  *
- * Changes of state are counted as operations, from 1, so that a run can be repeated with the power
- * cut, or an error, at any one of them.
+ * Changes of state are counted as operations, from 1, so that a run can be repeated with a power
+ * cut, or an error, at any of them.
  */
 export class SimulatedDisk implements Disk {
   /** False: a log on it keeps no mark of its durable end, like those of earlier versions. */
@@ -40,11 +40,11 @@ export class SimulatedDisk implements Disk {
   readonly counts = new Map<DiskOperation, number>();
   /** Awaited before a sync takes effect; a test can hold syncs back with it. */
   beforeSync: () => Promise<void> = () => Promise.resolve();
-  /** True: nothing that takes space is done. */
+  /** True: operations that need space fail. */
   isFull = false;
-  /** True: the same, but for a fault of the device. */
+  /** True: they fail, too, but with a fault of the device. */
   isFailing = false;
-  /** True: it syncs at once when asked to. */
+  /** True: a requested sync happens at once. */
   isQuick = false;
   readonly #entries: Map<string, SimulatedInode>;
   readonly #durableEntries: Map<string, SimulatedInode>;
@@ -53,7 +53,7 @@ export class SimulatedDisk implements Disk {
   #isOff = false;
   readonly #failures: { operation: DiskOperation; number: number; code: string }[] = [];
 
-  /** A disk with these files, all durable. */
+  /** Makes a disk with these files, all durable. */
   constructor(files: Iterable<readonly [string, Uint8Array]> = []) {
     this.#entries = new Map();
     for (const [name, bytes] of files) this.#entries.set(name, new SimulatedInode(bytes));
@@ -74,7 +74,7 @@ export class SimulatedDisk implements Disk {
     return this.#isOff;
   }
 
-  /** The disk after the power came back; this one is not usable any more. */
+  /** The disk after power returns; this one can no longer be used. */
   crash(random: Random): SimulatedDisk {
     this.#isOff = true;
     // Most real losses are of a whole suffix or of everything; mixtures come from the rest.
@@ -87,8 +87,8 @@ export class SimulatedDisk implements Disk {
   }
 
   /**
-   * The disk after the process was killed while the machine went on: nothing written is lost, what
-   * was not synced still is not.
+   * The disk after the process was killed while the machine kept running: nothing written is lost,
+   * and unsynced changes are still unsynced.
    */
   afterKill(): SimulatedDisk {
     this.#isOff = true;
@@ -107,7 +107,7 @@ export class SimulatedDisk implements Disk {
     return this.#inode(name).bytes();
   }
 
-  /** Rot: turns one bit of the durable and the current content around. */
+  /** Simulates bit rot: flips one bit of the durable and the current content. */
   flipBit(name: string, position: number, bit: number): void {
     this.#inode(name).flipBit(position, bit);
   }
@@ -153,7 +153,7 @@ export class SimulatedDisk implements Disk {
     }
   }
 
-  /** Counts an operation; throws what this one was told to. Used by the files of this disk. */
+  /** Counts an operation, and throws if a fault is set for it. Used by the files of this disk. */
   operate(operation: DiskOperation, file: string): void {
     this.checkOn();
     this.operationCount++;
@@ -226,8 +226,8 @@ class EntryChange {
   }
 
   /**
-   * Applies the change if it is `kept`. Changes of one name keep their order: once one was lost,
-   * all later ones that touch the name are lost as well.
+   * Applies the change if it is `kept`. Changes of one name keep their order: once one is lost, all
+   * later ones that touch the name are lost, too.
    */
   survive(entries: Map<string, SimulatedInode>, lost: Set<string>, kept: boolean): void {
     const change = this.#description;
@@ -242,7 +242,7 @@ type ContentChange =
   | { readonly kind: 'truncate'; readonly size: number }
   | { readonly kind: 'allocate'; readonly size: number };
 
-/** What a file is, whatever its name: durable content, current content, and the way between. */
+/** A file, whatever its name: durable content, current content, and the changes between them. */
 class SimulatedInode {
   #durable: Content;
   #current: Content;
@@ -307,7 +307,7 @@ class SimulatedInode {
   }
 }
 
-/** The pieces of a change that reach the disk or not, each on its own. */
+/** The pieces of a change, each of which reaches the disk or not on its own. */
 function* inSectors(change: ContentChange): Generator<ContentChange> {
   if (change.kind === 'truncate') yield change;
   else if (change.kind === 'allocate') {

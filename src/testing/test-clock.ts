@@ -2,7 +2,7 @@ import type { Clock } from '../database/clock.ts';
 import { TimeDuration } from '../values/time-duration.ts';
 import { Timestamp } from '../values/timestamp.ts';
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that stands still until `advance` moves it. */
 export class TestClock implements Clock {
   #micros: bigint;
 
@@ -10,7 +10,7 @@ export class TestClock implements Clock {
     this.#micros = start.microsSinceUnixEpoch;
   }
 
-  /** What `ctx.timestamp` is in the next call. */
+  /** The `ctx.timestamp` of the next call. */
   get now(): Timestamp {
     return new Timestamp(this.#micros);
   }

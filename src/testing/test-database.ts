@@ -15,14 +15,14 @@ import type { ProductType } from '../values/type.ts';
 import { TestClock } from './test-clock.ts';
 
 export interface TestDatabaseOptions {
-  /** Folder of a module project; it is built, without a type check. */
+  /** Folder of a module project; it is built without a type check. */
   readonly module: string;
-  /** When the clock stands at the start; midnight of 1 January 2025 unless given. */
+  /** The clock of the database; by default it starts at midnight of 1 January 2025. */
   readonly clock?: TestClock;
 }
 
 export interface CallOptions {
-  /** Who calls; the owner unless given. */
+  /** The caller; defaults to the owner. */
   readonly as?: Identity;
 }
 
@@ -31,7 +31,9 @@ export interface QueryOptions extends CallOptions {
   readonly params?: readonly QueryParameter[] | Readonly<Record<string, QueryParameter>>;
 }
 
-/** What a parameter of a statement may be; like a literal, it takes the type of its place. */
+/**
+ * The value of a statement's parameter; like a literal, it takes the type that its place requires.
+ */
 export type QueryParameter = string | number | bigint | boolean | null;
 
 /** Values of a call's parameters: by position, or by name. */
@@ -41,8 +43,8 @@ export type CallArguments = readonly unknown[] | Readonly<Record<string, unknown
 export type TestRow = Readonly<Record<string, unknown>>;
 
 /**
- * A reducer did not commit. `message` is what a client reads; `code` tells the cases apart; `error`
- * is the value that the reducer refused with, if it threw a `CallError`.
+ * A reducer did not commit. `message` is the text a client gets; `code` distinguishes the cases;
+ * `error` is the value that the reducer rejected the call with, if it threw a `CallError`.
  */
 export class CallFailed extends Error {
   override readonly name = 'CallFailed';
@@ -56,7 +58,7 @@ export class CallFailed extends Error {
   }
 }
 
-/** A statement was refused; `message` is what a client reads. */
+/** A statement was rejected; `message` is the text a client gets. */
 export class QueryFailed extends Error {
   override readonly name = 'QueryFailed';
 }
@@ -101,7 +103,7 @@ const databaseName = 'test';
 
 /** One database in this process. Made by `openTestDatabase`. */
 export class TestDatabase {
-  /** Who published the module. */
+  /** The identity that published the module. */
   readonly owner: Identity;
   readonly clock: TestClock;
   readonly #host: Host;
@@ -112,12 +114,12 @@ export class TestDatabase {
     this.owner = this.identity('owner');
   }
 
-  /** The identity of a caller that the test names; the same name is the same identity. */
+  /** The identity of a caller named by the test; the same name gives the same identity. */
   identity(name: string): Identity {
     return new Identity(deriveIdentity(testIssuer, name));
   }
 
-  /** Publishes a module project over the running one: rows stay, tables are migrated. */
+  /** Publishes a module project over the running one: rows are kept, tables are migrated. */
   async publish(module: string): Promise<void> {
     const { program } = await buildModule(module, {});
     const caller = callerOf(this.owner);
@@ -135,7 +137,7 @@ export class TestDatabase {
     });
   }
 
-  /** Runs a reducer and gives what it returns. Throws `CallFailed` when it does not commit. */
+  /** Runs a reducer and returns its result. Throws `CallFailed` when it does not commit. */
   async call<Returned = unknown>(
     reducer: string,
     args: CallArguments = [],
@@ -161,11 +163,11 @@ export class TestDatabase {
     const decode = type && nativeDecoderOf(type, definition.typespace);
     const value = bytes && decode?.(new BinaryReader(bytes));
     if (outcome.kind === 'aborted') throw new CallFailed(outcome.error, value);
-    // The test knows the module, which alone can say what the reducer returns.
+    // Only the module says what the reducer returns, and the test knows the module.
     return value as Returned;
   }
 
-  /** Runs one SQL statement and gives its rows. Throws `QueryFailed`. */
+  /** Runs one SQL statement and returns its rows. Throws `QueryFailed`. */
   async query(
     sql: string,
     { as = this.owner, params = [] }: QueryOptions = {},
@@ -185,7 +187,7 @@ export class TestDatabase {
     return Array.from({ length: outcome.rowCount }, () => decode(reader) as TestRow);
   }
 
-  /** What the module has logged, line by line, as the JSON objects of the module log. */
+  /** The lines of the module log, as JSON objects. */
   async logs(): Promise<Readonly<Record<string, unknown>>[]> {
     const request = { lines: undefined, follow: false };
     let text = '';
@@ -196,7 +198,7 @@ export class TestDatabase {
     return lines.map((line) => JSON.parse(line));
   }
 
-  /** Ends the database; everything in it is gone. */
+  /** Closes the database; everything in it is lost. */
   async close(): Promise<void> {
     await this.#host.close();
   }
@@ -206,7 +208,7 @@ export class TestDatabase {
   }
 }
 
-/** The token payload that the module's auth context shows for a caller of a test. */
+/** A caller of a test, with the token payload that the module's auth context shows. */
 function callerOf(identity: Identity): HostCaller {
   const payload = JSON.stringify({ iss: testIssuer, sub: identity.toHexString() });
   return { identity: identity.__identity__, payload, isAnonymous: false };

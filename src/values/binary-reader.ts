@@ -15,7 +15,7 @@ export class DecodeError extends Error {
 
 /**
  * Reads little-endian values from `bytes[offset, end)`, which stay the caller's and must not change
- * meanwhile. Everything that is not there or not valid throws `DecodeError`.
+ * meanwhile. Missing or invalid data throws `DecodeError`.
  *
  * @example
  * ```ts
@@ -50,7 +50,7 @@ export class BinaryReader {
     this.#emptyElements = 0;
   }
 
-  /** Called before each whole value: its arrays of elements without bytes are counted together. */
+  /** Called before each whole value: its array elements that take no bytes are counted together. */
   beginValue(): void {
     this.#emptyElements = 0;
   }
@@ -64,7 +64,7 @@ export class BinaryReader {
     return this.#end - this.#offset;
   }
 
-  /** The bytes that are read from. */
+  /** The bytes being read. */
   get source(): Uint8Array {
     return this.#bytes;
   }
@@ -167,7 +167,7 @@ export class BinaryReader {
     const at = this.claim(byteCount, '[u8]');
     const copy = new ByteArray(byteCount);
     const bytes = this.#bytes;
-    // A view, to copy from, costs more than copying a few bytes one by one.
+    // Creating a view to copy from costs more than copying a few bytes one by one.
     if (byteCount > 48) copy.set(bytes.subarray(at, at + byteCount));
     else for (let index = 0; index < byteCount; index++) copy[index] = bytes[at + index] as number;
     return copy;
@@ -182,8 +182,8 @@ export class BinaryReader {
   }
 
   /**
-   * Reads the count of an array whose elements take at least one byte each, or none when `isEmpty`.
-   * A count that the remaining bytes cannot hold fails before anything is allocated for it.
+   * Reads the count of an array whose elements take at least one byte each, or none if `isEmpty`. A
+   * count that the remaining bytes cannot hold fails before anything is allocated for it.
    */
   count(isEmpty: boolean): number {
     const count = this.u32();

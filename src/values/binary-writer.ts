@@ -2,7 +2,7 @@ import { writeUtf8 } from './utf8.ts';
 
 /**
  * Appends little-endian values to a growing buffer. Integers are written modulo their width:
- * whoever writes values of a user checks them first (`encode.ts`, `native.ts`).
+ * code that writes user values checks them first (`encode.ts`, `native.ts`).
  *
  * A writer is meant to be kept and reused: `reset()`, write, `view()`.
  *
@@ -34,14 +34,14 @@ export class BinaryWriter {
     return this.#view;
   }
 
-  /** The bytes that are written to: those adopted, unless they did not suffice. */
+  /** The bytes being written: those adopted, unless they were too short. */
   get source(): Uint8Array {
     return this.#bytes;
   }
 
   /**
-   * Starts over in `bytes`, which stay the caller's. A writer that outgrows them goes on in a
-   * buffer of its own; `source` then is not `bytes` any more.
+   * Starts over in `bytes`, which stay the caller's. A writer that outgrows them continues in a
+   * buffer of its own; `source` is then no longer `bytes`.
    */
   adopt(bytes: Uint8Array): void {
     this.#bytes = bytes;
@@ -62,12 +62,12 @@ export class BinaryWriter {
     this.#length = 0;
   }
 
-  /** What was written, not copied: valid until the next write or `reset`. */
+  /** The bytes written, not copied: valid until the next write or `reset`. */
   view(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** A copy of what was written. */
+  /** A copy of the bytes written. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#length);
   }
@@ -175,7 +175,7 @@ export class BinaryWriter {
   }
 }
 
-/** `value`, which takes `byteCount` bytes (a multiple of 8), the least significant one first. */
+/** The `byteCount` bytes of `value` (a multiple of 8), least significant first. */
 export function littleEndianBytes(value: bigint, byteCount: number): Uint8Array {
   const bytes = new ByteArray(byteCount);
   writeWide(new BufferView(bytes.buffer), 0, value, byteCount / 8);
@@ -184,7 +184,7 @@ export function littleEndianBytes(value: bigint, byteCount: number): Uint8Array 
 
 /** Writes the low `64 * wordCount` bits of `value` as one little-endian integer. */
 export function writeWide(view: DataView, at: number, value: bigint, wordCount: number): void {
-  // The setter keeps the low 64 bits by itself.
+  // The setter keeps only the low 64 bits.
   view.setBigUint64(at, value, true);
   let rest = value;
   for (let word = 1; word < wordCount; word += 1) {

@@ -1,4 +1,4 @@
-/** The bytes of all parts, one behind the other, in a buffer of their own. */
+/** Concatenates all parts into a new buffer. */
 export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

@@ -1,6 +1,6 @@
 /**
  * The order of `compare.ts` over encoded values. Values that are equal in this order have encodings
- * of equal length, so walking past an equal pair needs to look at one side only.
+ * of equal length, so skipping an equal pair requires measuring only one side.
  */
 import { fixedSizeOf, readCount, scalarBytes, skipperOf } from './layout.ts';
 import { perType } from './per-type.ts';
@@ -8,8 +8,8 @@ import type { AlgebraicType, NamedType, ScalarKind, Typespace } from './type.ts'
 import { resolveType } from './typespace.ts';
 
 /**
- * Compares the encoded values at `aOffset` of `a` and at `bOffset` of `b`; both must be valid. The
- * sign of the result counts.
+ * Compares the encoded values at `aOffset` of `a` and at `bOffset` of `b`; both must be valid. Only
+ * the sign of the result matters.
  */
 export type EncodedComparator = (
   a: Uint8Array,
@@ -101,7 +101,7 @@ function arrayComparator(element: AlgebraicType, typespace: Typespace): EncodedC
   };
 }
 
-/** Strings and byte arrays: by their bytes, then the shorter first. */
+/** Orders strings and byte arrays by their bytes, then the shorter first. */
 function compareCountedBytes(
   a: Uint8Array,
   aOffset: number,
@@ -139,7 +139,7 @@ function scalarComparator(kind: Exclude<ScalarKind, 'string'>): EncodedComparato
   }
 }
 
-/** Little-endian integers of any width: the sign first, then from the highest byte down. */
+/** Compares little-endian integers of any width: sign first, then from the highest byte down. */
 function integerComparator(width: number, isSigned: boolean): EncodedComparator {
   const top = width - 1;
   return (a, aOffset, b, bOffset) => {
@@ -186,7 +186,7 @@ function compareF64(a: Uint8Array, aOffset: number, b: Uint8Array, bOffset: numb
   if (aNan || bNan) return Number(aNan) - Number(bNan);
   const high = f64HighRank(aHigh) - f64HighRank(bHigh);
   if (high !== 0) return high;
-  // Equal upper halves in rank; zeros of both signs may still differ in the sign bit.
+  // The upper halves have equal rank; zeros of both signs can still differ in the sign bit.
   const aSigned = aHigh >= 0x8000_0000 ? -aLow : aLow;
   const bSigned = bHigh >= 0x8000_0000 ? -bLow : bLow;
   return aSigned - bSigned;

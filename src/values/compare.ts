@@ -1,7 +1,7 @@
 /**
- * The order of values: index ranges, SQL comparisons and sorted results all use this one. The same
- * order over decoded and over encoded values. Floats are ordered totally: NaN is above everything
- * and equal to itself, -0 equals +0.
+ * The order of values: index ranges, SQL comparisons and sorted results all use it. Decoded and
+ * encoded values have the same order. Floats are ordered totally: NaN is greater than everything
+ * else and equal to itself, -0 equals +0.
  */
 import { perType } from './per-type.ts';
 import type { AlgebraicType, Typespace } from './type.ts';
@@ -22,7 +22,7 @@ export { encodedComparatorOf } from './compare-encoded.ts';
 export type Comparator = (a: Value, b: Value) => number;
 
 /**
- * The comparator of two values of `type`, which must be such values: nothing is checked.
+ * The comparator of two values of `type`; the values are not checked.
  *
  * @example
  * ```ts
@@ -67,7 +67,7 @@ function comparePlain(a: Value, b: Value): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Total order of floats; also what `encodedComparatorOf` uses. */
+/** Total order of floats; `encodedComparatorOf` uses it too. */
 export function compareFloats(a: number, b: number): number {
   if (a < b) return -1;
   if (a > b) return 1;
@@ -88,8 +88,8 @@ export function compareTexts(a: string, b: string): number {
 }
 
 /**
- * Moves surrogates, which stand for the highest code points, above all other units. The first unit
- * in which two texts differ then decides as their code points do.
+ * Moves surrogates, which encode the highest code points, above all other units. The first unit in
+ * which two texts differ then decides as their code points do.
  */
 function codePointRank(unit: number): number {
   return unit >= 0xe000 ? unit - 0x800 : unit >= 0xd800 ? unit + 0x2000 : unit;

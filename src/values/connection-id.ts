@@ -1,7 +1,7 @@
 import { littleEndianBytes } from './binary-writer.ts';
 import { bigintFromHex, bigintToHex } from './hex.ts';
 
-// Constructors run for every row that is read: no lookup of a global in them.
+// Constructors run for every row read, so they must not look up globals.
 const { asUintN } = BigInt;
 
 const hexDigits = 32;
@@ -43,8 +43,8 @@ export class ConnectionId {
   }
 
   /**
-   * A random id that is not zero. `randomByte` returns 0 to 255; the default is good enough to tell
-   * connections apart and not for secrets.
+   * A random id that is not zero. `randomByte` returns 0 to 255; the default is good enough to
+   * distinguish connections, but not for secrets.
    */
   static random(randomByte: () => number = () => Math.floor(Math.random() * 256)): ConnectionId {
     let value = 0n;

@@ -25,7 +25,7 @@ export const decoderOf: (type: AlgebraicType, typespace?: Typespace) => Decoder 
 );
 
 /**
- * The value at the start of `bytes`. Bytes behind it are ignored, as everywhere on the wire.
+ * The value at the start of `bytes`. Bytes after it are ignored, as everywhere on the wire.
  *
  * @example
  * ```ts

@@ -13,8 +13,8 @@ export type Encoder = (writer: BinaryWriter, value: Value) => void;
 type DeepEncoder = (writer: BinaryWriter, value: Value, depth: number) => void;
 
 /**
- * The encoder of `type`, compiled once per type object. Asserts that the value is one of the type:
- * the engine's values were checked where they came in.
+ * The encoder of `type`, compiled once per type object. Asserts that the value is of that type: the
+ * engine's values were checked where they entered.
  */
 export const encoderOf: (type: AlgebraicType, typespace?: Typespace) => Encoder = perType(
   (type, typespace) => {

@@ -1,7 +1,7 @@
 /**
- * Storing floats, for generated codecs. A hardened realm replaces `DataView.prototype.setFloat64`
- * by a guarded one that takes 200 ns, and a store into a `Float64Array` is slow there too; then
- * the bits are computed.
+ * Stores floats, for generated codecs. A hardened realm replaces `DataView.prototype.setFloat64`
+ * with a guarded one that takes 200 ns, and a store into a `Float64Array` is slow there too; so
+ * there the bits are computed.
  */
 import { isHardenedRealm } from './hardened-realm.ts';
 
@@ -60,7 +60,7 @@ function writeWords(view: DataView, at: number, upper: number, lower: number): v
 
 /** The `e` with 2^e <= magnitude < 2^(e+1), for normal numbers. */
 function exponentOf(magnitude: number): number {
-  // The logarithm is rounded, perhaps up to the next power.
+  // The logarithm is rounded, possibly up to the next power.
   const exponent = min(floor(log2(magnitude)), 1023);
   return powerOf2(exponent) > magnitude ? exponent - 1 : exponent;
 }

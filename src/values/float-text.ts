@@ -2,7 +2,7 @@
  * Floats as the shortest decimal that reads back as the same bits; never mistaken for an integer.
  */
 
-/** `1.0`, `-0.0`, `0.1`, `1e+21`; `inf`, `-inf`, `NaN` for what is no number in JSON. */
+/** `1.0`, `-0.0`, `0.1`, `1e+21`; `inf`, `-inf`, `NaN` for floats that are not JSON numbers. */
 export function float64Text(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (value === Infinity) return 'inf';
@@ -11,14 +11,14 @@ export function float64Text(value: number): string {
   return withFraction(String(value));
 }
 
-/** The same for a 32-bit float: `0.1`, not `0.10000000149011612`. */
+/** Like `float64Text`, for a 32-bit float: `0.1`, not `0.10000000149011612`. */
 export function float32Text(value: number): string {
   if (!Number.isFinite(value) || value === 0) return float64Text(value);
-  // A text of six digits is the shortest one as it is: no two such texts round to the same float.
+  // A text of six digits is already the shortest: no two such texts round to the same float.
   const exact = String(value);
   if (exact.length <= 7) return withFraction(exact);
-  // For the same reason six digits less trailing zeros are the shortest, if they round back. Below
-  // the normal numbers digits are scarcer. Nine digits always do.
+  // For the same reason, six digits less trailing zeros are the shortest, if they round back. Below
+  // the normal numbers fewer digits are significant. Nine digits always suffice.
   const digitsMin = Math.abs(value) < smallestNormal ? 1 : 6;
   for (let digits = digitsMin; digits < 9; digits += 1) {
     const shorter = Number(value.toPrecision(digits));

@@ -5,7 +5,7 @@ export function toHex(bytes: Uint8Array): string {
   return text;
 }
 
-/** The bytes that pairs of hexadecimal digits of any case stand for, or `undefined`. */
+/** The bytes written as pairs of hexadecimal digits of any case, or `undefined`. */
 export function fromHex(text: string): Uint8Array | undefined {
   if (text.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(text)) return undefined;
   return Uint8Array.from({ length: text.length / 2 }, (_, index) =>

@@ -1,13 +1,13 @@
 import { littleEndianBytes } from './binary-writer.ts';
 import { bigintFromHex, bigintToHex } from './hex.ts';
 
-// Constructors run for every row that is read: no lookup of a global in them.
+// Constructors run for every row read, so they must not look up globals.
 const { asUintN } = BigInt;
 
 const hexDigits = 64;
 
 /**
- * Who a caller or which database it is: 256 bits, written as 64 hexadecimal digits.
+ * Identifies a caller or a database: 256 bits, written as 64 hexadecimal digits.
  *
  * Instances compare with `isEqual`, never with `===`.
  *

@@ -2,7 +2,7 @@ import type { ScalarKind } from './type.ts';
 
 export type IntegerKind = Exclude<ScalarKind, 'string' | 'bool' | 'f32' | 'f64'>;
 
-/** The smallest and largest value of each integer kind, both included. */
+/** The smallest and largest value of each integer kind, inclusive. */
 export const integerRange: Readonly<
   Record<IntegerKind, { readonly min: bigint; readonly max: bigint }>
 > = {

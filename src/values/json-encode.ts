@@ -1,7 +1,7 @@
 /**
- * JSON to encoded arguments in steps: for texts of megabytes, which nobody should wait for. What is
- * light goes the way of `json-read.ts` and `encode.ts`; only what is heavy is walked here. Accepts
- * and refuses the same, with the same words.
+ * JSON to encoded arguments in steps, for texts of megabytes that other work must not wait for.
+ * Light parts use `json-read.ts` and `encode.ts`; only heavy ones are walked here. Accepts and
+ * rejects the same texts, with the same messages.
  */
 import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
@@ -31,7 +31,7 @@ export interface ArgumentsEncoding {
   readonly params: ProductType;
   readonly functionName: string;
   readonly typespace: Typespace;
-  /** True: integers of 64 and 128 bits may stand in quotes. */
+  /** True if integers of 64 and 128 bits can be quoted. */
   readonly isQuoted: boolean;
 }
 
@@ -56,7 +56,7 @@ export function* encodeArgumentsSteps(
   }
 }
 
-/** Where a value goes, and how deep it stands. */
+/** The destination of a value, and its depth. */
 interface Place {
   readonly writer: BinaryWriter;
   readonly depth: number;
@@ -65,7 +65,7 @@ interface Place {
 class HeavyWalk {
   readonly #typespace: Typespace;
   readonly #readerOf: ReaderOf;
-  /** What has been done since the last step, in scalars. */
+  /** Work done since the last step, in scalars. */
   #cost = 0;
 
   constructor(typespace: Typespace, readerOf: ReaderOf) {
@@ -139,7 +139,7 @@ class HeavyWalk {
     throw misfit;
   }
 
-  /** Each element gets bytes of its own: they may come in any order. */
+  /** Each element gets bytes of its own, since they can come in any order. */
   *#named(
     elements: readonly NamedType[],
     json: JsonObject,
@@ -186,7 +186,7 @@ class HeavyWalk {
       const expected = element.kind === 'u8' ? 'a byte array or hex string' : 'a sequence';
       throw new Misfit(`invalid type: ${describe(json)}, expected ${expected}`);
     }
-    // A list of bytes is encoded as one of any other numbers: a count, and what it counts.
+    // A list of bytes is encoded like one of any other numbers: a count, then the items.
     writer.u32(json.length);
     const inside = { writer, depth: depth + 1 };
     for (const [index, item] of json.entries()) {
@@ -207,10 +207,10 @@ class HeavyWalk {
 }
 
 const costPerStep = 512;
-/** Of one that is not heavy: it has fewer than 512 values, and mostly far fewer. */
+/** Cost of a container that is not heavy: it has fewer than 512 values, and mostly far fewer. */
 const containerCost = 64;
 
-/** Runs `steps`; a misfit inside learns that it happened at `position`, shown as `step`. */
+/** Runs `steps`; records in a misfit inside that it happened at `position`, shown as `step`. */
 function* within(position: number, step: () => string, steps: Steps): Steps {
   try {
     yield* steps;

@@ -1,4 +1,4 @@
-/** Where something stands in a JSON text, as error messages say it. */
+/** Positions in a JSON text, as error messages show them. */
 import { utf8Length } from './utf8.ts';
 
 /** ` at line 1 column 4`, for the end of the first `at` units. Columns count UTF-8 bytes from 1. */
@@ -14,8 +14,8 @@ export function placeText(text: string, at: number): string {
 }
 
 /**
- * The place of the value at `path` in a text that is JSON: behind its first character, or behind
- * its last one. Nothing is built on the way: texts of megabytes are walked in milliseconds.
+ * The place of the value at `path` in a valid JSON text: after its first character, or after its
+ * last one. Nothing is built on the way: texts of megabytes are walked in milliseconds.
  */
 export function placeIn(text: string, path: readonly number[], edge: 'start' | 'end'): string {
   let at = skipBlanks(text, 0);
@@ -23,7 +23,7 @@ export function placeIn(text: string, path: readonly number[], edge: 'start' | '
   return placeText(text, edge === 'end' ? skipValue(text, at) : at + 1);
 }
 
-/** Of the container at `at`: where its value number `position` begins. */
+/** Where value number `position` of the container at `at` begins. */
 function enter(text: string, at: number, position: number): number {
   const isObject = text[at] === '{';
   let inside = at + 1;
@@ -35,7 +35,7 @@ function enter(text: string, at: number, position: number): number {
   }
 }
 
-/** Behind the value that begins at `at`. */
+/** Returns the position after the value that begins at `at`. */
 function skipValue(text: string, start: number): number {
   let at = start;
   let depth = 0;
@@ -61,14 +61,14 @@ function skipValue(text: string, start: number): number {
   }
 }
 
-/** Behind a word or a number, or, between values, one character. */
+/** Skips a word or a number, or, between values, one character. */
 function skipOther(text: string, start: number): number {
   let at = start;
   while (at < text.length && !endsWord(text.charCodeAt(at))) at += 1;
   return at === start ? at + 1 : at;
 }
 
-/** Blanks, commas, colons, and what begins or ends something. */
+/** True for blanks, commas, colons, brackets, braces and quotes. */
 function endsWord(unit: number): boolean {
   if (unit <= 0x20 || unit === 0x22 || unit === 0x2c || unit === 0x3a) return true;
   return unit === 0x5b || unit === 0x5d || unit === 0x7b || unit === 0x7d;

@@ -1,7 +1,7 @@
 /**
  * JSON to values. Two shapes are accepted, mixed at any depth: products as objects by element name
- * or as arrays, sums as one-key objects or as `[tag, payload]`. What is refused, and with which
- * words, is in docs/format/values.md.
+ * or as arrays, sums as one-key objects or as `[tag, payload]`. Rejections and their messages are
+ * specified in docs/format/values.md.
  */
 import { limits } from '../limits.ts';
 import { float64Text } from './float-text.ts';
@@ -16,7 +16,7 @@ import { resolveType } from './typespace.ts';
 import type { Value } from './value.ts';
 
 /**
- * The value of `type` that `json` stands for. Throws `JsonError`.
+ * The value of `type` that `json` represents. Throws `JsonError`.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ export function valueFromJson(type: AlgebraicType, json: JsonValue, typespace?: 
 
 /**
  * The arguments of a call: an array in parameter order, or an object by parameter name. Returns one
- * value per parameter. Throws `JsonError`, whose words speak of arguments instead of fields.
+ * value per parameter. Throws `JsonError`, with messages about arguments instead of fields.
  */
 export function argumentsFromJson(
   params: ProductType,
@@ -43,8 +43,8 @@ export function argumentsFromJson(
 }
 
 /**
- * The same from a client whose JSON numbers are floats: where an integer of 64 or 128 bits stands,
- * it may stand in quotes.
+ * Like `argumentsFromJson`, for a client whose JSON numbers are floats: an integer of 64 or 128
+ * bits can be quoted.
  */
 export function argumentsFromQuotedJson(
   params: ProductType,
@@ -71,7 +71,7 @@ function readArguments(
   return located(json, () => productReader(elements, readers, words)(json, 0));
 }
 
-/** How messages name the arguments of a call. */
+/** How error messages name the arguments of a call. */
 export function argumentWords(functionName: string): ProductWords {
   return { whole: `reducer args for ${functionName}`, part: 'reducer argument' };
 }
@@ -79,7 +79,7 @@ export function argumentWords(functionName: string): ProductWords {
 type Reader = (json: JsonValue, depth: number) => Value;
 export type ReaderOf = (type: AlgebraicType, typespace?: Typespace) => Reader;
 
-/** How messages name a product and its elements. */
+/** How error messages name a product and its elements. */
 export interface ProductWords {
   readonly whole: string;
   readonly part: string;
@@ -87,13 +87,13 @@ export interface ProductWords {
 
 export const plainWords: ProductWords = { whole: 'product type <unknown>', part: 'field' };
 
-/** A problem on its way out; each container that it passes adds its step. */
+/** An error being propagated; each container it passes adds its step. */
 export class Misfit {
   readonly message: string;
   /** Steps from the outermost container inwards. */
   readonly positions: number[] = [];
   readonly steps: string[] = [];
-  /** Which end of the offending value the position tells. */
+  /** Which end of the offending value the reported position marks. */
   readonly edge: 'start' | 'end';
 
   constructor(message: string, edge: 'start' | 'end' = 'end') {
@@ -114,7 +114,7 @@ export function located<Result>(root: JsonValue, read: () => Result): Result {
   }
 }
 
-/** Runs `read`; a misfit inside learns that it happened at `position`, shown as `step`. */
+/** Runs `read`; records in a misfit inside that it happened at `position`, shown as `step`. */
 function within<Result>(position: number, step: string, read: () => Result): Result {
   try {
     return read();
@@ -249,7 +249,7 @@ function sumReader(
   };
 }
 
-/** Which variant `json` names, and where in `json` the payload stands. */
+/** The variant that `json` names, and the position of the payload in `json`. */
 export function readVariant(
   variants: readonly NamedType[],
   json: JsonValue,
@@ -279,7 +279,7 @@ function readTag(variants: readonly NamedType[], json: JsonValue): number {
   throw new Misfit(`invalid type: ${describe(json)}, expected variant name or tag`);
 }
 
-/** A name that reads as a number up to 255 is a tag, even if a variant is called so. */
+/** A name that reads as a number up to 255 is a tag, even if a variant has that name. */
 function readTagName(variants: readonly NamedType[], name: string): number {
   if (/^\+?\d+$/.test(name) && Number(name) <= 255) return Number(name);
   const tag = variants.findIndex((variant) => variant.name === name);
@@ -364,12 +364,12 @@ function readFloat(kind: 'f32' | 'f64', json: JsonValue): number {
   return value;
 }
 
-/** Integers of 8 to 32 bits; those of a few digits without a detour. */
+/** Reads integers of 8 to 32 bits; those of a few digits take a short path. */
 function readShortInteger(kind: IntegerKind, json: JsonValue): number {
   if (json instanceof JsonNumber && json.text.length <= 9) {
     const value = Number(json.text);
     const { min, max } = shortRange(kind);
-    // Only what is written as an integer is one, and there is no negative zero.
+    // Only a number written as an integer is one, and negative zero does not exist.
     if (json.isInteger && value >= min && value <= max) return value + 0;
   }
   return Number(readNarrowInteger(kind, json));
@@ -387,7 +387,7 @@ function shortRange(kind: IntegerKind) {
   return range;
 }
 
-/** Integers of 8 to 64 bits. */
+/** Reads integers of 8 to 64 bits. */
 function readNarrowInteger(kind: IntegerKind, json: JsonValue): bigint {
   if (!(json instanceof JsonNumber) || !fits64(json)) {
     throw new Misfit(`invalid type: ${describe(json)}, expected ${kind}`);
@@ -401,7 +401,8 @@ function readNarrowInteger(kind: IntegerKind, json: JsonValue): bigint {
 }
 
 /**
- * True for integers of at most 64 bits; longer ones are floats to the JSON readers of our peers.
+ * True for integers of at most 64 bits; longer ones are floats to the JSON readers of other
+ * implementations.
  */
 function fits64(json: JsonNumber): boolean {
   if (!json.isInteger || json.text.length > 20) return false;
@@ -435,7 +436,7 @@ function readInteger256(kind: 'i256' | 'u256', json: JsonValue): bigint {
   return value;
 }
 
-/** What stands there, as messages say it. */
+/** Describes a JSON value for error messages. */
 export function describe(json: JsonValue): string {
   if (json === null) return 'null';
   if (typeof json === 'boolean') return `boolean \`${json}\``;

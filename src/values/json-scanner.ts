@@ -1,19 +1,19 @@
-/** The words of a JSON text, one after another: numbers, strings, `true`; strict RFC 8259. */
+/** The tokens of a JSON text, one after another: numbers, strings, `true`; strict RFC 8259. */
 import { JsonError } from './json-error.ts';
 import { placeText } from './json-place.ts';
 
-/** Where a parser stands in a text. What it reads is behind it; faults throw `JsonError`. */
+/** A parser's position in a text. Reading moves past what was read; faults throw `JsonError`. */
 export class JsonScanner {
   readonly text: string;
   at = 0;
-  /** What has been read of a string that goes on at `at`. */
+  /** The parts read so far of a string that continues at `at`. */
   #parts: string[] | undefined;
 
   constructor(text: string) {
     this.text = text;
   }
 
-  /** The unit behind the blanks ahead, which are skipped; NaN at the end of the text. */
+  /** The unit after any blanks, which are skipped; NaN at the end of the text. */
   unit(): number {
     const { text } = this;
     for (; ; this.at += 1) {
@@ -22,7 +22,7 @@ export class JsonScanner {
     }
   }
 
-  /** True if what is ahead is behind it now. */
+  /** Skips `unit` if it is next; returns whether it was. */
   skips(unit: number): boolean {
     if (this.unit() !== unit) return false;
     this.at += 1;
@@ -40,7 +40,7 @@ export class JsonScanner {
     return value;
   }
 
-  /** The digits of a number, and what else belongs to it. */
+  /** Reads the characters of a number. */
   number(): string {
     const { text, at: start } = this;
     const first = text.charCodeAt(start);
@@ -55,12 +55,12 @@ export class JsonScanner {
       at = numberPattern.lastIndex;
     }
     this.at = at;
-    // `01`, `1.` and `1e` are not numbers with something behind them.
+    // `01`, `1.` and `1e` are rejected whole, not read as a number followed by something else.
     if (isOfNumber(text.charCodeAt(at))) throw this.error('invalid number');
     return text.slice(start, at);
   }
 
-  /** Asserts that a key is ahead. */
+  /** Asserts that a key is next. */
   expectKey(): void {
     const unit = this.unit();
     if (Number.isNaN(unit)) throw this.error('EOF while parsing an object', 0);
@@ -71,7 +71,7 @@ export class JsonScanner {
     if (!this.skips(0x3a)) throw this.error('expected `:`');
   }
 
-  /** The string whose first quote is ahead. */
+  /** Reads the string whose opening quote is next. */
   string(): string {
     for (;;) {
       const value = this.stringStep(Number.POSITIVE_INFINITY);
@@ -79,7 +79,10 @@ export class JsonScanner {
     }
   }
 
-  /** `string`; of one with escapes about `unitsMax` units, and `undefined` until its last ones. */
+  /**
+   * Like `string`, but reads about `unitsMax` units of one with escapes, and returns `undefined`
+   * until the last ones.
+   */
   stringStep(unitsMax: number): string | undefined {
     const { text } = this;
     if (this.#parts === undefined) {
@@ -109,8 +112,8 @@ export class JsonScanner {
   }
 
   /**
-   * What the open string has until `until`, read by `JSON.parse`, which takes a tenth of the time;
-   * `undefined` for what it takes and we do not, and what it refuses in other words than ours.
+   * The content of the open string up to `until`, read by `JSON.parse`, which takes a tenth of the
+   * time; `undefined` where it accepts more than this parser, or its error messages differ.
    */
   #native(until: number): string | undefined {
     const { text } = this;
@@ -176,7 +179,7 @@ export class JsonScanner {
     return Number.parseInt(digits, 16);
   }
 
-  /** After an item: true at its container's end, false at a comma that another item follows. */
+  /** After an item: true at its container's end, false at a comma followed by another item. */
   closes(isObject: boolean): boolean {
     const end = isObject ? 0x7d : 0x5d;
     const next = this.unit();
@@ -193,13 +196,13 @@ export class JsonScanner {
     return false;
   }
 
-  /** `ahead`: 1 when the character ahead is the offending one, 0 when nothing is ahead. */
+  /** `ahead`: 1 if the next character is the offending one, 0 if there is none. */
   error(message: string, ahead = 1): JsonError {
     return new JsonError(message + placeText(this.text, this.at + ahead));
   }
 }
 
-/** What is longer than about this is worth the start of a native search. */
+/** Strings longer than about this are worth starting a native search. */
 const fewUnits = 24;
 
 const quote = 0x22;
@@ -209,17 +212,17 @@ function isDigit(unit: number): boolean {
   return unit >= 0x30 && unit <= 0x39;
 }
 
-/** True for what may stand within a number: digits, `.`, `e`, `E`, `+` and `-`. */
+/** True for characters that a number can contain: digits, `.`, `e`, `E`, `+` and `-`. */
 function isOfNumber(unit: number): boolean {
   if (isDigit(unit)) return true;
   return unit === 0x2e || unit === 0x65 || unit === 0x45 || unit === 0x2b || unit === 0x2d;
 }
 
 const numberPattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-/** Everything in a string that stands for itself. */
+/** The characters of a string that need no escape. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these.
 const plainPattern = /[^"\\\u0000-\u001f]*/y;
-/** Halves of characters, or nearly: `JSON.parse` takes them without their other half. */
+/** Escapes that are, or may be, surrogates: `JSON.parse` accepts them unpaired. */
 const surrogatePattern = /\\u[dD][89a-fA-F]/;
 
 const escapes: Readonly<Record<string, string>> = {

@@ -1,12 +1,13 @@
 /**
- * `parseJson` in steps, for texts of megabytes that nobody should wait for. Accepts and refuses the
- * same. Such a text may have a million values: what is often the same is kept once, because what a
- * step leaves behind has to be moved by the collector, which has no steps.
+ * `parseJson` in steps, for texts of megabytes that other work must not wait for. Accepts and
+ * rejects the same texts. Such a text can have a million values: repeated ones are kept once,
+ * because the garbage collector, which does not work in steps, has to move what each step leaves
+ * behind.
  */
 import { JsonScanner } from './json-scanner.ts';
 import { enter, JsonNumber, JsonObject, type JsonValue, readScalar, rootOf } from './json-text.ts';
 
-/** `parseJson` in steps of less than a millisecond; ends with the value. */
+/** Runs `parseJson` in steps of less than a millisecond; returns the value at the end. */
 export function* parseJsonSteps(text: string): Generator<undefined, JsonValue> {
   const parser = new StepParser(text);
   while (!parser.step()) yield;
@@ -20,7 +21,7 @@ export function isHeavy(json: JsonValue): boolean {
 }
 
 const heavy = new WeakSet<object>();
-/** Values within a container from which on it is heavy, and the length of texts that have any. */
+/** Number of values from which a container is heavy, and length of texts that can have one. */
 const heavyTokensMin = 512;
 const heavyTextMin = 16_384;
 
@@ -28,7 +29,7 @@ const tokensPerStep = 1_024;
 const stringStepUnits = 32_768;
 const blanksPerStep = 32_768;
 
-/** An open container; the next one as deep takes its place. */
+/** An open container; reused for the next one at the same depth. */
 interface Open {
   isObject: boolean;
   /** Where its values begin on the stack. */
@@ -39,13 +40,13 @@ interface Open {
   key: string;
 }
 
-/** Values with a container around them go on a stack, with their keys; its end takes them off. */
+/** Values inside a container go on a stack, with their keys; its end takes them off. */
 class StepParser {
   readonly #scanner: JsonScanner;
   readonly #stack: JsonValue[] = [];
-  /** Values on the stack: what is above is of containers that have ended. */
+  /** Values on the stack; those above belong to containers that have ended. */
   #top = 0;
-  /** By depth: those of less than `#depth` are open, and `#open` is the innermost of them. */
+  /** By depth: those below `#depth` are open, and `#open` is the innermost of them. */
   readonly #opens: Open[] = [];
   #depth = 0;
   #open: Open | undefined;
@@ -58,13 +59,13 @@ class StepParser {
     this.#scanner = new JsonScanner(text);
   }
 
-  /** Reads about a thousand values more; true when the outermost one is complete. */
+  /** Reads about a thousand more values; true when the outermost one is complete. */
   step(): boolean {
     const scanner = this.#scanner;
     for (let left = tokensPerStep; left > 0; left -= 1) {
       const before = scanner.at;
       const value = this.#isInString ? this.#string() : this.#begin();
-      // Long strings with escapes, and texts of blanks.
+      // Happens for long strings with escapes, and texts of blanks.
       if (this.#isInString) return false;
       if (scanner.at - before > blanksPerStep) left = 0;
       if (value === unfinished) continue;
@@ -85,7 +86,7 @@ class StepParser {
     return rootOf(this.#root as JsonValue, this.#scanner.text);
   }
 
-  /** The scalar or empty container ahead; `unfinished` for what has only been opened. */
+  /** The next scalar or empty container; `unfinished` if a container was only opened. */
   #begin(): JsonValue | typeof unfinished {
     const scanner = this.#scanner;
     if (this.#isKeyNext) scanner.expectKey();
@@ -128,7 +129,7 @@ class StepParser {
     return unfinished;
   }
 
-  /** Gives a value to its container, and each container that ends with it to its own. */
+  /** Adds a value to its container, and each container that ends with it to its own. */
   #place(value: JsonValue): boolean {
     let placed = value;
     for (;;) {
@@ -166,9 +167,9 @@ class StepParser {
   }
 }
 
-/** What `#begin` gives when there is no value yet. */
+/** Returned by `#begin` when there is no value yet. */
 const unfinished = Symbol('unfinished');
-/** The same one for all, as nobody changes what a parser gave; but each text has its own root. */
+/** Shared by all texts, as no caller changes a parser's result; but each text has its own root. */
 function emptyOf(isObject: boolean, depth: number): JsonValue {
   if (depth === 0) return isObject ? JsonObject.of([]) : [];
   return isObject ? emptyObject : emptyList;
@@ -177,7 +178,7 @@ function emptyOf(isObject: boolean, depth: number): JsonValue {
 const emptyObject = JsonObject.of([]);
 const emptyList: JsonValue[] = [];
 
-/** A number of one digit, of which a text may have a million. */
+/** A number of one digit; a text can have a million of them. */
 function knownDigit(scanner: JsonScanner): JsonNumber | undefined {
   const { text, at } = scanner;
   const next = text.charCodeAt(at + 1);
@@ -190,7 +191,7 @@ function knownDigit(scanner: JsonScanner): JsonNumber | undefined {
 
 const digits = Array.from({ length: 10 }, (_, digit) => new JsonNumber(String(digit)));
 
-/** A short number, read only once where it is the same again. */
+/** A short number; repeated ones are read only once. */
 function knownNumber(scanner: JsonScanner): JsonNumber | undefined {
   const { text, at: start } = scanner;
   const first = text.charCodeAt(start);
@@ -214,7 +215,7 @@ function knownNumber(scanner: JsonScanner): JsonNumber | undefined {
   return value;
 }
 
-/** A short string that was there before, without a copy. */
+/** A short string that occurred before, without a copy. */
 function knownText(scanner: JsonScanner): string | undefined {
   const { text, at } = scanner;
   const start = at + 1;
@@ -234,7 +235,7 @@ function knownText(scanner: JsonScanner): string | undefined {
   return value;
 }
 
-/** Shorter ones are copies, and do not keep the text that they are from. */
+/** Shorter strings are copies, which do not keep their source text alive. */
 const knownUnitsMax = 12;
 const knownNumbers: (JsonNumber | undefined)[] = Array.from({ length: 256 });
 const knownTexts: string[] = Array.from({ length: 256 }, () => '');

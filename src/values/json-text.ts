@@ -7,7 +7,7 @@ import { placeIn } from './json-place.ts';
 import { JsonScanner } from './json-scanner.ts';
 
 /**
- * What a JSON text may be; told apart by `typeof`, `Array.isArray` and `instanceof`.
+ * A parsed JSON text; its kinds are distinguished by `typeof`, `Array.isArray` and `instanceof`.
  *
  * @example
  * ```ts
@@ -76,7 +76,7 @@ export class JsonObject {
     return [this.members[2 * position] as string, this.members[2 * position + 1] as JsonValue];
   }
 
-  /** The value of `key`, the last one if it stands there more than once. */
+  /** The value of `key`; the last one if the key is repeated. */
   get(key: string): JsonValue | undefined {
     for (let position = this.size - 1; position >= 0; position -= 1) {
       if (this.members[2 * position] === key) return this.members[2 * position + 1];
@@ -87,7 +87,7 @@ export class JsonObject {
 
 const noEntries: readonly (readonly [string, JsonValue])[] = [];
 
-/** A member of what may be an object. */
+/** A member of a value that may be an object. */
 export function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
   return value instanceof JsonObject ? value.get(name) : undefined;
 }
@@ -108,8 +108,8 @@ export function parseJson(text: string): JsonValue {
 }
 
 /**
- * Where the value at `path` (positions within the containers, outermost first) stands in the text
- * that `root` was parsed from: ` at line 1 column 4`; nothing when `root` is no parser's result.
+ * Where the value at `path` (positions within the containers, outermost first) is in the text that
+ * `root` was parsed from: ` at line 1 column 4`; empty if `root` is not a parser's result.
  */
 export function positionText(
   root: JsonValue,
@@ -121,10 +121,10 @@ export function positionText(
   return placeIn(text, path, edge);
 }
 
-/** `value` as the result of a parser of `text`: `positionText` finds its parts there. */
+/** Marks `value` as the result of parsing `text`, so that `positionText` finds its parts there. */
 export function rootOf(value: JsonValue, text: string): JsonValue {
   if (typeof value !== 'object' || value === null) return value;
-  // A number may stand in other results, too.
+  // The same number object can be part of other results.
   const root = value instanceof JsonNumber ? new JsonNumber(value.text) : value;
   sourceTexts.set(root, text);
   return root;
@@ -146,7 +146,7 @@ function readValue(scanner: JsonScanner, depth: number): JsonValue {
   }
 }
 
-/** A word or a number. */
+/** Reads a word or a number. */
 export function readScalar(scanner: JsonScanner): JsonValue {
   switch (scanner.text.charCodeAt(scanner.at)) {
     case 0x74:
@@ -182,7 +182,7 @@ function readList(scanner: JsonScanner, depth: number): JsonValue[] {
   return items;
 }
 
-/** Steps into the container ahead, which has `depth` others around it. */
+/** Enters the next container, which has `depth` others around it. */
 export function enter(scanner: JsonScanner, depth: number): void {
   if (depth >= limits.nestingDepthMax) throw scanner.error('recursion limit exceeded');
   scanner.at += 1;

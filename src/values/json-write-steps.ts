@@ -1,4 +1,4 @@
-/** Encoded values to JSON in steps: for values of megabytes, which nobody should wait for. */
+/** Encoded values to JSON in steps, for values of megabytes that other work must not wait for. */
 import { limits } from '../limits.ts';
 import { type BinaryReader, tooDeep, unknownTag } from './binary-reader.ts';
 import { type JsonShape, keyText, printerOf } from './json-write.ts';
@@ -7,11 +7,11 @@ import { productDepthMax } from './special-types.ts';
 import { type AlgebraicType, emptyTypespace, type NamedType, type Typespace } from './type.ts';
 import { resolveType } from './typespace.ts';
 
-/** What is printed in well under a millisecond. */
+/** Size that is printed in well under a millisecond. */
 const stepBytes = 16 * 1024;
 const stepPieces = 4_096;
 
-/** `encodedToJson` in steps of less than a millisecond, single strings and byte arrays aside. */
+/** `encodedToJson` in steps of less than a millisecond, except single strings and byte arrays. */
 export function* encodedToJsonSteps(
   type: AlgebraicType,
   reader: BinaryReader,
@@ -31,7 +31,7 @@ class SteppedPrinter {
   readonly #reader: BinaryReader;
   readonly #shape: JsonShape;
   readonly #typespace: Typespace;
-  /** Bytes that were left, and pieces that were there, when it paused last. */
+  /** Bytes remaining, and pieces written, at the last pause. */
   #bytesLeft: number;
   #pieceCount = 0;
 

@@ -58,7 +58,7 @@ export function encodedToJson(
   return printerOf(shape, type, typespace)(reader, 0);
 }
 
-/** What prints a part of a value; `depth` is how deep that stands in it. */
+/** Prints a part of a value; `depth` is the nesting depth of that part. */
 export function printerOf(shape: JsonShape, type: AlgebraicType, typespace?: Typespace): Printer {
   return (shape === 'named' ? namedPrinterOf : positionalPrinterOf)(type, typespace);
 }
@@ -165,7 +165,7 @@ function arrayPrinter(print: Printer, isEmpty: boolean): Printer {
   };
 }
 
-/** A nameless element or variant goes by its position, which is how readers take it back. */
+/** A nameless element or variant is identified by its position, which is how readers accept it. */
 export function keyText(item: NamedType | undefined, index: number): string {
   return `${JSON.stringify(item?.name ?? String(index))}:`;
 }

@@ -1,4 +1,4 @@
-/** SATS-JSON: the JSON forms of values. The parts stand in files of their own. */
+/** SATS-JSON: the JSON forms of values, implemented in separate files. */
 
 export { encodeArgumentsSteps } from './json-encode.ts';
 export { JsonError } from './json-error.ts';

@@ -1,6 +1,6 @@
 /**
- * Walking over encoded values without decoding them. All three are compiled per type; bytes that
- * stand beside each other and have a fixed width are passed in one step.
+ * Traverses encoded values without decoding them. All three functions are compiled per type;
+ * adjacent bytes of fixed width are passed in one step.
  */
 import { emptyElementCountMax, nestingDepthMax } from '../shared-limits.ts';
 import {
@@ -61,7 +61,7 @@ const fixedSize = /* @__PURE__ */ perType((type, typespace): number => {
     const target = resolveType(current, typespace);
     const before = known.get(target);
     if (before !== undefined) return before;
-    // Recursion is legal only through sums and arrays, whose size varies whatever stands inside.
+    // Recursion is legal only through sums and arrays, whose size varies whatever they contain.
     known.set(target, varying);
     const size = compute(target);
     known.set(target, size);
@@ -234,13 +234,13 @@ function productValidator(elements: readonly NamedType[], typespace: Typespace):
   };
 }
 
-/** Neighbouring elements; if any content is valid in them, `freeBytes` is their common width. */
+/** Adjacent elements; if any content is valid in them, `freeBytes` is their total width. */
 interface ProductStep {
   readonly validators: DeepValidator[];
   freeBytes: number;
 }
 
-/** Joins neighbours of which any bytes are valid, so that one comparison checks them all. */
+/** Joins adjacent elements in which any bytes are valid, so that one comparison checks them all. */
 function productSteps(elements: readonly NamedType[], typespace: Typespace): ProductStep[] {
   const steps: ProductStep[] = [];
   for (const { type } of elements) {

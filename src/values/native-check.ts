@@ -1,13 +1,13 @@
 /**
- * What both implementations of the native codecs share: the checks of written values and the errors
- * that name the path to what did not fit.
+ * Shared by both implementations of the native codecs: the checks of written values and the errors
+ * that name the path to the offending part.
  */
 import { emptyElementCountMax, nestingDepthMax } from '../shared-limits.ts';
 import { isIntegerKind, isWideInteger } from './integer-range.ts';
 import type { SpecialProductKind } from './special-types.ts';
 import type { NamedType, ScalarKind } from './type.ts';
 
-/** What a place in a value may demand. */
+/** The requirement at one place of a value. */
 export type Demand =
   | ScalarKind
   | SpecialProductKind
@@ -17,7 +17,7 @@ export type Demand =
   | 'sum'
   | 'result';
 
-/** A value that does not fit, on its way out; every codec function that it passes adds its path. */
+/** An error being propagated; every codec function it passes adds its path. */
 export class Misfit {
   readonly path: string;
   readonly text: string;
@@ -33,7 +33,7 @@ export function fail(path: string, demand: Demand, value: unknown): never {
   throw new Misfit(path, misfitText(demand, value));
 }
 
-/** Throws the misfit of a tag that no variant has. */
+/** Throws the misfit of a tag that does not name a variant. */
 export function failTag(path: string, names: readonly string[], tag: unknown): never {
   const known = names.map((name) => `'${name}'`).join(', ');
   const given = typeof tag === 'string' ? `'${tag}'` : describe(tag);
@@ -44,24 +44,24 @@ export function failDepth(path: string): never {
   throw new Misfit(path, `nested deeper than ${nestingDepthMax} levels`);
 }
 
-/** Throws when an array has more elements without bytes than a reader would take back. */
+/** Throws if an array has more elements without bytes than a reader would accept. */
 export function checkEmptyElements(path: string, count: number): void {
   if (count <= emptyElementCountMax) return;
   throw new Misfit(path, `${count} elements without content are too many`);
 }
 
-/** `error` as seen from further out: `path` leads to where it was thrown. */
+/** Adds the path of an outer level to `error`. */
 export function inside(error: unknown, path: string): unknown {
   return error instanceof Misfit ? new Misfit(path + error.path, error.text) : error;
 }
 
-/** What the caller of an encoder gets to see. */
+/** The error for the caller of an encoder. */
 export function asTypeError(error: unknown, name: string): unknown {
   if (!(error instanceof Misfit)) return error;
   return new TypeError(`${name}${error.path}: ${error.text}`);
 }
 
-/** How the path goes on to an element: `.level`, or `[2]` for a nameless one. */
+/** The path step to an element: `.level`, or `[2]` for a nameless one. */
 export function stepText(item: NamedType, index: number): string {
   return item.name === undefined ? `[${index}]` : `.${item.name}`;
 }
@@ -95,10 +95,10 @@ function misfitText(demand: Demand, value: unknown): string {
   return `expected ${phraseOf(demand)}, got ${describe(value)}`;
 }
 
-/** Authors may know this text: it is the interface's. */
+/** Module authors may know this text, so it must match the interface. */
 const neitherArm = 'could not serialize result: object had neither a `ok` nor an `err` field';
 
-/** Contents of a value are not repeated, except numbers. */
+/** Describes a value without repeating its contents, except numbers. */
 function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'an array';

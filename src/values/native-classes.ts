@@ -5,7 +5,7 @@ import { TimeDuration } from './time-duration.ts';
 import { Timestamp } from './timestamp.ts';
 import { Uuid } from './uuid.ts';
 
-/** The class that stands for each special product. */
+/** The class that represents each special product. */
 export const nativeClasses: Readonly<Record<SpecialProductKind, new (value: bigint) => object>> = {
   identity: Identity,
   connectionId: ConnectionId,

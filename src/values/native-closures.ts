@@ -1,6 +1,7 @@
 /**
- * The native codecs as closures, for realms that forbid code generation and for pages, where small
- * code counts more. They behave like those of `native-generated.ts` and are several times slower.
+ * The native codecs as closures, for realms that forbid code generation and for web pages, where
+ * code size matters more. They behave like those of `native-generated.ts` and are several times
+ * slower.
  */
 import { nestingDepthMax } from '../shared-limits.ts';
 import { type BinaryReader, tooDeep, unknownTag } from './binary-reader.ts';
@@ -60,7 +61,7 @@ const codecOf: (type: AlgebraicType, typespace?: Typespace) => Codec = /* @__PUR
   (type, typespace) => {
     switch (type.kind) {
       case 'ref': {
-        // A type may contain itself: the target is compiled when a value is met.
+        // A type can contain itself, so the target is compiled when a value is met.
         let codec: Codec | undefined;
         const target = () => {
           codec ??= codecOf(resolveType(type, typespace), typespace);
@@ -100,7 +101,7 @@ function productCodec(type: ProductType, typespace: Typespace): Codec {
     step: stepText(element, index),
     codec: codecOf(element.type, typespace),
   }));
-  // Setting this one property is not what it looks like.
+  // Assigning `__proto__` would set the prototype.
   const isPlain = fields.every(({ name }) => name !== '__proto__');
   return {
     write: (writer, value, depth) => {
@@ -153,9 +154,9 @@ function sumCodec(type: SumType, typespace: Typespace): Codec {
   };
 }
 
-/** What JavaScript has for the variants of a sum. */
+/** The JavaScript form of the variants of a sum. */
 interface VariantForm {
-  /** The tag of a value, its payload and the path to that. */
+  /** The tag of a value, its payload and the path to the payload. */
   readonly split: (value: unknown) => readonly [tag: number, payload: unknown, step: string];
   readonly join: (tag: number, payload: unknown) => unknown;
 }
@@ -227,7 +228,7 @@ function arrayCodec(element: AlgebraicType, typespace: Typespace): Codec {
   };
 }
 
-/** Whether values of `type` take no bytes. Recursion without end is no valid type. */
+/** Whether values of `type` take no bytes. A type with endless recursion is invalid. */
 function hasNoBytes(type: AlgebraicType, typespace: Typespace): boolean {
   const target = resolveType(type, typespace);
   return (
@@ -251,7 +252,7 @@ function scalarCodec(kind: ScalarKind): Codec {
   };
 }
 
-/** Writes an integer, or says that `whole`, which holds it, is not what `demand` says. */
+/** Writes an integer, or reports that `whole`, which holds it, does not meet `demand`. */
 function integerWriter(kind: IntegerKind, demand: Demand) {
   const { min, max } = integerRange[kind];
   const isWide = isWideInteger(kind);

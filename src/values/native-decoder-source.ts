@@ -58,7 +58,7 @@ class DecoderSource {
     return name;
   }
 
-  /** Emits the reading of a value and returns the expression for it, valid after the next flush. */
+  /** Emits code that reads a value and returns its expression, valid after the next flush. */
   #any(type: AlgebraicType, depth: number): string {
     switch (type.kind) {
       case 'ref':

@@ -35,18 +35,18 @@ export function encoderSource(type: AlgebraicType, typespace: Typespace): string
   ].join('\n');
 }
 
-/** Where a value stands: a JavaScript expression for it, one for its path, and its nesting. */
+/** A value in the generated code: an expression for it, one for its path, and its nesting depth. */
 interface Place {
   readonly value: string;
   readonly path: string;
-  /** Levels around it, without those of the function's caller. */
+  /** Levels around it, not counting those of the function's caller. */
   readonly depth: number;
 }
 
 class EncoderSource {
   readonly functions: string[] = [];
   readonly #typespace: Typespace;
-  /** Names of the functions of refs: recursion, and one copy of what is used often. */
+  /** Names of the functions of refs: for recursion, and to share code that is used often. */
   readonly #ofRef = new Map<number, string>();
   #names = 0;
   #lines: string[] = [];
@@ -288,7 +288,7 @@ function isUnit(type: AlgebraicType): boolean {
   return type.kind === 'product' && type.elements.length === 0;
 }
 
-/** The condition under which `value` is none of `kind`. */
+/** The condition under which `value` is not a `kind`. */
 function doesNotFit(kind: ScalarKind, value: string): string {
   switch (kind) {
     case 'string':

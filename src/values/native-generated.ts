@@ -1,7 +1,7 @@
 /**
  * The native codecs as generated functions: one straight line of checks and stores per type, which
- * the engine compiles like code written by hand. What the code needs it gets as parameters, so that
- * it reads no global: inside the sandbox every global is a lookup through a proxy.
+ * the engine compiles like handwritten code. The generated code gets everything it needs as
+ * parameters, so it reads no global: inside the sandbox every global is a lookup through a proxy.
  */
 import {
   type BinaryReader,
@@ -53,7 +53,7 @@ type Factory = (given: typeof helpers, name: string) => unknown;
 
 function evaluate(source: string): Factory | undefined {
   try {
-    // The source holds nothing of a user's but names of elements, quoted by `JSON.stringify`.
+    // The only user data in the source are element names, quoted by `JSON.stringify`.
     return new Function('h', 'name', source) as Factory;
   } catch {
     return undefined;

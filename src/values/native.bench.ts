@@ -3,9 +3,7 @@ import { BinaryWriter } from './binary-writer.ts';
 import { nativeDecoderOf, nativeEncoderOf } from './native.ts';
 import { product, sum, unitType } from './special-types.ts';
 
-/**
- * One measured number; `baseline` is a loop written by hand that does the same, in the same run.
- */
+/** One measured number; `baseline` is a handwritten loop that does the same, in the same run. */
 export interface Measurement {
   readonly name: string;
   readonly unit: string;
@@ -13,7 +11,7 @@ export interface Measurement {
   readonly baseline?: number;
 }
 
-/** Rows a second through the generated codecs. `scale` 1 takes about two seconds. */
+/** Rows per second through the generated codecs. `scale` 1 takes about two seconds. */
 export function benchmarks(scale: number): Measurement[] {
   const rows = makeHeroes();
   const rounds = Math.ceil(scale * 2_000);
@@ -123,7 +121,7 @@ function decodeByHand(reader: BinaryReader): Hero {
   return { id, level, health, x, y, mood, name, guild };
 }
 
-/** Items a second of `round`, which handles `rowCount` of them, after a warm-up. */
+/** Items per second of `round`, which handles `rowCount` of them, after a warm-up. */
 function perSecond(rounds: number, round: () => number): number {
   const expected = round();
   for (let index = 0; index < rounds / 10; index += 1) round();

@@ -1,24 +1,24 @@
 /**
- * The JavaScript form of values, as the SDKs hand them to people:
+ * The JavaScript form of values, as users of the SDKs see them:
  *
  * | type | JavaScript |
  * |---|---|
  * | bool, string | boolean, string |
  * | i8 … u32, f32, f64 | number |
  * | i64 … u256 | bigint |
- * | array of u8; other arrays | `Uint8Array` (a list of numbers is taken too); array |
- * | product | object by element name (a nameless one goes by its position); unit is `{}` |
- * | option of T | T, or `undefined` for none (`null` is taken too) |
+ * | array of u8; other arrays | `Uint8Array` (a list of numbers is accepted too); array |
+ * | product | object by element name (a nameless one uses its position); unit is `{}` |
+ * | option of T | T, or `undefined` for none (`null` is accepted too) |
  * | result of T, E | `{ ok: T }` or `{ err: E }` |
  * | other sums, also ScheduleAt | `{ tag: 'Name', value }`; a unit variant needs no `value` |
  * | identity, connectionId, timestamp, timeDuration, uuid | the class of that name |
  *
- * An option of an option cannot say `some(none)`: `undefined` is written as the outer none, and a
- * `some(none)` that is read becomes `undefined`.
+ * An option of an option cannot express `some(none)`: `undefined` is written as the outer none, and
+ * a `some(none)` that is read becomes `undefined`.
  *
- * Writing checks every value: what does not fit throws `TypeError` with the path to it, such as
- * `hero.level: 300 is out of range for u8`. Nothing of such a value may be used then; the writer
- * may hold a part of it. Reading throws `DecodeError`.
+ * Writing checks every value: an invalid one throws `TypeError` with the path to it, such as
+ * `hero.level: 300 is out of range for u8`. The writer can then hold a part of the value, which
+ * must not be used. Reading throws `DecodeError`.
  */
 import type { BinaryReader } from './binary-reader.ts';
 import type { BinaryWriter } from './binary-writer.ts';
@@ -28,7 +28,7 @@ import { perType } from './per-type.ts';
 import { type AlgebraicType, emptyTypespace, type Typespace } from './type.ts';
 
 /**
- * Writes a native value; throws `TypeError` if it is none of the type.
+ * Writes a native value; throws `TypeError` if it is not of the type.
  *
  * @example
  * ```ts
@@ -49,8 +49,8 @@ export type NativeEncoder = (writer: BinaryWriter, value: unknown) => void;
 export type NativeDecoder = (reader: BinaryReader) => unknown;
 
 /**
- * The encoder of native values of `type`, generated once per type object and name. `name` stands at
- * the start of the paths in its errors: the table or reducer, say.
+ * The encoder of native values of `type`, generated once per type object and name. `name` begins
+ * the paths in its errors: the table or reducer, for instance.
  *
  * @example
  * ```ts

@@ -3,8 +3,7 @@ import { emptyTypespace } from './type.ts';
 
 /**
  * Compiles something once per type *object* (and typespace) and keeps it as long as both live.
- * Types are immutable, so identity of the object is enough; equal types of two objects compile
- * twice.
+ * Types are immutable, so object identity is enough; equal types in two objects compile twice.
  */
 export function perType<Compiled>(
   compile: (type: AlgebraicType, typespace: Typespace) => Compiled,

@@ -2,7 +2,7 @@ import { TimeDuration } from './time-duration.ts';
 import { Timestamp } from './timestamp.ts';
 
 /**
- * When something runs: again and again after an interval, or once at a time.
+ * When something runs: repeatedly at an interval, or once at a given time.
  *
  * @example
  * ```ts
@@ -35,7 +35,7 @@ export const ScheduleAt = {
 } as const;
 
 /**
- * Every so many microseconds.
+ * A schedule that repeats after a number of microseconds.
  *
  * @example
  * ```ts
@@ -47,7 +47,7 @@ export function Interval(micros: bigint): Extract<ScheduleAt, { tag: 'Interval' 
 }
 
 /**
- * Once, at a number of microseconds since 1970.
+ * A schedule that runs once, at a number of microseconds since 1970.
  *
  * @example
  * ```ts

@@ -1,12 +1,12 @@
 /**
- * Shapes with a meaning of their own. Nothing marks them but their structure: the number and names
+ * Shapes with a meaning of their own. They are recognized by structure alone: the number and names
  * of the elements and the kinds inside must match exactly, else the type is an ordinary one.
  */
 import { nestingDepthMax } from '../shared-limits.ts';
 import type { AlgebraicType, NamedType, ProductType, SumType } from './type.ts';
 
 /**
- * What a type may mean beyond its structure.
+ * The special meanings of types.
  *
  * @example
  * ```ts
@@ -172,7 +172,7 @@ export const scheduleAtType: AlgebraicType = /* @__PURE__ */ sum(
 export type SpecialProductKind = keyof typeof specialElements;
 
 /**
- * What `type` means beyond its structure, if anything. Refs are not followed.
+ * The special meaning of `type`, if any. Refs are not followed.
  *
  * @example
  * ```ts
@@ -205,8 +205,8 @@ export function specialProductKindOf(type: AlgebraicType): SpecialProductKind | 
 }
 
 /**
- * Up to how many levels may stand around a product of these elements. Unit and the special products
- * hold no other values: they are no level of nesting, and stand wherever a number may.
+ * Maximum number of levels around a product of these elements. Unit and the special products hold
+ * no other values: they do not count as a level of nesting, and are allowed wherever a number is.
  */
 export function productDepthMax(elements: readonly NamedType[]): number {
   const isLeaf = specialProductKindOf({ kind: 'product', elements }) !== undefined;

@@ -1,4 +1,4 @@
-/** Values as people read them; not meant to be read back. */
+/** Values as people read them; not meant to be parsed. */
 import { connectionIdToHex } from './connection-id.ts';
 import { float32Text, float64Text } from './float-text.ts';
 import { toHex } from './hex.ts';
@@ -14,7 +14,7 @@ import type { SumValue, Value } from './value.ts';
 
 /**
  * `plain`: identities and connection ids as bare hexadecimal, UUIDs bare. `table`: as in the cells
- * of a printed SQL result, with `0x` in front of the first two and quotes around the last.
+ * of a printed SQL result, with `0x` before the first two and quotes around the last.
  *
  * @example
  * ```ts

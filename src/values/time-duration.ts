@@ -1,4 +1,4 @@
-// Constructors run for every row that is read: no lookup of a global in them.
+// Constructors run for every row read, so they must not look up globals.
 const { asIntN } = BigInt;
 
 /**

@@ -1,6 +1,6 @@
 import { TimeDuration } from './time-duration.ts';
 
-// Constructors run for every row that is read: no lookup of a global in them.
+// Constructors run for every row read, so they must not look up globals.
 const { asIntN } = BigInt;
 
 /**
@@ -48,7 +48,8 @@ export class Timestamp {
   }
 
   /**
-   * The same instant, rounded down to milliseconds. Throws `RangeError` beyond what `Date` holds.
+   * The same instant, rounded down to milliseconds. Throws `RangeError` outside the range of
+   * `Date`.
    */
   toDate(): Date {
     const date = new Date(Number(this.toMillis()));
@@ -98,7 +99,8 @@ export function timestampToText(micros: bigint): string {
 
 /**
  * Microseconds since 1970 of an RFC 3339 text such as `2025-02-17T10:30:45.5Z`, or `undefined` if
- * it is none. Digits of the fraction beyond the sixth are dropped. A blank may stand for the `T`.
+ * the text is not one. Digits of the fraction beyond the sixth are dropped. A blank can replace the
+ * `T`.
  */
 export function timestampFromText(text: string): bigint | undefined {
   const match = rfc3339.exec(text);
@@ -129,7 +131,7 @@ const eraMicros = 12_622_780_800_000_000n;
 
 /**
  * UTC calendar date, time of day and the microseconds of the second. A `Date` spans 273,000 years
- * to either side and a timestamp 292,000: it is asked about the same day of the era from 1970 on.
+ * to either side and a timestamp 292,000, so it is used for the same day of the era from 1970 on.
  */
 function timestampParts(micros: bigint): { date: string; time: string; micros: number } {
   const era = floorDivide(micros, eraMicros);
@@ -158,7 +160,7 @@ const daysPerEra = 146_097;
 const daysToMarchOfYearZero = 719_468;
 
 /**
- * Gregorian date of a day counted from 1970-01-01. Years begin in March here, so that the leap day
+ * Gregorian date of a day counted from 1970-01-01. Here years begin in March, so that the leap day
  * is the last of its year, and 400 years make an era of constant length.
  */
 export function civilFromDays(days: number): { year: number; month: number; day: number } {

@@ -1,6 +1,6 @@
 /**
- * Types as data. A type description is itself a value, of a type that is written down here once;
- * both of its encodings then come from the codecs of values.
+ * Types as data. A type description is itself a value, of a type that is defined here; both of its
+ * encodings then come from the codecs of values.
  */
 import { present, unreachable } from '../assert.ts';
 import type { BinaryReader } from './binary-reader.ts';
@@ -18,7 +18,7 @@ export function encodeType(writer: BinaryWriter, type: AlgebraicType): void {
   encoderOf(typeRef, metaTypespace)(writer, typeToValue(type));
 }
 
-/** Throws `DecodeError`. */
+/** Reads a type. Throws `DecodeError`. */
 export function decodeType(reader: BinaryReader): AlgebraicType {
   return typeFromValue(decoderOf(typeRef, metaTypespace)(reader));
 }
@@ -55,7 +55,7 @@ export function namedTypesToJson(elements: readonly NamedType[]): string {
 }
 
 /**
- * Throws `JsonError`. Takes every form of JSON that values of such a type may have.
+ * Reads a type from any JSON form that values of its type can have. Throws `JsonError`.
  *
  * @example
  * ```ts
@@ -70,7 +70,7 @@ export function encodeTypespace(writer: BinaryWriter, typespace: Typespace): voi
   encoderOf(typespaceType, metaTypespace)(writer, [typespace.types.map(typeToValue)]);
 }
 
-/** Throws `DecodeError`. */
+/** Reads a typespace. Throws `DecodeError`. */
 export function decodeTypespace(reader: BinaryReader): Typespace {
   return typespaceFromValue(decoderOf(typespaceType, metaTypespace)(reader));
 }
@@ -80,7 +80,7 @@ export function typespaceToJson(typespace: Typespace): string {
   return `{"types":[${typespace.types.map(typeToJson).join(',')}]}`;
 }
 
-/** Throws `JsonError`. */
+/** Reads a typespace. Throws `JsonError`. */
 export function typespaceFromJson(json: JsonValue): Typespace {
   return typespaceFromValue(valueFromJson(typespaceType, json, metaTypespace));
 }
@@ -158,7 +158,7 @@ function namedToValue(item: NamedType): Value {
   return [name, typeToValue(item.type)];
 }
 
-// The casts below hold because the codecs of `metaTypespace` return nothing else.
+// The casts below are safe because the codecs of `metaTypespace` return nothing else.
 
 function typeFromValue(value: Value): AlgebraicType {
   const { tag, value: payload } = value as SumValue;

@@ -99,7 +99,7 @@ export interface ArrayType {
 }
 
 /**
- * What `ref` types index into. Recursion is legal only through a sum or an array.
+ * The list that `ref` types index into. Recursion is legal only through a sum or an array.
  *
  * @example
  * ```ts

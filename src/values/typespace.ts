@@ -16,7 +16,7 @@ export class InvalidTypeError extends Error {
 }
 
 /**
- * Follows refs until something else stands there. What is inside is left alone.
+ * Follows refs until it reaches another type, whose inner refs are left alone.
  *
  * @example
  * ```ts
@@ -41,13 +41,13 @@ export function resolveType(
 
 /**
  * Throws `InvalidTypeError` unless every codec can handle `type`: its refs lead somewhere,
- * recursion passes through a sum or an array, no sum has more variants than a tag can tell, and
- * written out without refs it is neither too deep nor too large. Types of a module are checked
- * once, at the door.
+ * recursion passes through a sum or an array, no sum has more variants than a tag can encode, and
+ * with all refs inlined it is neither too deep nor too large. Types of a module are checked once,
+ * at the door.
  */
 export function checkType(type: AlgebraicType, typespace: Typespace = emptyTypespace): void {
   const done = new Map<number, Extent>();
-  /** Refs around the current type, with the depth that each stands at. */
+  /** Refs around the current type, with the depth of each. */
   const open = new Map<number, number>();
   const extentOf = (current: AlgebraicType, depth: number, boxDepth: number): Extent => {
     if (depth > nestingDepthMax) throw tooDeep();
@@ -90,7 +90,7 @@ export function checkType(type: AlgebraicType, typespace: Typespace = emptyTypes
   extentOf(type, 0, -1);
 }
 
-/** Levels and nodes of a type that is written out without refs. */
+/** Levels and nodes of a type with its refs inlined. */
 interface Extent {
   readonly height: number;
   readonly nodes: number;
@@ -112,12 +112,12 @@ function tooDeep(): InvalidTypeError {
 }
 
 /**
- * The same type with every ref replaced by what it refers to. Throws `InvalidTypeError` on
- * recursion, and on whatever `checkType` refuses.
+ * The same type with every ref replaced by its target. Throws `InvalidTypeError` on recursion, and
+ * on everything `checkType` rejects.
  */
 export function inlineRefs(type: AlgebraicType, typespace: Typespace): AlgebraicType {
   checkType(type, typespace);
-  // A ref used twice yields the same object twice: what is compiled per type is compiled once.
+  // A ref used twice yields the same object twice, so that it is compiled only once.
   const done = new Map<number, AlgebraicType>();
   const open = new Set<number>();
   const inlineNamed = (items: readonly NamedType[]): NamedType[] =>
@@ -149,14 +149,14 @@ export function inlineRefs(type: AlgebraicType, typespace: Typespace): Algebraic
   return inline(type);
 }
 
-/** Structural equality: element and variant names count, refs are followed on both sides. */
+/** Structural equality: element and variant names count; refs are followed on both sides. */
 export function typesEqual(
   a: AlgebraicType,
   b: AlgebraicType,
   typespaceA: Typespace = emptyTypespace,
   typespaceB: Typespace = typespaceA,
 ): boolean {
-  // A pair that is being compared further out counts as equal: recursive types end here.
+  // A pair already being compared further out counts as equal, which ends recursion.
   const assumed = new Map<AlgebraicType, Set<AlgebraicType>>();
   const namedEqual = (left: readonly NamedType[], right: readonly NamedType[]): boolean =>
     left.length === right.length &&

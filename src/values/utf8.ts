@@ -1,8 +1,7 @@
 /**
- * UTF-8 without the platform: the sandbox in which modules run need not offer `TextEncoder`. Bytes
- * are written through a `DataView`, because in a hardened realm a store into a typed array can be
- * twenty times slower. Texts are made of UTF-16 units; a surrogate without its partner is written
- * as U+FFFD.
+ * UTF-8 without the platform: the sandbox of modules need not provide `TextEncoder`. Bytes are
+ * written through a `DataView`, because in a hardened realm a store into a typed array can be
+ * twenty times slower. Texts consist of UTF-16 units; an unpaired surrogate is written as U+FFFD.
  */
 import { isHardenedRealm } from './hardened-realm.ts';
 
@@ -15,15 +14,15 @@ export function utf8Length(text: string): number {
     const point = text.codePointAt(index) as number;
     if (point < 0x80) continue;
     byteCount += point < 0x800 ? 1 : 2;
-    // Four bytes for two units.
+    // A pair of units takes four bytes.
     if (point > 0xffff) index += 1;
   }
   return byteCount;
 }
 
 /**
- * Writes `text` at `at` of `bytes`, of which `view` is a view, and returns the offset behind it.
- * There must be room for 3 bytes a unit.
+ * Writes `text` at `at` of `bytes`, of which `view` is a view, and returns the offset after it.
+ * There must be room for 3 bytes per unit.
  */
 export function writeUtf8(text: string, bytes: Uint8Array, view: DataView, at: number): number {
   const length = text.length;
@@ -104,7 +103,7 @@ export function readUtf8(bytes: Uint8Array, start: number, end: number): string 
   return text;
 }
 
-/** Characters that are read at once while they are ASCII. */
+/** Number of characters read at once while they are ASCII. */
 const asciiStep = 8;
 
 function decodeLongText(bytes: Uint8Array): string | undefined {
@@ -157,10 +156,10 @@ function codePointAt(bytes: Uint8Array, at: number, width: number): number {
   return point;
 }
 
-/** Beyond this the call into the platform's codec costs less than the loop. */
+/** Beyond this length a call of the platform's codec costs less than the loop. */
 const longTextBytes = 64;
 const { fromCharCode, fromCodePoint } = String;
-// What a hardened realm has under these names, if anything, is not the platform's.
+// A hardened realm may have other objects under these names.
 const hasPlatform = !isHardenedRealm && typeof TextDecoder === 'function';
 const fatalDecoder = hasPlatform
   ? new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

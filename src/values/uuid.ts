@@ -2,11 +2,11 @@ import { littleEndianBytes } from './binary-writer.ts';
 import { bigintToHex } from './hex.ts';
 import type { Timestamp } from './timestamp.ts';
 
-// Constructors run for every row that is read: no lookup of a global in them.
+// Constructors run for every row read, so they must not look up globals.
 const { asUintN } = BigInt;
 
 /**
- * What the version bits of a UUID say; the two extremes have no version of their own.
+ * The version of a UUID; the two extremes have no version bits of their own.
  *
  * @example
  * ```ts
@@ -40,7 +40,7 @@ export class Uuid {
     this.__uuid__ = value;
   }
 
-  /** From any usual text: hyphenated, 32 digits, braced, or with `urn:uuid:`. */
+  /** Parses any usual text: hyphenated, 32 digits, braced, or with `urn:uuid:`. */
   static parse(text: string): Uuid {
     const value = uuidFromText(text);
     if (value === undefined) throw new SyntaxError('the text is not a UUID');
@@ -88,7 +88,7 @@ export class Uuid {
     return this.__uuid__;
   }
 
-  /** The version, or `undefined` for one that is neither nil, 4, 7 nor max. */
+  /** The version, or `undefined` if the UUID is not nil, 4, 7 or max. */
   getVersion(): UuidVersion | undefined {
     if (this.__uuid__ === 0n) return 'Nil';
     if (this.__uuid__ === Uuid.MAX.__uuid__) return 'Max';

@@ -14,7 +14,7 @@ import { chooseSubprotocol, type Subprotocol, subprotocolOffers } from '../proto
 import { ParameterError, type Parameters, readParameters, readToken } from './parameters.ts';
 import type { RefusedUpgrade } from './refuse.ts';
 
-/** A client that may connect, and how. */
+/** A client that can connect, and on which terms. */
 export interface Admitted {
   readonly kind: 'admitted';
   readonly caller: RequestCaller;
@@ -34,14 +34,14 @@ export interface Knock {
   /** As sent, with its query. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
-  /** Where the client is. */
+  /** Address of the client. */
   readonly address: string;
 }
 
-/** The path of a database's socket. */
+/** The path of a database's WebSocket. */
 const pathPattern = /^\/v1\/database\/([^/]+)\/subscribe$/;
 
-/** Whether a request for an upgrade is one for this room. */
+/** Whether an upgrade request is for this room. */
 export function isSocketAddress(url: string | undefined): boolean {
   return pathPattern.test(splitTarget(url).path);
 }
@@ -51,7 +51,7 @@ interface Knowing {
   readonly tokens: HostTokens;
 }
 
-/** Decides whether a client may connect; the checks run in the order of the interface. */
+/** Decides whether a client can connect. The order of the checks is fixed by the interface. */
 export async function admit(knock: Knock, { host, tokens }: Knowing): Promise<Admitted | Refused> {
   const query = new URLSearchParams(splitTarget(knock.url).search);
   const { authorization } = knock.headers;
@@ -76,14 +76,14 @@ export async function admit(knock: Knock, { host, tokens }: Knowing): Promise<Ad
   }
 }
 
-/** What is asked for by a caller that is known. */
+/** Checks the request of a known caller and returns its terms. */
 function checked(
   { url, headers }: Knock,
   query: URLSearchParams,
   host: Host,
 ): Omit<Admitted, 'kind' | 'caller'> {
   const name = nameIn(url);
-  // A name that is none is refused before the handshake is looked at, an unknown one after it.
+  // An invalid name is rejected before the handshake is checked, an unknown one after it.
   if (parseTarget(name).kind === 'invalid') host.resolve(name);
   const parameters = readParameters(query);
   checkHandshake(headers);
@@ -96,7 +96,7 @@ function checked(
   return { database, ...terms(asked, protocol) };
 }
 
-/** A request for an upgrade that is at fault; the message is the text of the answer. */
+/** An invalid upgrade request; the message is the text of the response. */
 class KnockError extends Error {
   override readonly name = 'KnockError';
 }
@@ -116,9 +116,10 @@ function terms(asked: Parameters, protocol: Subprotocol) {
 }
 
 /**
- * The published TypeScript clients ask for gzip, undo it aside, and apply frames in the order in
- * which that is finished: a small frame then overtakes a large one. They get nothing compressed.
- * They are known by what they offer, and by gzip, which no other client asks for on its own.
+ * Disables compression for clients that would apply frames out of order. The published TypeScript
+ * clients ask for gzip, decompress asynchronously, and apply frames as decompression finishes, so a
+ * small frame overtakes a large one. They are recognized by the protocols they offer and by gzip,
+ * which no other client requests on its own.
  */
 function safeCompression({ compression }: Parameters, offers: readonly string[]): Compression {
   if (compression !== 'gzip') return compression;
@@ -142,7 +143,7 @@ function checkHandshake(headers: IncomingHttpHeaders): void {
   if (!isKey) throw new KnockError('`Sec-WebSocket-Key` header missing');
 }
 
-/** The name or identity in the path. */
+/** Returns the name or identity in the path. */
 function nameIn(url: string): string {
   const [, part = ''] = pathPattern.exec(splitTarget(url).path) ?? [];
   const name = decodePathPart(part);

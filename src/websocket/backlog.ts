@@ -1,6 +1,6 @@
 /**
- * What waits to be written to all sockets of a door together. Bytes that several of them share
- * count for each, so that the memory is never more than this.
+ * Data waiting to be written to all sockets of a door. Bytes that several sockets share count for
+ * each of them, so actual memory never exceeds this.
  */
 export class Backlog {
   readonly #bytesMax: number;

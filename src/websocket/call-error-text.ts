@@ -2,7 +2,7 @@ import { unreachable } from '../assert.ts';
 import { type CallError, fatalErrorText } from '../database/outcome.ts';
 import { lifecycleText } from '../host/json-call.ts';
 
-/** What the caller of a reducer that failed is told in words. */
+/** Returns the error text that the caller of a failed reducer is sent. */
 export function callErrorText(error: CallError): string {
   switch (error.code) {
     case 'reducer.unknown':

@@ -11,17 +11,17 @@ import type { SendQueue } from './send-queue.ts';
 import { closeReason, type Socket, type SocketEvents } from './socket.ts';
 import type { SocketLimits } from './socket-limits.ts';
 
-/** What a connection tells the door that holds it. */
+/** The door's side of a connection. */
 export interface ConnectionOwner {
-  /** It has messages to write; `flush` is called before the process waits for anything else. */
+  /** Called when there are messages to write; `flush` is called before the process waits. */
   hasMessages(connection: Connection): void;
   gone(connection: Connection): void;
-  /** An error that nobody expected; only this connection ends. */
+  /** Called for an unexpected error; only this connection ends. */
   failed(error: unknown): void;
-  /** So much waits for all connections together that one of them has to be given up. */
+  /** Called when the queues of all connections together are too large and one has to be dropped. */
   relieve(): void;
   readonly backlog: Backlog;
-  /** Counts what goes in and out. */
+  /** Counts incoming and outgoing traffic. */
   readonly traffic: Traffic;
 }
 
@@ -31,18 +31,18 @@ export interface Traffic {
   messagesOut: number;
   framesOut: number;
   bytesOut: number;
-  /** Given up because they read too slowly, or asked for too much at once. */
+  /** Connections dropped because they read too slowly or sent too many requests at once. */
   dropped: number;
 }
 
 export interface ConnectionParts {
   readonly socket: Socket;
-  /** The database's side, which answers what the socket brings. */
+  /** The database's side, which answers the client's requests. */
   readonly live: LiveConnection;
   readonly dialect: Dialect;
   readonly queue: SendQueue;
   readonly stay: Stay;
-  /** Counts requests; gives the seconds for which nothing more is to be read. */
+  /** Counts requests; returns the seconds for which reading must pause. */
   readonly pace: (requestCount: number) => number;
   readonly limits: SocketLimits;
   readonly owner: ConnectionOwner;
@@ -52,15 +52,15 @@ export interface ConnectionParts {
  * One client:
  *
  * ```
- *  open ──finish──▶ finishing ──all is answered and written, or too late──▶ closing
- *  open, finishing ──closeWith──▶ closing     bad message, flood, database gone: a close frame goes
- *  closing ──the client answers, or is late──▶ gone
+ *  open ──finish──▶ finishing ──all answered and written, or deadline──▶ closing
+ *  open, finishing ──closeWith──▶ closing     bad message, flood, database gone: close frame sent
+ *  closing ──the client answers, or deadline──▶ gone
  *  any ──drop──▶ gone                         refused, too slow, silent: no close frame
  *  any ──the socket ends──▶ gone
  * ```
  *
- * `finishing` reads nothing more. From `closing` on, nothing more is sent. The database hears of
- * the end of an open connection at once, by `live.close()`.
+ * `finishing` reads no further messages; from `closing` on, none are sent. The database is notified
+ * of the end of an open connection at once, by `live.close()`.
  */
 export class Connection implements LiveSink, SocketEvents {
   readonly #parts: ConnectionParts;
@@ -68,7 +68,7 @@ export class Connection implements LiveSink, SocketEvents {
   readonly #line: RequestLine;
   #state: State = { kind: 'open' };
   #isPaused = false;
-  /** Until then the client has asked as often as it may; 0: it has not. */
+  /** The client has used up its request rate until this time; 0 if it has not. */
   #pausedUntil = 0;
   #heardAt: number;
   #bytesHeard = 0;
@@ -112,7 +112,7 @@ export class Connection implements LiveSink, SocketEvents {
         this.#line.add(request);
       }
     } catch (error) {
-      // What came before has its turn first.
+      // Requests queued earlier must be processed first.
       if (this.#line.length > 0) this.#line.add(Promise.reject(error));
       else this.#refuse(error);
       return;
@@ -157,35 +157,35 @@ export class Connection implements LiveSink, SocketEvents {
     }
   }
 
-  /** Too much waits for the client: it is dropped, and counted. */
+  /** Drops and counts a client that reads too slowly. */
   giveUp(): void {
     if (this.#state.kind === 'gone') return;
     this.#parts.owner.traffic.dropped += 1;
     this.#drop();
   }
 
-  /** Somebody has lost a role or a token, or may have: a client that it concerns has to go. */
+  /** Closes the connection if its client has lost a role or a token that it needs. */
   examine(loss?: Loss): void {
     const { stay } = this.#parts;
     const fault = loss === undefined || stay.concerns(loss) ? stay.fault : undefined;
     if (fault !== undefined) this.#closeWith(1008, fault);
   }
 
-  /** Writes what was delivered since the last time. */
+  /** Writes the messages delivered since the last flush. */
   flush(nowMillis = performance.now()): void {
     if (this.#state.kind !== 'open' && this.#state.kind !== 'finishing') return;
     this.#parts.owner.traffic.framesOut += this.#parts.queue.flush(nowMillis);
     this.#finishIfDone();
   }
 
-  /** The service stops: what was asked is answered, then the connection closes. */
+  /** Stops the connection with the service: sends pending answers, then closes. */
   finish(deadlineMillis: number): void {
     if (this.#state.kind !== 'open') return;
     this.#state = { kind: 'finishing', deadlineMillis };
     this.#finishIfDone();
   }
 
-  /** Called every now and then: pings, and drops who is silent or late. */
+  /** Called periodically: sends pings, and drops clients that are silent or late. */
   tick(nowMillis: number): void {
     const state = this.#state;
     switch (state.kind) {
@@ -224,7 +224,7 @@ export class Connection implements LiveSink, SocketEvents {
     owner.hasMessages(this);
   }
 
-  /** Ends the connection when one more request would be too many. */
+  /** Ends the connection if one more request would be too many. */
   #endsFlood(): boolean {
     const { live, dialect, owner } = this.#parts;
     if (!this.#intake.isFull(live.unanswered + this.#line.length + dialect.keptCount)) return false;
@@ -251,8 +251,8 @@ export class Connection implements LiveSink, SocketEvents {
   }
 
   /**
-   * Reads on, or not: a client that is ahead of the database by many bytes, or asks more often than
-   * it may, has to wait.
+   * Pauses or resumes reading. A client waits while too many bytes of its requests are unanswered,
+   * or while it exceeds its request rate.
    */
   #regulate(): void {
     if (this.#pausedUntil > 0 && performance.now() >= this.#pausedUntil) this.#pausedUntil = 0;
@@ -277,7 +277,7 @@ export class Connection implements LiveSink, SocketEvents {
     queue.flush();
     const deadlineMillis = performance.now() + limits.closeMillis;
     this.#state = { kind: 'closing', deadlineMillis };
-    // What is still being compressed must not follow the close.
+    // Messages still being compressed must not follow the close frame.
     queue.abandon();
     this.#line.abandon();
     if (this.#isPaused) socket.resume();
@@ -285,7 +285,7 @@ export class Connection implements LiveSink, SocketEvents {
     live.close();
   }
 
-  /** What the client sent cannot be read. */
+  /** Ends the connection after a message that cannot be decoded. */
   #refuse(error: unknown): void {
     if (error instanceof DecodeError) this.#closeWith(1011, error.message);
     else this.#fail(error);

@@ -1,22 +1,22 @@
 import type { LiveEvent, LiveRequest } from '../host/live-connection.ts';
 import type { Outgoing } from './outgoing.ts';
 
-/** A request, or one whose text is still read, in slices: what comes behind it has to wait. */
+/** A request, or a promise of one that is being parsed in slices; later ones must wait for it. */
 export type Asked = LiveRequest | Promise<LiveRequest>;
 
 /**
- * One version of the messages, for one connection: what its frames ask for, and what it is told.
- * It knows neither the socket nor the database.
+ * One version of the messages, for one connection: decodes requests and encodes events. It knows
+ * neither the socket nor the database.
  */
 export interface Dialect {
   /**
-   * The requests of a message of the client, decoded one by one: those before a fault are there
-   * before it is thrown, and count. Throws `DecodeError`, whose text closes the connection.
+   * Yields the requests of a client message as they are decoded, so requests before a fault take
+   * effect. Throws `DecodeError`, whose text closes the connection.
    */
   requests(bytes: Uint8Array, isBinary: boolean): Iterable<Asked>;
-  /** Messages that it keeps until the client is let in; they are requests that wait, too. */
+  /** Messages held back until the client is admitted; they count as waiting requests. */
   readonly keptCount: number;
-  /** The messages that events make, in their order, and the requests that follow from them. */
+  /** Returns the messages for the events, in order, and the requests that follow from them. */
   told(events: readonly LiveEvent[]): Told;
 }
 
@@ -27,10 +27,10 @@ export interface Told {
 
 export const nothingTold: Told = { messages: [], requests: [] };
 
-/** Whose connection it is, as its first message says. */
+/** The identity behind a connection, as its first message states it. */
 export interface Person {
   readonly identity: bigint;
   readonly connectionId: bigint;
-  /** As presented, or as made for somebody without one. */
+  /** The token that was presented, or the one created for an anonymous client. */
   readonly token: string;
 }

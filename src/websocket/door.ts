@@ -29,33 +29,32 @@ export interface WebSocketDoorOptions {
   readonly tokens: HostTokens;
   readonly addresses: ClientAddresses;
   readonly rates: RequestRates;
-  /** Which pages may connect, and by which names the service is known. */
+  /** Which pages can connect, and the names by which the service is known. */
   readonly pages: PageRules;
   readonly limits: Partial<SocketLimits>;
-  /** WebSockets that are open at once; more are refused. */
+  /** Maximum number of open WebSockets; more are rejected. */
   readonly socketsMax: number;
-  /** Told of an error that nobody expected; the client's connection ends without a word. */
+  /** Called for an unexpected error; the client's connection ends without a close frame. */
   readonly onError: (error: unknown, doing: string) => void;
 }
 
 export interface SocketStatistics extends Readonly<Traffic> {
   readonly connections: number;
-  /** What waits to be written to all of them. */
+  /** Messages waiting to be written, over all connections. */
   readonly queuedMessages: number;
   readonly queuedBytes: number;
 }
 
 /**
- * The WebSocket door: admits clients, and holds their connections until they end. All of them are
- * written to together, once the work of a moment is done: what a turn of a database has for one
- * client is one write.
+ * The WebSocket door: admits clients and holds their connections until they end. It flushes all
+ * connections together, so everything that one turn of a database has for a client is one write.
  */
 export class WebSocketDoor {
   readonly #options: WebSocketDoorOptions;
   readonly #limits: SocketLimits;
   readonly #upgrader = new Upgrader();
   readonly #connections = new Set<Connection>();
-  /** Handshakes under way; they count as connections. */
+  /** Handshakes in progress; they count as connections. */
   #knocking = 0;
   readonly #owner: ConnectionOwner;
   readonly #traffic: Traffic = {
@@ -91,7 +90,7 @@ export class WebSocketDoor {
     };
   }
 
-  /** Takes a request for an upgrade to a WebSocket, and the connection it came on. Never throws. */
+  /** Handles an upgrade request and the connection it came on. Never throws. */
   handle(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     stream.on('error', () => stream.destroy());
     this.#knocking += 1;
@@ -113,10 +112,7 @@ export class WebSocketDoor {
     return { connections, queuedMessages, queuedBytes, ...this.#traffic };
   }
 
-  /**
-   * Admits nobody any more; answers what clients have asked, at most for `millis`, and closes their
-   * connections.
-   */
+  /** Stops admitting clients, answers requests for at most `millis`, and closes all connections. */
   async close(millis: number): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#timer);
@@ -149,7 +145,7 @@ export class WebSocketDoor {
     if (seconds > 0) return refuse(stream, tooOften(seconds));
     const outcome = await admit({ url, headers, address }, this.#options);
     const { caller } = outcome;
-    // Whoever comes without a token is counted by the address alone.
+    // Anonymous clients are counted by address alone.
     const isKnown = caller !== undefined && !caller.isAnonymous;
     const wait = isKnown ? rates.byIdentity.take(caller.identity.toString(16)) : 0;
     if (wait > 0) refuse(stream, tooOften(wait));
@@ -158,7 +154,7 @@ export class WebSocketDoor {
     else this.#connect(outcome, request, stream, head);
   }
 
-  /** The database is asked first: it may be known not to serve, which an open socket cannot say. */
+  /** Connects to the database before upgrading: it can refuse, which an open socket cannot say. */
   #connect(admitted: Admitted, request: IncomingMessage, stream: Duplex, head: Buffer): void {
     const { caller, database, connectionId, confirmed, dialect } = admitted;
     let connection: Connection | undefined;
@@ -213,7 +209,7 @@ export class WebSocketDoor {
     return connection;
   }
 
-  /** What a client asks over its connection counts as requests of who and where it is. */
+  /** Counts the client's requests against the rates of its identity and its address. */
   #paceOf({ caller }: Admitted): (requestCount: number) => number {
     const { byIdentity, byAddress } = this.#options.rates;
     const identity = caller.identity.toString(16);
@@ -229,12 +225,13 @@ export class WebSocketDoor {
       const now = performance.now();
       for (const connection of [...this.#connections]) connection.tick(now);
     };
-    // After what has come was read: the process may have stood still for longer than the bounds.
+    // Run after pending input was read: the process may have been blocked for longer than the
+    // bounds.
     const timer = setInterval(() => setImmediate(look), lookMillis);
     return timer.unref();
   }
 
-  /** Gives up the connections that most waits for, until the rest is bearable. */
+  /** Drops the connections with the largest queues until the backlog is within its bound. */
   #relieve(): void {
     while (this.#backlog.isOver) {
       let slowest: Connection | undefined;
@@ -263,13 +260,13 @@ export class WebSocketDoor {
   }
 }
 
-/** What the host has for a client that is let in. */
+/** The host's objects for an admitted client. */
 interface Let {
   readonly live: LiveConnection;
   readonly stay: Stay;
 }
 
-/** Between two looks at connections that are to end. */
+/** Interval of checks while the door closes. */
 const closingLookMillis = 10;
 
 const stopping: RefusedUpgrade = {

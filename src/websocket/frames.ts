@@ -9,12 +9,12 @@
  */
 export type Opcode = 'text' | 'binary';
 
-/** Bodies up to this size are copied behind their header; larger ones are chunks of their own. */
+/** Bodies up to this size are copied behind their header; larger ones are separate chunks. */
 const copiedBytesMax = 16_384;
 
 /**
- * The chunks of one frame whose payload is `tag`, where there is one, and the parts of a body one
- * after another. Large parts are not copied, so they must not change any more.
+ * Returns the chunks of one frame, whose payload is the optional `tag` followed by the parts of a
+ * body. Large parts are not copied, so they must not change afterwards.
  */
 export function frameChunks(
   opcode: Opcode,

@@ -1,11 +1,11 @@
 /**
- * What one client has sent and not been answered: how many requests the database has room for
- * before the connection is given up, and for how many bytes of them the socket is read on.
+ * Bounds what one client has sent and not had answered: the count of requests before the connection
+ * is dropped, and the bytes before reading pauses.
  */
 export class Intake {
   readonly #messagesMax: number;
   readonly #bytesMax: number;
-  /** Messages whose requests are not all answered, in order. */
+  /** Messages with unanswered requests, in order. */
   #messages: { readonly lastRequest: number; readonly byteCount: number }[] = [];
   #byteCount = 0;
   #received = 0;
@@ -15,24 +15,24 @@ export class Intake {
     this.#bytesMax = limits.bytesMax;
   }
 
-  /** True: so many requests are unanswered that the next one ends the connection. */
+  /** Whether the next request would exceed the bound and end the connection. */
   isFull(unanswered: number): boolean {
     return unanswered >= this.#messagesMax;
   }
 
-  /** True: nothing more is to be read for now. */
+  /** Whether reading must pause. */
   get isSated(): boolean {
     return this.#byteCount > this.#bytesMax;
   }
 
-  /** A message brought so many requests. */
+  /** Counts a message and its requests. */
   add(requestCount: number, byteCount: number): void {
     this.#received += requestCount;
     this.#messages.push({ lastRequest: this.#received, byteCount });
     this.#byteCount += byteCount;
   }
 
-  /** Only so many requests are unanswered now. */
+  /** Releases fully answered messages, given the number of unanswered requests. */
   settle(unanswered: number): void {
     const answered = this.#received - unanswered;
     let count = 0;

@@ -1,7 +1,6 @@
 /**
- * Remembers what was last made of a list of parts. Sockets are written to one after another, and
- * those that watch the same get the same parts in the same order: what is joined for the first of
- * them serves the others.
+ * Caches the last join of a list of parts. Sockets are written to one after another, and those that
+ * watch the same data get the same parts in the same order, so the first join serves them all.
  */
 export class LastJoin<Part extends object, Joined> {
   readonly #join: (parts: readonly Part[]) => Joined;
@@ -21,7 +20,7 @@ export class LastJoin<Part extends object, Joined> {
     return joined;
   }
 
-  /** Lets go of the parts, when there will be no more of the same. */
+  /** Releases the parts, once no more sockets can share them. */
   forget(): void {
     this.#parts = [];
     this.#joined = undefined;

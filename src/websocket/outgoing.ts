@@ -2,23 +2,23 @@ import { type BrotliOptions, brotliCompress, constants, gzip } from 'node:zlib';
 import { type Compression, compressionTags } from '../protocol/compression.ts';
 import { frameChunks, type Opcode } from './frames.ts';
 
-/** How the bodies of a connection's messages are packed. */
+/** How the messages of a connection are compressed and framed. */
 export interface Packing {
   readonly opcode: Opcode;
   readonly compression: Compression;
 }
 
 /**
- * An encoded message, or several that stand one after another. Connections that get the same share
- * one object, so that its frame is made once, and its body compressed once.
+ * One encoded message, or several concatenated. Connections that get the same messages share one
+ * object, so that they are framed and compressed only once.
  */
 export class Outgoing {
-  /** The encoding, in pieces: what was large is not copied. */
+  /** The encoding in parts: large ones are not copied. */
   readonly #parts: readonly Uint8Array[];
   readonly byteCount: number;
   #messageCount = 1;
   #frame: readonly Uint8Array[] | undefined;
-  /** Made when it is needed: most messages are small and go as they are. */
+  /** Created on demand: most messages are small and sent uncompressed. */
   #compressed: Map<Compression, Promise<readonly Uint8Array[]>> | undefined;
 
   constructor(...parts: readonly Uint8Array[]) {
@@ -28,14 +28,14 @@ export class Outgoing {
     this.byteCount = byteCount;
   }
 
-  /** Messages that stand in `bytes` one after another, without anything between. */
+  /** Wraps `bytes`, which holds messages concatenated without separators. */
   static several(bytes: Uint8Array, messageCount: number): Outgoing {
     const outgoing = new Outgoing(bytes);
     outgoing.#messageCount = messageCount;
     return outgoing;
   }
 
-  /** One after another, without anything between. */
+  /** Concatenates messages without separators. */
   static joined(messages: readonly Outgoing[]): Outgoing {
     const bytes = Buffer.concat(messages.flatMap((message) => message.#parts));
     const messageCount = messages.reduce((sum, message) => sum + message.#messageCount, 0);
@@ -46,7 +46,7 @@ export class Outgoing {
     return this.#messageCount;
   }
 
-  /** The frame of this message alone, not compressed. */
+  /** Returns the uncompressed frame of this message alone. */
   frame(opcode: Opcode): readonly Uint8Array[] {
     this.#frame ??= frameChunks(
       opcode,
@@ -56,7 +56,7 @@ export class Outgoing {
     return this.#frame;
   }
 
-  /** The same, compressed. Rejects only when memory is short. */
+  /** Returns the compressed frame. Rejects only when memory is short. */
   compressedFrame(compression: Exclude<Compression, 'none'>): Promise<readonly Uint8Array[]> {
     this.#compressed ??= new Map();
     const known = this.#compressed.get(compression);

@@ -1,19 +1,19 @@
 import type { QueryDialect } from '../live/query-dialect.ts';
 import type { Compression } from '../protocol/compression.ts';
 
-/** What a client asks for in the address that it connects to. */
+/** What a client asks for in the address of its connection. */
 export interface Parameters {
   readonly token: string | undefined;
-  /** `undefined`: any id will do. 0n is refused elsewhere. */
+  /** `undefined`: any id is accepted. 0n is rejected elsewhere. */
   readonly connectionId: bigint | undefined;
   readonly compression: Compression;
-  /** `undefined`: as the version of the protocol does. */
+  /** `undefined`: the default of the protocol version. */
   readonly confirmed: boolean | undefined;
-  /** What its queries may say. */
+  /** The SQL dialect of its queries. */
   readonly dialect: QueryDialect;
 }
 
-/** A parameter that cannot be read; the message is the text of the answer. */
+/** An invalid parameter; the message is the text of the response. */
 export class ParameterError extends Error {
   override readonly name = 'ParameterError';
 
@@ -22,10 +22,10 @@ export class ParameterError extends Error {
   }
 }
 
-/** Reads the query of an address. Unknown parameters are ignored. Throws `ParameterError`. */
+/** Parses the query of an address. Unknown parameters are ignored. Throws `ParameterError`. */
 export function readParameters(query: URLSearchParams): Parameters {
   const connectionId = one(query, 'connection_id');
-  // Only binary messages of version 1 could be light, and every update of ours is.
+  // Only checked: light messages exist only in binary version 1, and all our updates are light.
   readBoolean(query, 'light');
   return {
     token: one(query, 'token'),
@@ -36,7 +36,7 @@ export function readParameters(query: URLSearchParams): Parameters {
   };
 }
 
-/** Why an address cannot be read, for those who ask for it by mere HTTP. */
+/** Returns why an address is invalid, for plain HTTP requests; `undefined` if it is valid. */
 export function parameterFault(query: URLSearchParams): string | undefined {
   try {
     readParameters(query);
@@ -47,7 +47,7 @@ export function parameterFault(query: URLSearchParams): string | undefined {
   }
 }
 
-/** The token alone, which is read before all else. */
+/** Returns only the token, which is read before everything else. */
 export function readToken(query: URLSearchParams): string | undefined {
   return one(query, 'token');
 }

@@ -4,16 +4,16 @@ import type { RequestCaller } from '../auth/caller.ts';
 import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
 import { identityToHex } from '../values/identity.ts';
 
-/** An answer other than 101. */
+/** A response other than 101. */
 export interface RefusedUpgrade {
   readonly status: number;
   readonly text: string;
-  /** Who asked, once that is known. */
+  /** The caller, once it is known. */
   readonly caller?: RequestCaller | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Answers without an upgrade, and ends the connection. */
+/** Responds without an upgrade and ends the connection. */
 export function refuse(stream: Duplex, { status, text, caller, headers }: RefusedUpgrade): void {
   const all = {
     'content-type': 'text/plain; charset=utf-8',
@@ -29,7 +29,7 @@ export function refuse(stream: Duplex, { status, text, caller, headers }: Refuse
   stream.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${text}`);
 }
 
-/** Every answer that knows its caller says so. */
+/** Returns the identity headers of every response whose caller is known. */
 export function callerHeaders({ identity, token }: RequestCaller) {
   return { 'spacetime-identity': identityToHex(identity), 'spacetime-identity-token': token };
 }

@@ -3,11 +3,11 @@ import type { Asked } from './dialect.ts';
 
 interface LineEvents {
   send(request: LiveRequest): void;
-  /** Reading a request has failed; what was behind it is gone. */
+  /** Called when decoding a request failed; the requests behind it are dropped. */
   failed(error: unknown): void;
 }
 
-/** The requests of one client in their order, of which some are still read: the others wait. */
+/** Sends the requests of one client in order; those behind one that is still being parsed wait. */
 export class RequestLine {
   readonly #events: LineEvents;
   #waiting: Asked[] = [];
@@ -16,7 +16,7 @@ export class RequestLine {
     this.#events = events;
   }
 
-  /** How many wait, the one that is being read included. */
+  /** The number of waiting requests, including the one being parsed. */
   get length(): number {
     return this.#waiting.length;
   }
@@ -26,18 +26,18 @@ export class RequestLine {
       this.#events.send(asked);
       return;
     }
-    // Its fault is looked at when it has its turn.
+    // A failure is handled when its turn comes.
     if (asked instanceof Promise) asked.catch(() => {});
     this.#waiting.push(asked);
     if (this.#waiting.length === 1) void this.#goOn(this.#waiting);
   }
 
-  /** What waits is not sent any more. */
+  /** Drops all waiting requests. */
   abandon(): void {
     this.#waiting = [];
   }
 
-  /** Ends when nothing waits in `line`, or when it has been abandoned. */
+  /** Runs until `line` is empty or abandoned. */
   async #goOn(line: readonly Asked[]): Promise<void> {
     for (let next = line[0]; next !== undefined; next = line[0]) {
       try {

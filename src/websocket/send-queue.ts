@@ -5,7 +5,7 @@ import { Outgoing, type Packing } from './outgoing.ts';
 import type { Socket } from './socket.ts';
 
 export interface SendQueueOptions extends Packing {
-  /** True: one frame may hold several messages. */
+  /** Whether one frame can hold several messages. */
   readonly packs: boolean;
   readonly messagesMax: number;
   readonly bytesMax: number;
@@ -13,31 +13,30 @@ export interface SendQueueOptions extends Packing {
   readonly backlog: Backlog;
 }
 
-/** Frames that are ready, or will be. */
+/** Frames that are ready or still being compressed. */
 interface Slot {
   chunks: readonly Uint8Array[] | undefined;
   readonly messageCount: number;
-  /** Before compression. */
+  /** Size before compression. */
   readonly byteCount: number;
 }
 
 /**
- * What waits to be written to one socket. Messages that are pushed in one go leave as one write; in
- * a packing version as few frames. They leave in the order of `push`, also when some of them are
- * compressed aside.
+ * Queues messages for one socket. Messages pushed together are sent in one write and, in a packing
+ * version, in as few frames as possible. They are sent in the order of `push`, even when some of
+ * them are compressed asynchronously.
  *
- * Bounded: when more waits than the options allow, `push` says so, and the owner gives the socket
- * up.
+ * Bounded: `push` returns false when the queue exceeds its limits, and the owner drops the socket.
  */
 export class SendQueue {
   readonly #socket: Socket;
   readonly #options: SendQueueOptions;
   #messages: Outgoing[] = [];
-  /** In order; the first one is being compressed. */
+  /** In order; the first one is still being compressed. */
   #slots: Slot[] = [];
   #messageCount = 0;
   #byteCount = 0;
-  /** When each write that the system has not taken yet was made. */
+  /** The time of each write that the system has not accepted yet. */
   readonly #writtenAt: number[] = [];
   #isAbandoned = false;
 
@@ -46,7 +45,7 @@ export class SendQueue {
     this.#options = options;
   }
 
-  /** Messages that the system does not have yet, and their bytes before compression. */
+  /** Messages not yet accepted by the system; `byteCount` is their size before compression. */
   get messageCount(): number {
     return this.#messageCount;
   }
@@ -55,13 +54,13 @@ export class SendQueue {
     return this.#byteCount;
   }
 
-  /** For how long the oldest of what was written has waited for the system to take it. */
+  /** Returns how long the oldest write has waited for the system to accept it. */
   waitingMillis(nowMillis: number): number {
     const [oldest = nowMillis] = this.#writtenAt;
     return Math.max(0, nowMillis - oldest);
   }
 
-  /** Returns false when too much waits. The message leaves with the next `flush`. */
+  /** Queues a message for the next `flush`. Returns false if the queue exceeds its limits. */
   push(message: Outgoing): boolean {
     if (this.#isAbandoned) return true;
     this.#messages.push(message);
@@ -72,7 +71,7 @@ export class SendQueue {
     return this.#messageCount <= messagesMax && this.#byteCount <= bytesMax;
   }
 
-  /** Writes what was pushed. Returns the number of frames. */
+  /** Writes all pushed messages. Returns the number of frames. */
   flush(nowMillis = performance.now()): number {
     const messages = this.#messages;
     if (messages.length === 0) return 0;
@@ -83,7 +82,7 @@ export class SendQueue {
     return groups.length;
   }
 
-  /** Lets go of what waits: the socket is gone. */
+  /** Drops the queue after the socket has gone. */
   abandon(): void {
     if (this.#isAbandoned) return;
     this.#isAbandoned = true;
@@ -107,7 +106,7 @@ export class SendQueue {
       slot.chunks = chunks;
       this.#writeReady();
     };
-    // A body that cannot be compressed goes as it is.
+    // Send uncompressed if compression fails.
     message.compressedFrame(compression).then(ready, () => ready(message.frame(opcode)));
     return slot;
   }
@@ -141,7 +140,7 @@ export class SendQueue {
   }
 }
 
-/** As many messages in one frame as its bounds allow. */
+/** Groups messages into frames, as many in each as its bounds allow. */
 function grouped(messages: readonly Outgoing[]): Outgoing[][] {
   const groups: Outgoing[][] = [];
   let group: Outgoing[] = [];
@@ -165,7 +164,7 @@ function grouped(messages: readonly Outgoing[]): Outgoing[][] {
   return groups;
 }
 
-/** One message after another, without anything between. */
+/** Concatenates messages without separators. */
 function joined(group: readonly Outgoing[]): Outgoing {
   const [first] = group;
   return first !== undefined && group.length === 1 ? first : joinedMessages.of(group);
@@ -173,11 +172,11 @@ function joined(group: readonly Outgoing[]): Outgoing {
 
 const joinedMessages = new LastJoin((group: readonly Outgoing[]) => Outgoing.joined(group));
 
-/** Up to this size, several chunks are written as one, which costs less. */
+/** Several chunks up to this total size are joined into one write, which costs less. */
 const joinedBytesMax = 65_536;
 const joinedChunks = new LastJoin((chunks: readonly Uint8Array[]) => Buffer.concat(chunks));
 
-/** Called when all sockets were written to: what they shared is not kept. */
+/** Called after a flush of all sockets: releases the parts they shared. */
 export function forgetJoined(): void {
   joinedMessages.forget();
   joinedChunks.forget();

@@ -1,6 +1,6 @@
 import { limits } from '../limits.ts';
 
-/** Bounds of each connection; an operator may set them. See `limits.ts`. */
+/** Limits of each connection; an operator can set them. See `limits.ts`. */
 export interface SocketLimits {
   readonly pingMillis: number;
   readonly idleMillis: number;

@@ -1,32 +1,32 @@
-/** One open WebSocket, free of the library that speaks the protocol. */
+/** One open WebSocket, independent of the library that implements the protocol. */
 export interface Socket {
-  /** Writes chunks of whole frames, in one piece; `written` is called when the system has them. */
+  /** Writes chunks of whole frames in one piece; calls `written` once the system has them. */
   write(chunks: readonly Uint8Array[], written: () => void): void;
   ping(): void;
-  /** Sends a close frame after what was written, and answers no message any more. */
+  /** Sends a close frame after pending writes and ignores all further messages. */
   close(code: number, reason: string): void;
-  /** Ends the connection without a word. */
+  /** Ends the connection without a close frame. */
   destroy(): void;
-  /** Reads nothing until `resume`. */
+  /** Stops reading until `resume`. */
   pause(): void;
   resume(): void;
-  /** Bytes that came, of all kinds of frames. */
+  /** Bytes received, in frames of all kinds. */
   readonly bytesRead: number;
 }
 
-/** What comes from a socket. */
+/** The events of a socket. */
 export interface SocketEvents {
-  /** A whole message, put together from its frames. The bytes may be kept. */
+  /** Called for each whole message, assembled from its frames. The receiver can keep the bytes. */
   message(bytes: Uint8Array, isBinary: boolean): void;
   pong(): void;
-  /** The last event. */
+  /** Called last. */
   closed(): void;
 }
 
-/** A close reason has at most this many bytes. */
+/** Maximum size of a close reason. */
 const reasonBytesMax = 123;
 
-/** Cuts a text between characters, so that it can be the reason of a close. */
+/** Truncates a text between characters to fit a close reason. */
 export function closeReason(text: string): string {
   let reason = '';
   let byteCount = 0;

@@ -5,9 +5,9 @@ import { limits } from '../limits.ts';
 import type { Socket, SocketEvents } from './socket.ts';
 
 /**
- * Speaks the protocol of WebSockets. This file is the only one that knows the library: it completes
- * handshakes that were admitted, and makes each socket a `Socket`. The library reads; frames with
- * data are written past it, because `outgoing.ts` makes them once for many sockets.
+ * Adapts the WebSocket library; only this file knows it. It completes the handshakes of admitted
+ * clients and wraps each connection as a `Socket`. The library reads; data frames are written past
+ * it, because `outgoing.ts` builds them once for many sockets.
  */
 export class Upgrader {
   readonly #server: WebSocketServer;
@@ -18,9 +18,9 @@ export class Upgrader {
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: limits.socketMessageBytesMax,
-      // The library ends a connection whose pongs wait behind what the client does not read.
+      // With automatic pongs, the library ends a connection whose client does not read them.
       autoPong: false,
-      // Text that is none is a message that does not decode, which the room answers itself.
+      // Invalid UTF-8 is a message that cannot be decoded, which this room answers itself.
       skipUTF8Validation: true,
       WebSocket: StrictSocket,
       handleProtocols: (_offers, request) => this.#chosen.get(request)?.protocol ?? false,
@@ -34,8 +34,8 @@ export class Upgrader {
   readonly #chosen = new WeakMap<IncomingMessage, Handshake>();
 
   /**
-   * Answers 101. Returns `undefined` when the client has gone, or the handshake fails at what only
-   * the library checks; the socket is ended then.
+   * Responds with 101. Returns `undefined`, with the socket ended, if the client has gone or the
+   * handshake fails a check that only the library makes.
    */
   complete(
     request: IncomingMessage,
@@ -45,7 +45,7 @@ export class Upgrader {
   ): UpgradedSocket | undefined {
     let socket: UpgradedSocket | undefined;
     this.#chosen.set(request, handshake);
-    // The library ends the handshake over offers that it finds odd, such as one made twice.
+    // The library would reject unusual offers, such as duplicates.
     request.headers['sec-websocket-protocol'] = handshake.protocol;
     this.#server.handleUpgrade(request, stream, head, (client) => {
       socket = new UpgradedSocket(client, stream);
@@ -56,13 +56,13 @@ export class Upgrader {
 
 export interface Handshake {
   readonly protocol: string;
-  /** Headers of the answer, beside those of every handshake. */
+  /** Headers of the response, in addition to those of every handshake. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * The library answers a broken frame, or one that is too large, with a close frame; here the
- * connection just ends. It says why only when the client closes or when we do.
+ * Terminates the connection where the library would send a close frame after a broken or oversized
+ * frame. The library passes a reason only when the client or this service closes.
  */
 class StrictSocket extends WebSocket {
   override close(code?: number, reason?: string | Buffer): void {
@@ -71,13 +71,13 @@ class StrictSocket extends WebSocket {
   }
 }
 
-/** A `Socket` whose events go to whoever listens; nothing is read before that. */
+/** A `Socket` whose events go to its listener; nothing is read before `listen`. */
 export class UpgradedSocket implements Socket {
   readonly #client: WebSocket;
   readonly #stream: Duplex & { readonly bytesRead?: number };
   #isReading = true;
   #isPongOut = false;
-  /** The last ping that came while a pong waited to be written. */
+  /** The last ping received while a pong was waiting to be written. */
   #unanswered: Buffer | undefined;
 
   constructor(client: WebSocket, stream: Duplex) {
@@ -134,7 +134,7 @@ export class UpgradedSocket implements Socket {
     this.#client.resume();
   }
 
-  /** One pong waits at most: of pings that come meanwhile, only the last one has to be answered. */
+  /** Answers a ping. At most one pong waits; of the pings until then, the last is answered. */
   #pong(data: Buffer): void {
     if (this.#client.readyState !== WebSocket.OPEN) return;
     if (this.#isPongOut) {

@@ -8,7 +8,7 @@ import { JsonError, parseJson, parseJsonSteps } from '../values/json.ts';
 
 type Encoded = LiveCall['args'];
 
-/** The arguments of a call from their JSON, or what is wrong with them; long ones in slices. */
+/** Converts a call's JSON arguments, or returns their fault; long ones are parsed in slices. */
 export function argumentsFromText(
   description: DatabaseDescription,
   reducer: string,

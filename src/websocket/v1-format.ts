@@ -24,24 +24,24 @@ import { typeFromJson } from '../values/type-codec.ts';
 import type { Outgoing } from './outgoing.ts';
 import { queryUpdate } from './v1-rows.ts';
 
-/** A call as its sender wrote it: encoded arguments, or their JSON, or both. */
+/** A call as its sender wrote it: arguments in binary, in JSON, or both. */
 export interface GivenArguments {
   readonly reducer: string;
-  /** `undefined` when they could not be encoded. */
+  /** `undefined` if they could not be encoded. */
   readonly bytes: Uint8Array | undefined;
   readonly json: string | undefined;
 }
 
 /**
- * How messages of version 1 are written. `Rows` stands for what a commit changed, encoded once for
- * all who are told; `Given` for arguments and returned values.
+ * The encoding of version 1 messages. `Rows` is the changes of a commit, encoded once for all
+ * receivers; `Given` is arguments and returned values.
  */
 export interface V1Format<Rows, Given> {
   rowsOf(update: LiveUpdate): readonly Rows[];
   given(args: GivenArguments): Given;
   readonly nothingGiven: Given;
   write(message: ServerMessage<Rows | QueryUpdate, Given>): Uint8Array;
-  /** Messages that more than one connection gets. */
+  /** Messages sent to more than one connection. */
   readonly shared: WeakMap<UpdatedEvent, Outgoing>;
 }
 
@@ -68,7 +68,7 @@ export const binaryFormat: BinaryFormat = {
 const textRows = new WeakMap<LiveUpdate, readonly UpdateText[]>();
 const sharedTexts = new WeakMap<UpdatedEvent, Outgoing>();
 
-/** `describe` says which program serves: texts need the types of rows. */
+/** Creates the text format; `describe` returns the current program, whose row types it needs. */
 export function textFormat(describe: () => DatabaseDescription | undefined): TextFormat {
   const rowToJson = rowToJsonOf(describe);
   return {
@@ -99,7 +99,7 @@ function cached<Key extends WeakKey, Value>(
   return value;
 }
 
-/** The JSON of arguments that came encoded. */
+/** Converts binary arguments to JSON. */
 function argumentsText(
   { reducer: name, bytes }: GivenArguments,
   description: DatabaseDescription | undefined,
@@ -115,7 +115,7 @@ function rowToJsonOf(describe: () => DatabaseDescription | undefined): RowToJson
     const description = describe();
     const ofTable = description === undefined ? undefined : rowTypesOf(description).get(table);
     const known = table.startsWith('{') ? writtenType(table) : ofTable;
-    // A table that an update of the program has removed while its rows were on their way.
+    // An update of the program removed the table while its rows were queued.
     if (known === undefined) return '[]';
     return encodedToJson(known.type, new BinaryReader(row), 'positional', known.typespace);
   };
@@ -126,7 +126,7 @@ interface RowType {
   readonly typespace: Typespace;
 }
 
-/** The type of rows that are no table's own is their name. */
+/** Returns the type of rows that belong to no table; it is encoded in their name. */
 function writtenType(name: string): RowType {
   const known = writtenTypes.get(name);
   if (known !== undefined) return known;
@@ -143,7 +143,7 @@ const writtenTypesMax = 256;
 
 const rowTypes = new WeakMap<DatabaseDescription, ReadonlyMap<string, RowType>>();
 
-/** Row types of everything that can be subscribed to, by canonical name. */
+/** Returns the row types of everything that can be subscribed to, by canonical name. */
 function rowTypesOf(description: DatabaseDescription): ReadonlyMap<string, RowType> {
   return cached(rowTypes, description, () => {
     const types = new Map<string, RowType>();

@@ -3,7 +3,7 @@ import { type RowSet, rowCountOf } from '../live/row-set.ts';
 import { emptyRowList } from '../protocol/row-list.ts';
 import type { QueryUpdate, TableUpdate } from '../protocol/v1/server-message.ts';
 
-/** What a commit changed, in the shape of version 1: each query once, one entry for each table. */
+/** Converts a commit's changes to the shape of version 1: each query once, an entry per table. */
 export function tablesOfUpdates<Rows>(
   updates: Iterable<LiveUpdate>,
   encode: (update: LiveUpdate) => readonly Rows[],
@@ -21,10 +21,10 @@ export function tablesOfUpdates<Rows>(
   });
 }
 
-/** Whether rows are told as having come or as having gone. */
+/** Whether rows are sent as inserts or as deletes. */
 export type RowsAs = 'inserts' | 'deletes';
 
-/** The rows of queries, by table. */
+/** Groups the rows of queries by table. */
 export function tablesOfRows(
   queries: readonly QueryRows[],
   as: RowsAs,
@@ -38,7 +38,7 @@ export function tablesOfRows(
   return Array.from(tables.values(), (same) => tableOfRows(same, as));
 }
 
-/** The rows of queries of one table. */
+/** Collects the rows of queries of one table. */
 export function tableOfRows(queries: readonly QueryRows[], as: RowsAs): TableUpdate<QueryUpdate> {
   const fragments = queries.flatMap((query) => query.fragments);
   const rowCount = fragments.reduce((sum, rows) => sum + rowCountOf(rows), 0);
@@ -56,7 +56,7 @@ function allOf(rows: RowSet, as: RowsAs): QueryUpdate {
     : { kind: 'plain', deletes: rows, inserts: emptyRowList };
 }
 
-/** Version 1 has no event tables, so that no query of it gives events. */
+/** Converts changes. Version 1 has no event tables, so its queries never return events. */
 export function queryUpdate(changes: RowChanges): QueryUpdate {
   if (changes.kind === 'event') {
     return { kind: 'plain', deletes: emptyRowList, inserts: changes.events };

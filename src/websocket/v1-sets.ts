@@ -2,8 +2,8 @@ import type { SetUpdate } from '../host/live-connection.ts';
 import type { LiveUpdate, QueryRows } from '../live/live-update.ts';
 
 /**
- * Which queries a connection of version 1 holds, and how often: rows of a query that two of its
- * sets hold are told once.
+ * The queries that a connection of version 1 holds, with use counts: rows of a query in two of its
+ * sets are sent once.
  */
 export class V1Sets {
   readonly #sets = new Map<number, readonly number[]>();
@@ -30,7 +30,7 @@ export class V1Sets {
     });
   }
 
-  /** Removes a set. Returns the numbers of those of its queries that no set holds any more. */
+  /** Removes a set. Returns the ids of those of its queries that no set holds any more. */
   remove(setId: number): ReadonlySet<number> {
     const freed = new Set<number>();
     for (const query of this.#sets.get(setId) ?? []) {
@@ -51,7 +51,7 @@ export class V1Sets {
     this.#uses.clear();
   }
 
-  /** What is told of a commit: each query once, of the sets that are still held. */
+  /** Returns the updates to send for a commit: each query once, of the sets that are still held. */
   updatesOf(sets: readonly SetUpdate[]): ReadonlySet<LiveUpdate> {
     const updates = new Set<LiveUpdate>();
     for (const set of sets) {

@@ -23,7 +23,7 @@ import { binaryFormat, textFormat, type V1Format } from './v1-format.ts';
 import { tableOfRows, tablesOfRows, tablesOfUpdates } from './v1-rows.ts';
 import { V1Sets } from './v1-sets.ts';
 
-/** Version 1, binary or text, by the name that was agreed on. */
+/** Creates the dialect of version 1, binary or text, for the subprotocol that was negotiated. */
 export function v1Dialect(
   protocol: 'v1.bsatn.spacetimedb' | 'v1.json.spacetimedb',
   person: Person,
@@ -42,9 +42,9 @@ type Received = ClientMessage<Uint8Array | string>;
 type CallMessage = Extract<Received, { kind: 'callReducer' }>;
 
 /**
- * Translates version 1: its messages to the requests of today, and what comes of them back. Clients
- * name their subscriptions by query ids, which are the ids of sets here; what came by the oldest
- * message, which names none, has ids above all others.
+ * Translates version 1: its messages to current requests, and their events back. The query ids of
+ * subscriptions serve as set ids; subscriptions by the oldest message, which has no id, get set ids
+ * above all others.
  */
 class V1<Rows, Given> implements Dialect {
   readonly #person: Person;
@@ -52,7 +52,7 @@ class V1<Rows, Given> implements Dialect {
   readonly #format: V1Format<Rows, Given>;
   readonly #sets = new V1Sets();
   readonly #messages = new WeakMap<LiveRequest, Received>();
-  /** Came before the database was known, which text arguments need; `undefined` afterwards. */
+  /** Received before the database was known, which text arguments need; `undefined` afterwards. */
   #early: (Received | Promise<Received>)[] | undefined = [];
   #unnamedSet: number | undefined;
   #lastUnnamedSet = 2 ** 32;
@@ -69,7 +69,7 @@ class V1<Rows, Given> implements Dialect {
       yield this.#askedBy(message);
       return;
     }
-    // Its fault comes to light when it has its turn.
+    // A failure is handled when its turn comes.
     if (message instanceof Promise) message.catch(() => {});
     this.#early.push(message);
   }
@@ -207,7 +207,7 @@ class V1<Rows, Given> implements Dialect {
     });
   }
 
-  /** A call that nothing ran of. */
+  /** Answers a call that was rejected before it ran. */
   #rejected({ reducer }: CallMessage, message: string): Told {
     const { identity, connectionId } = this.#person;
     return this.#tell({
@@ -231,7 +231,7 @@ class V1<Rows, Given> implements Dialect {
     const { requestId, sets } = event;
     const updates = this.#sets.updatesOf(sets);
     if (updates.size === 0) return nothingTold;
-    // With one set, everyone who gets the event is told the same.
+    // With one set, all connections that get the event are sent the same message.
     const known = sets.length === 1 ? this.#format.shared.get(event) : undefined;
     if (known !== undefined) return { messages: [known], requests: [] };
     const tables = tablesOfUpdates(updates, this.#format.rowsOf);
@@ -267,14 +267,14 @@ class V1<Rows, Given> implements Dialect {
     return this.#tell({ kind: 'subscribeMultiApplied', ...answer, tables });
   }
 
-  /** The new set takes the place of what came by the oldest message before. */
+  /** Replaces the subscription made by the previous message of the oldest kind. */
   #replaceUnnamed(setId: number): LiveRequest[] {
     const before = this.#unnamedSet;
     this.#unnamedSet = setId;
     return before === undefined ? [] : [this.#forget(before)];
   }
 
-  /** Nothing is told of the set any more, and of its end neither. */
+  /** Ends a set silently: no more updates are sent, and its end is not reported. */
   #forget(setId: number): LiveUnsubscribe {
     this.#sets.remove(setId);
     return { kind: 'unsubscribe', requestId: 0, setId, withRows: false };
@@ -314,8 +314,8 @@ class V1<Rows, Given> implements Dialect {
   }
 
   /**
-   * Without ids: the client takes all its subscriptions for gone, so they go, and others of them
-   * that failed with the same commit are not told.
+   * Ends all subscriptions, because an error without ids makes the client drop them all. Further
+   * sets that failed with the same commit are not reported.
    */
   #failAll({ setId, error }: Extract<LiveEvent, { kind: 'setFailed' }>): Told {
     if (!this.#sets.has(setId)) return nothingTold;
@@ -390,7 +390,7 @@ class V1<Rows, Given> implements Dialect {
   }
 }
 
-/** A long one is read in slices. */
+/** Parses a message; a long one is parsed in slices. */
 function messageFromText(text: string): Received | Promise<Received> {
   if (text.length <= limits.wholeTextCharactersMax) return clientMessageFromText(text);
   return inSlices(clientMessageSteps(text));
@@ -401,14 +401,14 @@ function subscribeOf(requestId: number, setId: number, queries: readonly string[
 }
 
 /**
- * A single query is one of one table: what stands for all tables of a database is a syntax error
- * there, which a semicolon makes it.
+ * Makes `SELECT * FROM *` a syntax error in a single query, which must name one table, by adding a
+ * semicolon.
  */
 function withoutStar(query: string): string {
   return /^\s*select\s*\*\s*from\s*\*\s*$/i.test(query) ? `${query.trim()};` : query;
 }
 
-/** Of a single query each refusal names the text, which is as the client wrote it. */
+/** Restores the client's query text in an error: each error of a single query names it. */
 function executing(error: string, query: string): string {
   const asked = suffixOf(withoutStar(query));
   const reason = error.endsWith(asked) ? error.slice(0, -asked.length) : error;

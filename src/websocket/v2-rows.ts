@@ -9,18 +9,18 @@ import {
 } from '../protocol/v2/server-message.ts';
 import { Outgoing } from './outgoing.ts';
 
-/** A message whose rows are there; changes may be encoded already. */
+/** A message that holds its rows; changes may already be encoded. */
 export type PlainMessage = ServerMessage<RowList, TableUpdateRows | EncodedRows>;
 
-/** From this size on, the rows of a message are sent from where they are. */
+/** From this size, the rows of a message are sent from their own buffer. */
 const largeBytesMin = 262_144;
 
-/** From this size on, rows of several messages are known to be the same by where they are. */
+/** From this size, messages with the same row buffers share one encoding. */
 const sharedBytesMin = 4_096;
 
 /**
- * The message. Those who subscribe alike at once, as all clients do after a restart, are told the
- * same: it is encoded once, and so it is framed and compressed once. `forgetApplied` ends that.
+ * Encodes a message. Clients that subscribe alike at once, as all do after a restart, get the same
+ * message, so it is encoded, framed and compressed once. `forgetApplied` ends the sharing.
  */
 export function encodedMessage(message: PlainMessage): Outgoing {
   if (message.kind !== 'subscribeApplied') return encoded(message);
@@ -31,7 +31,7 @@ export function encodedMessage(message: PlainMessage): Outgoing {
   return outgoing;
 }
 
-/** Lets go of the rows, when nobody else will be told of them. */
+/** Releases the rows, once no other client can share them. */
 export function forgetApplied(): void {
   lastApplied = undefined;
 }
@@ -60,9 +60,9 @@ function bytesOfRows(message: PlainMessage): number {
 }
 
 /**
- * The rows are not copied when there are many. In all messages with rows the tables are the last
- * thing, each its name and its rows, so that the places of the rows follow from the sizes of what
- * is around them.
+ * Encodes a message without copying its rows if they are large. In all messages with rows, the
+ * tables come last, each as its name and its rows, so the positions of the rows follow from the
+ * sizes of the surrounding parts.
  */
 function encoded(message: PlainMessage): Outgoing {
   if (bytesOfRows(message) < largeBytesMin) return new Outgoing(encodeServerMessage(message));

@@ -136,7 +136,7 @@ function requestOf(message: ClientMessage): LiveRequest {
   }
 }
 
-/** Connections that are told the same share the message. */
+/** Encodes an update; connections that get the same update share the message. */
 function updateMessage(event: UpdatedEvent): Outgoing {
   const known = updateMessages.get(event);
   if (known !== undefined) return known;
@@ -159,7 +159,7 @@ function querySetOf({ setId, updates }: SetUpdate): QuerySetUpdate<EncodedRows> 
   return { querySetId: setId, tables: tables satisfies TableUpdate<EncodedRows>[] };
 }
 
-/** Encoded once for all who watch the query. */
+/** Encodes changes once for all subscribers of the query. */
 function changesOf(update: LiveUpdate): readonly EncodedRows[] {
   const known = encodedChanges.get(update);
   if (known !== undefined) return known;
@@ -176,7 +176,7 @@ function tablesOf(queries: readonly QueryRows[]) {
   return queries.flatMap(({ table, fragments }) => fragments.map((rows) => ({ table, rows })));
 }
 
-/** The end of the calls from `start` on of which is said only that they are done. */
+/** Returns the end of the run of calls from `start` that report only success. */
 function endOfDone(events: readonly LiveEvent[], start: number): number {
   const last = Math.min(events.length, start + limits.serverFrameMessagesMax);
   let end = start;
@@ -189,7 +189,7 @@ function isDone(event: LiveEvent): boolean {
   return event.outcome.kind === 'committed' && event.outcome.value === undefined;
 }
 
-/** Most of what a busy connection is told: written at once, without an object for each. */
+/** Encodes these in one pass, without an object each: most messages of a busy connection. */
 function doneMessages(events: readonly LiveEvent[], start: number, end: number): Outgoing {
   const bytes = encodedBy((writer) => {
     for (let at = start; at < end; at += 1) {

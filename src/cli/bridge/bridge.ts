@@ -25,7 +25,7 @@ export interface BridgeOptions {
 export interface Parcel {
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the answer is no longer needed. */
   readonly signal: AbortSignal;
 }
 
@@ -33,18 +33,18 @@ export interface Parcel {
 interface Trip {
   readonly errand: Errand;
   readonly controller: AbortController;
-  /** Requests in it that are not answered yet. */
+  /** Requests in it without an answer so far. */
   openCount: number;
 }
 
 /**
  * Carries MCP messages between a client's standard input and output and a service: one JSON-RPC
- * message a line on this side, one HTTP request for each on the other.
+ * message per line on this side, one HTTP request for each on the other.
  *
- * Requests run side by side, at most `limits.bridgeRequestsMax`, and are answered as they finish;
- * streams that stay open run beside them. A message that fails is answered with a JSON-RPC error
- * and the next one is taken: a service that restarts in between is met again. While a client does
- * not read, nothing more is read for it than what is under way.
+ * Requests run concurrently, at most `limits.bridgeRequestsMax`, and are answered as they finish;
+ * streams that stay open do not count. A message that fails is answered with a JSON-RPC error and
+ * the bridge goes on: it reaches a restarted service with the next message. While a client does not
+ * read, only the requests under way are read for it.
  */
 export class Bridge {
   readonly #options: BridgeOptions;
@@ -52,9 +52,9 @@ export class Bridge {
   readonly #trips = new Set<Trip>();
   /** Length of all messages in `#trips`. */
   #tripCharacters = 0;
-  /** Told when a trip has ended. */
+  /** Called when a trip has ended. */
   #tripEnded: (() => void) | undefined;
-  /** What the client's `initialize` has settled on, for the headers of later legacy messages. */
+  /** Result of the client's `initialize`, for the headers of later legacy messages. */
   #settled: Readonly<Record<string, string>> = {};
 
   constructor(options: BridgeOptions) {
@@ -62,8 +62,8 @@ export class Bridge {
   }
 
   /**
-   * Resolves after the end of input, when all requests are answered: those that have waited for
-   * `limits.bridgeEndMillisMax` without a sign of the service, with an error.
+   * Resolves after the end of input, when all requests are answered. Those that have waited
+   * `limits.bridgeEndMillisMax` without a sign of the service are answered with an error.
    */
   async run(): Promise<void> {
     for await (const line of readLines(this.#options.input, limits.bridgeLineBytesMax)) {
@@ -84,7 +84,7 @@ export class Bridge {
       case 'bad':
         return this.#options.write(errorText(noId, message.error));
       case 'answer':
-        // Nobody has asked a client that is not in a session.
+        // A client outside a session has not been asked anything.
         if (sessionHeader in this.#settled) void this.#travel(asErrand(message));
         return;
       case 'cancel':
@@ -101,8 +101,8 @@ export class Bridge {
   }
 
   /**
-   * A request that is given up is not answered. That its connection ends tells the service so; a
-   * legacy one has to be told in words, and at once: the request may hold the last slot.
+   * A cancelled request is not answered. Closing its connection notifies the service; a legacy
+   * service must be sent a message, and at once: the request may hold the last slot.
    */
   #cancel(cancel: Cancel): void {
     const isMeant = ({ ids }: Errand) => cancel.id !== undefined && ids.includes(cancel.id);
@@ -117,14 +117,14 @@ export class Bridge {
     for (const { errand, controller } of this.#trips) if (isMeant(errand)) controller.abort(why);
   }
 
-  /** Waits until a trip ends. One waits at a time: `run`. */
+  /** Waits until a trip ends. Only `run` waits. */
   #untilOneEnds(): Promise<void> {
     return new Promise((resolve) => {
       this.#tripEnded = resolve;
     });
   }
 
-  /** Never rejects: what goes wrong is told to the client. */
+  /** Never rejects: errors are sent to the client. */
   async #travel(errand: Errand): Promise<void> {
     const trip: Trip = { errand, controller: new AbortController(), openCount: errand.ids.length };
     this.#trips.add(trip);
@@ -135,7 +135,7 @@ export class Bridge {
       await this.#carry(trip);
     } catch (error) {
       const { aborted, reason } = trip.controller.signal;
-      // Who has cancelled a request wants no answer.
+      // A client that cancelled a request expects no answer.
       if (!aborted) await this.#refuse(trip, error);
       else if (reason instanceof LateError) await this.#refuse(trip, reason);
     } finally {
@@ -172,7 +172,7 @@ export class Bridge {
     if (typeof value === 'string') this.#settled = { ...this.#settled, [header]: value };
   }
 
-  /** Hands a message of the service on to the client. */
+  /** Forwards a message of the service to the client. */
   async #pass(text: string, trip: Trip): Promise<void> {
     const message = readServiceMessage(text);
     if (message === undefined) throw new Error(text.slice(0, limits.bridgeErrorCharactersMax));
@@ -186,7 +186,7 @@ export class Bridge {
     if (isEnded && isStream(trip.errand)) await this.#tellEnd(trip.errand);
   }
 
-  /** Of the two ways to end a stream that the protocol knows, some clients heed only this one. */
+  /** Ends a stream in the only one of the protocol's two ways that some clients heed. */
   async #tellEnd({ ids }: Errand): Promise<void> {
     for (const id of ids) {
       const params = { requestId: new RawJson(id) };
@@ -207,7 +207,7 @@ function isStream({ method }: Errand): boolean {
   return method === 'subscriptions/listen';
 }
 
-/** An error that does not say what it is about would leave the client waiting: it gets the id. */
+/** Adds the request id to an error without one, which would leave the client waiting. */
 function addressed({ line, messages }: ServiceMessage, { ids }: Errand): string {
   const [id, ...others] = ids;
   const [message] = messages;

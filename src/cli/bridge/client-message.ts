@@ -6,32 +6,32 @@ import { modernMethods } from '../../mcp-protocol/versions.ts';
 import { JsonObject, type JsonValue, member, parseJson } from '../../values/json.ts';
 import { type BadLine, bad, type InputLine } from './input-lines.ts';
 
-/** What a line of the client asks of the bridge. */
+/** A line of the client, by what the bridge must do with it. */
 export type ClientMessage = BadLine | Answer | Cancel | Errand;
 
-/** To a question of the service. */
+/** Answers a request of the service. */
 export interface Answer {
   readonly kind: 'answer';
   readonly text: string;
 }
 
-/** Gives up a request that is under way. */
+/** Cancels a request that is under way. */
 export interface Cancel {
   readonly kind: 'cancel';
   readonly text: string;
-  /** `undefined`: of none. */
+  /** `undefined`: it names no request. */
   readonly id: RequestId | undefined;
 }
 
-/** Something to be carried to the service, as it stands on its line. */
+/** A line to be forwarded to the service unchanged. */
 export interface Errand {
   readonly kind: 'errand';
   readonly text: string;
-  /** Of the requests in it, which all want an answer: none for a notification. */
+  /** Ids of the requests in it, which all expect an answer; empty for a notification. */
   readonly ids: readonly RequestId[];
-  /** `undefined`: no single message. */
+  /** `undefined`: not a single message. */
   readonly method: string | undefined;
-  /** What a modern message has to repeat in its headers; `undefined`: a legacy one. */
+  /** Fields that a modern message must repeat in its headers; `undefined` for a legacy message. */
   readonly headers: Readonly<Record<string, string>> | undefined;
 }
 
@@ -45,18 +45,18 @@ export function readClientMessage(line: InputLine): ClientMessage {
     return bad(rpcCode.parseError, `parse error: ${(error as Error).message}`);
   }
   if (parsed instanceof JsonObject) return single(text, parsed);
-  // Nothing is answered to a mere value.
+  // A value that is neither object nor array gets no answer.
   if (!Array.isArray(parsed)) return plainErrand(text, []);
-  // Revision 2025-03-26 has batches; of an empty one the service says what is wrong with it.
+  // Revision 2025-03-26 has batches; the service rejects an empty one.
   return plainErrand(text, parsed.length > 0 ? parsed.flatMap(idOf) : [noId]);
 }
 
-/** As something to be carried that is not answered itself. */
+/** An errand that expects no answer of its own. */
 export function asErrand({ text }: Answer | Cancel): Errand {
   return plainErrand(text, []);
 }
 
-/** Of which no method is known. */
+/** An errand without a known method. */
 function plainErrand(text: string, ids: readonly RequestId[]): Errand {
   return { kind: 'errand', text, ids, method: undefined, headers: undefined };
 }
@@ -77,10 +77,10 @@ function single(text: string, message: JsonObject): ClientMessage {
   return { kind: 'errand', text, ids, method, headers };
 }
 
-/** The id of a message that wants an answer; none of a notification. */
+/** The id of a message that expects an answer; empty for a notification. */
 function idOf(message: JsonValue): readonly RequestId[] {
   if (!(message instanceof JsonObject)) return [noId];
   const id = message.get('id');
-  // An id of a kind that is not allowed is answered as null.
+  // An id of an invalid type is answered as null.
   return id === undefined ? [] : [idText(id) ?? noId];
 }

@@ -1,6 +1,6 @@
 import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 
-/** One line of the client, or why it is none. */
+/** One line of the client, or why it was rejected. */
 export type InputLine = { readonly kind: 'line'; readonly text: string } | BadLine;
 
 export interface BadLine {
@@ -10,8 +10,8 @@ export interface BadLine {
 
 /**
  * Splits bytes into lines of UTF-8, which end at a line feed; a carriage return before it is white
- * space, and what follows the last line feed is a line too. Lines without anything on them are left
- * out. Of a line of more than `lineBytesMax` bytes nothing is kept.
+ * space, and what follows the last line feed is a line too. Blank lines are skipped. Nothing is
+ * kept of a line of more than `lineBytesMax` bytes.
  */
 export async function* readLines(
   input: AsyncIterable<Uint8Array>,
@@ -56,7 +56,7 @@ function decoded(parts: readonly Uint8Array[]): InputLine {
   }
 }
 
-/** A line that is answered with a JSON-RPC error about nothing in particular. */
+/** A line that is answered with a JSON-RPC error without a request id. */
 export function bad(code: number, words: string): BadLine {
   return { kind: 'bad', error: new RpcError(code, words) };
 }

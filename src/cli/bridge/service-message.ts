@@ -7,8 +7,8 @@ export interface ServiceAnswer extends AsyncIterable<Uint8Array> {
 }
 
 /**
- * The messages of an answer, each as text: those of an event stream as they come, else its body.
- * Throws for a body without anything in it, and for a message of more than `bytesMax` bytes.
+ * The messages of an answer, each as text: those of an event stream as they arrive, else the body.
+ * Throws for an empty body, and for a message of more than `bytesMax` bytes.
  */
 export async function* messagesOf(answer: ServiceAnswer, bytesMax: number): AsyncGenerator<string> {
   const [type = ''] = String(answer.headers['content-type']).split(';');
@@ -51,7 +51,7 @@ export interface ServiceMessage {
   readonly messages: readonly JsonRpcMessage[];
 }
 
-/** What the bridge looks at of a message; its text is handed on as it came. */
+/** The fields of a message that the bridge reads; its text is forwarded unchanged. */
 export interface JsonRpcMessage {
   readonly id?: unknown;
   readonly method?: unknown;
@@ -60,8 +60,8 @@ export interface JsonRpcMessage {
 }
 
 /**
- * `undefined`: something on the way, such as a proxy, answered with what is no message. Messages
- * nest as deep as they like: a row may be as deep as a value can be, and more stands around it.
+ * Returns `undefined` for what is not a message, such as the answer of a proxy on the way. Nesting
+ * is not limited: a row may be as deep as a value can be, and a message wraps it further.
  */
 export function readServiceMessage(text: string): ServiceMessage | undefined {
   let parsed: unknown;
@@ -72,7 +72,7 @@ export function readServiceMessage(text: string): ServiceMessage | undefined {
   }
   const messages: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
   if (!messages.every(isMessage)) return undefined;
-  // A line break in JSON stands between values: inside of strings it is escaped.
+  // Line breaks in JSON are only between values: inside strings they are escaped.
   return { line: text.replace(/[\r\n]+\s*/g, ' '), messages };
 }
 

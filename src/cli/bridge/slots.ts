@@ -1,4 +1,4 @@
-/** Lets so many in at once; the others wait for their turn, in order. */
+/** Admits a fixed number at once; the others wait in order. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];

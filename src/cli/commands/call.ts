@@ -60,7 +60,10 @@ function isUnknown({ status, text }: FailedCall): boolean {
   return status === 404 && text === 'No such procedure';
 }
 
-/** For a call in a project's folder whose first word is a database, and so was not its reducer. */
+/**
+ * A hint for a call in a project's folder whose first word was taken as the reducer but names a
+ * database.
+ */
 async function projectHint(api: Api, { name, database }: FailedCall): Promise<string[]> {
   const { ok } = await api.send('GET', databasePath(name, '/identity'));
   if (!ok) return [];
@@ -84,7 +87,7 @@ function explain(failed: FailedCall, signatures: readonly FunctionSignature[]): 
       `The reducer has the following signature:\n  ${signatureText(signature)}`
     );
   }
-  // The caller is told no more; whoever may read the log finds it there.
+  // The caller gets no details; anyone with access to the log finds them there.
   if (text === crashText) return `${text}\nThe module's log says why: reducerdb logs ${database}`;
   return text;
 }

@@ -14,7 +14,7 @@ import {
 } from '../service-settings.ts';
 import { Session } from '../session.ts';
 
-/** `config`: looks at the settings of a service, and begins a file of them. */
+/** Adds `config`, which shows the settings of a service and creates a file of them. */
 export function addConfig(program: Command, io: Io): void {
   const config = program.command('config').description('look at the settings of a service');
   withServiceSettings(
@@ -53,7 +53,7 @@ function asJson({ settings, dataDirectory, warnings }: ServiceSettings): string 
   return JSON.stringify({ data_dir: dataDirectory, file, settings: shown, warnings }, null, 2);
 }
 
-/** One line for each setting, below its table of the file. */
+/** One line for each setting, below its table in the file. */
 function asText({ settings, dataDirectory }: ServiceSettings): string[] {
   const width = Math.max(...settings.map(({ setting }) => keyParts(setting).name.length));
   const byKey = new Map(settings.map((one) => [one.setting.key, one]));
@@ -78,7 +78,7 @@ function lineOf({ setting, given, origin }: EffectiveSetting, width: number): st
   return `* ${name}  ${value.padEnd(24)}  from ${origin}`;
 }
 
-/** What follows for those who can reach the service. Throws `ConfigurationError`. */
+/** What these settings mean for anyone who can reach the service. Throws `ConfigurationError`. */
 function consequencesOf({ configuration }: ServiceSettings): string[] {
   const complete = completeConfiguration(configuration);
   const { listen, tls, publishPolicy, operators, quotas } = complete;

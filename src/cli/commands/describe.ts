@@ -25,7 +25,7 @@ export function addDescribe(program: Command, io: Io): void {
     });
 }
 
-/** The newest form that the server knows. Numbers keep all their digits. */
+/** The newest schema format that the server supports. Numbers keep all their digits. */
 async function newestSchema(api: Api, database: string): Promise<JsonValue> {
   const answer = await api.send('GET', databasePath(database, '/schema?version=10'));
   if (answer.ok) return parseJson(await answer.text());

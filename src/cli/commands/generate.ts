@@ -45,7 +45,7 @@ export function addGenerate(program: Command, io: Io): void {
     .action(async (pattern: string | undefined, flags: GenerateFlags, command: Command) => {
       const session = new Session(io, command);
       const runs = runsOf(session, pattern, flags);
-      // Loaded when needed: other commands have no use for definitions and their rules.
+      // Loaded on demand: other commands do not need definitions and their rules.
       const { generateBindings } = await import('../generate-bindings.ts');
       await generateBindings(session, runs);
       io.out('Generate finished successfully.');
@@ -57,7 +57,7 @@ Examples:
   reducerdb generate --module-path app --out-dir web/module_bindings
   reducerdb generate --database my-db --out-dir web/module_bindings`;
 
-/** What to write: what the flags say, or what the project says with the flags over it. */
+/** The bindings to write: those of the flags, or those of the project, overridden by the flags. */
 function runsOf(
   session: Session,
   pattern: string | undefined,
@@ -131,7 +131,7 @@ function checkLanguage(language: string | undefined): void {
   throw new CliError(`there are no bindings for ${language}, only for typescript`, 2);
 }
 
-/** Where the flags say the definition is, if they do. */
+/** The source of the definition that the flags name, if any. */
 function sourceOfFlags(flags: GenerateFlags, io: Io): DefinitionSource | undefined {
   const { modulePath, jsPath, database, moduleDef } = flags;
   const absolute = (file: string) => path.resolve(io.cwd, file);

@@ -17,7 +17,7 @@ interface ListedGrant {
   readonly granted_at: number;
 }
 
-/** `grant`, `revoke` and `grants`: roles that others have in a database. */
+/** Adds `grant`, `revoke` and `grants`, which manage the roles of others in a database. */
 export function addGrant(program: Command, io: Io): void {
   addPut(program, io);
   addRevoke(program, io);
@@ -73,12 +73,12 @@ function addGrants(program: Command, io: Io): void {
     });
 }
 
-/** As the service wants it: 64 hex digits. */
+/** Checks that an identity has the service's form: 64 hex digits. */
 function checkedIdentity(given: string): string {
   const [, digits] = /^(?:0x)?([0-9a-f]{64})$/i.exec(given) ?? [];
   if (digits !== undefined) return digits.toLowerCase();
   throw new CliError(
     `\`${given}\` is not an identity (64 hex digits). ` +
-      'Whoever it is finds theirs by `reducerdb login show`.',
+      'That person finds it with `reducerdb login show`.',
   );
 }

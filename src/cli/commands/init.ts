@@ -79,7 +79,7 @@ function templateFolder({ template, lang }: InitFlags): string {
   throw new CliError(`No such template: ${id}. Available: ${readdirSync(templates).join(', ')}`);
 }
 
-/** Files whose names a package manager would not keep have others in the template. */
+/** Files that a package manager would rename or drop have other names in the template. */
 const renamed: readonly [from: string, to: string][] = [['gitignore', '.gitignore']];
 
 function fillIn(folder: string, name: string): void {
@@ -95,14 +95,14 @@ function fillIn(folder: string, name: string): void {
   writeFileSync(manifest, text);
 }
 
-/** What a project in `folder` has to depend on, so that `npm install` finds this package. */
+/** The dependency that lets `npm install` in `folder` find this package. */
 function ownPackage(folder: string): string {
   const source = isInstalled ? packedFile(packageFolder) : packageFolder;
   if (source === undefined) return `^${productVersion}`;
   return `file:${path.relative(folder, source).split(path.sep).join('/')}`;
 }
 
-/** What is shared with others, and the database of this copy, which is not. */
+/** Writes the shared configuration and, in a separate file, the database of this copy. */
 function writeProjectConfig(folder: string, name: string): void {
   const files = {
     'service.json': { 'module-path': '.' },
@@ -115,7 +115,7 @@ function writeProjectConfig(folder: string, name: string): void {
   }
 }
 
-/** A name that a package and a database may have. */
+/** Turns a name into one that is valid for a package and a database. */
 function slugOf(name: string): string {
   const slug = name
     .toLowerCase()

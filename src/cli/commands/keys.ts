@@ -7,7 +7,7 @@ import { Session } from '../session.ts';
 import { drawTable } from '../sql-table.ts';
 import { timeText } from '../time-text.ts';
 
-/** `keys`: the pair that signs a host's tokens, and the earlier ones. */
+/** Adds `keys`, for the pair that signs a host's tokens and the earlier pairs. */
 export function addKeys(program: Command, io: Io): void {
   const keys = program.command('keys').description('the keys that sign the tokens of a service');
   withKeySettings(keys.command('list'))
@@ -39,7 +39,7 @@ export function addKeys(program: Command, io: Io): void {
     });
 }
 
-const whenItCounts = 'A running service takes this up when it starts anew, or gets SIGHUP.';
+const whenItCounts = 'A running service takes this up when it restarts, or gets SIGHUP.';
 
 function filesOf(io: Io, command: Command) {
   return keyFilesOfService(new Session(io, command), command);

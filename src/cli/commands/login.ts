@@ -7,7 +7,7 @@ export function addLogin(program: Command, io: Io): void {
   const login = program
     .command('login')
     .description('save an identity: one issued by the server, or that of a token you have')
-    // Its value is optional because `login show --token` passes here, too.
+    // The value is optional because `login show --token` is parsed here, too.
     .option('--token [token]', 'save this token')
     .option('-s, --server <server>', 'server that issues the identity')
     .addOption(new Option('--server-issued-login <server>').hideHelp())

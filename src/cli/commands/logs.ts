@@ -36,7 +36,7 @@ export function addLogs(program: Command, io: Io): void {
     });
 }
 
-/** The level to show; refuses flags that make no sense. */
+/** The level to show; rejects invalid flags. */
 function levelOf(flags: LogFlags): LogLevelName {
   if (flags.level === undefined && flags.levelExact === true) {
     throw new CliError('--level-exact needs --level', 2);

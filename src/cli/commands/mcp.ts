@@ -67,7 +67,7 @@ async function serve(address: Address): Promise<void> {
   await bridge.run();
 }
 
-/** Ends of lines to some readers, among them Node's own. In JSON they stand in strings alone. */
+/** Line separators to some readers, Node's own among them. In JSON they occur only in strings. */
 const separators = /[\u0085\u2028\u2029]/g;
 
 function escaped(separator: string): string {
@@ -79,13 +79,13 @@ const ofMessages = {
   accept: 'application/json, text/event-stream',
 };
 
-/** Where messages go. */
+/** The endpoint that messages are sent to. */
 class Address {
   readonly api: Api;
   readonly #database: string | undefined;
   readonly #query: string;
   #found: Promise<string> | undefined;
-  /** As far as it is known. */
+  /** Resolved as far as possible so far. */
   #path: string;
 
   constructor(api: Api, database: string | undefined, wanted: readonly AgentFeature[]) {
@@ -101,7 +101,7 @@ class Address {
 
   /**
    * The path of the endpoint. A database is resolved once, so that a later change of its names does
-   * not move the agent; as long as no service answers that, each message asks again.
+   * not redirect the agent; until a service answers, each message asks again.
    */
   find(): Promise<string> {
     this.#found ??= this.#resolve().catch((error) => {
@@ -124,7 +124,7 @@ async function identityOf(database: string, api: Api): Promise<string> {
   const text = await answer.text();
   if (answer.ok) return text;
   if (answer.status === 401) throw new CliError(statusText(answer.status, text));
-  // What stands before a service that is away, or a service with too much to do: asked again later.
+  // A proxy before a service that is down, or an overloaded service: retried later.
   const isBusy = answer.status >= 500 || answer.status === 429;
   if (isBusy) throw new Unreachable(statusText(answer.status, text));
   throw new CliError(`failed to find database \`${database}\`.`);
@@ -137,7 +137,7 @@ function features(list: string, before: readonly AgentFeature[] = []): readonly 
   throw new InvalidArgumentError(`Of these, with commas between: ${agentFeatures.join(', ')}.`);
 }
 
-/** Flags that say where the user's files are, for a process that is started elsewhere. */
+/** Flags for the user's files, for a process that is started elsewhere. */
 function globalFlags(program: Command): string[] {
   const { rootDir, configPath } = program.opts<{ rootDir?: string; configPath?: string }>();
   return [

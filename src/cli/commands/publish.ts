@@ -47,9 +47,11 @@ const examples = `
 Examples:
   reducerdb publish my-db --module-path app
   reducerdb publish                          what the service.json of this folder says
-  reducerdb publish my-db --delete-data      anew, without the rows`;
+  reducerdb publish my-db --delete-data      again, without the rows`;
 
-/** What to publish: the flags alone, or the project's targets with the flags over them. */
+/**
+ * The targets to publish: from the flags alone, or the project's targets, overridden by the flags.
+ */
 function targetsOf(session: Session, name: string | undefined, flags: PublishFlags): Target[] {
   const { modulePath, jsPath } = flags;
   if (modulePath !== undefined && jsPath !== undefined) {
@@ -114,7 +116,7 @@ async function publishTarget(session: Session, target: Target, flags: PublishFla
   io.out(resultText(await upload(api, target.database, program, choice)));
 }
 
-/** Before anything is built for a name that no database can have. */
+/** Rejects a name that no database can have before anything is built. */
 function checkDatabase(given: string): void {
   const found = parseTarget(given);
   if (found.kind !== 'invalid') return;

@@ -16,7 +16,7 @@ interface ShownQuota {
   readonly limit: number | null;
 }
 
-/** `quota`: what an identity, or a database, has and may have; operators set it. */
+/** Adds `quota`, which shows usage and limits of an identity or a database; operators set them. */
 export function addQuota(program: Command, io: Io): void {
   withYes(withServer(program.command('quota [database]')))
     .description('show what you, or a database, have and may have; operators set it')
@@ -54,7 +54,7 @@ export function addQuota(program: Command, io: Io): void {
     });
 }
 
-/** There is a token: a command that needs one has logged in. */
+/** The user's own identity. A token exists: a command that needs one has logged in. */
 function ownIdentity({ config }: Session): string {
   return identityOfToken(config.token ?? '');
 }
@@ -66,7 +66,7 @@ const unitBytes: Readonly<Record<string, number>> = {
   GiB: 1024 ** 3,
 };
 
-/** `row-bytes=64MiB` as the service wants it. */
+/** Parses `row-bytes=64MiB` into the form that the service takes. */
 function amountOf(given: string): [string, number | null | 'default'] {
   const [, name = '', digits, unit = '', word] =
     /^([a-z-]+)=(?:(\d+)(KiB|MiB|GiB)?|(any|default))$/.exec(given) ?? [];

@@ -21,7 +21,7 @@ export function addRename(program: Command, io: Io): void {
     });
 }
 
-/** In words, what programs are told as JSON. */
+/** Turns the service's JSON error into words. */
 function refusal(status: number, text: string, name: string): string {
   if (text.startsWith('{"NotYourDatabase"')) return 'You may not rename this database.';
   if (text.startsWith('{"PermissionDenied"')) return `The name ${name} belongs to somebody else.`;

@@ -53,7 +53,10 @@ function keptOf(text: string | undefined): Kept | undefined {
   return Number(text);
 }
 
-/** What cannot be kept is refused without a question, and what was decided is only finished. */
+/**
+ * Asks to confirm, except where the tail cannot be kept, which is refused, or where an earlier
+ * decision is only finished.
+ */
 async function isWanted(session: Session, log: ShownLog, kept: Kept): Promise<boolean> {
   const question = keepQuestion(log, kept);
   return question === undefined || confirm(session.io, question, session.answersYes('all'));

@@ -60,7 +60,7 @@ function collect(value: string, before: readonly string[] = []): readonly string
   return [...before, value];
 }
 
-/** Runs a statement and gives the service's answer as JSON text. */
+/** Runs a statement and returns the service's answer as JSON text. */
 async function run(
   session: Session,
   { database, server }: ChosenDatabase,
@@ -88,7 +88,7 @@ function requestOf(statement: string, parameters: readonly string[] = []): ApiRe
   return { body, headers: { 'content-type': sqlBodyType } };
 }
 
-/** The line of the statement that a place (`line:column`) is on, and a mark below it. */
+/** The line of the statement at `place` (`line:column`), with a mark below it. */
 function placeText(statement: string, place: string): string {
   const [line = 1, column = 1] = place.split(':').map(Number);
   const text = statement.split('\n')[line - 1] ?? '';

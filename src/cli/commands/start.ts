@@ -42,7 +42,7 @@ const helpOfFile = `
 Settings may also stand in config.toml in the data folder, or in the environment (REDUCERDB_ and
 the words of the flag): \`reducerdb config check\` shows all of them and where each comes from.`;
 
-/** Starts a service, says where it is, and resolves when a signal has stopped it. */
+/** Starts a service, prints its address, and resolves when a signal has stopped it. */
 async function serveUntilSignal(io: Io, configuration: GivenConfiguration): Promise<void> {
   io.out(`reducerdb version: ${productVersion}`);
   io.out(`reducerdb path: ${process.argv[1]}`);
@@ -52,7 +52,7 @@ async function serveUntilSignal(io: Io, configuration: GivenConfiguration): Prom
       ? 'databases are kept in memory: they are gone when the service stops'
       : `database running in data directory ${where}`,
   );
-  // Loaded when needed: other commands answer sooner without a whole service in memory.
+  // Loaded on demand: other commands start faster without a whole service in memory.
   const { dedicateProcess } = await import('../../service/own-process.ts');
   const { startService } = await import('../../service/start-service.ts');
   dedicateProcess(configuration);
@@ -62,7 +62,7 @@ async function serveUntilSignal(io: Io, configuration: GivenConfiguration): Prom
   await untilSignal(service, io);
 }
 
-/** SIGHUP takes up rotated keys; in a terminal it says, as ever, that the terminal is gone. */
+/** SIGHUP reloads rotated keys; in a terminal it still means that the terminal was closed. */
 function reloadOnHangup(service: Service, io: Io): void {
   if (process.stdin.isTTY) return;
   process.on('SIGHUP', () => {
@@ -73,7 +73,7 @@ function reloadOnHangup(service: Service, io: Io): void {
   });
 }
 
-/** The first SIGINT or SIGTERM stops in order; a second one ends the process at once. */
+/** The first SIGINT or SIGTERM shuts down cleanly; a second one ends the process at once. */
 function untilSignal(service: Service, io: Io): Promise<void> {
   return new Promise((resolve, reject) => {
     let isStopping = false;

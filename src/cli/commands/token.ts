@@ -32,7 +32,7 @@ interface CreatedToken {
 interface ListedToken {
   readonly id: string;
   readonly issued_by: string;
-  /** Seconds since the Unix epoch, as the next. */
+  /** Seconds since the Unix epoch, as is the next. */
   readonly issued_at: number;
   readonly expires_at: number | null;
   readonly tables?: readonly string[];
@@ -43,7 +43,7 @@ interface ListedToken {
   readonly features?: readonly string[];
 }
 
-/** `token`: tokens that may less than whoever makes them, for one database. */
+/** Adds `token`, for tokens to one database with fewer rights than their creator. */
 export function addToken(program: Command, io: Io): void {
   const token = program
     .command('token')
@@ -76,7 +76,7 @@ function addCreate(token: Command, io: Io): void {
       });
       const { id, token: made, identity, expires_at } = answer as CreatedToken;
       io.err(`Token ${id} for ${database}; ${expiryText(expires_at)}.`);
-      io.err(`Whoever has it acts as ${identity}. It is not shown again:`);
+      io.err(`Anyone who has it acts as ${identity}. It is not shown again:`);
       io.out(made);
     });
 }
@@ -159,7 +159,7 @@ function addRevoke(token: Command, io: Io): void {
     );
 }
 
-/** The database may be left out, like that of a query. */
+/** The database can be left out, as for `sql`. */
 function tokenMeant(
   session: Session,
   given: readonly (string | undefined)[],

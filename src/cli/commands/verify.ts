@@ -21,7 +21,7 @@ export function addVerify(program: Command, io: Io): void {
     });
 }
 
-/** Longer ones follow the table, which would be too wide for a terminal. */
+/** Longer cells follow the table, which would be too wide for a terminal. */
 const cellCharactersMax = 120;
 
 function findingsText(findings: readonly Finding[]): string {

@@ -1,4 +1,4 @@
-/** How refusals name a client. */
+/** How error messages name a client. */
 
 export function identityText(identity: bigint): string {
   return `Identity(0x${identity.toString(16).padStart(64, '0')})`;

@@ -3,12 +3,12 @@ import type { RowSet } from '../../live/row-set.ts';
 import type { RowsRead } from '../../live/rows-read.ts';
 import type { CommitOffset } from '../../store/commit-offset.ts';
 
-/** The rows of a query at one commit, for all who ask for them at that commit. */
+/** The rows of a query at one commit, shared by all who read them at that commit. */
 export class SharedRead {
   readonly key: string | undefined;
   readonly offset: CommitOffset;
   readonly read: RowsRead;
-  /** Who has not let go of it. */
+  /** Users that have not released it. */
   userCount = 1;
   #isHandedOut = false;
 
@@ -24,7 +24,7 @@ export class SharedRead {
     return this.read.rows();
   }
 
-  /** What is handed out changes hands, with its memory: who needs the rows later gets copies. */
+  /** Rows handed out change owner, together with their memory; later users get copies. */
   endTurn(): void {
     if (this.#isHandedOut && this.userCount > 0) this.read.copyRows();
     this.#isHandedOut = false;
@@ -32,18 +32,18 @@ export class SharedRead {
 }
 
 /**
- * Reads of first rows that are under way, or were done in this turn. After a restart many ask for
- * the same at once: they share one read.
+ * Reads of first rows that are under way, or were finished in this turn. After a restart many
+ * clients request the same rows at once: they share one read.
  */
 export class FirstReads {
   readonly #all = new Set<SharedRead>();
-  /** Those that may be shared. */
+  /** Reads that can be shared. */
   readonly #byKey = new Map<string, SharedRead>();
   #sharedBytes = 0;
-  /** Who has paused with reads of their own: what they have read so far is all in memory. */
+  /** Number of paused readers with reads of their own; all rows read so far are in memory. */
   pausedCount = 0;
 
-  /** False: too much is kept for reads that have paused, and for the moments that they see. */
+  /** False if too much is kept for paused reads, and for the snapshots that they see. */
   get mayPause(): boolean {
     if (this.pausedCount >= limits.pausedSetsMax) return false;
     const moments = new Set<CommitOffset>();
@@ -51,7 +51,7 @@ export class FirstReads {
     return moments.size <= limits.pausedSetsMax;
   }
 
-  /** The read of a query as of the last commit, for the caller to let go of; begun when need be. */
+  /** The read of a query as of the last commit, begun if necessary; the caller releases it. */
   take(key: string | undefined, offset: CommitOffset, begin: () => RowsRead): SharedRead {
     const known = key === undefined ? undefined : this.#byKey.get(key);
     if (known?.offset === offset && this.#isToShare(known.read)) {
@@ -70,7 +70,7 @@ export class FirstReads {
     if (shared.userCount > 0) return;
     this.#all.delete(shared);
     shared.read.dispose();
-    // Done in this turn, it serves others until the turn ends.
+    // A read finished in this turn serves others until the turn ends.
     if (!shared.read.isDone) this.#forget(shared);
   }
 
@@ -84,7 +84,7 @@ export class FirstReads {
     if (read.hasFailed) return false;
     if (!read.isDone) return true;
     this.#sharedBytes += read.rows().reduce((sum, { data }) => sum + data.length, 0);
-    // Beyond, the time of reading is what ends the turn.
+    // Beyond that, the time spent reading ends the turn.
     return this.#sharedBytes <= limits.sharedRowsBytesMax;
   }
 

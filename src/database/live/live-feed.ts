@@ -15,11 +15,11 @@ import type { ViewInstances } from '../views/view-instances.ts';
 import { FirstReads } from './first-reads.ts';
 import { type QuerySet, QuerySets } from './query-sets.ts';
 
-/** What one commit changed for live queries. */
+/** The changes of one commit to live queries. */
 export interface LiveCommit {
   readonly kind: 'committed';
   readonly offset: CommitOffset;
-  /** When the request was accepted that it belongs to. */
+  /** When its request was accepted. */
   readonly timestampMicros: bigint;
   /**
    * Ticket of the call whose reducer this was: its connection gets the changes with the outcome of
@@ -28,34 +28,34 @@ export interface LiveCommit {
   readonly caller: number | undefined;
   /** One for each query that changed, by ascending number. */
   readonly updates: readonly LiveUpdate[];
-  /** Queries that failed: every query set that holds one of them is gone, with this commit. */
+  /** Queries that failed: every query set that holds one of them ends with this commit. */
   readonly failures: readonly LiveFailure[];
-  /** How many of the turn's `results` come before it. */
+  /** How many of the turn's `results` precede it. */
   readonly resultsBefore: number;
 }
 
-/** What a feed reads of its database. */
+/** The parts of its database that a feed reads. */
 export interface FeedSources {
   readonly store: Store;
   readonly views: ViewInstances;
   readonly program: Pick<Program, 'systemTables'>;
 }
 
-/** What a commit did, as those tell it who made it. */
+/** A commit, as the code that made it reports it. */
 export interface Committed {
-  /** `undefined`: no row of a table changed. */
+  /** `undefined` if no row of a table changed. */
   readonly changes: ChangeSet | undefined;
   readonly views: readonly ViewChange[];
   readonly timestampMicros: bigint;
-  /** True: it is what a call asked for, so the caller gets the changes with the outcome. */
+  /** True if a call requested it, so that the caller gets the changes with the outcome. */
   readonly isOfCall: boolean;
-  /** The program was updated with it. */
+  /** True if it updated the program. */
   readonly isNewSchema?: boolean;
 }
 
 /**
- * The live queries of one database, the query sets that they belong to, and what commits have
- * changed for them since the last turn was handed over.
+ * The live queries of one database, the query sets that they belong to, and the changes that
+ * commits made to them since the last turn was handed over.
  */
 export class LiveFeed {
   readonly queries: LiveQueries;
@@ -69,13 +69,13 @@ export class LiveFeed {
     this.queries = new LiveQueries({ schema, now: () => clock.monotonicMillis() });
   }
 
-  /** What is committed from here on belongs to that request, and comes behind so many results. */
+  /** Commits from here on belong to that request, and follow that many results. */
   begin(ticket: number, resultsBefore: number): void {
     this.#ticket = ticket;
     this.#resultsBefore = resultsBefore;
   }
 
-  /** To be called right after each commit, when the instances of views have theirs behind them. */
+  /** Must be called right after each commit, once the instances of views are committed too. */
   committed(core: FeedSources, commit: Committed): void {
     const { changes, views, timestampMicros, isOfCall, isNewSchema = false } = commit;
     const lost = core.views.takeLost();
@@ -114,7 +114,7 @@ export class LiveFeed {
     return commits;
   }
 
-  /** Watches the queries of a set no longer, unless others do; its views may go. */
+  /** Stops watching the queries of a set, unless other sets do; its views may be dropped. */
   drop(core: FeedSources, { queries, identity }: QuerySet, nowMicros: bigint): void {
     for (const query of queries) {
       core.views.release(query.views, identity, nowMicros);
@@ -126,7 +126,7 @@ export class LiveFeed {
     this.#dropAll(core, this.sets.takeConnection(connectionId), nowMicros);
   }
 
-  /** All connections are ended. */
+  /** Drops everything because all connections are ended. */
   dropEverything(core: FeedSources, nowMicros: bigint): void {
     this.#dropAll(core, this.sets.takeAll(), nowMicros);
   }
@@ -154,7 +154,7 @@ export function tablesFor(
   return new CallerTables({ store, systemTables, views }, caller, nowMicros);
 }
 
-/** Updates of queries that failed are withheld. */
+/** Drops the updates of queries that failed. */
 function without(
   updates: readonly LiveUpdate[],
   failures: readonly LiveFailure[],

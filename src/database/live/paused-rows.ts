@@ -5,13 +5,13 @@ import { readErrorOf } from '../statement-error.ts';
 import type { DatabaseReply } from '../turn.ts';
 import type { SetRows } from './set-rows.ts';
 
-/** What becomes of rows that were read in slices. */
+/** What to do when rows read in slices are complete. */
 export interface RowsEnd {
   /** The connection that waits for them. */
   readonly connectionId: bigint;
-  /** They are there; `micros` is the time that reading them took, pauses left out. */
+  /** Called when they are complete; `micros` is the time spent reading them, without pauses. */
   readonly done: (rows: readonly (readonly RowSet[])[], micros: number) => DatabaseReply;
-  /** They will not be. */
+  /** Called if they cannot be read. */
   readonly failed: (error: string, micros: number) => DatabaseReply;
 }
 
@@ -19,14 +19,14 @@ export interface RowsEnd {
 export class PausedRows implements PausedRead {
   readonly kind = 'paused';
   readonly isWrite = false;
-  /** Of queries that are watched from the first slice on. */
+  /** Numbers of the queries that are watched from the first slice on. */
   readonly queries: readonly number[];
   readonly #core: DatabaseCore;
   readonly #rows: SetRows;
   readonly #end: RowsEnd;
   #millis: number;
 
-  /** `millis`: what the first slice took. */
+  /** `millis` is the duration of the first slice. */
   constructor(
     core: DatabaseCore,
     { rows, queries, millis }: { rows: SetRows; queries: readonly number[]; millis: number },
@@ -51,7 +51,7 @@ export class PausedRows implements PausedRead {
     return this.#run(() => this.#rows.run());
   }
 
-  /** The tables are about to change: what is left is read at once. */
+  /** Reads the rest at once, because the tables are about to change. */
   stop(): DatabaseReply {
     const reply = this.#run(() => {
       this.#rows.runAll();

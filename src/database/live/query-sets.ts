@@ -1,10 +1,10 @@
 import type { LiveQuery } from '../../live/live-query.ts';
 import type { Rights } from '../../sql/rights.ts';
 
-/** What one `subscribe` of a connection asked for. */
+/** The queries of one `subscribe` of a connection. */
 export interface QuerySet {
   readonly connectionId: bigint;
-  /** Of the connection. */
+  /** The identity of the connection. */
   readonly identity: bigint;
   readonly rights: Rights;
   readonly queries: readonly LiveQuery[];
@@ -19,7 +19,7 @@ export class QuerySets {
     return this.#byConnection.get(connectionId)?.get(setId);
   }
 
-  /** How many sets a connection has. */
+  /** The number of sets of a connection. */
   countOf(connectionId: bigint): number {
     return this.#byConnection.get(connectionId)?.size ?? 0;
   }

@@ -5,18 +5,18 @@ import type { DatabaseReply } from '../turn.ts';
 import { PausedRows } from './paused-rows.ts';
 import type { SetRows } from './set-rows.ts';
 
-/** What becomes of rows, whether they are read in one go or not. */
+/** What to do with rows, whether or not reading them pauses. */
 export interface Reading<Done> {
   readonly connectionId: bigint;
-  /** There will be a pause; returns the numbers of queries that are watched from now on. */
+  /** Called before a pause; returns the numbers of queries that are watched from now on. */
   readonly begun?: () => readonly number[];
   readonly done: (rows: readonly (readonly RowSet[])[]) => Done;
-  /** There was a pause, and then an error. */
+  /** Called when an error follows a pause. */
   readonly failed?: () => void;
   readonly replyOf: (outcome: (Done & Timed) | Refused) => DatabaseReply;
 }
 
-/** Reads rows until they are there, or the first slice is over. */
+/** Reads rows until they are complete or the first slice is over. */
 export function readAll<Done extends object>(
   core: DatabaseCore,
   { rows, millis }: { readonly rows: SetRows; readonly millis: () => number },
@@ -53,7 +53,7 @@ export interface Refused extends Timed {
   readonly error: string;
 }
 
-/** What is wrong with the request is its outcome. `millis`: the time since the beginning. */
+/** Turns an error of the request into its outcome. `millis` is the time since the beginning. */
 export function timed<Done extends object>(
   { clock }: DatabaseCore,
   run: (millis: () => number) => Done | PausedRows,

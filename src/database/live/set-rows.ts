@@ -6,31 +6,31 @@ import type { SharedRead } from './first-reads.ts';
 
 /** One query whose rows are read. */
 export interface QueryToRead {
-  /** Queries with one key have the same rows; `undefined`: it shares with none. */
+  /** Queries with the same key have the same rows; `undefined` if it shares with none. */
   readonly key: string | undefined;
   readonly begin: () => RowsRead;
-  /** Gives back the memory that was counted for it; those who share the read go on with it. */
+  /** Gives back the memory that was counted for it; others that share the read keep it. */
   readonly release: () => void;
 }
 
 /**
- * The rows of several queries at the commit at which it is made, read in slices. Whoever makes it
- * disposes of it.
+ * The rows of several queries at the commit at which it is created, read in slices. The code that
+ * creates it must dispose of it.
  */
 export class SetRows {
   readonly #core: DatabaseCore;
   readonly #queries: readonly QueryToRead[];
-  /** What the reader was promised at most, and what is left of it. */
+  /** The row limit of the reader, and what is left of it. */
   readonly #rowsMax: number;
   #rowsLeft: number;
-  /** Those that were begun. */
+  /** The reads that were begun. */
   readonly #shared: SharedRead[] = [];
   #at = 0;
-  /** Some of its reads nobody had begun before. */
+  /** True if it was the first to begin some of its reads. */
   #hasOwn = false;
   #isPaused = false;
 
-  /** `rowsMax`: most rows that their reader may have, of all together. */
+  /** `rowsMax` is the limit on the reader's rows, over all queries. */
   constructor(
     core: DatabaseCore,
     queries: readonly QueryToRead[],
@@ -42,7 +42,7 @@ export class SetRows {
     this.#rowsLeft = rowsMax;
   }
 
-  /** True when nothing is left to be read, maybe because others have read it. */
+  /** True when nothing is left to read, perhaps because others have read it. */
   get isReady(): boolean {
     return this.#shared.length === this.#queries.length && this.#shared.every(isDone);
   }
@@ -69,20 +69,20 @@ export class SetRows {
   }
 
   /**
-   * The reader gets these rows, too, which nobody has to read; there is less room for others.
-   * Throws `SqlFailure` when there is none.
+   * Adds rows that need not be read; they count against the reader's limit. Throws `SqlFailure`
+   * when they exceed it.
    */
   alsoGets(sets: readonly RowSet[]): void {
     this.#rowsLeft -= countOf(sets);
     this.#requireWithin(this.isReady ? this.#shared.flatMap(({ read }) => read.rows()) : []);
   }
 
-  /** Runs all slices that are left. */
+  /** Runs all remaining slices. */
   runAll(): void {
     while (this.run() === 'paused');
   }
 
-  /** Of each query, to be handed out with this turn. */
+  /** The rows of each query, to be handed out with this turn. */
   rows(): readonly (readonly RowSet[])[] {
     return this.#shared.map((shared) => shared.handOut());
   }
@@ -99,7 +99,7 @@ export class SetRows {
     return this.#isPaused || !this.#hasOwn || this.#core.live.firstReads.mayPause;
   }
 
-  /** Has all that was not begun see the present rows. False: there is no room for a pause. */
+  /** Gives all queries not begun yet a snapshot of the current rows. False: no room to pause. */
   #pause(): boolean {
     if (!this.#mayPause) return false;
     for (let at = this.#shared.length; at < this.#queries.length; at++) this.#begun(at).read.pin();

@@ -29,8 +29,8 @@ import { expandAll, isOfAll } from './whole-database.ts';
 
 /**
  * Accepts a query set or refuses it as a whole: all queries are checked before anything else
- * happens, their views are evaluated and held, and their rows are those of one commit, from which
- * on changes come as updates. When there are many rows, the rest of them is read in later turns.
+ * happens, their views are evaluated and held, and their rows are those of one commit; later
+ * changes come as updates. If there are many rows, the rest of them is read in later turns.
  */
 export function subscribe(
   core: DatabaseCore,
@@ -40,7 +40,7 @@ export function subscribe(
   return timed(core, (millis) => new NewSet(core, request, nowMicros).accept(millis));
 }
 
-/** Removes a query set; its rows, if they are asked for, are those of this moment. */
+/** Removes a query set; its rows, if requested, are those of this moment. */
 export function unsubscribe(
   core: DatabaseCore,
   { connectionId, setId, withRows }: UnsubscribeRequest,
@@ -149,7 +149,7 @@ class NewSet {
     throw invalid(`A connection has at most ${limits.connectionSetsMax} subscriptions`);
   }
 
-  /** Each text once. Throws what is wrong with the first that cannot be watched. */
+  /** Prepares each text once. Throws the error of the first that cannot be watched. */
   #prepare(): PreparedQuery[] {
     const { queries, caller } = this.#request;
     const characters = queries.reduce((sum, text) => sum + text.length, 0);
@@ -158,7 +158,7 @@ class NewSet {
         `The queries of a subscription have at most ${limits.querySetCharactersMax} characters`,
       );
     }
-    /** True: the client has written it. */
+    /** True if the client has written it. */
     const texts = new Map<string, boolean>();
     for (const text of queries) {
       const sql = text.trim();
@@ -172,7 +172,7 @@ class NewSet {
     return Array.from(texts, ([sql, isWritten]) => this.#prepareOne(sql, isWritten));
   }
 
-  /** A refusal names the text, if the client has written it. */
+  /** An error names the text if the client has written it. */
   #prepareOne(sql: string, isWritten: boolean): PreparedQuery {
     const { caller, knowsEvents, dialect } = this.#request;
     try {
@@ -247,7 +247,7 @@ class NewSet {
     }
   }
 
-  /** Its rows cannot be read to the end. It may have gone before. */
+  /** Gives up a set whose rows cannot be read to the end. It may already be gone. */
   #giveUp(set: QuerySet): void {
     const { connectionId, setId } = this.#request;
     const { live } = this.#core;
@@ -257,7 +257,7 @@ class NewSet {
   }
 }
 
-/** A set, and the rows of those of its queries that keep them, as they were at its moment. */
+/** A set, and the rows of those of its queries that keep them, as they were when it began. */
 interface Watched {
   readonly set: QuerySet;
   readonly kept: readonly (readonly RowSet[] | undefined)[];
@@ -267,7 +267,7 @@ type Applied = Omit<Extract<SubscribeOutcome, { kind: 'applied' }>, 'micros'>;
 type Removed = Omit<Extract<UnsubscribeOutcome, { kind: 'removed' }>, 'micros'>;
 type Found = Omit<Extract<OneOffOutcome, { kind: 'rows' }>, 'micros'>;
 
-/** `key`: others who read the same at this commit share it. */
+/** `key`: others that read the same at this commit share the read. */
 function toRead(key: string | undefined, query: PreparedQuery, reader: RowsReader): QueryToRead {
   return { key, begin: () => reader.begin(query), release: () => reader.release() };
 }
@@ -282,7 +282,7 @@ const eventsRefused =
   'Subscribing to event tables requires WebSocket v2. ' +
   'Please upgrade your client SDK and regenerate your module bindings.';
 
-/** `rows`: of those queries that keep none. */
+/** `rows` belong to the queries that keep none. */
 function rowsOfQueries({ set, kept }: Watched, rows: readonly (readonly RowSet[])[]): QueryRows[] {
   let next = 0;
   return set.queries.map(({ number: query, table }, at) => {
@@ -292,7 +292,7 @@ function rowsOfQueries({ set, kept }: Watched, rows: readonly (readonly RowSet[]
   });
 }
 
-/** Throws `SqlFailure` when a query cannot be asked any more. */
+/** Throws `SqlFailure` when a query is not allowed any more. */
 function preparedAgain(core: DatabaseCore, query: LiveQuery): PreparedQuery {
   try {
     return core.live.queries.preparedAgain(query);

@@ -3,14 +3,14 @@ import { isVisible } from '../../sql/check/visibility.ts';
 import type { Rights } from '../../sql/rights.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
 
-/** `SELECT * FROM *`: everything that the caller may read. */
+/** True for `SELECT * FROM *`: everything that the caller can read. */
 export function isOfAll(sql: string): boolean {
   return /^select\s*\*\s*from\s*\*$/i.test(sql);
 }
 
 /**
- * One query for each table and view of the program that the caller may read at this moment, event
- * tables aside.
+ * One query for each table and view of the program that the caller can read at this moment, except
+ * event tables.
  */
 export function expandAll(schema: SqlSchema, rights: Rights): readonly string[] {
   return schema.tables

@@ -15,9 +15,9 @@ export interface TableSources {
 }
 
 /**
- * Where the rows of a statement are, for one caller: stored tables, computed system tables as far
- * as the caller may see them, and the caller's instances of views. Valid within the turn that it
- * was made in.
+ * Where one caller's statement finds its rows: stored tables, computed system tables as far as the
+ * caller can see them, and the caller's instances of views. Valid within the turn that it was
+ * created in.
  */
 export class CallerTables implements SqlTables {
   readonly #sources: TableSources;
@@ -31,8 +31,8 @@ export class CallerTables implements SqlTables {
   }
 
   /**
-   * Has the views of a statement evaluated, before it runs and before it begins a transaction.
-   * Throws `SqlFailure` when one cannot be.
+   * Evaluates the views of a statement, before it runs and before it begins a transaction. Throws
+   * `SqlFailure` when one of them fails.
    */
   prepareViews(ids: readonly number[]): void {
     if (ids.length === 0) return;
@@ -40,7 +40,7 @@ export class CallerTables implements SqlTables {
     if (failure !== undefined) throw invalid(statementFailureText(failure));
   }
 
-  /** The `id` in the specification of a view's table is that of the instance, not the view's. */
+  /** The `id` in the spec of a view's table is that of the instance, not the view's. */
   table(id: number): Table {
     const { store, systemTables, views } = this.#sources;
     const { identity, rights } = this.#caller;

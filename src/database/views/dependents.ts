@@ -7,7 +7,7 @@ import type { Transaction } from '../../store/transaction.ts';
 import type { ViewInstance } from './view-instance.ts';
 
 /**
- * Which instances rest on which tables and keys, so that a transaction finds those it may have
+ * Which instances depend on which tables and keys, so that a transaction finds those it may have
  * changed without looking at the others.
  */
 export class Dependents {
@@ -31,7 +31,7 @@ export class Dependents {
     }
   }
 
-  /** `reads` is what the instance was added with. */
+  /** `reads` must be the read set that the instance was added with. */
   remove(instance: ViewInstance, { tables, keys }: ReadSet): void {
     for (const id of tables) outOf(this.#byTable, id, instance);
     for (const [indexId, texts] of keys) {
@@ -50,7 +50,7 @@ export class Dependents {
     this.#byKey.clear();
   }
 
-  /** Those whose read set meets a row that the open transaction has added or removed. */
+  /** Instances whose read set includes a row that the open transaction has added or removed. */
   affectedBy(transaction: Transaction): Set<ViewInstance> {
     const affected = new Set<ViewInstance>();
     if (this.#byTable.size === 0 && this.#byKey.size === 0) return affected;

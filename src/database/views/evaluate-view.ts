@@ -6,14 +6,14 @@ import type { ServedView } from './served-views.ts';
 import { crashedFailure, type ViewFailure } from './view-failure.ts';
 import type { ViewQueryRunner } from './view-query.ts';
 
-/** What evaluating views takes of the database around them. */
+/** The parts of the database needed to evaluate views. */
 export interface ViewSurroundings {
   readonly runQuery: ViewQueryRunner;
   /** Writes a line into the module's log. */
   readonly report: (line: ModuleLogLine) => void;
 }
 
-/** The rows of a view as its program gave them: not checked yet. */
+/** The rows of a view as its program returned them, not checked yet. */
 export interface ViewRows {
   readonly kind: 'rows';
   readonly rows: Uint8Array;
@@ -24,8 +24,8 @@ export interface ViewRows {
 export type Evaluation = ViewRows | { readonly kind: 'failed'; readonly failure: ViewFailure };
 
 /**
- * Evaluates a view over the rows as they are now, those of an open transaction included. What goes
- * wrong is in the module's log already.
+ * Evaluates a view over the current rows, including those of an open transaction. A failure is
+ * already in the module's log.
  */
 export function evaluateView(
   runner: ModuleRunner,
@@ -51,7 +51,7 @@ export function evaluateView(
   }
 }
 
-/** What the program read before it asked counts, and so does every table of its query. */
+/** The read set includes what the program read before its query, and every table of the query. */
 function queryRows(
   view: ServedView,
   { text, reads }: Extract<ViewOutcome, { kind: 'sql' }>,
@@ -64,7 +64,7 @@ function queryRows(
   return { kind: 'rows', rows, count, reads: { tables, keys: reads.keys } };
 }
 
-/** A view whose result cannot be its rows. */
+/** The failure of a view whose result cannot be its rows. */
 export function invalidRows(
   { name }: ServedView,
   reason: string,

@@ -11,11 +11,11 @@ export interface ServedView {
   /** Full canonical name. */
   readonly name: string;
   readonly isAnonymous: boolean;
-  /** What the program's hook for views of this kind takes. */
+  /** The number that the program's hook for views of this kind takes. */
   readonly hookId: number;
   /** The shape of its rows. */
   readonly table: TableSpec;
-  /** What its query may name. */
+  /** The names that its query can use. */
   readonly schema: SqlSchema;
 }
 
@@ -25,7 +25,7 @@ export interface ViewProgram {
   readonly views: ReadonlyMap<number, ServedView>;
 }
 
-/** `schema` is the one that `definition` led to. */
+/** `schema` is the one built from `definition`. */
 export function viewProgramOf(
   runner: ModuleRunner,
   definition: ModuleDefinition,
@@ -43,7 +43,7 @@ export function viewProgramOf(
   return { runner, views };
 }
 
-/** Views are numbered through all modules, those with a sender and the anonymous ones apart. */
+/** Views are numbered across all modules; those with a sender and anonymous ones separately. */
 function hookIdsOf(definition: ModuleDefinition): Map<string, number> {
   const ids = new Map<string, number>();
   const counts = { sender: 0, anonymous: 0 };

@@ -1,6 +1,6 @@
 import { fatalErrorText } from '../outcome.ts';
 
-/** Why a view has no rows. The module's log has the whole story. */
+/** Why a view has no rows. The module's log has the details. */
 export interface ViewFailure {
   readonly view: string;
   /**
@@ -8,7 +8,7 @@ export interface ViewFailure {
    * it returned cannot be the rows of the view.
    */
   readonly kind: 'refused' | 'crashed' | 'invalid';
-  /** What a module threw by mistake is for its author alone; this is for every caller. */
+  /** A message for every caller; details of a crash are for the module's author alone. */
   readonly reason: string;
 }
 
@@ -20,12 +20,12 @@ export function failureText({ view, reason }: ViewFailure): string {
   return `Error materializing view \`${view}\`: ${reason}`;
 }
 
-/** What a statement answers that reads, or would change, a failing view. */
+/** The error of a statement that reads, or would change, a failing view. */
 export function statementFailureText(failure: ViewFailure): string {
   return `The module instance encountered a fatal error: ${failureText(failure)}`;
 }
 
-/** What a publisher reads whose program makes a live view fail. */
+/** The error for a publisher whose program makes a live view fail. */
 export function updateFailureText(failure: ViewFailure): string {
   if (failure.kind === 'crashed') return 'Trapped while evaluating views during database update';
   const text = 'Views evaluation did not complete successfully during database update';

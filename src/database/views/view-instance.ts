@@ -7,31 +7,31 @@ import type { ViewFailure } from './view-failure.ts';
 /** The result of one view, for one caller or for all: kept as rows that statements read. */
 export interface ViewInstance {
   readonly key: string;
-  /** `id` of its table; no two instances of a database have had the same. */
+  /** `id` of its table; no two instances of a database have ever shared one. */
   readonly number: number;
   readonly viewId: number;
-  /** `undefined`: of an anonymous view. */
+  /** `undefined` if the view is anonymous. */
   readonly sender: bigint | undefined;
   /** A set: equal rows of one evaluation are one row. */
   readonly table: Table;
   reads: ReadSet;
-  /** When somebody last asked for it, in microseconds since the Unix epoch. */
+  /** When it was last requested, in microseconds since the Unix epoch. */
   usedMicros: bigint;
   /** Memory it took when it was last evaluated. */
   bytes: number;
-  /** How many live queries read it; as long as there is one, it stays. */
+  /** How many live queries read it; it is kept while there are any. */
   holdCount: number;
 }
 
-/** Memory of an instance, about. */
+/** Approximate memory of an instance. */
 export function instanceBytes({ table, reads }: ViewInstance): number {
   return emptyTableBytes + table.memory().totalBytes + readSetBytes(reads);
 }
 
-/** What a table without rows takes of the JavaScript heap: measured, Node 20. */
+/** JavaScript heap used by a table without rows: measured, Node 20. */
 const emptyTableBytes = 16_384;
 
-/** What an evaluation changed in one instance. No row is in both lists. */
+/** The changes of an evaluation to one instance. No row is in both lists. */
 export interface ViewChange {
   readonly viewId: number;
   readonly sender: bigint | undefined;
@@ -39,7 +39,7 @@ export interface ViewChange {
   readonly deletes: RowList;
 }
 
-/** An instance that was held and is gone: it failed in a transaction that nothing could stop. */
+/** A held instance that was dropped: it failed in a transaction that could not be refused. */
 export interface LostInstance {
   readonly viewId: number;
   readonly sender: bigint | undefined;
@@ -50,7 +50,7 @@ export function instanceKey(viewId: number, sender: bigint | undefined): string 
   return sender === undefined ? String(viewId) : `${viewId} ${sender.toString(16)}`;
 }
 
-/** An instance that was never evaluated. */
+/** An instance that has never been evaluated. */
 export function newInstance(
   view: ServedView,
   number: number,

@@ -24,24 +24,24 @@ export interface ViewOptions extends ViewSurroundings {
   readonly store: Store;
   readonly program: ViewProgram;
   readonly progress: Pick<Progress, 'viewing' | 'viewed'>;
-  /** Instead of those of `limits.ts`, for tests. */
+  /** Used instead of the limit in `limits.ts`, for tests. */
   readonly instancesMax?: number;
   readonly bytesMax?: number;
 }
 
 /**
- * The results of views that somebody asked for: one for each view and caller, one for each
- * anonymous view. They are evaluated when they are first asked for, and again inside every
- * transaction that writes something they rest on, so whoever reads one between transactions sees
- * what a fresh evaluation would give. They are in no log: a database that opens has none.
+ * Results of requested views: one for each view and caller, one for each anonymous view. They are
+ * evaluated on first use, and again inside every transaction that writes something they depend on,
+ * so a read between transactions sees what a fresh evaluation would give. They are in no log: a
+ * database has none when it opens.
  *
  * ```
  *  settled ──▶ open       refresh (of a transaction), replaceProgram (of an update)
- *  open ──▶ settled       commit: with what surrounds it; rollback: nothing has happened
+ *  open ──▶ settled       commit: with the surrounding transaction; rollback: undone
  * ```
  *
- * The tables of all instances are written by one transaction of their own, which ends as the one
- * that it accompanies does.
+ * The tables of all instances are written by one separate transaction, which ends the same way as
+ * the one that it accompanies.
  */
 export class ViewInstances {
   readonly #options: ViewOptions;
@@ -50,15 +50,15 @@ export class ViewInstances {
   readonly #rows = new Store({ tables: [], views: [], types: [], nextId: 1 });
   /** By key. */
   readonly #instances = new Map<string, ViewInstance>();
-  /** Those that nobody holds, by key; least recently used first. */
+  /** Instances that no live query holds, by key; least recently used first. */
   readonly #unheld = new Map<string, ViewInstance>();
   #lost: LostInstance[] = [];
   #program: ViewProgram;
   #open: OpenChange | undefined;
-  /** Instances that were made since `beginTry`. */
+  /** Instances that were created since `beginTry`. */
   #tried: ViewInstance[] | undefined;
   #bytes = 0;
-  /** Of those that are held. */
+  /** Memory of held instances. */
   #heldBytes = 0;
   #lastNumber = 0;
 
@@ -69,8 +69,8 @@ export class ViewInstances {
   }
 
   /**
-   * A transaction begins that will be rolled back whatever comes of it. Until `endTry` instances
-   * may be made of what it changes; none of those stays.
+   * Called when a transaction begins that will be rolled back in any case. Until `endTry` instances
+   * can be created from its changes; none of those is kept.
    */
   beginTry(): void {
     assert(this.#open === undefined && this.#tried === undefined, 'one transaction at a time');
@@ -95,7 +95,7 @@ export class ViewInstances {
   /**
    * Makes the caller's instances of these views ready for `table`, outside of any transaction, or
    * within one that is only tried. Returns the failure of the first view that cannot be evaluated.
-   * Uses the instances.
+   * Marks the instances as used.
    */
   prepare(viewIds: Iterable<number>, caller: bigint, nowMicros: bigint): ViewFailure | undefined {
     assert(this.#open === undefined || this.#tried !== undefined, 'views are prepared in between');
@@ -111,8 +111,8 @@ export class ViewInstances {
   }
 
   /**
-   * Keeps the caller's instances of these views, which are prepared, until they are released as
-   * often. False, and nothing is held, when that would be too many.
+   * Keeps the caller's prepared instances of these views until they are released as often. Returns
+   * false, and holds nothing, if that would be too many.
    */
   hold(viewIds: Iterable<number>, caller: bigint): boolean {
     const { instancesMax = limits.viewInstancesMax, bytesMax = limits.viewBytesMax } =
@@ -128,11 +128,11 @@ export class ViewInstances {
     return true;
   }
 
-  /** Lets go of what was held; the instances stay for as long as others do. */
+  /** Releases instances that were held; they are kept while other queries hold them. */
   release(viewIds: Iterable<number>, caller: bigint, nowMicros: bigint): void {
     for (const id of viewIds) {
       const instance = this.#instanceOf(id, caller);
-      // It may have failed, or its program may have gone.
+      // It may have failed, or its program may be gone.
       if (instance === undefined || instance.holdCount === 0) continue;
       instance.holdCount -= 1;
       if (instance.holdCount > 0) continue;
@@ -143,7 +143,7 @@ export class ViewInstances {
     this.#keepWithin(0);
   }
 
-  /** Instances that were held and are gone since the last call. */
+  /** Instances that were held and have been dropped since the last call. */
   takeLost(): readonly LostInstance[] {
     if (this.#lost.length === 0) return noneLost;
     const lost = this.#lost;
@@ -156,17 +156,16 @@ export class ViewInstances {
     return present(this.#instanceOf(viewId, caller), `instance of the view ${viewId}`).table;
   }
 
-  /** Whether the caller's instance of a view is there. */
+  /** Whether the caller's instance of a view exists. */
   has(viewId: number, caller: bigint): boolean {
     return this.#instanceOf(viewId, caller) !== undefined;
   }
 
   /**
-   * Evaluates every instance again that rests on what the open transaction has changed so far.
-   * `commit` or `rollback` follows, or another `refresh` of this transaction, which begins anew.
-   * Returns why a view failed: then the transaction is to be rolled back. With `mustSucceed` it is
-   * one that cannot be refused: instances that fail are dropped instead, to be evaluated when they
-   * are next asked for.
+   * Re-evaluates every instance that depends on the changes of the open transaction so far.
+   * `commit` or `rollback` follows, or another `refresh` of this transaction, which starts over.
+   * Returns why a view failed; the transaction must then be rolled back. With `mustSucceed` it
+   * cannot be refused: instances that fail are dropped instead, and evaluated on their next use.
    */
   refresh(
     transaction: Transaction,
@@ -192,10 +191,10 @@ export class ViewInstances {
   }
 
   /**
-   * Goes over to another program, for whose tables the store is ready. What a view returns may have
-   * changed with its code, so every instance of a view that is still there, which is one with the
-   * same id, is evaluated again; the others are dropped, and with `dropsAll` so are all. `commit`
-   * or `rollback` follows. Returns why a view failed.
+   * Switches to another program, for whose tables the store is ready. Its code may have changed any
+   * result, so every instance whose view still exists, with the same id, is evaluated again; the
+   * others are dropped, and with `dropsAll` so are all. `commit` or `rollback` follows. Returns why
+   * a view failed.
    */
   replaceProgram(program: ViewProgram, dropsAll: boolean): ViewFailure | undefined {
     assert(this.#open === undefined, 'one transaction at a time');
@@ -211,7 +210,7 @@ export class ViewInstances {
     return undefined;
   }
 
-  /** What `refresh` or `replaceProgram` did is so from now on. Returns what changed in rows. */
+  /** Makes the changes of `refresh` or `replaceProgram` permanent. Returns the changed rows. */
   commit(): readonly ViewChange[] {
     const open = this.#open;
     if (open === undefined) return noChanges;
@@ -220,7 +219,7 @@ export class ViewInstances {
     return changes;
   }
 
-  /** What `refresh` or `replaceProgram` did has never happened. */
+  /** Undoes `refresh` or `replaceProgram`. */
   rollback(): void {
     this.#open?.transaction.rollback();
     this.#open = undefined;
@@ -274,7 +273,7 @@ export class ViewInstances {
     return undefined;
   }
 
-  /** Its rows are there until `refresh` or `rollback`, and it is known what they rest on. */
+  /** Its rows exist until `refresh` or `rollback`, and its dependencies are known. */
   #try(instance: ViewInstance, open: OpenChange): void {
     const evaluated = present(open.evaluated.get(instance.number), 'a view that was evaluated');
     this.#settle(instance, evaluated.reads);
@@ -321,7 +320,7 @@ export class ViewInstances {
     }
   }
 
-  /** Drops what was not used for longest; the last `wantedCount` that were used stay. */
+  /** Drops the least recently used instances; keeps the last `wantedCount`. */
   #keepWithin(wantedCount: number): void {
     const { instancesMax = limits.viewInstancesMax, bytesMax = limits.viewBytesMax } =
       this.#options;
@@ -343,11 +342,11 @@ export class ViewInstances {
 
 interface OpenChange {
   readonly transaction: Transaction;
-  /** The one to go over to. */
+  /** The program to switch to. */
   readonly program: ViewProgram | undefined;
   /** By the instance's number. */
   readonly evaluated: Map<number, { readonly instance: ViewInstance; readonly reads: ReadSet }>;
-  /** To be dropped. */
+  /** Instances to drop. */
   readonly failed: ViewInstance[];
   readonly lost: LostInstance[];
 }

@@ -22,20 +22,20 @@ export type ViewQueryResult =
       /** Ids of the tables it read. */
       readonly tables: readonly number[];
     }
-  /** `message` is for whoever wrote the view, and for whoever asked for it. */
+  /** `message` is for the view's author, and for the caller that requested it. */
   | { readonly kind: 'invalid'; readonly message: string };
 
 export interface ViewQuerySurroundings {
   readonly store: Store;
   readonly clock: { monotonicMillis(): number };
-  /** Wall-clock time of one query, in milliseconds. */
+  /** Time limit of one query (wall clock), in milliseconds. */
   readonly statementMillisMax: number;
 }
 
 /**
- * Runs queries of views as the database itself, over the rows as they are now: private tables are
- * visible, and no filter of row-level security is applied. A query gives whole rows of one table,
- * which has the columns of the view.
+ * Runs queries of views as the database itself, over the current rows: private tables are visible,
+ * and row-level security filters do not apply. A query returns whole rows of one table, which has
+ * the columns of the view.
  */
 export function viewQueryRunner(around: ViewQuerySurroundings): ViewQueryRunner {
   const queries = new PreparedQueries();
@@ -55,7 +55,7 @@ export function viewQueryRunner(around: ViewQuerySurroundings): ViewQueryRunner 
   };
 }
 
-/** Queries are prepared once: a view mostly gives the same text. Plans do not depend on rows. */
+/** Queries are prepared once: a view mostly returns the same text. Plans do not depend on rows. */
 class PreparedQueries {
   #schema: SqlSchema | undefined;
   #queries = new StatementCache<CompiledRead>();
@@ -76,7 +76,7 @@ class PreparedQueries {
   }
 }
 
-/** In one go: nothing may come between a transaction and its views. */
+/** Runs without pauses: nothing must come between a transaction and its views. */
 function run(query: CompiledRead, around: ViewQuerySurroundings) {
   const { store, clock, statementMillisMax } = around;
   const execution = new ReadExecution(query, {
@@ -93,7 +93,7 @@ function run(query: CompiledRead, around: ViewQuerySurroundings) {
   return execution.result();
 }
 
-/** What a view can rest on are rows that transactions write, and that stay. */
+/** A view can depend only on rows that transactions write, and that stay. */
 function faultOf(table: TableSpec, store: Store): string | undefined {
   if (table.isEvent) return `views cannot read the event table \`${table.name}\``;
   if (store.table(table.id) !== undefined) return undefined;

@@ -3,9 +3,9 @@ import { type Transaction, uniqueViolation } from '../../store/transaction.ts';
 import type { ViewRows } from './evaluate-view.ts';
 
 /**
- * Makes the rows of `table` those that a view returned, in `transaction`: checked, and each once
- * however often it was returned. Returns what is wrong with them; the table is then in between, for
- * the transaction to be rolled back.
+ * Replaces the rows of `table` with those that a view returned, in `transaction`: they are checked,
+ * and duplicates are dropped. Returns what is wrong with them; the table is then half changed, and
+ * the transaction must be rolled back.
  */
 export function replaceRows(
   table: Table,
@@ -20,7 +20,7 @@ export function replaceRows(
     const code = transaction.insert(table, rows.subarray(at, end), end - at);
     if (code === uniqueViolation) return duplicateText(transaction);
     if (code < 0) return 'a row is too large, or there are too many rows';
-    // Rows without columns are all the same row, whatever their number is said to be.
+    // Rows without columns are all equal, whatever count is claimed for them.
     if (end === at) break;
     at = end;
   }

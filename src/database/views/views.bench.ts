@@ -27,8 +27,8 @@ export const total = db.anonymousView({ public: true }, t.option(RowCount), (ctx
 const owners = 1_000;
 
 /**
- * Transactions a second, each of which changes one row of a table, and the same with live results
- * of views beside it (the baseline is without). `scale` 1 takes about five seconds.
+ * Transactions per second, each changing one row of a table, with and without live results of views
+ * (without is the baseline). `scale` 1 takes about five seconds.
  */
 export async function benchmarks(scale: number): Promise<Figure[]> {
   const database = await CoreUnderTest.of(await buildText(moduleText));

@@ -4,7 +4,7 @@ import { type Method, result } from '../method.ts';
 import type { ServerDefinition } from '../server-definition.ts';
 import { type Era, legacyVersions, protocolVersions } from '../versions.ts';
 
-/** Answers the client's version when it is one with a handshake, else the newest of those. */
+/** Responds with the client's version if it has a handshake, else with the newest such version. */
 export function initialize<Session>(definition: ServerDefinition<Session>): Method<Session> {
   return async ({ params, context: { session } }) => {
     const asked = member(params, 'protocolVersion');
@@ -28,10 +28,7 @@ export function discover<Session>(definition: ServerDefinition<Session>): Method
   };
 }
 
-/**
- * Only the modern era has a way to tell of changes without being asked, and there is nothing to
- * tell of lists that are constant.
- */
+/** Only the modern era has notifications of changes, and constant lists need none. */
 function capabilitiesOf<Session>(
   definition: ServerDefinition<Session>,
   session: Session,

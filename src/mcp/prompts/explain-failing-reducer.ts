@@ -17,7 +17,7 @@ import {
 } from './prompt-text.ts';
 import { reducerWords } from './schema-words.ts';
 
-/** Has an agent find out why a reducer fails, from its log, the schema and the rows. */
+/** Asks an agent to find out why a reducer fails, from its log, the schema and the rows. */
 export function explainFailingReducer(session: McpSession): Prompt<McpSession> {
   return {
     name: 'explain_failing_reducer',

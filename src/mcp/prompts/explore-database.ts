@@ -11,7 +11,7 @@ import {
   withDatabase,
 } from './prompt-text.ts';
 
-/** Has an agent find out what a database holds, or one table or column of it. */
+/** Asks an agent to find out what a database, or one table or column of it, contains. */
 export function exploreDatabase(session: McpSession): Prompt<McpSession> {
   return {
     name: 'explore_database',

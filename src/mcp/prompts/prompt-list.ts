@@ -4,7 +4,7 @@ import { explainFailingReducer } from './explain-failing-reducer.ts';
 import { exploreDatabase } from './explore-database.ts';
 import { reviewAccessRules } from './review-access-rules.ts';
 
-/** In the order in which clients see them. */
+/** Returns the prompts in the order in which clients see them. */
 export function promptsOf(session: McpSession): readonly Prompt<McpSession>[] {
   return [exploreDatabase(session), explainFailingReducer(session), reviewAccessRules(session)];
 }

@@ -11,15 +11,15 @@ import { findDatabase, type OpenDatabase, shownName } from '../open-database.ts'
 import type { McpSession } from '../session.ts';
 import { type SchemaNotes, schemaLines } from './schema-words.ts';
 
-/** The database that a prompt is about. */
+/** The database of a prompt. */
 export interface PromptDatabase extends OpenDatabase {
   readonly name: string;
-  /** What the caller is shown of it. */
+  /** The part of its definition that the caller can see. */
   readonly definition: ModuleDefinition;
   readonly notes: SchemaNotes;
 }
 
-/** Where the database is fixed, no prompt asks for it. */
+/** Adds the argument `database`, unless the session fixes it. */
 export function withDatabase(
   { database }: McpSession,
   others: readonly PromptArgument[],
@@ -57,18 +57,18 @@ async function notesOn(
     if (size !== undefined) rowCounts.set(table, size.rowCount);
   }
   const { rights } = caller;
-  // Of a private table strangers see the columns, not what its author says of them.
+  // Strangers see the columns of a private table, but not its author's comments.
   const told = rights.readsProgram ? docs : docsFor(docs, usableDefinition(definition, rights));
   return { docs: told, rowCounts };
 }
 
-/** An argument that is filled in; clients send an empty text for one that is not. */
+/** Returns an argument; clients send an empty text for an omitted one. */
 export function filled(args: ReadonlyMap<string, string>, name: string): string | undefined {
   const value = args.get(name)?.trim();
   return value === '' ? undefined : value;
 }
 
-/** How a tool is told which database it is to work on. */
+/** Explains how to name the database in a tool call. */
 export function databaseHint({ database }: McpSession, name: string): string {
   return database === undefined ? ` Give every tool \`database\`: ${JSON.stringify(name)}.` : '';
 }
@@ -86,7 +86,7 @@ export function fencedSchema({ definition, notes }: PromptDatabase): string {
   return fenced(lines.join('\n'));
 }
 
-/** The first lines, as many as a prompt shows. */
+/** Fences the first lines, as many as a prompt shows. */
 export function fencedLines(lines: readonly string[]): string {
   let characters = 0;
   const shown = lines.filter((line) => {
@@ -97,7 +97,7 @@ export function fencedLines(lines: readonly string[]): string {
   return fenced(shown.join('\n')) + (more === 0 ? '' : `\n${more} more are left out.`);
 }
 
-/** One message of the user, of several paragraphs. */
+/** Returns one user message with several paragraphs. */
 export function userMessage(...paragraphs: readonly string[]): readonly PromptMessage[] {
   return [{ role: 'user', content: text(paragraphs.filter((one) => one !== '').join('\n\n')) }];
 }

@@ -11,7 +11,7 @@ import {
   withDatabase,
 } from './prompt-text.ts';
 
-/** Has an agent look for what strangers may read or call and should not. */
+/** Asks an agent to find what strangers can read or call but should not. */
 export function reviewAccessRules(session: McpSession): Prompt<McpSession> {
   return {
     name: 'review_access_rules',
@@ -50,7 +50,7 @@ const rulesWords =
   'everybody. Private tables, and all rows, are for the owner and the roles `reader`, ' +
   '`developer` and `admin`. SQL writes need the owner or an `admin`.';
 
-/** Roles and tokens, as far as the caller may know of them. */
+/** Describes roles and tokens, within the caller's rights. */
 function standingWords(session: McpSession, { database }: PromptDatabase): string {
   const { host, caller } = session;
   const standing = host.access.standing(caller.identity, database);
@@ -59,7 +59,7 @@ function standingWords(session: McpSession, { database }: PromptDatabase): strin
       ? `I come as: ${standing}.`
       : 'I come with a limited token, and am shown what it may use.';
   if (!host.access.allows(caller, database, 'viewGrants')) {
-    return `${own} Roles and tokens are told to the owner and to admins only.`;
+    return `${own} Roles and tokens are shown to the owner and to admins only.`;
   }
   const roles = host.grants
     .list(caller, database)

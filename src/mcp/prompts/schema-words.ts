@@ -9,15 +9,15 @@ import type { AlgebraicType, NamedType, Typespace } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import { shortTypeText } from '../json-schema.ts';
 
-/** What is known of a module beside its definition. */
+/** Additional information about a module. */
 export interface SchemaNotes {
-  /** What its author says. */
+  /** The author's comments. */
   readonly docs: ModuleDocs;
-  /** By the name of a table, of those whose rows the caller sees all. */
+  /** By table name, for tables whose rows the caller can see in full. */
   readonly rowCounts: ReadonlyMap<string, number>;
 }
 
-/** Tables, views and reducers, a column a line: what an agent has to know before it asks. */
+/** Yields tables, views and reducers, a column per line: what an agent needs before a query. */
 export function* schemaLines(
   { typespace, tables, views, reducers, rowLevelSecurity }: ModuleDefinition,
   notes: SchemaNotes,
@@ -58,7 +58,7 @@ function columnLine(
   return withDoc(`  ${name}: ${typeWords(type, types)}${mark}`, docs?.parts.get(name));
 }
 
-/** A reducer's signature, and what its author says. */
+/** Returns a reducer's signature and its author's comment. */
 export function reducerWords(
   reducer: ReducerDefinition,
   types: Typespace,
@@ -67,7 +67,7 @@ export function reducerWords(
   return withDoc(signatureWords(reducer, types), docs.reducers.get(reducer.name)?.text);
 }
 
-/** `reducer add(id: U64, title: String)`, with what it returns and who may not call it. */
+/** Returns `reducer add(id: U64, title: String)`, its return type, and whether it is private. */
 export function signatureWords(reducer: ReducerDefinition, types: Typespace): string {
   const { name, params, returns, throws, lifecycle, visibility } = reducer;
   const parameters = params.elements.map(
@@ -92,7 +92,7 @@ const when = {
   onDisconnect: 'when somebody disconnects',
 } as const;
 
-/** Types with a meaning by its name, `Identity?` for one that may be missing. */
+/** Returns the name of a special type, with `?` for an option, such as `Identity?`. */
 function typeWords(type: AlgebraicType, types: Typespace): string {
   const resolved = resolveType(type, types);
   const kind = specialKindOf(resolved);

@@ -1,11 +1,11 @@
-/** What a URI of ours stands for. */
+/** The resource that one of our URIs addresses. */
 export type Address =
   | { readonly kind: 'databases' }
   | { readonly kind: 'schema' | 'logs'; readonly database: string }
   | TableAddress
   | { readonly kind: 'page'; readonly page: string };
 
-/** Rows of a table: all of them, or those with this value in this column. */
+/** Rows of a table: all, or those with this value in this column. */
 export interface TableAddress {
   readonly kind: 'table';
   readonly database: string;
@@ -23,7 +23,7 @@ export const uriTemplates = {
   page: `${prefix}docs/{page}`,
 } as const;
 
-/** `undefined`: it is none of ours. */
+/** Parses a URI; returns `undefined` if it is not one of ours. */
 export function addressOf(uri: string): Address | undefined {
   if (!uri.startsWith(prefix)) return undefined;
   const parts = uri.slice(prefix.length).split('/').map(decodedPart);
@@ -33,7 +33,7 @@ export function addressOf(uri: string): Address | undefined {
     case 1:
       return first === 'databases' ? { kind: 'databases' } : undefined;
     case 2:
-      // A database may be called `docs`; no page is called as these two.
+      // A database can be called `docs`; no page has one of these two names.
       if (second === 'schema' || second === 'logs') return { kind: second, database: first };
       return first === 'docs' ? { kind: 'page', page: second } : undefined;
     case 3:
@@ -64,7 +64,7 @@ export function uriOf(address: Address): string {
   }
 }
 
-/** `undefined`: it has a query, a fragment, or escapes that are none. */
+/** Returns `undefined` for a query, a fragment, or an invalid escape. */
 function decodedPart(part: string): string | undefined {
   if (/[?#]/.test(part)) return undefined;
   try {

@@ -20,15 +20,16 @@ import { listResources, listTemplates, mimeTypes } from './resource-list.ts';
 import { readRows } from './table-rows.ts';
 import { ResourceWatch } from './watch.ts';
 
-/** Who reads, and when nobody waits for it any more. */
+/** The reading session, and a signal that its client has left. */
 type Reading = Pick<RequestContext<McpSession>, 'session' | 'signal'>;
 
 const neverAborted = new AbortController().signal;
 
 /**
- * What agents read without a tool: databases, schemas, tables, logs, and the guide. What a caller
- * may not read does not exist for it. Nothing is written, by lifecycle reducers neither: else who
- * watches a table of visitors, and reads it when told, would be told of that again, forever.
+ * What agents can read without a tool: databases, schemas, tables, logs, and the guide. A resource
+ * that the caller may not read does not exist for it. Nothing is written, not even by lifecycle
+ * reducers: otherwise reading a watched table of visitors after each update would cause the next
+ * update, forever.
  */
 export class DatabaseResources implements Resources<McpSession> {
   readonly #guide: GuidePages;
@@ -64,7 +65,7 @@ export class DatabaseResources implements Resources<McpSession> {
     });
   }
 
-  /** What is wrong with a database is told; that there is none, or none for the caller, is not. */
+  /** Reports faults of a database, but not whether it is missing or hidden from the caller. */
   async #readAddress(address: Address, reading: Reading): Promise<string | undefined> {
     try {
       return await this.#textOf(address, reading);

@@ -3,9 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { uriOf } from './address.ts';
 
-/** A page of the guide, as this version of the product has it. */
+/** A page of this version's guide. */
 export interface GuidePage {
-  /** Name of its file, without the ending. */
+  /** File name without the extension. */
   readonly name: string;
   readonly title: string;
   /** Its first sentence. */
@@ -14,7 +14,7 @@ export interface GuidePage {
   readonly text: string;
 }
 
-/** The guide that comes with the package, read when somebody first asks for it. */
+/** The guide that comes with the package, read on first use. */
 export class GuidePages {
   readonly #directory: string;
   #pages: Promise<ReadonlyMap<string, GuidePage>> | undefined;
@@ -23,14 +23,14 @@ export class GuidePages {
     this.#directory = directory;
   }
 
-  /** By name, in its order. */
+  /** Returns the pages by name, in the order of the guide. */
   all(): Promise<ReadonlyMap<string, GuidePage>> {
     this.#pages ??= readPages(this.#directory);
     return this.#pages;
   }
 }
 
-/** A package that was put together without the guide has none; all else works. */
+/** Reads the pages; a package built without the guide has none, and everything else works. */
 async function readPages(directory: string): Promise<ReadonlyMap<string, GuidePage>> {
   const all = existsSync(directory) ? await readdir(directory) : [];
   const files = all.filter((file) => file.endsWith('.md')).sort();
@@ -47,7 +47,7 @@ function pageOf(name: string, text: string): GuidePage {
   return { name, title, summary: firstSentence(paragraphs[0] ?? ''), text: withAddresses(text) };
 }
 
-/** Links to other pages lead to where an agent finds these. */
+/** Replaces links to other pages with their resource addresses. */
 function withAddresses(text: string): string {
   return text.replace(
     /\]\(([a-z-]+)\.md(#[^)]*)?\)/g,
@@ -55,7 +55,7 @@ function withAddresses(text: string): string {
   );
 }
 
-/** Without line breaks, and with the words of links only. */
+/** Returns the first sentence without line breaks, and with links reduced to their text. */
 function firstSentence(paragraph: string): string {
   const plain = paragraph.replace(/\s+/g, ' ').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
   return /^.*?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, '.') ?? plain;

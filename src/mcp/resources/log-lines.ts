@@ -7,7 +7,7 @@ export function mayReadLog({ host, caller }: McpSession, database: DatabaseRecor
   return host.access.allows(caller, database, 'viewLogs');
 }
 
-/** The last lines of the module's log, each a JSON object, within the bounds of a resource. */
+/** Reads the last lines of the module's log, each a JSON object, up to a resource's limits. */
 export async function readLog(session: McpSession, database: DatabaseRecord): Promise<string> {
   const text = await lastLines(session, database, limits.resourceLogLinesMax);
   if (text.length <= limits.resourceCharactersMax) return text;
@@ -15,19 +15,19 @@ export async function readLog(session: McpSession, database: DatabaseRecord): Pr
   return text.slice(start + 1);
 }
 
-/** Gives something whenever lines are written. To be ended with `return`. */
+/** Yields whenever lines are written. The caller must end it with `return`. */
 export function followLog(session: McpSession, database: DatabaseRecord): LogStream {
   return openLog(session, database, { lines: 0, follow: true });
 }
 
-/** The last lines that a reducer logged, or that say how it failed. */
+/** Returns the last lines that a reducer logged, or that report its failure. */
 export async function linesOfReducer(
   session: McpSession,
   database: DatabaseRecord,
   reducer: string,
 ): Promise<readonly string[]> {
   const text = await lastLines(session, database, limits.agentLogScanLinesMax);
-  // Most lines are of others: only those that may be are parsed.
+  // Most lines belong to other reducers: only candidates are parsed.
   const mark = `"function":${JSON.stringify(reducer)}`;
   return text
     .split('\n')
@@ -36,8 +36,8 @@ export async function linesOfReducer(
 }
 
 /**
- * The last lines of the module's log, each a JSON object, as many as may be read at once. Throws
- * `Refusal` without the right.
+ * Returns the last lines of the module's log, each a JSON object, up to the limit of one read.
+ * Throws `Refusal` without the right.
  */
 export async function lastLines(
   session: McpSession,

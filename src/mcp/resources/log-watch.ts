@@ -7,10 +7,10 @@ import type { WatchedPart } from './watched-part.ts';
 export interface LogWatchOptions {
   readonly session: McpSession;
   readonly uri: string;
-  /** The database, as the URI names it. */
+  /** The database, as named in the URI. */
   readonly target: string;
   readonly changed: (uri: string) => void;
-  /** It could not be followed any further. */
+  /** Called when the log cannot be followed any further. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -33,7 +33,7 @@ export class LogWatch implements WatchedPart {
     const found = this.#find();
     if (found !== undefined && this.#stream === undefined) this.open().catch(failed);
     else if (found === undefined && this.#stream !== undefined) this.close();
-    // A reset empties it without a line that says so.
+    // A reset empties the log without a line that says so.
     else if (database === undefined || found?.identity !== database) return;
     changed(uri);
   }

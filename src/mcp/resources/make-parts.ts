@@ -12,22 +12,22 @@ import type { WatchedPart } from './watched-part.ts';
 export interface WatchOptions {
   readonly request: WatchRequest;
   readonly session: McpSession;
-  /** URIs of the resources that the session is listed. */
+  /** Returns the URIs of the resources listed for the session. */
   readonly list: () => Promise<readonly string[]>;
-  /** What a resource shows the session; `undefined`: nothing. */
+  /** Reads a resource for the session; `undefined`: it has no content. */
   readonly read: (address: Address) => Promise<string | undefined>;
 }
 
-/** Stands for the list itself among what is watched; no URI is empty. */
+/** Key of the list itself among the watched URIs, none of which is empty. */
 export const listUri = '';
 
 export interface Told {
   readonly changed: (uri: string) => void;
-  /** Something could not be looked at again. */
+  /** Called when something cannot be read again. */
   readonly failed: (error: unknown) => void;
 }
 
-/** Takes a request apart: tables by their database, which has one connection for them. */
+/** Splits a request into parts; the tables of a database share one connection. */
 export function makeParts({ request, session, list, read }: WatchOptions, told: Told) {
   const parts: WatchedPart[] = [];
   const tables = new Map<string, Map<string, TableAddress>>();
@@ -54,14 +54,14 @@ export function makeParts({ request, session, list, read }: WatchOptions, told: 
   return parts;
 }
 
-/** Whether a change of a database may change what an address shows. */
+/** Whether a change of a database can affect the content of an address. */
 function concernsOf(address: Address, session: McpSession): (database: bigint) => boolean {
   if (address.kind === 'page') return () => false;
   if (address.kind === 'databases') return ofListed(session);
   return (database) => mayConcern(address.database, session, database);
 }
 
-/** Whether a database is, or was until just now, one that the session is told of. */
+/** Whether a database is, or was until just now, listed for the session. */
 function ofListed(session: McpSession): (database: bigint) => boolean {
   const { host, caller, database: own } = session;
   const listed = () => {

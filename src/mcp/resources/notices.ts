@@ -1,7 +1,6 @@
 /**
- * Passes on what changed: the first change at once, and what follows within `millis` together at
- * their end, each thing once. So nobody is told more often than that, and the last change is never
- * left out.
+ * Throttles change notices: the first is sent at once, and further ones within `millis` are
+ * collected and sent together at the end, each once. The last change is never dropped.
  */
 export class Notices {
   readonly #millis: number;

@@ -19,7 +19,7 @@ export const mimeTypes = {
   page: 'text/markdown',
 } as const;
 
-/** The guide comes first: what follows grows with the databases, and ends at a limit. */
+/** Lists resources. The guide comes first: the rest grows with the databases, up to a limit. */
 export async function listResources(
   session: McpSession,
   pages: Iterable<GuidePage>,
@@ -36,7 +36,7 @@ export async function listResources(
   for (const name of databaseNames(session)) {
     const found = findDatabase(name, session);
     if (found === undefined) continue;
-    // A database that is still starting would keep the others waiting.
+    // Do not wait for a database that is still starting.
     const definition = found.handle.description?.definition;
     listed.push(...ofDatabase(session, found, name, definition));
     if (listed.length >= limits.agentResourcesListedMax) break;
@@ -44,7 +44,7 @@ export async function listResources(
   return listed.slice(0, limits.agentResourcesListedMax);
 }
 
-/** Where the database is fixed, it is part of the addresses. */
+/** Returns the templates; if the database is fixed, it is part of the addresses. */
 export function listTemplates(session: McpSession): readonly ResourceTemplate[] {
   const { database } = session;
   const name = database === undefined ? undefined : shownName(database, session);
@@ -93,7 +93,7 @@ export function listTemplates(session: McpSession): readonly ResourceTemplate[] 
   ];
 }
 
-/** A name of each database that the caller is told of; of one without a name, its identity. */
+/** Returns one name of each database listed for the caller; its identity if it has no name. */
 export function databaseNames(session: McpSession): readonly string[] {
   const { host, caller } = session;
   return listedDatabases(host, caller).map(({ identity }) =>
@@ -101,7 +101,7 @@ export function databaseNames(session: McpSession): readonly string[] {
   );
 }
 
-/** Of one that does not serve, and will not, there is none. */
+/** Returns `undefined` if the database does not serve and will not. */
 async function definitionOf({ handle }: OpenDatabase): Promise<ModuleDefinition | undefined> {
   try {
     return (await handle.describe()).definition;
@@ -132,7 +132,7 @@ function ofDatabase(
     mimeType: mimeTypes.logs,
   };
   const tables = definition === undefined ? [] : readableTables(definition, caller.rights);
-  // Reading it opens a database that is closed, and a list is no reason to.
+  // Reading the schema opens a closed database, which listing must not do.
   const hasSchema = definition !== undefined || handle.statistics().state === 'closed';
   return [
     ...(hasSchema ? [schema] : []),

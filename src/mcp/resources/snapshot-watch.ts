@@ -4,19 +4,19 @@ import type { WatchedPart } from './watched-part.ts';
 
 export interface SnapshotWatchOptions {
   readonly uri: string;
-  /** What it shows; `undefined`: nothing, or not to this caller. */
+  /** Reads the content; `undefined`: none, or none for this caller. */
   readonly read: () => Promise<string | undefined>;
-  /** Whether a change of this database may have changed it. */
+  /** Whether a change of this database may have changed the content. */
   readonly concerns: (database: bigint) => boolean;
   readonly changed: (uri: string) => void;
-  /** It could not be read again. */
+  /** Called when the content cannot be read again. */
   readonly failed: (error: unknown) => void;
 }
 
-/** Watches what no query shows, by looking at it again whenever it may have changed. */
+/** Watches content that no live query covers, by reading it again whenever it may have changed. */
 export class SnapshotWatch implements WatchedPart {
   readonly #options: SnapshotWatchOptions;
-  /** Of what it showed last: the text itself may be long. */
+  /** Digest of the last content, because the text may be long. */
   #digest: string | undefined;
   #state: 'idle' | 'looking' | 'lookingAgain' | 'closed' = 'idle';
 
@@ -59,7 +59,7 @@ export class SnapshotWatch implements WatchedPart {
     return this.#state === 'lookingAgain';
   }
 
-  /** What cannot be read, as its database does not serve, shows nothing until it can be again. */
+  /** Returns the digest; a database that does not serve has no content until it does. */
   async #look(): Promise<string | undefined> {
     try {
       const text = await this.#options.read();
@@ -71,7 +71,7 @@ export class SnapshotWatch implements WatchedPart {
   }
 }
 
-/** Many watch the same text, and look at it one after another: it is hashed once. */
+/** Many watches read the same text one after another; it is hashed once. */
 let newest = { text: '', digest: '' };
 
 function digestOf(text: string): string {

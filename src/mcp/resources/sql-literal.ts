@@ -2,9 +2,9 @@ import { specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 
 /**
- * How a statement says the value that a text stands for, where a column has this type: a query that
- * is watched takes no parameters. `undefined`: no value of the type is written like that, or values
- * of it cannot be compared. What is quoted here is checked by the statement.
+ * Writes the value in a text as an SQL literal for a column of this type, because watched queries
+ * take no parameters. Returns `undefined` if the text is not a value of the type, or if values of
+ * the type cannot be compared. Quoted texts are validated by the statement itself.
  */
 export function sqlLiteral(type: AlgebraicType, text: string): string | undefined {
   switch (specialKindOf(type)) {

@@ -13,23 +13,23 @@ import { quoteWideIntegers } from '../structured.ts';
 import type { TableAddress } from './address.ts';
 import { sqlLiteral } from './sql-literal.ts';
 
-/** A table, or a view, as far as its rows are shown. */
+/** The visible part of a table or view. */
 export interface ReadableTable {
   readonly name: string;
   readonly kind: 'table' | 'view';
   readonly isPublic: boolean;
   readonly columns: readonly ReadableColumn[];
-  /** Column of the primary key. */
+  /** Primary key column. */
   readonly key: string | undefined;
 }
 
 export interface ReadableColumn {
   readonly name: string;
-  /** No ref. */
+  /** Never a ref. */
   readonly type: AlgebraicType;
 }
 
-/** Those that these rights may read. Event tables keep no rows, so there is nothing to show. */
+/** Returns the tables and views that these rights can read. Event tables keep no rows to show. */
 export function readableTables(definition: ModuleDefinition, rights: Rights): ReadableTable[] {
   const { tables, views, typespace } = usableDefinition(definition, rights);
   const resolved = (columns: readonly ReadableColumn[]) =>
@@ -49,9 +49,9 @@ export function readableTables(definition: ModuleDefinition, rights: Rights): Re
 }
 
 /**
- * What a resource shows, and what is watched for it: the first rows by the primary key, or by all
- * columns where there is none, and one more, which tells whether there are more. `undefined`: there
- * is no such table among these, or no such column, or no row can have the value in it.
+ * Returns the query for reading and watching a resource: the first rows by the primary key, or by
+ * all columns if there is none, plus one row that shows whether there are more. Returns `undefined`
+ * for an unknown table or column, or for a value that the column cannot have.
  */
 export function rowsQuery(
   tables: readonly ReadableTable[],
@@ -77,7 +77,7 @@ function conditionOf({ columns }: ReadableTable, where: NonNullable<TableAddress
   return literal === undefined ? undefined : `${quotedName(where.column)} = ${literal}`;
 }
 
-/** JSON, a row a line. `undefined`: there is no such table for the caller. */
+/** Reads rows as JSON, one per line; returns `undefined` if the caller has no such table. */
 export async function readRows(
   { handle, caller, stay }: OpenDatabase,
   address: TableAddress,
@@ -95,12 +95,13 @@ export async function readRows(
 }
 
 function unreadable({ code, message }: SqlError): RpcError {
-  // The value in the address: what else is in the statement is ours.
+  // Only the value comes from the address, so it must be invalid: the rest of the statement is
+  // ours.
   if (code === 'sql.invalid') return invalidParams(message);
   return new RpcError(rpcCode.internal, message);
 }
 
-/** Like structured results, a row a line, so that two of these texts can be compared. */
+/** Writes rows like structured results, one per line, so that these texts can be compared. */
 function rowsJson(
   { table }: TableAddress,
   { rowsMax }: Rights,
@@ -113,7 +114,7 @@ function rowsJson(
   };
   const { rows } = sqlRows(result, firstRow, fits, 'named');
   const { rowCount, offset } = result;
-  // Who may see no more rows than these cannot know whether there are any.
+  // With a row limit, the caller cannot know whether more rows exist.
   const isTruncated = rows.length < rowCount || rowCount === rowsMax;
   const head = `{"table":${JSON.stringify(table)},"offset":${offset},"truncated":${isTruncated}`;
   return `${head},"rows":[\n${rows.map(quoteWideIntegers).join(',\n')}\n]}`;

@@ -3,26 +3,26 @@ import { temporaryConnection } from '../../host/temporary-connection.ts';
 import type { OpenDatabase } from '../open-database.ts';
 
 export interface TablesConnectionOptions {
-  /** What is watched, by the URI of its resource. */
+  /** The watched queries by the URI of their resource. */
   readonly queries: ReadonlyMap<string, string>;
   readonly changed: (uri: string) => void;
-  /** Something that was watched is watched no more: all of it, or a query that failed. */
+  /** Called when watching ended: for all queries, or for one that failed. */
   readonly lost: () => void;
 }
 
-/** Live queries over a connection of their own, each told apart by its URI. */
+/** Live queries over a separate connection, identified by their URIs. */
 export class TablesConnection implements LiveSink {
   readonly #options: TablesConnectionOptions;
-  /** A set's id is its place. */
+  /** The index is the id of the set. */
   readonly #uris: readonly string[];
   readonly #watched = new Set<string>();
   readonly #live: LiveConnection;
   #unanswered: number;
   #settle: (uris: readonly string[]) => void = () => undefined;
-  /** URIs of the queries that the database has accepted; settled when it has answered for all. */
+  /** URIs of the accepted queries; resolves when the database has answered for all. */
   readonly opened: Promise<readonly string[]>;
 
-  /** Throws `Refusal` when the database does not serve and will not. */
+  /** Throws `Refusal` if the database does not serve and will not. */
   constructor({ handle, caller }: OpenDatabase, options: TablesConnectionOptions) {
     this.#options = options;
     this.#uris = [...options.queries.keys()];
@@ -70,7 +70,7 @@ export class TablesConnection implements LiveSink {
         if (event.request.kind === 'subscribe') this.#answered(event.request.setId, false);
         return;
       default:
-      // It asks for nothing else.
+      // This connection sends no other requests.
     }
   }
 

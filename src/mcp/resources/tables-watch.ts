@@ -9,32 +9,32 @@ import type { WatchedPart } from './watched-part.ts';
 
 export interface TablesWatchOptions {
   readonly session: McpSession;
-  /** The database, as the URIs name it. */
+  /** The database, as named in the URIs. */
   readonly target: string;
-  /** What of it, by the URIs of the resources. */
+  /** The watched tables, by resource URI. */
   readonly addresses: ReadonlyMap<string, TableAddress>;
   readonly changed: (uri: string) => void;
-  /** They could not be looked for again. */
+  /** Called when the tables cannot be looked up again. */
   readonly failed: (error: unknown) => void;
 }
 
 /**
- * Watches tables of one database: a live query of exactly what each of their resources shows, over
- * one connection with the rights of the caller.
+ * Watches tables of one database: one live query per resource, which returns exactly what the
+ * resource shows, over one connection with the caller's rights.
  *
- * When the connection ends, or rights or tables are others than they were, it is opened anew, and
- * all of the tables count as changed, because nobody knows what happened in between. What should be
- * there and cannot be watched is tried again, ever more rarely.
+ * When the connection ends, or rights or tables change, it is opened again, and all tables count as
+ * changed, because updates may have been missed. Tables that cannot be watched for now are retried
+ * with increasing delay.
  */
 export class TablesWatch implements WatchedPart {
   readonly #options: TablesWatchOptions;
   readonly #addresses: Map<string, TableAddress>;
   #connection: TablesConnection | undefined;
-  /** What it was opened with; `undefined`: the database was not there for the caller. */
+  /** The database it was opened with; `undefined`: the caller could not find it. */
   #found: OpenDatabase | undefined;
   #retryMillis: number = limits.watchRetryMillisMin;
   #retry: NodeJS.Timeout | undefined;
-  /** `stale`: while it was opened, something changed. */
+  /** `stale`: something changed during opening. */
   #state: 'opening' | 'stale' | 'open' | 'closed' = 'opening';
 
   constructor(options: TablesWatchOptions) {
@@ -42,7 +42,7 @@ export class TablesWatch implements WatchedPart {
     this.#addresses = new Map(options.addresses);
   }
 
-  /** What cannot be watched now is not watched later either: the client knows that it is not. */
+  /** Opens the watch. Tables that cannot be watched now never are: the client knows the others. */
   async open(): Promise<readonly string[]> {
     let { watched } = await this.#connect();
     while (this.#isStale) {
@@ -101,7 +101,7 @@ export class TablesWatch implements WatchedPart {
     this.#retryMillis = Math.min(2 * this.#retryMillis, limits.watchRetryMillisMax);
   }
 
-  /** `queries`: how many there are to watch; as many are `watched`, unless some are refused. */
+  /** Connects. `queries` is the number of queries; fewer are `watched` if some are rejected. */
   async #connect() {
     const { session, target, changed } = this.#options;
     const found = findDatabase(target, session);
@@ -119,7 +119,7 @@ export class TablesWatch implements WatchedPart {
       this.#connection = connection;
       return { queries: queries.size, watched: await connection.opened, connection };
     } catch (error) {
-      // It does not serve; when it does again, that is a change of the database.
+      // When the database serves again, that counts as a change of it.
       if (error instanceof Refusal) return nothing;
       throw error;
     }

@@ -6,8 +6,8 @@ import { Notices } from './notices.ts';
 import type { WatchedPart } from './watched-part.ts';
 
 /**
- * Tells a client of what it watches, as long as it may read it. What it may do is looked at again
- * whenever somebody loses something; a token that is revoked, or expires, ends the watch.
+ * Notifies a client of changes to the resources it watches, while it may read them. Its rights are
+ * checked again whenever any are lost; a revoked or expired token ends the watch.
  */
 export class ResourceWatch implements Watch {
   readonly list: boolean;
@@ -16,7 +16,7 @@ export class ResourceWatch implements Watch {
   readonly #parts: readonly WatchedPart[];
   readonly #forget: readonly (() => void)[];
   #uris: readonly string[] = [];
-  /** What changed while it was opened: some of it may turn out not to be watched. */
+  /** Changes during opening; some may concern URIs that turn out not to be watched. */
   #early: Set<string> | undefined = new Set();
 
   private constructor(options: WatchOptions) {
@@ -30,7 +30,7 @@ export class ResourceWatch implements Watch {
     });
     this.#parts = makeParts(options, {
       changed: (uri) => this.#changed(uri),
-      // A client that asks again is told what is wrong.
+      // A client that watches again gets the error.
       failed: () => this.#end(),
     });
     this.#forget = [
@@ -75,7 +75,7 @@ export class ResourceWatch implements Watch {
     for (const part of this.#parts) part.examine(database);
   }
 
-  /** What others lose changes nothing here. */
+  /** Checks the rights again, unless the loss concerns someone else. */
   #examineCaller(loss: Loss): void {
     const { caller } = this.#options.session;
     const holder = caller.capability?.by ?? caller.identity;

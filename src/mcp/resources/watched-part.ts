@@ -1,8 +1,8 @@
-/** A part of a watch: what is found out in the same way. */
+/** A part of a watch whose resources are watched in the same way. */
 export interface WatchedPart {
-  /** Begins to watch; gives the URIs of what exists for the caller. */
+  /** Starts watching; returns the URIs that exist for the caller. */
   open(): Promise<readonly string[]>;
-  /** Looks again, as a database changed, or, without one, what somebody may do. */
+  /** Checks again after a change of a database or, without one, of rights. */
   examine(database?: bigint): void;
   close(): void;
 }

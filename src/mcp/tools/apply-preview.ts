@@ -23,7 +23,7 @@ import {
   type ToolSource,
 } from '../tool.ts';
 
-/** Makes happen what was previewed. */
+/** Applies a preview. */
 export function applyPreviewTool(previews: Previews): ToolSource {
   return {
     name: 'apply_preview',
@@ -78,20 +78,23 @@ async function apply(kept: KeptPreview, asked: Asked): Promise<ToolAnswer> {
   };
 }
 
-/** With the rights that the caller has now. */
+/** Sets the caller with its current rights. */
 function onBehalfOf(caller: Asked['open']['caller'], work: PreviewedWork): PreviewedWork {
   return work.kind === 'call'
     ? { kind: 'call', call: { ...work.call, caller } }
     : { kind: 'query', query: { ...work.query, caller } };
 }
 
-/** Opens the answer when a preview has become another one. */
+/** Starts the result if the preview has changed. */
 const differs = {
   opening: 'Not applied, because by now it would come to something else. Nothing has happened',
   members: { applied: 'false' },
 };
 
-/** What the user is asked first, where the client can ask; `undefined` once they have agreed. */
+/**
+ * Returns the confirmation to request from the user, if the client can ask; `undefined` otherwise,
+ * or once the user has agreed.
+ */
 function questionFor(
   { words }: KeptPreview,
   database: string,
@@ -106,7 +109,7 @@ function questionFor(
   return undefined;
 }
 
-/** With a form: a client that says nothing of forms has them, unless it names another way. */
+/** Whether the client can show a form: forms are the default unless it names another mode. */
 function canAsk(capabilities: JsonObject | undefined): boolean {
   const asks = capabilities?.get('elicitation');
   if (!(asks instanceof JsonObject)) return false;

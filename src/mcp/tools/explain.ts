@@ -14,7 +14,7 @@ import {
   type ToolSource,
 } from '../tool.ts';
 
-/** Shows how a statement would run. */
+/** Shows the plan of a statement. */
 export const explain: ToolSource = {
   name: 'explain',
   title: 'Explain SQL',
@@ -36,7 +36,7 @@ export const explain: ToolSource = {
   run: async (args, context) => {
     const name = databaseArgument(args, context);
     const statement = statementArgument(args);
-    // EXPLAIN ANALYZE runs what it explains, so a write must not be able to write.
+    // EXPLAIN ANALYZE runs the statement, so it must not be able to write.
     const session = readingOnly(context.session);
     const { handle, caller, stay } = openDatabase(name, { ...context, session });
     const prefix = prefixOf(statement.sql);
@@ -53,12 +53,12 @@ export const explain: ToolSource = {
   },
 };
 
-/** What has a statement explained; nothing where its own words do. */
+/** Returns the prefix that explains a statement; empty if the statement has its own. */
 function prefixOf(statement: string): string {
   return /^\s*explain\b/i.test(statement) ? '' : 'EXPLAIN ';
 }
 
-/** The error with its place in what stands behind the prefix: the caller has not written that. */
+/** Shifts the error position by the prefix, which the caller did not write. */
 function behind(prefix: string, error: SqlError): SqlError {
   const { place, message } = error;
   if (place?.line !== 1) return error;

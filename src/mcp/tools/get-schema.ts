@@ -4,7 +4,7 @@ import { shownSchema } from '../shown-schema.ts';
 import { quoteWideIntegers } from '../structured.ts';
 import { databaseArgument, objectSchema, type ToolSource } from '../tool.ts';
 
-/** Shows what a database is made of. */
+/** Shows the schema of a database. */
 export const getSchema: ToolSource = {
   name: 'get_schema',
   title: 'Get schema',

@@ -2,10 +2,7 @@ import { asData } from '../fence.ts';
 import { databasesJson } from '../listed-databases.ts';
 import { objectSchema, stringsSchema, type ToolSource } from '../tool.ts';
 
-/**
- * Lists what the caller owns; all of the host for an operator, and for a limited token the one
- * database that it is for.
- */
+/** Lists the caller's databases; for operators all, for a limited token its only one. */
 export const listDatabases: ToolSource = {
   name: 'list_databases',
   title: 'List databases',

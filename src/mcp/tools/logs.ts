@@ -16,7 +16,7 @@ import {
   type ToolSource,
 } from '../tool.ts';
 
-/** From the worst on; a line counts as of its level and all behind it. */
+/** Worst first; a filter for one level also matches the worse ones. */
 const levels = ['panic', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 const linesByDefault = 100;
 
@@ -102,11 +102,11 @@ function rankOf(level: string): number {
   return (levels as readonly string[]).indexOf(level);
 }
 
-/** The last lines, as many as asked for and as fit an answer. */
+/** Returns the last lines, up to `countMax` and the size of a result. */
 function newest(lines: readonly ShownLine[], countMax: number): readonly ShownLine[] {
   const last = lines.slice(-countMax);
   let bytes = 0;
-  // Counted from the newest, which is shown however long it is.
+  // Counted from the newest line, which is shown even if it is too long.
   const tooOld = last.findLastIndex(({ message }, at) => {
     bytes += utf8Length(message);
     return bytes > limits.agentTextBytesMax && at < last.length - 1;
@@ -121,7 +121,7 @@ function answerOf(lines: readonly ShownLine[], foundCount: number): ToolAnswer {
   const structured = JSON.stringify({ lines, more });
   if (lines.length === 0) return { texts: ['No lines.'], structured };
   const texts = lines.map(({ time, level, reducer = '-', message }) => {
-    // Set in: a message cannot pass for lines of other reducers.
+    // Indented, so that a message cannot pass for lines of other reducers.
     return `${time} ${level} ${reducer}: ${message.replace(lineEnds, '\n  ')}`;
   });
   const older = `These are the newest ${lines.length} of ${foundCount} lines.`;

@@ -1,6 +1,6 @@
 import { objectSchema, type ToolSource } from '../tool.ts';
 
-/** Says that the server is there, with the caller's message. */
+/** Echoes the caller's message, to show that the server responds. */
 export const ping: ToolSource = {
   name: 'ping',
   title: 'Ping',

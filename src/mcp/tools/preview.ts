@@ -15,14 +15,14 @@ const outputSchema = objectSchema(previewMembers.always, {
   ...previewMembers.maybe,
 });
 
-/** Shows what a reducer would do. */
+/** Shows the effects of a reducer without applying them. */
 export function previewCallTool(previews: Previews): ToolSource {
   return {
     name: 'preview_call',
     title: 'Preview reducer call',
     description:
       'Runs a reducer and takes everything back: shows the rows that it would change, the value ' +
-      'that it would return and what it would log. Nothing happens, and nobody else is told. ' +
+      'that it would return and what it would log. Nothing happens, and nobody else is notified. ' +
       'apply_preview then does exactly that.',
     properties: call.properties,
     required: call.required,
@@ -47,14 +47,14 @@ export function previewCallTool(previews: Previews): ToolSource {
   };
 }
 
-/** Shows what a statement would write. */
+/** Shows the changes of a statement without applying them. */
 export function previewSqlTool(previews: Previews): ToolSource {
   return {
     name: 'preview_sql',
     title: 'Preview SQL write',
     description:
       'Runs an INSERT, UPDATE or DELETE and takes everything back: shows the rows that it would ' +
-      'change. Nothing happens, and nobody else is told. apply_preview then does exactly that.',
+      'change. Nothing happens, and nobody else is notified. apply_preview then does exactly that.',
     properties: {
       sql: { type: 'string', description: 'One INSERT, UPDATE or DELETE.' },
       params: parametersProperty,

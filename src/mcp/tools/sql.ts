@@ -22,7 +22,7 @@ import {
 
 export type StatementResult = Extract<SqlOutcome, { kind: 'result' }>;
 
-/** Runs one SQL statement, or goes on with the rows of one that has run. */
+/** Runs one SQL statement, or continues with the rows of an earlier one. */
 export function sqlTool(cursors: Cursors<StatementResult>): ToolSource {
   return {
     name: 'sql',
@@ -92,7 +92,7 @@ interface StatementRows {
   readonly owner: CursorOwner;
   readonly rows: RowsLeft<StatementResult>;
   readonly caps: Caps;
-  /** Where they come from, unless the statement has run just now. */
+  /** The cursor of the rows; `undefined` if the statement has just run. */
   readonly cursor: string | undefined;
 }
 
@@ -135,7 +135,7 @@ function unknownCursor(): ToolFailure {
   );
 }
 
-/** `keep` makes a cursor for the rows from there on, if they can be kept. */
+/** Creates a result page; `keep` returns a cursor for the remaining rows, if they can be kept. */
 function pageAnswer(
   { session }: ToolContext,
   { result, from }: RowsLeft<StatementResult>,

@@ -11,7 +11,7 @@ import {
 
 const count = { type: 'integer' } as const;
 
-/** Shows what a query of each table can use, and how much there is of it. */
+/** Shows the size of each table, and the columns and indexes that queries can use. */
 export const tableStatistics: ToolSource = {
   name: 'table_statistics',
   title: 'Table statistics',
@@ -85,7 +85,7 @@ function shownTable({ table, isPublic, isEvent, columns, indexes, size }: TableF
   };
 }
 
-/** `task (public): 3 rows, 120 bytes, indexes 64 bytes`, and its columns and indexes below. */
+/** Formats `task (public): 3 rows, 120 bytes, indexes 64 bytes`, with columns and indexes below. */
 function textOf(shown: ShownTable): string {
   const access = shown.public ? 'public' : 'private';
   const kind = shown.event ? `${access}, events` : access;

@@ -4,10 +4,10 @@ import { type OpenDatabase, openDatabase } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
 import { objectSchema, optionalStringArgument, stringsSchema, type ToolSource } from '../tool.ts';
 
-/** `all`, `public`, or the only ones that exist for the caller. */
+/** `all`, `public`, or the names of the only ones that exist for the caller. */
 const named = { type: ['string', 'array'], items: { type: 'string' } } as const;
 
-/** Says who the caller is, and what it may do. */
+/** Shows the caller's identity and rights. */
 export const whoami: ToolSource = {
   name: 'whoami',
   title: 'Who am I',
@@ -58,7 +58,7 @@ interface Self {
   readonly identity: string;
   readonly anonymous: boolean;
   readonly features: readonly string[];
-  /** Until when the caller's token counts. */
+  /** Expiry time of the caller's token. */
   readonly expires?: string;
 }
 
@@ -73,7 +73,7 @@ function selfOf({ caller, features }: McpSession): Self {
   };
 }
 
-/** `undefined`: an issuer may say a moment that is later than any date. */
+/** Formats a time; `undefined` if an issuer's value is beyond the range of dates. */
 function timeOf(seconds: number): string | undefined {
   const time = new Date(seconds * 1000);
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();

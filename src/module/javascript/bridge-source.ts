@@ -13,7 +13,7 @@ const guardArguments = Object.keys(guardNames)
   .map((name) => `guards.${name}`)
   .join(', ');
 
-/** Lines that the bridge puts before a program's script, to be taken off a position. */
+/** Lines that the bridge puts before a program's script, to be subtracted from a position. */
 export const programLinesBefore = 1;
 
 /**

@@ -6,7 +6,7 @@ import type { hookNames } from '../../protocol/module-abi.ts';
  * guest realm in `GuestApi`; `bridge-source.ts` says what keeps it so.
  */
 
-/** What the bridge calls. Each function is called plain, answers a primitive, and may throw. */
+/** Functions that the bridge can call: called plain, they return a primitive, and may throw. */
 export interface HostApi {
   tableId(name: string): number;
   indexId(name: string): number;
@@ -23,7 +23,7 @@ export interface HostApi {
   deletePoint(index: number, keyLength: number): number;
   deleteRange: RangeCall;
   clear(table: number): number;
-  /** False when further lines of this call are dropped; saves taking a stack for them. */
+  /** False when further lines of this call are dropped, which saves capturing a stack for them. */
   mayLog(): boolean;
   log(level: number, message: string, stack: string): void;
   timerStart(label: string): number;
@@ -32,7 +32,7 @@ export interface HostApi {
   jwt(): string;
   seed(): number;
   violation(): string;
-  /** 32 bits of what the program's random generator starts from; `index` is 0 to 3. */
+  /** 32 bits of the seed of the program's random generator; `index` is 0 to 3. */
   seedWord(index: number): number;
   /** The scratch buffer is now `buffer`, of the guest realm; contents were copied. */
   scratchReplaced(buffer: ArrayBuffer): void;
@@ -52,7 +52,7 @@ export interface BridgeOptions {
   readonly hookNames: typeof hookNames;
   readonly errorBytesKey: string;
   readonly programFileName: string;
-  /** What the clock shows while the program loads. */
+  /** Time on the clock while the program loads. */
   readonly loadMicros: bigint;
   /** UTF-16 units of a message and of a stack; the rest is cut. */
   readonly textLengthMax: number;
@@ -65,14 +65,14 @@ export interface BridgeOptions {
 }
 
 /**
- * What the engine calls, inside `Realm.enter`. Nothing here throws for a reason the program can
- * cause, other than a full stack below the engine.
+ * The functions that the engine calls, inside `Realm.enter`. They never throw for a reason that the
+ * program can cause, other than a full stack below the engine.
  */
 export interface GuestApi {
   scratch(): ArrayBuffer;
   /** At least `minBytes` large afterwards; also announced by `scratchReplaced`. */
   growScratch(minBytes: number): ArrayBuffer;
-  /** Where the arguments of the next call go, from its first byte. */
+  /** The buffer for the arguments of the next call, from its first byte. */
   argumentsBuffer(length: number): ArrayBuffer;
   /** Text to evaluate in the realm; `load` takes its value. Runs nothing of the program. */
   programSource(script: string): string;
@@ -94,7 +94,7 @@ export interface GuestApi {
   callView(id: number, sender: bigint): GuestStatus;
   callAnonymousView(id: number): GuestStatus;
   takeViewResult(): ArrayBuffer;
-  /** Runs promise jobs until none is left and logs rejections that nobody handled. */
+  /** Runs promise jobs until none is left and logs unhandled rejections. */
   settle(): void;
   /** Text of the last failure. */
   message(): string;
@@ -104,7 +104,7 @@ export interface GuestApi {
   readonly stacksAreNative: boolean;
 }
 
-/** A function of the guest realm, of use to the bridge alone. */
+/** A function of the guest realm, usable by the bridge alone. */
 export type GuestProgram = Brand<object, 'GuestProgram'>;
 
 /** 0: fine. 1: the program threw its own `SenderError`. 2: it threw anything else. */

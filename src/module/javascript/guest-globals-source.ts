@@ -1,5 +1,5 @@
 /**
- * Globals of a program that the engine's own would give away the host with, as script text
+ * Globals of a program in place of the engine's own, which would expose the host, as script text
  * (evaluated in the guest realm by the bridge): a clock that stands still during a call, a
  * generator seeded per call, text codecs, a console, weak references without garbage collection to
  * observe.

@@ -1,12 +1,12 @@
 import { limits } from '../../limits.ts';
 
-/** Where the prelude leaves the guards for the bridge, which takes them before any program runs. */
+/** Key under which the prelude leaves the guards; the bridge takes them before any program runs. */
 export const guardsKey = 'reducerdb$guards';
 
 /**
- * Script text, the third part of `size-guards-source.ts` (inside of its function): guards of
- * syntax. The linker puts calls of them into programs (see `bundle/lower-guards.ts`); no program
- * can name them. Each returns what it is given.
+ * Script text, the third part of `size-guards-source.ts` (inside its function): guards of syntax.
+ * The linker puts calls to them into programs (see `bundle/lower-guards.ts`); no program can name
+ * them. Each returns its argument.
  */
 export const languageGuardsSource = `// ---- Syntax
 

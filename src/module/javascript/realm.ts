@@ -1,7 +1,7 @@
 /**
- * A second world of objects for one program: its own `Object`, `Array`, `Error`, and nothing of
+ * A separate world of objects for one program: its own `Object`, `Array`, `Error`, and nothing of
  * ours. Engine code hands it primitives only and takes primitives and buffers back (see
- * `bridge-source.ts`). `node/realm.ts` makes one; a realm serves one program and is then dropped.
+ * `bridge-source.ts`). `node/realm.ts` creates one; a realm serves one program and is then dropped.
  *
  * A new realm holds the ECMAScript globals and those of the hardening library (`lockdown`,
  * `Compartment`), and nothing else: no `process`, no loader, no timers.
@@ -13,7 +13,7 @@ export interface Realm {
    */
   evaluate(source: string, fileName: string): unknown;
   /**
-   * Runs `run`, during which the engine formats the stacks of errors by itself. Outside of it,
+   * Runs `run`, during which the engine formats the stacks of errors natively. Outside of it,
    * reading `error.stack` in the realm enters a function of *our* world; a program that reads it
    * with the stack nearly full makes that function fail, and so gets hold of an error object of
    * ours and, through its constructor, of everything. All guest code runs inside `enter`.

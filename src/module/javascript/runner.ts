@@ -72,7 +72,7 @@ class JavaScriptRunner implements ModuleRunner {
   #scratch: Uint8Array;
   #seed: Uint8Array;
   #jwtPayload = '';
-  /** What a host function threw because of a bug of ours; the program got a stand-in. */
+  /** The error that a bug of ours threw in a host function; the program got a stand-in. */
   #fault: Error | undefined;
 
   constructor(program: LinkedProgram, context: RunnerContext, realm: Realm) {
@@ -110,7 +110,7 @@ class JavaScriptRunner implements ModuleRunner {
   }
 
   dispose(): void {
-    // The realm goes when nobody holds the runner any more.
+    // The realm is collected when nothing refers to the runner any more.
   }
 
   #load(program: LinkedProgram): Uint8Array {
@@ -131,7 +131,7 @@ class JavaScriptRunner implements ModuleRunner {
     }
   }
 
-  /** Text that the linker has passed but the engine refuses is found here, before anything runs. */
+  /** Finds text that the linker has passed but the engine rejects, before anything runs. */
   #compile(program: LinkedProgram): GuestProgram {
     const source = this.#guest.programSource(program.script);
     try {
@@ -195,7 +195,7 @@ class JavaScriptRunner implements ModuleRunner {
     return outcome;
   }
 
-  /** Promise jobs belong to the call, but what they do to the database is refused. */
+  /** Promise jobs belong to the call, but their access to the database is refused. */
   #finish(): void {
     this.#guest.settle();
     this.#timers.clear();
@@ -210,7 +210,7 @@ class JavaScriptRunner implements ModuleRunner {
     view.set(args);
   }
 
-  /** How a call ended that did more than return nothing. */
+  /** The outcome of a call that did more than return nothing. */
   #otherOutcome(status: 1 | 2 | 3 | 4, reducerName: string): RunOutcome {
     if (status === 1 || status === 2) return this.#failure(status);
     const message = this.#guest.message();
@@ -243,7 +243,7 @@ class JavaScriptRunner implements ModuleRunner {
     };
   }
 
-  /** Plain functions over primitives: what the bridge may call (see `guest-api.ts`). */
+  /** Plain functions over primitives: what the bridge can call (see `guest-api.ts`). */
   #hostApi(): HostApi {
     const calls = this.#calls;
     return {

@@ -3,7 +3,7 @@ import { cutName } from '../log-line.ts';
 
 /**
  * Reads a source map, revision 3: for a position in generated text, the position in the author's.
- * The `mappings` text is decoded at the first question, because most programs never fail.
+ * The `mappings` text is decoded on the first lookup, because most programs never fail.
  *
  * ```
  * mappings = line (";" line)*     line = [segment ("," segment)*]
@@ -26,7 +26,7 @@ export interface SourcePosition {
   readonly column: number;
 }
 
-/** `json` is the map's text; a text that is no map gives one that maps nothing. */
+/** Reads `json`, the map's text; a text that is not a map gives one that maps nothing. */
 export function readSourceMap(json: string): SourceMap {
   let text: string | undefined = json;
   let decoded: DecodedMap = nothing;
@@ -93,7 +93,7 @@ const noSegments = new Int32Array(0);
 
 function decodeMappings(mappings: string): Int32Array[] {
   const lines: Int32Array[] = [];
-  // Source, source line and source column run on from line to line.
+  // Source, source line and source column continue from line to line.
   const last: [number, number, number] = [0, 0, 0];
   let room = limits.sourceMapSegmentsMax;
   for (let start = 0; start <= mappings.length && room > 0; ) {
@@ -111,7 +111,7 @@ function decodeMappings(mappings: string): Int32Array[] {
 interface Stretch {
   readonly start: number;
   readonly end: number;
-  /** Segments that are read at most. */
+  /** Maximum number of segments to read. */
   readonly room: number;
 }
 
@@ -147,12 +147,12 @@ const numbersMax = 5;
 
 const base64Digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-/** By character code; -1: no digit. */
+/** By character code; -1: not a digit. */
 const digitOf = Int8Array.from({ length: 128 }, (_, code) =>
   base64Digits.indexOf(String.fromCharCode(code)),
 );
 
-/** Reads numbers up to the next comma, or whatever else is no digit; gives how many. */
+/** Reads numbers up to the next comma or other non-digit; returns how many. */
 function decodeVlq(
   text: string,
   { at: start, end }: { readonly at: number; readonly end: number },

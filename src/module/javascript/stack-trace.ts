@@ -11,8 +11,8 @@ import { readSourceMap, type SourceMap, type SourcePosition } from './source-map
 export const sdkSourcePrefix = 'reducerdb/';
 
 /**
- * Turns the stack texts of a program into frames in its author's files. A text is what the
- * program's realm says it is, so it proves nothing; it is cut and read without trust.
+ * Turns the stack texts of a program into frames in its author's files. A text comes from the
+ * program's realm, so it proves nothing; it is cut and read without trust.
  */
 export class StackReader {
   readonly #map: SourceMap;

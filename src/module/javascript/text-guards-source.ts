@@ -1,6 +1,6 @@
 /**
- * Script text, the second half of `size-guards-source.ts` (inside of its function): texts, keys of
- * lists, code made from text, and what is done by the rules of languages.
+ * Script text, the second half of `size-guards-source.ts` (inside its function): strings, keys of
+ * lists, code made from strings, and operations by the rules of languages.
  */
 export const textGuardsSource = `// ---- Texts
 

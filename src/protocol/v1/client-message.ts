@@ -1,4 +1,4 @@
-/** What a client of protocol v1 sends, as bytes; `text.ts` has the same messages as JSON. */
+/** The messages of a client of protocol v1, in binary; `client-text.ts` has their JSON. */
 import { unreachable } from '../../assert.ts';
 import { BinaryReader } from '../../values/binary-reader.ts';
 import type { BinaryWriter } from '../../values/binary-writer.ts';
@@ -13,7 +13,7 @@ import {
 } from '../message-parts.ts';
 
 /**
- * `requestId` and `queryId` are the client's own, 32 bits. `Args` is what stands for the arguments
+ * `requestId` and `queryId` are chosen by the client, 32 bits each. `Args` represents the arguments
  * of a call: their encoding, or the JSON of a text message.
  */
 export type ClientMessage<Args = Uint8Array> =
@@ -31,11 +31,11 @@ export interface CallReducer<Args = Uint8Array> {
   readonly reducer: string;
   readonly args: Args;
   readonly requestId: number;
-  /** Whether the caller wants to be told of its success too, which makes it "the caller" at all. */
+  /** Whether the client gets the outcome; otherwise it only receives updates, like others. */
   readonly notifySuccess: boolean;
 }
 
-/** Replaces all queries of the connection that came in this way. */
+/** Replaces all queries of the connection that were set by an earlier `Subscribe`. */
 export interface Subscribe {
   readonly kind: 'subscribe';
   readonly queries: readonly string[];
@@ -128,12 +128,12 @@ export function writeClientMessage(writer: BinaryWriter, message: ClientMessage)
   }
 }
 
-/** The first message in `bytes`; what follows it is ignored. Throws `DecodeError`. */
+/** Decodes the first message in `bytes` and ignores anything after it. Throws `DecodeError`. */
 export function decodeClientMessage(bytes: Uint8Array): ClientMessage {
   return readTagged(new BinaryReader(bytes), 'ClientMessage', arms);
 }
 
-/** Whether flags of a call ask to be told of its success. Throws for flags that nothing means. */
+/** Whether call flags request a notification of success. Throws for unknown flags. */
 export function notifiesSuccess(flags: number): boolean {
   if (flags > 1) throw new RefusedMessageError(`invalid call reducer flag ${flags}`);
   return flags === 0;

@@ -1,4 +1,4 @@
-/** Text frames of clients of protocol v1: one JSON object each, `{"Variant":{fields}}`. */
+/** Text frames from clients of protocol v1: one JSON object each, `{"Variant":{fields}}`. */
 import { limits } from '../../limits.ts';
 import { DecodeError } from '../../values/binary-reader.ts';
 import { encodeValue } from '../../values/encode.ts';
@@ -14,17 +14,17 @@ import type { AlgebraicType } from '../../values/type.ts';
 import { readUtf8 } from '../../values/utf8.ts';
 import { type ClientMessage, decodeClientMessage } from './client-message.ts';
 
-/** The arguments of calls are JSON, which nobody has read yet. */
+/** A client message whose call arguments are JSON that has not been parsed yet. */
 export type TextClientMessage = ClientMessage<string>;
 
-/** The message that a text frame of a client holds. Throws `DecodeError`. */
+/** Parses the message in a text frame of a client. Throws `DecodeError`. */
 export function clientMessageFromText(text: string): TextClientMessage {
   const parts = new PartCounter(text, limits.socketTextPartsMax);
   if (parts.goOn(text.length)) throw tooManyParts();
   return readMessage(() => parseJson(text));
 }
 
-/** `clientMessageFromText` in steps of about a millisecond, for frames of megabytes. */
+/** Runs `clientMessageFromText` in steps of about a millisecond, for frames of megabytes. */
 export function* clientMessageSteps(text: string): Generator<undefined, TextClientMessage> {
   if (yield* hasTooManyParts(text, limits.socketTextPartsMax)) throw tooManyParts();
   const steps = parseJsonSteps(text);
@@ -35,9 +35,9 @@ export function* clientMessageSteps(text: string): Generator<undefined, TextClie
   }
 }
 
-/** A message has few parts: those behind `parse` take little time. */
+/** Reads a message. Only `parse` can be slow: a message has few other parts. */
 function readMessage(parse: () => JsonValue): TextClientMessage {
-  // A string is encoded like bytes, so that the binary form of the message can be read from here.
+  // A string is encoded like bytes, so this is also the binary form of the message.
   const encoded = located(() =>
     encodeValue(clientMessageType, valueFromJson(clientMessageType, parse())),
   );
@@ -56,8 +56,8 @@ function located<Result>(read: () => Result): Result {
 }
 
 /**
- * Whether a JSON text has so many parts that what is parsed from it would take far more memory than
- * the text; strings are one part each. Ends with the answer.
+ * Whether a JSON text has so many parts that the parsed value would take far more memory than the
+ * text; a string counts as one part. Yields between steps and returns the result.
  */
 export function* hasTooManyParts(text: string, partsMax: number): Generator<undefined, boolean> {
   const parts = new PartCounter(text, partsMax);
@@ -87,7 +87,7 @@ class PartCounter {
     this.#partsMax = partsMax;
   }
 
-  /** Looks on up to `until`, or just behind it; true when there are too many. */
+  /** Scans up to `until`, or just past it; returns true if there are too many parts. */
   goOn(until: number): boolean {
     const text = this.#text;
     const end = Math.min(until, text.length);
@@ -112,7 +112,7 @@ const bracket = 0x5b;
 const backslash = 0x5c;
 const brace = 0x7b;
 
-/** Throws `DecodeError`. */
+/** Decodes UTF-8. Throws `DecodeError`. */
 export function utf8Text(bytes: Uint8Array): string {
   const text = readUtf8(bytes, 0, bytes.length);
   if (text === undefined) throw new DecodeError('invalid utf8');

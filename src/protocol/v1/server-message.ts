@@ -1,4 +1,4 @@
-/** What the server sends in protocol v1, as bytes; `text.ts` has the same messages as JSON. */
+/** The messages of the server in protocol v1, in binary; `text.ts` has them as JSON. */
 import { unreachable } from '../../assert.ts';
 import { BinaryReader } from '../../values/binary-reader.ts';
 import type { BinaryWriter } from '../../values/binary-writer.ts';
@@ -21,9 +21,9 @@ import {
 import { type RowList, readRowList, rowListBytesMin, writeRowList } from '../row-list.ts';
 
 /**
- * A message as it is decoded. `Update` is what stands for the rows of a query that came and went;
- * in an `OutgoingMessage` they may be encoded already. `Given` is what stands for the arguments of
- * a call and for the value of a procedure: their encoding, or the JSON of a text message.
+ * A decoded message. `Update` represents the changed rows of a query; in an `OutgoingMessage` they
+ * may already be encoded. `Given` represents the arguments of a call and the value of a procedure:
+ * their encoding, or the JSON of a text message.
  */
 export type ServerMessage<Update = ReceivedUpdate, Given = Uint8Array> =
   | InitialSubscription<Update>
@@ -51,7 +51,7 @@ export interface InitialSubscription<Update = ReceivedUpdate> {
 export interface TransactionUpdate<Update = ReceivedUpdate, Args = Uint8Array> {
   readonly kind: 'transactionUpdate';
   readonly status: UpdateStatus<Update>;
-  /** Microseconds since 1970. */
+  /** Microseconds since the Unix epoch. */
   readonly timestamp: bigint;
   readonly callerIdentity: bigint;
   /** Zero for a caller without a connection. */
@@ -100,7 +100,7 @@ export interface SubscribeApplied<Update = ReceivedUpdate> extends SingleAnswer<
   readonly kind: 'subscribeApplied';
 }
 
-/** Answers `Unsubscribe`; the rows that are watched no more are deletes. */
+/** Answers `Unsubscribe`; the rows that are no longer watched are deletes. */
 export interface UnsubscribeApplied<Update = ReceivedUpdate> extends SingleAnswer<Update> {
   readonly kind: 'unsubscribeApplied';
 }
@@ -116,7 +116,7 @@ export interface SubscriptionError {
   readonly kind: 'subscriptionError';
   readonly durationMicros: bigint;
   readonly requestId: number | undefined;
-  /** Without one, all subscriptions of the connection are gone. */
+  /** If absent, all subscriptions of the connection have ended. */
   readonly queryId: number | undefined;
   readonly tableId: number | undefined;
   readonly error: string;
@@ -127,7 +127,7 @@ export interface SubscribeMultiApplied<Update = ReceivedUpdate> extends MultiAns
   readonly kind: 'subscribeMultiApplied';
 }
 
-/** Answers `UnsubscribeMulti`; the rows that are watched no more are deletes. */
+/** Answers `UnsubscribeMulti`; the rows that are no longer watched are deletes. */
 export interface UnsubscribeMultiApplied<Update = ReceivedUpdate> extends MultiAnswer<Update> {
   readonly kind: 'unsubscribeMultiApplied';
 }
@@ -145,7 +145,7 @@ export interface ProcedureResult<Value = Uint8Array> {
     | { readonly kind: 'returned'; readonly value: Value }
     | { readonly kind: 'outOfEnergy' }
     | { readonly kind: 'internalError'; readonly message: string };
-  /** Microseconds since 1970. */
+  /** Microseconds since the Unix epoch. */
   readonly timestamp: bigint;
   readonly durationMicros: bigint;
   readonly requestId: number;
@@ -154,20 +154,20 @@ export interface ProcedureResult<Value = Uint8Array> {
 export interface TableUpdate<Update = ReceivedUpdate> {
   readonly tableId: number;
   readonly table: string;
-  /** All deletes and inserts of `updates`, counted. */
+  /** Total number of deletes and inserts in `updates`. */
   readonly rowCount: bigint;
   /** One for each query whose rows of this table changed. */
   readonly updates: readonly Update[];
 }
 
-/** Rows of one query that came and went. */
+/** Inserted and deleted rows of one query. */
 export interface QueryUpdate {
   readonly kind: 'plain';
   readonly deletes: RowList;
   readonly inserts: RowList;
 }
 
-/** The encoding of a `QueryUpdate`, compressed on its own; our server sends none. */
+/** The encoding of a `QueryUpdate`, compressed separately; our server sends none. */
 export interface CompressedUpdate {
   readonly kind: 'compressed';
   readonly compression: Exclude<Compression, 'none'>;
@@ -183,14 +183,14 @@ export function encodeServerMessage(message: OutgoingMessage): Uint8Array {
 }
 
 /**
- * The rows of one query that changed, encoded once for all who watch it. The result goes into an
+ * Encodes the changed rows of one query once for all subscribers. The result goes into an
  * `EncodedRows` of each message.
  */
 export function encodeQueryUpdate(update: QueryUpdate): Uint8Array {
   return encodedBy((writer) => writeUpdate(writer, update));
 }
 
-/** Appends the message, without the compression tag that begins a frame. */
+/** Appends the message, without the compression tag at the start of a frame. */
 export function writeServerMessage(writer: BinaryWriter, message: OutgoingMessage): void {
   writer.u8(tags[message.kind]);
   switch (message.kind) {
@@ -346,7 +346,7 @@ function writeUpdate(writer: BinaryWriter, update: AnyUpdate): void {
   }
 }
 
-/** The first message in `bytes`; what follows it is ignored. Throws `DecodeError`. */
+/** Decodes the first message in `bytes` and ignores anything after it. Throws `DecodeError`. */
 export function decodeServerMessage(bytes: Uint8Array): ServerMessage {
   return readTagged(new BinaryReader(bytes), 'ServerMessage', arms);
 }
@@ -458,7 +458,7 @@ function readOneOffQueryResponse(reader: BinaryReader): OneOffQueryResponse {
   return { kind: 'oneOffQueryResponse', messageId, error, tables, durationMicros };
 }
 
-/** The table is named twice; what stands at its rows counts. */
+/** Reads an answer that names its table twice; the name beside the rows counts. */
 function readSingleAnswer(reader: BinaryReader): SingleAnswer<ReceivedUpdate> {
   const requestId = reader.u32();
   const durationMicros = reader.u64();
@@ -505,7 +505,7 @@ function readProcedureStatus(reader: BinaryReader): ProcedureResult['status'] {
   }
 }
 
-// The fewest bytes of an item: 4 for each count, id and length in it, 8 for its count of rows.
+// Minimum size of an item: 4 for each count, id and length in it, 8 for its count of rows.
 
 function readTables(reader: BinaryReader): TableUpdate[] {
   return readList(reader, 20, readTableUpdate);

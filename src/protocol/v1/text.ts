@@ -1,7 +1,6 @@
 /**
- * The messages of protocol v1 to clients as JSON, one object in each text frame:
- * `{"Variant":{fields}}`. Rows, arguments and returned values are strings that hold JSON
- * themselves.
+ * Protocol v1 messages to clients as JSON, one object in each text frame: `{"Variant":{fields}}`.
+ * Rows, arguments and returned values are strings that themselves contain JSON.
  */
 import { unreachable } from '../../assert.ts';
 import { toHex } from '../../values/hex.ts';
@@ -16,19 +15,19 @@ import type {
   UpdateStatus,
 } from './server-message.ts';
 
-/** The arguments of calls and the values of procedures are JSON. */
+/** A server message whose call arguments and procedure values are JSON. */
 export type TextServerMessage = ServerMessage<QueryUpdate | UpdateText, string>;
 
-/** Stands in a message where rows would be: their JSON, written once for all who get it. */
+/** Rows as JSON that was written once for all receivers of the message. */
 export interface UpdateText {
   readonly kind: 'text';
   readonly text: string;
 }
 
-/** The JSON of an encoded row of a table. */
+/** Converts an encoded row of a table to JSON. */
 export type RowToJson = (table: string, row: Uint8Array) => string;
 
-/** The text frame of a message. */
+/** Returns the text frame of a message. */
 export function serverMessageToText(message: TextServerMessage, rowToJson: RowToJson): string {
   switch (message.kind) {
     case 'initialSubscription':
@@ -78,7 +77,7 @@ export function serverMessageToText(message: TextServerMessage, rowToJson: RowTo
   }
 }
 
-/** The rows of one query of `table` that changed, as JSON, once for all who watch it. */
+/** Writes the changed rows of one query of `table` as JSON, once for all subscribers. */
 export function queryUpdateText(table: string, update: QueryUpdate, rowToJson: RowToJson): string {
   const deletes = rowsText(table, update.deletes, rowToJson);
   return `{"deletes":${deletes},"inserts":${rowsText(table, update.inserts, rowToJson)}}`;

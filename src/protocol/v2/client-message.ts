@@ -1,4 +1,4 @@
-/** What a client sends in protocol v2, and v3, which packs the same messages into frames. */
+/** The messages of a client in protocol v2, and v3, which packs the same messages into frames. */
 import { unreachable } from '../../assert.ts';
 import { BinaryReader } from '../../values/binary-reader.ts';
 import type { BinaryWriter } from '../../values/binary-writer.ts';
@@ -13,10 +13,10 @@ import {
   writeString,
 } from '../message-parts.ts';
 
-/** `requestId` is the client's own, 32 bits, and comes back with the answer. */
+/** `requestId` is chosen by the client, 32 bits, and is repeated in the response. */
 export type ClientMessage = Subscribe | Unsubscribe | OneOffQuery | CallReducer | CallProcedure;
 
-/** Adds a set of queries under an id that the client chooses; 32 bits. */
+/** Adds a set of queries under an id that the client chooses, 32 bits. */
 export interface Subscribe {
   readonly kind: 'subscribe';
   readonly requestId: number;
@@ -28,7 +28,7 @@ export interface Unsubscribe {
   readonly kind: 'unsubscribe';
   readonly requestId: number;
   readonly querySetId: number;
-  /** Whether the answer shall hold the rows that the set matches. */
+  /** Whether the response includes the rows that the set matches. */
   readonly sendDroppedRows: boolean;
 }
 
@@ -88,12 +88,12 @@ export function writeClientMessage(writer: BinaryWriter, message: ClientMessage)
   }
 }
 
-/** The first message in `bytes`; what follows it is ignored. Throws `DecodeError`. */
+/** Decodes the first message in `bytes` and ignores anything after it. Throws `DecodeError`. */
 export function decodeClientMessage(bytes: Uint8Array): ClientMessage {
   return readClientMessage(new BinaryReader(bytes));
 }
 
-/** Reads one message. Its arguments are copies, which do not keep the frame. */
+/** Reads one message. Its arguments are copies and do not retain the frame. */
 export function readClientMessage(reader: BinaryReader): ClientMessage {
   return readTagged(reader, 'ClientMessage', arms);
 }

@@ -1,4 +1,4 @@
-/** What the server sends in protocol v2, and v3, which packs the same messages into frames. */
+/** The messages of the server in protocol v2, and v3, which packs the same ones into frames. */
 import { unreachable } from '../../assert.ts';
 import { BinaryReader } from '../../values/binary-reader.ts';
 import type { BinaryWriter } from '../../values/binary-writer.ts';
@@ -19,8 +19,8 @@ import {
 import { type RowList, readRowList, rowListBytesMin, writeRowList } from '../row-list.ts';
 
 /**
- * A message as it is decoded. `Rows` and `Changes` say what stands for the rows of a table and for
- * what became of them; in an `OutgoingMessage` they may be encoded already.
+ * A decoded message. `Rows` represents the rows of a table and `Changes` their changes; in an
+ * `OutgoingMessage` they may already be encoded.
  */
 export type ServerMessage<Rows = RowList, Changes = TableUpdateRows> =
   | InitialConnection
@@ -57,7 +57,7 @@ export interface UnsubscribeApplied<Rows = RowList> {
   readonly tables: readonly TableRows<Rows>[] | undefined;
 }
 
-/** A set that was refused, or (without `requestId`) one that failed later and is gone. */
+/** A set was rejected, or (without `requestId`) failed later and was removed. */
 export interface SubscriptionError {
   readonly kind: 'subscriptionError';
   readonly requestId: number | undefined;
@@ -81,7 +81,7 @@ export interface OneOffQueryResult<Rows = RowList> {
 export interface ReducerResult<Changes = TableUpdateRows> {
   readonly kind: 'reducerResult';
   readonly requestId: number;
-  /** Microseconds since 1970. */
+  /** Microseconds since the Unix epoch. */
   readonly timestamp: bigint;
   readonly outcome: ReducerOutcome<Changes>;
 }
@@ -91,7 +91,7 @@ export interface ProcedureResult {
   readonly status:
     | { readonly kind: 'returned'; readonly value: Uint8Array }
     | { readonly kind: 'internalError'; readonly message: string };
-  /** Microseconds since 1970. */
+  /** Microseconds since the Unix epoch. */
   readonly timestamp: bigint;
   readonly durationMicros: bigint;
   readonly requestId: number;
@@ -110,7 +110,7 @@ export interface QuerySetUpdate<Changes = TableUpdateRows> {
 
 export interface TableUpdate<Changes = TableUpdateRows> {
   readonly table: string;
-  /** One for each query of the set whose rows of this table changed. */
+  /** One entry for each query of the set whose rows of this table changed. */
   readonly changes: readonly Changes[];
 }
 
@@ -125,7 +125,7 @@ export type ReducerOutcome<Changes = TableUpdateRows> =
       readonly querySets: readonly QuerySetUpdate<Changes>[];
     }
   | { readonly kind: 'okEmpty' }
-  /** What the reducer threw, encoded: for its own errors an encoded string. */
+  /** The encoded value that the reducer threw: an encoded string for its own errors. */
   | { readonly kind: 'err'; readonly error: Uint8Array }
   | { readonly kind: 'internalError'; readonly message: string };
 
@@ -134,26 +134,26 @@ export function encodeServerMessage(message: OutgoingMessage): Uint8Array {
 }
 
 /**
- * The rows of one query that changed, encoded once for all who watch it. The result goes into an
+ * Encodes the changed rows of one query once for all subscribers. The result goes into an
  * `EncodedRows` of each message.
  */
 export function encodeTableUpdateRows(changes: TableUpdateRows): Uint8Array {
   return encodedBy((writer) => writeTableUpdateRows(writer, changes));
 }
 
-/** Rows of a table, encoded once for all messages that they go into as `EncodedRows`. */
+/** Encodes rows of a table once for all messages that contain them as `EncodedRows`. */
 export function encodeRowList(rows: RowList): Uint8Array {
   return encodedBy((writer) => writeRowList(writer, rows));
 }
 
-/** A `TransactionUpdate` around changes that are encoded already, if they are. */
+/** Encodes a `TransactionUpdate` around changes, which may already be encoded. */
 export function encodeTransactionUpdate(
   querySets: readonly QuerySetUpdate<TableUpdateRows | EncodedRows>[],
 ): Uint8Array {
   return encodeServerMessage({ kind: 'transactionUpdate', querySets });
 }
 
-/** Appends the message, without the compression tag that begins a frame. */
+/** Appends the message, without the compression tag at the start of a frame. */
 export function writeServerMessage(writer: BinaryWriter, message: OutgoingMessage): void {
   writer.u8(tags[message.kind]);
   switch (message.kind) {
@@ -281,12 +281,12 @@ function writeProcedureResult(writer: BinaryWriter, message: ProcedureResult): v
   writer.u32(message.requestId);
 }
 
-/** The first message in `bytes`; what follows it is ignored. Throws `DecodeError`. */
+/** Decodes the first message in `bytes` and ignores anything after it. Throws `DecodeError`. */
 export function decodeServerMessage(bytes: Uint8Array): ServerMessage {
   return readServerMessage(new BinaryReader(bytes));
 }
 
-/** Reads one message. Its rows and returned values are views of what is read from. */
+/** Reads one message. Its rows and returned values are views of the input. */
 export function readServerMessage(reader: BinaryReader): ServerMessage {
   return readTagged(reader, 'ServerMessage', arms);
 }
@@ -389,7 +389,7 @@ function readProcedureResult(reader: BinaryReader): ProcedureResult {
   return { kind: 'procedureResult', status, timestamp, durationMicros, requestId: reader.u32() };
 }
 
-// The fewest bytes of an item: 4 for each count, id and length in it, and its tag.
+// Minimum size of an item: 4 for each count, id and length in it, and its tag.
 
 function readTables(reader: BinaryReader): TableRows[] {
   return readList(reader, 4 + rowListBytesMin, readTableRows);

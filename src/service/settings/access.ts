@@ -7,7 +7,7 @@ import { parseIsolation, parseIsolationExceptions } from '../isolation-choice.ts
 import { type Setting, setting } from '../setting.ts';
 import { oneOf } from './connections.ts';
 
-/** Where the service listens, and who may do what. */
+/** Returns the settings for the listen address and for rights. */
 export function accessSettings(): Setting[] {
   return [...serviceSettings(), ...authSettings(), ...keySettings()];
 }
@@ -156,7 +156,7 @@ function authSettings(): Setting[] {
   ];
 }
 
-/** The names that a SpacetimeDB server has for them. */
+/** Returns the key settings, under the names that a SpacetimeDB server uses. */
 function keySettings(): Setting[] {
   return [
     setting({
@@ -192,7 +192,7 @@ function operator(text: string): bigint {
   throw new ConfigurationError(`\`${text}\` is not an identity (64 hex digits)`);
 }
 
-/** `https://auth.example.com`, or with an audience behind an equals sign; several add up. */
+/** Reads `https://auth.example.com`, or with an audience after an equals sign; repeats add up. */
 function acceptedIssuers(values: readonly string[]): readonly AcceptedIssuer[] {
   const audiences = new Map<string, readonly string[]>();
   for (const value of values) {

@@ -3,7 +3,7 @@ import { limits } from '../../limits.ts';
 import { ConfigurationError, metricsReaders } from '../configuration.ts';
 import { durationText, type Setting, setting } from '../setting.ts';
 
-/** How clients reach the service: TLS, HTTP, WebSockets. */
+/** Returns the settings for client connections: TLS, HTTP, WebSockets. */
 export function connectionSettings(): Setting[] {
   return [...tlsSettings(), ...httpSettings(), ...websocketSettings()];
 }
@@ -91,7 +91,7 @@ function httpSettings(): Setting[] {
   ];
 }
 
-/** Which pages may use the service, and by which names it goes; see `auth/page-rules.ts`. */
+/** Returns the settings for pages and for the names of the service; see `auth/page-rules.ts`. */
 function pageSettings(): Setting[] {
   return [
     setting({
@@ -139,7 +139,7 @@ function pageSettings(): Setting[] {
       otherwise: "the service's own, and loopback ones on loopback",
       example: ['https://app.example.com'],
       apply: (values, draft) => {
-        // A browser sends them so.
+        // The form that browsers send.
         draft.mcpOrigins = values.map((value) => value.toLowerCase().replace(/\/$/, ''));
       },
     }),
@@ -199,12 +199,12 @@ function websocketSettings(): Setting[] {
   ];
 }
 
-/** Any port will do, also where one is written. */
+/** Removes the port, because any port is accepted. */
 function hostName(value: string): string {
   return value.toLowerCase().replace(/:\d+$/, '');
 }
 
-/** As a browser sends it. Throws `ConfigurationError` for what no browser sends. */
+/** Normalizes an origin to the form that browsers send. Throws `ConfigurationError` for others. */
 function pageOrigin(value: string): string {
   const origin = value.toLowerCase().replace(/\/$/, '');
   const isOrigin = /^[a-z][a-z\d+.-]*:\/\/[^/?#@*]+$/.test(origin);
@@ -222,7 +222,7 @@ function checkProxies(proxies: readonly string[]): void {
   }
 }
 
-/** Scheme, host and port of an address that has no more than that. Throws `ConfigurationError`. */
+/** Returns the origin of an address without a path. Throws `ConfigurationError` for others. */
 function originOf(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) {
@@ -233,7 +233,7 @@ function originOf(address: string): string {
   );
 }
 
-/** The word that was given, if it is one of these. Throws `ConfigurationError`. */
+/** Returns the given word if it is one of `words`. Throws `ConfigurationError`. */
 export function oneOf<Word extends string>(words: readonly Word[], given: string): Word {
   const word = words.find((candidate) => candidate === given);
   if (word !== undefined) return word;

@@ -4,7 +4,7 @@ import type { Draft } from '../setting.ts';
 import { durationText, type Setting, setting } from '../setting.ts';
 import { oneOf } from './connections.ts';
 
-/** How much one client, or all of them, may take; and the logs. */
+/** Returns the settings for limits of clients and for logs. */
 export function limitSettings(): Setting[] {
   return [...rateSettings(), ...sizeSettings(), ...moduleSettings(), ...logSettings()];
 }

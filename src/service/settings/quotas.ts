@@ -4,7 +4,7 @@ import { type Setting, setting } from '../setting.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** How much identities, addresses and databases may have. */
+/** Returns the settings for quotas of identities, addresses and databases. */
 export function quotaSettings(): Setting[] {
   const open = 'where strangers may publish, else any number';
   return [
@@ -48,7 +48,7 @@ interface QuotaWords {
   readonly help: string;
   readonly otherwise: string;
   readonly example: number;
-  /** What one of the setting's values stands for. */
+  /** The amount that one unit of the setting's value stands for. */
   readonly unit?: number;
 }
 

@@ -10,12 +10,12 @@ import { noneBytes, someOf } from './option-bytes.ts';
 import { shownType } from './shown-type.ts';
 import type { ParameterSpec } from './typed.ts';
 
-/** What a request may give a parameter. */
+/** The values that a request can give a parameter. */
 export type ParameterValue = string | number | bigint | boolean | null;
 
 /**
  * The encoded values of a statement's parameters, in its order; `undefined` is null. A value is
- * read as a literal is: its text counts, so `'5'` and `5` are the same number. Throws `SqlFailure`
+ * read like a literal: its text counts, so `'5'` and `5` are the same number. Throws `SqlFailure`
  * with the code `sql.parameter` for a value that does not fit its place.
  */
 export function bindParameters(
@@ -77,7 +77,7 @@ function encodeParameter(
   return encodeLiteralText(String(value), type);
 }
 
-/** What most parameters are, keys above all; everything else takes the longer way. */
+/** The common case, keys above all; everything else takes the slower path. */
 function encodeSmallInteger(
   value: string | number | bigint,
   { kind }: AlgebraicType,
@@ -86,7 +86,7 @@ function encodeSmallInteger(
   if (size === undefined || typeof value === 'bigint') return undefined;
   const isPlain = typeof value === 'number' || /^\d{1,9}$/.test(value);
   const number = isPlain ? Number(value) : Number.NaN;
-  // As far as both signed and unsigned integers of the size go, and no negative zero.
+  // The values that both signed and unsigned integers of the size hold, without negative zero.
   if (!Number.isInteger(number) || number <= 0 || number >= 2 ** (size * 8 - 1)) return undefined;
   const bytes = new Uint8Array(size);
   for (let at = 0, rest = number; at < size; at++, rest >>>= 8) bytes[at] = rest;
@@ -116,13 +116,13 @@ function encodeDuration(
   }
 }
 
-/** Numbers of a request come as their digits. */
+/** A request sends numbers as their digits. */
 function kindOf(value: string | number | bigint | boolean): string {
   const isDigits = typeof value === 'string' && /^[+-]?[\d.]+(?:[eE][+-]?\d+)?$/.test(value);
   return typeof value === 'bigint' || isDigits ? 'number' : typeof value;
 }
 
-/** As the statement writes it: `$1`, `:name`. */
+/** The parameter as the statement writes it: `$1`, `:name`. */
 function shownName(name: string): string {
   return /^\d+$/.test(name) ? `$${name}` : `:${name}`;
 }

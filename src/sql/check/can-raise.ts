@@ -10,7 +10,7 @@ const known = new WeakMap<TypedExpression, boolean>();
 
 /**
  * Whether evaluating the expression can throw `SqlFailure` for some rows: overflow, division by
- * zero, a conversion without result, a subquery with two rows.
+ * zero, a conversion without a result, a subquery with two rows.
  */
 export function canRaise(expression: TypedExpression): boolean {
   const before = known.get(expression);
@@ -39,20 +39,20 @@ function raisesItself(expression: TypedExpression): boolean {
   }
 }
 
-/** A pattern that is not known yet may end in its escape; `_` can take too long. */
+/** A pattern that is not yet known may end in its escape character; `_` can take too long. */
 function likeCanRaise({ pattern }: Extract<TypedExpression, { kind: 'like' }>): boolean {
   if (pattern.kind !== 'constant') return true;
   const text = decodeQueryValue(pattern.type, pattern.bytes);
   return typeof text === 'string' && text.includes('_');
 }
 
-/** Recursive types become a text or an Option, which always works. */
+/** Recursive types become a text or an Option, which always succeeds. */
 function convertCanRaise(from: AlgebraicType, to: AlgebraicType): boolean {
   if (hasRefs(from) || hasRefs(to)) return false;
   return conversionOf(from, to)?.canRaise === true;
 }
 
-/** Errors inside a correlated subquery say something about the outer row, too. */
+/** Errors inside a correlated subquery also reveal something about the outer row. */
 function queryCanRaise({ body, order, limit, offset }: TypedQuery): boolean {
   if (limit !== undefined || offset !== undefined) return true;
   const raisesInOrder = order.some(
@@ -64,7 +64,7 @@ function queryCanRaise({ body, order, limit, offset }: TypedQuery): boolean {
 }
 
 function blockCanRaise(block: TypedBlock): boolean {
-  // Sums overflow.
+  // Sums can overflow.
   if (block.grouping?.aggregates.some(({ function: { name } }) => name === 'sum')) return true;
   const sources = block.relations.some(({ source, security }) => {
     if (security !== undefined && canRaise(security)) return true;

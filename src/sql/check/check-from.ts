@@ -22,7 +22,7 @@ export interface CheckedFrom {
   readonly scope: Scope;
 }
 
-/** All relations are looked up before any condition is typed. */
+/** Looks up all relations before any condition is typed. */
 export function checkFrom(from: From | undefined, environment: Environment): CheckedFrom {
   const { scope: outer } = environment;
   if (from === undefined) return { relations: [], joins: [], scope: { relations: [], outer } };
@@ -96,7 +96,7 @@ function checkNamed(
   };
 }
 
-/** The table or view that a name of FROM, or of a write, means to the caller. */
+/** The table or view that a name in FROM, or in a write, means to the caller. */
 export function tableNamed(
   { name, span }: Pick<NamedRelation, 'name' | 'span'>,
   environment: Environment,

@@ -13,7 +13,7 @@ export function isGrouped(
   return groupBy.length > 0 || having !== undefined || aggregates.size > 0;
 }
 
-/** An item by its position or name, or any expression without aggregates. */
+/** A key is an item by its position or name, or any expression without aggregates. */
 export function checkGroupingKeys(
   groupBy: readonly Expression[],
   items: readonly TypedItem[],
@@ -33,7 +33,7 @@ export function checkGroupingKeys(
   });
 }
 
-/** The item that an integer in GROUP BY or ORDER BY counts to, from 1. */
+/** The item that an integer in GROUP BY or ORDER BY refers to, counted from 1. */
 export function itemAt<Item>(
   expression: Expression,
   items: readonly Item[],
@@ -58,8 +58,8 @@ export interface GroupedParts {
 }
 
 /**
- * Behind the keys, the columns that are fixed by one of them: all columns of a table whose primary
- * key is a key of the groups. A group has one value of each, so they make no more groups.
+ * Adds to the keys the columns that one of them fixes: all columns of a table whose primary key is
+ * a group key. A group has one value of each, so they make no more groups.
  */
 function withDependents(
   { keys, items, having, order }: GroupedParts,
@@ -95,7 +95,7 @@ function isColumn(key: TypedExpression, slot: number, column: number | undefined
   return key.kind === 'column' && key.slot === slot && key.column === column;
 }
 
-/** Replaces keys and aggregates by their values; a column that is left over is an error. */
+/** Replaces keys and aggregates by their values; a column that remains is an error. */
 export function applyGrouping(parts: GroupedParts, environment: Environment) {
   const { aggregates, span } = parts;
   const keys = withDependents(parts, environment);

@@ -14,8 +14,8 @@ export interface OrderedList {
 }
 
 /**
- * ORDER BY of one SELECT: an item by its position or name first, else any expression. Behind
- * DISTINCT only what is in the list is left to order by.
+ * ORDER BY of one SELECT: an item by its position or name first, else any expression. After
+ * DISTINCT only the items of the list can be ordered by.
  */
 export function checkOrder(
   orderBy: readonly OrderItem[],
@@ -42,7 +42,7 @@ export function checkOrder(
   });
 }
 
-/** ORDER BY behind a set operation: columns of the answer, by position or name. */
+/** ORDER BY after a set operation: columns of the answer, by position or name. */
 export function checkOutputOrder(
   orderBy: readonly OrderItem[],
   columns: readonly OutputColumn[],

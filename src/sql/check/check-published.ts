@@ -10,7 +10,7 @@ import { requireSubscriptionSurface } from './subscription-surface.ts';
 import type { TypedRead } from './typed.ts';
 import { hasSender } from './written.ts';
 
-/** Texts of SQL that a module brings along: they are typed as their owner would. */
+/** SQL texts that a module publishes: they are typed with the rights of its owner. */
 
 /**
  * A filter of row-level security: whole rows of exactly one public table, in the subscription
@@ -30,8 +30,8 @@ export function checkFilter(text: string, schema: SqlSchema): { readonly tableId
 }
 
 /**
- * What a view that answers with a query may ask: as the owner, without filters, for rows of the
- * type that it declares, under the join rules of subscriptions. Throws `SqlFailure`.
+ * The query of a view that answers with one: as the owner, without filters, for rows of the type
+ * that it declares, under the join rules of subscriptions. Throws `SqlFailure`.
  */
 export function checkViewQuery(text: string, schema: SqlSchema, expected: ProductType): TypedRead {
   const { statement, source } = parse(text);
@@ -58,7 +58,7 @@ export function checkViewQuery(text: string, schema: SqlSchema, expected: Produc
   return read;
 }
 
-/** Rows are told apart by their columns' types; names differ in spelling between module and SQL. */
+/** Compares rows by the types of their columns; names differ in spelling between module and SQL. */
 function haveEqualTypes(actual: ProductType, expected: ProductType, schema: SqlSchema): boolean {
   if (actual.elements.length !== expected.elements.length) return false;
   return actual.elements.every(({ type }, at) => {

@@ -24,7 +24,7 @@ import type { TypedBlock, TypedExpression, TypedQuery } from './typed.ts';
 import { outerNeedsOf } from './typed-expression.ts';
 import { converted } from './unify.ts';
 
-/** Checks a query; `environment.scope` is what surrounds it, empty for that of a statement. */
+/** Checks a query; `environment.scope` is what surrounds it, empty for a statement's own query. */
 export function checkQuery(query: Query, environment: Environment): TypedQuery {
   const commonTables = checkCommonTables(query, environment);
   const inside: Environment = { ...environment, commonTables, aliases: undefined };
@@ -54,7 +54,7 @@ function isBare({ order, limit, offset }: TypedQuery): boolean {
   return order.length === 0 && limit === undefined && offset === undefined;
 }
 
-/** A query that has an order or a limit of its own, as the only relation of another one. */
+/** A query that has its own order or limit, as the only relation of another query. */
 function wrapped(query: TypedQuery, { statement }: Environment): TypedQuery {
   const slot = statement.newSlot();
   const items = columnsOfQuery(query.columns).map(
@@ -97,7 +97,7 @@ function checkBody(body: QueryBody, environment: Environment): TypedQuery {
   }
 }
 
-/** Both sides get the same types: literals follow the other side, numbers are promoted. */
+/** Both sides get the same types: literals adapt to the other side, numbers are promoted. */
 function checkSetOperation(operation: SetOperation, environment: Environment): TypedQuery {
   const { operator, isAll, span } = operation;
   const left = checkBody(operation.left, environment);
@@ -130,7 +130,7 @@ function checkSetOperation(operation: SetOperation, environment: Environment): T
   return complete({ body, order: [], limit: undefined, offset: undefined, columns }, environment);
 }
 
-/** `undefined`: the two columns can have no common type. */
+/** Returns `undefined` if the two columns have no common type. */
 function sharedType(
   left: TypedQuery,
   right: TypedQuery,
@@ -154,7 +154,7 @@ function sharedType(
   return promotedType(own, other);
 }
 
-/** Null and parameters are of any type. */
+/** Null and parameters fit any type. */
 function isFlexible({ kind }: Expression): boolean {
   return kind === 'null' || kind === 'parameter';
 }
@@ -173,7 +173,7 @@ function fits(expression: Expression, type: AlgebraicType): boolean {
   }
 }
 
-/** Each sees those before it; one that reads an outer query is asked anew wherever it stands. */
+/** Each sees those before it; one that reads an outer query is evaluated again at every use. */
 function checkCommonTables(
   { commonTables }: Query,
   environment: Environment,
@@ -201,7 +201,7 @@ function checkCommonTables(
   return list;
 }
 
-/** LIMIT and OFFSET: no columns, no aggregates; the surface refused them. */
+/** LIMIT and OFFSET take no columns and no aggregates; the surface refused them. */
 function checkRowCount(
   count: Expression | undefined,
   environment: Environment,

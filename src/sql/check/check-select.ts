@@ -20,7 +20,7 @@ export interface CheckedSelect {
   readonly order: readonly OrderKey[];
 }
 
-/** One item of the SELECT list, wildcards taken apart. */
+/** One item of the SELECT list, with wildcards expanded. */
 export interface TypedItem {
   readonly name: string;
   readonly expression: TypedExpression;
@@ -28,9 +28,9 @@ export interface TypedItem {
 }
 
 /**
- * Relations, then ON, WHERE, the list, GROUP BY, HAVING, ORDER BY. What stands behind WHERE is
- * first typed as if there were no groups; then everything that the groups compute is replaced by
- * its value.
+ * Checks relations, then ON, WHERE, the list, GROUP BY, HAVING, ORDER BY. The clauses after WHERE
+ * are first typed as if there were no groups; then everything that the groups compute is replaced
+ * by its value.
  */
 export function checkSelect(
   select: Select,
@@ -69,7 +69,7 @@ export function checkSelect(
   return { block, columns, order: grouped.order };
 }
 
-/** Items are compared with keys, each with each. */
+/** Items are compared with keys, pair by pair. */
 function requireShort(
   list: readonly { readonly span: Span }[],
   what: string,
@@ -91,7 +91,7 @@ function relationsOf({ relations, joins }: CheckedFrom) {
   return { kind: 'block', relations, joins } as const;
 }
 
-/** Types a SELECT list, or that of RETURNING. */
+/** Types a SELECT list, or the list of RETURNING. */
 export function checkItems(
   items: readonly SelectItem[],
   environment: Environment,
@@ -146,8 +146,8 @@ function wholeRow(
 }
 
 /**
- * The type of a literal, null or parameter stays open for what the query is combined with. A
- * parameter has none until then: nothing may take its placeholder out of the list.
+ * The type of a literal, null or parameter stays open for what the query is combined with. Until
+ * then a parameter has no type: nothing must take its placeholder out of the list.
  */
 function typeItem(expression: Expression, environment: Environment): TypedExpression {
   if (!isOpen(expression)) return asOutput(typeAlone(expression, environment), environment);
@@ -160,14 +160,14 @@ function typeItem(expression: Expression, environment: Environment): TypedExpres
   return typed;
 }
 
-/** An Option that may be missing altogether answers as what it carries: both are NULL. */
+/** An Option that may itself be absent is output as what it carries: both are NULL. */
 function asOutput(expression: TypedExpression, environment: Environment): TypedExpression {
   const { typespace } = environment.statement;
   const isOption = optionInnerType(expression.type, typespace) !== undefined;
   return isOption && expression.isNullable ? unwrapped(expression, environment) : expression;
 }
 
-/** What GROUP BY, HAVING and ORDER BY may call an item by: its name as it was written. */
+/** The name by which GROUP BY, HAVING and ORDER BY can refer to an item: as it was written. */
 function aliasesOf(
   items: readonly TypedItem[],
   written: readonly SelectItem[],

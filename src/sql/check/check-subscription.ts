@@ -17,26 +17,26 @@ import type { TypedRead } from './typed.ts';
 /**
  * A query of the subscription dialect: whole rows of one table. Its rows are those of all
  * fragments, one after the other; each is a block over plain tables with inner joins, in which the
- * filters of row-level security are conditions and relations like all others.
+ * filters of row-level security are ordinary conditions and relations.
  */
 export interface TypedSubscription {
-  /** Whose rows it returns. */
+  /** The table whose rows it returns. */
   readonly table: TableSpec;
-  /** At least one: more only when tables have several filters. */
+  /** At least one: more only if tables have several filters. */
   readonly fragments: readonly TypedRead[];
   /**
-   * Whether fragments may have rows in common, of which the query has each once: among several
-   * filters of a table is one that joins.
+   * Whether fragments can share rows, of which the query has each once: one of several filters of a
+   * table joins.
    */
   readonly isOverlapping: boolean;
 }
 
 export interface SubscriptionRules {
-  /** At most two relations in a fragment, joined by an index; else any join will do. */
+  /** At most two relations in a fragment, joined by an index; otherwise any join is allowed. */
   readonly joinRules: boolean;
 }
 
-/** `parameterNames` are not asked: the dialect has no parameters but `:sender`. */
+/** Needs no `parameterNames`: the dialect has no parameters but `:sender`. */
 export function checkSubscription(
   { statement, source }: Parsed,
   scope: Omit<CheckScope, 'parameterNames' | 'identity'>,

@@ -17,7 +17,7 @@ import type { TypedInsert, TypedQuery } from './typed.ts';
 export const variableTableName = 'st_var';
 const rowLimitVariable = 'row_limit';
 
-/** `SET row_limit = n` adds a row; a value that is there already is a unique violation. */
+/** `SET row_limit = n` adds a row; a value that already exists is a unique violation. */
 export function checkSetVariable(
   { variable, value, span }: SetVariable,
   environment: Environment,

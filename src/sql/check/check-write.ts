@@ -26,7 +26,7 @@ import type {
 } from './typed.ts';
 import { nameHint } from './visibility.ts';
 
-/** What a write gets when it is finished. */
+/** The parts that complete a checked write. */
 export type WriteParts = StatementParts;
 
 export function checkInsert(
@@ -87,7 +87,7 @@ interface Target {
 }
 
 function targetNamed(name: string, span: Span, environment: Environment): TableSpec {
-  // A common table is no place to write to, so only the schema is asked.
+  // A common table cannot be written to, so only the schema is searched.
   const table = tableNamed({ name, span }, { ...environment, commonTables: undefined });
   if (environment.statement.schema.views.has(table.id)) {
     throw refuse(`\`${name}\` is a view; DML on views is not supported`, span, environment);
@@ -97,7 +97,7 @@ function targetNamed(name: string, span: Span, environment: Environment): TableS
 
 interface InsertedInto {
   readonly table: TableSpec;
-  /** Where each name of the column list stands in the table. */
+  /** The table position of each name in the column list. */
   readonly positions: readonly number[];
 }
 

@@ -16,12 +16,12 @@ import type { StatementParts, TypedRead, TypedStatement, TypedWrite } from './ty
 export type { CheckScope } from './context.ts';
 
 /**
- * Gives every name and literal of a statement its meaning. What comes out depends on the schema, on
- * the rights and on which parameters have values, not on who asks: `:sender` is a parameter.
+ * Gives every name and literal of a statement its meaning. The result depends on the schema, on the
+ * rights and on which parameters have values, not on the caller: `:sender` is a parameter.
  *
- * The order is part of the contract: first what is not in the dialect at all; then tables, and one
- * that the caller may not read does not exist, whatever else is wrong; then names and types;
- * whether the caller may write comes last. Throws `SqlFailure`.
+ * The order is part of the contract: first what is not in the dialect at all; then tables, where
+ * one that the caller may not read does not exist, whatever else is wrong; then names and types;
+ * last, whether the caller may write. Throws `SqlFailure`.
  */
 export function check({ statement, source }: Parsed, scope: CheckScope): TypedStatement {
   requireFullSurface(statement, source, scope.parameterNames);
@@ -43,8 +43,8 @@ export function check({ statement, source }: Parsed, scope: CheckScope): TypedSt
 }
 
 /**
- * Behind `EXPLAIN AS`. Whoever sees the program knows its filters, and whoever bypasses them every
- * row: the plan of somebody else tells them nothing. Throws `SqlFailure`.
+ * The caller named by `EXPLAIN AS`. A caller who sees the program knows its filters, and one who
+ * bypasses them sees every row: the plan of another caller reveals nothing. Throws `SqlFailure`.
  */
 function sampleCaller(statement: Statement, rights: Rights): StatementCaller | undefined {
   if (statement.kind !== 'explain' || statement.as === undefined) return undefined;
@@ -59,7 +59,7 @@ function sampleCaller(statement: Statement, rights: Rights): StatementCaller | u
   throw invalid('EXPLAIN AS takes an identity: 64 hexadecimal digits in single quotes');
 }
 
-/** Whether it reads or writes; `parts` are those of the statement around it. */
+/** Checks a read or a write; `parts` belong to the statement around it. */
 function checkStatement(
   statement: Statement,
   environment: Environment,

@@ -1,6 +1,6 @@
 /**
- * Goes through all combinations of choices. A run asks for its choices in a fixed order; the next
- * run differs in the last one that has more to offer.
+ * Goes through all combinations of choices. A run makes its choices in a fixed order; the next run
+ * differs in the last choice that has more to offer.
  */
 export class Choices {
   readonly #taken: { at: number; readonly count: number }[] = [];
@@ -14,7 +14,7 @@ export class Choices {
     return 0;
   }
 
-  /** False when every combination was there. */
+  /** False once every combination has been tried. */
   next(): boolean {
     this.#asked = 0;
     for (let last = this.#taken.pop(); last !== undefined; last = this.#taken.pop()) {

@@ -7,12 +7,12 @@ import { typeAs, unresolvedParameter } from './type-expression.ts';
 import type { TypedBlock, TypedExpression, TypedQuery } from './typed.ts';
 import { converted } from './unify.ts';
 
-/** How one item becomes a value of another type. */
+/** Converts one item to a value of another type. */
 export type Coercion = (item: TypedExpression, column: number) => TypedExpression;
 
 /**
- * The query with columns of the given types. Items whose type is open are read again as that type;
- * all others must be of it already, or numbers.
+ * Returns the query with columns of the given types. Items with an open type are read again as that
+ * type; all others must have it already, or be numbers.
  */
 export function coerceQuery(
   query: TypedQuery,
@@ -30,8 +30,8 @@ export function coerceQuery(
 }
 
 /**
- * Rewrites the items of all blocks that make the rows of a query. What stays as it is stays the
- * same object, so what is known of it need not be found out again.
+ * Rewrites the items of all blocks that make the rows of a query. What stays unchanged stays the
+ * same object, so that what is known of it need not be computed again.
  */
 export function mapItems(query: TypedQuery, coercion: Coercion): TypedQuery {
   const { body } = query;
@@ -65,7 +65,7 @@ function coerced(
   return converted(isOption ? item : unwrapped(item, environment), type, environment);
 }
 
-/** What is written in a column whose every item has an open type; else `undefined`. */
+/** The items written in a column if all of them have an open type; else `undefined`. */
 export function openItemsOf(
   { body }: TypedQuery,
   column: number,
@@ -80,7 +80,7 @@ export function openItemsOf(
   return left && right && [...left, ...right];
 }
 
-/** Refuses parameters in the list that nothing gives a type; literals have one of their own. */
+/** Refuses parameters in the list whose type nothing decides; literals have one of their own. */
 export function requireSettled(query: TypedQuery, environment: Environment): TypedQuery {
   mapItems(query, (item) => {
     const open = environment.statement.openItems.get(item);
@@ -90,7 +90,7 @@ export function requireSettled(query: TypedQuery, environment: Environment): Typ
   return query;
 }
 
-/** Refuses the item of a list that is a parameter without a type. */
+/** Refuses a list item that is a parameter without a type. */
 export function requireResolved(
   item: TypedExpression,
   { span }: Expression,

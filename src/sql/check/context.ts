@@ -21,29 +21,29 @@ import type {
   TypedQuery,
 } from './typed.ts';
 
-/** What a statement is checked against, and for whom. */
+/** The schema and the caller that a statement is checked for. */
 export interface CheckScope {
   readonly schema: SqlSchema;
   readonly rights: Rights;
-  /** Whom a refusal names; a typed statement knows no caller, `:sender` is a parameter of it. */
+  /** The caller that a refusal names; a typed statement knows none, `:sender` is its parameter. */
   readonly identity: bigint;
-  /** Those that the request has values for, without `$` or `:`. */
+  /** Names of the parameters that the request has values for, without `$` or `:`. */
   readonly parameterNames: ReadonlySet<string>;
 }
 
-/** What one statement collects while it is checked: one object for all its queries and filters. */
+/** State of one statement's check: one object for all its queries and filters. */
 export class StatementContext {
   readonly schema: SqlSchema;
   readonly rights: Rights;
   readonly typespace: Typespace;
   /**
-   * Items of SELECT lists whose type is open, with what was written: what combines the query with
-   * another one may still give them a type.
+   * Items of SELECT lists with an open type, and how they were written: an operation that combines
+   * the query with another may still give them a type.
    */
   readonly openItems = new Map<TypedExpression, OpenItem>();
-  /** Slots of tables: only columns of these are strict about comparing numbers. */
+  /** Slots of tables: only their columns are strict about comparing numbers. */
   readonly tableSlots = new Set<number>();
-  /** Finds what is written twice. */
+  /** Finds expressions that are written twice. */
   readonly structures = new Structures();
   readonly #parameters: ParameterSpec[] = [];
   readonly #unresolved: UnresolvedParameter[] = [];
@@ -73,7 +73,7 @@ export class StatementContext {
     return this.#commonTableCount++;
   }
 
-  /** The first of `count` values in a row. */
+  /** Reserves `count` consecutive values and returns the first. */
   newValues(count: number): number {
     const first = this.#valueCount;
     this.#valueCount += count;
@@ -92,9 +92,9 @@ export class StatementContext {
     return { kind: 'parameter', parameter: this.#spec(name, type, refusesNull), type, isNullable };
   }
 
-  /** A parameter whose place says nothing about its type; some other place of it may. */
+  /** A parameter whose place says nothing about its type; another of its places may. */
   unresolvedParameter(name: string, error: SqlFailure): TypedParameter {
-    // Numbers of their own below zero keep two of them apart until then.
+    // Negative numbers of their own keep two of them apart until then.
     const parameter = -1 - this.#unresolved.length;
     const node = { kind: 'parameter', parameter, type: unknownType, isNullable: true } as const;
     this.#unresolved.push({ node, name, error });
@@ -102,8 +102,8 @@ export class StatementContext {
   }
 
   /**
-   * Bounds what stands for more than was written: an expression that occurs `times` times. Without
-   * this, nested BETWEENs would double at each level.
+   * Bounds repeated expressions: `expression` occurs `times` times more than written. Without this,
+   * nested BETWEENs would double at each level.
    */
   noteRepetition(expression: TypedExpression, times: number): void {
     this.#repeatedCount += sizeOfExpression(expression) * times;
@@ -111,7 +111,7 @@ export class StatementContext {
     throw invalid('The statement is too large: BETWEEN or CASE repeats large expressions');
   }
 
-  /** Common tables that name each other would double at each of them, for all later stages. */
+  /** Common tables that name each other would double at each level, for all later stages. */
   requireBounded(query: TypedQuery): void {
     if (depthOfQuery(query) > limits.sqlTypedDepthMax) {
       throw invalid('The statement is too deep: its common tables form too long a chain');
@@ -160,26 +160,26 @@ export interface OpenItem {
   readonly environment: Environment;
 }
 
-/** Where an expression stands: what its names may mean there. */
+/** The place of an expression: what its names can mean there. */
 export interface Environment {
   readonly statement: StatementContext;
-  /** What spans refer to. */
+  /** The text that spans refer to. */
   readonly source: SourceText;
-  /** False inside a filter: the caller did not write that text and cannot look into it. */
+  /** False inside a filter: the caller did not write that text and must not see into it. */
   readonly showsPlaces: boolean;
   readonly scope: Scope;
   readonly commonTables: CommonTableList | undefined;
-  /** Where aggregates go, or why there are none. */
+  /** Where aggregates are collected, or why none are allowed. */
   readonly aggregates: Aggregates | string;
-  /** What unqualified names mean that are no columns: items of the SELECT list. */
+  /** The meaning of unqualified names that are not columns: items of the SELECT list. */
   readonly aliases: ReadonlyMap<string, TypedExpression> | undefined;
-  /** The subscription dialect knows no fields of columns. */
+  /** False in the subscription dialect, which has no fields of columns. */
   readonly takesFields: boolean;
-  /** Tables whose filters are being expanded around this place, outermost first. */
+  /** Tables whose filters are being expanded here, outermost first. */
   readonly expanding: readonly number[];
 }
 
-/** Innermost first. */
+/** A linked list, innermost first. */
 export interface CommonTableList {
   readonly name: string;
   readonly table: () => CommonTableUse;
@@ -188,15 +188,15 @@ export interface CommonTableList {
 
 export interface CommonTableUse {
   readonly query: TypedQuery;
-  /** Names of its columns when WITH gives them. */
+  /** Names of its columns, if WITH gives them. */
   readonly columns: readonly string[];
   readonly commonTable: number | undefined;
 }
 
-/** The aggregates of one query block, by the node that stands for each in expressions. */
+/** The aggregates of one query block, keyed by the node that stands for each in expressions. */
 export type Aggregates = Map<TypedExpression, TypedAggregate>;
 
-/** A refusal with the place of what was refused. */
+/** A refusal with its place in the statement. */
 export function refuse(message: string, span: Span, written: Written, hint?: string): SqlFailure {
   return invalid(message, detailOf(span, written, hint));
 }

@@ -7,7 +7,7 @@ import { shownType } from './shown-type.ts';
 import type { TypedExpression } from './typed.ts';
 import { nameHint } from './visibility.ts';
 
-/** One element of a product, or what a variant of a sum carries: null for the other variants. */
+/** One element of a product, or the payload of a sum's variant: null for the other variants. */
 export function fieldOf(
   operand: TypedExpression,
   name: string,
@@ -43,7 +43,7 @@ export function fieldOf(
   throw noField(operand, name, [], span, environment);
 }
 
-/** What an Option carries, as a value that may be null; everything else stays as it is. */
+/** The value inside an Option, which may be null; every other type stays as it is. */
 export function unwrapped(operand: TypedExpression, { statement }: Environment): TypedExpression {
   const inner = optionInnerType(operand.type, statement.typespace);
   if (inner === undefined) return operand;
@@ -51,7 +51,7 @@ export function unwrapped(operand: TypedExpression, { statement }: Environment):
   return { kind: 'variant', operand, tag: 0, type, isNullable: true };
 }
 
-/** What has no name goes by its position, as messages show it: `pair."0"`. */
+/** An unnamed element goes by its position, as messages show it: `pair."0"`. */
 function isNamed(candidate: NamedType, at: number, name: string): boolean {
   return (candidate.name ?? String(at)) === name;
 }

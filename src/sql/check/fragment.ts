@@ -18,18 +18,18 @@ import { columnsOfTable, requireDistinct, type Scope, type ScopeRelation } from 
 import { typeCondition } from './type-expression.ts';
 import type { TypedBlock, TypedExpression, TypedJoin, TypedRelation } from './typed.ts';
 
-/** One relation of FROM after its filters were put in its place. */
+/** One relation of FROM after its filters were applied. */
 interface Occurrence {
   readonly table: TableSpec;
   readonly inScope: ScopeRelation;
-  /** Where in the fragment its relation stands, if a filter did not bring others along. */
+  /** Position of its relation in the fragment, unless a filter brought others along. */
   readonly position: number | undefined;
 }
 
 /**
- * Puts together one fragment: the relations of a query in the subscription dialect and those of the
- * filters that hold for them, side by side. For each table with several filters `choices` says
- * which one this fragment is about; it leaves out the rows that those before it let through.
+ * Builds one fragment: the relations of a query in the subscription dialect and those of the
+ * filters that apply to them, side by side. For each table with several filters `choices` selects
+ * the one that this fragment uses; it leaves out the rows that earlier filters let through.
  */
 export class FragmentBuilder {
   readonly #statement: StatementContext;
@@ -48,7 +48,7 @@ export class FragmentBuilder {
   /** Adds the query itself, and returns the table whose rows it returns. */
   addQuery(select: Select, environment: Environment): TableSpec {
     const { occurrences, scope } = this.#addSelect(select, environment);
-    // The names of a list are looked up before it is refused for being one.
+    // The names in a list are looked up before it is refused for being one.
     checkItems(select.items, { ...environment, scope, aggregates: new Map() });
     const [item] = select.items;
     if (item === undefined || item.kind === 'expression') {
@@ -66,7 +66,7 @@ export class FragmentBuilder {
     return returned.table;
   }
 
-  /** Whether other fragments may have the same rows: a filter that joins is one of several. */
+  /** Whether other fragments can have the same rows: a filter that joins is one of several. */
   get isOverlapping(): boolean {
     return this.#isOverlapping;
   }
@@ -153,7 +153,7 @@ export class FragmentBuilder {
     return { table, inScope: { slot, name, columns, isNullable: false }, position: undefined };
   }
 
-  /** A filter with joins brings its relations along; the one that it returns takes the place. */
+  /** A filter with joins brings its relations along; the one it returns takes the place. */
   #addFilter(filter: Filter, inside: Environment): ScopeRelation {
     const { scope } = this.#addSelect(filter.select, inside);
     const name = returnedName(filter);
@@ -182,7 +182,7 @@ function requireNamed(relation: Relation): NamedRelation {
   return relation;
 }
 
-/** The condition of a join has one column of the relation that is joined and one of another. */
+/** A join condition has one column of the joined relation and one of another. */
 function requireConnection(condition: TypedExpression, slot: number, refusal: () => Error): void {
   if (condition.kind !== 'comparison') throw refusal();
   const { left, right } = condition;

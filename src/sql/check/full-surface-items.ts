@@ -7,7 +7,7 @@ import { aggregateNames } from './written.ts';
 
 type ExpressionItem = Extract<SelectItem, { readonly kind: 'expression' }>;
 
-/** Where a SELECT list stands: that of the whole statement is held to stricter rules. */
+/** Where a SELECT list occurs: the list of the whole statement must obey stricter rules. */
 export interface ListPlace {
   readonly isTop: boolean;
   readonly hasFrom: boolean;
@@ -32,7 +32,7 @@ export function requireItems(
   }
 }
 
-/** What says the same without the part of a call that is not in the dialect. */
+/** A hint that avoids the part of a call that is not in the dialect. */
 function insteadOf(message: string): string | undefined {
   if (/\) filter \(/i.test(message)) {
     return 'FILTER is not there: aggregate a CASE, as in count(CASE WHEN condition THEN 1 END)';
@@ -77,7 +77,7 @@ class ItemList {
     }
   }
 
-  /** Its text takes it for an aggregate; what is wrong is its name. */
+  /** The message takes it for an aggregate; what is wrong is its name. */
   #unknownCall(name: string, hasAlias: boolean, span: Span): Error {
     const near = nameHint(name.toLowerCase(), [...aggregateNames, ...functionNames()]);
     const hint = `There is no function \`${name}\`.${near === undefined ? '' : ` ${near}`}`;

@@ -37,7 +37,7 @@ const joinHint =
   'a RIGHT JOIN is a LEFT JOIN with the tables the other way round';
 const qualifyHint = 'Say whose column it is, as in `relation.column`';
 
-/** What has a value of its own when written behind the name of its type. */
+/** Types whose name can stand before a literal, as in `UUID '…'`. */
 const literalTypes = ['TIMESTAMP', 'TIMESTAMPTZ', 'INTERVAL', 'UUID'];
 
 class FullSurface {
@@ -231,7 +231,7 @@ class FullSurface {
     for (const item of items) if (item.kind === 'expression') this.#expression(item.expression);
   }
 
-  /** LIMIT and OFFSET: known before the first row is read. */
+  /** LIMIT and OFFSET must be known before the first row is read. */
   #rowCount(count: Expression | undefined, { span }: Query): void {
     if (count === undefined) return;
     const isSigned = count.kind === 'number' && /^[+-]/.test(count.text);
@@ -300,12 +300,12 @@ class FullSurface {
   }
 }
 
-/** Some refusals of values are about what kind of literal stands there: `E'…'`, `?`. */
+/** Some refusals of values depend on the kind of the literal: `E'…'`, `?`. */
 function isAboutLiteral(message: string): boolean {
   return message.startsWith('Unsupported literal expression');
 }
 
-/** What ORDER BY and GROUP BY may call an item. */
+/** The names by which ORDER BY and GROUP BY can refer to an item. */
 function aliasesOf({ items }: Select): ReadonlySet<string> {
   return new Set(
     items.flatMap((item) => {

@@ -6,8 +6,8 @@ import type { ComparisonOperator } from '../syntax/ast.ts';
 import type { TypedColumn, TypedExpression, TypedQuery, TypedRelation } from './typed.ts';
 
 /**
- * What `Subscribe` asks of a query beyond being readable: at most two relations, and two are joined
- * by looking rows up in an index of one of them. Only that side is asked for an index.
+ * The requirements of `Subscribe` beyond being readable: at most two relations, and two are joined
+ * by looking rows up in an index of one of them. Only that side needs an index.
  */
 export function requireJoinRules(block: TypedQuery['body'], schema: SqlSchema): void {
   assert(block.kind === 'block', 'a fragment is one block');
@@ -60,7 +60,7 @@ interface ColumnFilter {
   readonly operator: ComparisonOperator;
 }
 
-/** Comparisons of a column with a literal or the caller, of those that must all hold. */
+/** The comparisons that must all hold of a column with a literal or the caller. */
 function columnFilters(where: TypedExpression | undefined): readonly ColumnFilter[] {
   const terms = where?.kind === 'and' ? where.terms : where === undefined ? [] : [where];
   return terms.flatMap((term) => {
@@ -75,7 +75,7 @@ function columnFilters(where: TypedExpression | undefined): readonly ColumnFilte
   });
 }
 
-/** A view has no index but that of its declared key; rows of each caller are kept apart. */
+/** A view has only the index of its declared key; the rows of each caller are kept apart. */
 function isIndexed(
   table: TableSpec,
   column: number,

@@ -9,7 +9,7 @@ import type { AlgebraicType, ScalarKind } from '../../values/type.ts';
 import { uuidFromText } from '../../values/uuid.ts';
 import type { Value } from '../../values/value.ts';
 
-/** True for types whose values SQL can compare and write; values of all others can only be read. */
+/** True for types whose values SQL can compare and write; other values can only be read. */
 export function isComparable(type: AlgebraicType): boolean {
   switch (specialKindOf(type)) {
     case 'identity':
@@ -24,8 +24,8 @@ export function isComparable(type: AlgebraicType): boolean {
 }
 
 /**
- * The encoded value that the text of a string, number or hex literal stands for in a place of type
- * `type`, or `undefined` if it stands for none. The kind of the literal makes no difference: `5`,
+ * The encoded value that the text of a string, number or hex literal denotes in a place of type
+ * `type`, or `undefined` if it denotes none. The kind of the literal makes no difference: `5`,
  * `'5'` and `0x5` are all the text `5`.
  */
 export function encodeLiteralText(text: string, type: AlgebraicType): Uint8Array | undefined {
@@ -36,7 +36,7 @@ export function encodeLiteralText(text: string, type: AlgebraicType): Uint8Array
   return literalWriter.finish();
 }
 
-/** Used again for every literal; its contents are copied out at once. */
+/** Reused for every literal; its contents are copied out at once. */
 const literalWriter = new BinaryWriter();
 
 function literalValue(text: string, type: AlgebraicType): Value | undefined {
@@ -102,7 +102,7 @@ const bitsOf: Readonly<Record<IntegerKind, number>> = {
 
 function integerValue(text: string, kind: IntegerKind): number | bigint | undefined {
   const bits = bitsOf[kind];
-  // The widest types take no written fraction, not even `.0`.
+  // The widest types accept no written fraction, not even `.0`.
   if (bits === 256 && /\.\d/.test(text)) return undefined;
   const value = exactInteger(text);
   if (value === undefined) return undefined;
@@ -144,7 +144,7 @@ function lastNonZero(digits: string): number {
   return last;
 }
 
-/** Pairs of hex digits; `0x` in front comes from a string, a hex literal has lost its own. */
+/** Pairs of hex digits; a string keeps its `0x` prefix, a hex literal has lost it. */
 function hexBytes(text: string): Uint8Array | undefined {
   return fromHex(text.startsWith('0x') ? text.slice(2) : text);
 }

@@ -1,6 +1,6 @@
 import type { Expression, SelectItem } from '../syntax/ast.ts';
 
-/** How an output column came by its name: only names that were written can clash. */
+/** How an output column got its name: only names that were written can clash. */
 export interface ItemName {
   readonly text: string;
   readonly isWritten: boolean;
@@ -32,7 +32,7 @@ function derivedName(expression: Expression): string | undefined {
   }
 }
 
-/** Names that nobody wrote step aside: `upper`, `upper_2`, `upper_3`. */
+/** Generated names give way: `upper`, `upper_2`, `upper_3`. */
 export function distinctNames(names: readonly ItemName[]): readonly string[] {
   const taken = new Set(names.flatMap(({ text, isWritten }) => (isWritten ? [text] : [])));
   const counts = new Map<string, number>();

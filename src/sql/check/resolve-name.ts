@@ -13,11 +13,11 @@ import {
 import type { TypedColumn, TypedExpression } from './typed.ts';
 import { nameHint } from './visibility.ts';
 
-/** What a dotted name means: a column, a field of one, or an item of the SELECT list. */
+/** The meaning of a dotted name: a column, a field of one, or an item of the SELECT list. */
 export function resolveName(reference: ColumnReference, environment: Environment): TypedExpression {
   const { parts } = reference;
   const alias = parts.length === 1 ? environment.aliases?.get(parts[0] ?? '') : undefined;
-  // In a join an unqualified name is no column, so it can be an item only.
+  // In a join an unqualified name is not a column, so it can only be an item.
   if (alias !== undefined && environment.scope.relations.length > 1) return alias;
   const countMin = environment.takesFields ? 1 : parts.length;
   for (let count = parts.length; count >= countMin; count--) {
@@ -44,8 +44,8 @@ export function columnsOfRelation(
 }
 
 /**
- * The last part is the column, all before it is the relation. Without a relation the name is looked
- * for in the nearest block that has it.
+ * The last part is the column, everything before it the relation. Without a relation the name is
+ * searched for in the nearest block that has it.
  */
 function findColumn(
   parts: readonly string[],
@@ -61,14 +61,14 @@ function findColumn(
       const at = columnPosition(relation.columns, name);
       if (at !== -1) {
         const column = columnAt(relation, at, statement.typespace);
-        // What follows a name that can have no fields makes it the name of a relation.
+        // A name that can have no fields but is followed by one names a relation.
         const isColumn = parts.length === reference.parts.length || hasFields(column, environment);
         if (qualifier === undefined && block.relations.length > 1 && isColumn) {
           throw refuse(unqualifiedMessage, reference.span, environment);
         }
         return column;
       }
-      // A nearer relation of this name hides the outer ones, columns and all.
+      // A nearer relation of this name hides the outer ones, with all their columns.
       if (qualifier !== undefined) return undefined;
     }
   }
@@ -96,7 +96,7 @@ function hasFields({ type }: TypedColumn, { statement }: Environment): boolean {
   return kind === 'product' || kind === 'sum';
 }
 
-/** By the first rule for names: the relation is unknown, or else it lacks the column. */
+/** The error by the first rule for names: the relation is unknown, or it lacks the column. */
 function unknownName({ parts, span }: ColumnReference, environment: Environment): Error {
   const relations: ScopeRelation[] = [];
   for (let block: Scope | undefined = environment.scope; block; block = block.outer) {

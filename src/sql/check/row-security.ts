@@ -18,13 +18,13 @@ import type {
 } from './typed.ts';
 
 /**
- * Row-level security. Every relation whose table has filters is replaced by what they let through;
- * whatever the caller writes around it sees nothing else.
+ * Row-level security. Every relation whose table has filters is replaced by the rows that they let
+ * through; nothing that the caller writes around it sees any others.
  *
  * One filter over the table alone becomes a condition of the relation. All others become a derived
- * query: the union of the rows of every filter. A row that several let through is there once: a
- * filter leaves out what earlier ones let through, which keeps the index of each in use; where one
- * of them joins, equal rows of the union are dropped instead. Tables inside a filter have their own
+ * query: the union of the rows of every filter. A row that several let through appears once: a
+ * filter leaves out what earlier ones let through, which keeps the index of each in use; if one of
+ * them joins, equal rows of the union are dropped instead. Tables inside a filter have their own
  * filters; the table itself is read as it is.
  */
 export interface Occurrence {
@@ -72,8 +72,8 @@ export function secured(occurrence: Occurrence, span: Span, environment: Environ
 }
 
 /**
- * Whether dropping equal rows, and asking watched queries again, is what several filters of one
- * table cost. Filters of the table alone leave out each other's rows instead.
+ * Whether several filters of one table cost dropping equal rows and evaluating watched queries
+ * again. Filters of the table alone leave out each other's rows instead.
  */
 export function isCostlyUnion(texts: readonly string[]): boolean {
   const filters = texts.map((text) => parsedFilter(text));
@@ -87,8 +87,8 @@ export interface Filter {
 }
 
 /**
- * The filters that hold for a table where it stands: none for callers who bypass them, and none
- * for the table itself directly inside one of its own filters.
+ * The filters that apply to a table in this place: none for callers who bypass them, and none for
+ * the table itself directly inside one of its own filters.
  */
 export function filtersOf(
   table: TableSpec,
@@ -110,14 +110,14 @@ export function filtersOf(
   return open === undefined ? filters : [open];
 }
 
-/** One that lets every row through. */
+/** A filter that lets every row through. */
 function openOf(filters: readonly Filter[]): Filter | undefined {
   return filters.find((one) => isOfOneTable(one) && one.select.where === undefined);
 }
 
 /**
- * That a filter of the table alone does not let a row of the relation `slot` through. It is never
- * null: what a filter does not say yes to is hidden. `inside` is the filter's own environment.
+ * The condition that a filter of the table alone does not let a row of relation `slot` through. It
+ * is never null: rows that a filter does not accept are hidden. `inside` is its environment.
  */
 export function exclusion(
   filter: Filter,
@@ -170,7 +170,7 @@ export function isOfOneTable({ select }: Filter): boolean {
   return select.from?.joins.length === 0;
 }
 
-/** By what the filter calls the relation whose rows it returns. */
+/** The name by which the filter calls the relation whose rows it returns. */
 export function returnedName({ select }: { readonly select: Select }): string {
   const [item] = select.items;
   if (item?.kind === 'relation') return item.relation;
@@ -188,7 +188,7 @@ export function queryOf(body: TypedQuery['body'], columns: readonly OutputColumn
   return { body, order: [], limit: undefined, offset: undefined, columns, outerSlots: [] };
 }
 
-/** Of filters that overlap the rows are compared: a table has no row twice. */
+/** The rows of overlapping filters are compared: a table never has a row twice. */
 function union(left: TypedQuery, right: TypedQuery, isAll: boolean): TypedSetOperation {
   return { kind: 'setOperation', operator: 'union', isAll, left, right };
 }

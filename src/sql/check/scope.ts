@@ -14,13 +14,13 @@ export interface ScopeRelation {
   readonly columns: readonly ScopeColumn[];
   /** The null side of a left join: every column may be null. */
   readonly isNullable: boolean;
-  /** Position of the primary key of a table: what groups by it may name all columns. */
+  /** Position of the table's primary key: grouping by it allows naming all columns. */
   readonly primaryKey?: number | undefined;
 }
 
 export interface ScopeColumn {
   readonly name: string;
-  /** The module's spelling; equal to `name` for derived relations. */
+  /** The module's spelling; the same as `name` for derived relations. */
   readonly sourceName: string;
   readonly type: AlgebraicType;
   readonly isNullable: boolean;
@@ -36,7 +36,7 @@ export function columnsOfTable(table: TableSpec): readonly ScopeColumn[] {
   });
 }
 
-/** `names` replace the first ones, as in `WITH x (a, b) AS …`. */
+/** `names` replaces the first column names, as in `WITH x (a, b) AS …`. */
 export function columnsOfQuery(
   columns: readonly OutputColumn[],
   names: readonly string[] = [],
@@ -56,7 +56,7 @@ export function columnPosition(
   return bySource !== -1 ? bySource : columns.findIndex((column) => column.name === name);
 }
 
-/** Refuses a name that occurs twice; `span` is that of the second one. */
+/** Refuses a name that occurs twice; `span` covers the second one. */
 export function requireDistinct(
   names: readonly string[],
   refusal: (message: string, at: number) => Error,

@@ -2,7 +2,7 @@ import type { AlgebraicType, NamedType, Typespace } from '../../values/type.ts';
 import { emptyTypespace } from '../../values/type.ts';
 import { typeText } from '../../values/typespace.ts';
 
-/** A type as messages show it: elements and variants without a name have their position for one. */
+/** A type as messages show it: unnamed elements and variants go by their positions. */
 export function shownType(type: AlgebraicType, { types }: Typespace = emptyTypespace): string {
   return typeText(named(type), { types: types.map(named) });
 }

@@ -1,8 +1,8 @@
 /**
- * Numbers structures: two expressions have the same number exactly if they compute the same, part
- * by part. Finding an expression among many then costs one look-up, whatever their size.
+ * Numbers structures: two expressions get the same number exactly if they compute the same, part by
+ * part. Finding an expression among many then costs one lookup, whatever their size.
  *
- * Functions are told apart by the names and parameters beside them, since each call makes its own.
+ * Functions are compared by the names and parameters beside them, since each call makes its own.
  */
 export class Structures {
   readonly #numbers = new Map<string, number>();
@@ -18,7 +18,7 @@ export class Structures {
     return number;
   }
 
-  /** The parts of one level, those inside as their numbers. */
+  /** The parts of one level, with inner ones given by their numbers. */
   #textOf(structure: object): string {
     if (structure instanceof Uint8Array) return `bytes ${structure.join()}`;
     if (Array.isArray(structure)) return `[${structure.map((part) => this.#partOf(part)).join()}]`;

@@ -15,7 +15,7 @@ import { converted } from './unify.ts';
 
 type Arithmetic = Extract<Expression, { readonly kind: 'arithmetic' }>;
 
-/** `+ - * / % ||`: which types they take, says `functions/arithmetic.ts`. */
+/** `+ - * / % ||`: `functions/arithmetic.ts` defines the types that they take. */
 export function typeArithmetic(
   { operator, left, right, span }: Arithmetic,
   environment: Environment,
@@ -64,8 +64,8 @@ function inferPlain(expression: Expression, environment: Environment): TypedExpr
 }
 
 /**
- * A literal takes the type of the other operand, or else its own: if it does not fit there, or if
- * it is written as a fraction beside integers. `price / 100.0` asks for a quotient with its digits.
+ * A literal takes the type of the other operand, or its own if it does not fit there or is written
+ * as a fraction beside integers. `price / 100.0` asks for a quotient with its digits.
  */
 function typeBesideOf(
   open: Expression,
@@ -89,7 +89,7 @@ function typeBesideOf(
   return isFitting ? typeOpen(open, other.type, environment) : typeAlone(open, environment);
 }
 
-/** What is written beside bytes is bytes, beside all else it is text. */
+/** Literals beside bytes are bytes, beside everything else they are text. */
 function typeConcatenated(
   open: OpenExpression,
   other: TypedExpression | undefined,
@@ -103,7 +103,7 @@ function typeConcatenated(
   return typeOpen(open, type, environment);
 }
 
-/** Beside a time, text and parameters are lengths of time, and numbers scale. */
+/** Beside a time, text and parameters are durations, and numbers scale. */
 function typeBesideTime(
   open: OpenExpression,
   operator: ArithmeticOperator,

@@ -42,7 +42,7 @@ function typeScalarCall(
   const plain = wrapped.map((argument) => argument && unwrapped(argument, environment));
   const found =
     resolve(family, written, plain) ??
-    // Functions about Options themselves take them as they are.
+    // Functions about Options themselves take the arguments unchanged.
     resolve(family, written, wrapped);
   if (found === undefined) throw noOverload(family, call, wrapped, environment);
   const { resolved, inferred } = found;
@@ -76,8 +76,8 @@ interface Found {
 }
 
 /**
- * Literals follow the arguments that have types; when they do not fit there, or nothing has a type,
- * they go by their own.
+ * Literals follow the arguments that have types; if they do not fit there, or no argument has a
+ * type, they keep their own.
  */
 function resolve(
   family: FunctionFamily,
@@ -182,7 +182,7 @@ function typeAggregateArgument(
   return unwrapped(typeAlone(argument, inside), environment);
 }
 
-/** The same aggregate written twice is computed once. */
+/** An aggregate that is written twice is computed once. */
 function known(
   aggregate: TypedAggregate,
   aggregates: Aggregates,

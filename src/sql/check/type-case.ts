@@ -7,7 +7,7 @@ import { typeTogether } from './unify.ts';
 
 type Case = Extract<Expression, { readonly kind: 'case' }>;
 
-/** `CASE x WHEN v …` is `CASE WHEN x = v …`; the results get the type that holds them all. */
+/** `CASE x WHEN v …` is `CASE WHEN x = v …`; the results get the type that holds all of them. */
 export function typeCase(expression: Case, environment: Environment): TypedExpression {
   const { branches, otherwise } = expression;
   const conditions = typeConditions(expression, environment);

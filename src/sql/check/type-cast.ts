@@ -24,7 +24,7 @@ import type { TypedExpression } from './typed.ts';
 import { converted } from './unify.ts';
 import { nameHint } from './visibility.ts';
 
-/** `CAST(x AS type)`: a literal is read as that type if it can be, else converted. */
+/** `CAST(x AS type)`: a literal is read as that type if possible, else converted. */
 export function typeCast(
   { operand, typeName, span }: Extract<Expression, { readonly kind: 'cast' }>,
   environment: Environment,
@@ -87,10 +87,10 @@ function momentBytes(text: string, type: AlgebraicType): Uint8Array | undefined 
   return micros === undefined ? undefined : encodeValue(timestampType, [micros]);
 }
 
-/** The type that a name in a CAST means: the names of messages and those of SQL, in any case. */
+/** The type that a name in a CAST means: names from messages and SQL names, in any case. */
 export function typeNamed(name: string): AlgebraicType | undefined {
   const type = typesByName.get(withoutSize(name));
-  // A text would have to be cut; the sizes of all others are about how they are kept.
+  // A text would have to be cut; all other sizes concern storage only.
   return type === scalarTypes.string && name.includes('(') ? undefined : type;
 }
 

@@ -55,7 +55,7 @@ function typeDistinctPair(
   return own === undefined ? [pair[1], pair[0]] : pair;
 }
 
-/** `low <= operand AND operand <= high`; the operand is typed once and stands in both. */
+/** `low <= operand AND operand <= high`; the operand is typed once and used in both. */
 export function typeBetween(
   expression: Extract<Expression, { readonly kind: 'between' }>,
   environment: Environment,
@@ -113,7 +113,7 @@ export function typeIn(
 
 export type Pair = readonly [left: TypedExpression, right: TypedExpression];
 
-/** The side that knows its type best says what the other one has to be; in doubt, the left. */
+/** The side that knows its type best decides that of the other; in doubt, the left. */
 export function typePair(
   left: Expression,
   right: Expression,
@@ -128,8 +128,8 @@ export function typePair(
 }
 
 /**
- * Types `other` beside `leader`. Columns of tables must be of one type; where something computed is
- * compared, both sides become the number type that holds them.
+ * Types `other` beside `leader`. Columns of tables must have the same type; if a side is computed,
+ * both become the number type that holds them.
  */
 export function typeBeside(
   leader: TypedExpression,
@@ -210,7 +210,7 @@ function promoted(
   return [converted(left, type, environment), converted(right, type, environment)];
 }
 
-/** The first value of a list that has a type, when the operand has none. */
+/** The first value of a list that has a type, if the operand has none. */
 function leaderOf(
   operand: Expression,
   among: readonly Expression[],
@@ -224,7 +224,7 @@ function leaderOf(
   throw unresolvable([operand, ...among], span, environment);
 }
 
-/** Nothing among them has a type: literals, which is a documented error, or parameters. */
+/** No value has a type: literals, which is a documented error, or parameters. */
 function unresolvable(
   expressions: readonly Expression[],
   span: Span,

@@ -29,7 +29,7 @@ export function typeCondition(expression: Expression, environment: Environment):
   return typeAs(expression, boolType, environment);
 }
 
-/** Types `expression` in a place that takes values of type `required`, which it has to be. */
+/** Types `expression` in a place that requires values of type `required`. */
 export function typeAs(
   expression: Expression,
   required: AlgebraicType,
@@ -59,7 +59,7 @@ export function typeOpen(
   }
 }
 
-/** Types an expression that has a type of its own; `undefined` for those that have none. */
+/** Types an expression that has its own type; `undefined` for expressions that have none. */
 export function infer(
   expression: Expression,
   environment: Environment,
@@ -177,7 +177,7 @@ export function negated(operand: TypedExpression): TypedExpression {
   return { kind: 'not', operand, type: boolType, isNullable: operand.isNullable };
 }
 
-/** Asks whether there is a value: what an Option carries, the null side of a join, and so on. */
+/** Tests whether a value exists: what an Option carries, the null side of a join, and so on. */
 function typeIsNull({ operand, isNegated }: TruthTest, environment: Environment): TypedExpression {
   const typed =
     operand.kind === 'parameter'

@@ -11,7 +11,7 @@ import { noneBytes } from './option-bytes.ts';
 import { shownType } from './shown-type.ts';
 import type { TypedConstant } from './typed.ts';
 
-/** What has no type of its own and takes that of its place. */
+/** Expressions that have no type of their own and take that of their place. */
 export type OpenExpression =
   | OpenLiteral
   | Extract<Expression, { readonly kind: 'null' | 'parameter' }>;
@@ -32,8 +32,8 @@ export function isOpen(expression: Expression): expression is OpenExpression {
 }
 
 /**
- * A literal in a place of type `type`: there the text counts, not the kind. Only TRUE and FALSE
- * have a type of their own.
+ * A literal in a place of type `type`: the text counts, not the kind of the literal. Only TRUE and
+ * FALSE have a type of their own.
  */
 export function typeLiteral(
   literal: Literal,
@@ -60,7 +60,7 @@ export function badLiteral(
   return refuse(message, span, environment, placeHint(type, environment));
 }
 
-/** What to write where a value of this type is wanted, or compared. */
+/** A hint on what to write where a value of this type is expected or compared. */
 export function placeHint(type: AlgebraicType, { statement }: Environment): string | undefined {
   if (isIntegerKind(type.kind)) {
     const { min, max } = integerRange[type.kind];
@@ -89,7 +89,7 @@ export function placeHint(type: AlgebraicType, { statement }: Environment): stri
   }
 }
 
-/** Whether a number as written is a value of a number type. */
+/** Whether a number, as written, is a value of a number type. */
 export function fitsNumber(expression: Expression, type: AlgebraicType): boolean {
   if (expression.kind !== 'number' || !isNumericType(type)) return true;
   return encodeLiteralText(expression.text, type) !== undefined;
@@ -100,7 +100,7 @@ export function isFraction(expression: Expression): boolean {
   return expression.kind === 'number' && /[.eE]/.test(expression.text);
 }
 
-/** The type of a literal that nothing else gives one. */
+/** The type of a literal that has none from its place. */
 export function ownType(literal: OpenLiteral): AlgebraicType {
   switch (literal.kind) {
     case 'string':
@@ -119,7 +119,7 @@ export function ownType(literal: OpenLiteral): AlgebraicType {
   }
 }
 
-/** No value of type `type`. An Option has a value for that. */
+/** The null of type `type`. An Option has a value for it. */
 export function typeNull(type: AlgebraicType, { statement }: Environment): TypedConstant {
   if (optionInnerType(type, statement.typespace) !== undefined) return noneOf(type);
   return { kind: 'constant', type, isNullable: true, bytes: undefined };

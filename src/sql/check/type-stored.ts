@@ -20,7 +20,7 @@ export interface StoredIn {
   readonly type: AlgebraicType;
 }
 
-/** Types what is written for a column: the result has the column's type, and is not null. */
+/** Types a value written to a column: the result has the column's type, and is not null. */
 export function typeStored(
   value: Expression,
   column: StoredIn,
@@ -49,7 +49,7 @@ export function typeStored(
   }
 }
 
-/** A literal that is stored: a string fits a column of strings only. */
+/** A literal to be stored: a string fits a column of strings only. */
 export function storedLiteral(
   literal: Expression,
   type: AlgebraicType,
@@ -64,8 +64,8 @@ export function storedLiteral(
 }
 
 /**
- * A computed value for a column. Whole numbers are converted to the column's kind, with a check of
- * the range, and all numbers to floats; NULL becomes the none of an Option.
+ * A computed value for a column. Whole numbers are converted to the column's kind with a range
+ * check, and all numbers to floats; NULL becomes the none of an Option.
  */
 export function storedValue(
   value: TypedExpression,

@@ -13,7 +13,7 @@ export function typeExists(query: Query, environment: Environment): TypedExpress
   return { kind: 'subquery', mode: 'exists', operand: undefined, query: typed, ...boolValue };
 }
 
-/** The only column of at most one row; null without a row, so an aggregate of all rows is not. */
+/** The only column of at most one row; null without a row, so never for an ungrouped aggregate. */
 export function typeScalarQuery(
   query: Query,
   span: Span,
@@ -72,7 +72,7 @@ function inQuery(
   return { kind: 'subquery', mode: 'in', operand, query, type: boolType, isNullable };
 }
 
-/** A query inside an expression sees what the expression sees. */
+/** A query inside an expression sees the scope of the expression. */
 function checkInner(query: Query, environment: Environment): TypedQuery {
   return checkQuery(query, { ...environment, aliases: undefined });
 }

@@ -4,7 +4,7 @@ import type { TypedBlock, TypedExpression, TypedQuery, TypedRelation } from './t
 /** Walking, rewriting and judging typed expressions. Nothing here knows how they are evaluated. */
 export type TypedSubquery = Extract<TypedExpression, { readonly kind: 'subquery' }>;
 
-/** The operands of an expression; the query of a subquery is none. */
+/** The operands of an expression, not including the query of a subquery. */
 export function operandsOf(expression: TypedExpression): readonly TypedExpression[] {
   switch (expression.kind) {
     case 'column':
@@ -45,10 +45,10 @@ export function operandsOf(expression: TypedExpression): readonly TypedExpressio
   }
 }
 
-/** Decides about one expression; `undefined` leaves it to its operands. */
+/** Decides about one expression; `undefined` leaves the decision to its operands. */
 type Replacement = (expression: TypedExpression) => TypedExpression | undefined;
 
-/** Rewrites from the top down, queries inside included. What is replaced is not looked into. */
+/** Rewrites from the top down, including queries inside. Replacements are not visited. */
 export function mapExpression(e: TypedExpression, replace: Replacement): TypedExpression {
   const replaced = replace(e);
   if (replaced !== undefined) return replaced;
@@ -151,7 +151,7 @@ function mapRelation(relation: TypedRelation, replace: Replacement): TypedRelati
   };
 }
 
-/** Shows every expression inside, the operands of each after itself, queries included. */
+/** Visits every expression inside, each before its operands, including queries. */
 export function visitExpression(
   expression: TypedExpression,
   visit: (expression: TypedExpression) => void,
@@ -161,7 +161,7 @@ export function visitExpression(
   if (expression.kind === 'subquery') visitQuery(expression.query, visit);
 }
 
-/** `visitRelation` answers whether the query that a relation stands for is visited, too. */
+/** `visitRelation` returns whether to visit the query that a relation stands for. */
 export function visitQuery(
   query: TypedQuery,
   visit: (expression: TypedExpression) => void,
@@ -194,7 +194,7 @@ export function visitQuery(
   walk(query.offset);
 }
 
-/** What an expression or query takes from outside of itself. */
+/** What an expression or query needs from outside of itself. */
 export interface Needs {
   readonly slots: ReadonlySet<number>;
   readonly values: ReadonlySet<number>;
@@ -203,7 +203,7 @@ export interface Needs {
 const nothingNeeded: Needs = { slots: new Set(), values: new Set() };
 const knownNeeds = new WeakMap<TypedExpression | TypedQuery, Needs>();
 
-/** Slots and values that must be there before the expression can be evaluated. */
+/** Slots and values that must exist before the expression can be evaluated. */
 export function needsOf(expression: TypedExpression): Needs {
   const known = knownNeeds.get(expression);
   if (known !== undefined) return known;
@@ -241,7 +241,7 @@ function together(parts: readonly Needs[]): Needs {
   return { slots, values };
 }
 
-/** Needs of a query that are filled outside of it. Common tables are looked at once. */
+/** Needs of a query that are filled outside of it. Each common table is visited once. */
 export function outerNeedsOf(query: TypedQuery): Needs {
   const known = knownNeeds.get(query);
   if (known !== undefined) return known;
@@ -315,7 +315,7 @@ export function hasSubquery(expression: TypedExpression): boolean {
   return operandsOf(expression).some(hasSubquery);
 }
 
-/** Whether it has a subquery that is asked anew for other rows. */
+/** Whether it has a subquery that is evaluated again for other rows. */
 export function hasCorrelation(expression: TypedExpression): boolean {
   if (expression.kind === 'subquery' && !isFree(outerNeedsOf(expression.query))) return true;
   return operandsOf(expression).some(hasCorrelation);

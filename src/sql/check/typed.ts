@@ -7,11 +7,11 @@ import type { ArithmeticOperator, ComparisonOperator } from '../syntax/ast.ts';
 
 /**
  * Statements after the check: every name is a position, every literal an encoded value of a known
- * type, every filter of row-level security is in its place. Nothing in here can fail for a reason
- * of names, types or rights any more.
+ * type, every filter of row-level security is in its place. Nothing in here can still fail for a
+ * reason of names, types or rights.
  *
- * *Slots* number the relations of a statement, those of all its subqueries included, each once: a
- * correlated subquery reads an outer relation by its slot. *Values* number what grouping computes,
+ * *Slots* number the relations of a statement, including those of all its subqueries, each once: a
+ * correlated subquery reads an outer relation by its slot. *Values* number the results of grouping
  * in the same way.
  */
 export type TypedStatement = TypedRead | TypedWrite | TypedExplain;
@@ -25,26 +25,26 @@ export interface TypedRead extends StatementParts {
 export interface TypedExplain extends StatementParts {
   readonly kind: 'explain';
   readonly isAnalyze: boolean;
-  /** Checked and to be planned for this caller, who has no role, instead of the one who asks. */
+  /** The caller, who has no role, that it is checked and planned for instead of the present one. */
   readonly as: StatementCaller | undefined;
   readonly statement: TypedRead | TypedWrite;
 }
 
-/** What belongs to a statement as a whole. */
+/** Parts that belong to a statement as a whole. */
 export interface StatementParts {
   readonly slotCount: number;
   readonly valueCount: number;
-  /** What a `parameter` expression indexes, the caller's identity included. */
+  /** The parameters that a `parameter` expression indexes, including the caller's identity. */
   readonly parameters: readonly ParameterSpec[];
   /** Ids of the views whose rows it reads. */
   readonly views: readonly number[];
 }
 
 export interface ParameterSpec {
-  /** The name behind `$` or `:`; `undefined` is the caller's identity (`:sender`). */
+  /** The name after `$` or `:`; `undefined` is the caller's identity (`:sender`). */
   readonly name: string | undefined;
   readonly type: AlgebraicType;
-  /** Null has no meaning in its place: it is stored in a column, or limits the rows. */
+  /** Null is meaningless in its place: it is stored in a column, or limits the rows. */
   readonly refusesNull: boolean;
 }
 
@@ -59,12 +59,12 @@ export interface TypedQuery {
   readonly limit: TypedExpression | undefined;
   readonly offset: TypedExpression | undefined;
   readonly columns: readonly OutputColumn[];
-  /** Slots of outer queries that it reads; empty: it is asked once for the whole statement. */
+  /** Slots of outer queries that it reads; empty: it is evaluated once for the whole statement. */
   readonly outerSlots: readonly number[];
 }
 
 export interface OrderKey {
-  /** `output`: a column of the answer; the only kind behind a set operation or DISTINCT. */
+  /** `output`: a column of the answer; the only kind after a set operation or DISTINCT. */
   readonly key:
     | { readonly kind: 'output'; readonly column: number }
     | { readonly kind: 'expression'; readonly expression: TypedExpression };
@@ -72,7 +72,7 @@ export interface OrderKey {
   readonly isNullsFirst: boolean;
 }
 
-/** Both sides have the columns of the whole, type by type; only nullness may differ. */
+/** Both sides have the columns of the whole, type by type; only nullability may differ. */
 export interface TypedSetOperation {
   readonly kind: 'setOperation';
   readonly operator: 'union' | 'intersect' | 'except';
@@ -101,8 +101,8 @@ export interface TypedRelation {
   readonly name: string;
   readonly source: RelationSource;
   /**
-   * Row-level security: hides rows before anything that the caller wrote can see them. No
-   * expression of the caller that can raise an error may be evaluated on a row that it refuses.
+   * Row-level security: hides rows before any expression of the caller can see them. No expression
+   * of the caller that can raise an error may be evaluated on a row that it refuses.
    */
   readonly security: TypedExpression | undefined;
   /** The null side of a left join. */
@@ -114,8 +114,8 @@ export type RelationSource =
   | { readonly kind: 'table'; readonly table: TableSpec }
   /**
    * `isBarrier`: it stands for a table with filters of row-level security, so the rule of
-   * `TypedRelation.security` holds for all that is outside of it. `commonTable`: relations with
-   * the same number are the same common table, computed once.
+   * `TypedRelation.security` applies to everything outside of it. `commonTable`: relations with the
+   * same number are the same common table, computed once.
    */
   | {
       readonly kind: 'query';
@@ -132,7 +132,7 @@ export interface TypedJoin {
   readonly condition: TypedExpression | undefined;
 }
 
-/** One row for each group of equal keys; without keys one row, whatever there is to group. */
+/** One row for each group of equal keys; without keys one row, however many rows are grouped. */
 export interface TypedGrouping {
   readonly keys: readonly TypedExpression[];
   readonly aggregates: readonly TypedAggregate[];
@@ -176,7 +176,7 @@ export interface TypedDelete extends StatementParts {
   readonly returning: TypedReturning | undefined;
 }
 
-/** What a write answers for each row that it wrote; `slot` holds that row. */
+/** The output of a write for each row that it wrote; `slot` holds that row. */
 export interface TypedReturning {
   readonly slot: number;
   readonly items: readonly TypedExpression[];
@@ -187,7 +187,7 @@ export type TypedExpression =
   | TypedColumn
   | TypedConstant
   | TypedParameter
-  /** What grouping computed: a key or an aggregate. */
+  /** A result of grouping: a key or an aggregate. */
   | (ValueType & { readonly kind: 'value'; readonly value: number })
   | TypedComparison
   | (ValueType & { readonly kind: 'and' | 'or'; readonly terms: readonly TypedExpression[] })
@@ -226,7 +226,7 @@ export type TypedExpression =
       /** Absent: null. */
       readonly otherwise: TypedExpression | undefined;
     })
-  /** To `type`; may raise unless it widens a number. */
+  /** Converts to `type`; can raise an error unless it widens a number. */
   | (ValueType & { readonly kind: 'convert'; readonly operand: TypedExpression })
   | (ValueType & {
       readonly kind: 'call';
@@ -239,7 +239,7 @@ export type TypedExpression =
       readonly operand: TypedExpression;
       readonly element: number;
     })
-  /** What variant `tag` of a sum carries; null for the other variants. Unwraps an Option with 0. */
+  /** The payload of variant `tag` of a sum, else null. Tag 0 of an Option unwraps it. */
   | (ValueType & {
       readonly kind: 'variant';
       readonly operand: TypedExpression;

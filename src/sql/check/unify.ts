@@ -8,7 +8,7 @@ import { infer, typeOpen, unresolvedParameter } from './type-expression.ts';
 import { fitsNumber, isOpen, type OpenLiteral, ownType } from './type-literal.ts';
 import type { TypedExpression } from './typed.ts';
 
-/** The same value as a value of type `type`, to which there is a conversion. */
+/** Converts a value to type `type`, to which a conversion exists. */
 export function converted(
   operand: TypedExpression,
   type: AlgebraicType,
@@ -18,7 +18,7 @@ export function converted(
   return { kind: 'convert', operand, type, isNullable: operand.isNullable };
 }
 
-/** True for what a table holds as it is: such numbers are compared with their like only. */
+/** True for values as a table stores them: such numbers are compared only with their own type. */
 export function isStored(expression: TypedExpression, environment: Environment): boolean {
   switch (expression.kind) {
     case 'column':
@@ -32,8 +32,8 @@ export function isStored(expression: TypedExpression, environment: Environment):
 }
 
 /**
- * Gives all expressions one type, as the branches of a CASE have it: the type that they share, or
- * the number type that holds them all. Literals, nulls and parameters follow the others.
+ * Gives all expressions one type, like the branches of a CASE: the type that they share, or the
+ * number type that holds all of them. Literals, nulls and parameters follow the others.
  */
 export function typeTogether(
   expressions: readonly Expression[],
@@ -65,7 +65,7 @@ function isLiteral(expression: Expression): expression is OpenLiteral {
   return isOpen(expression) && expression.kind !== 'null' && expression.kind !== 'parameter';
 }
 
-/** Options stay what they are among their like; beside other types their value counts. */
+/** Options stay Options among Options; beside other types their value counts. */
 function alike(
   inferred: readonly (TypedExpression | undefined)[],
   hasLiteral: boolean,

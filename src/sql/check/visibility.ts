@@ -22,7 +22,7 @@ export function visibleTable(
   return bySource;
 }
 
-/** Names of the tables that the caller may read: the only ones that advice may mention. */
+/** Names of the tables that the caller may read: hints must not mention any others. */
 export function visibleTableNames(schema: SqlSchema, rights: Rights): readonly string[] {
   return schema.tables.filter((table) => isVisible(table, rights)).map(({ name }) => name);
 }
@@ -33,15 +33,15 @@ export function isVisible(table: TableSpec, rights: Rights): boolean {
   return table.access === 'public' || rights.readsPrivateTables;
 }
 
-/** Longer names were hardly mistyped, and comparing takes the product of the lengths. */
+/** Longer names are rarely typos, and comparing takes the product of the lengths. */
 const comparedLengthMax = 64;
 
-/** "Did you mean `users`?", if one of `names` is near to what was written. */
+/** "Did you mean `users`?", if one of `names` is close to what was written. */
 export function nameHint(written: string, names: readonly string[]): string | undefined {
   if (written.length > comparedLengthMax) return undefined;
   const comparable = names.filter((name) => name.length <= comparedLengthMax && name !== written);
   const [nearest] = nearestNames(written, comparable);
-  // Two changes turn any word of three letters into any other one, almost.
+  // Two changes turn almost any word of three letters into any other one.
   const reach = written.length <= 3 ? 1 : Math.max(2, Math.floor(written.length / 3));
   if (nearest === undefined || editDistance(written, nearest) > reach) return undefined;
   return `Did you mean \`${nearest}\`?`;

@@ -1,9 +1,9 @@
 import { unreachable } from '../../assert.ts';
 import type { ColumnReference, Expression, Query } from '../syntax/ast.ts';
 
-/** Expressions as written: what is inside of them. */
+/** Expressions as written, and their parts. */
 
-/** The operands, from left to right; queries inside are none. */
+/** The operands, from left to right, not including queries inside. */
 export function operandsOf(expression: Expression): readonly Expression[] {
   switch (expression.kind) {
     case 'column':
@@ -58,7 +58,7 @@ export function operandsOf(expression: Expression): readonly Expression[] {
   }
 }
 
-/** The query that the expression itself asks. */
+/** The query that the expression itself contains. */
 export function queryOf(expression: Expression): Query | undefined {
   switch (expression.kind) {
     case 'exists':
@@ -75,13 +75,13 @@ export function isList(among: readonly Expression[] | Query): among is readonly 
   return Array.isArray(among);
 }
 
-/** The columns that an expression names itself, not those of queries inside. */
+/** The columns that an expression itself names, not those of queries inside. */
 export function columnsIn(expression: Expression): readonly ColumnReference[] {
   if (expression.kind === 'column') return [expression];
   return operandsOf(expression).flatMap(columnsIn);
 }
 
-/** A query, or a name that only rows can give a meaning. */
+/** A query, or a name that needs rows to have a meaning. */
 export function readsRows(expression: Expression): boolean {
   if (expression.kind === 'column' || queryOf(expression) !== undefined) return true;
   if (expression.kind === 'call' && aggregateNames.has(expression.name.toLowerCase())) return true;

@@ -11,7 +11,7 @@
  * | MIN, MAX | any type that has an order | the same |
  *
  * All but COUNT are null for a group without values. No result depends on the order of the rows, so
- * values can be taken out again, except from MIN and MAX: they do not know what comes next.
+ * values can be removed again, except from MIN and MAX: they do not know what comes next.
  */
 import { assert } from '../../assert.ts';
 import { type IntegerKind, integerRange, isIntegerKind } from '../../values/integer-range.ts';
@@ -35,14 +35,14 @@ type AggregateName = AggregateFunction['name'];
 
 const names: ReadonlySet<string> = new Set<AggregateName>(['count', 'sum', 'avg', 'min', 'max']);
 
-/** In letters of any case. */
+/** Accepts letters of any case. */
 export function isAggregateName(name: string): boolean {
   return names.has(name.toLowerCase());
 }
 
 /**
- * `argument` is `undefined` for `COUNT(*)`; the result is `undefined` if there is no such one. With
- * DISTINCT the accumulator is the same: whoever adds to it leaves out what was added before.
+ * `argument` is `undefined` for `COUNT(*)`; the result is `undefined` if no such aggregate exists.
+ * DISTINCT uses the same accumulator: the caller leaves out values that it added before.
  */
 export function findAggregate(
   name: string,
@@ -130,14 +130,14 @@ class Count implements Retractable {
   }
 }
 
-/** What knows its exact total, so that AVG divides once. */
+/** An accumulator that knows its exact total, so that AVG divides once. */
 interface Total extends Retractable {
   total(): number | bigint;
 }
 
 /**
- * Integers of up to 32 bits. Every sum of them that stays within 2^53 is exact as a float; beyond
- * it moves into a bigint, which happens once in a million rows at most.
+ * Integers of up to 32 bits. Every sum of them within 2^53 is exact as a float; beyond that it
+ * moves into a bigint, which happens at most once in a million rows.
  */
 class ShortSum implements Total {
   #sum = 0;
@@ -159,7 +159,7 @@ class ShortSum implements Total {
     return this.#spilled;
   }
 
-  /** 2^31 rows of 2^32 do not reach 64 bits, so the sum fits. */
+  /** Even 2^31 rows of 2^32 do not reach 64 bits, so the sum fits. */
   finish(): QueryValue {
     return this.#count === 0 ? null : this.total();
   }
@@ -276,7 +276,7 @@ function exactQuotient(total: bigint, count: number): number {
 
 const maxExact = 2n ** 53n;
 
-/** Durations average to a duration, cut off at microseconds. */
+/** Durations average to a duration, truncated to microseconds. */
 class DurationAverage implements Retractable {
   #sum = 0n;
   #count = 0;
@@ -302,7 +302,7 @@ class Extreme implements Accumulator {
   readonly #canonical: (value: QueryValue) => QueryValue;
   #best: QueryValue = null;
 
-  /** `canonical`: of values that are equal but differ, the one to show. */
+  /** `canonical`: of values that are equal but differ in their encoding, the one to show. */
   constructor(
     compare: (a: QueryValue, b: QueryValue) => number,
     wanted: number,

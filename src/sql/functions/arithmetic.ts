@@ -1,5 +1,5 @@
 /**
- * `+ - * / % ||` and negation: which types they take, what comes out, and what they refuse.
+ * `+ - * / % ||` and negation: the types they take, their results, and what they refuse.
  *
  * | operands | result |
  * |---|---|
@@ -35,7 +35,7 @@ import {
   valueKindOf,
 } from './value-kind.ts';
 
-/** What the operands are converted to, and the type of the whole. */
+/** The types that the operands are converted to, and the type of the result. */
 export interface ArithmeticTypes {
   readonly left: AlgebraicType;
   readonly right: AlgebraicType;
@@ -60,7 +60,7 @@ export function promotedType(left: AlgebraicType, right: AlgebraicType): Algebra
   return signedType(Math.max(signedBits, 2 * unsignedBits));
 }
 
-/** `undefined`: the operator does not take operands of these types. */
+/** Returns `undefined` if the operator does not take operands of these types. */
 export function arithmeticTypes(
   operator: ArithmeticOperator,
   left: AlgebraicType,
@@ -72,7 +72,7 @@ export function arithmeticTypes(
   return timeTypes(operator, left, right);
 }
 
-/** What `-x` is: unsigned integers become the signed ones that hold them all. */
+/** The type of `-x`: an unsigned integer becomes the signed one that holds all its values. */
 export function negatedType(type: AlgebraicType): AlgebraicType | undefined {
   if (isIntegerKind(type.kind)) {
     return isSignedKind(type.kind) ? type : signedType(2 * bitsOf(type.kind));
@@ -80,7 +80,7 @@ export function negatedType(type: AlgebraicType): AlgebraicType | undefined {
   return isFloatType(type) || valueKindOf(type) === 'timeDuration' ? type : undefined;
 }
 
-/** Whether the operator can refuse some operands, `right` being the type of the second. */
+/** Whether the operator can refuse some operands, where `right` is the type of the second. */
 export function arithmeticCanRaise(operator: ArithmeticOperator, right: AlgebraicType): boolean {
   return !isFloatType(right) || operator === '/' || operator === '%';
 }
@@ -89,7 +89,7 @@ export function negationCanRaise(type: AlgebraicType): boolean {
   return !isFloatType(type);
 }
 
-/** The operation over operands of the types that `arithmeticTypes` names. */
+/** The operation for operands of the types that `arithmeticTypes` names. */
 export function arithmeticOf(
   operator: ArithmeticOperator,
   left: AlgebraicType,
@@ -138,7 +138,7 @@ function bitsOf(kind: IntegerKind): number {
   return Number(kind.slice(1));
 }
 
-/** The signed integers of so many bits, or of the most that there are. */
+/** The signed integer type of that many bits, or the widest one. */
 function signedType(bits: number): AlgebraicType {
   const kind = `i${Math.min(bits, 256)}`;
   assert(isIntegerKind(kind as 'i8'), 'widths are powers of two');

@@ -1,6 +1,6 @@
 /**
- * One form for all values that are equal. Values have it already, except floats: SQL has one zero
- * and one NaN, their encoding has two and many.
+ * One form for all equal values. Values have it already, except floats: SQL has one zero and one
+ * NaN, their encoding has two and many.
  */
 import { decodeValue } from '../../values/decode.ts';
 import { encodeValue } from '../../values/encode.ts';
@@ -37,8 +37,8 @@ export function canonicalOf(
 }
 
 /**
- * What a `Set` tells apart exactly when SQL does. It takes zeros of both signs, and all NaN, as
- * one, but byte arrays by their identity.
+ * The value that a `Set` distinguishes exactly when SQL does. It takes zeros of both signs, and all
+ * NaN, as one, but byte arrays by identity.
  */
 export function setKeyOf(
   type: AlgebraicType,
@@ -59,7 +59,7 @@ export function setKeyOf(
 /** A call takes a limited number of arguments. */
 const bytesAtOnce = 4_096;
 
-/** Refs are followed where there is a typespace; where there is none, they are asked about. */
+/** Follows refs if a typespace is given; otherwise `isSought` tests them like other types. */
 function contains(
   type: AlgebraicType,
   typespace: Typespace | undefined,

@@ -16,7 +16,7 @@ export function codePointLength(text: string): number {
 }
 
 /**
- * The code points from `start` (counted from 0) up to, not including, `end`. Both may lie outside
+ * The code points from `start` (counted from 0) up to, not including, `end`. Both can lie outside
  * of the text.
  */
 export function codePointSlice(text: string, start: number, end: number): string {
@@ -24,14 +24,14 @@ export function codePointSlice(text: string, start: number, end: number): string
   return text.slice(unitOf(text, start), unitOf(text, end));
 }
 
-/** How many code points lie before the UTF-16 unit `unit`. */
+/** Number of code points before the UTF-16 unit `unit`. */
 export function codePointIndex(text: string, unit: number): number {
   return codePointLength(text.slice(0, unit));
 }
 
 /**
- * Each code point changed on its own. Only a part of the text is taken apart at a time: a list of
- * characters takes many times the memory of their text.
+ * Changes each code point on its own. Only a part of the text is split at a time: a list of
+ * characters takes many times the memory of the text.
  */
 export function mapCodePoints(text: string, change: (point: string) => string): string {
   return partsOf(text)
@@ -47,7 +47,7 @@ export function reversedText(text: string): string {
     .join('');
 }
 
-/** The text without the `removed` characters at its ends. */
+/** The text without `removed` characters at its ends. */
 export function trimmedText(
   text: string,
   removed: ReadonlySet<string>,
@@ -68,7 +68,7 @@ export function trimmedText(
   return text.slice(from, to);
 }
 
-/** The text cut into parts of some thousand units, never inside of a code point. */
+/** Cuts the text into parts of some thousand units, never inside a code point. */
 function partsOf(text: string): string[] {
   const parts: string[] = [];
   for (let from = 0; from < text.length; ) {
@@ -87,7 +87,7 @@ export function codePointsOf(text: string): string[] {
   return hasSurrogates(text) ? Array.from(text) : text.split('');
 }
 
-/** The UTF-16 unit at which the code point number `index` begins; the end when there is none. */
+/** The UTF-16 unit where code point number `index` begins; the end if there is none. */
 function unitOf(text: string, index: number): number {
   let unit = 0;
   for (let left = index; left > 0 && unit < text.length; left--) {

@@ -12,8 +12,8 @@ import { isFloatType, scalarTypes, valueKindOf } from './value-kind.ts';
 type Types = readonly (AlgebraicType | undefined)[];
 
 /**
- * The one type that all have or are promoted to; open ones take it too. All open: String, since
- * every literal and parameter has a text.
+ * The one type that all arguments have or are promoted to; open ones take it too. If all are open
+ * it is String, since every literal and parameter has a text.
  */
 export function commonType(types: Types): AlgebraicType | undefined {
   let common: AlgebraicType | undefined;
@@ -72,7 +72,7 @@ const nullIf: FunctionFamily = {
   },
 };
 
-/** `greatest`, `least`: nulls are passed over. */
+/** `greatest`, `least`: nulls are skipped. */
 function extreme(name: 'greatest' | 'least'): FunctionFamily {
   const wanted = name === 'greatest' ? 1 : -1;
   return {
@@ -101,7 +101,7 @@ function extreme(name: 'greatest' | 'least'): FunctionFamily {
   };
 }
 
-/** The order of values that are not null, as everywhere in SQL. */
+/** The order of values that are not null, as everywhere else in SQL. */
 export function orderOf(type: AlgebraicType): (a: QueryValue, b: QueryValue) => number {
   const kind = valueKindOf(type);
   if (kind === 'string') return (a, b) => compareTexts(a as string, b as string);

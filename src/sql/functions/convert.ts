@@ -1,5 +1,5 @@
 /**
- * Conversions between types, for `CAST` and for what the check inserts.
+ * Conversions between types, for `CAST` and for those that the check inserts.
  *
  * | from | to | rule |
  * |---|---|---|
@@ -32,7 +32,7 @@ export interface Conversion {
   readonly convert: (value: QueryValue) => QueryValue;
 }
 
-/** `undefined`: there is no such conversion. */
+/** Returns `undefined` if there is no such conversion. */
 export function conversionOf(
   from: AlgebraicType,
   to: AlgebraicType,
@@ -50,7 +50,7 @@ export function conversionOf(
   return betweenScalars(fromKind, toKind);
 }
 
-/** Whether the conversion of numbers keeps every value, or rounds it to the nearest float. */
+/** Whether the numeric conversion keeps every value, or rounds it to the nearest float. */
 export function isWidening(from: AlgebraicType, to: AlgebraicType): boolean {
   if (from.kind === to.kind) return isIntegerKind(from.kind) || isFloatKind(from.kind);
   if (isIntegerKind(from.kind)) {
@@ -63,7 +63,7 @@ export function isWidening(from: AlgebraicType, to: AlgebraicType): boolean {
   return from.kind === 'f32' && to.kind === 'f64';
 }
 
-/** What an Option carries, or `undefined` for any other type. */
+/** The type that an Option carries, or `undefined` for any other type. */
 export function optionInnerType(
   type: AlgebraicType,
   typespace: Typespace = emptyTypespace,
@@ -79,13 +79,13 @@ function isFloatKind(kind: AlgebraicType['kind']): kind is 'f32' | 'f64' {
   return kind === 'f32' || kind === 'f64';
 }
 
-/** Times and ids count as the integers that they are. */
+/** Times and ids are treated as the integers that they are. */
 function betweenScalars(fromKind: ValueKind, toKind: ValueKind): Conversion | undefined {
   const from = scalarOfKind(fromKind);
   const to = scalarOfKind(toKind);
   if (from === undefined || to === undefined) return undefined;
   const isSpecial = from !== fromKind || to !== toKind;
-  // Between two of the five there is no meaning that everybody would expect.
+  // Between two of the five, no conversion has an obvious meaning.
   if (from !== fromKind && to !== toKind) return undefined;
   if (isSpecial && (!isIntegerKind(from) || !isIntegerKind(to))) return undefined;
   if (from === 'bool') return isIntegerKind(to) ? fromBool(to) : undefined;
@@ -228,7 +228,7 @@ function parseBool(text: string): boolean | undefined {
   }
 }
 
-/** What a cast to String writes for such floats is read back. */
+/** Also reads the text that a cast to String writes for such floats. */
 function parseFloatOf(to: AlgebraicType): (text: string) => QueryValue | undefined {
   const parse = parseLiteralOf(to);
   return (text) => {

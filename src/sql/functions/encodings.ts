@@ -39,7 +39,7 @@ function resolveToHex(type: AlgebraicType): ReturnType<FunctionFamily['resolve']
   return resolved('to_hex', {
     parameters: [type],
     result: string,
-    // Below zero: the digits of the two's complement in the width of the type. Ids have all theirs.
+    // Below zero: the digits of the two's complement in the width of the type. Ids have all digits.
     evaluate: ([value]) =>
       bigintToHex(BigInt.asUintN(bits, BigInt(value as bigint)), isId ? bits / 4 : 1),
   });
@@ -109,7 +109,7 @@ function fromText(text: string): Uint8Array {
   return bytes.subarray(0, utf8Length(text));
 }
 
-/** The encoding of a byte array: its count in front. */
+/** The encoding of a byte array: its count, then its bytes. */
 function counted(bytes: Uint8Array): Uint8Array {
   const encoded = new Uint8Array(4 + bytes.length);
   new DataView(encoded.buffer).setUint32(0, bytes.length, true);
@@ -143,7 +143,7 @@ function partToBase64(bytes: Uint8Array): string {
   return text;
 }
 
-/** Padding may be missing; blanks and line ends are passed over. */
+/** Padding may be missing; blanks and line ends are skipped. */
 function fromBase64(text: string): Uint8Array | undefined {
   const bare = text.replace(/\s+/g, '').replace(/={1,2}$/, '');
   if (bare.length % 4 === 1) return undefined;

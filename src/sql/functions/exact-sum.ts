@@ -1,6 +1,6 @@
 /**
- * The sum of floats, rounded once: what comes out depends neither on their order nor on what was
- * added and taken away again in between.
+ * The sum of floats, rounded once: the result depends neither on their order nor on values that
+ * were added and removed again in between.
  *
  * The sum is a list of floats that do not overlap, smallest first (Shewchuk, "Adaptive Precision
  * Floating-Point Arithmetic", 1997): adding one keeps every bit. Values so large that such a list
@@ -19,12 +19,12 @@ export class ExactSum {
     this.#count(value, 1);
   }
 
-  /** Takes away what was added before. */
+  /** Removes a value that was added before. */
   remove(value: number): void {
     this.#count(value, -1);
   }
 
-  /** An infinity where the sum is beyond the range of floats. */
+  /** Infinite if the sum is beyond the range of floats. */
   total(): number {
     if (this.#nanCount > 0) return Number.NaN;
     if (this.#aboveCount > 0) return this.#belowCount > 0 ? Number.NaN : Number.POSITIVE_INFINITY;
@@ -63,7 +63,7 @@ export class ExactSum {
 /** 2^53 values below this stay within the range of floats. */
 const hugeMin = 2 ** 960;
 
-/** The float nearest to the sum of parts that do not overlap; of two, the even one. */
+/** The float nearest to the sum of non-overlapping parts; of two, the even one. */
 function roundedSum(parts: readonly number[]): number {
   let at = parts.length - 1;
   let sum = parts[at] ?? 0;
@@ -75,7 +75,7 @@ function roundedSum(parts: readonly number[]): number {
     sum = before + part;
     lost = part - (sum - before);
   }
-  // The rest decides only where `lost` is half a step: what is below it has to tip the scale.
+  // The rest decides only if `lost` is half a step: the part below it must tip the scale.
   const below = parts[at - 1] ?? 0;
   if (at > 0 && Math.sign(lost) === Math.sign(below)) {
     const doubled = lost * 2;
@@ -103,7 +103,7 @@ function nearestFloat(sum: bigint): number {
   const shift = Math.max(0, magnitude.toString(16).length * 4 - 64);
   const high = magnitude >> BigInt(shift);
   const isExact = high << BigInt(shift) === magnitude;
-  // `high` has more bits than a float; that something follows is kept in the last of them.
+  // `high` has more bits than a float; a remainder is recorded in the last of them.
   const float = Number(isExact ? high : high | 1n) * 2 ** (shift - smallestExponent);
   return sum < 0n ? -float : float;
 }

@@ -1,4 +1,4 @@
-/** How the files of this folder write their functions down. */
+/** How the files of this folder declare their functions. */
 
 import type { AlgebraicType } from '../../values/type.ts';
 import { typesEqual } from '../../values/typespace.ts';
@@ -8,17 +8,17 @@ import { isIntegerType } from './value-kind.ts';
 
 export type Evaluate = (values: readonly QueryValue[], nowMicros: bigint) => QueryValue;
 
-/** One list of parameters, with what it computes. */
+/** One list of parameters, and what it computes. */
 export interface Overload {
   readonly parameters: readonly AlgebraicType[];
-  /** How many of them may be left out at the end. */
+  /** How many parameters may be left out at the end. */
   readonly optionalCount?: number;
   /** The last parameter may be repeated. */
   readonly isVariadic?: boolean;
   /** The parameters are String, and arguments of all types are converted to it. */
   readonly takesAnything?: boolean;
   readonly result: AlgebraicType;
-  /** Null can come out although no argument is null. */
+  /** The result can be null although no argument is null. */
   readonly isNullable?: boolean;
   readonly isStrict?: boolean;
   readonly isNullableFor?: ScalarFunction['isNullableFor'];
@@ -26,7 +26,7 @@ export interface Overload {
   readonly evaluate: Evaluate;
 }
 
-/** A function whose overloads are fixed lists of types; the first that fits is taken. */
+/** A function whose overloads are fixed lists of types; the first match is taken. */
 export function family(
   name: string,
   signatures: readonly string[],
@@ -45,12 +45,12 @@ export function family(
   };
 }
 
-/** The same function under another name. */
+/** A function under another name. */
 export function alias(name: string, original: FunctionFamily): FunctionFamily {
   return { ...original, name };
 }
 
-/** A function for exactly these parameters, for families that look at the types themselves. */
+/** A function for exactly these parameters, for families that inspect the types themselves. */
 export function resolved(
   name: string,
   overload: Omit<Overload, 'optionalCount' | 'isVariadic' | 'takesAnything'>,
@@ -89,15 +89,15 @@ function resolveOverload(
 }
 
 /**
- * Whether an argument of type `type` may stand where `parameter` is asked for: the same type, a
- * number that widens to it, or any integer for another integer, whose range is checked then.
+ * Whether an argument of type `type` is accepted for `parameter`: the same type, a number that
+ * widens to it, or any integer for another integer, whose range is checked then.
  */
 export function isAccepted(type: AlgebraicType | undefined, parameter: AlgebraicType): boolean {
   if (type === undefined || isWidening(type, parameter) || typesEqual(type, parameter)) return true;
   return isIntegerType(type) && isIntegerType(parameter);
 }
 
-/** Null as soon as all arguments can be: for functions that pass over nulls. */
+/** Nullable only if all arguments are: for functions that skip nulls. */
 export function nullableIfAll(isArgumentNullable: readonly boolean[]): boolean {
   return isArgumentNullable.every((isNullable) => isNullable);
 }

@@ -16,20 +16,20 @@ import type { ValueType } from './value-type.ts';
  */
 export type QueryValue = boolean | number | bigint | string | Uint8Array | null;
 
-/** What a call of a function comes to once the types of its arguments are known. */
+/** A function whose argument types are known. */
 export interface ScalarFunction {
   /** Lower case. */
   readonly name: string;
-  /** What each argument is converted to before the call. */
+  /** The types that the arguments are converted to before the call. */
   readonly parameters: readonly AlgebraicType[];
-  /** True: null as soon as one argument is null; `evaluate` never sees null. */
+  /** True: null if any argument is null; `evaluate` never sees null. */
   readonly isStrict: boolean;
   /**
    * Whether the result can be null, given which arguments can; for functions that are not strict.
-   * Absent: as `ResolvedFunction.result` says, and for strict functions also when an argument can.
+   * Absent: as `ResolvedFunction.result` says, and for strict functions also if an argument can.
    */
   readonly isNullableFor?: (isArgumentNullable: readonly boolean[]) => boolean;
-  /** True: arguments behind the first that is not null are not evaluated (`COALESCE`). */
+  /** True: arguments after the first that is not null are not evaluated (`COALESCE`). */
   readonly isLazy?: boolean;
   /** Whether `evaluate` can throw `SqlFailure` for some arguments. */
   readonly canRaise: boolean;
@@ -55,7 +55,7 @@ export interface FunctionFamily {
 
 export interface ResolvedFunction<F> {
   readonly function: F;
-  /** Of the result, when no argument is null. */
+  /** The type of the result when no argument is null. */
   readonly result: ValueType;
 }
 
@@ -67,23 +67,23 @@ export interface AggregateFunction {
 }
 
 /**
- * Collects one group. The caller leaves out values that are null, except for `COUNT(*)`, and for
- * DISTINCT those that it has added before.
+ * Collects one group. The caller leaves out null values, except for `COUNT(*)`, and for DISTINCT
+ * the values that it has added before.
  */
 export interface Accumulator {
   add(value: QueryValue): void;
   /** Throws `SqlFailure` when the result does not fit its type. */
   finish(): QueryValue;
-  /** Of the value that it holds: characters or bytes. Only MIN and MAX hold one. */
+  /** Length of the value that it holds, in characters or bytes. Only MIN and MAX hold one. */
   readonly heldLength?: number;
 }
 
-/** One that also takes values away that were added before. */
+/** An accumulator that can also remove values that were added before. */
 export interface Retractable extends Accumulator {
   remove(value: QueryValue): void;
 }
 
-/** `undefined`: it cannot take anything away (MIN and MAX). */
+/** Returns `undefined` for an accumulator that cannot remove values (MIN and MAX). */
 export function retractable(accumulator: Accumulator): Retractable | undefined {
   return 'remove' in accumulator ? (accumulator as Retractable) : undefined;
 }

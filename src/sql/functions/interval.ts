@@ -1,8 +1,8 @@
 /**
- * Texts of lengths of time, as `INTERVAL '…'` has them:
+ * Texts of durations, as in `INTERVAL '…'`:
  *
  * - numbers with units: `1 day 2 hours`, `-1.5h`, `90 minutes ago`; weeks to microseconds;
- * - a time of day: `01:30`, `12:00:00.25`, alone or behind units;
+ * - a time of day: `01:30`, `12:00:00.25`, alone or after units;
  * - ISO 8601: `P1DT2H30M`, `PT0.5S`, `P2W`;
  * - seconds alone: `90`, and the text of a TimeDuration: `+1.500000`.
  *
@@ -10,7 +10,7 @@
  */
 import { invalid, type SqlFailure } from '../failure.ts';
 
-/** Microseconds, or `SqlFailure`. A fraction finer than a microsecond is cut off. */
+/** Returns microseconds or throws `SqlFailure`. A fraction finer than a microsecond is cut off. */
 export function intervalFromText(text: string): bigint {
   const micros = parse(text);
   if (BigInt.asIntN(64, micros) !== micros) {
@@ -66,7 +66,7 @@ const units: ReadonlyMap<string, bigint> = new Map([
   ...names(microsOf.microsecond, 'us', 'µs', 'usec', 'usecs', 'microsecond', 'microseconds'),
 ]);
 
-/** Whatever of these begins a unit is longer than any TimeDuration can say. */
+/** Any unit that begins with one of these is longer than a TimeDuration can hold. */
 const monthsAndYears = /^(y|yr|yrs|years?|mon|mons|months?|quarters?|decades?|centur(y|ies))$/i;
 
 function names(micros: bigint, ...all: readonly string[]): [string, bigint][] {

@@ -17,7 +17,7 @@ export function functionNames(): readonly string[] {
   return [...families.keys()].sort();
 }
 
-/** These look at the outermost part of a type only. */
+/** Functions that look at the outermost part of a type only. */
 const shallowNames: ReadonlySet<string> = new Set([
   'variant_name',
   'cardinality',
@@ -25,7 +25,7 @@ const shallowNames: ReadonlySet<string> = new Set([
   'typeof',
 ]);
 
-/** Recursive types have refs, which mean nothing here: they fit where nothing is compared. */
+/** Recursive types have refs, which mean nothing here: they fit only where nothing is compared. */
 function withoutRefs(family: FunctionFamily): FunctionFamily {
   if (shallowNames.has(family.name)) return family;
   return {

@@ -1,9 +1,9 @@
 /**
  * LIKE: `%` stands for any text, `_` for one character (a code point), and the escape character
- * takes both their meaning. A pattern is cut at its `%` into pieces. The first piece stands at the
- * start of a text, the last one at its end, and each one between is taken where it is found first:
- * finding it later can never help the rest. So the cost is that of text and pattern, and for pieces
- * with `_` at most the product of both lengths, which has a limit.
+ * removes the special meaning of either. A pattern is cut at its `%` into pieces. The first piece
+ * matches at the start of a text, the last one at its end, and each one between at its first
+ * occurrence: a later one can never help the rest. So the cost is that of text and pattern, and for
+ * pieces with `_` at most the product of both lengths, which has a limit.
  */
 import { limits } from '../../limits.ts';
 import { invalid, overBudget, type SqlFailure } from '../failure.ts';
@@ -18,7 +18,7 @@ export interface LikeOptions {
   readonly ignoresCase: boolean;
 }
 
-/** What stands for itself when nothing is said. */
+/** The escape character when none is given. */
 export const defaultEscape = '\\';
 
 /** Throws `SqlFailure` when the pattern ends in the escape character. */
@@ -30,14 +30,14 @@ export function likeMatcher(pattern: string, options: LikeOptions): TextMatcher 
 }
 
 /**
- * A piece of a pattern: its characters, `undefined` for any one. Without such it is `text`, too.
+ * A piece of a pattern: its characters, `undefined` for any one. Without `_` it is `text`, too.
  */
 export interface LikePiece {
   readonly characters: readonly (string | undefined)[];
   readonly text: string | undefined;
 }
 
-/** The pieces between the `%`: a pattern without any is one piece. */
+/** The pieces between the `%`: a pattern without `%` is one piece. */
 export function likePieces(pattern: string, options: LikeOptions): readonly LikePiece[] {
   if (pattern.length > limits.sqlPatternCharactersMax) {
     throw overBudget(
@@ -66,15 +66,15 @@ export function likePieces(pattern: string, options: LikeOptions): readonly Like
   return pieces;
 }
 
-/** Checks what is written behind ESCAPE. */
+/** Checks the text after ESCAPE. */
 export function checkedEscape(character: string): string {
   if (codePointsOf(character).length <= 1) return character;
   throw invalid(`ESCAPE takes one character or none, not '${character.slice(0, 20)}'`);
 }
 
 /**
- * Simple case folding: each character on its own, and only where the result is one character, so
- * that `_` counts the same before and after.
+ * Simple case folding: each character on its own, and only if the result is one character, so that
+ * `_` counts the same before and after.
  */
 export function foldCase(text: string): string {
   if (isAscii.test(text)) return text.toLowerCase();
@@ -116,7 +116,7 @@ function matcherOfPieces(pieces: readonly LikePiece[]): TextMatcher {
   };
 }
 
-/** Where the text goes on behind the piece, or -1 if the piece does not stand at `at`. */
+/** Where the text continues after the piece, or -1 if the piece does not match at `at`. */
 function matchAt(piece: LikePiece, text: string, at: number): number {
   if (piece.text !== undefined) {
     return text.startsWith(piece.text, at) ? at + piece.text.length : -1;
@@ -131,7 +131,7 @@ function matchAt(piece: LikePiece, text: string, at: number): number {
   return unit;
 }
 
-/** Where the text goes on behind the first place of the piece from `from` on, or -1. */
+/** Where the text continues after the first match of the piece from `from` on, or -1. */
 function findFrom(piece: LikePiece, text: string, from: number): number {
   if (piece.text !== undefined) {
     const at = findText(text, piece.text, from);
@@ -151,7 +151,7 @@ function tooLong(text: string): SqlFailure {
   );
 }
 
-/** Whether the piece stands at the end of the text, and not before `from`. */
+/** Whether the piece matches at the end of the text, and not before `from`. */
 function matchesEnd(piece: LikePiece, text: string, from: number): boolean {
   if (piece.text !== undefined) {
     return text.length - piece.text.length >= from && text.endsWith(piece.text);

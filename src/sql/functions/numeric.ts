@@ -1,4 +1,4 @@
-/** Functions over numbers. Integers keep their width; what does not fit or has no value raises. */
+/** Functions over numbers. Integers keep their width; a result out of range or undefined raises. */
 import { type IntegerKind, integerRange, isIntegerKind } from '../../values/integer-range.ts';
 import { timeDurationType } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
@@ -17,7 +17,7 @@ import {
 
 const { f64, i64 } = scalarTypes;
 
-/** A function of one float; `isDefined` says for which arguments it has a value. */
+/** A function of one float; `isDefined` tells for which arguments it has a value. */
 function ofFloat(
   name: string,
   compute: (value: number) => number,
@@ -129,7 +129,7 @@ const sign = keepingType(
 );
 
 /**
- * `round` and `trunc`, to `digits` behind the point; below zero, to tens, hundreds and so on.
+ * `round` and `trunc`, to `digits` after the point; if negative, to tens, hundreds and so on.
  * Halves are rounded away from zero, except that floats without digits go to the even neighbour.
  */
 function rounding(name: 'round' | 'trunc'): FunctionFamily {
@@ -184,7 +184,7 @@ function floatRounding(name: 'round' | 'trunc', isShort: boolean): Rounding {
 }
 
 /**
- * Works on the shortest decimal text of the number, so that `round(2.675, 2)` is what people see:
+ * Works on the shortest decimal text of the number, so that `round(2.675, 2)` gives the expected
  * 2.68, although the nearest float lies below 2.675.
  */
 function roundDecimal(value: number, digits: bigint, name: 'round' | 'trunc'): number {
@@ -204,7 +204,7 @@ function roundDecimal(value: number, digits: bigint, name: 'round' | 'trunc'): n
   return value < 0 ? -result : result;
 }
 
-/** `mod(a, b)` and `div(a, b)`: `%` and `/` that truncates, as functions. */
+/** `mod(a, b)` and `div(a, b)`: `%` and truncating `/` as functions. */
 function division(name: 'mod' | 'div'): FunctionFamily {
   return {
     name,

@@ -1,7 +1,7 @@
 import { limits } from '../../limits.ts';
 import { overBudget } from '../failure.ts';
 
-/** Throws `SqlFailure` before a text is made that is longer than any text may become. */
+/** Throws `SqlFailure` before a text is made that is longer than a text may be. */
 export function checkTextLength(length: number | bigint): void {
   if (length <= limits.sqlTextCharactersMax) return;
   throw overBudget(
@@ -10,7 +10,7 @@ export function checkTextLength(length: number | bigint): void {
   );
 }
 
-/** The parts one after another, with `separator` between them. */
+/** Joins the parts, with `separator` between them. */
 export function joinedText(parts: readonly string[], separator: string): string {
   let length = separator.length * Math.max(parts.length - 1, 0);
   for (const part of parts) length += part.length;

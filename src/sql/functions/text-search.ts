@@ -1,7 +1,7 @@
 /**
- * Finding a text in another one in time that grows with the sum of their lengths. What the platform
- * offers is fast for ordinary texts, but for some takes the product of both lengths, which whoever
- * writes a statement could use to hold up everybody else.
+ * Finds a text in another one in time that grows with the sum of their lengths. The platform's
+ * search is fast for ordinary texts, but for some takes the product of both lengths, which the
+ * author of a statement could use to hold up everyone else.
  */
 
 /** Where `part` begins in `text`, from unit `from` on, or -1. */
@@ -32,7 +32,7 @@ export function findBytes(part: Uint8Array, bytes: Uint8Array, from: number, end
   return -1;
 }
 
-/** Whether `part` begins at `at`; there must be room for it. */
+/** Whether `part` begins at `at`; the bytes must reach that far. */
 export function standsAt(part: Uint8Array, bytes: Uint8Array, at: number): boolean {
   for (let index = 0; index < part.length; index++) {
     if (bytes[at + index] !== part[index]) return false;
@@ -55,7 +55,7 @@ export function splitText(text: string, part: string): string[] {
   return pieces;
 }
 
-/** Below this the worst that can happen is over within a few milliseconds. */
+/** Below this, even the worst case is over within a few milliseconds. */
 const harmlessSteps = 2 ** 23;
 
 function isHarmless(length: number, partLength: number): boolean {
@@ -68,8 +68,8 @@ interface Units {
 }
 
 /**
- * Knuth, Morris and Pratt: what was matched of the part says how much of it still is when the next
- * unit differs, so the text is walked through once.
+ * Knuth, Morris and Pratt: when the next unit differs, the matched prefix says how much of it still
+ * matches, so the text is walked through once.
  */
 function findLinear(text: Units, part: Units, from: number): number {
   const borders = bordersOf(part);
@@ -83,7 +83,7 @@ function findLinear(text: Units, part: Units, from: number): number {
   return -1;
 }
 
-/** By the end of each prefix: the length of its longest proper prefix that also ends it. */
+/** For the end of each prefix: the length of its longest proper prefix that is also its suffix. */
 function bordersOf(part: Units): Int32Array {
   const borders = new Int32Array(part.length);
   let matched = 0;

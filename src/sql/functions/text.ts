@@ -29,7 +29,7 @@ function textToText(name: string, change: (text: string) => string): FunctionFam
   );
 }
 
-/** A question about two texts. */
+/** A predicate over two texts. */
 function textTest(name: string, test: (text: string, part: string) => boolean): FunctionFamily {
   const evaluate: Evaluate = ([text, part]) => test(text as string, part as string);
   return family(
@@ -93,7 +93,7 @@ const substring = family(
           return codePointSlice(text as string, position(from), Number.MAX_SAFE_INTEGER);
         }
         if ((count as bigint) < 0n) throw invalid('substring: the count must not be negative');
-        // The count runs from `start` also where that lies before the text.
+        // The count starts at `start` even where that lies before the text.
         const end = from + (count as bigint);
         return codePointSlice(text as string, position(from), position(end));
       },
@@ -101,7 +101,7 @@ const substring = family(
   ],
 );
 
-/** A position that any text may have; far outside is as good as just outside. */
+/** A position that any text can have; anything farther outside gives the same result. */
 function position(value: bigint): number {
   if (value < 0n) return 0;
   return value > 0x7fff_ffffn ? 0x7fff_ffff : Number(value);
@@ -143,7 +143,7 @@ const right = family(
   ],
 );
 
-/** `btrim`, `ltrim`, `rtrim`: without a second argument they take blanks away. */
+/** `btrim`, `ltrim`, `rtrim`: without a second argument they remove blanks. */
 function trimming(name: string, atStart: boolean, atEnd: boolean): FunctionFamily {
   return family(
     name,
@@ -266,7 +266,7 @@ const concatWithSeparator = family(
   ],
 );
 
-/** Nulls are passed over. */
+/** Nulls are skipped. */
 function textsOf(values: readonly QueryValue[]): string[] {
   return values.filter((value) => typeof value === 'string');
 }
@@ -357,7 +357,7 @@ const translate = family(
   ],
 );
 
-/** A letter is capital when no letter or digit stands before it. */
+/** A letter is a capital when no letter or digit precedes it. */
 function capitalised(text: string): string {
   return text.toLowerCase().replace(/(?<![\p{L}\p{N}])\p{L}/gu, (letter) => letter.toUpperCase());
 }

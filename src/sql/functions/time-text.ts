@@ -7,8 +7,8 @@ const shape = new RegExp(`(${day})(?:[Tt ](${clock}) ?(${zone})?)?$`);
 
 /**
  * Microseconds since 1970 of a moment as people and other databases write it: besides RFC 3339, the
- * time of day, its seconds, the offset (then it is UTC) and the minutes of that may be missing.
- * Only for what says that it is a time (`TIMESTAMP '…'`, casts); a column asks for the offset.
+ * time of day, its seconds, the offset (then it is UTC) and the offset's minutes can be missing.
+ * Only for texts marked as times (`TIMESTAMP '…'`, casts); a column requires the offset.
  */
 export function momentFromText(text: string): bigint | undefined {
   const match = shape.exec(text);

@@ -1,4 +1,4 @@
-/** Functions over moments and lengths of time. The calendar is the Gregorian one, in UTC. */
+/** Functions over moments and durations. The calendar is the Gregorian one, in UTC. */
 import { timeDurationType, timestampType } from '../../values/special-types.ts';
 import { civilFromDays, daysFromCivil, daysOfMonth } from '../../values/timestamp.ts';
 import { invalid, type SqlFailure } from '../failure.ts';
@@ -85,7 +85,7 @@ function noFixedLength(unit: QueryValue | undefined): SqlFailure {
   return invalid(`A TimeDuration has no '${shortened(String(unit))}': that has no fixed length`);
 }
 
-/** Microseconds of units that are always equally long. */
+/** Microseconds of the units that always have the same length. */
 function fixedUnit(unit: string): bigint | undefined {
   switch (unit) {
     case 'microsecond':
@@ -122,7 +122,7 @@ function truncateTime(unit: string, micros: bigint): bigint {
       return startOf(year, 1);
     case 'decade':
       return startOf(Math.floor(year / 10) * 10, 1);
-    // Centuries and millennia begin with their year 1.
+    // Centuries and millennia begin with year 1 of their count.
     case 'century':
       return startOf(Math.floor((year - 1) / 100) * 100 + 1, 1);
     default:
@@ -182,7 +182,7 @@ function partOfTime(field: string, micros: bigint): number {
   return clock ?? partOfDate(field, dayOf(micros));
 }
 
-/** Days as one number, then what is left of the day. */
+/** Splits off the days as one number, then the rest of the day. */
 function partOfDuration(field: string, micros: bigint): number | undefined {
   switch (field) {
     case 'epoch':
@@ -248,7 +248,7 @@ function partOfDate(field: string, day: number): number {
   }
 }
 
-/** A week belongs to the year that its Thursday lies in. */
+/** A week belongs to the year that contains its Thursday. */
 function isoYearOf(day: number): number {
   return civilFromDays(thursdayOf(day)).year;
 }

@@ -9,12 +9,12 @@ import { emptyTypespace } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 
 /**
- * What SQL knows a type as. `composite` stands for all that can only be read whole or taken apart:
+ * How SQL treats a type. `composite` stands for all that can only be read whole or taken apart:
  * products, sums, and arrays of anything but bytes.
  */
 export type ValueKind = ScalarKind | SpecialProductKind | 'bytes' | 'composite';
 
-/** A ref that leads nowhere in `typespace` is composite: only recursive types keep theirs. */
+/** A ref that leads nowhere in `typespace` is composite: only recursive types still have refs. */
 export function valueKindOf(type: AlgebraicType, typespace: Typespace = emptyTypespace): ValueKind {
   const target = withoutRef(type, typespace);
   switch (target.kind) {
@@ -36,7 +36,7 @@ function withoutRef(type: AlgebraicType, typespace: Typespace): AlgebraicType {
 }
 
 /**
- * The scalar that values of this kind are while a statement runs; `undefined` for those that stay
+ * The scalar that holds values of this kind while a statement runs; `undefined` for kinds that stay
  * encoded.
  */
 export function scalarOfKind(kind: ValueKind): ScalarKind | undefined {
@@ -65,7 +65,7 @@ export function isFloatType(type: AlgebraicType): boolean {
   return type.kind === 'f32' || type.kind === 'f64';
 }
 
-/** True for what arithmetic and numeric functions take. */
+/** True for the kinds that arithmetic and numeric functions take. */
 export function isNumericType(type: AlgebraicType): boolean {
   return isIntegerType(type) || isFloatType(type);
 }

@@ -12,8 +12,8 @@ import type { QueryValue } from './function.ts';
 import { valueKindOf } from './value-kind.ts';
 
 /**
- * How values of a type read as text: what `CAST(x AS String)` gives and `||` joins. Strings are
- * themselves; everything else is as in `values/text.ts`. Never called with null.
+ * The text of values of a type: what `CAST(x AS String)` gives and `||` joins. Strings are their
+ * own text; all else is as in `values/text.ts`. Never called with null.
  */
 export function valueTextOf(
   type: AlgebraicType,
@@ -49,7 +49,7 @@ export function valueTextOf(
   }
 }
 
-/** The digits of many bytes, made in parts: each part is a text that grows byte by byte. */
+/** The digits of many bytes, made in parts: each part is built byte by byte. */
 export function hexText(bytes: Uint8Array): string {
   const parts: string[] = [];
   for (let at = 0; at < bytes.length; at += bytesAtOnce) {
@@ -60,7 +60,7 @@ export function hexText(bytes: Uint8Array): string {
 
 const bytesAtOnce = 4_096;
 
-/** For messages: values may be as long as a row. */
+/** For messages: values can be as long as a row. */
 export function shortened(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

@@ -1,6 +1,6 @@
 import type { AlgebraicType } from '../../values/type.ts';
 
-/** A type of values, and whether there may be none: SQL's NULL. */
+/** A type of values, and whether a value can be missing: SQL's NULL. */
 export interface ValueType {
   readonly type: AlgebraicType;
   readonly isNullable: boolean;

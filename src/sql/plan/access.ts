@@ -9,31 +9,31 @@ import { type Bound, boundOf } from './conjuncts.ts';
 import type { Access, AccessBound } from './plan.ts';
 import type { Statistics } from './statistics.ts';
 
-/** A way to the rows of a table, and the conjuncts that it leaves to be asked row by row. */
+/** How to find the rows of a table, and the conjuncts left to test row by row. */
 export interface ChosenAccess {
   readonly access: Access;
   readonly rest: readonly TypedExpression[];
-  /** Rows that it looks at, each time it is opened. */
+  /** Rows that it looks at each time it is opened. */
   readonly rows: number;
 }
 
 export interface AccessScope {
   readonly table: TableSpec;
   readonly slot: number;
-  /** Slots of the same block that have their row already. */
+  /** True for slots of the same block that have no row yet. */
   readonly isBlocked: (slot: number) => boolean;
   readonly statistics: Statistics;
   readonly types: Typespace;
 }
 
-/** Rows that one bound on one column lets through, and both. */
+/** The shares of rows that one bound on a column lets through, and that two bounds do. */
 const halfShare = 0.3;
 const rangeShare = 0.1;
 
 /**
  * Chooses the index that leaves the fewest rows: all columns of an index fixed, by one value or a
- * list; the longest fixed prefix of an ordered one with or without a range on the column behind
- * it; the answers of a subquery; else all rows.
+ * list; the longest fixed prefix of an ordered one, with or without a range on the next column; the
+ * answers of a subquery; else all rows.
  */
 export function chooseAccess(
   conjuncts: readonly TypedExpression[],
@@ -81,7 +81,7 @@ function rankOf(access: Access): number {
   }
 }
 
-/** The comparisons of each column with what is known before the relation is opened. */
+/** The comparisons of each column with values known before the relation is opened. */
 function boundsOf(
   conjuncts: readonly TypedExpression[],
   scope: AccessScope,
@@ -98,8 +98,8 @@ function boundsOf(
 }
 
 /**
- * A key is computed once, before any row was seen. One that can raise is taken only when it comes
- * from the request alone: then it says nothing about rows.
+ * A key is computed once, before any row is seen. A key that can raise is used only if it comes
+ * from the request alone: then its error reveals nothing about rows.
  */
 function isKey(value: TypedExpression, { isBlocked }: AccessScope): boolean {
   for (const slot of needsOf(value).slots) if (isBlocked(slot)) return false;
@@ -128,12 +128,12 @@ function bucketOf(index: IndexSpec, { statistics, table }: AccessScope): number 
   return Math.min(rowCount, index.isUnique ? 1 : statistics.rowsPerKey(table, index));
 }
 
-/** More keys than that are looked up one by one no faster than all rows are looked at. */
+/** With more keys than this, looking them up one by one is no faster than a scan. */
 const listedKeysMax = 1_000;
 
 /**
- * All columns of an index fixed, some of them to one of several values: `column IN (…)`, or the
- * same written with OR.
+ * Fixes all columns of an index, some to one of several values: `column IN (…)`, or its equivalent
+ * written with OR.
  */
 function listAccess(
   index: IndexSpec,
@@ -157,7 +157,7 @@ function listAccess(
 
 interface AllowedValues {
   readonly values: readonly TypedExpression[];
-  /** The condition that allows no others. */
+  /** The condition that restricts the column to these values. */
   readonly conjunct: TypedExpression;
 }
 
@@ -176,7 +176,7 @@ function allowedValues(
   return undefined;
 }
 
-/** The values that a conjunct allows for one column, if it is about that column only. */
+/** The values that a conjunct allows for one column, if it refers to that column only. */
 function listOf(
   conjunct: TypedExpression,
   slot: number,
@@ -220,7 +220,7 @@ function amongAccess(
     }
     if (!isFree(outerNeedsOf(query))) continue;
     const rowCount = scope.statistics.rowCount(scope.table);
-    // The condition stays: when there are many values, all rows are looked at after all.
+    // The condition stays: with many values, all rows are looked at after all.
     const rows = Math.max(1, rowCount * halfShare);
     return { access: { kind: 'among', index, subquery: conjunct }, rest: conjuncts, rows };
   }
@@ -268,14 +268,14 @@ function rowsOfRange(
   { statistics, table }: AccessScope,
 ): number {
   const rowCount = statistics.rowCount(table);
-  // Every column of the key divides the rows about equally.
+  // Assumes that each column of the key divides the rows about equally.
   const keyShare = Math.max(1, statistics.rowsPerKey(table, index)) / Math.max(1, rowCount);
   const fixedShare = keyShare ** (fixedCount / index.columns.length);
   const share = boundCount === 0 ? 1 : boundCount === 1 ? halfShare : rangeShare;
   return rowCount * fixedShare * share;
 }
 
-/** The bound that implies the others, as far as that can be told; any other one stays a filter. */
+/** The bound that implies the others, as far as that is known; any other one stays a filter. */
 function tightest(bounds: readonly Bound[], isLower: boolean, types: Typespace): Bound | undefined {
   let best: Bound | undefined;
   for (const bound of bounds) {

@@ -25,12 +25,12 @@ export function isTrue(condition: TypedExpression): boolean {
   return condition.kind === 'constant' && condition.bytes?.[0] === 1;
 }
 
-/** Never holds: FALSE, or a null. */
+/** Never true: FALSE, or a null. */
 export function isNever(condition: TypedExpression): boolean {
   return condition.kind === 'constant' && condition.bytes?.[0] !== 1;
 }
 
-/** NOT, moved towards the leaves. Null stays null on the way, so nothing else changes. */
+/** Moves NOT towards the leaves. Null stays null on the way, so nothing else changes. */
 function negation(operand: TypedExpression): TypedExpression {
   const { type, isNullable } = operand;
   switch (operand.kind) {
@@ -60,7 +60,7 @@ export const negatedOperator: Readonly<Record<ComparisonOperator, ComparisonOper
   '<=': '>',
 };
 
-/** The same with its sides exchanged. */
+/** Exchanges the sides of a comparison. */
 export const swappedOperator: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
   '=': '=',
   '<>': '<>',
@@ -70,7 +70,7 @@ export const swappedOperator: Readonly<Record<ComparisonOperator, ComparisonOper
   '>=': '<=',
 };
 
-/** A comparison with the operand that only needs `slot` on the left. */
+/** Puts the operand that only needs `slot` on the left of a comparison. */
 export interface Bound {
   readonly column: number;
   readonly operator: ComparisonOperator;
@@ -108,7 +108,7 @@ export function boundOf(conjunct: TypedExpression, slot: number): Bound | undefi
   return undefined;
 }
 
-/** `a = b` of which each side needs something else; for hash joins. */
+/** Reads `a = b` if its sides need different relations; for hash joins. */
 export function equalityOf(conjunct: TypedExpression): TypedComparison | undefined {
   return conjunct.kind === 'comparison' && conjunct.operator === '=' ? conjunct : undefined;
 }
@@ -167,8 +167,8 @@ function isNullWith(e: TypedExpression, slot: number): boolean {
 }
 
 /**
- * The order in which conditions on one tuple are asked: what decides about secrets before anything
- * that could tell of them by an error, cheap ones before subqueries.
+ * The order in which conditions on one tuple are evaluated: security before anything that could
+ * reveal hidden rows by an error, cheap conditions before subqueries.
  */
 export function inSafeOrder(
   security: readonly TypedExpression[],

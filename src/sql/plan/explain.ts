@@ -8,11 +8,11 @@ import type { Access, Plan, RowsPlan, SourcePlan, SubqueryPlan, TuplesPlan } fro
 
 export interface ExplainOptions {
   readonly types: Typespace;
-  /** What the steps really did, for EXPLAIN ANALYZE. */
+  /** Measurements of the steps, for EXPLAIN ANALYZE. */
   readonly measurements?: Measurements;
   /**
-   * True for callers whom row-level security hides rows from: no number may tell of rows that they
-   * do not see.
+   * True for callers from whom row-level security hides rows: no number may reveal anything about
+   * rows that they do not see.
    */
   readonly hidesNumbers: boolean;
   /** Shown instead of `:sender`. */
@@ -20,7 +20,7 @@ export interface ExplainOptions {
 }
 
 /**
- * A plan as text: one step a line, what a step takes its rows from below it and further in.
+ * Writes a plan as text: one step a line, its inputs below it and indented further.
  *
  * ```
  * limit 10
@@ -66,7 +66,7 @@ class Explainer {
   readonly #options: ExplainOptions;
   readonly #scope: TextScope;
   readonly #names = new Map<number, string>();
-  /** How many stand-ins of filtered tables the present step is inside of. */
+  /** Nesting depth in stand-ins of filtered tables. */
   #secretDepth = 0;
   /** Whether any step hid its numbers altogether. */
   #hasSecret = false;
@@ -74,7 +74,7 @@ class Explainer {
   constructor(plan: Plan, options: ExplainOptions) {
     this.#plan = plan;
     this.#options = options;
-    // Slots of queries that were opened up are not filled by anything.
+    // Slots of queries that were flattened are never filled.
     plan.slots.forEach((slotPlan, slot) => {
       if (slotPlan.kind === 'table') this.#names.set(slot, slotPlan.table.name);
     });
@@ -93,9 +93,9 @@ class Explainer {
     this.lines.push(`${'  '.repeat(depth)}${text}`);
   }
 
-  /** Common tables and subqueries, each once. */
+  /** Shows common tables and subqueries, each once. */
   shared(): void {
-    // What one step hides would show in how often a subquery is asked.
+    // How often a subquery is evaluated would reveal what one step hides.
     this.#secretDepth += this.#hasSecret ? 1 : 0;
     for (const [number, rows] of this.#plan.commonTables) {
       this.line(0, `common table ${number + 1}`);
@@ -157,7 +157,7 @@ class Explainer {
 
   tuples(plan: TuplesPlan, depth: number): void {
     const secrecy = secrecyOf(plan);
-    // How often one side of such a join is opened tells of the rows of the other.
+    // How often one side of such a join is opened reveals the number of rows of the other.
     const isSecret = secrecy === 'all';
     if (isSecret) this.#secretDepth++;
     this.#hasSecret ||= isSecret;
@@ -232,7 +232,7 @@ class Explainer {
       }
       case 'rows':
         this.line(depth, `rows of ${name}${rest}`);
-        // Inside, rows are counted before all filters have sifted them.
+        // Inside, rows are counted before all filters have been applied.
         if (plan.secrecy !== 'none') this.#secretDepth++;
         this.rows(from.rows, depth + 1);
         if (plan.secrecy !== 'none') this.#secretDepth--;
@@ -273,7 +273,7 @@ class Explainer {
     return `: ${conditions.map((term) => this.#text(term)).join(' AND ')}`;
   }
 
-  /** Estimate and measurements, as far as they are no secret. */
+  /** Estimate and measurements, unless they are secret. */
   #numbers(plan: RowsPlan | TuplesPlan, secrecy: SourcePlan['secrecy']): string {
     const { hidesNumbers, measurements } = this.#options;
     if (hidesNumbers && this.#secretDepth > 0) return '';
@@ -287,7 +287,7 @@ class Explainer {
     return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
   }
 
-  /** The answer of a block is no secret, but an estimate of it is made from what is. */
+  /** The answer of a block is not secret, but its estimate is made from secrets. */
   #namesIn(plan: RowsPlan): SourcePlan['secrecy'] {
     return secrecyOfRows(plan) === 'none' ? 'none' : 'rows';
   }
@@ -384,7 +384,7 @@ function secrecyOfRows(plan: RowsPlan): SourcePlan['secrecy'] {
   return secrecy;
 }
 
-/** Behind all conditions only what the caller may see is left. */
+/** After all conditions, only what the caller may see is left. */
 function afterRows(secrecy: SourcePlan['secrecy']): SourcePlan['secrecy'] {
   return secrecy === 'none' ? 'none' : 'rows';
 }

@@ -5,15 +5,15 @@ import type { Typespace } from '../../values/type.ts';
 import { typeText } from '../../values/typespace.ts';
 import type { TypedExpression } from '../check/typed.ts';
 
-/** What the texts of a plan need to know. */
+/** The names and types that the texts of a plan need. */
 export interface TextScope {
   readonly types: Typespace;
-  /** The name of the relation behind a slot. */
+  /** The name of the relation in a slot. */
   readonly nameOf: (slot: number) => string;
   readonly parameterName: (parameter: number) => string;
 }
 
-/** An expression as SQL would write it, more or less: for people. */
+/** Writes an expression roughly as SQL, for people to read. */
 export function expressionText(e: TypedExpression, scope: TextScope): string {
   const text = (operand: TypedExpression): string => operandText(operand, scope);
   switch (e.kind) {

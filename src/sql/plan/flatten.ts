@@ -16,18 +16,18 @@ import { pruneColumns, pushInto } from './pushdown.ts';
 import { sizeOfExpression } from './size.ts';
 
 /**
- * A block made ready for choosing joins: conditions taken apart, simple derived queries and the
- * stand-ins of filtered tables opened up, conditions moved to where they sift earliest.
+ * A block prepared for choosing joins: conditions split, simple derived queries and the stand-ins
+ * of filtered tables flattened, conditions moved to where they filter earliest.
  */
 export interface FlatBlock {
   readonly relations: readonly FlatRelation[];
   /** WHERE and the conditions of inner joins: all must hold. */
   readonly conjuncts: readonly TypedExpression[];
-  /** Those of them that row-level security asks for. */
+  /** The conjuncts that come from row-level security. */
   readonly security: ReadonlySet<TypedExpression>;
   /**
-   * A filter of row-level security spans several relations: what can raise an error is evaluated
-   * when all of them are joined.
+   * True if a filter of row-level security spans several relations: expressions that can raise an
+   * error are evaluated once all of them are joined.
    */
   readonly isRaisingLast: boolean;
   readonly grouping: TypedGrouping | undefined;
@@ -43,7 +43,7 @@ export interface FlatRelation {
   readonly source: TypedRelation['source'];
   readonly security: readonly TypedExpression[];
   readonly secrecy: Secrecy;
-  /** The conditions of a left join whose null side it is; `undefined`: joined as it is. */
+  /** The conditions of the left join whose null side this is; `undefined`: not a null side. */
   readonly on: readonly TypedExpression[] | undefined;
 }
 
@@ -105,7 +105,7 @@ class Flattening {
 
   improve(): void {
     this.#reduceLeftJoins();
-    // What comes out of a query was opened up already, as far as that goes.
+    // Derived queries inside it are already flattened, as far as possible.
     for (let at = 0; at < this.#relations.length; ) {
       const before = this.#relations.length;
       at += this.#open(at) ? this.#relations.length - before + 1 : 1;
@@ -129,7 +129,7 @@ class Flattening {
     };
   }
 
-  /** A left join whose absent rows no condition lets through is an inner join. */
+  /** Makes a left join whose absent rows no condition lets through an inner join. */
   #reduceLeftJoins(): void {
     for (let isChanged = true; isChanged; ) {
       isChanged = false;
@@ -144,7 +144,7 @@ class Flattening {
     }
   }
 
-  /** Puts the relations of a derived query in its place; false when that is not possible. */
+  /** Replaces a derived query by its relations; returns false if that is not possible. */
   #open(at: number): boolean {
     const relation = present(this.#relations[at], 'relation');
     const { source, slot } = relation;
@@ -179,7 +179,7 @@ class Flattening {
     return true;
   }
 
-  /** Whether large expressions would be written, and computed, where one name was. */
+  /** Whether large expressions would be written, and computed, in place of one name. */
   #repeats(slot: number, items: readonly TypedExpression[]): boolean {
     if (items.every((item) => sizeOfExpression(item) === 1)) return false;
     const places = new Map<number, number>();
@@ -191,7 +191,7 @@ class Flattening {
     return added > repeatedSizeMax;
   }
 
-  /** What is shown as it comes keeps the order of the only query it comes from. */
+  /** Rows that are returned as they come keep the order of the only query they come from. */
   #takeOrder({ order, items }: FlatBlock): void {
     const isAsItComes = this.#grouping === undefined && !this.#isDistinct;
     if (!isAsItComes || this.#order.length > 0 || this.#relations.length > 1) return;
@@ -203,7 +203,7 @@ class Flattening {
     });
   }
 
-  /** The null side of a left join: one relation, shown by its columns as they are. */
+  /** The null side of a left join: one relation, whose columns are returned unchanged. */
   #openNullSide(at: number, block: TypedBlock): boolean {
     const relation = present(this.#relations[at], 'relation');
     const { source, slot, on } = relation;
@@ -233,7 +233,7 @@ class Flattening {
     return (this.#scope.commonUses.get(commonTable) ?? 1) > 1;
   }
 
-  /** Columns of `slot` become what the derived query computes them from. */
+  /** Replaces columns of `slot` by the expressions that the derived query computes them from. */
   #substitute(slot: number, items: readonly TypedExpression[]): void {
     const map = (e: TypedExpression): TypedExpression => substitute(e, slot, items);
     const mapMarked = (terms: readonly TypedExpression[]): TypedExpression[] =>
@@ -266,7 +266,7 @@ class Flattening {
     });
   }
 
-  /** Conditions on one derived query go into it, where that keeps their meaning. */
+  /** Moves conditions on one derived query into it, if that keeps their meaning. */
   #pushDown(): void {
     for (const [at, relation] of this.#relations.entries()) {
       const { source, slot } = relation;
@@ -291,7 +291,7 @@ class Flattening {
     }
   }
 
-  /** Columns of derived queries that nobody reads are not computed. */
+  /** Drops columns of derived queries that are never read. */
   #prune(): void {
     for (const [at, relation] of this.#relations.entries()) {
       const { source, slot } = relation;
@@ -308,7 +308,7 @@ class Flattening {
     return used;
   }
 
-  /** Every place where a column of `slot` is read. */
+  /** Finds every place where a column of `slot` is read. */
   #eachColumn(slot: number, visit: (column: TypedColumn) => void): void {
     const look = (e: TypedExpression | undefined): void => {
       if (e === undefined || !needsOf(e).slots.has(slot)) return;
@@ -328,7 +328,7 @@ class Flattening {
 }
 
 /**
- * Expressions that may be there twice when a derived query is opened up: nested ones would double
+ * The size of expressions that flattening a derived query may duplicate: nested ones would double
  * at each level.
  */
 const repeatedSizeMax = 64;
@@ -337,7 +337,7 @@ function isBarrier({ source }: TypedRelation): boolean {
   return source.kind === 'query' && source.isBarrier;
 }
 
-/** The block of a query that is nothing but a join with conditions. */
+/** The block of a query that is only a join with conditions. */
 function openableBlock({ body, limit, offset }: TypedQuery): TypedBlock | undefined {
   if (body.kind !== 'block' || limit !== undefined || offset !== undefined) return undefined;
   if (body.grouping !== undefined || body.having !== undefined || body.isDistinct) return undefined;

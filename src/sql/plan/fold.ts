@@ -11,9 +11,9 @@ import { isNever, isTrue } from './conjuncts.ts';
 import { unwrapConversion } from './unwrap-conversion.ts';
 
 /**
- * Computes what needs neither rows nor the request, from the bottom up. What would raise an error
- * is left alone: maybe no row ever asks for it. Calls are left alone too: a function may look at
- * the time.
+ * Computes what needs neither rows nor the request, from the bottom up. An expression that would
+ * raise an error is left alone: maybe no row ever evaluates it. So are calls: a function may look
+ * at the time.
  */
 export function makeFold(types: Typespace): (expression: TypedExpression) => TypedExpression {
   const context: CompileContext = {
@@ -44,7 +44,7 @@ function refuse(what: string): never {
 
 const emptyFrame: Frame = { pages: [], rows: [], values: [], parameters: [], nowMicros: 0n };
 
-/** The operands of `e` folded, itself not; queries inside are folded when they are planned. */
+/** Folds the operands of `e`, not `e` itself; queries inside are folded when they are planned. */
 function foldOperands(
   e: TypedExpression,
   fold: (e: TypedExpression) => TypedExpression,
@@ -99,7 +99,7 @@ function isComputable(e: TypedExpression): boolean {
   }
 }
 
-/** Terms that decide nothing go; one that decides everything is what is left. */
+/** Drops terms that decide nothing; one that decides everything replaces the rest. */
 function foldChain(e: Extract<TypedExpression, { readonly kind: 'and' | 'or' }>): TypedExpression {
   const isAnd = e.kind === 'and';
   const decides = (term: TypedExpression): boolean =>

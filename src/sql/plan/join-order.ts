@@ -14,7 +14,7 @@ export interface JoinScope {
   readonly statistics: Statistics;
   readonly types: Typespace;
   readonly options: PlanOptions;
-  /** How the rows of a relation that is no table come about. */
+  /** Plans the rows of a relation that is not a table. */
   readonly rowsOf: (relation: FlatRelation) => DerivedRows;
 }
 
@@ -23,13 +23,13 @@ export interface DerivedRows {
   readonly rows: RowsPlan;
 }
 
-/** Up to so many relations every first one is tried; more are joined as written. */
+/** Up to this many relations, each one is tried as the first; more are joined as written. */
 const triedRelationsMax = 8;
 
 /**
- * The relations of a block joined, and all its conditions asked. Chooses the order greedily from
- * every possible start by the rows that have to be looked at; a left join waits for what its
- * condition needs, and no condition on its null side is asked before it.
+ * Joins the relations of a block and evaluates all its conditions. Chooses the order greedily from
+ * every possible start by the rows that have to be looked at; a left join waits for the relations
+ * that its condition needs, and no condition on its null side is evaluated before it.
  */
 export function joinRelations(block: FlatBlock, scope: JoinScope): TuplesPlan {
   const { relations } = block;
@@ -58,7 +58,7 @@ export function filtered(
 
 const noTerms: ReadonlySet<TypedExpression> = new Set();
 
-/** Relations that are joined already, and the conditions that are still to be asked. */
+/** The relations joined so far, and the conditions still to be evaluated. */
 interface Joined {
   readonly plan: TuplesPlan | undefined;
   readonly placed: ReadonlySet<number>;
@@ -103,10 +103,10 @@ class JoinSearch {
     return { plan: undefined, placed: new Set(), pending };
   }
 
-  /** The cheapest next relation again and again; left joins come when nothing else is left. */
+  /** Adds the cheapest relation repeatedly; left joins come when nothing else is left. */
   #from(start: FlatRelation, isFree: boolean): TuplesPlan {
     const { relations, conjuncts, isRaisingLast, security } = this.#block;
-    // A subquery for each row could run out of its time for a hidden one.
+    // A subquery evaluated for each row could exceed its time for a hidden one.
     const isLate = (term: TypedExpression): boolean =>
       isRaisingLast && !security.has(term) && (canRaise(term) || hasCorrelation(term));
     const late = conjuncts.filter(isLate);
@@ -136,7 +136,7 @@ class JoinSearch {
     let best: { readonly relation: FlatRelation; readonly cost: number } | undefined;
     for (const relation of connected.length > 0 ? connected : among) {
       const { estimate } = present(this.#add(joined, relation).plan, 'plan of a join');
-      // Rows that come out are paid for by everything that follows.
+      // Every following step pays for the rows that come out.
       const cost = estimate.cost + estimate.rows;
       if (best === undefined || cost < best.cost) best = { relation, cost };
     }
@@ -155,7 +155,7 @@ class JoinSearch {
     });
   }
 
-  /** Whether all that the term needs of this block is there, `slot` included. */
+  /** Whether the term has all it needs of this block, including `slot`. */
   #isPlaced(term: TypedExpression, placed: ReadonlySet<number>, slot: number): boolean {
     for (const needed of needsOf(term).slots) {
       if (needed !== slot && this.#slots.has(needed) && !placed.has(needed)) return false;
@@ -175,7 +175,7 @@ class JoinSearch {
       return { plan: filtered(plan, ready, this.#block.security), placed, pending };
     }
     if (joined.plan === undefined) return { plan: this.#source(relation, ready), placed, pending };
-    // Subqueries are asked as late as possible: what else sifts the pairs comes first.
+    // Subqueries are evaluated as late as possible: other conditions filter the pairs first.
     const plan = this.#join(joined.plan, relation, ready, false);
     return { plan, placed, pending };
   }
@@ -207,7 +207,7 @@ class JoinSearch {
     return slots.has(slot);
   }
 
-  /** For each outer tuple, a look into an index whose key it gives. */
+  /** For each outer tuple, looks up the key that it gives in an index. */
   #indexLoop(
     outer: TuplesPlan,
     relation: FlatRelation,
@@ -275,7 +275,7 @@ class JoinSearch {
     };
   }
 
-  /** The two sides of `outer = inner`. What can raise is not computed for rows without a match. */
+  /** The two sides of `outer = inner`. A side that can raise is not computed for unmatched rows. */
   #sidesOf(
     term: TypedExpression,
     slot: number,
@@ -314,8 +314,8 @@ class JoinSearch {
   }
 
   /**
-   * One relation with the conditions that can be asked when its row is there. `isInner`: the other
-   * relations that the conditions need have their rows.
+   * One relation with the conditions that can be evaluated once its row is there. `isInner`: the
+   * other relations that the conditions need have their rows.
    */
   #source(
     relation: FlatRelation,

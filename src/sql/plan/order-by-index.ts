@@ -3,8 +3,8 @@ import type { TypedGrouping } from '../check/typed.ts';
 import type { Access, PlanOptions, SlotPlan, SortKey, SourcePlan, TuplesPlan } from './plan.ts';
 
 /**
- * The same tuples in the order of `keys`, if an index can give that order: every join shows the
- * tuples of its outer side in their order, so only the first relation matters.
+ * The tuples in the order of `keys`, if an index can give that order: every join returns the tuples
+ * of its outer side in their order, so only the first relation matters.
  */
 export function orderedByIndex(
   input: TuplesPlan,
@@ -17,8 +17,8 @@ export function orderedByIndex(
 }
 
 /**
- * The tuple that has the answer of the only aggregate, MIN or MAX of a column, if an index leads
- * there at once.
+ * The tuple that holds the answer of the only aggregate, MIN or MAX of a column, if an index leads
+ * there directly.
  */
 export function extremeByIndex(
   input: TuplesPlan,
@@ -31,7 +31,7 @@ export function extremeByIndex(
   const { argument } = only;
   const { name } = only.function;
   if ((name !== 'min' && name !== 'max') || argument?.kind !== 'column') return undefined;
-  // With conditions left, the walk along the index could be the longer way.
+  // With conditions left, walking along the index could take longer.
   if (input.kind !== 'source' || input.conditions.length > 0) return undefined;
   const key = { expression: argument, isDescending: name === 'max', isNullsFirst: false };
   const ordered = orderedByIndex(input, [key], options, slots);
@@ -79,7 +79,7 @@ function orderedSource(
     return { ...source, access: { ...access, isDescending } };
   }
   if (access.kind === 'point') {
-    // Rows of one key: what remains to be ordered by must be the key itself.
+    // For rows of one key, the remaining order must be the key itself.
     const isSame = access.index.isUnique || columns.every((c) => access.index.columns.includes(c));
     return isSame ? source : undefined;
   }
@@ -98,13 +98,13 @@ function orderedSource(
   return { ...source, access: ordered };
 }
 
-/** Whether rows of one prefix, in key order, are ordered by `columns`. */
+/** Whether rows with one prefix, in key order, are ordered by `columns`. */
 function isOrderOf(index: IndexSpec, fixed: number, columns: readonly number[]): boolean {
   if (index.algorithm === 'hash') return false;
   const prefix = index.columns.slice(0, fixed);
   const wanted = columns.filter((column) => !prefix.includes(column));
   if (wanted.every((column, at) => index.columns[fixed + at] === column)) return true;
-  // Behind all columns of a unique index no two rows are left to be told apart.
+  // After all columns of a unique index, no two rows are left to order.
   const rest = index.columns.slice(fixed);
   return index.isUnique && rest.every((column, at) => wanted[at] === column);
 }

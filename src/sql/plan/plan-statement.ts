@@ -18,12 +18,12 @@ import { planInside, planSubqueries, planSubqueriesOfTuples } from './subquery.t
 
 export interface PlanRequest {
   readonly types: Typespace;
-  /** What is known of the rows; without, plans do not depend on them. */
+  /** Statistics about the rows; without them, plans do not depend on the rows. */
   readonly statistics?: Statistics;
   readonly options?: Partial<PlanOptions>;
 }
 
-/** Decides how a checked statement runs. */
+/** Chooses the plan of a checked statement. */
 export function planStatement(statement: TypedRead, request: PlanRequest): ReadPlan;
 export function planStatement(statement: TypedWrite, request: PlanRequest): WritePlan;
 export function planStatement(statement: TypedRead | TypedWrite, request: PlanRequest): Plan;
@@ -140,7 +140,7 @@ function countInside(planner: Planner, expression: TypedExpression | undefined):
 }
 
 function partsOf(statement: TypedRead | TypedWrite, planner: Planner): PlanParts {
-  // Planning the subqueries of one common table can bring up another.
+  // Planning the subqueries of one common table can lead to another one.
   for (let planned = 0; planned < planner.commonTables.size; ) {
     const all = [...planner.commonTables.values()];
     for (const rows of all.slice(planned)) planSubqueries(planner, rows);

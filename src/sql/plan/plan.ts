@@ -11,24 +11,24 @@ import type {
 import type { TypedSubquery } from '../check/typed-expression.ts';
 
 /**
- * How a statement runs, as plain data. Two kinds of steps: *tuples* fill slots of the frame, one
- * row of each relation at a time; *rows* are encoded rows, as an answer or a derived query has
- * them.
+ * The plan of a statement, as plain data. It has two kinds of steps: *tuples* fill slots of the
+ * frame, one row of each relation at a time; *rows* are encoded rows, in the form of an answer or
+ * of a derived query.
  */
 export type Plan = ReadPlan | WritePlan;
 export type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
 
 export interface PlanParts {
-  /** Expressions that it has, those of subqueries included: about the work of one row. */
+  /** Number of expressions, including those of subqueries: roughly the work for one row. */
   readonly size: number;
   readonly slots: readonly SlotPlan[];
   readonly valueCount: number;
   readonly parameters: readonly ParameterSpec[];
   /** Every stored table that is read or written. */
   readonly tables: readonly TableSpec[];
-  /** How each subquery inside an expression is answered. */
+  /** How each subquery inside an expression is evaluated. */
   readonly subqueries: ReadonlyMap<TypedSubquery, SubqueryPlan>;
-  /** By number of the common table. */
+  /** Plans by number of the common table. */
   readonly commonTables: ReadonlyMap<number, RowsPlan>;
   /** Ids of the views whose rows it reads. */
   readonly views: readonly number[];
@@ -46,7 +46,7 @@ export interface InsertPlan extends PlanParts {
   readonly source:
     | Extract<TypedInsert['source'], { readonly kind: 'values' }>
     | { readonly kind: 'query'; readonly rows: RowsPlan; readonly slot: number };
-  /** For a query: what fills the columns of the table, read from `slot`. */
+  /** For a query: the values of the table's columns, read from `slot`. */
   readonly items: readonly TypedExpression[];
   readonly returning: TypedReturning | undefined;
 }
@@ -68,21 +68,21 @@ export interface DeletePlan extends PlanParts {
   readonly returning: TypedReturning | undefined;
 }
 
-/** What the rows of a slot look like. */
+/** The layout of a slot's rows. */
 export type SlotPlan =
   | { readonly kind: 'table'; readonly table: TableSpec }
   | { readonly kind: 'rows'; readonly columns: readonly OutputColumn[] };
 
-/** Numbers that the plan was chosen by. */
+/** Estimates by which the plan was chosen. */
 export interface Estimate {
-  /** Rows that come out, each time it is opened. */
+  /** Rows that it returns each time it is opened. */
   readonly rows: number;
-  /** Rows that are looked at for them, more or less. */
+  /** Rows that are looked at for them, approximately. */
   readonly cost: number;
 }
 
 export type TuplesPlan =
-  /** One tuple, nothing in it. */
+  /** One tuple without slots. */
   | { readonly kind: 'one'; readonly estimate: Estimate }
   | { readonly kind: 'nothing'; readonly estimate: Estimate }
   | SourcePlan
@@ -99,37 +99,37 @@ export interface SourcePlan {
   readonly name: string;
   readonly from:
     | { readonly kind: 'table'; readonly table: TableSpec }
-    /** `isKept`: computed at the first opening, shown again at every other. */
+    /** `isKept`: computed at the first opening, returned again at every other. */
     | { readonly kind: 'rows'; readonly rows: RowsPlan; readonly isKept: boolean }
     | { readonly kind: 'common'; readonly number: number };
   readonly access: Access;
-  /** All must hold; in the order in which they are asked. */
+  /** All must hold, in the order of evaluation. */
   readonly conditions: readonly TypedExpression[];
   readonly secrecy: Secrecy;
   readonly estimate: Estimate;
 }
 
-/** What the numbers of a step would tell of rows that the caller may not see. */
+/** What the numbers of a step would reveal about rows that the caller may not see. */
 export type Secrecy =
   | 'none'
-  /** A filter of row-level security sifts its rows: what comes out is no secret. */
+  /** A filter of row-level security applies to its rows: the rows it returns are not secret. */
   | 'rows'
-  /** A filter spans it and other relations: what comes out of it alone is a secret. */
+  /** A filter spans it and other relations: the rows that it returns alone are secret. */
   | 'all';
 
 export type Access =
   | { readonly kind: 'scan' }
   /** All columns of the index have the values of `keys`. */
   | { readonly kind: 'point'; readonly index: IndexSpec; readonly keys: readonly TypedExpression[] }
-  /** The same for several keys; each expression list is one key. */
+  /** `point` for several keys; each expression list is one key. */
   | {
       readonly kind: 'points';
       readonly index: IndexSpec;
       readonly keys: readonly (readonly TypedExpression[])[];
     }
-  /** The values that an uncorrelated `IN (SELECT …)` answers, if they are few; else a scan. */
+  /** The values that an uncorrelated `IN (SELECT …)` returns, if they are few; else a scan. */
   | { readonly kind: 'among'; readonly index: IndexSpec; readonly subquery: TypedSubquery }
-  /** In key order, or the reverse. */
+  /** In key order, or in reverse. */
   | {
       readonly kind: 'range';
       readonly index: IndexSpec;
@@ -137,7 +137,7 @@ export type Access =
       readonly lower: AccessBound | undefined;
       readonly upper: AccessBound | undefined;
       readonly isDescending: boolean;
-      /** The conditions that it stands for. */
+      /** The conditions that the range replaces. */
       readonly conditions: readonly TypedExpression[];
     };
 
@@ -146,7 +146,7 @@ export interface AccessBound {
   readonly isIncluded: boolean;
 }
 
-/** For every outer tuple, the rows of the inner relation; `isLeft`: at least an absent one. */
+/** For each outer tuple, the matching inner rows; `isLeft`: at least an absent one. */
 export interface LoopPlan {
   readonly kind: 'loop';
   readonly isLeft: boolean;
@@ -154,12 +154,12 @@ export interface LoopPlan {
   readonly inner: SourcePlan;
   /** The inner rows do not depend on the outer tuple: they are found once and kept. */
   readonly isInnerKept: boolean;
-  /** Asked for every pair. */
+  /** Evaluated for each pair. */
   readonly conditions: readonly TypedExpression[];
   readonly estimate: Estimate;
 }
 
-/** The same through a hash table of the inner rows. */
+/** A join through a hash table of the inner rows. */
 export interface HashPlan {
   readonly kind: 'hash';
   readonly isLeft: boolean;
@@ -167,7 +167,7 @@ export interface HashPlan {
   readonly inner: SourcePlan;
   readonly outerKeys: readonly TypedExpression[];
   readonly innerKeys: readonly TypedExpression[];
-  /** Asked for every pair with equal keys. */
+  /** Evaluated for each pair with equal keys. */
   readonly conditions: readonly TypedExpression[];
   readonly estimate: Estimate;
 }
@@ -179,7 +179,7 @@ export interface FilterPlan {
   readonly estimate: Estimate;
 }
 
-/** The first tuple only: in the order of an index it has the smallest or the greatest value. */
+/** The first tuple only: in index order it has the smallest or the greatest value. */
 export interface FirstPlan {
   readonly kind: 'first';
   readonly input: TuplesPlan;
@@ -211,7 +211,7 @@ export interface SortPlan {
   readonly keys: readonly SortKey[];
   readonly items: readonly TypedExpression[];
   readonly columns: readonly OutputColumn[];
-  /** Only so many rows from the start are asked for. */
+  /** Only this many rows from the start are needed. */
   readonly top:
     | { readonly limit: TypedExpression; readonly offset: TypedExpression | undefined }
     | undefined;
@@ -249,7 +249,7 @@ export interface LimitPlan {
   readonly estimate: Estimate;
 }
 
-/** `SELECT COUNT(*)` of a whole table: the table knows. */
+/** `SELECT COUNT(*)` of a whole table, whose size is known. */
 export interface CountPlan {
   readonly kind: 'count';
   readonly table: TableSpec;
@@ -257,13 +257,13 @@ export interface CountPlan {
 }
 
 export type SubqueryPlan =
-  /** Answered once for the statement. */
+  /** Evaluated once for the statement. */
   | { readonly kind: 'once'; readonly rows: RowsPlan; readonly column: OutputColumn | undefined }
-  /** Answered anew for each row that asks. */
+  /** Evaluated again for each row. */
   | { readonly kind: 'each'; readonly rows: RowsPlan; readonly column: OutputColumn | undefined }
   /**
-   * EXISTS, or IN without nulls, that hangs on the outer row by equality only: the keys of the
-   * inner rows are collected once, `keys` is looked up among them.
+   * EXISTS, or IN without nulls, that depends on the outer row by equality only: the keys of the
+   * inner rows are collected once, and `keys` is looked up among them.
    */
   | {
       readonly kind: 'keyed';
@@ -271,15 +271,15 @@ export type SubqueryPlan =
       readonly columns: readonly OutputColumn[];
       readonly keys: readonly TypedExpression[];
       /**
-       * The same answered anew for each row: when collecting raises an error, maybe for an inner
-       * row that no outer one has to do with.
+       * The subquery evaluated for each row: used when collecting raises an error, maybe for an
+       * inner row that no outer row matches.
        */
       readonly each: RowsPlan;
       readonly column: OutputColumn | undefined;
     }
   /**
-   * A scalar aggregate that hangs on the outer row by equality only: all inner rows are grouped
-   * once, and the value of the group that has the keys of the outer row is looked up.
+   * A scalar aggregate that depends on the outer row by equality only: all inner rows are grouped
+   * once, and the group that has the keys of the outer row is looked up.
    */
   | {
       readonly kind: 'grouped';
@@ -288,9 +288,9 @@ export type SubqueryPlan =
       readonly keys: readonly TypedExpression[];
       /** The answer for a group. */
       readonly value: TypedExpression;
-      /** Gives the answer where there is no group. */
+      /** Gives the answer if no group matches. */
       readonly absent: RowsPlan;
-      /** Should a group raise an error: maybe no outer row asks for it. */
+      /** Used if a group raises an error: maybe no outer row needs that group. */
       readonly each: RowsPlan;
       readonly column: OutputColumn | undefined;
     };

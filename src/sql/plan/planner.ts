@@ -42,7 +42,7 @@ export class Planner {
   readonly #commonUses = new Map<number, number>();
   #nextSlot: number;
   #nextValue: number;
-  /** More than zero: what is planned is asked again and again, for different outer rows. */
+  /** Above zero, the plan will run again and again, for different outer rows. */
   #correlated = 0;
 
   constructor(scope: PlannerScope, slotCount: number, valueCount: number) {
@@ -51,23 +51,23 @@ export class Planner {
     this.#nextValue = valueCount;
   }
 
-  /** To be called for each query of the statement before it is planned. */
+  /** Must be called for each query of the statement before it is planned. */
   count(query: TypedQuery): void {
     const countRelation = ({ source }: TypedRelation): boolean => {
       if (source.kind !== 'query' || source.commonTable === undefined) return true;
       const uses = this.#commonUses.get(source.commonTable) ?? 0;
       this.#commonUses.set(source.commonTable, uses + 1);
-      // What is inside is there once, however often it is named.
+      // The inside exists once, however often it is named.
       return uses === 0;
     };
     const countInside = (e: TypedExpression): void => {
-      // `visitQuery` walks into subqueries, but shows relations of the outermost query only.
+      // `visitQuery` walks into subqueries, but visits relations of the outermost query only.
       if (e.kind === 'subquery') visitQuery(e.query, () => undefined, countRelation);
     };
     visitQuery(query, countInside, countRelation);
   }
 
-  /** `columns`: what the rows are to look like; only nullness may differ from the query's own. */
+  /** `columns`: the columns of the rows; only nullability may differ from the query's own. */
   query(query: TypedQuery, columns: readonly OutputColumn[] = query.columns): RowsPlan {
     const rows =
       query.body.kind === 'block'
@@ -79,7 +79,7 @@ export class Planner {
     return { kind: 'limit', input: rows, limit, offset, estimate };
   }
 
-  /** The rows of one table that satisfy conditions: what UPDATE and DELETE are about. */
+  /** The rows of one table that satisfy conditions, for UPDATE and DELETE. */
   matching(relation: TypedRelation, where: TypedExpression | undefined): TuplesPlan {
     const block: TypedBlock = {
       kind: 'block',
@@ -105,7 +105,7 @@ export class Planner {
     this.tables.set(table.id, table);
   }
 
-  /** Plans what is asked for different outer rows. */
+  /** Plans a query that is evaluated for different outer rows. */
   correlated(query: TypedQuery): RowsPlan {
     this.#correlated++;
     const rows = this.query(query);
@@ -117,7 +117,7 @@ export class Planner {
     return this.#flatten(block, []);
   }
 
-  /** The keys that a subquery hangs on, for all rows inside. */
+  /** The keys that a subquery depends on, for all inner rows. */
   keyRows(
     block: FlatBlock,
     keys: readonly TypedExpression[],
@@ -137,7 +137,7 @@ export class Planner {
     return this.#project(this.#grouped(block, this.#tuples(block)), items, columns);
   }
 
-  /** Numbers for so many values that grouping computes; the first of them. */
+  /** Reserves numbers for `count` values that grouping computes; returns the first. */
   newValues(count: number): number {
     const first = this.#nextValue;
     this.#nextValue += count;
@@ -256,7 +256,7 @@ export class Planner {
     return { kind: 'set', operator, isAll, left, right, columns, estimate: { rows, cost } };
   }
 
-  /** Rows in the order of their columns: they take the detour over a slot. */
+  /** Rows in the order of their columns: they are read back through a slot. */
   #ordered(
     rows: RowsPlan,
     order: readonly OrderKey[],
@@ -288,7 +288,7 @@ export class Planner {
   }
 }
 
-/** An Option is ordered by what it carries, and none is null. */
+/** An Option is ordered by what it carries; none counts as null. */
 function carriedBy(item: TypedExpression, types: Typespace): TypedExpression {
   const inner = optionInnerType(item.type, types);
   if (inner === undefined) return item;
@@ -313,7 +313,7 @@ function sorted(
   return { kind: 'sort', input, keys, items, columns, top, estimate };
 }
 
-/** The slot of a table whose columns the items are, all of them, in order and unchanged. */
+/** The slot of a table if the items are all of its columns, in order and unchanged. */
 function wholeSlotOf(
   items: readonly TypedExpression[],
   columns: readonly OutputColumn[],
@@ -334,7 +334,7 @@ function wholeSlotOf(
   return isWhole ? first.slot : undefined;
 }
 
-/** The value of a LIMIT, as far as planning can tell. */
+/** The value of a LIMIT, as far as it is known when planning. */
 export function countOf(limit: TypedExpression | undefined): number {
   if (limit?.kind !== 'constant' || limit.bytes === undefined) return Number.POSITIVE_INFINITY;
   let value = 0;

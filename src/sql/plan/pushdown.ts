@@ -6,8 +6,8 @@ import { conjunction } from './conjuncts.ts';
 import { sizeOfExpression } from './size.ts';
 
 /**
- * The query with a condition on its answer, given in columns of `slot`, moved into it; `undefined`
- * when that would change the answer, or could tell by an error what a barrier hides.
+ * Moves a condition on the answer, in columns of `slot`, into the query; returns `undefined` if
+ * that would change the answer, or could reveal by an error what a barrier hides.
  */
 export function pushInto(
   query: TypedQuery,
@@ -35,7 +35,7 @@ export function pushInto(
     if (item === undefined) isPossible = false;
     return item ?? e;
   });
-  // A condition that names a column twice would double in each query that it goes into.
+  // A condition that names a column twice would double in each query that it is moved into.
   if (sizeOfExpression(moved) > sizeOfExpression(term) + movedSizeMax) return undefined;
   if (!isPossible || (isSecured && canRaise(moved)) || hasSubquery(moved)) return undefined;
   const terms = body.where === undefined ? [moved] : [body.where, moved];
@@ -44,7 +44,7 @@ export function pushInto(
 
 const movedSizeMax = 64;
 
-/** Output columns that are group keys, as what they are before grouping. */
+/** Replaces output columns that are group keys by their expressions before grouping. */
 function keyItems(
   items: readonly TypedExpression[],
   keys: readonly TypedExpression[],
@@ -53,7 +53,7 @@ function keyItems(
   return items.map((item) => (item.kind === 'value' ? keys[item.value - firstValue] : undefined));
 }
 
-/** The query with null in the place of output columns that nobody reads. */
+/** Puts null in place of output columns that are never read. */
 export function pruneColumns(query: TypedQuery, used: ReadonlySet<number>): TypedQuery {
   const { body } = query;
   if (body.kind !== 'block' || body.isDistinct) return query;

@@ -7,8 +7,8 @@ import type { Statistics } from './statistics.ts';
 import { eachExpressionOfRows } from './subquery.ts';
 
 /**
- * How many rows a read is expected to look at, by the rules that the row limit is defined with; at
- * most the largest U64. It bounds what is looked at, not what comes out.
+ * How many rows a read is expected to look at, by the rules that define the row limit; at most the
+ * largest U64. It bounds the rows looked at, not those returned.
  */
 export function estimateScan(plan: ReadPlan, statistics: Statistics): bigint {
   const estimate = new RowEstimate(plan, statistics);
@@ -60,7 +60,7 @@ class RowEstimate {
         const limit = countOf(plan.limit);
         if (!Number.isFinite(limit)) return input;
         const rows = BigInt(limit) < input.rows ? BigInt(limit) : input.rows;
-        // Only rows of a table as they are stop being read when there are enough.
+        // Only unchanged rows of a table stop being read when there are enough.
         const isPlain = plan.input.kind === 'project' && plan.input.wholeSlot !== undefined;
         return isPlain && isFullScan(plan.input.input) ? { rows, scan: rows } : { ...input, rows };
       }
@@ -71,7 +71,7 @@ class RowEstimate {
     }
   }
 
-  /** Subqueries inside expressions: their own scans, once or for each row that asks. */
+  /** Subqueries inside expressions: their own scans, once or for each row that evaluates them. */
   ofSubqueries(rows: RowsPlan): bigint {
     let total = 0n;
     const look = (expression: TypedExpression, asked: number): void => {
@@ -144,7 +144,7 @@ class RowEstimate {
       case 'among':
         return { rows: count, scan: count };
       case 'range': {
-        // By contract a range is estimated as if there were no index for it.
+        // By contract a range is estimated as if no index existed for it.
         return access.conditions.length === 0
           ? { rows: count, scan: count }
           : { rows: count, scan: times(count, 2n) };

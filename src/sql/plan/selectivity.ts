@@ -2,11 +2,11 @@ import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import type { Statistics } from './statistics.ts';
 
-/** Guesses about columns that no index tells anything of. */
+/** Guesses about columns without information from an index. */
 const guessedDistinctShare = 0.1;
 const guessedDistinctMin = 10;
 
-/** How many values a column is thought to have. */
+/** The estimated number of values of a column. */
 export function distinctValues(
   table: TableSpec | undefined,
   column: number,
@@ -26,7 +26,7 @@ function distinctKeys(table: TableSpec, index: IndexSpec, statistics: Statistics
   return Math.max(1, statistics.rowCount(table) / statistics.rowsPerKey(table, index));
 }
 
-/** The share of rows that a condition is thought to let through. */
+/** The estimated share of rows that a condition lets through. */
 export function selectivityOf(
   condition: TypedExpression,
   distinctOf: (expression: TypedExpression) => number,

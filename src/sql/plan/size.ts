@@ -8,8 +8,8 @@ import type {
 import { operandsOf } from '../check/typed-expression.ts';
 
 /**
- * How large something is when what it shares is counted wherever it stands: a common table at each
- * of its names, an expression at each of its places. To find that out, each is looked at once.
+ * The size of a tree when shared parts are counted at every use: a common table at each of its
+ * names, an expression at each of its places. Computing it visits each part once.
  */
 const known = new WeakMap<TypedExpression | TypedQuery, number>();
 
@@ -67,7 +67,7 @@ function sum(parts: readonly (TypedExpression | undefined)[]): number {
 }
 
 const knownDepths = new WeakMap<TypedExpression | TypedQuery, number>();
-/** A query takes later stages about so many levels of an expression. */
+/** A query takes later stages about this many levels of an expression. */
 const levelsOfQuery = 4;
 
 /** Levels of a query, through the common tables that it names: later stages recurse. */

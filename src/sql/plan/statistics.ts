@@ -4,15 +4,15 @@ import type { Table } from '../../store/table.ts';
 import { keyOf } from '../../store/transaction.ts';
 import type { SqlTables } from '../schema.ts';
 
-/** What the planner knows of the rows, at the moment of planning. */
+/** What the planner knows about the rows at the moment of planning. */
 export interface Statistics {
   rowCount(table: TableSpec): number;
-  /** Rows with one and the same key, on average; at least 1. */
+  /** Average number of rows with the same key; at least 1. */
   rowsPerKey(table: TableSpec, index: IndexSpec): number;
 }
 
 /**
- * Reads the numbers off the tables. In a table of at most `countedRowsMax` rows the keys are
+ * Reads the numbers from the tables. In a table of at most `countedRowsMax` rows the keys are
  * counted; in a larger one their number is estimated from a few rows.
  */
 export function statisticsOf(tables: SqlTables, countedRowsMax: number = 100): Statistics {
@@ -38,7 +38,7 @@ export const unknownStatistics: Statistics = {
   rowsPerKey: (_table, index) => (index.isUnique ? 1 : 10),
 };
 
-/** Rows by number of different keys. */
+/** Number of rows divided by the number of different keys. */
 function countBuckets(table: Table, { columns }: IndexSpec): number {
   const keys = new Set<string>();
   for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) {
@@ -48,10 +48,10 @@ function countBuckets(table: Table, { columns }: IndexSpec): number {
 }
 
 const sampleCount = 5;
-/** After a bucket of so many rows no more are looked at: finding them all takes its time. */
+/** After a bucket of this many rows no more are looked at: finding all of its rows takes time. */
 const longBucket = 20_000;
 
-/** Long buckets are met more often than short ones, so the mean is the harmonic one. */
+/** Samples meet long buckets more often than short ones, so the mean is the harmonic one. */
 function sampleBucket(table: Table, spec: IndexSpec): number {
   const index = table.indexes.find((candidate) => candidate.spec.id === spec.id);
   if (index === undefined || table.rowCount === 0) return 1;
@@ -68,14 +68,14 @@ function sampleBucket(table: Table, spec: IndexSpec): number {
   return count === 0 ? 1 : Math.max(1, count / sum);
 }
 
-/** Some rows from all over the table. */
+/** Samples rows from all over the table. */
 function sampleRows(table: Table): readonly RowRef[] {
   const pageCount = table.heap.bytes.length - 1;
   const refs = new Set<RowRef>();
   for (let at = 0; at < sampleCount; at++) {
     const page = Math.floor((pageCount * at) / sampleCount);
     let ref = table.nextRow(page === 0 ? noRow : (page << pageShift) | 0);
-    // Neighbours are often alike: go a little further for each sample.
+    // Neighbours are often alike: goes a little further for each sample.
     for (let step = 0; step < at * 7 && ref !== noRow; step++) {
       const next = table.nextRow(ref);
       if (next === noRow) break;

@@ -15,7 +15,7 @@ import type { FlatBlock } from './flatten.ts';
 import type { RowsPlan, SourcePlan, SubqueryPlan, TuplesPlan } from './plan.ts';
 import type { Planner } from './planner.ts';
 
-/** Plans every subquery in the expressions of a plan, those inside of them included. */
+/** Plans every subquery in the expressions of a plan, including nested ones. */
 export function planSubqueries(planner: Planner, rows: RowsPlan): void {
   eachExpressionOfRows(rows, (expression, asked) => planInside(planner, expression, asked));
 }
@@ -24,7 +24,7 @@ export function planSubqueriesOfTuples(planner: Planner, tuples: TuplesPlan): vo
   eachExpressionOfTuples(tuples, (expression, asked) => planInside(planner, expression, asked));
 }
 
-/** `asked`: how many rows the expression is expected to be evaluated for. */
+/** `asked`: the estimated number of rows that the expression is evaluated for. */
 export function planInside(planner: Planner, expression: TypedExpression, asked: number): void {
   visitOutermost(expression, (subquery) => {
     if (planner.subqueries.has(subquery)) return;
@@ -42,7 +42,7 @@ export function planInside(planner: Planner, expression: TypedExpression, asked:
   });
 }
 
-/** The subqueries of an expression, without those inside of them. */
+/** The subqueries of an expression, not including nested ones. */
 function visitOutermost(expression: TypedExpression, visit: (e: TypedSubquery) => void): void {
   const inner = new Set<TypedExpression>();
   visitExpression(expression, (e) => {
@@ -90,13 +90,13 @@ function firstRowOf(query: TypedQuery): TypedQuery {
   return query.limit === undefined && query.offset === undefined ? { ...query, order: [] } : query;
 }
 
-/** A subquery that hangs on outer rows by equalities in its WHERE clause and nothing else. */
+/** A subquery that depends on outer rows only by equalities in its WHERE clause. */
 interface Correlation {
   /** Without those equalities. */
   readonly block: FlatBlock;
   readonly outerKeys: readonly TypedExpression[];
   readonly innerKeys: readonly TypedExpression[];
-  /** Whether an expression needs anything of the outer query. */
+  /** Whether an expression needs anything from the outer query. */
   readonly reaches: (e: TypedExpression) => boolean;
 }
 
@@ -157,7 +157,7 @@ function keyColumns(keys: readonly TypedExpression[]): readonly OutputColumn[] {
   return keys.map(({ type, isNullable }, at) => ({ name: `key_${at + 1}`, type, isNullable }));
 }
 
-/** An aggregate of the inner rows of each outer one as groups of all inner rows. */
+/** Turns an aggregate of each outer row's inner rows into groups of all inner rows. */
 function planGrouped(
   planner: Planner,
   { query }: TypedSubquery,
@@ -174,7 +174,7 @@ function planGrouped(
   if (grouping.aggregates.some(({ argument }) => argument !== undefined && reaches(argument))) {
     return undefined;
   }
-  // The values of the keys go before those of the aggregates, so all get new numbers.
+  // The values of the keys come before those of the aggregates, so all get new numbers.
   const firstValue = planner.newValues(innerKeys.length + grouping.aggregates.length);
   const shift = firstValue + innerKeys.length - grouping.firstValue;
   const value = mapExpression(item, (e) =>
@@ -213,7 +213,7 @@ function sidesOf(
   return undefined;
 }
 
-/** Whether anything else of the block hangs on outer rows. */
+/** Whether anything else of the block depends on outer rows. */
 function reachesInside(block: FlatBlock, reaches: (e: TypedExpression) => boolean): boolean {
   return block.relations.some(({ source, security, on }) => {
     if (source.kind === 'query' && !isFree(outerNeedsOf(source.query))) return true;
@@ -221,7 +221,7 @@ function reachesInside(block: FlatBlock, reaches: (e: TypedExpression) => boolea
   });
 }
 
-/** Shows every expression of a plan, with the number of rows it is expected to be asked for. */
+/** Visits every expression of a plan, with the estimated number of rows it is evaluated for. */
 export type ExpressionVisitor = (expression: TypedExpression, asked: number) => void;
 
 export function eachExpressionOfRows(plan: RowsPlan, visit: ExpressionVisitor): void {

@@ -7,7 +7,7 @@ import type { ComparisonOperator } from '../syntax/ast.ts';
 import { swappedOperator } from './conjuncts.ts';
 
 /**
- * `CAST(column AS wider) = 5` as `column = 5`: the column as it is can be looked up in an index,
+ * `CAST(column AS wider) = 5` becomes `column = 5`: the column itself can be looked up in an index,
  * and compared without being decoded.
  */
 export function unwrapConversion(e: TypedExpression, types: Typespace): TypedExpression {
@@ -40,7 +40,7 @@ function narrowColumn(e: TypedExpression): TypedExpression | undefined {
   return isWhole ? e.operand : undefined;
 }
 
-/** The constant in the column's type, if it is one of its values. */
+/** The constant in the column's type, if the type has that value. */
 function narrowed(
   constant: TypedConstant,
   { type }: TypedExpression,

@@ -26,18 +26,18 @@ export interface CompiledGrouping {
   readonly keys: readonly Evaluator[];
   readonly aggregates: readonly GroupedAggregate[];
   readonly firstValue: number;
-  /** What a group takes, whatever values it keeps. */
+  /** Memory of a group besides the values it keeps. */
   readonly groupBytes: number;
 }
 
 interface GroupedAggregate {
   readonly make: () => Accumulator;
   readonly add: CompiledAggregate['add'];
-  /** For aggregates of different values: what is looked at. */
+  /** For aggregates of different values: the value to compare. */
   readonly distinct: Evaluator | undefined;
   /** `COUNT(*)`: the group counts its rows anyway. */
   readonly isCount: boolean;
-  /** Of its values a group keeps none: neither one that may be long, nor all that differ. */
+  /** Groups keep none of its values: neither a long one, nor all different ones. */
   readonly isPlain: boolean;
 }
 
@@ -77,7 +77,7 @@ function holdsLongValue(
   return scalar === undefined || scalar === 'string';
 }
 
-/** Of equal keys that differ, which only floats do, the same one is shown whichever came first. */
+/** Of equal keys with different encodings, which only floats have, always shows the same one. */
 function compileShownKey(key: TypedExpression, context: CompileContext): Evaluator {
   const evaluate = compileExpression(key, context);
   if (!hasFloats(key.type, context.types)) return evaluate;
@@ -94,11 +94,11 @@ interface Group {
   count: number;
   /** Accumulators of the aggregates that have an argument. */
   readonly parts: readonly (Accumulator | undefined)[];
-  /** What was added already, for aggregates of different values. */
+  /** Values already added, for aggregates of different values. */
   readonly seen: readonly (Set<KeyPart> | undefined)[];
 }
 
-/** Collects all tuples into groups, then shows one group after another as values of the frame. */
+/** Collects all tuples into groups, then returns one group after another as values of the frame. */
 export class Aggregation implements Tuples {
   readonly #state: ExecutionState;
   readonly #input: Tuples;
@@ -123,7 +123,7 @@ export class Aggregation implements Tuples {
     this.#at = 0;
     this.#state.budget.giveBack(this.#taken);
     this.#taken = 0;
-    // Without keys there is one group, also of nothing.
+    // Without keys there is one group, even without rows.
     if (this.#grouping.keyOf === undefined) this.#groups.push(this.#makeGroup());
   }
 
@@ -190,7 +190,7 @@ export class Aggregation implements Tuples {
     }
   }
 
-  /** The same where the group keeps values, whose memory is counted. */
+  /** Adds values to a group that keeps them, and counts their memory. */
   #addCounted(group: Group, at: number, { add, distinct }: GroupedAggregate): void {
     const state = this.#state;
     const part = group.parts[at] as Accumulator;
@@ -227,6 +227,6 @@ export class Aggregation implements Tuples {
   }
 }
 
-/** Without keys and aggregates; and one aggregate. */
+/** Memory of a group without keys and aggregates, and of one aggregate. */
 const emptyGroupBytes = objectBytes + 3 * listBytes;
 const aggregateBytes = 2 * slotBytes + 192;

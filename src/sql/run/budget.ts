@@ -1,47 +1,47 @@
 import { limits } from '../../limits.ts';
 import { overBudget } from '../failure.ts';
 
-/** Rows between two questions: few enough to stop within a millisecond or so. */
+/** Rows between two checks: few enough to stop within a millisecond or so. */
 export const rowsPerCheck = 1_024;
 
-/** Memory that statements have together. `take` throws `SqlFailure` when there is no more. */
+/** Memory shared by statements. `take` throws `SqlFailure` when none is left. */
 export interface MemoryShare {
   take(bytes: number): void;
   giveBack(bytes: number): void;
 }
 
 export interface BudgetOptions {
-  /** Milliseconds that only go up; the clock is the caller's. */
+  /** Milliseconds that never go backwards; the clock is the caller's. */
   readonly now: () => number;
-  /** Running time of the whole statement, pauses left out. */
+  /** Running time of the whole statement, not counting pauses. */
   readonly millisMax: number;
   /** Running time until the next pause. */
   readonly sliceMillis: number;
-  /** What a statement may hold beside its result. */
+  /** Memory that a statement can hold besides its result. */
   readonly memoryBytesMax: number;
-  /** What it holds beyond a little is also taken from here. */
+  /** Memory that it holds beyond a small amount is also taken from here. */
   readonly memory: MemoryShare;
-  /** A stretch that cannot pause, such as a subquery asked for one row. */
+  /** Limit of a stretch that cannot pause, such as a subquery evaluated for one row. */
   readonly stallMillisMax: number;
-  /** Rows looked at between two looks at the clock. */
+  /** Rows looked at between two readings of the clock. */
   readonly rowsPerCheck: number;
 }
 
-/** What a statement may still spend: time, time until it should pause, memory. */
+/** The remaining budget of a statement: time, time until it should pause, memory. */
 export class QueryBudget {
   readonly rowsPerCheck: number;
   readonly #options: BudgetOptions;
   #ranBefore = 0;
   #sliceStart: number;
-  /** Beside the result. */
+  /** Memory besides the result. */
   #workBytes = 0;
   #resultBytes = 0;
-  /** What writing will take besides. */
+  /** Additional memory for writing. */
   #changeBytes = 0;
   #memory: MemoryShare;
-  /** What it may hold before it takes more. */
+  /** Memory that it can hold before it takes more. */
   #grantedBytes = stepBytes;
-  /** When the stretch that cannot pause should have paused. */
+  /** When the current stretch, which cannot pause, should have paused. */
   #stallStart: number | undefined;
 
   constructor(options: Partial<BudgetOptions> = {}) {
@@ -55,13 +55,13 @@ export class QueryBudget {
     return this.#options.now();
   }
 
-  /** The statement starts, or goes on after a pause. */
+  /** Starts the statement, or resumes it after a pause. */
   startSlice(): void {
     this.#sliceStart = this.#options.now();
     this.#stallStart = undefined;
   }
 
-  /** Something begins that cannot pause. */
+  /** Begins a stretch that cannot pause. */
   startStretch(): void {
     this.#stallStart = undefined;
   }
@@ -70,7 +70,7 @@ export class QueryBudget {
     this.#ranBefore += this.#options.now() - this.#sliceStart;
   }
 
-  /** True when the slice is over. Throws `SqlFailure` when the statement is. */
+  /** True when the slice is over. Throws `SqlFailure` when the statement's time is over. */
   check(): boolean {
     const { now, millisMax, sliceMillis } = this.#options;
     const ran = now() - this.#sliceStart;
@@ -83,7 +83,7 @@ export class QueryBudget {
     return ran >= sliceMillis;
   }
 
-  /** The slice is over, but what runs cannot pause. Throws when that has lasted too long. */
+  /** Called when the slice is over but cannot pause. Throws when that has lasted too long. */
   stall(): void {
     const { now, stallMillisMax } = this.#options;
     const time = now();
@@ -95,21 +95,21 @@ export class QueryBudget {
     );
   }
 
-  /** What the statement holds, its result included. */
+  /** Memory that the statement holds, including its result. */
   get bytes(): number {
     return this.#workBytes + this.#resultBytes;
   }
 
   /**
-   * Takes what it holds from `memory`, now and later: it goes on beside other statements. Throws
-   * when there is no more.
+   * Takes its memory from `memory`, now and later: it continues beside other statements. Throws
+   * when none is left.
    */
   share(memory: MemoryShare): void {
     memory.take(this.#grantedBytes - stepBytes);
     this.#memory = memory;
   }
 
-  /** Counts memory that the statement takes. Throws when it holds more than it may. */
+  /** Counts memory that the statement takes. Throws when it holds too much. */
   take(bytes: number): void {
     this.#workBytes += bytes;
     const { memoryBytesMax } = this.#options;
@@ -124,8 +124,8 @@ export class QueryBudget {
   }
 
   /**
-   * Counts bytes of rows that will come and that will go: all their copies are made at once, in the
-   * end. Throws when there is no room for them beside what the statement holds.
+   * Counts bytes of rows that will be written and that will be deleted: all their copies are made
+   * at once, at the end. Throws if they do not fit beside what the statement holds.
    */
   takeChange(comingBytes: number, goingBytes: number): void {
     this.#changeBytes += comingCopies * comingBytes + goingCopies * goingBytes;
@@ -137,7 +137,7 @@ export class QueryBudget {
     this.#yield();
   }
 
-  /** The same for its result, which has a bound of its own. */
+  /** Counts memory of the result, which has a bound of its own. */
   takeResult(bytes: number): void {
     this.#resultBytes += bytes;
     if (this.#changeBytes > 0) this.#requireWritable();
@@ -150,8 +150,7 @@ export class QueryBudget {
   }
 
   /**
-   * Nothing of what the statement holds is counted any more, now or later. A second time does
-   * nothing.
+   * Stops counting the statement's memory, now and later. A second call does nothing.
    */
   release(): void {
     this.#memory.giveBack(this.#grantedBytes - stepBytes);
@@ -174,7 +173,7 @@ export class QueryBudget {
     this.#grantedBytes += steps * stepBytes;
   }
 
-  /** One step is kept, so that a subquery that is asked again and again takes nothing each time. */
+  /** Keeps one step, so that a subquery that runs again and again takes nothing each time. */
   #yield(): void {
     const needed = Math.max(this.bytes, 0) + stepBytes;
     const steps = Math.floor((this.#grantedBytes - needed) / stepBytes);
@@ -184,9 +183,9 @@ export class QueryBudget {
   }
 }
 
-/** The first step is everybody's own: it is not taken from what statements share. */
+/** The first step is free: it is not taken from what statements share. */
 const stepBytes = limits.sqlUncountedBytes;
-/** Of a row that comes: in its page, in the change set, in the log record; of one that goes. */
+/** Copies of a written row: in its page, the change set, the log record; then of a deleted one. */
 const comingCopies = 3;
 const goingCopies = 2;
 const mebibyte = 1024 * 1024;

@@ -2,12 +2,12 @@ import { limits } from '../../limits.ts';
 import { overBudget } from '../failure.ts';
 import type { RowSink } from './compile-output.ts';
 
-/** One encoded row at a time, in a buffer that is used again for the next. */
+/** Holds one encoded row at a time, in a buffer that is reused for the next. */
 export class ByteSink implements RowSink {
   bytes: Uint8Array = new Uint8Array(128);
   length = 0;
 
-  /** Starts over. What was shown before is overwritten. */
+  /** Starts over. The previous row is overwritten. */
   reset(): void {
     this.length = 0;
   }
@@ -32,7 +32,7 @@ export class ByteSink implements RowSink {
 }
 
 /**
- * Throws `SqlFailure` for a row that is longer than one of a table may be: a statement can make
+ * Throws `SqlFailure` for a row that is longer than a row of a table may be: a statement can make
  * millions of bytes of each of its columns, and all of them would be in memory at once.
  */
 export function requireRowBytes(length: number): void {

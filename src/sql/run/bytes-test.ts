@@ -6,12 +6,12 @@ import type { ComparisonOperator } from '../syntax/ast.ts';
 import { holds } from './comparison-operators.ts';
 import { readF32, readF64, readI16, readI32, readU16 } from './read-bytes.ts';
 
-/** A question about the encoded value that begins at `at`. Allocates nothing. */
+/** Tests the encoded value that begins at `at`. Allocates nothing. */
 export type BytesTest = (bytes: Uint8Array, at: number) => boolean;
 
 /**
- * Whether an encoded value of `type` compares by `operator` to `value`, which is encoded, too. The
- * kinds that most filters are about have code of their own.
+ * Tests whether an encoded value of `type` compares by `operator` to `value`, which is encoded,
+ * too. The kinds that most filters use have code of their own.
  */
 export function bytesTestOf(
   type: AlgebraicType,
@@ -137,7 +137,7 @@ function longFloatTest(operator: ComparisonOperator, value: Uint8Array): BytesTe
 function sameBytes(value: Uint8Array, ifEqual: boolean): BytesTest {
   const { length } = value;
   return (bytes, at) => {
-    // Where a count comes first, bytes of another length differ before they end.
+    // If a count comes first, values of another length differ within it.
     for (let index = 0; index < length; index++) {
       if (bytes[at + index] !== value[index]) return !ifEqual;
     }
@@ -145,7 +145,7 @@ function sameBytes(value: Uint8Array, ifEqual: boolean): BytesTest {
   };
 }
 
-/** From the end: texts of one column differ there more often than at the start. */
+/** Compares from the end: texts of one column differ there more often than at the start. */
 function sameText(value: Uint8Array, ifEqual: boolean): BytesTest {
   const count = readI32(value, 0);
   const last = value.length - 1;

@@ -4,8 +4,8 @@ import type { QueryValue } from '../functions/function.ts';
 import type { Frame } from './frame.ts';
 
 /**
- * Counts work with a long value as rows, so that the clock is looked at in time: 512 characters
- * cost about as much as one row. Throws `SqlFailure` when a single row takes far too much.
+ * Counts work on a long value as rows, so that the clock is read in time: 512 characters cost about
+ * as much as one row. Throws `SqlFailure` when a single row takes far too much.
  */
 export function charge(frame: Frame, length: number): void {
   if (length < lengthOfOneRow || frame.ticks === undefined) return;
@@ -17,7 +17,7 @@ export function charge(frame: Frame, length: number): void {
   );
 }
 
-/** How long a value is, if it is one of those that can be long. */
+/** The length of a value, if its type can be long. */
 export function lengthOf(value: QueryValue): number {
   return typeof value === 'string' || value instanceof Uint8Array ? value.length : 0;
 }

@@ -21,7 +21,7 @@ export function holds(operator: ComparisonOperator, sign: number): boolean {
   }
 }
 
-/** Holds exactly when the other does not, for values that are not null. */
+/** The operator that holds exactly when the other does not, for values that are not null. */
 export const negatedOperator: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
   '=': '<>',
   '<>': '=',
@@ -31,7 +31,7 @@ export const negatedOperator: Readonly<Record<ComparisonOperator, ComparisonOper
   '<=': '>',
 };
 
-/** The same with its sides exchanged. */
+/** The operator with its sides exchanged. */
 export const swappedOperator: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
   '=': '=',
   '<>': '<>',

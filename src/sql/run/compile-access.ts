@@ -22,10 +22,10 @@ import type { RefFinder } from './table-source.ts';
 export interface AccessContext {
   readonly context: CompileContext;
   readonly shape: RowShape;
-  /** Number of the table, and the slot that shows its rows. */
+  /** Number of the table, and the slot that holds its rows. */
   readonly number: number;
   readonly slot: number;
-  /** Encoded values that an uncorrelated `IN (SELECT …)` answers; `undefined`: it failed. */
+  /** Encoded values that an uncorrelated `IN (SELECT …)` returns. */
   readonly answersOf: (subquery: TypedSubquery, state: ExecutionState) => Iterable<Uint8Array>;
   readonly answerCountOf: (subquery: TypedSubquery, state: ExecutionState) => number;
 }
@@ -122,12 +122,13 @@ function compileAmong(
       writer.raw(key);
       for (const ref of lookUp(state, number, index, writer)) found.push(ref);
     }
-    // In storage order, as a scan: else the order would tell how many rows there are, hidden too.
+    // In storage order, like a scan: another order would reveal how many rows exist, even hidden
+    // ones.
     return found.take().sort();
   };
 }
 
-/** The rows with a key: now or, after a pause, at the moment before it. */
+/** The rows with a key: now or, after a pause, at the moment before the pause. */
 function lookUp(state: ExecutionState, number: number, index: Index, key: BinaryWriter): RowRefs {
   const source = state.sources?.[number];
   if (source !== undefined) return source.lookUp(index, key.source, key.length);
@@ -188,7 +189,7 @@ function compileBound(bound: AccessBound | undefined, context: CompileContext): 
   };
 }
 
-/** After a pause the rows that went meanwhile are put among those that are there still. */
+/** After a pause, merges the rows deleted meanwhile with those that still exist. */
 function compilePinnedRange(
   { index: spec, isDescending }: Extract<Access, { readonly kind: 'range' }>,
   { shape, number }: AccessContext,
@@ -217,7 +218,7 @@ function compilePinnedRange(
   };
 }
 
-/** Both in order, as one list in order. */
+/** Merges two ordered lists into one. */
 function merged(
   { present: left, deleted: right }: PinnedRange,
   compare: (a: RowRef, b: RowRef) => number,

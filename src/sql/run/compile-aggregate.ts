@@ -6,12 +6,12 @@ import { compileExpression } from './compile-expression.ts';
 import type { Frame } from './frame.ts';
 import { placeOf } from './place.ts';
 
-/** One aggregate of a grouping: an accumulator for each group, and how a row comes into it. */
+/** One aggregate of a grouping: an accumulator for each group, and how a row is added to it. */
 export interface CompiledAggregate {
   readonly makeAccumulator: () => Accumulator;
   /**
-   * Adds what the aggregate is about for where the frame stands; nulls are left out. Repeated
-   * values are not: for DISTINCT the caller looks at each value before it adds it.
+   * Adds the argument's value for the row in the frame; nulls are left out. Repeated values are
+   * not: for DISTINCT the caller looks at each value before it adds it.
    */
   readonly add: (frame: Frame, accumulator: Accumulator) => void;
 }
@@ -26,7 +26,7 @@ export function compileAggregate(
   }
   const place = placeOf(argument, context);
   if (aggregate.name === 'count' && place !== undefined) {
-    // What is counted need not be read.
+    // A value that is only counted need not be read.
     const isThere = testAt(place, () => true);
     return {
       makeAccumulator,

@@ -5,7 +5,7 @@ import type { CompileContext, Evaluator } from './compile-context.ts';
 import { compileExpression } from './compile-expression.ts';
 import type { Frame } from './frame.ts';
 
-/** A function keeps no argument list, so that one list serves all calls of one place. */
+/** Functions must not keep the argument list: one list serves all calls from one place. */
 export function compileCall(
   expression: Extract<TypedExpression, { kind: 'call' }>,
   context: CompileContext,
@@ -16,7 +16,7 @@ export function compileCall(
   return called.isStrict ? strictCall(called, evaluators) : anyCall(called, evaluators);
 }
 
-/** COALESCE: what stands behind the first value may raise and is not looked at. */
+/** COALESCE: arguments after the first value can raise and are not evaluated. */
 function firstValue(evaluators: readonly Evaluator[]): Evaluator {
   return (frame) => {
     for (const evaluate of evaluators) {

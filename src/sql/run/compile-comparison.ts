@@ -8,7 +8,7 @@ import { compileExpression } from './compile-expression.ts';
 import { type Place, placeOf } from './place.ts';
 import { comparatorOf } from './value-codec.ts';
 
-/** Whether `left operator right` is true; false when one of them is null. */
+/** Whether `left operator right` is true; false if either is null. */
 export function compileComparison(
   operator: ComparisonOperator,
   left: TypedExpression,
@@ -28,7 +28,7 @@ export function compileComparison(
   return compareValues(operator, left, right, context);
 }
 
-/** Asks `test` about the value at `place`; false when it is null. */
+/** Tests the value at `place`; false if it is null. */
 export function testAt(place: Place, test: BytesTest): Test {
   const { slot, locate, withoutRow, isNullable } = place;
   if (withoutRow !== undefined) {

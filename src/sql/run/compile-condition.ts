@@ -8,15 +8,15 @@ import { compileLike } from './compile-like.ts';
 import { placeOf } from './place.ts';
 import { comparatorOf, decodeQueryValue } from './value-codec.ts';
 
-/** Whether a condition is true for where the frame stands; false and null are no. */
+/** Whether a condition is true for the rows in the frame; false and null are not. */
 export function compileCondition(expression: TypedExpression, context: CompileContext): Test {
   return compileTruth(expression, true, context);
 }
 
 /**
  * Whether a condition has exactly the truth value `wanted`. Three-valued logic needs no third value
- * this way: a conjunction is true when all of its terms are, and false when one of them is, and
- * what is neither is null.
+ * this way: a conjunction is true if all of its terms are, false if one of them is, and otherwise
+ * null.
  */
 export function compileTruth(
   expression: TypedExpression,
@@ -80,7 +80,7 @@ function any(terms: readonly Test[]): Test {
   };
 }
 
-/** Looks for the value without reading it where that is possible. */
+/** Searches for the value without reading it where that is possible. */
 function compileIsNull(operand: TypedExpression, wanted: boolean, context: CompileContext): Test {
   const place = placeOf(operand, context);
   if (place === undefined) {

@@ -3,10 +3,10 @@ import type { TypedExpression } from '../check/typed.ts';
 import type { QueryValue } from '../functions/function.ts';
 import type { Frame, SlotLayout } from './frame.ts';
 
-/** What the compilation of expressions needs to know of the statement around them. */
+/** What compiling expressions needs to know about the statement around them. */
 export interface CompileContext {
   layoutOf(slot: number): SlotLayout;
-  /** What refs in types index. */
+  /** The types that refs index. */
   readonly types: Typespace;
   /** Runs a query inside an expression: its value, true or false, or null. */
   subquery(expression: SubqueryExpression): Evaluator;
@@ -14,7 +14,7 @@ export interface CompileContext {
 
 export type SubqueryExpression = Extract<TypedExpression, { kind: 'subquery' }>;
 
-/** The value of an expression for where the frame stands. */
+/** The value of an expression for the rows in the frame. */
 export type Evaluator = (frame: Frame) => QueryValue;
 
 /** Whether a condition is true there: neither false nor null. */

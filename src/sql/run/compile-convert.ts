@@ -28,7 +28,7 @@ export function compileConvert(
   };
 }
 
-/** To an Option: null becomes `none`, which is a value. */
+/** Converts to an Option: null becomes `none`, which is a value. */
 function wrapping(operandOf: Evaluator, write: ReturnType<typeof valueWriterOf>): Evaluator {
   const writer = new BinaryWriter(16);
   return (frame) => {

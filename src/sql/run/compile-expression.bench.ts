@@ -41,7 +41,7 @@ const [id, sent, weight, text, option] = [0, 1, 2, 3, 4].map((at) => slots.colum
   TypedExpression,
 ];
 
-/** Encoded rows in one page, and a frame that walks over them. */
+/** Encoded rows in one page, and a frame that steps over them. */
 class BenchRows {
   readonly count: number;
   readonly #page: Uint8Array;

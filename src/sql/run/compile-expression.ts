@@ -1,6 +1,6 @@
 /**
- * Typed expressions as functions over a frame. What stands encoded in a row is read there, the rest
- * is computed from values; the branches of the compiler are taken once, not once per row.
+ * Typed expressions as functions over a frame. Values that are encoded in a row are read there, the
+ * rest is computed; the branches of the compiler are taken once, not once per row.
  */
 import { unreachable } from '../../assert.ts';
 import type { TypedExpression } from '../check/typed.ts';
@@ -17,7 +17,7 @@ import { compileLikeValue } from './compile-like.ts';
 import { elementStep, type Place, placeOf } from './place.ts';
 import { comparatorOf, decodeQueryValue, valueReaderOf } from './value-codec.ts';
 
-/** The value of an expression for where the frame stands; null is NULL. */
+/** The value of an expression for the rows in the frame; null is NULL. */
 export function compileExpression(expression: TypedExpression, context: CompileContext): Evaluator {
   const place = placeOf(expression, context);
   if (place !== undefined) return readPlace(place, context);
@@ -110,7 +110,7 @@ function readAnyPlace(place: Place, { types }: CompileContext): Evaluator {
   };
 }
 
-/** A parameter is decoded once for each request that brings it. */
+/** A parameter is decoded once for each request that sends it. */
 function compileParameter(
   { parameter, type }: Extract<TypedExpression, { kind: 'parameter' }>,
   { types }: CompileContext,
@@ -157,7 +157,7 @@ function compileLogic(expression: Logic, context: CompileContext): Evaluator {
   }
 }
 
-/** `decisive` decides the chain as soon as one term has it; null else if one term is null. */
+/** `decisive` decides the chain as soon as one term has that value; else null if a term is null. */
 function compileChain(
   decisive: boolean,
   terms: readonly TypedExpression[],
@@ -201,7 +201,7 @@ function compileOperation(
       return value === null ? null : operate(value, constant);
     };
   }
-  // Both are asked, whatever the first is: an error in the second does not depend on it.
+  // Both are evaluated, whatever the first is: an error in the second does not depend on it.
   return (frame) => {
     const a = leftOf(frame);
     const b = rightOf(frame);
@@ -226,7 +226,7 @@ function compileCase(
   };
 }
 
-/** An element of a product, or what a variant carries, of an operand that was computed. */
+/** An element of a product, or a variant's payload, of a computed operand. */
 function compilePart(
   expression: Extract<TypedExpression, { kind: 'field' | 'variant' }>,
   context: CompileContext,

@@ -17,7 +17,7 @@ export function compileMembership(
   return (frame) => evaluate(frame) === wanted;
 }
 
-/** True, false, or null: the operand is null, or it is not found and the list has a null. */
+/** True, false, or null: the operand is null, or is not found and the list has a null. */
 export function compileInList(expression: InList, context: CompileContext): Evaluator {
   const { operand } = expression;
   const operandOf = compileExpression(operand, context);
@@ -57,7 +57,7 @@ function findIn(
   return result;
 }
 
-/** The constants as one set, the rest to be computed for each row. */
+/** The constants as one set, and the rest, which is computed for each row. */
 function takeApart(
   { values }: InList,
   context: CompileContext,

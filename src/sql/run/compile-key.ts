@@ -19,7 +19,7 @@ import { valueWriterOf } from './value-codec.ts';
 /** Appends a key to the writer; false, with part of it written, if a value is null. */
 export type KeyWriter = (frame: Frame, writer: BinaryWriter) => boolean;
 
-/** Keys for joins: null is equal to nothing, so there is no key with one. */
+/** Keys for joins: null equals nothing, so no key contains one. */
 export function compileKey(
   expressions: readonly TypedExpression[],
   context: CompileContext,
@@ -33,7 +33,7 @@ export function compileKey(
   };
 }
 
-/** Keys for groups and distinct rows: null is equal to null. A byte in front tells it apart. */
+/** Keys for groups and distinct rows: null is equal to null. A leading byte marks it. */
 export function compileGroupKey(
   expressions: readonly TypedExpression[],
   context: CompileContext,
@@ -43,7 +43,7 @@ export function compileGroupKey(
     for (const part of parts) {
       const at = writer.claim(1);
       writer.dataView.setUint8(at, 0);
-      // What is null has written nothing.
+      // A null value has written nothing.
       if (!part(frame, writer)) writer.dataView.setUint8(at, 1);
     }
   };

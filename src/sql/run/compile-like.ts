@@ -43,7 +43,7 @@ export function compileLike(expression: Like, wanted: boolean, context: CompileC
   return (frame) => evaluate(frame) === wanted;
 }
 
-/** True, false, or null when one of the operands is. */
+/** True, false, or null if either operand is null. */
 export function compileLikeValue(expression: Like, context: CompileContext): Evaluator {
   const operandOf = compileExpression(expression.operand, context);
   const fixed = fixedPattern(expression);
@@ -73,7 +73,7 @@ export function compileLikeValue(expression: Like, context: CompileContext): Eva
   };
 }
 
-/** `undefined`: the pattern is not a constant; null: it is, and NULL. */
+/** `undefined` if the pattern is not a constant; null if it is the constant NULL. */
 function fixedPattern(
   like: Like,
 ): { readonly pattern: string; readonly options: LikeOptions } | undefined | null {
@@ -90,7 +90,7 @@ function fixedPattern(
   return { pattern: text as string, options };
 }
 
-/** Most patterns that are computed are the same for row after row. */
+/** Most computed patterns are the same for row after row. */
 function rememberingMatcher(
   ignoresCase: boolean,
 ): (pattern: string, character: string) => TextMatcher {

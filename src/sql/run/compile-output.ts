@@ -10,9 +10,9 @@ import { encodedNone, type Place, placeOf } from './place.ts';
 import { locatorOf } from './row-layout.ts';
 import { valueWriterOf } from './value-codec.ts';
 
-/** What output rows are appended to, piece by piece. */
+/** Receives output rows, piece by piece. */
 export interface RowSink {
-  /** Appends `bytes[from, to)`; the bytes are the caller's again when it returns. */
+  /** Appends `bytes[from, to)`; the caller can reuse the bytes when it returns. */
   append(bytes: Uint8Array, from: number, to: number): void;
 }
 
@@ -20,8 +20,8 @@ export interface RowSink {
 export type OutputWriter = (frame: Frame, into: RowSink) => void;
 
 /**
- * Writes the values of `items` as `columns` say: a nullable column is an Option of its type. What
- * stands in a row is copied, neighbouring columns at once.
+ * Writes the values of `items` as `columns` say: a nullable column is an Option of its type. Values
+ * that are encoded in a row are copied, neighbouring columns at once.
  */
 export function compileOutput(
   items: readonly TypedExpression[],
@@ -43,7 +43,7 @@ export function compileOutput(
   };
 }
 
-/** How many items from `at` on are columns side by side whose bytes the output has as they are. */
+/** The number of items from `at` on that are adjacent columns with the bytes of the output. */
 function plainRun(
   items: readonly TypedExpression[],
   columns: readonly OutputColumn[],
@@ -65,7 +65,7 @@ function plainRun(
   return length;
 }
 
-/** Copies `count` columns from that of `first` on. */
+/** Copies `count` columns, starting with `first`. */
 function copyColumns(first: TypedExpression, count: number, context: CompileContext): OutputWriter {
   const { slot, column } = first as Extract<TypedExpression, { kind: 'column' }>;
   const { shape } = context.layoutOf(slot);
@@ -97,7 +97,7 @@ function outputOf(
   return isNullable ? copyNullable(place, context) : copyValue(place, context);
 }
 
-/** A value that is never null, as it stands. */
+/** Copies a value that is never null as it is encoded. */
 function copyValue(
   { slot, locate, type, withoutRow }: Place,
   context: CompileContext,
@@ -116,7 +116,7 @@ function copyValue(
   };
 }
 
-/** A value as an Option: its tag, then the value as it stands. */
+/** Writes a value as an Option: its tag, then the encoded value. */
 function copyNullable({ slot, locate, type }: Place, context: CompileContext): OutputWriter {
   const skip = skipperOf(type, context.types);
   return (frame, into) => {
@@ -153,5 +153,5 @@ function computed(
   };
 }
 
-/** The first variant of an Option, whose value follows. */
+/** The tag of an Option's first variant, whose value follows. */
 const someTag = Uint8Array.of(0);

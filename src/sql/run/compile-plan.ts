@@ -52,8 +52,8 @@ import { CompiledSubqueries } from './subqueries.ts';
 import { RefScan, TableScan, UniqueLookup } from './table-source.ts';
 
 /**
- * Turns the steps of a plan into makers of operators. All that can be decided without rows and
- * parameters is decided here, once; executions share nothing that changes.
+ * Turns the steps of a plan into makers of operators. Everything that can be decided without rows
+ * and parameters is decided here, once; executions share no mutable state.
  */
 export class PlanCompiler {
   readonly context: CompileContext;
@@ -85,7 +85,7 @@ export class PlanCompiler {
     };
   }
 
-  /** A number under which an execution keeps something of its own. */
+  /** A number under which an execution keeps its own data. */
   keepNumber(): number {
     return this.#keptCount++;
   }
@@ -98,7 +98,7 @@ export class PlanCompiler {
     return this.#measured(plan, this.#makeTuples(plan));
   }
 
-  /** Whether what each step does is counted, so that no step may be left out. */
+  /** Whether the work of each step is measured, so that no step may be left out. */
   get isMeasured(): boolean {
     return this.#measurements !== undefined;
   }
@@ -369,20 +369,20 @@ export class PlanCompiler {
   }
 }
 
-/** Whether nothing but the request and the row of one slot decides about a condition. */
+/** Whether a condition depends on nothing but the request and the row of one slot. */
 function needsOnly(term: TypedExpression, slot: number): boolean {
   const { slots, values } = needsOf(term);
   return values.size === 0 && [...slots].every((needed) => needed === slot);
 }
 
-/** More rows are sorted as a whole. */
+/** With more rows than this, all are sorted. */
 const topRowsMax = 10_000;
 
 function keptCommon(number: number): string {
   return `common ${number}`;
 }
 
-/** How encoded rows of an answer, or of a derived query, are laid out. */
+/** The layout of encoded rows of an answer, or of a derived query. */
 export function layoutOfRows(columns: readonly OutputColumn[], types: Typespace): SlotLayout {
   const specs = columns.map(({ name, type, isNullable }) => ({
     name,

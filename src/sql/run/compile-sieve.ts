@@ -28,9 +28,9 @@ export function compileConditions(
 }
 
 /**
- * The conditions on the rows of one stored table. Those that compare columns with what the request
- * says look at bytes alone; they come first, so the others are asked of the rows that are left.
- * That keeps the order of security, because bytes raise no errors.
+ * The conditions on the rows of one stored table. Those that compare columns with values of the
+ * request look at bytes alone; they come first, so the others are evaluated only for the remaining
+ * rows. That keeps the order of security, because comparing bytes raises no errors.
  */
 export function compileSieve(
   terms: readonly TypedExpression[],
@@ -50,7 +50,7 @@ export function compileSieve(
   };
 }
 
-/** A condition on bytes whose values are known when the statement runs. */
+/** A condition on bytes whose values become known when the statement runs. */
 type Template =
   | {
       readonly kind: 'columnToValue';
@@ -173,7 +173,7 @@ function never(): boolean {
   return false;
 }
 
-/** Fills values in; `undefined`: one of them is null, so nothing satisfies the condition. */
+/** Fills in the values; `undefined` if one of them is null, so nothing satisfies the condition. */
 type Binder = (state: ExecutionState) => ByteCondition | undefined;
 
 function compileTemplate(template: Template, shape: RowShape, context: CompileContext): Binder {

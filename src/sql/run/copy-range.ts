@@ -1,6 +1,6 @@
 import type { BinaryWriter } from '../../values/binary-writer.ts';
 
-/** Appends `bytes[from, to)` to the writer; short ranges without making an object. */
+/** Appends `bytes[from, to)` to the writer; short ranges without allocating an object. */
 export function copyRange(writer: BinaryWriter, bytes: Uint8Array, from: number, to: number): void {
   if (to - from >= longRangeBytes) {
     writer.raw(bytes.subarray(from, to));
@@ -11,5 +11,5 @@ export function copyRange(writer: BinaryWriter, bytes: Uint8Array, from: number,
   for (let index = from; index < to; index++) view.setUint8(at++, bytes[index] as number);
 }
 
-/** From here on one call that copies all costs less than the loop. */
+/** From this length on, one call that copies everything costs less than the loop. */
 const longRangeBytes = 64;

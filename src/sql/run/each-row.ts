@@ -4,8 +4,9 @@ import { type CompiledRead, type ExecutionRequest, stateOf } from './execution.t
 import { paused, rowReady } from './operator.ts';
 
 /**
- * Runs a read in one go and shows each of its rows as `bytes[0, length)`, which are there until the
- * visit is over; none are kept. Ends early when a visit answers false. Throws `SqlFailure`.
+ * Runs a read in one go and passes each of its rows to `visit` as `bytes[0, length)`, which are
+ * valid until `visit` returns; none are kept. Ends early when it returns false. Throws
+ * `SqlFailure`.
  */
 export function eachRow(
   compiled: CompiledRead,

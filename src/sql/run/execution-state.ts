@@ -5,11 +5,11 @@ import type { QueryValue } from '../functions/function.ts';
 import type { QueryBudget } from './budget.ts';
 import type { Frame } from './frame.ts';
 
-/** What one execution of a compiled plan knows; its operators share it. */
+/** State of one execution of a compiled plan, shared by its operators. */
 export class ExecutionState implements Frame {
   readonly pages: (Uint8Array | undefined)[];
   readonly rows: number[];
-  /** The present row of each slot that shows a stored table. */
+  /** The current row of each slot that holds a stored table. */
   readonly refs: number[];
   readonly values: QueryValue[];
   readonly parameters: readonly (Uint8Array | undefined)[];
@@ -17,19 +17,19 @@ export class ExecutionState implements Frame {
   readonly budget: QueryBudget;
   /** Most rows that the reader may have. */
   readonly rowsMax: number | undefined;
-  /** By the number that the compiled plan gives each table. */
+  /** Tables by their number in the compiled plan. */
   readonly tables: readonly Table[];
-  /** Where rows are instead of the tables. Once the statement has paused: as they were before. */
+  /** Where rows are read instead of the tables. After a pause: the rows from before it. */
   sources: readonly RowSource[] | undefined;
-  /** Rows that may be looked at before the clock is. */
+  /** Rows that can be looked at before the clock is read. */
   ticks: number;
-  /** Answers of subqueries and common tables, by the number that the compiled plan gives them. */
+  /** Answers of subqueries and common tables, by their number in the compiled plan. */
   readonly kept = new Map<number | string, unknown>();
   readonly #rowsPerCheck: number;
-  /** To be looked at before it may pause. */
+  /** Rows to look at before it may pause. */
   #rowsInOneGo: number;
   #unpausable = 0;
-  /** A slice ended within what cannot pause. */
+  /** Whether a slice ended within a stretch that cannot pause. */
   #isOverdue = false;
 
   constructor(options: {
@@ -38,7 +38,7 @@ export class ExecutionState implements Frame {
     readonly nowMicros: bigint;
     readonly budget: QueryBudget;
     readonly tables: readonly Table[];
-    /** Rows to be looked at before it may pause; infinite: it runs in one go, however long. */
+    /** Rows to look at before it may pause; infinite: it runs in one go, however long. */
     readonly rowsInOneGo: number;
     readonly rowsPerCheck: number;
     readonly rowsMax: number | undefined;
@@ -63,8 +63,8 @@ export class ExecutionState implements Frame {
   }
 
   /**
-   * To be called when `ticks` has run out; true when the operator has to return `paused`. At least
-   * one row is looked at between two pauses, so nothing stands still.
+   * Must be called when `ticks` has run out; true if the operator must return `paused`. At least
+   * one row is looked at between two pauses, so there is always progress.
    */
   mustPause(): boolean {
     this.ticks = this.#rowsPerCheck;
@@ -80,19 +80,19 @@ export class ExecutionState implements Frame {
     return false;
   }
 
-  /** From now on it runs in one go, however long that takes. */
+  /** Makes it run in one go, however long that takes. */
   stopPausing(): void {
     this.#rowsInOneGo = Number.POSITIVE_INFINITY;
   }
 
-  /** After a pause: what is asked first must not pause again before it has done anything. */
+  /** After a pause: the first step must not pause again before it has done anything. */
   resume(): void {
     this.ticks = this.#rowsPerCheck + 1;
   }
 
   /**
-   * Runs what cannot pause: a subquery in the middle of an expression. When a slice has ended in
-   * it, whoever asked pauses before the next row.
+   * Runs a stretch that cannot pause: a subquery in the middle of an expression. If a slice ends in
+   * it, the operator around it pauses before the next row.
    */
   withoutPause<Result>(run: () => Result): Result {
     if (this.#unpausable === 0) {

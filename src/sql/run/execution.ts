@@ -17,14 +17,14 @@ import type { Stage } from './stages.ts';
 
 export interface ReadResult {
   readonly columns: readonly NamedType[];
-  /** What refs in `columns` index; only recursive types have any. */
+  /** The types that refs in `columns` index; only recursive types have any. */
   readonly types: Typespace;
   /** Encoded rows, one after another, each the product of `columns`. */
   readonly rows: Uint8Array;
   readonly rowCount: number;
 }
 
-/** A read plan made ready to run any number of times, also at the same time. */
+/** A read plan made ready to run any number of times, also concurrently. */
 export interface CompiledRead {
   readonly plan: ReadPlan;
   readonly types: Typespace;
@@ -44,7 +44,7 @@ export function compileRead(
   return { plan, types, columns, stages: compiler.subqueries.stages, make };
 }
 
-/** What one execution is given. */
+/** The input of one execution. */
 export interface ExecutionRequest {
   readonly tables: SqlTables;
   /** Encoded values of the parameters of the plan; `undefined` is null. */
@@ -52,7 +52,7 @@ export interface ExecutionRequest {
   readonly budget: QueryBudget;
   /** The moment of the statement, microseconds since the Unix epoch. */
   readonly nowMicros: bigint;
-  /** Most rows that the reader may have; absent: as many as anybody. */
+  /** Most rows that the reader may have; absent: the general limit. */
   readonly rowsMax?: number | undefined;
 }
 
@@ -62,8 +62,8 @@ export function namedTypeOf({ name, type, isNullable }: OutputColumn): NamedType
 }
 
 /**
- * Throws `SqlFailure` when a parameter is null where that has no meaning. `rowsInOneGo`: how many
- * rows are looked at before it may pause; infinite: it does not.
+ * Throws `SqlFailure` when a parameter is null where that is meaningless. `rowsInOneGo`: how many
+ * rows are looked at before it may pause; infinite: it does not pause.
  */
 export function stateOf(
   plan: PlanParts,
@@ -87,7 +87,7 @@ export function stateOf(
   });
 }
 
-/** Where one row takes much work, the clock is looked at more often. */
+/** If one row takes much work, the clock is read more often. */
 function rowsPerCheckOf({ size }: PlanParts, { rowsPerCheck }: QueryBudget): number {
   if (size <= expressionsOfPlainRow) return rowsPerCheck;
   return Math.max(1, Math.floor((rowsPerCheck * expressionsOfPlainRow) / size));
@@ -96,9 +96,9 @@ function rowsPerCheckOf({ size }: PlanParts, { rowsPerCheck }: QueryBudget): num
 const expressionsOfPlainRow = 64;
 
 /**
- * One run of a read, in slices: `run` goes on until all rows are there or the slice of the budget
- * is over. Before the first pause the tables are pinned, so that the rows are those of one moment.
- * The maker of an execution disposes of it.
+ * One run of a read, in slices: `run` continues until all rows are read or the slice of the budget
+ * is over. Before the first pause the tables are pinned, so that the rows are a snapshot of one
+ * moment. The code that makes an execution disposes of it.
  */
 export class ReadExecution {
   readonly #compiled: CompiledRead;
@@ -108,7 +108,7 @@ export class ReadExecution {
   #isOpen = false;
   #isDone = false;
 
-  /** `result` takes the rows, when they are not to be asked for by `result()`. */
+  /** `result` receives the rows, if they are not to be read with `result()`. */
   constructor(
     compiled: CompiledRead,
     request: ExecutionRequest,
@@ -121,7 +121,7 @@ export class ReadExecution {
     this.#run = new PausableRun(state, compiled.stages, () => this.#collect());
   }
 
-  /** Throws `SqlFailure`, or what a pin throws when its rows were taken away meanwhile. */
+  /** Throws `SqlFailure`, or what a pin throws that was revoked meanwhile. */
   run(): 'done' | 'paused' {
     assert(!this.#isDone, 'an execution ends once');
     if (this.#run.slice() === paused) return 'paused';
@@ -137,12 +137,12 @@ export class ReadExecution {
     return { columns, types, rows: this.#result.finish(), rowCount };
   }
 
-  /** Makes the rows those of this moment, whenever it runs. */
+  /** Pins the rows to this moment, whenever it runs. */
   pin(): void {
     this.#run.pin();
   }
 
-  /** Lets the pinned rows go; a second time does nothing. */
+  /** Releases the pinned rows; a second call does nothing. */
   dispose(): void {
     this.#run.dispose();
   }

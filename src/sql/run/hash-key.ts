@@ -10,15 +10,15 @@ import type { Frame } from './frame.ts';
 import { locatorOf } from './row-layout.ts';
 
 /**
- * What stands for values in a `Map`: equal for equal values, different for different ones. A number
- * that is small enough is never a bigint, whatever its type.
+ * Represents values in a `Map`: equal for equal values, different for different ones. A number that
+ * is small enough is never a bigint, whatever its type.
  */
 export type KeyPart = QueryValue;
 
-/** The key of the present row; `undefined` when a part of it is null. */
+/** The key of the current row; `undefined` if a part of it is null. */
 export type HashKey = (frame: Frame) => KeyPart | undefined;
 
-/** Null is equal to nothing: for joins. */
+/** Keys for joins: null is equal to nothing. */
 export function compileHashKey(
   expressions: readonly TypedExpression[],
   context: CompileContext,
@@ -37,7 +37,7 @@ export function compileHashKey(
   };
 }
 
-/** Null is equal to null: for groups. */
+/** Keys for groups: null is equal to null. */
 export function compileMapKey(
   expressions: readonly TypedExpression[],
   context: CompileContext,
@@ -52,7 +52,7 @@ export function compileMapKey(
   };
 }
 
-/** Parts in a row are not mistaken for others: one key has one type for each part. */
+/** Adjacent parts are never confused: every key has the same type for each part. */
 function textOfPart(part: KeyPart): string {
   switch (typeof part) {
     case 'string':
@@ -117,7 +117,7 @@ function shortNumber(value: bigint): number | bigint {
 const minSafe = BigInt(Number.MIN_SAFE_INTEGER);
 const maxSafe = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** A stored column of 64 bits, read without a bigint where the number is short. */
+/** A stored column of 64 bits, read without a bigint if the number is short. */
 function compileLongColumn(
   expression: TypedExpression,
   isSigned: boolean,

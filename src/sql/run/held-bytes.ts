@@ -1,29 +1,29 @@
 import type { QueryValue } from '../functions/function.ts';
 
 /**
- * What rows, values and groups take while an operator holds them, in bytes of the engine's heap:
- * the most that was measured, where a list or a map has just grown. `held-bytes.test.ts` compares
- * what is charged with what the heap says.
+ * Memory of rows, values and groups while an operator holds them, in bytes of the engine's heap:
+ * the maximum measured, where a list or a map has just grown. `held-bytes.test.ts` compares the
+ * charged amounts with the heap.
  */
 
-/** A place in a list of objects. */
+/** One slot in a list of objects. */
 export const slotBytes = 16;
 /** A number in a `RefList`. */
 export const refBytes = 8;
-/** A key and its value in a `Map`, without what they refer to. */
+/** A key and its value in a `Map`, without the objects that they refer to. */
 export const mapEntryBytes = 64;
-/** The same of a `Set`. */
+/** An entry of a `Set`, without the object that it refers to. */
 export const setEntryBytes = 48;
 /** An empty `Map` or `Set`. */
 export const emptyMapBytes = 192;
-/** A list of its own, beside its slots. */
+/** A separate list, besides its slots. */
 export const listBytes = 48;
-/** A buffer of its own, beside its bytes. */
+/** A separate buffer, besides its bytes. */
 export const bufferBytes = 256;
 /** A small object of a few fields. */
 export const objectBytes = 64;
 
-/** What a value takes that is kept by itself: a column, or a key of several (`hash-key.ts`). */
+/** Memory of a value that is kept on its own: a column, or a key of several (`hash-key.ts`). */
 export function bytesOfValue(value: QueryValue): number {
   switch (typeof value) {
     case 'number':
@@ -41,17 +41,17 @@ export function bytesOfValue(value: QueryValue): number {
 }
 
 /**
- * A text that was read, or joined, is a tree of its pieces, which may take 50 bytes for each
- * character. The engine makes one piece of it as soon as it is asked for one of its characters.
+ * A text that was read or joined is a tree of its pieces, which can take 50 bytes for each
+ * character. The engine flattens it as soon as one of its characters is read.
  */
 function flatten(text: string): void {
   lastUnit = text.charCodeAt(0);
 }
 
-/** Kept so that the engine cannot leave out the question. */
+/** Kept so that the engine cannot optimise the read away. */
 export let lastUnit = 0;
 
-/** A text in one piece, and the former root of its tree. */
+/** A flat text, and the former root of its tree. */
 const textBytes = 64;
 const maxShort = 2n ** 63n - 1n;
 const minShort = -(2n ** 63n);

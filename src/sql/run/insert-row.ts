@@ -12,8 +12,8 @@ import {
 import { invalid, overBudget, type SqlFailure } from '../failure.ts';
 
 /**
- * Inserts the row `bytes[0, length)` and returns a buffer that begins with it as it was stored,
- * generated values included; the given buffer may be overwritten. Throws `SqlFailure`.
+ * Inserts the row `bytes[0, length)` and returns a buffer that begins with the row as stored,
+ * including generated values; the given buffer may be overwritten. Throws `SqlFailure`.
  */
 export function insertRow(
   transaction: Transaction,
@@ -21,7 +21,7 @@ export function insertRow(
   bytes: Uint8Array,
   length: number,
 ): Uint8Array {
-  // The store leaves generated values at the start of what it is given.
+  // The store leaves generated values at the start of the given buffer.
   const kept = table.sequences.length === 0 ? bytes : bytes.slice(0, length);
   const result = transaction.insert(table, bytes, length);
   if (result < 0) throw refused(result, transaction, table, length);
@@ -30,8 +30,8 @@ export function insertRow(
 }
 
 /**
- * The same for a row that takes the place of the one with its key in `index`, and has the same key
- * in every other unique index. No value of it is drawn from a sequence.
+ * Replaces the row that has the new row's key in `index`; the new row has the same key in every
+ * other unique index. None of its values is drawn from a sequence.
  */
 export function replaceRow(
   transaction: Transaction,
@@ -81,7 +81,7 @@ function refused(
   }
 }
 
-/** Puts generated values, which stand one after another in `generated`, in their places. */
+/** Copies generated values, which are stored back to back in `generated`, to their places. */
 function putGenerated({ sequences, shape }: Table, row: Uint8Array, generated: Uint8Array): void {
   let at = 0;
   for (const { sequence, column, isFilled } of sequences) {

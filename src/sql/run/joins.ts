@@ -8,7 +8,7 @@ import { ended, paused, rowReady, type Step, type Tuples } from './operator.ts';
 
 export type Condition = (frame: Frame) => boolean;
 
-/** For each outer tuple opens the inner side again, which finds its rows by the outer ones. */
+/** Opens the inner side again for each outer tuple, which determines the inner rows. */
 export class LoopJoin implements Tuples {
   readonly #state: ExecutionState;
   readonly #outer: Tuples;
@@ -68,7 +68,7 @@ export interface KeptJoinOptions {
   readonly isInnerFixed: boolean;
 }
 
-/** For each outer tuple goes through the inner rows, which were kept when it was opened. */
+/** Scans, for each outer tuple, the inner rows, which were kept when it was opened. */
 export class KeptJoin implements Tuples {
   readonly #state: ExecutionState;
   readonly #outer: Tuples;
@@ -139,13 +139,13 @@ export interface HashJoinOptions extends KeptJoinOptions {
   readonly innerKey: HashKey;
 }
 
-/** Looks the inner rows up by equal keys, in a table made when it is opened. */
+/** Looks the inner rows up by equal keys, in a table built when it is opened. */
 export class HashJoin implements Tuples {
   readonly #state: ExecutionState;
   readonly #outer: Tuples;
   readonly #inner: KeptTuples;
   readonly #options: HashJoinOptions;
-  /** The number of the last row with each key; `#before` has the one before it, or -1. */
+  /** The number of the last row with each key; `#before` has the previous one, or -1. */
   readonly #last = new Map<unknown, number>();
   readonly #before = new RefList();
   #isFilled = false;
@@ -182,7 +182,7 @@ export class HashJoin implements Tuples {
     const { slot, isLeft, outerKey } = this.#options;
     for (;;) {
       if (!this.#isInside) {
-        // Nothing to find: only a left join has to see the outer tuples.
+        // Nothing can match: only a left join has to return the outer tuples.
         if (this.#last.size === 0 && !isLeft) return ended;
         const step = this.#outer.next();
         if (step !== rowReady) return step;

@@ -7,18 +7,18 @@ import { refBytes } from './held-bytes.ts';
 import { rowReady, type Step, type Tuples } from './operator.ts';
 import { RowStore } from './row-store.ts';
 
-/** The rows of one slot, kept to be shown again by number. */
+/** The rows of one slot, kept so that they can be shown again by number. */
 export interface KeptTuples {
   readonly count: number;
-  /** Forgets everything, so that `fill` begins anew. */
+  /** Forgets everything, so that `fill` starts from scratch. */
   open(): void;
-  /** Collects the rows for which `accept` answers true, until `ended` or `paused`. */
+  /** Collects the rows for which `accept` returns true, until `ended` or `paused`. */
   fill(accept?: () => boolean): Step;
   /** Puts a row into the slot. */
   show(number: number): void;
 }
 
-/** Rows of a stored table: their refs are enough. */
+/** Keeps rows of a stored table: their refs are enough. */
 export class KeptRefs implements KeptTuples {
   readonly #state: ExecutionState;
   readonly #input: Tuples;
@@ -70,7 +70,7 @@ export class KeptRefs implements KeptTuples {
   }
 }
 
-/** Rows that were computed: they are copied. */
+/** Keeps computed rows: they are copied. */
 export class KeptRows implements KeptTuples {
   readonly #state: ExecutionState;
   readonly #input: Tuples;

@@ -7,7 +7,7 @@ import { encodeQueryValue } from './value-codec.ts';
 
 /**
  * LIKE over encoded strings, for patterns without `_`: their pieces are found as bytes, because no
- * character of UTF-8 begins inside of another. `undefined` for all other patterns.
+ * character of UTF-8 begins inside another. `undefined` for all other patterns.
  */
 export function utf8Matcher(pieces: readonly LikePiece[]): BytesTest | undefined {
   const texts: Uint8Array[] = [];

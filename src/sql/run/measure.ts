@@ -3,13 +3,13 @@ import type { ExecutionState } from './execution-state.ts';
 import type { Maker } from './maker.ts';
 import { type Operator, type Rows, rowReady, type Step } from './operator.ts';
 
-/** What one step of a plan really did, for EXPLAIN ANALYZE. */
+/** The measured work of one step of a plan, for EXPLAIN ANALYZE. */
 export interface Measurement {
-  /** Rows that came out of it. */
+  /** Number of rows that it returned. */
   rows: number;
-  /** How often it was opened. */
+  /** Number of times it was opened. */
   loops: number;
-  /** Milliseconds spent in it, steps inside of it included. */
+  /** Milliseconds spent in it, including the steps inside it. */
   millis: number;
 }
 
@@ -27,7 +27,7 @@ export class Measurements {
 
   around<Made extends Operator>(step: object, make: Maker<Made>): Maker<Made> {
     const measurement = this.of(step);
-    // A metered step of rows also writes them; one of tuples is never asked to.
+    // A metered step of rows also writes them; a step of tuples is never asked to.
     return (state) => new Meter(state, make(state), measurement) as Operator as Made;
   }
 }

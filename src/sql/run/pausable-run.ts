@@ -5,8 +5,8 @@ import { ended, paused, type Step } from './operator.ts';
 import type { Stage } from './stages.ts';
 
 /**
- * A part of a statement that runs in slices: its stages, then whatever it is for. Before the first
- * pause the tables are pinned, so that the rows are those of one moment.
+ * A part of a statement that runs in slices: its stages, then its own work. Before the first pause
+ * the tables are pinned, so that the rows are a snapshot of one moment.
  */
 export class PausableRun {
   readonly #state: ExecutionState;
@@ -15,7 +15,7 @@ export class PausableRun {
   #stage = 0;
   #pins: readonly TablePin[] = [];
 
-  /** `goOn` is asked again and again until it answers something else than `paused`. */
+  /** `goOn` is called repeatedly until it returns anything but `paused`. */
   constructor(state: ExecutionState, stages: readonly Stage[], goOn: () => Step) {
     this.#state = state;
     this.#stages = stages;
@@ -28,8 +28,8 @@ export class PausableRun {
   }
 
   /**
-   * Runs until it is over or the slice of the budget is. Throws `SqlFailure`, or what a pin throws
-   * when its rows were taken away meanwhile; the pins are released then.
+   * Runs until it is done or the slice of the budget is over. Throws `SqlFailure`, or what a pin
+   * throws that was revoked meanwhile; the pins are released then.
    */
   slice(): typeof paused | typeof ended {
     const { budget } = this.#state;
@@ -48,14 +48,14 @@ export class PausableRun {
     }
   }
 
-  /** Makes the rows those of this moment, whenever it runs. */
+  /** Pins the rows to this moment, whenever it runs. */
   pin(): void {
     if (this.#pins.length > 0) return;
     this.#pins = this.#state.tables.map((table) => table.pin());
     this.#state.sources = this.#pins;
   }
 
-  /** Lets the pinned rows go; a second time does nothing. */
+  /** Releases the pinned rows; a second call does nothing. */
   dispose(): void {
     for (const pin of this.#pins) pin.release();
     this.#pins = [];

@@ -8,21 +8,21 @@ import type { CompileContext } from './compile-context.ts';
 import { type Locator, locatorOf } from './row-layout.ts';
 
 /**
- * Where a value stands encoded in a row: a column, an element of one, or what a variant of one
- * carries. Such values are compared and copied as bytes, without being decoded.
+ * The place where a value is encoded in a row: a column, an element of one, or the payload of a
+ * variant. Such values are compared and copied as bytes, without being decoded.
  */
 export interface Place {
   readonly slot: number;
   readonly type: AlgebraicType;
-  /** Offset of the first byte of the value, or -1: it is null. */
+  /** Offset of the first byte of the value, or -1 if it is null. */
   readonly locate: Locator;
-  /** False: `locate` never gives -1. Without a row the value is null all the same. */
+  /** False: `locate` never returns -1. Without a row the value is null all the same. */
   readonly isNullable: boolean;
-  /** The value where the slot has no row, if that is not null: `none` for columns of Options. */
+  /** The value if the slot has no row, unless it is null: `none` for columns of Options. */
   readonly withoutRow: Uint8Array | undefined;
 }
 
-/** `undefined` for expressions that have to be computed. */
+/** Returns `undefined` for expressions that must be computed. */
 export function placeOf(expression: TypedExpression, context: CompileContext): Place | undefined {
   switch (expression.kind) {
     case 'column':
@@ -64,7 +64,7 @@ export function placeOf(expression: TypedExpression, context: CompileContext): P
   }
 }
 
-/** From the start of a product to that of one of its elements. */
+/** The way from the start of a product to that of one of its elements. */
 export function elementStep(type: AlgebraicType, element: number, types: Typespace): Locator {
   const product = resolveType(type, types);
   const elements = product.kind === 'product' ? product.elements : [];

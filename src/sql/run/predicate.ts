@@ -81,7 +81,7 @@ function compareColumns(
 }
 
 /**
- * The kinds that most filters are about have code of their own; all others are compared as bytes.
+ * The kinds that most filters use have code of their own; all others are compared as bytes.
  */
 function compareToValue(
   condition: Extract<ByteCondition, { readonly kind: 'columnToValue' }>,
@@ -102,7 +102,7 @@ function compareToValue(
     case 'i64':
       return compareLongInteger(type.kind === 'i64', operator, locate, value);
     case 'f64':
-      // A constant NaN can be computed; the comparator knows its place.
+      // A constant NaN can be computed; the comparator knows its order.
       if (Number.isNaN(viewOf(value).getFloat64(0, true))) break;
       return compareFloat(operator, locate, value);
     case 'string':
@@ -189,17 +189,17 @@ function compareFloat(operator: ComparisonOperator, locate: Locator, value: Uint
     }
     const field = view.getFloat64(locate(bytes, row), true);
     if (field < constant) return ifLess;
-    // The constant is no NaN, and a NaN in the column is greater than every number.
+    // The constant is not NaN, and a NaN in the column is greater than every number.
     return field === constant ? ifEqual : ifGreater;
   };
 }
 
-/** Whether the column has the very bytes of `value`, for types where that means equality. */
+/** Whether the column has exactly the bytes of `value`, for types where that means equality. */
 function equalBytes(locate: Locator, value: Uint8Array, ifEqual: boolean): Predicate {
   const { length } = value;
   return (bytes, row) => {
     const at = locate(bytes, row);
-    // The count comes first, so bytes of another length differ before they end.
+    // The count comes first, so values of another length differ within it.
     for (let index = 0; index < length; index++) {
       if (bytes[at + index] !== value[index]) return !ifEqual;
     }

@@ -1,5 +1,5 @@
 /**
- * Numbers out of encoded rows, little-endian. Rows lie in pages that change from row to row, so
+ * Reads numbers from encoded rows, little-endian. Rows lie in pages that change from row to row, so
  * these read byte by byte instead of keeping a `DataView` for each page.
  */
 
@@ -67,5 +67,5 @@ export function readI256(bytes: Uint8Array, at: number): bigint {
   return (readI128(bytes, at + 16) << 128n) | readU128(bytes, at);
 }
 
-/** Eight bytes that every reading overwrites. */
+/** Eight bytes that every read overwrites. */
 const scratch = new DataView(new ArrayBuffer(8));

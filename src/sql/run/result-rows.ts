@@ -5,30 +5,30 @@ import { requireRowBytes } from './byte-sink.ts';
 import type { RowSink } from './compile-output.ts';
 
 /**
- * The buffer of a result that was handed over: making one costs as much as finding a row by its
- * key. Whoever collects has it for itself; a second collector meanwhile makes its own.
+ * The buffer of a result that was handed over: allocating one costs as much as finding a row by its
+ * key. One collector has it at a time; a second collector meanwhile allocates its own.
  */
 let spare: Uint8Array | undefined;
 const firstBytes = 256;
 const spareBytesMax = 64 * 1_024;
 
-/** Where the rows of a read go. */
+/** Receives the rows of a read. */
 export interface ResultCollector extends RowSink {
   readonly rowCount: number;
-  /** What was appended since the last call is one row. Throws `SqlFailure` at the limits. */
+  /** Ends a row: the bytes appended since the last call. Throws `SqlFailure` at the limits. */
   endRow(): void;
   /** All rows, one after another, in a buffer of exactly their size. */
   finish(): Uint8Array;
 }
 
 /**
- * Collects encoded result rows, one after another, up to the limits of one result; `rowsMax`: what
- * its reader may have at most.
+ * Collects encoded result rows, one after another, up to the limits of one result; `rowsMax` is the
+ * limit of its reader.
  */
 export class ResultRows implements ResultCollector {
   #bytes: Uint8Array;
   #length = 0;
-  /** Where the row begins that is being built. */
+  /** Where the current row begins. */
   #rowStart = 0;
   #rowCount = 0;
   #finished: Uint8Array | undefined;
@@ -47,7 +47,7 @@ export class ResultRows implements ResultCollector {
     return this.#rowCount;
   }
 
-  /** Appends `bytes[from, to)` to the row that is being built. */
+  /** Appends `bytes[from, to)` to the current row. */
   append(bytes: Uint8Array, from: number, to: number): void {
     const length = to - from;
     if (length >= 64) requireRowBytes(this.#length - this.#rowStart + length);
@@ -71,7 +71,7 @@ export class ResultRows implements ResultCollector {
     }
   }
 
-  /** The buffer may be handed to another thread. */
+  /** The buffer can be handed to another thread. */
   finish(): Uint8Array {
     if (this.#finished === undefined) {
       this.#budget.takeResult(this.#length);

@@ -6,7 +6,7 @@ import type { CompileContext } from './compile-context.ts';
 import { compileGroupKey } from './compile-key.ts';
 import type { SlotLayout } from './frame.ts';
 
-/** Bytes that are equal exactly when rows are: `bytes[0, length)`, until the next call. */
+/** Bytes that are equal exactly if rows are: `bytes[0, length)`, valid until the next call. */
 export interface KeyBytes {
   readonly bytes: Uint8Array;
   readonly length: number;

@@ -3,7 +3,7 @@ import type { RowShape } from '../../store/row-shape.ts';
 /** Finds a column in an encoded row that begins at `row`: the offset of its first byte. */
 export type Locator = (bytes: Uint8Array, row: number) => number;
 
-/** How to find `column`: at a fixed distance if the columns before it allow, else by walking. */
+/** How to find `column`: at a fixed distance if the columns before it allow it, else by walking. */
 export function locatorOf(shape: RowShape, column: number): Locator {
   let distance = 0;
   for (let before = 0; before < column; before++) {

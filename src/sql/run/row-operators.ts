@@ -7,7 +7,7 @@ import { ended, paused, type Rows, rowReady, type Step, type Tuples } from './op
 import type { RowKey } from './row-key.ts';
 import { DistinctRows, RowStore } from './row-store.ts';
 
-/** One tuple, no slots. */
+/** Returns one tuple without slots. */
 export class OneTuple implements Tuples {
   #isShown = false;
 
@@ -32,7 +32,7 @@ export class NoTuples implements Tuples {
   }
 }
 
-/** No more than one tuple of its input. */
+/** Returns at most one tuple of its input. */
 export class FirstTuple implements Tuples {
   readonly #input: Tuples;
   #isShown = false;
@@ -77,7 +77,7 @@ export class Filter implements Tuples {
   }
 }
 
-/** Tuples as encoded rows. */
+/** Encodes tuples as rows. */
 export class Projection implements Rows {
   readonly #state: ExecutionState;
   readonly #input: Tuples;
@@ -102,7 +102,7 @@ export class Projection implements Rows {
   }
 }
 
-/** The whole rows of a stored table, copied as they are. */
+/** Copies the whole rows of a stored table as they are. */
 export class TableProjection implements Rows {
   readonly #state: ExecutionState;
   readonly #input: Tuples;
@@ -137,7 +137,7 @@ export class TableProjection implements Rows {
   }
 }
 
-/** How many rows a table has. */
+/** Returns the number of rows of a table. */
 export class TableCount implements Rows {
   readonly #state: ExecutionState;
   readonly #number: number;
@@ -167,7 +167,7 @@ export class TableCount implements Rows {
   }
 }
 
-/** Encoded rows of a query as the tuples of a slot. */
+/** Returns the encoded rows of a query as the tuples of a slot. */
 export class DerivedSource implements Tuples {
   readonly #state: ExecutionState;
   readonly #rows: Rows;
@@ -205,7 +205,7 @@ export class DerivedSource implements Tuples {
   }
 }
 
-/** The rows of a query that are computed once for an execution and shown any number of times. */
+/** The rows of a query that is computed once for an execution and read any number of times. */
 export class SharedRows {
   readonly rows: RowStore;
   readonly #source: Rows;
@@ -218,7 +218,7 @@ export class SharedRows {
     this.#source = source;
   }
 
-  /** `ended` once all rows are there. */
+  /** Returns `ended` once all rows are computed. */
   fill(): Step {
     if (this.#isFilled) return ended;
     if (!this.#isOpen) this.#source.open();
@@ -236,7 +236,7 @@ export class SharedRows {
   }
 }
 
-/** A common table, or a query that would be computed anew too often, as the tuples of a slot. */
+/** A common table, or a query that would be recomputed too often, as the tuples of a slot. */
 export class SharedSource implements Tuples {
   readonly #state: ExecutionState;
   readonly #shared: () => SharedRows;
@@ -352,7 +352,7 @@ export class Limit implements Rows {
 }
 
 export interface LimitBounds {
-  /** Infinity: all. */
+  /** Infinity means all. */
   readonly limit: number;
   readonly offset: number;
 }

@@ -6,7 +6,7 @@ import { bufferBytes, refBytes } from './held-bytes.ts';
 
 const chunkBytes = 65_536;
 
-/** Encoded rows that an execution holds on to, numbered from 0 in the order they came in. */
+/** Encoded rows that an execution keeps, numbered from 0 in order of arrival. */
 export class RowStore {
   readonly #budget: QueryBudget;
   #chunks: Uint8Array[] = [];
@@ -83,11 +83,11 @@ export class RowStore {
 
 const placeBytes = 3 * refBytes;
 
-/** Different encoded rows, numbered from 0, each once. */
+/** Distinct encoded rows, numbered from 0. */
 export class DistinctRows {
   readonly rows: RowStore;
   readonly #budget: QueryBudget;
-  /** Numbers of rows plus 1 by hash, 0 where there is none. */
+  /** Row numbers plus 1, by hash; 0 means none. */
   #slots = new Int32Array(64);
   readonly #hashes = new RefList();
   #taken = 0;
@@ -102,7 +102,7 @@ export class DistinctRows {
     return this.#look(bytes, start, end, hashBytes(bytes, start, end) | 0);
   }
 
-  /** The number of the row, which is `rows.count - 1` afterwards if it was not there yet. */
+  /** The number of the row, which is `rows.count - 1` afterwards if it was new. */
   add(bytes: Uint8Array, start: number, end: number): number {
     const hash = hashBytes(bytes, start, end) | 0;
     const known = this.#look(bytes, start, end, hash);

@@ -6,7 +6,7 @@ import { ended, paused, type Rows, rowReady, type Step } from './operator.ts';
 import type { RowKey } from './row-key.ts';
 import { DistinctRows } from './row-store.ts';
 
-/** One query's rows, then the other's. */
+/** Returns one query's rows, then the other's. */
 export class Concatenation implements Rows {
   readonly #left: Rows;
   readonly #right: Rows;
@@ -43,7 +43,7 @@ export interface SetOptions {
   readonly keyOf: RowKey;
 }
 
-/** INTERSECT and EXCEPT: counts the rows on the right, then sifts those on the left. */
+/** INTERSECT and EXCEPT: counts the rows on the right, then filters those on the left. */
 export class SetDifference implements Rows {
   readonly #state: ExecutionState;
   readonly #left: Rows;
@@ -51,7 +51,7 @@ export class SetDifference implements Rows {
   readonly #options: SetOptions;
   readonly #seen: DistinctRows;
   readonly #sink = new ByteSink();
-  /** By number of the row: how often it was on the right and has not been used up. */
+  /** By number of the row: its copies on the right that are not yet used up. */
   #counts: number[] = [];
   #isCounted = false;
   #taken = 0;
@@ -126,7 +126,7 @@ export class SetDifference implements Rows {
       if (count > 0) counts[number] = count - 1;
       return count === 0;
     }
-    // What was shown once counts as if it were on the right from then on.
+    // A row that was returned counts as a row of the right side afterwards.
     const before = this.#seen.rows.count;
     return this.#seen.add(bytes, 0, length) === before;
   }

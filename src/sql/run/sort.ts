@@ -42,8 +42,8 @@ export function orderOf(
 const runLength = 2_048;
 
 /**
- * All rows in order. Pieces of the list are sorted as they fill up, then merged in twos until one
- * is left, so that it can pause anywhere.
+ * Sorts all rows. Pieces of the list are sorted as they fill up, then merged in twos until one is
+ * left, so that it can pause anywhere.
  */
 export class Sort implements Rows {
   readonly #state: ExecutionState;
@@ -118,7 +118,7 @@ export class Sort implements Rows {
     }
   }
 
-  /** Rows that are equal keep the order in which they came. */
+  /** Equal rows keep the order of their arrival. */
   readonly #compare = (a: number, b: number): number => {
     const { keys } = this.#sort;
     for (let at = 0; at < keys.length; at++) {
@@ -143,7 +143,7 @@ class Merge {
   /** Length of the sorted pieces of `#from`; 0 while pieces are sorted. */
   #length = 0;
   #sorted = 0;
-  /** Where the merge of two pieces stands: begin of the first, and the next of each. */
+  /** State of the merge of two pieces: the start of the first, and the next row of each. */
   #base = 0;
   #left = 0;
   #right = 0;
@@ -214,11 +214,11 @@ class Merge {
 interface TopRow {
   readonly values: readonly QueryValue[];
   readonly bytes: Uint8Array;
-  /** Which came first, for rows that are equal. */
+  /** Decides by arrival, for rows that are equal. */
   readonly number: number;
 }
 
-/** The first rows of the order only: a heap with the last of them on top. */
+/** Keeps only the first rows of the order: a heap with the last of them on top. */
 export class TopRows implements Rows {
   readonly #state: ExecutionState;
   readonly #input: Tuples;
@@ -283,7 +283,7 @@ export class TopRows implements Rows {
       const isFull = this.#heap.length >= this.#count;
       let values: QueryValue[];
       if (isFull && last !== undefined) {
-        // Most rows are refused by their first key.
+        // Most rows are rejected by their first key.
         const first = keys[0] as CompiledSortKey;
         const value = first.evaluate(state);
         const order = first.compare(value, last.values[0] as QueryValue);

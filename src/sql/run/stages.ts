@@ -7,7 +7,7 @@ import { type HashKey, type KeyPart, keyPartOf } from './hash-key.ts';
 import { bufferBytes, bytesOfValue, mapEntryBytes, setEntryBytes } from './held-bytes.ts';
 import { ended, paused, type Rows, rowReady, type Step, type Tuples } from './operator.ts';
 
-/** What is answered before the first row of the statement is asked for, so that it can pause. */
+/** A part that is computed before the first row of the statement is read, so that it can pause. */
 export interface Stage {
   run(state: ExecutionState): Step;
 }
@@ -20,12 +20,12 @@ export interface Collector<Answer> {
   next(): Step;
 }
 
-/** A stage of a compiled plan: each execution has its answer once. */
+/** A stage of a compiled plan: each execution computes its answer once. */
 export class CompiledStage<Answer> implements Stage {
   readonly #number: number;
   readonly #begin: (state: ExecutionState) => Collector<Answer>;
 
-  /** `number`: under which an execution keeps it. */
+  /** `number`: the key under which an execution keeps it. */
   constructor(number: number, begin: (state: ExecutionState) => Collector<Answer>) {
     this.#number = number;
     this.#begin = begin;
@@ -35,14 +35,14 @@ export class CompiledStage<Answer> implements Stage {
     return this.#running(state).run();
   }
 
-  /** Throws what went wrong when it was answered: only who asks has to know. */
+  /** Throws the error of computing the answer: only an expression that needs it must fail. */
   answerIn(state: ExecutionState): Answer {
     const running = this.#finished(state);
     if (running.failure !== undefined) throw running.failure;
     return running.answer;
   }
 
-  /** `undefined`: it failed. */
+  /** Returns `undefined` if it failed. */
   findAnswer(state: ExecutionState): Answer | undefined {
     const running = this.#finished(state);
     return running.failure === undefined ? running.answer : undefined;
@@ -102,7 +102,7 @@ class RunningStage<Answer> {
 /** The first column of an encoded row. */
 export type Reader = (bytes: Uint8Array) => QueryValue;
 
-/** What rows are collected into; `add` answers false when no more are needed. */
+/** Collects rows; `add` returns false when no more are needed. */
 export interface RowAnswer {
   add(row: ByteSink, state: ExecutionState): boolean;
 }
@@ -132,12 +132,12 @@ export class RowCollector<Answer extends RowAnswer> implements Collector<Answer>
   }
 }
 
-/** The values that IN looks among. */
+/** The values that IN searches. */
 export class AnswerSet implements RowAnswer {
-  /** By what stands for the value, its encoding. */
+  /** The encoding of each value, by its key. */
   readonly encoded = new Map<KeyPart, Uint8Array>();
   readonly #read: Reader;
-  /** A nullable column has a tag in front of its value. */
+  /** A nullable column has a tag before its value. */
   readonly #valueStart: number;
   #hasNull = false;
 
@@ -172,7 +172,7 @@ interface KeyedTuples {
   readonly keyOf: HashKey;
 }
 
-/** The keys of tuples. */
+/** Collects the keys of tuples. */
 export class KeyCollector implements Collector<ReadonlySet<KeyPart>> {
   readonly answer = new Set<KeyPart>();
   readonly #state: ExecutionState;
@@ -199,7 +199,7 @@ export class KeyCollector implements Collector<ReadonlySet<KeyPart>> {
   }
 }
 
-/** The value of each key; there is one tuple for each. */
+/** Collects the value of each key; every key has one tuple. */
 export class GroupCollector implements Collector<ReadonlyMap<KeyPart, QueryValue>> {
   readonly answer = new Map<KeyPart, QueryValue>();
   readonly #state: ExecutionState;

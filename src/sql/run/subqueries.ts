@@ -23,12 +23,12 @@ import {
 } from './stages.ts';
 import { valueReaderOf } from './value-codec.ts';
 
-/** Rows that are looked at without a pause, about a millisecond's worth. */
+/** Rows that are looked at without a pause, about a millisecond's work. */
 const deferredCostMax = 10_000;
 
-/** Subqueries inside expressions: how they are run, and what is kept of their answers. */
+/** Subqueries inside expressions: how they run, and which of their answers are kept. */
 export class CompiledSubqueries {
-  /** Those that are answered once, inner ones before the outer ones that ask them. */
+  /** Subqueries evaluated once, inner ones before the outer ones that use them. */
   readonly stages: Stage[] = [];
   readonly #compiler: PlanCompiler;
   readonly #plans: ReadonlyMap<TypedSubquery, SubqueryPlan>;
@@ -48,7 +48,7 @@ export class CompiledSubqueries {
     return evaluator;
   }
 
-  /** The encoded values, each once, that `column IN (SELECT ...)` may find in an index. */
+  /** The distinct encoded values that `column IN (SELECT ...)` can find in an index. */
   answersOf(subquery: TypedSubquery, state: ExecutionState): Iterable<Uint8Array> {
     const answer = this.#stage(subquery).answerIn(state);
     assert(answer instanceof AnswerSet, 'values come from IN');
@@ -96,7 +96,7 @@ export class CompiledSubqueries {
     return stage;
   }
 
-  /** What is answered quickly waits until it is asked: maybe it never is. */
+  /** A cheap subquery waits until its answer is needed: maybe it never is. */
   #announce(stage: Stage, rows: RowsPlan): void {
     if (rows.estimate.cost > deferredCostMax) this.stages.push(stage);
   }
@@ -146,7 +146,7 @@ export class CompiledSubqueries {
     };
   }
 
-  /** The keys that inner rows have, collected when the first outer row asks. */
+  /** The keys of the inner rows, collected when the first outer row needs them. */
   #keyed(
     subquery: TypedSubquery,
     plan: Extract<SubqueryPlan, { readonly kind: 'keyed' }>,
@@ -170,7 +170,7 @@ export class CompiledSubqueries {
     };
   }
 
-  /** The answers for all keys that inner rows have. */
+  /** The answers for all keys of the inner rows. */
   #grouped(
     subquery: TypedSubquery,
     plan: Extract<SubqueryPlan, { readonly kind: 'grouped' }>,
@@ -224,7 +224,7 @@ function tooManyRows(): SqlFailure {
   return invalid('A subquery used as a value returned more than one row; add LIMIT 1 or aggregate');
 }
 
-/** IN: true, false, or null when only a null stands in the way of the answer. */
+/** IN: true, false, or null if only a null stands in the way of the answer. */
 function isAmong(rows: Rows, operand: QueryValue, sink: ByteSink, read: Reader): QueryValue {
   const wanted = operand === null ? null : keyPartOf(operand);
   let hasNull = false;
@@ -241,7 +241,7 @@ function isAmong(rows: Rows, operand: QueryValue, sink: ByteSink, read: Reader):
 
 type Answer = FirstAnswer | AnswerSet;
 
-/** The value of a scalar subquery, or whether there is a row at all. */
+/** The value of a scalar subquery, or whether any row exists. */
 class FirstAnswer implements RowAnswer {
   value: QueryValue;
   readonly #isExists: boolean;

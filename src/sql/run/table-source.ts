@@ -7,21 +7,21 @@ import type { Frame } from './frame.ts';
 import { ended, paused, rowReady, type Step, type Tuples } from './operator.ts';
 import type { Predicate } from './predicate.ts';
 
-/** What the rows of a table are sifted by. */
+/** The filter applied to the rows of a table. */
 export interface Sieve {
-  /** Over the bytes of the row alone. */
+  /** Tests the bytes of the row alone. */
   readonly predicate: ((state: ExecutionState) => Predicate | undefined) | undefined;
-  /** Over the frame, the row being in its slot. */
+  /** Tests the frame, with the row in its slot. */
   readonly condition: ((frame: Frame) => boolean) | undefined;
 }
 
-/** Which table, and which slot shows its rows. */
+/** A table, and the slot that holds its rows. */
 export interface TableSlot {
   readonly number: number;
   readonly slot: number;
 }
 
-/** All rows of a table, in storage order. */
+/** Returns all rows of a table, in storage order. */
 export class TableScan implements Tuples {
   readonly #state: ExecutionState;
   readonly #table: Table;
@@ -77,16 +77,16 @@ export class TableScan implements Tuples {
 
 /**
  * Finds the rows to look at; `undefined`: too many, look at all of them. With `countMax` it may
- * stop when it has so many; when there are fewer, they are all.
+ * stop at that count; if it returns fewer, they are all.
  */
 export type RefFinder = (state: ExecutionState, countMax?: number) => RowRefs | undefined;
 
-/** What is fetched at first from a range: often that is all that is wanted of it. */
+/** Rows fetched first from a range: often no more are needed. */
 const firstCount = 64;
 const growthFactor = 32;
 const wholeCount = 100_000;
 
-/** The rows that an index gives, in its order. */
+/** Returns the rows that an index gives, in its order. */
 export class RefScan implements Tuples {
   readonly #state: ExecutionState;
   readonly #table: Table;
@@ -98,7 +98,7 @@ export class RefScan implements Tuples {
   #predicate: Predicate | undefined;
   #refs: RowRefs | undefined;
   #at = 0;
-  /** How many rows were asked for; infinite: all. */
+  /** How many rows were requested; infinite: all. */
   #countMax = Number.POSITIVE_INFINITY;
 
   constructor(state: ExecutionState, place: TableSlot, options: RefScanOptions) {
@@ -145,7 +145,7 @@ export class RefScan implements Tuples {
     }
   }
 
-  /** Finds the range again, and more of it; what was shown is not shown again. */
+  /** Finds the range again, and more of it; rows returned before are not returned again. */
   #fetchMore(shown: RowRefs): RowRefs {
     this.#countMax *= growthFactor;
     const isWhole = this.#countMax > wholeCount || this.#state.sources !== undefined;
@@ -154,7 +154,7 @@ export class RefScan implements Tuples {
       this.#find(this.#state, isWhole ? undefined : this.#countMax),
       'the rows of a range',
     );
-    // After a pause the order of equal keys may be another one.
+    // After a pause, equal keys may be in another order.
     const known = this.#state.sources === undefined ? undefined : new Set(shown);
     this.#refs = known === undefined ? found : found.filter((ref) => !known.has(ref));
     this.#at = known === undefined ? shown.length : 0;
@@ -164,12 +164,12 @@ export class RefScan implements Tuples {
 
 export interface RefScanOptions {
   readonly find: RefFinder;
-  /** It heeds `countMax`. */
+  /** Whether the finder respects `countMax`. */
   readonly isPartial: boolean;
   readonly sieve: Sieve;
 }
 
-/** The only row that a unique index can give. */
+/** Returns the only row that a unique index can give. */
 export class UniqueLookup implements Tuples {
   readonly #state: ExecutionState;
   readonly #table: Table;

@@ -1,6 +1,6 @@
 /**
- * Query values between their encoding and JavaScript, compiled per type; which type is what in
- * JavaScript says `QueryValue`.
+ * Converts query values between their encoding and JavaScript, compiled per type; `QueryValue`
+ * defines the JavaScript type of each.
  */
 import { assert, unreachable } from '../../assert.ts';
 import { BinaryWriter } from '../../values/binary-writer.ts';
@@ -40,7 +40,7 @@ export type ValueWriter = (writer: BinaryWriter, value: QueryValue) => void;
  */
 export type ValueComparator = (a: QueryValue, b: QueryValue) => number;
 
-/** What stays encoded is copied: a value outlives the page it came from. */
+/** Values that stay encoded are copied: a value outlives the page it came from. */
 export const valueReaderOf: (type: AlgebraicType, typespace?: Typespace) => ValueReader = perType(
   (type, typespace) => {
     const scalar = scalarOfKind(valueKindOf(type, typespace));

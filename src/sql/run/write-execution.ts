@@ -6,41 +6,42 @@ import { PausableRun } from './pausable-run.ts';
 import type { Change, CompiledWrite, WriteOutcome } from './write.ts';
 
 /**
- * One run of a write that lets others through while it finds what to change:
+ * One run of a write that lets others run while it finds what to change:
  *
  * ```
  *  run ──paused──▶ run ──▶ … ──found──▶ catchUp ──true──▶ write
- *       others write             nobody writes from here on
+ *       others write             no one writes from here on
  * ```
  *
- * Before the first pause the tables are pinned, so that what is found is that of one moment;
- * `catchUp` makes it that of the present. The maker of an execution disposes of it.
+ * Before the first pause the tables are pinned, so that the rows found are a snapshot of one
+ * moment; `catchUp` brings them up to the present. The code that makes an execution disposes of it.
  */
 export class WriteExecution {
   readonly #state: ExecutionState;
   readonly #change: Change;
   readonly #run: PausableRun;
 
-  /** It pauses only after it has looked at `rowsInOneGo` rows. Throws `SqlFailure`. */
+  /** Pauses only after it has looked at `rowsInOneGo` rows. Throws `SqlFailure`. */
   constructor(compiled: CompiledWrite, request: ExecutionRequest, rowsInOneGo: number) {
     this.#state = stateOf(compiled.plan, request, rowsInOneGo);
     this.#change = compiled.make(this.#state);
     this.#run = new PausableRun(this.#state, compiled.stages, () => this.#change.find());
   }
 
-  /** Throws `SqlFailure`, or what a pin throws when its rows were taken away meanwhile. */
+  /** Throws `SqlFailure`, or what a pin throws that was revoked meanwhile. */
   run(): 'found' | 'paused' {
     return this.#run.slice() === paused ? 'paused' : 'found';
   }
 
-  /** From now on it runs in one go. */
+  /** Makes it run in one go. */
   stopPausing(): void {
     this.#state.stopPausing();
   }
 
   /**
-   * Makes what was found what a run of this moment would find. False: it cannot, because rows that
-   * others wrote decide about it as a whole, or they are more than `rowsMax`. Throws like `run`.
+   * Brings the rows found to what a run of this moment would find. Returns false if it cannot,
+   * because rows written by others decide about the whole, or are more than `rowsMax`. Throws like
+   * `run`.
    */
   catchUp(rowsMax: number): boolean {
     const { pins } = this.#run;
@@ -61,7 +62,7 @@ export class WriteExecution {
     return this.#inOneGo(() => this.#change.write(transaction));
   }
 
-  /** Lets the pinned rows go; a second time does nothing. */
+  /** Releases the pinned rows; a second call does nothing. */
   dispose(): void {
     this.#run.dispose();
   }

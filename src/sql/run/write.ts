@@ -21,7 +21,7 @@ import { ResultRows } from './result-rows.ts';
 import { RowStore } from './row-store.ts';
 import type { Stage } from './stages.ts';
 
-/** How many rows a write touched, and what it answers about them. */
+/** How many rows a write touched, and the rows that it returns. */
 export interface WriteOutcome {
   readonly inserted: number;
   readonly deleted: number;
@@ -40,20 +40,21 @@ export interface CompiledWrite {
   readonly make: (state: ExecutionState) => Change;
 }
 
-/** What one run of a write changes: found first, which changes nothing, and then made. */
+/** The changes of one run of a write: found first, which changes nothing, and then made. */
 export interface Change {
-  /** Goes on finding what is to be changed. Throws `SqlFailure`. */
+  /** Continues to find what to change. Throws `SqlFailure`. */
   find(): typeof paused | typeof ended;
   /**
-   * Leaves out what is gone since it was found, and finds more, in the source of the state, without
-   * a pause. Absent when other rows decide what becomes of one: then all is to be found again.
+   * Drops rows that are gone since they were found, and finds more, in the source of the state,
+   * without a pause. Absent if other rows decide what becomes of a row: then all must be found
+   * again.
    */
   revise?(): void;
-  /** Throws `SqlFailure`, and has maybe written some rows then. */
+  /** Throws `SqlFailure`, possibly after some rows were written. */
   write(transaction: Transaction): WriteOutcome;
 }
 
-/** What a write is given that runs in one go, in a transaction of the store of its tables. */
+/** The input of a write that runs in one go, in a transaction of the store of its tables. */
 export interface WriteRequest extends ExecutionRequest {
   readonly transaction: Transaction;
 }
@@ -71,8 +72,8 @@ export function compileWrite(
 }
 
 /**
- * Runs a compiled write in one go. When it throws `SqlFailure`, some rows may be written already:
- * the caller rolls the transaction back, so that a statement happens as a whole or not.
+ * Runs a compiled write in one go. When it throws `SqlFailure`, some rows may already be written:
+ * the caller rolls the transaction back, so that a statement is applied as a whole or not at all.
  */
 export function runWrite(compiled: CompiledWrite, request: WriteRequest): WriteOutcome {
   const { budget, transaction } = request;
@@ -110,8 +111,8 @@ function compileChange(
 }
 
 /**
- * A row that is there already stays as it is, is not counted and not returned. All rows are
- * computed before the first is written: a query may read the same table.
+ * A row that already exists stays as it is, is not counted and not returned. All rows are computed
+ * before the first is written: a query can read the same table.
  */
 function compileInsert(
   plan: InsertPlan,
@@ -145,7 +146,7 @@ function compileInsert(
   };
 }
 
-/** Adds the rows that are to be inserted. */
+/** Adds the rows to be inserted. */
 function compileInserted(
   { table, source, items }: InsertPlan,
   compiler: PlanCompiler,
@@ -190,7 +191,7 @@ function compileInserted(
   };
 }
 
-/** Gives the operator, which is opened the first time. */
+/** Returns the operator, which is opened by the first call. */
 function openedOnce<Running extends Rows | Tuples>(operator: Running): () => Running {
   let isOpen = false;
   return () => {
@@ -200,7 +201,7 @@ function openedOnce<Running extends Rows | Tuples>(operator: Running): () => Run
   };
 }
 
-/** Goes on through the rows that are left, and adds each. */
+/** Reads the remaining rows, and adds each. */
 function takeAll(rows: Tuples, add: () => void): typeof paused | typeof ended {
   for (;;) {
     const step = rows.next();
@@ -210,7 +211,7 @@ function takeAll(rows: Tuples, add: () => void): typeof paused | typeof ended {
 }
 
 /**
- * All matching rows go first and come back changed, so that unique values can be exchanged within
+ * Deletes all matching rows and inserts them changed, so that unique values can be exchanged within
  * one statement. Rows that stay the same are left alone; they count like all that match.
  */
 function compileUpdate(
@@ -250,8 +251,8 @@ function compileUpdate(
 }
 
 /**
- * A unique index to find each row by, where no column of any unique index is assigned: then rows
- * can be replaced one by one.
+ * A unique index to find each row by, if no column of any unique index is assigned: then rows can
+ * be replaced one by one.
  */
 function keptIndexIdOf({ table, assignments }: UpdatePlan): number | undefined {
   const assigned = new Set(assignments.map(({ column }) => column));
@@ -260,7 +261,7 @@ function keptIndexIdOf({ table, assignments }: UpdatePlan): number | undefined {
   return isKept ? uniques[0]?.id : undefined;
 }
 
-/** True when each row decides by itself whether it is changed, and into what. */
+/** True if each row alone decides whether it is changed, and into what. */
 function isRowByRow(plan: UpdatePlan | DeletePlan): boolean {
   const { input, slot, tables, subqueries, commonTables, views } = plan;
   const isOfTable = input.kind === 'source' && input.slot === slot && input.from.kind === 'table';
@@ -276,13 +277,13 @@ interface ChangingOptions {
   readonly isKept: boolean;
 }
 
-/** The rows that an UPDATE matches, and what they become. */
+/** The rows that an UPDATE matches, and their new values. */
 class ChangingRows {
   readonly #state: ExecutionState;
   readonly #options: ChangingOptions;
-  /** Each match: its ref, `noRow` when it is gone, and 1 when it will be replaced. */
+  /** Each match: its ref, `noRow` if it is gone, and 1 if it will be replaced. */
   readonly #matches = new RefList();
-  /** What they become, in the same order; without `isKept` only where they are replaced. */
+  /** The new rows, in the same order; without `isKept` only those that are replaced. */
   readonly #rows: RowStore;
   readonly #sink = new ByteSink();
   #goneCount = 0;
@@ -297,7 +298,7 @@ class ChangingRows {
     return this.#matches.length / 2 - this.#goneCount;
   }
 
-  /** The present row of the slot. */
+  /** The current row of the slot. */
   add(): void {
     const state = this.#state;
     const sink = this.#sink;
@@ -393,7 +394,7 @@ function compileDelete(
   if (isEverything && returning === undefined && !compiler.isMeasured) {
     return (state) => ({
       find: () => {
-        // Slots, which are a little longer than their rows.
+        // Slots, which are slightly longer than their rows.
         state.budget.takeChange(0, state.table(number).heap.usedBytes);
         return ended;
       },
@@ -432,7 +433,7 @@ function compileDelete(
   };
 }
 
-/** What is answered about each row that was written. */
+/** The output for each row that was written. */
 interface Returning {
   rows(state: ExecutionState, rows: RowStore): ReadResult;
   stored(state: ExecutionState, table: Table, refs: RefList): ReadResult;
@@ -480,7 +481,7 @@ function storedColumnsOf({ columns }: UpdatePlan['table']): readonly OutputColum
   return columns.map(({ name, type }) => ({ name, type, isNullable: false }));
 }
 
-/** The budget is asked while rows are written, too, which never pauses. */
+/** Checks the budget also while rows are written, which never pauses. */
 function tick(state: ExecutionState): void {
   if (--state.ticks <= 0) state.mustPause();
 }

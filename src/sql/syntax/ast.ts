@@ -1,6 +1,6 @@
 /**
- * Statements as written: syntax only, no names looked up, no types. The parser reads the whole
- * dialect once; which surface allows what is decided behind it (`check/`). What parses as SQL but
+ * Statements as written: syntax only, without name lookup or types. The parser reads the whole
+ * dialect once; the check decides later what each surface allows (`check/`). What parses as SQL but
  * is in no surface is kept as an `Unsupported` node with the text of its refusal, because a syntax
  * error further right is reported first.
  */
@@ -42,17 +42,17 @@ export interface Query {
   readonly limit: Expression | undefined;
   readonly offset: Expression | undefined;
   readonly asOf: AsOf | undefined;
-  /** What no surface has at this place: FETCH, FOR UPDATE, WITH RECURSIVE, `LIMIT 1, 2`. */
+  /** A clause that no surface has here: FETCH, FOR UPDATE, WITH RECURSIVE, `LIMIT 1, 2`. */
   readonly unsupported: Unsupported | undefined;
   readonly span: Span;
 }
 
-/** A `Query` is one in parentheses; `Unsupported` is VALUES and what stands in its place. */
+/** A `Query` is one in parentheses; `Unsupported` is VALUES or anything else in its place. */
 export type QueryBody = Select | SetOperation | Query | Unsupported;
 
 export interface CommonTable {
   readonly name: string;
-  /** Names of its columns when they are given. */
+  /** Names of its columns, if they are given. */
   readonly columns: readonly string[] | undefined;
   readonly query: Query;
   readonly span: Span;
@@ -102,13 +102,13 @@ export type SelectItem =
       readonly expression: Expression;
       readonly alias: string | undefined;
       readonly isParenthesised: boolean;
-      /** Of the expression with its parentheses, without the alias. */
+      /** The span of the expression with its parentheses, without the alias. */
       readonly span: Span;
     };
 
 export interface From {
   readonly first: Relation;
-  /** In the order of the text: each joins everything before it. */
+  /** In the order of the text: each join adds to everything before it. */
   readonly joins: readonly Join[];
   readonly span: Span;
 }
@@ -117,7 +117,7 @@ export type Relation = NamedRelation | DerivedRelation | Unsupported;
 
 export interface NamedRelation {
   readonly kind: 'named';
-  /** Dotted parts joined: one name of the catalog, or of a common table. */
+  /** Dotted parts, joined: one name of the catalog, or of a common table. */
   readonly name: string;
   readonly alias: string | undefined;
   readonly span: Span;
@@ -136,7 +136,7 @@ export interface Join {
   readonly kind: 'inner' | 'left' | 'cross' | 'comma' | 'other';
   readonly relation: Relation;
   readonly on: Expression | undefined;
-  /** The condition as a whole stands in parentheses. */
+  /** Whether the condition as a whole is in parentheses. */
   readonly isParenthesised: boolean;
   readonly span: Span;
 }
@@ -145,7 +145,7 @@ export interface Insert {
   readonly kind: 'insert';
   readonly table: string;
   readonly tableSpan: Span;
-  /** Empty when the statement names none. */
+  /** Empty if the statement names none. */
   readonly columns: readonly string[];
   readonly source:
     | { readonly kind: 'values'; readonly rows: readonly (readonly Expression[])[] }
@@ -167,7 +167,7 @@ export interface Update {
 export interface Assignment {
   readonly column: string;
   readonly value: Expression;
-  /** From the name of the column on. */
+  /** Starts at the name of the column. */
   readonly span: Span;
 }
 
@@ -196,7 +196,7 @@ export interface ShowVariable {
 export interface Explain {
   readonly kind: 'explain';
   readonly isAnalyze: boolean;
-  /** The text behind AS: whose plan is to be shown. */
+  /** The text after AS: the caller whose plan to show. */
   readonly as: string | undefined;
   readonly statement: Exclude<Statement, Explain>;
   readonly span: Span;
@@ -282,7 +282,7 @@ export type Expression =
     }
   | Call
   | { readonly kind: 'exists' | 'subquery'; readonly query: Query; readonly span: Span }
-  /** `(operand).name`; a dotted name is a `column` whose parts the check takes apart. */
+  /** `(operand).name`; a dotted name is a `column`, which the check splits. */
   | {
       readonly kind: 'field';
       readonly operand: Expression;
@@ -310,9 +310,9 @@ export type ComparisonOperator = '=' | '<>' | '<' | '<=' | '>' | '>=';
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%' | '||';
 
 /**
- * A function call, aggregates included. `SUBSTRING(x FROM a FOR b)`, `EXTRACT(f FROM x)`,
- * `POSITION(a IN b)`, `TRIM(BOTH a FROM b)` are brought into the form of plain arguments:
- * `substring(x, a, b)`, `extract('f', x)`, `strpos(b, a)`, `btrim(b, a)` / `ltrim` / `rtrim`.
+ * A function call, including aggregates. `SUBSTRING(x FROM a FOR b)`, `EXTRACT(f FROM x)`,
+ * `POSITION(a IN b)`, `TRIM(BOTH a FROM b)` are converted to plain arguments: `substring(x, a, b)`,
+ * `extract('f', x)`, `strpos(b, a)`, `btrim(b, a)` / `ltrim` / `rtrim`.
  */
 export interface Call {
   readonly kind: 'call';
@@ -328,7 +328,7 @@ export interface Call {
   readonly span: Span;
 }
 
-/** A literal is its text; which value that is depends on the type of its place. */
+/** A literal is kept as text; its value depends on the type of its place. */
 export type Literal =
   | { readonly kind: 'boolean'; readonly value: boolean; readonly span: Span }
   | { readonly kind: 'string' | 'number' | 'hex'; readonly text: string; readonly span: Span };

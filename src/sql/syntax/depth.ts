@@ -12,7 +12,7 @@ interface Place {
 }
 
 /**
- * Refuses a tree that is deeper than `limits.sqlDepthMax`, so that every later stage may recurse
+ * Refuses a tree that is deeper than `limits.sqlDepthMax`, so that every later stage can recurse
  * over it. The parser itself reads chains in loops; this walk does not recurse either.
  */
 export function refuseDeepTree(statement: Statement): void {

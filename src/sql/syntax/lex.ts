@@ -6,8 +6,8 @@ import type { Token, TokenKind } from './token.ts';
  * Splits a statement into tokens; the last one has kind `end`. Blanks and comments (`--` to the end
  * of the line, slash-star comments that nest) separate tokens and are dropped.
  *
- * Throws `SqlFailure` for a string, quoted name or comment that never ends. Every other character
- * becomes some token, so that the parser can say what it expected in its place.
+ * Throws `SqlFailure` for an unterminated string, quoted name or comment. Every other character
+ * becomes some token, so that the parser can report what it expected in its place.
  */
 export function lex(sql: string): readonly Token[] {
   return new Lexer(sql).run();
@@ -98,7 +98,7 @@ class Lexer {
   }
 
   /**
-   * `X'..'` is a literal of the dialect; `E'..'` and `N'..'` are read whole in order to be refused.
+   * `X'..'` is a literal of the dialect; `E'..'` and `N'..'` are read whole to be refused.
    */
   #prefixedString(prefix: string, start: number): void {
     const text = this.#quoted("'", start + 1, prefix === 'E' || prefix === 'e');
@@ -130,7 +130,7 @@ class Lexer {
   }
 
   /**
-   * Reads from the opening quote at `open` past the closing one; a doubled quote stands for one.
+   * Reads from the opening quote at `open` past the closing one; a doubled quote means one.
    */
   #quoted(quote: string, open: number, hasEscapes = false): string {
     let text = '';
@@ -189,7 +189,7 @@ class Lexer {
     return end;
   }
 
-  /** The whole character at `offset`, which may be two units long. */
+  /** The whole character at `offset`, which can be two units long. */
   #character(offset: number): string {
     const code = this.#sql.codePointAt(offset);
     return code === undefined ? '' : String.fromCodePoint(code);
@@ -205,7 +205,7 @@ class Lexer {
   }
 }
 
-/** Keywords are ASCII: no other letter becomes part of one, as `ß` would in capitals. */
+/** Keywords are ASCII: no other letter may become part of one, as `ß` would in capitals. */
 function keywordOf(word: string): string {
   return /^[A-Za-z_]+$/.test(word) ? word.toUpperCase() : '';
 }

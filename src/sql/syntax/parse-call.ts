@@ -14,16 +14,16 @@ interface Callee {
 }
 
 interface Arguments {
-  /** Another name than the one written, for the forms with words between the arguments. */
+  /** The name to use instead, for the forms with words between the arguments. */
   readonly name?: string;
   readonly arguments: readonly Expression[];
   readonly isOfRows?: boolean;
   readonly isDistinct?: boolean;
-  /** Of a kind that no function takes. */
+  /** Whether the arguments have a form that no function takes. */
   readonly isForeign?: boolean;
 }
 
-/** Reads what is in the parentheses behind a function's name, which began at `start`. */
+/** Reads the parenthesised arguments of a function whose name began at `start`. */
 export function parseCall(reader: TokenReader, start: number, callee: Callee): Expression {
   const parsed = parseArguments(reader, callee.form);
   const isForeign = skipCallModifiers(reader) || parsed.isForeign === true;
@@ -44,7 +44,7 @@ export function parseCall(reader: TokenReader, start: number, callee: Callee): E
 }
 
 function parseArguments(reader: TokenReader, form: string): Arguments {
-  // `f(SELECT …)` is nobody's call, `f((SELECT …))` has a subquery for its argument.
+  // `f(SELECT …)` is not a valid call, `f((SELECT …))` has a subquery as its argument.
   if (isQueryAhead(reader) && !reader.isSymbol('(', 1)) {
     reader.skipBrackets();
     return { arguments: [], isForeign: true };
@@ -99,7 +99,7 @@ function parsePlainArguments(reader: TokenReader): Arguments {
   return { arguments: [], isForeign: true };
 }
 
-/** A word in front of the first argument, unless it is the argument. */
+/** A word before the first argument, unless it is the argument. */
 function takeQuantifier(reader: TokenReader, word: string): boolean {
   if (!reader.isWord(word)) return false;
   const isArgument = [')', ',', '.'].some((symbol) => reader.isSymbol(symbol, 1));
@@ -123,7 +123,7 @@ function parseExtract(reader: TokenReader): Arguments {
   return { name: 'extract', arguments: [field, parseExpression(reader)] };
 }
 
-/** `POSITION(a IN b)`: its first operand ends where IN would be a predicate. */
+/** `POSITION(a IN b)`: its first operand ends where IN would begin a predicate. */
 function parsePosition(reader: TokenReader): Arguments {
   if (reader.isSymbol(')')) return { arguments: [] };
   const sought = parseOperation(reader);
@@ -155,7 +155,7 @@ function parseTrim(reader: TokenReader): Arguments {
   return { name: side, arguments: [parseExpression(reader), first] };
 }
 
-/** `SUBSTRING(x FROM a FOR b)`, of which either part may be missing; `SUBSTRING(x, a, b)` */
+/** `SUBSTRING(x FROM a FOR b)`, where either part can be missing; `SUBSTRING(x, a, b)` */
 function parseSubstring(reader: TokenReader): Arguments {
   const plain = parsePlainArguments(reader);
   if (plain.arguments.length !== 1) return plain;
@@ -179,7 +179,7 @@ function parseOverlay(reader: TokenReader): Arguments {
   return { name: 'overlay', arguments: parsed };
 }
 
-/** Passes over `FILTER (…)`, `WITHIN GROUP (…)`, `OVER (…)`. */
+/** Skips `FILTER (…)`, `WITHIN GROUP (…)`, `OVER (…)`. */
 function skipCallModifiers(reader: TokenReader): boolean {
   let isAny = false;
   for (;;) {

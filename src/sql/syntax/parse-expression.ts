@@ -11,11 +11,11 @@ import type { TokenReader } from './token-reader.ts';
  * (from left to right), operators, one operand.
  *
  * Chains are read in loops, so only brackets, CASE, signs and a NOT on the right of a comparison
- * cost stack, and those are counted. What the dialect has no meaning for is passed over and becomes
+ * use stack, and those are counted. Constructs outside the dialect are skipped and become
  * `Unsupported`.
  *
- * The span of an expression is without parentheses around the whole of it, and with those around a
- * part of it: `(a) + 1` is all of that.
+ * The span of an expression excludes parentheses around the whole of it, and includes those around
+ * a part of it: `(a) + 1` is all of that.
  */
 export function parseExpression(reader: TokenReader): Expression {
   return parseChain(reader, 'or', parseExclusiveOr);
@@ -83,7 +83,7 @@ const comparisonOperators: ReadonlyMap<string, ComparisonOperator> = new Map([
   ['>=', '>='],
 ]);
 
-/** `left`, which began at `start`, with the operator and operand behind it, if they are here. */
+/** `left`, which began at `start`, with the operator and operand after it, if any. */
 function parseComparison(
   reader: TokenReader,
   left: Expression,
@@ -100,7 +100,7 @@ function parseComparison(
 const foreignLikeWords = new Set(['REGEXP', 'RLIKE', 'SIMILAR']);
 const negatable = new Set(['BETWEEN', 'IN', 'ILIKE', 'LIKE', ...foreignLikeWords]);
 
-/** `IS …`, `[NOT] IN (…)`, `[NOT] BETWEEN …`, `[NOT] LIKE …`; `undefined` if none is here. */
+/** `IS …`, `[NOT] IN (…)`, `[NOT] BETWEEN …`, `[NOT] LIKE …`; `undefined` if none follows. */
 function parseOtherPredicate(
   reader: TokenReader,
   operand: Expression,
@@ -146,7 +146,7 @@ function parseOtherPredicate(
   return unsupportedExpression(reader, start);
 }
 
-/** What follows IS. */
+/** Reads the rest of IS. */
 function parseIs(reader: TokenReader, operand: Expression, start: number): Expression {
   const isNegated = reader.takeWord('NOT');
   if (reader.isWord('DISTINCT') && reader.isWord('FROM', 1)) {

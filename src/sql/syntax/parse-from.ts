@@ -6,7 +6,7 @@ import { unsupported } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
 import { notRelation, notRelationAlias } from './words.ts';
 
-/** Reads what follows FROM. */
+/** Reads the relations after FROM. */
 export function parseFrom(reader: TokenReader): From {
   const start = reader.mark();
   const first = parseRelation(reader);
@@ -58,7 +58,7 @@ function parseCondition(reader: TokenReader): Condition {
 const otherJoinWords = new Set(['LEFT', 'RIGHT', 'FULL', 'NATURAL', 'CROSS', 'OUTER', 'INNER']);
 const joinModifiers = new Set(['SEMI', 'ANTI']);
 
-/** Reads the words up to JOIN; `undefined` if no join is here. */
+/** Reads the words up to JOIN; `undefined` if no join follows. */
 export function skipJoinWords(reader: TokenReader): Exclude<Join['kind'], 'comma'> | undefined {
   if (reader.takeWord('JOIN')) return 'inner';
   if (!reader.isOneOf(otherJoinWords)) return undefined;

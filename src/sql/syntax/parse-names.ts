@@ -17,7 +17,7 @@ export function parseAlias(reader: TokenReader, except: ReadonlySet<string>): st
 
 const symbolsAtPosition = new Set(['(', '-', '+', ':']);
 
-/** Whether this is the clause; `t AS of` is an alias where the query goes on or ends behind it. */
+/** Whether this is the clause; `t AS of` is an alias if the query continues or ends after it. */
 export function isAsOfAhead(reader: TokenReader): boolean {
   if (!reader.isWord('AS') || !reader.isWord('OF', 1)) return false;
   const { kind, keyword, text } = reader.peek(2);
@@ -26,7 +26,7 @@ export function isAsOfAhead(reader: TokenReader): boolean {
   return !notRelationAlias.has(keyword) && !notColumnAlias.has(keyword);
 }
 
-/** `t.*`, `lib.t.*`: the name in front of the star. */
+/** `t.*`, `lib.t.*`: the name before the star. */
 export function takeRelationWildcard(reader: TokenReader): string | undefined {
   let length = 0;
   while (isName(reader, length) && reader.isSymbol('.', length + 1)) {

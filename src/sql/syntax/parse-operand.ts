@@ -8,7 +8,7 @@ import type { Token } from './token.ts';
 import type { TokenReader } from './token-reader.ts';
 import { bareFunctionWords, functionWords, literalTypeWords } from './words.ts';
 
-/** Reads one operand with what is attached to it: `::type`, `.field`, a sign in front. */
+/** Reads one operand with its attachments: `::type`, `.field`, a leading sign. */
 export function parseOperand(reader: TokenReader): Expression {
   const start = reader.mark();
   let operand = parsePlainOperand(reader, start);
@@ -26,12 +26,12 @@ export function parseOperand(reader: TokenReader): Expression {
   }
 }
 
-/** A field is taken of what stands in parentheses: behind a name the dot is part of it. */
+/** A field can follow parentheses only: after a name the dot is part of it. */
 function hasFields(operand: Expression, { kind, text }: Token): boolean {
   return operand.kind === 'field' || (kind === 'symbol' && (text === ')' || text === ']'));
 }
 
-/** Passes over `[…]`, `COLLATE …`, `AT TIME ZONE …`; false if none is here. */
+/** Skips `[…]`, `COLLATE …`, `AT TIME ZONE …`; returns false if none follows. */
 function skipForeignPostfix(reader: TokenReader): boolean {
   if (reader.isSymbol('[')) {
     reader.skipBrackets();
@@ -85,7 +85,7 @@ function parseSymbol(reader: TokenReader, start: number): Expression {
   return { kind: 'negate', operand, span: reader.spanSince(start) };
 }
 
-/** `:sender`, exactly so, is who asks; every other name is a value that comes with the request. */
+/** Exactly `:sender` is the caller; every other name is a value sent with the request. */
 function parseParameter(reader: TokenReader, start: number): Expression {
   const { kind, text } = reader.current;
   if (kind !== 'word' && kind !== 'number') throw reader.expected('placeholder');
@@ -148,7 +148,7 @@ function parseWord(reader: TokenReader, start: number): Expression {
   return parseFunctionWord(reader, start);
 }
 
-/** A word that is a function wherever it stands; most are read like every other call. */
+/** A word that is a function everywhere; most are read like any other call. */
 function parseFunctionWord(reader: TokenReader, start: number): Expression {
   const { keyword } = reader.current;
   if (!reader.isSymbol('(', 1)) {

@@ -4,7 +4,7 @@ import { parseOperand } from './parse-operand.ts';
 import { unsupported } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
 
-/** How tightly the operators bind. Those that are not arithmetic are refused by their names. */
+/** The precedence of operators. Those that are not arithmetic are refused by name. */
 const strengths: ReadonlyMap<string, number> = new Map([
   ...['<=>', '~', '!~', '~*', '!~*', '~~', '!~~', '~~*'].map((text) => [text, 0] as const),
   ...['|', '&', '#', '^', '<<', '>>', '||', '&&'].map((text) => [text, 1] as const),
@@ -31,8 +31,8 @@ interface Operator {
 }
 
 /**
- * Operands with operators between them, each of which leans to the left. Operators wait on a stack
- * until one that binds no tighter follows, so a long chain costs no stack of ours.
+ * Operands with left-associative operators between them. Operators wait on a stack until one that
+ * binds no tighter follows, so a long chain uses no call stack.
  */
 export function parseOperation(reader: TokenReader): Expression {
   const first = parseMarked(reader);
@@ -65,7 +65,7 @@ function operatorAt(reader: TokenReader): Operator | undefined {
   return strength === undefined ? undefined : { text, strength };
 }
 
-/** The end of the chain is looser than every operator. */
+/** The end of the chain binds more loosely than any operator. */
 function strengthOf(operator: Operator | undefined): number {
   return operator === undefined ? -1 : operator.strength;
 }

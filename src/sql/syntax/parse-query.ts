@@ -15,7 +15,7 @@ import { parseSelect } from './parse-select.ts';
 import { unsupported, unsupportedSince } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
 
-/** `[WITH …] body [ORDER BY …] [LIMIT …] [OFFSET …] [AS OF …]`, up to what cannot be of it. */
+/** `[WITH …] body [ORDER BY …] [LIMIT …] [OFFSET …] [AS OF …]`, up to the first foreign token. */
 export function parseQuery(reader: TokenReader): Query {
   const start = reader.mark();
   const isWith = reader.takeWord('WITH');
@@ -40,7 +40,7 @@ export function parseQuery(reader: TokenReader): Query {
   };
 }
 
-/** A refused clause of a SELECT is shown with the query that the SELECT is. */
+/** The refusal of a SELECT's clause shows the query that the SELECT is. */
 function withWholeText(reader: TokenReader, start: number, body: QueryBody): QueryBody {
   if (body.kind === 'unsupported' && body.message.startsWith('Unsupported: ')) {
     return { ...body, message: unsupportedSince(reader, start).message };
@@ -51,8 +51,8 @@ function withWholeText(reader: TokenReader, start: number, body: QueryBody): Que
 }
 
 /**
- * Whether a query stands in the parentheses that open `distance` tokens ahead. The words that begin
- * one are names too: `(select = 1)` is a condition.
+ * Whether the parentheses that open `distance` tokens ahead hold a query. The words that begin one
+ * are names too: `(select = 1)` is a condition.
  */
 export function isQueryAhead(reader: TokenReader, distance = 0): boolean {
   let inner = distance;
@@ -129,7 +129,7 @@ function parseUnions(reader: TokenReader): QueryBody {
   return parseOperations(reader, parseIntersections, { UNION: 'union', EXCEPT: 'except' });
 }
 
-/** Tighter than the others, as the standard has it. */
+/** Binds tighter than the others, as in the standard. */
 function parseIntersections(reader: TokenReader): QueryBody {
   return parseOperations(reader, parseBody, { INTERSECT: 'intersect' });
 }
@@ -194,7 +194,7 @@ function parseTail(reader: TokenReader): Tail {
   return { orderBy, limit, offset, isForeign };
 }
 
-/** Passes over `LIMIT 1, 2`, FETCH, FOR UPDATE; false if none is here. */
+/** Skips `LIMIT 1, 2`, FETCH, FOR UPDATE; returns false if none follows. */
 function skipForeignTail(reader: TokenReader, hasLimit: boolean): boolean {
   const isSecondLimit = hasLimit && reader.isSymbol(',');
   if (!isSecondLimit && !reader.isWord('FETCH') && !reader.isWord('FOR')) return false;

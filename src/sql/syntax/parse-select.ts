@@ -36,7 +36,7 @@ export function parseSelect(reader: TokenReader): Select {
   };
 }
 
-/** ALL is what happens anyway; DISTINCT ON and TOP are foreign. */
+/** ALL is the default; DISTINCT ON and TOP are foreign. */
 function parseQuantifier(reader: TokenReader): 'all' | 'distinct' | 'foreign' {
   if (reader.takeWord('ALL')) return 'all';
   if (reader.takeWord('DISTINCT')) {
@@ -52,7 +52,7 @@ function parseQuantifier(reader: TokenReader): 'all' | 'distinct' | 'foreign' {
   return 'foreign';
 }
 
-/** The list behind SELECT or RETURNING. */
+/** The list after SELECT or RETURNING. */
 export function parseItems(reader: TokenReader): readonly SelectItem[] {
   const items = [parseItem(reader)];
   while (reader.takeSymbol(',')) items.push(parseItem(reader));
@@ -85,7 +85,7 @@ function parseItem(reader: TokenReader): SelectItem {
   return { kind: 'expression', expression, alias, isParenthesised, span };
 }
 
-/** A call with OVER or FILTER is an aggregate that does not exist, if it is the only item. */
+/** A call with OVER or FILTER, as the only item, counts as an aggregate that does not exist. */
 function refusedAlone(reader: TokenReader, item: SelectItem): SelectItem {
   if (item.kind !== 'expression' || !isRefusedCall(reader, item.expression)) {
     return refusedItem(reader, item);
@@ -129,7 +129,7 @@ function parseGroupBy(reader: TokenReader): readonly Expression[] | 'foreign' {
 const foreignClauseWords = new Set(['CLUSTER', 'DISTRIBUTE', 'QUALIFY', 'SORT', 'WINDOW']);
 const wordsBeforeBy = new Set(['CLUSTER', 'DISTRIBUTE', 'SORT']);
 
-/** Passes over everything from a clause that no surface has; false if no such clause is here. */
+/** Skips everything from a clause that no surface has; returns false if no such clause follows. */
 function skipForeignClause(reader: TokenReader): boolean {
   if (!reader.isOneOf(foreignClauseWords)) return false;
   const { keyword } = reader.advance();

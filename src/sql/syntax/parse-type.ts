@@ -32,7 +32,7 @@ function skipTimeZone(reader: TokenReader): void {
   for (let word = 0; word < 3; word++) reader.advance();
 }
 
-/** `CAST(operand AS type)`; a type between angle brackets needs the parentheses around it. */
+/** `CAST(operand AS type)`; a type in angle brackets needs the parentheses around it. */
 export function parseCast(reader: TokenReader): Expression {
   const start = reader.mark();
   reader.expectWord('CAST');

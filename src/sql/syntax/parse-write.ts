@@ -168,7 +168,7 @@ export function parseShow(reader: TokenReader): ShowVariable | Unsupported {
 const noRows: Insert['source'] = { kind: 'values', rows: [] };
 const valuesTailWords = new Set('EXCEPT FETCH INTERSECT LIMIT OFFSET ORDER UNION'.split(' '));
 
-/** The rows of VALUES, a query, or the refusal of another source. */
+/** Reads the rows of VALUES or a query, or refuses another source. */
 function parseSource(reader: TokenReader): Insert['source'] | Unsupported {
   const start = reader.mark();
   if (['SELECT', 'WITH'].some((word) => reader.isWord(word)) || reader.isSymbol('(')) {
@@ -199,7 +199,7 @@ function parseRow(reader: TokenReader): readonly Expression[] {
   return values;
 }
 
-/** A value that is there without asking anything: a literal or a parameter. */
+/** A value that needs no evaluation: a literal or a parameter. */
 function parseConstant(reader: TokenReader, refusal: string): Expression {
   const start = reader.mark();
   const expression = parseExpression(reader);
@@ -229,7 +229,7 @@ function isConstant({ kind }: Expression): boolean {
 
 const assignmentRefusal = 'Unsupported column/variable assignment expression';
 
-/** An expression of the row; who asks, and other rows, are refused in it. */
+/** An expression over the row; the caller and other rows are refused in it. */
 function parseAssigned(reader: TokenReader): Expression {
   const start = reader.mark();
   const isDefault = reader.isWord('DEFAULT') && !reader.isSymbol('.', 1);
@@ -246,7 +246,7 @@ function refusedLiteral(literal: string, { span }: Expression): Unsupported {
   return unsupported(`Unsupported literal expression: ${literal}`, span);
 }
 
-/** The first of `kinds` that a node in the tree has. */
+/** The first of `kinds` found in a node of the tree. */
 function partOf(tree: Expression, kinds: readonly string[]): string | undefined {
   const open: unknown[] = [tree];
   while (open.length > 0) {
@@ -269,7 +269,7 @@ const notTargetAlias = new Set(
   USING WHERE`.split(/\s+/),
 );
 
-/** Passes over an alias, further tables and joins of UPDATE and DELETE; false if there are none. */
+/** Skips an alias, further tables and joins of UPDATE and DELETE; returns false if none follow. */
 function skipMoreRelations(reader: TokenReader): boolean {
   let isAny = false;
   for (;;) {
@@ -285,7 +285,7 @@ function skipMoreRelations(reader: TokenReader): boolean {
   }
 }
 
-/** Passes over clauses after WHERE that writes do not have; false if there are none. */
+/** Skips clauses after WHERE that writes do not have; returns false if none follow. */
 function skipForeignTail(reader: TokenReader): boolean {
   if (!reader.isWord('ORDER') && !reader.isWord('LIMIT')) return false;
   reader.advance();

@@ -11,12 +11,12 @@ import { otherStatementWords } from './words.ts';
 
 export interface Parsed {
   readonly statement: Statement;
-  /** What the spans of `statement` refer to. */
+  /** The text that the spans of `statement` refer to. */
   readonly source: SourceText;
 }
 
 /**
- * Reads the one statement of a request; semicolons around it are fine.
+ * Parses the only statement of a request; semicolons around it are allowed.
  *
  * Throws `SqlFailure` for a text that is too long, for a syntax error anywhere in it, and for no or
  * more than one statement. Never recurses deeper than the limit for parentheses; the tree that it
@@ -40,7 +40,7 @@ export function parse(sql: string): Parsed {
 }
 
 function refuseLongText(sql: string): void {
-  // A UTF-16 unit is one to three bytes of UTF-8, so most texts need not be encoded to be measured.
+  // A UTF-16 unit takes one to three bytes of UTF-8, so most texts need no encoding to be measured.
   if (sql.length * 3 <= limits.sqlBytesMax) return;
   const isLong =
     sql.length > limits.sqlBytesMax || new TextEncoder().encode(sql).length > limits.sqlBytesMax;
@@ -61,7 +61,7 @@ function parseStatement(reader: TokenReader): Statement {
 
 type Explainable = Exclude<Statement, { readonly kind: 'explain' }>;
 
-/** `undefined`: another statement, or none, is here. */
+/** Returns `undefined` if another statement, or none, follows. */
 function parseExplainable(reader: TokenReader): Explainable | undefined {
   switch (reader.current.keyword) {
     case 'SELECT':

@@ -1,12 +1,12 @@
 import type { Expression, Span, Unsupported } from './ast.ts';
 import type { TokenReader } from './token-reader.ts';
 
-/** What parses as SQL but is in no surface; `span` is where it stands. */
+/** A construct that parses as SQL but is in no surface; `span` is its place. */
 export function unsupported(message: string, span: Span): Unsupported {
   return { kind: 'unsupported', message, span };
 }
 
-/** The tokens since `start` as the refusal of a statement, of a clause of it, or of a query. */
+/** Refuses the tokens since `start` as a statement, a clause of it, or a query. */
 export function unsupportedSince(reader: TokenReader, start: number): Unsupported {
   return unsupported(`Unsupported: ${reader.textSince(start)}`, reader.spanSince(start));
 }

@@ -4,8 +4,8 @@ import type { Token } from './token.ts';
 import { shownInCapitals } from './words.ts';
 
 /**
- * A part of a statement as error messages show it: keywords in capitals, one blank between tokens
- * except around dots and inside of brackets, comments gone.
+ * Renders a part of a statement as error messages show it: keywords in capitals, one blank between
+ * tokens except around dots and inside brackets, without comments.
  */
 export function renderTokens(tokens: readonly Token[]): string {
   let text = '';
@@ -57,7 +57,7 @@ function isOperator(token: Token): boolean {
   return token.kind === 'symbol' && '+-'.includes(token.text);
 }
 
-/** What ends an operand: a sign behind it stands between two of them. */
+/** Tokens that end an operand: a sign after one of them is an operator between two operands. */
 function isOperand(token: Token | undefined): boolean {
   switch (token?.kind) {
     case undefined:

@@ -4,7 +4,7 @@ import type { Span } from './ast.ts';
 import { renderTokens } from './render.ts';
 import type { Token } from './token.ts';
 
-/** The text of a statement, taken apart: what the spans of its tree refer to. */
+/** The text of a statement, split into tokens: the spans of its tree refer to it. */
 export class SourceText {
   readonly #sql: string;
   readonly #tokens: readonly Token[];
@@ -15,12 +15,12 @@ export class SourceText {
     this.#tokens = tokens;
   }
 
-  /** A part of the statement in the form in which errors show it. */
+  /** A part of the statement as errors show it. */
   text(span: Span): string {
     return renderTokens(this.#tokens.slice(span.from, span.to));
   }
 
-  /** Where a part of the statement begins. */
+  /** The start of a part of the statement. */
   place(span: Span): Place {
     const at = Math.min(span.from, this.#tokens.length - 1);
     return placeOf(this.#sql, present(this.#tokens[at], 'a token: the last one is `end`').start);
@@ -39,7 +39,7 @@ export function placeOf(sql: string, offset: number): Place {
   return { line, column };
 }
 
-/** `what` is wrong at `offset`, a position in UTF-16 units. */
+/** The error that `what` is wrong at `offset`, a position in UTF-16 units. */
 export function syntaxError(what: string, sql: string, offset: number): SqlFailure {
   const place = placeOf(sql, offset);
   const { line, column } = place;

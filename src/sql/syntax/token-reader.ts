@@ -7,16 +7,16 @@ import { renderTokens } from './render.ts';
 import { placeOf, SourceText, syntaxError } from './source-text.ts';
 import type { Token } from './token.ts';
 
-/** A statement's tokens and how far the parser has come. */
+/** A statement's tokens and the parser's position in them. */
 export class TokenReader {
   readonly #sql: string;
   readonly #tokens: readonly Token[];
   readonly source: SourceText;
-  /** INSERT has RETURNING, which otherwise is a name like any other: `FROM t returning`. */
+  /** INSERT has RETURNING, which elsewhere is an ordinary name: `FROM t returning`. */
   isReturningKept = false;
-  /** Spans of calls that were refused for OVER, FILTER and the like. */
+  /** Spans of calls that were refused for OVER, FILTER or the like. */
   readonly refusedCalls = new WeakSet<Span>();
-  /** Made when it is first asked for: which parenthesis closes which, by position. */
+  /** Which parenthesis closes which, by position; made on first use. */
   #closings: ReadonlyMap<number, number> | undefined;
   #at = 0;
   #nesting = 0;
@@ -76,7 +76,7 @@ export class TokenReader {
     if (!this.takeSymbol(text)) throw this.expected(text);
   }
 
-  /** A name, quoted or not; unquoted it must not be one of `except`. */
+  /** Reads a name, quoted or not; an unquoted one must not be in `except`. */
   expectName(except?: ReadonlySet<string>): string {
     const { kind, keyword, text } = this.current;
     const isName = kind === 'quotedWord' || (kind === 'word' && !except?.has(keyword));
@@ -85,29 +85,29 @@ export class TokenReader {
     return text;
   }
 
-  /** Names joined by dots, which are one name of the catalog. */
+  /** Reads names joined by dots, which form one name of the catalog. */
   expectDottedName(except?: ReadonlySet<string>): string {
     let name = this.expectName(except);
     while (this.takeSymbol('.')) name += `.${this.expectName()}`;
     return name;
   }
 
-  /** True when nothing of this statement is left. */
+  /** True at the end of this statement. */
   isAtEnd(): boolean {
     return this.current.kind === 'end' || this.isSymbol(';');
   }
 
-  /** True when nothing of this statement, or of what is in these parentheses, is left. */
+  /** True at the end of this statement, or of the parentheses around it. */
   isAtClose(): boolean {
     return this.isAtEnd() || this.isSymbol(')');
   }
 
-  /** Passes over everything up to the end of the statement, whatever it is. */
+  /** Skips to the end of the statement. */
   skipToEnd(): void {
     while (!this.isAtEnd()) this.advance();
   }
 
-  /** Passes over everything up to the end of what is in these parentheses. */
+  /** Skips to the end of the contents of these parentheses. */
   skipToClose(): void {
     while (!this.isAtClose()) {
       if (this.isSymbol('(') || this.isSymbol('[')) this.skipBrackets();
@@ -115,7 +115,7 @@ export class TokenReader {
     }
   }
 
-  /** Passes over a bracket and all up to the one that closes it. */
+  /** Skips a bracket and everything up to the one that closes it. */
   skipBrackets(): void {
     const open: string[] = [];
     do {
@@ -128,14 +128,14 @@ export class TokenReader {
     } while (open.length > 0);
   }
 
-  /** How far ahead the token is that follows the parentheses which open `distance` ahead. */
+  /** The distance to the token after the parentheses that open `distance` tokens ahead. */
   distanceBehind(distance: number): number {
     this.#closings ??= closingsOf(this.#tokens);
     const last = this.#tokens.length - 1;
     return (this.#closings.get(this.#at + distance) ?? last) + 1 - this.#at;
   }
 
-  /** Runs `parse` one level deeper and refuses to go deeper than the limit. */
+  /** Runs `parse` one level deeper; refuses to go deeper than the limit. */
   nested<T>(parse: () => T): T {
     this.#nesting++;
     if (this.#nesting > limits.sqlParenthesesMax) throw tooDeep();
@@ -145,7 +145,7 @@ export class TokenReader {
     return result;
   }
 
-  /** To be given to `textSince`. */
+  /** Returns a position to pass to `textSince`. */
   mark(): number {
     return this.#at;
   }
@@ -155,12 +155,12 @@ export class TokenReader {
     return { from: mark, to: this.#at };
   }
 
-  /** The same in the form in which errors show a part of a statement. */
+  /** The tokens passed since `mark`, as errors show a part of a statement. */
   textSince(mark: number): string {
     return this.source.text(this.spanSince(mark));
   }
 
-  /** The error for a current token that is not `what`. */
+  /** The error for a current token other than `what`. */
   expected(what: string): SqlFailure {
     const token = this.current;
     const { start } = token;

@@ -1,5 +1,5 @@
 /**
- * What the lexer makes of a statement.
+ * The tokens that the lexer makes of a statement.
  *
  * | kind | text |
  * |---|---|
@@ -27,9 +27,9 @@ export type TokenKind =
 export interface Token {
   readonly kind: TokenKind;
   readonly text: string;
-  /** A `word` in upper case, to compare with keywords; empty for every other kind. */
+  /** A `word` in upper case, for comparing with keywords; empty for every other kind. */
   readonly keyword: string;
-  /** Where it starts and ends in the statement, in UTF-16 units. */
+  /** Its bounds in the statement, in UTF-16 units. */
   readonly start: number;
   readonly end: number;
 }

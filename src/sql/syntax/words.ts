@@ -1,6 +1,6 @@
 /**
- * The words that cannot stand unquoted, each set for one position. There is no list that holds
- * everywhere: `SELECT * FROM order` and `SELECT select FROM t` are fine.
+ * The words that must be quoted, one set for each position. No list holds everywhere: `SELECT *
+ * FROM order` and `SELECT select FROM t` are fine.
  */
 
 /** As a relation of SELECT, UPDATE and DELETE. */
@@ -9,12 +9,12 @@ export const notRelation = wordSet('LATERAL TABLE UNNEST');
 /** As the table of INSERT INTO. */
 export const notInsertTarget = wordSet('DIRECTORY LOCAL TABLE');
 
-/** As the alias of a relation when AS is left out: these continue the statement. */
+/** As the alias of a relation without AS: these words continue the statement. */
 export const notRelationAlias = wordSet(`ANALYZE AS CLUSTER CROSS DISTRIBUTE END EXCEPT EXPLAIN
   FETCH FULL GROUP HAVING INNER INTERSECT JOIN LATERAL LEFT LIMIT NATURAL OFFSET ON ORDER OUTER
   PARTITION PIVOT QUALIFY RIGHT SELECT SET SORT TOP UNION USING VIEW WHERE WINDOW WITH`);
 
-/** As the alias of a column when AS is left out. */
+/** As the alias of a column without AS. */
 export const notColumnAlias = wordSet(`ANALYZE AND AS BETWEEN CLUSTER COLLATE DISTRIBUTE DIV END
   EXCEPT EXPLAIN FETCH FROM GROUP HAVING ILIKE IN INTERSECT INTO IS LATERAL LIKE LIMIT OFFSET
   OPERATOR OR ORDER SELECT SIMILAR SORT TOP UNION VIEW WHERE WITH XOR`);
@@ -39,7 +39,7 @@ export const otherStatementWords = wordSet(`ALTER ANALYZE ASSERT ATTACH BEGIN CA
   PREPARE RELEASE REPLACE REVOKE ROLLBACK SAVEPOINT START TRUNCATE UNCACHE UNLISTEN UNLOAD UNLOCK
   USE VACUUM VALUES WITH`);
 
-/** Keywords as an error message shows them: in capitals, however they were written. */
+/** Keywords as an error message shows them: in capitals, whatever their case was. */
 export const shownInCapitals = wordSet(`ALL AND AS ASC BEGIN BETWEEN BY CASE CAST COMMIT CONFLICT
   CREATE CROSS DEFAULT DELETE DESC DISTINCT DO DROP ELSE END EXCEPT EXISTS EXPLAIN FALSE FETCH FROM
   FULL GROUP HAVING ILIKE IN INNER INSERT INTERSECT INTO IS JOIN LEFT LIKE LIMIT LOCAL NATURAL NOT
