@@ -144,7 +144,7 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
     }
     const version = this.#remoteModule.versionInfo?.cliVersion;
     if (version === undefined || !/^\d+\.\d+\.\d+/.test(version)) {
-      throw new Error('The generated bindings lack the version that made them: generate them again');
+      throw new Error('The generated bindings lack their version: generate them again');
     }
     const on = this.#platform;
     const canUndo = this.#compression === 'none' || on.canDecompress(this.#compression);
