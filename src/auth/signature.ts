@@ -5,7 +5,7 @@ import { createHash, type KeyObject, sign } from 'node:crypto';
  *
  * An ECDSA signature is `r ‖ s`, two numbers of equal length. If (r, s) is valid, so is (r, n − s),
  * for the same text and key (SEC 1, 4.1.4). The one with s ≤ n / 2 is called *low*. Other issuers
- * produce either, so a token is never remembered by its text, but by the digest of what was signed,
+ * produce either, so a token is never revoked by its text, but by the digest of what was signed,
  * header and payload, which cannot be varied without the key. `tokenParts` accepts only one
  * spelling of each part.
  */
