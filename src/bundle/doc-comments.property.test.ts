@@ -57,7 +57,7 @@ describe('building with doc comments', () => {
     const docs = await docsOfText(`${imports.join('\n')}\nexport default 1;`);
     // Classes and functions are not declarations of a module; builders and tables of words are.
     expect(docs.functions.size).toBeGreaterThan(20);
-    expect(docs.functions.get('strangerRights')?.text).toBe('Of everybody else.');
+    expect(docs.functions.get('strangerRights')?.text).toBe('Rights of everyone else.');
   });
 });
 

@@ -274,7 +274,7 @@ class ModuleClient implements Face {
             reject(error);
             listener.onError?.(error);
           },
-          left: () => reject(new Error('the subscription was ended before it was applied')),
+          left: () => reject(new Error('the subscription ended before its rows arrived')),
           closed: reject,
         },
       );

@@ -38,7 +38,7 @@ const commentMarks = /\/\*|\*\//g;
  */
 export function withParameters(texts: readonly string[], params: SqlParameters): string[] {
   const unused = new Set(Object.keys(params));
-  if (unused.has('sender')) throw new TypeError('`:sender` is who asks: no value can be given');
+  if (unused.has('sender')) throw new TypeError('`:sender` is the caller: no value can be given');
   const written = texts.map((text) => {
     return replaceNames(text, (name) => {
       unused.delete(name);

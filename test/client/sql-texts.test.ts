@@ -49,7 +49,7 @@ describe('parameters of SQL texts', () => {
     expect(wrong({})).toThrow('the query needs a parameter `x`');
     expect(wrong({ x: undefined })).toThrow('the query needs a parameter `x`');
     expect(wrong({ x: 1, y: 2, z: 3 })).toThrow('no `:y`, `:z`');
-    expect(wrong({ x: 1, sender: 2 })).toThrow('`:sender` is who asks');
+    expect(wrong({ x: 1, sender: 2 })).toThrow('`:sender` is the caller');
     expect(wrong({ x: Number.NaN })).toThrow('parameter `x`: SQL has no literal for such a value');
     expect(wrong({ x: { tag: 'Calm' } })).toThrow('parameter `x`: SQL has no literal');
     expect(() => written('a = :toString', {})).toThrow('needs a parameter `toString`');

@@ -73,7 +73,7 @@ function shownName(): Promise<string | undefined> {
 const trusting = () => ({ NODE_EXTRA_CA_CERTS: certFile() });
 
 describe('[cli 8] a service with a certificate', () => {
-  it('answers over HTTPS whoever trusts it', async () => {
+  it('answers over HTTPS a client that trusts it', async () => {
     expect(await get(`${url}/v1/ping`, { ca: first.cert })).toBe('200 ');
     await expect(get(`${url}/v1/ping`)).rejects.toThrow(/self-signed certificate/);
     await expect(get(`${url}/v1/ping`, { ca: second.cert })).rejects.toThrow();

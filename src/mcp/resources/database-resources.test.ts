@@ -250,7 +250,7 @@ describe('reading a resource', () => {
     const listed = await resources.list(agents.session(bob, 'library'));
     const page = listed.find(({ uri }) => uri === 'reducerdb:///docs/sql');
     expect(page).toMatchObject({ title: 'SQL', mimeType: 'text/markdown' });
-    expect(page?.description).toMatch(/^Ask a database in SQL over HTTP/);
+    expect(page?.description).toMatch(/^Send SQL to a database over HTTP/);
     const text = (await textOf('reducerdb:///docs/sql', agents.session(bob))) ?? '';
     expect(text.startsWith('# SQL\n')).toBe(true);
     expect(Buffer.byteLength(text)).toBe(page?.size);
