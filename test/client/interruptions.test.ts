@@ -130,7 +130,7 @@ describe('a callback', () => {
     client.subscribe(refuse, { onError: () => second.unsubscribe() });
     const second = client.subscribe(all);
     await settled();
-    await expect(second.applied).rejects.toThrow('ended before it was applied');
+    await expect(second.applied).rejects.toThrow('ended before its rows arrived');
     expect([second.isEnded, socket.received]).toEqual([true, []]);
   });
 
