@@ -1,3 +1,5 @@
+import type { SourceFile } from './source-file.ts';
+
 /**
  * The rules of `docs/spec` and the tests that name them. A rule is a numbered heading, table row,
  * paragraph or list item of `docs/spec/NAME.md`; a test names it at the start of its title, as in
@@ -11,11 +13,6 @@ export interface Rule {
   readonly id: string;
 }
 
-interface TextFile {
-  readonly path: string;
-  readonly text: string;
-}
-
 const id = String.raw`[A-Z]?\d{1,2}(?:\.\d+)*`;
 const ruleForms = [
   new RegExp(String.raw`^#{2,5} (${id})\.? `),
@@ -24,7 +21,7 @@ const ruleForms = [
 ];
 
 /** All rules of one document, in its order. */
-export function rulesOf({ path, text }: TextFile): Rule[] {
+export function rulesOf({ path, text }: SourceFile): Rule[] {
   const document = documentName(path);
   return text.split('\n').flatMap((line) => {
     const found = ruleForms.map((form) => form.exec(line)?.[1]).find((one) => one !== undefined);
@@ -39,7 +36,7 @@ export function twiceDefined(rules: readonly Rule[]): string[] {
 }
 
 /** Ids in titles of tests that no rule has: file, line and id. */
-export function unknownIds(tests: readonly TextFile[], rules: readonly Rule[]): string[] {
+export function unknownIds(tests: readonly SourceFile[], rules: readonly Rule[]): string[] {
   const known = new Set(rules.map(nameOf));
   const documents = new Set(rules.map(({ document }) => document));
   return tests.flatMap(({ path, text }) =>
@@ -55,7 +52,7 @@ export function unknownIds(tests: readonly TextFile[], rules: readonly Rule[]): 
  * Rules that no test names, as `sql 6.3`. A heading counts as tested when a test names it or a
  * rule below it.
  */
-export function untestedRules(tests: readonly TextFile[], rules: readonly Rule[]): string[] {
+export function untestedRules(tests: readonly SourceFile[], rules: readonly Rule[]): string[] {
   const documents = new Set(rules.map(({ document }) => document));
   const named = new Set(
     tests.flatMap(({ text }) => text.split('\n').flatMap((line) => idsOfTitle(line, documents))),

@@ -76,9 +76,9 @@ export class LiveFeed {
   }
 
   /** Must be called right after each commit, once the instances of views are committed too. */
-  committed(core: FeedSources, commit: Committed): void {
+  committed(sources: FeedSources, commit: Committed): void {
     const { changes, views, timestampMicros, isOfCall, isNewSchema = false } = commit;
-    const lost = core.views.takeLost();
+    const lost = sources.views.takeLost();
     const { queries } = this;
     if (queries.count === 0) return;
     const evaluated = queries.evaluate({
@@ -86,7 +86,7 @@ export class LiveFeed {
       views,
       isNewSchema,
       hasSequences: (changes?.sequences.length ?? 0) > 0,
-      tablesFor: (caller) => tablesFor(core, caller, timestampMicros),
+      tablesFor: (caller) => tablesFor(sources, caller, timestampMicros),
     });
     const failures = [...evaluated.failures, ...this.#failuresOf(lost)];
     const updates =
@@ -94,7 +94,7 @@ export class LiveFeed {
     if (updates.length === 0 && failures.length === 0) return;
     this.#commits.push({
       kind: 'committed',
-      offset: core.store.offset,
+      offset: sources.store.offset,
       timestampMicros,
       caller: isOfCall ? this.#ticket : undefined,
       updates,
@@ -103,7 +103,7 @@ export class LiveFeed {
     });
     if (failures.length === 0) return;
     const numbers = new Set(failures.map(({ query }) => query));
-    this.#dropAll(core, this.sets.takeWith(numbers), timestampMicros);
+    this.#dropAll(sources, this.sets.takeWith(numbers), timestampMicros);
   }
 
   /** The commits since the last call; the turn is over. */
@@ -115,24 +115,24 @@ export class LiveFeed {
   }
 
   /** Stops watching the queries of a set, unless other sets do; its views may be dropped. */
-  drop(core: FeedSources, { queries, identity }: QuerySet, nowMicros: bigint): void {
+  drop(sources: FeedSources, { queries, identity }: QuerySet, nowMicros: bigint): void {
     for (const query of queries) {
-      core.views.release(query.views, identity, nowMicros);
+      sources.views.release(query.views, identity, nowMicros);
       this.queries.release(query);
     }
   }
 
-  dropConnection(core: FeedSources, connectionId: bigint, nowMicros: bigint): void {
-    this.#dropAll(core, this.sets.takeConnection(connectionId), nowMicros);
+  dropConnection(sources: FeedSources, connectionId: bigint, nowMicros: bigint): void {
+    this.#dropAll(sources, this.sets.takeConnection(connectionId), nowMicros);
   }
 
   /** Drops everything because all connections are ended. */
-  dropEverything(core: FeedSources, nowMicros: bigint): void {
-    this.#dropAll(core, this.sets.takeAll(), nowMicros);
+  dropEverything(sources: FeedSources, nowMicros: bigint): void {
+    this.#dropAll(sources, this.sets.takeAll(), nowMicros);
   }
 
-  #dropAll(core: FeedSources, sets: readonly QuerySet[], nowMicros: bigint): void {
-    for (const set of sets) this.drop(core, set, nowMicros);
+  #dropAll(sources: FeedSources, sets: readonly QuerySet[], nowMicros: bigint): void {
+    for (const set of sets) this.drop(sources, set, nowMicros);
   }
 
   #failuresOf(lost: readonly LostInstance[]): LiveFailure[] {
