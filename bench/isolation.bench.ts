@@ -5,7 +5,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Isolation } from '../src/host/isolation.ts';
+import type { Isolation } from '../src/host/workers/isolation.ts';
 import { limits } from '../src/limits.ts';
 import type { Service, startService } from '../src/service/start-service.ts';
 import { identityToHex } from '../src/values/identity.ts';

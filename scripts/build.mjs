@@ -38,10 +38,11 @@ try {
  * bundler looks for its program beside its own file.
  */
 async function bundleWorkers(folder) {
-  const names = ['thread-main', 'process-main', 'linker-main', 'spawner-main'];
+  const sources = ['workers/thread', 'workers/process', 'linking/linker', 'spawner/spawner'];
   await build({
-    entryPoints: names.map((name) => path.join(folder, `${name}.js`)),
+    entryPoints: sources.map((name) => path.join(folder, `${name}-main.js`)),
     outdir: folder,
+    entryNames: '[name]',
     outExtension: { '.js': '.bundle.mjs' },
     bundle: true,
     external: ['esbuild'],

@@ -2,13 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { arrows } from './tidy/arrows.ts';
+import { arrows, folderArrows } from './tidy/arrows.ts';
 import { circlesOf, recursions } from './tidy/circles.ts';
 import { foundPhrases } from './tidy/phrases.ts';
 import { unlistedFiles } from './tidy/reading-order.ts';
 import {
   checkArrows,
   checkFile,
+  checkFolderArrows,
   checkIndexFile,
   checkLength,
   checkMarks,
@@ -45,11 +46,13 @@ describe('the source tree', () => {
     expect(rooms.sort()).toEqual(Object.keys(arrows).sort());
   });
 
-  it('has an arrow table without a cycle: each row lists only rooms above it', () => {
-    const above = new Set<string>();
-    for (const [room, targets] of Object.entries(arrows)) {
-      expect(targets.filter((target) => !above.has(target))).toEqual([]);
-      above.add(room);
+  it('has arrow tables without a cycle: each row lists only rows above it', () => {
+    for (const table of [arrows, ...Object.values(folderArrows)]) {
+      const above = new Set<string>();
+      for (const [row, targets] of Object.entries(table)) {
+        expect(targets.filter((target) => !above.has(target))).toEqual([]);
+        above.add(row);
+      }
     }
   });
 
@@ -71,13 +74,18 @@ describe('the source tree', () => {
     expect(loaded.filter((file) => ofDatabases.includes(roomOf(file) ?? ''))).toEqual([]);
   });
 
-  it('shows the same arrow table in ARCHITECTURE.md', () => {
-    const text = readFileSync(path.join(root, 'ARCHITECTURE.md'), 'utf8');
-    const rows = Object.entries(arrows).map(
-      ([room, targets]) =>
-        `| \`${room}\` | ${targets.length === 0 ? 'nothing' : targets.join(', ')} |`,
+  it('shows the same arrow tables in ARCHITECTURE.md and in the README of a room', () => {
+    const shown = Object.entries(folderArrows).map(
+      ([room, table]) => [`src/${room}/README.md`, table] as const,
     );
-    expect(rows.filter((row) => !text.includes(row))).toEqual([]);
+    for (const [document, table] of [['ARCHITECTURE.md', arrows] as const, ...shown]) {
+      const text = readFileSync(path.join(root, document), 'utf8');
+      const rows = Object.entries(table).map(
+        ([row, targets]) =>
+          `| \`${row}\` | ${targets.length === 0 ? 'nothing' : targets.join(', ')} |`,
+      );
+      expect(rows.filter((row) => !text.includes(row))).toEqual([]);
+    }
   });
 
   it('has a rule for each id that a test names, and each rule once', () => {
@@ -122,6 +130,16 @@ describe('the tidy rules', () => {
     expect(checkArrows(file('src/store/page.ts', text))).toHaveLength(1);
     expect(checkArrows(file('src/http/router.ts', text))).toEqual([]);
     expect(checkArrows(file('src/attic/page.ts', ''))).toHaveLength(1);
+  });
+
+  it('find a forbidden arrow between folders of a room', () => {
+    const above = "import { Registry } from '../registry/registry.ts';\n";
+    const beside = "import type { Host } from '../host.ts';\n";
+    expect(checkFolderArrows(file('src/host/feeds/outbox.ts', above))).toHaveLength(1);
+    expect(checkFolderArrows(file('src/host/feeds/outbox.ts', beside))).toHaveLength(1);
+    expect(checkFolderArrows(file('src/host/offline/repair-log.ts', above))).toEqual([]);
+    expect(checkFolderArrows(file('src/host/host.ts', above))).toEqual([]);
+    expect(checkFolderArrows(file('src/host/attic/page.ts', ''))).toHaveLength(1);
   });
 
   it('find an arrow in a re-export and in a multi-line import', () => {

@@ -1,7 +1,7 @@
 /** The bank of `bench/modules` behind the handle of its database, without the doors. */
 import { fileURLToPath } from 'node:url';
 import { buildModule } from '../../src/bundle/build-module.ts';
-import type { HostedDatabase } from '../../src/host/host-types.ts';
+import type { HostedDatabase } from '../../src/host/hosted-database.ts';
 import type { Service } from '../../src/service/start-service.ts';
 import { median } from '../transfer/one-sync.ts';
 

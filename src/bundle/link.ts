@@ -28,7 +28,7 @@ const programTextName = 'module.js';
  * the program has an inline one.
  *
  * Linking takes many times the program's size in memory, and a program can crash the bundler's
- * process: a host links in a process that it can afford to lose (see `host/linker.ts`).
+ * process: a host links in a process that it can afford to lose (see `host/linking/linker.ts`).
  */
 export async function linkProgram(bytes: Uint8Array): Promise<LinkedProgram> {
   const text = decodeProgram(bytes);

@@ -60,7 +60,7 @@ async function documentOf(source: DocumentSource, session: Session): Promise<str
 
 async function described(program: Uint8Array, origin: string): Promise<ModuleDefinition> {
   // Loaded on demand: it pulls in the bundler and the engine.
-  const { describeProgram } = await import('../host/describe-program.ts');
+  const { describeProgram } = await import('../host/publishing/describe-program.ts');
   const description = await describeProgram(program);
   if (description.kind === 'refused') throw new CliError(`${origin}: ${description.message}`);
   return validateModule(decodeRawModule(description.bytes));

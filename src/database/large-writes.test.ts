@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ItemDatabase, type ItemOptions, itemsNow } from '../../test/support/item-database.ts';
-import { nextTurn } from '../host/next-turn.ts';
 import { limits } from '../limits.ts';
+import { nextTurn } from '../node/next-turn.ts';
 import { ownerRights } from '../sql/rights.ts';
 import { QueryBudget } from '../sql/run/budget.ts';
 import type { Clock } from './clock.ts';

@@ -7,8 +7,8 @@ import {
   PausingScan,
 } from '../../test/support/item-database.ts';
 import { AssertionError } from '../assert.ts';
-import { nextTurn } from '../host/next-turn.ts';
 import { limits } from '../limits.ts';
+import { nextTurn } from '../node/next-turn.ts';
 import { strangerRights } from '../sql/rights.ts';
 import type { Clock } from './clock.ts';
 import type { Caller, SqlOutcome } from './outcome.ts';

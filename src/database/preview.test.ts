@@ -3,7 +3,7 @@ import { buildText } from '../../test/support/build-text.ts';
 import { CoreUnderTest, ownerIdentity, rowsIn } from '../../test/support/core-under-test.ts';
 import { decodedRows, previewIn } from '../../test/support/previewed.ts';
 import { present } from '../assert.ts';
-import { programHash } from '../host/program-hash.ts';
+import { programHash } from '../host/linking/program-hash.ts';
 import { limits } from '../limits.ts';
 import type { CommitInputs } from '../log/record.ts';
 import { computedTables } from '../schema/system-tables.ts';

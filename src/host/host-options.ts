@@ -1,12 +1,13 @@
 import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
+import type { ReportLine } from '../node/report-line.ts';
 import type { WriterPlace } from '../node/writer-mark.ts';
-import type { Creators } from './host-types.ts';
-import type { IsolationRules } from './isolation.ts';
-import type { LogBounds } from './module-log.ts';
-import type { StartChoice } from './open-at-start.ts';
-import type { QuotaLimits } from './quota-limits.ts';
-import type { ReportLine } from './report-line.ts';
+import type { LogBounds } from './databases/module-log.ts';
+import type { StartChoice } from './databases/open-at-start.ts';
+import type { Creators } from './registry/access.ts';
+import type { QuotaLimits } from './registry/quota-limits.ts';
+import type { Budget } from './seats/budget.ts';
+import type { IsolationRules } from './workers/isolation.ts';
 
 export interface HostOptions {
   /** Folder that holds everything; `undefined` keeps it all in memory until the process ends. */
@@ -36,12 +37,4 @@ export interface HostOptions {
   readonly moduleLogs?: Partial<LogBounds>;
   /** Receives lines for the operator: one sentence each, no secrets and no row contents. */
   readonly report: (line: ReportLine) => void;
-}
-
-/** Limits of one database's module; the defaults are in `limits.ts`. */
-export interface Budget {
-  readonly callMillisMax: number;
-  readonly publishMillisMax: number;
-  readonly workerHeapMebibytesMax: number;
-  readonly callBufferBytesMax: number;
 }

@@ -13,13 +13,14 @@ import { buildText } from '../../test/support/build-text.ts';
 import { lifecycleReducers, shopModule } from '../../test/support/shop-module.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
+import type { ReportLine } from '../node/report-line.ts';
 import { encodeValue } from '../values/encode.ts';
 import { identityToHex } from '../values/identity.ts';
 import { Host } from './host.ts';
 import type { HostOptions } from './host-options.ts';
-import type { HostCaller, PublishRequest } from './host-types.ts';
-import type { ReportLine } from './report-line.ts';
-import { temporaryConnection } from './temporary-connection.ts';
+import type { PublishRequest } from './publishing/publish-request.ts';
+import type { HostCaller } from './registry/host-caller.ts';
+import { temporaryConnection } from './supervision/temporary-connection.ts';
 
 const ada: HostCaller = { identity: 0xadan, payload: '{"sub":"ada"}', isAnonymous: false };
 const bob: HostCaller = { identity: 0xb0bn, payload: '{"sub":"bob"}', isAnonymous: true };

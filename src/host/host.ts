@@ -1,34 +1,29 @@
 import { type Caller, refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
-import { Access } from './access.ts';
-import { type AuditAction, AuditLog } from './audit-log.ts';
-import { completeBudget } from './budget.ts';
-import { DatabaseFiles } from './database-files.ts';
-import type { PlanOutcome, ProgramSource } from './database-handle.ts';
-import { Grants } from './grants.ts';
+import { boundedReport } from '../node/report-line.ts';
+import type { LogRequest, LogStream } from './databases/module-log.ts';
+import { type RunningDatabase, RunningDatabases } from './databases/running-databases.ts';
 import type { HostOptions } from './host-options.ts';
-import type {
-  DatabaseRecord,
-  HostCaller,
-  HostedDatabase,
-  HostStatistics,
-  LogRequest,
-  LogStream,
-  PublishOutcome,
-  PublishRequest,
-} from './host-types.ts';
-import { isolationFor, threads } from './isolation.ts';
-import { Listeners } from './listeners.ts';
-import { localPlacement } from './local-placement.ts';
-import { nameFault, parseTarget } from './names.ts';
-import { openRegistry } from './open-registry.ts';
-import { Publisher } from './publish.ts';
-import { Quotas } from './quotas.ts';
-import type { RegisteredDatabase, Registry } from './registry.ts';
-import { boundedReport } from './report-line.ts';
-import { resolveTarget } from './resolve-target.ts';
-import { type RunningDatabase, RunningDatabases } from './running-databases.ts';
-import { workerPlacement } from './worker-placement.ts';
+import type { HostedDatabase, HostStatistics } from './hosted-database.ts';
+import { Publisher } from './publishing/publish.ts';
+import type { PublishOutcome, PublishRequest } from './publishing/publish-request.ts';
+import { Access } from './registry/access.ts';
+import { type AuditAction, AuditLog } from './registry/audit-log.ts';
+import { DatabaseFiles } from './registry/database-files.ts';
+import type { DatabaseRecord } from './registry/database-record.ts';
+import { Grants } from './registry/grants.ts';
+import type { HostCaller } from './registry/host-caller.ts';
+import { Listeners } from './registry/listeners.ts';
+import { nameFault, parseTarget } from './registry/names.ts';
+import { openRegistry } from './registry/open-registry.ts';
+import { Quotas } from './registry/quotas.ts';
+import type { RegisteredDatabase, Registry } from './registry/registry.ts';
+import { resolveTarget } from './registry/resolve-target.ts';
+import { completeBudget } from './seats/budget.ts';
+import { localPlacement } from './seats/local-placement.ts';
+import type { PlanOutcome, ProgramSource } from './supervision/database-handle.ts';
+import { isolationFor, threads } from './workers/isolation.ts';
+import { workerPlacement } from './workers/worker-placement.ts';
 
 interface HostParts {
   readonly registry: Registry;

@@ -1,4 +1,4 @@
-import { inSlices } from '../host/slices.ts';
+import { inSlices } from '../doors/slices.ts';
 import { limits } from '../limits.ts';
 import {
   isHeavy,

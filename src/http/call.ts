@@ -1,7 +1,7 @@
 import { present, unreachable } from '../assert.ts';
 import { type CallError, fatalErrorText } from '../database/outcome.ts';
-import { callWithJson, lifecycleText } from '../host/json-call.ts';
-import { temporaryConnection } from '../host/temporary-connection.ts';
+import { callWithJson, lifecycleText } from '../doors/json-call.ts';
+import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { argumentsBody, parseBody } from './body.ts';
 import { type HttpContext, openTarget } from './context.ts';
 import { type Exchange, empty, hintHeader, json, type Reply, text } from './exchange.ts';

@@ -5,7 +5,7 @@ import type { HostTokens } from '../auth/host-tokens.ts';
 import type { RequestRates } from '../auth/rate-limiter.ts';
 import type { Caller } from '../database/outcome.ts';
 import type { Host } from '../host/host.ts';
-import type { HostedDatabase } from '../host/host-types.ts';
+import type { HostedDatabase } from '../host/hosted-database.ts';
 import type { Exchange } from './exchange.ts';
 
 /** What the endpoints need from the service. */

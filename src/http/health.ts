@@ -1,5 +1,5 @@
-import type { DatabaseHandle } from '../host/database-handle.ts';
-import type { DatabaseHealth, WaitingPart } from '../host/health.ts';
+import type { DatabaseHandle } from '../host/supervision/database-handle.ts';
+import type { DatabaseHealth, WaitingPart } from '../host/supervision/health.ts';
 import { limits } from '../limits.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, json, type Reply } from './exchange.ts';

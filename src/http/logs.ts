@@ -1,4 +1,4 @@
-import type { LogStream } from '../host/host-types.ts';
+import type { LogStream } from '../host/databases/module-log.ts';
 import { whenAborted } from '../mcp-protocol/abort.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import type { Exchange, Reply } from './exchange.ts';

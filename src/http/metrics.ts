@@ -1,7 +1,7 @@
 import { Gauge, Registry } from 'prom-client';
 import type { TimeFigures } from '../database/time-counts.ts';
-import { outcomeOf } from '../host/answer-counts.ts';
-import type { HostedStatistics } from '../host/host-types.ts';
+import type { HostedStatistics } from '../host/hosted-database.ts';
+import { outcomeOf } from '../host/supervision/answer-counts.ts';
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext } from './context.ts';
 import { type Exchange, json, type Reply, text } from './exchange.ts';

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { HostedStatistics } from '../host/host-types.ts';
+import type { HostedStatistics } from '../host/hosted-database.ts';
 import { identityToHex } from '../values/identity.ts';
 
 const states = ['closed', 'opening', 'serving', 'broken'] as const;

@@ -1,8 +1,8 @@
 import { Refusal } from '../database/outcome.ts';
-import type { ProgramSource } from '../host/database-handle.ts';
-import { parseDuration } from '../host/duration.ts';
+import { parseDuration } from '../doors/duration.ts';
 import type { Host } from '../host/host.ts';
-import type { PublishOutcome } from '../host/host-types.ts';
+import type { PublishOutcome } from '../host/publishing/publish-request.ts';
+import type { ProgramSource } from '../host/supervision/database-handle.ts';
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { badQuery, type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';

@@ -1,11 +1,11 @@
 import { Refusal } from '../database/outcome.ts';
-import type { HostedDatabase } from '../host/host-types.ts';
+import type { HostedDatabase } from '../host/hosted-database.ts';
 import {
   databaseQuotas,
   identityQuotas,
   type QuotaName,
   type QuotaUse,
-} from '../host/quota-limits.ts';
+} from '../host/registry/quota-limits.ts';
 import { identityFromHex } from '../values/identity.ts';
 import { jsonObject } from './body.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';

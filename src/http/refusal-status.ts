@@ -1,5 +1,5 @@
 import { Refusal } from '../database/outcome.ts';
-import { statusOf } from '../host/refusal-status.ts';
+import { statusOf } from '../doors/refusal-status.ts';
 import { HttpError, type Reply, text } from './exchange.ts';
 
 /** Returns the response to an error that a door expects; `undefined` for a bug. */

@@ -7,7 +7,7 @@ import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import { isLoopbackAddress, type PageRules, type Sender } from '../auth/page-rules.ts';
 import type { RateLimiter, RequestRates } from '../auth/rate-limiter.ts';
-import { decodePathPart, splitTarget } from '../host/request-target.ts';
+import { decodePathPart, splitTarget } from '../doors/request-target.ts';
 import { limits } from '../limits.ts';
 import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
 import { identityToHex } from '../values/identity.ts';

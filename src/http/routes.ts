@@ -1,4 +1,4 @@
-import { parseTarget } from '../host/names.ts';
+import { parseTarget } from '../host/registry/names.ts';
 import { auditLog } from './audit.ts';
 import { call } from './call.ts';
 import { type HttpContext, targetOf } from './context.ts';

@@ -1,4 +1,4 @@
-import { shownSchemaJson } from '../host/shown-schema.ts';
+import { shownSchemaJson } from '../doors/shown-schema.ts';
 import { callerOf, type HttpContext, openTarget } from './context.ts';
 import { badQuery, type Exchange, json, type Reply } from './exchange.ts';
 

@@ -1,8 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { unreachable } from '../assert.ts';
 import type { SqlError } from '../database/outcome.ts';
-import { nextTurn } from '../host/next-turn.ts';
-import { runStatement } from '../host/run-statement.ts';
-import { Stay } from '../host/stay.ts';
+import { runStatement } from '../doors/run-statement.ts';
+import { Stay } from '../doors/stay.ts';
 import { limits } from '../limits.ts';
 import {
   SqlParametersError,

@@ -1,5 +1,5 @@
 import { Refusal } from '../database/outcome.ts';
-import { usableDefinition } from '../host/shown-definition.ts';
+import { usableDefinition } from '../doors/shown-definition.ts';
 import type { Completion, CompletionRequest } from '../mcp-protocol/prompt.ts';
 import { invalidParams } from '../mcp-protocol/rpc-error.ts';
 import { findDatabase } from './open-database.ts';

@@ -1,6 +1,6 @@
 import type { RequestCaller } from '../auth/caller.ts';
 import type { Host } from '../host/host.ts';
-import type { DatabaseRecord } from '../host/host-types.ts';
+import type { DatabaseRecord } from '../host/registry/database-record.ts';
 import { identityToHex } from '../values/identity.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { type Caller, Refusal } from '../database/outcome.ts';
-import type { HostedDatabase } from '../host/host-types.ts';
-import { Stay } from '../host/stay.ts';
+import { Stay } from '../doors/stay.ts';
+import type { HostedDatabase } from '../host/hosted-database.ts';
 import { identityFromHex } from '../values/identity.ts';
 import type { McpSession } from './session.ts';
 import { type ToolContext, ToolFailure } from './tool.ts';

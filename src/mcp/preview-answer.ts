@@ -1,7 +1,7 @@
 import { unreachable } from '../assert.ts';
 import type { CallError } from '../database/outcome.ts';
 import type { Preview, PreviewOutcome } from '../database/preview-outcome.ts';
-import { previewJson } from '../host/json-call.ts';
+import { previewJson } from '../doors/json-call.ts';
 import { limits } from '../limits.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import { firstRow, sqlRows } from '../protocol/sql-result.ts';

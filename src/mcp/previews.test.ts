@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentHost, ada } from '../../test/support/agent-host.ts';
-import { temporaryConnection } from '../host/temporary-connection.ts';
+import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { limits } from '../limits.ts';
 import { findDatabase } from './open-database.ts';
 import { Previews } from './previews.ts';

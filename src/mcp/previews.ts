@@ -1,6 +1,6 @@
 import type { SqlRequest } from '../database/outcome.ts';
 import type { PreviewedWork, PreviewKey } from '../database/preview-outcome.ts';
-import type { DatabaseDescription } from '../host/database-handle.ts';
+import type { DatabaseDescription } from '../host/supervision/database-handle.ts';
 import { limits } from '../limits.ts';
 import { Kept } from './kept.ts';
 import type { OpenDatabase } from './open-database.ts';

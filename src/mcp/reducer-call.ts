@@ -1,7 +1,7 @@
 import { present, unreachable } from '../assert.ts';
 import { type CallError, fatalErrorText } from '../database/outcome.ts';
-import { callWithJson, lifecycleText } from '../host/json-call.ts';
-import { temporaryConnection } from '../host/temporary-connection.ts';
+import { callWithJson, lifecycleText } from '../doors/json-call.ts';
+import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { invalidParams } from '../mcp-protocol/rpc-error.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import type { JsonObject, JsonValue } from '../values/json.ts';

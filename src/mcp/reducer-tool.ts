@@ -1,5 +1,5 @@
-import type { DatabaseDescription } from '../host/database-handle.ts';
-import type { EntityDocs, ModuleDocs } from '../host/module-docs.ts';
+import type { EntityDocs, ModuleDocs } from '../doors/module-docs.ts';
+import type { DatabaseDescription } from '../host/supervision/database-handle.ts';
 import type { ReducerDefinition } from '../schema/definition.ts';
 import { JsonObject, type JsonValue } from '../values/json.ts';
 import { fenced } from './fence.ts';

@@ -1,4 +1,4 @@
-import { shownSchemaJson } from '../host/shown-schema.ts';
+import { shownSchemaJson } from '../doors/shown-schema.ts';
 import type { OpenDatabase } from './open-database.ts';
 import type { McpSession } from './session.ts';
 

@@ -1,7 +1,7 @@
 import { Refusal, type Rights } from '../database/outcome.ts';
-import type { DatabaseDescription } from '../host/database-handle.ts';
-import { moduleDocs } from '../host/module-docs.ts';
-import { usableDefinition } from '../host/shown-definition.ts';
+import { moduleDocs } from '../doors/module-docs.ts';
+import { usableDefinition } from '../doors/shown-definition.ts';
+import type { DatabaseDescription } from '../host/supervision/database-handle.ts';
 import { limits } from '../limits.ts';
 import type { Tool } from '../mcp-protocol/tool.ts';
 import { agentFeatures } from '../protocol/agent-features.ts';

@@ -7,7 +7,8 @@ import type { ReadSet } from './read-set.ts';
 
 /**
  * Runs user code. One runner is one loaded program beside one database's store. Implementations:
- * `module/javascript/` (sandboxed TypeScript modules) and `host/registry-module.ts` (built in).
+ * `module/javascript/` (sandboxed TypeScript modules) and `host/registry/registry-module.ts` (built
+ * in).
  *
  * Everything is synchronous; nothing a program does can reach past the transaction it is handed.
  */

@@ -1,4 +1,4 @@
-import { type AcceptedLoss, acceptLosses, LossError } from '../host/accept-losses.ts';
+import { type AcceptedLoss, acceptLosses, LossError } from '../host/offline/accept-losses.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { ConfigurationError } from './configuration.ts';

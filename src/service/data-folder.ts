@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { withDataFolder } from '../host/shown-command.ts';
-import { UnreadableError, type VerifiedLog, verifyData } from '../host/verify-data.ts';
+import { withDataFolder } from '../host/offline/shown-command.ts';
+import { UnreadableError, type VerifiedLog, verifyData } from '../host/offline/verify-data.ts';
 import { MachineClock } from '../node/clock.ts';
 import { type DirectoryLock, DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { MachineEntropy } from '../node/entropy.ts';

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { type Isolation, type IsolationRules, isolations } from '../host/isolation.ts';
+import { type Isolation, type IsolationRules, isolations } from '../host/workers/isolation.ts';
 import { ConfigurationError, isLoopback, type ServiceConfiguration } from './configuration.ts';
 
 type Reach = Pick<

@@ -1,6 +1,6 @@
 import type { PageRules } from '../auth/page-rules.ts';
+import { inSlices } from '../doors/slices.ts';
 import type { Host } from '../host/host.ts';
-import { inSlices } from '../host/slices.ts';
 import type { McpDoor, McpRules } from '../http/mcp.ts';
 import { makeDefinition } from '../mcp/definition.ts';
 import { type McpSession, makeSession } from '../mcp/session.ts';

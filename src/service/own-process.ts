@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { nicenessOf } from '../host/standing.ts';
+import { nicenessOf } from '../host/watching/standing.ts';
 import { comeFirst, yieldHelpersToThis } from '../node/child-priority.ts';
 import { completeConfiguration, type GivenConfiguration } from './configuration.ts';
 import { chooseIsolation } from './isolation-choice.ts';

@@ -1,5 +1,5 @@
-import { RegistryError } from '../host/database-files.ts';
-import { type RecoverOutcome, recoverOwner } from '../host/recover-owner.ts';
+import { type RecoverOutcome, recoverOwner } from '../host/offline/recover-owner.ts';
+import { RegistryError } from '../host/registry/database-files.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { ConfigurationError } from './configuration.ts';

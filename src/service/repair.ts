@@ -1,4 +1,3 @@
-import { RegistryError } from '../host/database-files.ts';
 import {
   examineLog,
   type Kept,
@@ -6,9 +5,10 @@ import {
   type Repaired,
   type RepairOptions,
   repairLog,
-} from '../host/repair-log.ts';
-import { withDataFolder } from '../host/shown-command.ts';
-import { type ShownLog, shownLog } from '../host/shown-log.ts';
+} from '../host/offline/repair-log.ts';
+import { withDataFolder } from '../host/offline/shown-command.ts';
+import { type ShownLog, shownLog } from '../host/offline/shown-log.ts';
+import { RegistryError } from '../host/registry/database-files.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { ConfigurationError } from './configuration.ts';

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { ReportLine } from '../host/report-line.ts';
+import type { ReportLine } from '../node/report-line.ts';
 import type { ServiceConfiguration } from './configuration.ts';
 
 /**

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { parseDuration } from '../host/duration.ts';
+import { parseDuration } from '../doors/duration.ts';
 import { ConfigurationError, type GivenConfiguration } from './configuration.ts';
 
 /** The values collected from the settings. */

@@ -1,6 +1,6 @@
 import { unreachable } from '../assert.ts';
 import { type CallError, fatalErrorText } from '../database/outcome.ts';
-import { lifecycleText } from '../host/json-call.ts';
+import { lifecycleText } from '../doors/json-call.ts';
 
 /** Returns the error text that the caller of a failed reducer is sent. */
 export function callErrorText(error: CallError): string {

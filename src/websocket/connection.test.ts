@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { LiveConnection } from '../host/live-connection.ts';
-import type { Stay } from '../host/stay.ts';
+import type { Stay } from '../doors/stay.ts';
+import type { LiveConnection } from '../host/feeds/live-connection.ts';
 import { Backlog } from './backlog.ts';
 import { Connection, type ConnectionParts } from './connection.ts';
 import type { Dialect } from './dialect.ts';

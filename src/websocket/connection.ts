@@ -1,7 +1,12 @@
 import { unreachable } from '../assert.ts';
-import type { Loss } from '../host/grants.ts';
-import type { LiveConnection, LiveEnd, LiveEvent, LiveSink } from '../host/live-connection.ts';
-import type { Stay } from '../host/stay.ts';
+import type { Stay } from '../doors/stay.ts';
+import type {
+  LiveConnection,
+  LiveEnd,
+  LiveEvent,
+  LiveSink,
+} from '../host/feeds/live-connection.ts';
+import type { Loss } from '../host/registry/grants.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import type { Backlog } from './backlog.ts';
 import type { Dialect } from './dialect.ts';

@@ -1,4 +1,4 @@
-import type { LiveEvent, LiveRequest } from '../host/live-connection.ts';
+import type { LiveEvent, LiveRequest } from '../host/feeds/live-connection.ts';
 import type { Outgoing } from './outgoing.ts';
 
 /** A request, or a promise of one that is being parsed in slices; later ones must wait for it. */

@@ -1,4 +1,4 @@
-import type { LiveRequest } from '../host/live-connection.ts';
+import type { LiveRequest } from '../host/feeds/live-connection.ts';
 import type { Asked } from './dialect.ts';
 
 interface LineEvents {

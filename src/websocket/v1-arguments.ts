@@ -1,7 +1,7 @@
 import type { DatabaseDescription } from '../database/description.ts';
-import { encodeArguments, encodeInSlices } from '../host/json-call.ts';
-import type { LiveCall } from '../host/live-connection.ts';
-import { inSlices } from '../host/slices.ts';
+import { encodeArguments, encodeInSlices } from '../doors/json-call.ts';
+import { inSlices } from '../doors/slices.ts';
+import type { LiveCall } from '../host/feeds/live-connection.ts';
 import { limits } from '../limits.ts';
 import { hasTooManyParts } from '../protocol/v1/client-text.ts';
 import { JsonError, parseJson, parseJsonSteps } from '../values/json.ts';

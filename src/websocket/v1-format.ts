@@ -1,6 +1,6 @@
 import { assert } from '../assert.ts';
 import type { DatabaseDescription } from '../database/description.ts';
-import type { UpdatedEvent } from '../host/live-connection.ts';
+import type { UpdatedEvent } from '../host/feeds/live-connection.ts';
 import type { LiveUpdate } from '../live/live-update.ts';
 import type { EncodedRows } from '../protocol/message-parts.ts';
 import {

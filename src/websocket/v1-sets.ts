@@ -1,4 +1,4 @@
-import type { SetUpdate } from '../host/live-connection.ts';
+import type { SetUpdate } from '../host/feeds/live-connection.ts';
 import type { LiveUpdate, QueryRows } from '../live/live-update.ts';
 
 /**

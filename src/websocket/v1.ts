@@ -1,5 +1,6 @@
 import { present, unreachable } from '../assert.ts';
 import type { CallError, CallOutcome } from '../database/outcome.ts';
+import { inSlices } from '../doors/slices.ts';
 import type {
   CalledEvent,
   LiveCall,
@@ -9,8 +10,7 @@ import type {
   LiveSubscribe,
   LiveUnsubscribe,
   UpdatedEvent,
-} from '../host/live-connection.ts';
-import { inSlices } from '../host/slices.ts';
+} from '../host/feeds/live-connection.ts';
 import { limits } from '../limits.ts';
 import { type ClientMessage, decodeClientMessage } from '../protocol/v1/client-message.ts';
 import { clientMessageFromText, clientMessageSteps, utf8Text } from '../protocol/v1/client-text.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CallOutcome } from '../database/outcome.ts';
-import type { CalledEvent, LiveEvent } from '../host/live-connection.ts';
+import type { CalledEvent, LiveEvent } from '../host/feeds/live-connection.ts';
 import { limits } from '../limits.ts';
 import type { ServerMessage } from '../protocol/v2/server-message.ts';
 import { serverMessagesIn } from '../protocol/v3.ts';

@@ -6,7 +6,7 @@ import type {
   LiveRequest,
   SetUpdate,
   UpdatedEvent,
-} from '../host/live-connection.ts';
+} from '../host/feeds/live-connection.ts';
 import { limits } from '../limits.ts';
 import type { LiveUpdate, QueryRows } from '../live/live-update.ts';
 import { type EncodedRows, encodedBy } from '../protocol/message-parts.ts';

@@ -6,7 +6,7 @@ import type {
   LiveEvent,
   LiveRequest,
   LiveSink,
-} from '../../src/host/live-connection.ts';
+} from '../../src/host/feeds/live-connection.ts';
 import { rowCountOf } from '../../src/live/row-set.ts';
 import { encodeValue } from '../../src/values/encode.ts';
 import type { Value } from '../../src/values/value.ts';

@@ -5,8 +5,8 @@ import type {
   PreviewOutcome,
   PreviewRequest,
 } from '../../src/database/preview-outcome.ts';
-import { previewJson, previewWithJson } from '../../src/host/json-call.ts';
-import { temporaryConnection } from '../../src/host/temporary-connection.ts';
+import { previewJson, previewWithJson } from '../../src/doors/json-call.ts';
+import { temporaryConnection } from '../../src/host/supervision/temporary-connection.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import type { JsonValue } from '../../src/values/json.ts';
 import { decodedRows, previewIn } from '../support/previewed.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { previewWithJson } from '../../src/host/json-call.ts';
-import { temporaryConnection } from '../../src/host/temporary-connection.ts';
+import { previewWithJson } from '../../src/doors/json-call.ts';
+import { temporaryConnection } from '../../src/host/supervision/temporary-connection.ts';
 import { shopOpener } from '../support/shop.ts';
 import { shopModule } from '../support/shop-module.ts';
 import { previewContract } from './preview.contract.ts';

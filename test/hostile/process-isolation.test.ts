@@ -14,7 +14,7 @@ import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildModule } from '../../src/bundle/build-module.ts';
 import { Host } from '../../src/host/host.ts';
-import { processFlags } from '../../src/host/process-worker.ts';
+import { processFlags } from '../../src/host/workers/process-worker.ts';
 import { limits } from '../../src/limits.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { systemCommand } from '../../src/node/command-wrappers.ts';

@@ -1,5 +1,5 @@
 import { it } from 'vitest';
-import { isolations } from '../../src/host/isolation.ts';
+import { isolations } from '../../src/host/workers/isolation.ts';
 import { expectExact, expectFlat, expectSteady } from '../service/mixed-load/bars.ts';
 import { mixedLoad } from '../service/mixed-load/mixed-load.ts';
 import { mixedLoadTable } from '../service/mixed-load/report-table.ts';

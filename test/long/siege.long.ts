@@ -1,5 +1,5 @@
 import { it } from 'vitest';
-import { isolations } from '../../src/host/isolation.ts';
+import { isolations } from '../../src/host/workers/isolation.ts';
 import { expectHeld, expectUndelayed } from '../service/siege/bars.ts';
 import { siege } from '../service/siege/siege.ts';
 import { siegeTable } from '../service/siege/siege-table.ts';

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import type { Isolation } from '../../src/host/isolation.ts';
+import type { Isolation } from '../../src/host/workers/isolation.ts';
 import { writeBundle } from '../service/cli-support.ts';
 import { descendantsOf } from '../service/descendants.ts';
 import { RunningService, type RunOptions, root, Sandbox } from '../service/harness.ts';

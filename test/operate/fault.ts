@@ -1,4 +1,4 @@
-import type { Isolation } from '../../src/host/isolation.ts';
+import type { Isolation } from '../../src/host/workers/isolation.ts';
 import type { Bed } from './bed.ts';
 
 /** One kind of fault that an operator may meet; `docs/operate/faults.md` has a line for each. */

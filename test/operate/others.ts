@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import path from 'node:path';
-import type { Isolation } from '../../src/host/isolation.ts';
+import type { Isolation } from '../../src/host/workers/isolation.ts';
 import { figureIn } from '../service/figure.ts';
 import { Guest } from '../service/socket-guest.ts';
 import { type Bed, eventually, type Load, until } from './bed.ts';

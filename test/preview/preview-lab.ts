@@ -6,9 +6,9 @@ import type {
   PreviewedWork,
   PreviewOutcome,
 } from '../../src/database/preview-outcome.ts';
-import { encodeArguments } from '../../src/host/json-call.ts';
-import type { LiveConnection, LiveEvent } from '../../src/host/live-connection.ts';
-import { temporaryConnection } from '../../src/host/temporary-connection.ts';
+import { encodeArguments } from '../../src/doors/json-call.ts';
+import type { LiveConnection, LiveEvent } from '../../src/host/feeds/live-connection.ts';
+import { temporaryConnection } from '../../src/host/supervision/temporary-connection.ts';
 import { type RowSet, rowCountOf } from '../../src/live/row-set.ts';
 import type { RowList } from '../../src/store/change-set.ts';
 import { Random } from '../../src/testing/random.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashHex } from '../../src/database/program-hash.ts';
-import { programHash } from '../../src/host/program-hash.ts';
+import { programHash } from '../../src/host/linking/program-hash.ts';
 import { openInn } from './inn.ts';
 import { type Person, program, type Running } from './running.ts';
 import { written } from './written-module.ts';

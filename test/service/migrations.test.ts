@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { programHash } from '../../src/host/program-hash.ts';
+import { programHash } from '../../src/host/linking/program-hash.ts';
 import { type Answer, type Person, Running } from './running.ts';
 import { type Program, written } from './written-module.ts';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { capabilityToClaim } from '../../src/auth/capability.ts';
-import { DatabaseFiles } from '../../src/host/database-files.ts';
-import { openRegistry } from '../../src/host/open-registry.ts';
+import { DatabaseFiles } from '../../src/host/registry/database-files.ts';
+import { openRegistry } from '../../src/host/registry/open-registry.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { MachineEntropy } from '../../src/node/entropy.ts';
 import { identityFromHex } from '../../src/values/identity.ts';

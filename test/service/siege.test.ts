@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isolations } from '../../src/host/isolation.ts';
+import { isolations } from '../../src/host/workers/isolation.ts';
 import { expectHeld } from './siege/bars.ts';
 import { siege } from './siege/siege.ts';
 import { siegeTable } from './siege/siege-table.ts';

@@ -1,5 +1,5 @@
 import { Refusal } from '../../src/database/outcome.ts';
-import type { SupervisedDatabase } from '../../src/host/supervised-database.ts';
+import type { SupervisedDatabase } from '../../src/host/supervision/supervised-database.ts';
 import type { Random } from '../../src/testing/random.ts';
 import { SimulatedDisk } from '../../src/testing/simulated-disk.ts';
 import {

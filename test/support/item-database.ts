@@ -25,12 +25,12 @@ import {
   type TurnReport,
   type TurnResult,
 } from '../../src/database/turn.ts';
-import { nextTurn } from '../../src/host/next-turn.ts';
-import { programHash } from '../../src/host/program-hash.ts';
+import { programHash } from '../../src/host/linking/program-hash.ts';
 import type { ModuleLogLine } from '../../src/module/log-line.ts';
 import type { ModuleRunner, ReducerCall, RunOutcome } from '../../src/module/runner.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { MemoryDisk } from '../../src/node/memory-disk.ts';
+import { nextTurn } from '../../src/node/next-turn.ts';
 import { encodeRawModuleV10 } from '../../src/schema/encode-raw-module.ts';
 import { emptyRawModule } from '../../src/schema/raw-module.ts';
 import { ownerRights } from '../../src/sql/rights.ts';

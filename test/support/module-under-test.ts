@@ -1,4 +1,4 @@
-import { linkHere } from '../../src/host/local-linker.ts';
+import { linkHere } from '../../src/host/linking/local-linker.ts';
 import { loadJavaScriptProgram } from '../../src/module/javascript/runner.ts';
 import type { ModuleLogLine } from '../../src/module/log-line.ts';
 import type { ModuleRunner, ReducerCall, RunOutcome } from '../../src/module/runner.ts';

@@ -8,16 +8,16 @@ import type {
   SqlOutcome,
 } from '../../src/database/outcome.ts';
 import type { ProgramSource } from '../../src/database/program-source.ts';
-import { completeBudget } from '../../src/host/budget.ts';
-import type { Budget } from '../../src/host/host-options.ts';
-import { KeptPrograms } from '../../src/host/kept-programs.ts';
-import { localPlacement } from '../../src/host/local-placement.ts';
-import type { Placement } from '../../src/host/placement.ts';
-import { programHash } from '../../src/host/program-hash.ts';
-import type { StampedLine } from '../../src/host/seat.ts';
-import { SupervisedDatabase } from '../../src/host/supervised-database.ts';
-import { temporaryConnection } from '../../src/host/temporary-connection.ts';
-import { workerPlacement } from '../../src/host/worker-placement.ts';
+import { KeptPrograms } from '../../src/host/linking/kept-programs.ts';
+import { programHash } from '../../src/host/linking/program-hash.ts';
+import type { Budget } from '../../src/host/seats/budget.ts';
+import { completeBudget } from '../../src/host/seats/budget.ts';
+import { localPlacement } from '../../src/host/seats/local-placement.ts';
+import type { Placement } from '../../src/host/seats/placement.ts';
+import type { StampedLine } from '../../src/host/seats/seat.ts';
+import { SupervisedDatabase } from '../../src/host/supervision/supervised-database.ts';
+import { temporaryConnection } from '../../src/host/supervision/temporary-connection.ts';
+import { workerPlacement } from '../../src/host/workers/worker-placement.ts';
 import type { ModuleLogLine } from '../../src/module/log-line.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { MachineEntropy } from '../../src/node/entropy.ts';

@@ -1,15 +1,15 @@
 import { AssertionError } from '../../src/assert.ts';
 import type { CallOutcome, SqlOutcome } from '../../src/database/outcome.ts';
-import type { Space } from '../../src/host/full-disk.ts';
-import { LocalSeat } from '../../src/host/local-seat.ts';
-import { programHash } from '../../src/host/program-hash.ts';
+import { programHash } from '../../src/host/linking/program-hash.ts';
 import {
   RegistryRunner,
   registryProgram,
   registryReducers,
-} from '../../src/host/registry-module.ts';
-import type { SeatMode } from '../../src/host/seat.ts';
-import { SupervisedDatabase } from '../../src/host/supervised-database.ts';
+} from '../../src/host/registry/registry-module.ts';
+import { LocalSeat } from '../../src/host/seats/local-seat.ts';
+import type { SeatMode } from '../../src/host/seats/seat.ts';
+import type { Space } from '../../src/host/supervision/full-disk.ts';
+import { SupervisedDatabase } from '../../src/host/supervision/supervised-database.ts';
 import type { Disk } from '../../src/log/disk.ts';
 import type { ModuleRunner } from '../../src/module/runner.ts';
 import { ownerRights } from '../../src/sql/rights.ts';

@@ -29,10 +29,11 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'auth',
     'bundle',
   ],
+  doors: ['values', 'schema', 'auth', 'bundle', 'database', 'host'],
   'mcp-protocol': ['values'],
-  http: ['values', 'schema', 'protocol', 'auth', 'database', 'host', 'mcp-protocol'],
-  websocket: ['values', 'schema', 'protocol', 'auth', 'live', 'database', 'host'],
-  mcp: ['values', 'schema', 'protocol', 'auth', 'database', 'host', 'mcp-protocol'],
+  http: ['values', 'schema', 'protocol', 'auth', 'database', 'host', 'doors', 'mcp-protocol'],
+  websocket: ['values', 'schema', 'protocol', 'auth', 'live', 'database', 'host', 'doors'],
+  mcp: ['values', 'schema', 'protocol', 'auth', 'database', 'host', 'doors', 'mcp-protocol'],
   declare: ['values', 'schema'],
   server: ['values', 'schema', 'protocol', 'declare'],
   client: ['values', 'schema', 'protocol', 'declare'],
@@ -41,6 +42,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'schema',
     'auth',
     'host',
+    'doors',
     'http',
     'websocket',
     'mcp-protocol',
@@ -60,6 +62,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'node',
     'auth',
     'host',
+    'doors',
     'bundle',
     'declare',
     'server',
@@ -72,9 +75,31 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'bundle',
     'auth',
     'host',
+    'doors',
     'mcp-protocol',
     'service',
   ],
+};
+
+/**
+ * The same for the folders of a large room. Files beside the folders may import from all of them,
+ * and no folder imports a file beside it. The README of the room shows the table to people.
+ */
+export const folderArrows: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  host: {
+    linking: [],
+    seats: ['linking'],
+    messages: ['linking', 'seats'],
+    watching: ['seats'],
+    spawner: ['watching'],
+    workers: ['linking', 'seats', 'messages', 'watching', 'spawner'],
+    feeds: ['seats'],
+    supervision: ['linking', 'seats', 'feeds'],
+    registry: ['linking', 'seats', 'supervision'],
+    databases: ['linking', 'seats', 'supervision', 'registry'],
+    publishing: ['linking', 'seats', 'workers', 'supervision', 'registry', 'databases'],
+    offline: ['registry'],
+  },
 };
 
 /** Rooms that know no machine: only the ECMAScript library, no package. */
@@ -103,9 +128,9 @@ export const publishedRooms = ['service', 'server', 'client', 'react', 'values',
 /** Files that something other than an import statement starts. */
 export const startedFiles = [
   'src/cli/main.ts',
-  'src/host/linker-main.ts',
-  'src/host/process-main.ts',
-  'src/host/spawner-main.ts',
-  'src/host/thread-main.ts',
+  'src/host/linking/linker-main.ts',
+  'src/host/workers/process-main.ts',
+  'src/host/spawner/spawner-main.ts',
+  'src/host/workers/thread-main.ts',
   'src/engine-globals.d.ts',
 ];

@@ -1,12 +1,20 @@
 import {
   arrows,
   engineRooms,
+  folderArrows,
   guestRooms,
   peerPackages,
   publishedRooms,
   startedFiles,
 } from './arrows.ts';
-import { importsOf, isTest, resolveImport, roomOf, type SourceFile } from './source-file.ts';
+import {
+  folderOf,
+  importsOf,
+  isTest,
+  resolveImport,
+  roomOf,
+  type SourceFile,
+} from './source-file.ts';
 
 /** One broken rule: where, and what to do about it. */
 export type Complaint = string;
@@ -18,6 +26,7 @@ export const columnsMax = 100;
 export function checkFile(file: SourceFile): Complaint[] {
   return [
     ...checkArrows(file),
+    ...checkFolderArrows(file),
     ...checkPackages(file),
     ...checkLength(file),
     ...checkMarks(file),
@@ -36,6 +45,23 @@ export function checkArrows({ path, text }: SourceFile): Complaint[] {
     .map((specifier) => roomOf(resolveImport(path, specifier)))
     .filter((target) => target !== undefined && target !== room && !allowed.includes(target))
     .map((target) => `${path}: ${room} may not import ${target}`);
+}
+
+/** A folder of a large room imports only what its row of the room's table lists. */
+export function checkFolderArrows({ path, text }: SourceFile): Complaint[] {
+  const room = roomOf(path);
+  const table = folderArrows[room ?? ''];
+  const folder = folderOf(path);
+  if (table === undefined || folder === undefined || isTest(path)) return [];
+  const allowed = table[folder];
+  if (allowed === undefined) return [`${path}: folder "${folder}" is not in the table of its room`];
+  return importsOf(text)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => resolveImport(path, specifier))
+    .filter((file) => roomOf(file) === room)
+    .map((file) => folderOf(file))
+    .filter((target) => target !== folder && !allowed.includes(target ?? ''))
+    .map((target) => `${path}: ${folder} may not import ${target ?? 'what lies beside it'}`);
 }
 
 /** Engine and guest rooms import neither Node nor a package, others of the SDK only their peers. */

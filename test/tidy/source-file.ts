@@ -36,6 +36,12 @@ export function roomOf(file: string): string | undefined {
   return parts.length > 2 ? parts[1] : undefined;
 }
 
+/** The folder of its room that a file is in, or `undefined` for files beside the folders. */
+export function folderOf(file: string): string | undefined {
+  const parts = file.split('/');
+  return parts.length > 3 ? parts[2] : undefined;
+}
+
 /** Specifiers of all static and type-only imports and re-exports. */
 export function importsOf(text: string): string[] {
   const statements = importStatements(text).map(([, specifier]) => specifier);

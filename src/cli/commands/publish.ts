@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
-import { parseTarget } from '../../host/names.ts';
+import { parseTarget } from '../../host/registry/names.ts';
 import { type Api, databasePath, statusText } from '../api.ts';
 import { buildProject } from '../build-project.ts';
 import { CliError, confirm, type Io } from '../io.ts';

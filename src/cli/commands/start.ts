@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AcceptedLoss } from '../../host/accept-losses.ts';
+import type { AcceptedLoss } from '../../host/offline/accept-losses.ts';
 import type { GivenConfiguration } from '../../service/configuration.ts';
 import type { Service } from '../../service/start-service.ts';
 import { productVersion } from '../../service/version.ts';

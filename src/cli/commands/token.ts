@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { parseDuration } from '../../host/duration.ts';
+import { parseDuration } from '../../doors/duration.ts';
 import { agentFeatures } from '../../protocol/agent-features.ts';
 import { Api, databasePath } from '../api.ts';
 import { type ChosenDatabase, onlyDatabase } from '../database-argument.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ItemDatabase } from '../../../test/support/item-database.ts';
-import { nextTurn } from '../../host/next-turn.ts';
 import { limits } from '../../limits.ts';
 import { type RowSet, rowCountOf } from '../../live/row-set.ts';
+import { nextTurn } from '../../node/next-turn.ts';
 import { ownerRights } from '../../sql/rights.ts';
 import type { DatabaseReply } from '../turn.ts';
 

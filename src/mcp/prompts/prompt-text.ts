@@ -1,6 +1,6 @@
 import { Refusal } from '../../database/outcome.ts';
-import { docsFor, moduleDocs } from '../../host/module-docs.ts';
-import { shownDefinition, usableDefinition } from '../../host/shown-definition.ts';
+import { docsFor, moduleDocs } from '../../doors/module-docs.ts';
+import { shownDefinition, usableDefinition } from '../../doors/shown-definition.ts';
 import { limits } from '../../limits.ts';
 import type { PromptArgument, PromptMessage } from '../../mcp-protocol/prompt.ts';
 import { invalidParams, RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';

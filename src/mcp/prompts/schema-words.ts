@@ -1,4 +1,4 @@
-import type { EntityDocs, ModuleDocs } from '../../host/module-docs.ts';
+import type { EntityDocs, ModuleDocs } from '../../doors/module-docs.ts';
 import type {
   ModuleDefinition,
   ReducerDefinition,

@@ -1,4 +1,5 @@
-import type { DatabaseRecord, LogRequest, LogStream } from '../../host/host-types.ts';
+import type { LogRequest, LogStream } from '../../host/databases/module-log.ts';
+import type { DatabaseRecord } from '../../host/registry/database-record.ts';
 import { limits } from '../../limits.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { McpSession } from '../session.ts';

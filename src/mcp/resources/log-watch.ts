@@ -1,4 +1,4 @@
-import type { LogStream } from '../../host/host-types.ts';
+import type { LogStream } from '../../host/databases/module-log.ts';
 import { findDatabase } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
 import { followLog, mayReadLog } from './log-lines.ts';

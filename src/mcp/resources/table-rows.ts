@@ -1,6 +1,6 @@
 import type { Rights, SqlError, SqlOutcome } from '../../database/outcome.ts';
-import { runStatement } from '../../host/run-statement.ts';
-import { usableDefinition } from '../../host/shown-definition.ts';
+import { runStatement } from '../../doors/run-statement.ts';
+import { usableDefinition } from '../../doors/shown-definition.ts';
 import { limits } from '../../limits.ts';
 import { invalidParams, RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import { firstRow, sqlRows } from '../../protocol/sql-result.ts';

@@ -1,5 +1,5 @@
-import type { LiveConnection, LiveEvent, LiveSink } from '../../host/live-connection.ts';
-import { temporaryConnection } from '../../host/temporary-connection.ts';
+import type { LiveConnection, LiveEvent, LiveSink } from '../../host/feeds/live-connection.ts';
+import { temporaryConnection } from '../../host/supervision/temporary-connection.ts';
 import type { OpenDatabase } from '../open-database.ts';
 
 export interface TablesConnectionOptions {

@@ -1,4 +1,4 @@
-import type { Loss } from '../../host/grants.ts';
+import type { Loss } from '../../host/registry/grants.ts';
 import { limits } from '../../limits.ts';
 import type { Watch } from '../../mcp-protocol/resource.ts';
 import { listUri, makeParts, type WatchOptions } from './make-parts.ts';

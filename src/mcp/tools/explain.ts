@@ -1,5 +1,5 @@
 import type { SqlError } from '../../database/outcome.ts';
-import { runStatement } from '../../host/run-statement.ts';
+import { runStatement } from '../../doors/run-statement.ts';
 import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
 import { fenced } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';

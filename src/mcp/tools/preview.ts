@@ -1,5 +1,5 @@
-import { previewWithJson } from '../../host/json-call.ts';
-import { temporaryConnection } from '../../host/temporary-connection.ts';
+import { previewWithJson } from '../../doors/json-call.ts';
+import { temporaryConnection } from '../../host/supervision/temporary-connection.ts';
 import { limits } from '../../limits.ts';
 import { ownText } from '../../mcp-protocol/own-text.ts';
 import { openDatabase } from '../open-database.ts';

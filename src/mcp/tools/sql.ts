@@ -1,5 +1,5 @@
 import type { SqlOutcome } from '../../database/outcome.ts';
-import { runStatement } from '../../host/run-statement.ts';
+import { runStatement } from '../../doors/run-statement.ts';
 import { firstRow, sqlResultJson, sqlRows } from '../../protocol/sql-result.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { namedTypesToJson } from '../../values/type-codec.ts';

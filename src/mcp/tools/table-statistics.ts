@@ -1,4 +1,4 @@
-import type { TableFigures } from '../../host/database-handle.ts';
+import type { TableFigures } from '../../host/supervision/database-handle.ts';
 import { openDatabase } from '../open-database.ts';
 import {
   databaseArgument,

@@ -1,5 +1,5 @@
 import type { AcceptedIssuer } from '../../auth/issuer-rules.ts';
-import { startChoices } from '../../host/open-at-start.ts';
+import { startChoices } from '../../host/databases/open-at-start.ts';
 import { limits } from '../../limits.ts';
 import { identityFromHex } from '../../values/identity.ts';
 import { ConfigurationError, parseListenAddress, parsePublishPolicy } from '../configuration.ts';

@@ -1,4 +1,4 @@
-import type { QuotaName } from '../../host/quota-limits.ts';
+import type { QuotaName } from '../../host/registry/quota-limits.ts';
 import { limits } from '../../limits.ts';
 import { type Setting, setting } from '../setting.ts';
 

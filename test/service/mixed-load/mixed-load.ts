@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { LoadProcess } from '../../../bench/load/load-process.ts';
 import { buildModule } from '../../../src/bundle/build-module.ts';
-import type { Isolation } from '../../../src/host/isolation.ts';
+import type { Isolation } from '../../../src/host/workers/isolation.ts';
 import { descendantsOf, processorSeconds, residentBytes } from '../descendants.ts';
 import { figureIn } from '../figure.ts';
 import { type RunningService, Sandbox } from '../harness.ts';

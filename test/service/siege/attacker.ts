@@ -1,5 +1,5 @@
 import { type IncomingMessage, request } from 'node:http';
-import type { Isolation } from '../../../src/host/isolation.ts';
+import type { Isolation } from '../../../src/host/workers/isolation.ts';
 import type { Person } from '../running.ts';
 
 /** Where attackers find the service, and what they know of it. */

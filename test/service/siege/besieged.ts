@@ -2,7 +2,7 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { Isolation } from '../../../src/host/isolation.ts';
+import type { Isolation } from '../../../src/host/workers/isolation.ts';
 import { descendantsOf, residentBytes } from '../descendants.ts';
 import { root } from '../harness.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, getPriority, setPriority, tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Isolation } from '../../../src/host/isolation.ts';
+import type { Isolation } from '../../../src/host/workers/isolation.ts';
 import { freePort } from '../harness.ts';
 import { type Person, program } from '../running.ts';
 import { written } from '../written-module.ts';

@@ -1,0 +1,88 @@
+import type { Rights } from '../database/outcome.ts';
+import type { HostCaller } from '../host/registry/host-caller.ts';
+import type { ModuleDefinition, TableDefinition } from '../schema/definition.ts';
+import { withTypesInUse } from './types-in-use.ts';
+
+/**
+ * The part of a module that a caller can see. A limited token sees what it can use. A whole
+ * identity also sees that private tables exist, by their names and columns, and lifecycle reducers,
+ * which the interface promises to everyone; those who can publish see all of it.
+ */
+export function shownDefinition(
+  definition: ModuleDefinition,
+  { capability }: HostCaller,
+  rights: Rights,
+): ModuleDefinition {
+  if (capability !== undefined) return usableDefinition(definition, rights);
+  return rights.readsProgram ? definition : declaredDefinition(definition, rights);
+}
+
+/** The part of a module that a caller with these rights can read and call. */
+export function usableDefinition(definition: ModuleDefinition, rights: Rights): ModuleDefinition {
+  const reads = (name: string, isPublic: boolean) => {
+    return rights.tables?.has(name) !== false && (isPublic || rights.readsPrivateTables);
+  };
+  const reducers = definition.reducers.filter(({ name, lifecycle, visibility }) => {
+    if (lifecycle !== undefined || rights.reducers?.has(name) === false) return false;
+    return visibility !== 'private' || rights.callsPrivateReducers;
+  });
+  const tables = definition.tables.filter(({ name, access }) => reads(name, access === 'public'));
+  return withTypesInUse({
+    ...definition,
+    tables: withSchedulesOf(tables, reducers),
+    views: definition.views.filter(({ name, isPublic }) => reads(name, isPublic)),
+    reducers,
+    procedures: [],
+    rowLevelSecurity: [],
+    submodules: [],
+  });
+}
+
+/** The definition shown to whole identities that cannot publish. */
+function declaredDefinition(definition: ModuleDefinition, rights: Rights): ModuleDefinition {
+  const { readsPrivateTables, bypassesFilters } = rights;
+  const reducers = definition.reducers.filter(({ lifecycle, visibility }) => {
+    return lifecycle !== undefined || visibility !== 'private' || rights.callsPrivateReducers;
+  });
+  const procedures = definition.procedures.filter(({ visibility }) => visibility !== 'private');
+  const tables = definition.tables.map((table) => {
+    return readsPrivateTables || table.access === 'public' ? table : bareTable(table);
+  });
+  return withTypesInUse({
+    ...definition,
+    tables: withSchedulesOf(tables, reducers),
+    views: definition.views.filter(({ isPublic }) => isPublic || readsPrivateTables),
+    reducers,
+    procedures,
+    // Their texts name other tables.
+    rowLevelSecurity: bypassesFilters ? definition.rowLevelSecurity : [],
+    submodules: definition.submodules.map(({ namespace, module }) => {
+      return { namespace, module: declaredDefinition(module, rights) };
+    }),
+  });
+}
+
+/** A table reduced to its name and its columns. */
+function bareTable(table: TableDefinition): TableDefinition {
+  return {
+    ...table,
+    columns: table.columns.map((column) => ({ ...column, defaultBytes: undefined })),
+    primaryKey: undefined,
+    indexes: [],
+    constraints: [],
+    sequences: [],
+    schedule: undefined,
+  };
+}
+
+/** Leaves out schedules that would name a function that is not shown. */
+function withSchedulesOf(
+  tables: readonly TableDefinition[],
+  functions: readonly { readonly name: string }[],
+): readonly TableDefinition[] {
+  const names = new Set(functions.map(({ name }) => name));
+  return tables.map((table) => {
+    if (table.schedule === undefined || names.has(table.schedule.functionName)) return table;
+    return { ...table, schedule: undefined };
+  });
+}

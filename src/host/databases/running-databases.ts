@@ -1,0 +1,265 @@
+import { present } from '../../assert.ts';
+import type { Clock } from '../../database/clock.ts';
+import type { ProgramSource } from '../../database/program-source.ts';
+import type { StorageLimits } from '../../database/storage-quota.ts';
+import { FolderSpace, noSpaceText } from '../../node/folder-space.ts';
+import { MemoryModuleLog, type ModuleLog } from '../../node/log-file.ts';
+import type { ReportLine } from '../../node/report-line.ts';
+import { identityToHex } from '../../values/identity.ts';
+import { programHash } from '../linking/program-hash.ts';
+import type { DatabaseFiles } from '../registry/database-files.ts';
+import type { Measured } from '../registry/quotas.ts';
+import type { RegisteredDatabase } from '../registry/registry.ts';
+import type { Placement } from '../seats/placement.ts';
+import type { SeatMode, StampedLine } from '../seats/seat.ts';
+import { noSpaceRefusal } from '../supervision/full-disk.ts';
+import { SupervisedDatabase } from '../supervision/supervised-database.ts';
+import { defaultLogBounds, FollowedLog, type LogBounds } from './module-log.ts';
+import { type ClosedDatabase, openAtStart, type StartChoice } from './open-at-start.ts';
+
+export interface RunningOptions {
+  readonly clock: Clock;
+  readonly files: DatabaseFiles;
+  readonly placement: Placement;
+  readonly report: (line: ReportLine) => void;
+  /** How much a database can hold. */
+  readonly storageOf: (database: Pick<RegisteredDatabase, 'identity' | 'owner'>) => StorageLimits;
+  /** Called when a database has reported what it holds. */
+  readonly measured: (database: bigint) => void;
+  /** True: the databases of that owner are limited together, so all their sizes must be known. */
+  readonly isCounted: (owner: bigint) => boolean;
+  /** The defaults are in `limits.ts`. */
+  readonly moduleLogs?: Partial<LogBounds>;
+}
+
+/** One database of the host, running or trying to. */
+export interface RunningDatabase {
+  readonly handle: SupervisedDatabase;
+  readonly log: FollowedLog;
+}
+
+/** A database that is being created and is not reachable yet. */
+export interface NewDatabase {
+  readonly identity: bigint;
+  readonly generation: number;
+  readonly handle: SupervisedDatabase;
+  /** Lines of the module's log until there is a log to write them to. */
+  readonly lines: StampedLine[];
+}
+
+/** Lines of a creation that are kept; a module can write more of them than anyone will read. */
+const creationLinesMax = 1_000;
+
+/** The databases of this host that have a directory, a module log and a handle. */
+export class RunningDatabases {
+  readonly #options: RunningOptions;
+  readonly #logBounds: LogBounds;
+  readonly #byIdentity = new Map<bigint, RunningDatabase>();
+  #firstOpenings: Promise<void> = Promise.resolve();
+
+  constructor(options: RunningOptions) {
+    this.#options = options;
+    this.#logBounds = { ...defaultLogBounds, ...options.moduleLogs };
+  }
+
+  get placement(): Placement {
+    return this.#options.placement;
+  }
+
+  find(identity: bigint): RunningDatabase | undefined {
+    return this.#byIdentity.get(identity);
+  }
+
+  /** The sizes of a database, and a way to set its limits. */
+  measured(identity: bigint): Measured | undefined {
+    const handle = this.find(identity)?.handle;
+    if (handle === undefined) return undefined;
+    const { used } = handle.statistics();
+    return {
+      used,
+      setStorage: (limits) => handle.setStorage(limits),
+      open: () => handle.open(),
+    };
+  }
+
+  entry(identity: bigint): RunningDatabase {
+    return present(this.find(identity), 'a database that is registered runs');
+  }
+
+  /**
+   * Takes in the databases that the registry names, and begins to open those that do not wait for a
+   * request.
+   */
+  async startAll(databases: Iterable<RegisteredDatabase>, choice: StartChoice): Promise<void> {
+    const { files, report, isCounted } = this.#options;
+    const closed: ClosedDatabase[] = [];
+    for (const { identity, owner, generation } of databases) {
+      const log = this.#openLog(identity);
+      const append = (lines: readonly StampedLine[]) => log.append(lines);
+      const mode = 'closed';
+      const handle = this.#supervise({ identity, owner, generation, mode, lines: append });
+      this.#byIdentity.set(identity, { handle, log });
+      const extent = files.logExtent(identity, generation);
+      const open = () => handle.started();
+      closed.push({ log: extent, isNeeded: isCounted(owner), open });
+      await files.keepGeneration(identity, generation).catch((error: unknown) => {
+        const message = `Old files of ${nameOf(identity)} stay: ${String(error)}`;
+        report({ level: 'warn', message });
+      });
+    }
+    this.#firstOpenings = openAtStart(closed, choice, report);
+  }
+
+  /**
+   * Creates a database beside the running one, if there is one. Resolves when its first transaction
+   * is durable; rejects, with nothing left, when it cannot be created.
+   */
+  async create(
+    identity: bigint,
+    owner: bigint,
+    program: ProgramSource,
+    after: number,
+  ): Promise<NewDatabase> {
+    const { files, clock } = this.#options;
+    const generation = files.freeGeneration(identity, after);
+    await this.#makeLogDirectory(identity, generation);
+    const lines: StampedLine[] = [];
+    let sink = (more: readonly StampedLine[]): void => {
+      lines.push(...more.slice(0, Math.max(0, creationLinesMax - lines.length)));
+    };
+    const mode = { kind: 'create', program, createdMicros: clock.nowMicros() } as const;
+    const handle = this.#supervise({
+      identity,
+      owner,
+      generation,
+      mode,
+      lines: (more) => sink(more),
+    });
+    try {
+      await handle.started();
+    } catch (error) {
+      await this.#drop(identity, generation);
+      throw error;
+    }
+    const created = { identity, generation, handle, lines };
+    sink = (more) => this.#byIdentity.get(identity)?.log.append(more);
+    return created;
+  }
+
+  /** Makes a created database the reachable one; ends the one before. Its log starts empty. */
+  async install({ identity, generation, handle, lines }: NewDatabase): Promise<void> {
+    const { files } = this.#options;
+    const before = this.#byIdentity.get(identity);
+    const log = before?.log ?? this.#openLog(identity);
+    log.reset();
+    log.append(lines);
+    this.#byIdentity.set(identity, { handle, log });
+    await before?.handle.close();
+    await files.keepGeneration(identity, generation);
+  }
+
+  /** Ends a created database that will not be installed. */
+  async discard({ identity, generation, handle }: NewDatabase): Promise<void> {
+    await handle.close();
+    await this.#drop(identity, generation);
+  }
+
+  /** Ends a database and removes its files. */
+  async remove(identity: bigint): Promise<void> {
+    const { handle, log } = this.entry(identity);
+    this.#byIdentity.delete(identity);
+    log.close();
+    await handle.close();
+    await this.#options.files.removeDatabase(identity);
+  }
+
+  /** Ends all databases, all at once; after `millisMax` those that do not end are killed. */
+  async close(millisMax: number): Promise<void> {
+    const running = [...this.#byIdentity.values()];
+    await Promise.all(running.map(({ handle }) => handle.close(millisMax)));
+    await this.#firstOpenings;
+    for (const { log } of running) log.close();
+    await this.#options.placement.close();
+  }
+
+  async #makeLogDirectory(identity: bigint, generation: number): Promise<void> {
+    const { files } = this.#options;
+    try {
+      await files.makeLogDirectory(identity, generation);
+    } catch (cause) {
+      const text = noSpaceText(cause, files.logDirectory(identity, generation) ?? '');
+      if (text === undefined) throw cause;
+      this.#complain(identity, `it was not created: ${text}`);
+      throw noSpaceRefusal(text);
+    }
+  }
+
+  /** A log that cannot be opened is kept in memory: the database matters more. */
+  #openLog(identity: bigint): FollowedLog {
+    const { linesPerSecondMax } = this.#logBounds;
+    const report = (problem: string) => this.#complain(identity, problem);
+    return new FollowedLog({ log: this.#logOf(identity), linesPerSecondMax, report });
+  }
+
+  #logOf(identity: bigint): ModuleLog {
+    try {
+      return this.#options.files.openModuleLog(identity, this.#logBounds);
+    } catch (error) {
+      this.#complain(identity, `its module's log cannot be opened: ${String(error)}`);
+      return new MemoryModuleLog();
+    }
+  }
+
+  #complain(identity: bigint, problem: string): void {
+    this.#options.report({ level: 'error', message: `${nameOf(identity)}: ${problem}` });
+  }
+
+  async #drop(identity: bigint, generation: number): Promise<void> {
+    const { files } = this.#options;
+    if (this.#byIdentity.has(identity)) await files.removeGeneration(identity, generation);
+    else await files.removeDatabase(identity);
+  }
+
+  #supervise({ identity, owner, generation, mode, lines }: Supervision): SupervisedDatabase {
+    const { clock, files, placement, report, storageOf, measured } = this.#options;
+    const directory = files.logDirectory(identity, generation);
+    const programs = files.keptPrograms(identity);
+    return new SupervisedDatabase(
+      {
+        identity,
+        clock,
+        hash: programHash,
+        takeSeat: placement.seatsOf({ identity, ownerIdentity: owner, directory, programs }),
+        examine: (program) => placement.examine(program, { identity, programs }),
+        runs: (hash) =>
+          programs?.runs(hash).catch((error: unknown) => {
+            this.#complain(identity, `old linked programs stay: ${String(error)}`);
+          }),
+        lines,
+        storage: storageOf({ identity, owner }),
+        ...(directory !== undefined && {
+          logBytes: () => files.logExtent(identity, generation)?.bytes ?? 0,
+        }),
+        space: directory === undefined ? undefined : new FolderSpace(directory),
+        measured: () => measured(identity),
+        report: (level, message, more) => {
+          const about = { database: identityToHex(identity), ...more };
+          report({ level, message: `${nameOf(identity)} ${message}`, about });
+        },
+      },
+      mode,
+    );
+  }
+}
+
+interface Supervision {
+  readonly identity: bigint;
+  readonly owner: bigint;
+  readonly generation: number;
+  readonly mode: SeatMode | 'closed';
+  readonly lines: (lines: readonly StampedLine[]) => void;
+}
+
+function nameOf(identity: bigint): string {
+  return `Database ${identityToHex(identity)}`;
+}

@@ -1,0 +1,337 @@
+import { describe, expect, it } from 'vitest';
+import type { LiveCommit } from '../../database/live/live-feed.ts';
+import type { SubscribeOutcome } from '../../database/outcome.ts';
+import { limits } from '../../limits.ts';
+import type { LiveUpdate } from '../../live/live-update.ts';
+import { emptyRowSet } from '../../live/row-set.ts';
+import { strangerRights } from '../../sql/rights.ts';
+import { commitOffset } from '../../store/commit-offset.ts';
+import type { LiveEnd, LiveEvent, LiveSubscribe } from './live-connection.ts';
+import type { FeedRequest, LiveFeed } from './live-feed.ts';
+import { LiveFeeds } from './live-feeds.ts';
+
+const caller = { identity: 1n, rights: strangerRights, jwtPayload: '' };
+
+/** Feeds whose database is the test. */
+class Lab {
+  readonly feeds = new LiveFeeds(
+    () => undefined,
+    () => undefined,
+  );
+  #lastId = 0n;
+
+  /** Opens a connection that was admitted, and collects what it receives from then on. */
+  open(confirmed = false) {
+    const told: LiveEvent[] = [];
+    const ends: LiveEnd[] = [];
+    this.#lastId += 1n;
+    const feed = this.feeds.open(
+      { caller, connectionId: this.#lastId, confirmed },
+      { deliver: (events) => told.push(...events), ended: (reason) => ends.push(reason) },
+    );
+    for (const request of this.requests(feed)) {
+      feed.began();
+      feed.answered(request, { kind: 'connected', refusal: undefined }, 0n);
+    }
+    this.feeds.flush();
+    told.length = 0;
+    return { feed, told, ends };
+  }
+
+  /** Takes the feed's requests for the database. */
+  requests(feed: LiveFeed): FeedRequest[] {
+    const taken: FeedRequest[] = [];
+    this.feeds.submitAll(
+      () => 1_000,
+      (one) => {
+        const requests = one.take(1_000);
+        if (one === feed) taken.push(...requests);
+      },
+    );
+    return taken;
+  }
+
+  watch(feed: LiveFeed, setId: number, ...numbers: number[]): void {
+    const request = subscribeTo(setId);
+    const queries = numbers.map((query) => {
+      return { query, table: 't', tableId: 1, isEvent: false, fragments: [] };
+    });
+    const outcome = { kind: 'applied', offset: commitOffset(1), queries, micros: 0 } as const;
+    feed.send(request);
+    this.requests(feed);
+    feed.answered(request, { kind: 'subscribed', outcome }, 0n);
+    this.feeds.flush();
+  }
+}
+
+function subscribeTo(setId: number): LiveSubscribe {
+  return { kind: 'subscribe', requestId: 0, setId, queries: [], knowsEvents: true };
+}
+
+function update(query: number, table = 't'): LiveUpdate {
+  const rows = { kind: 'fixedSize', rowBytes: 1, data: Uint8Array.of(1) } as const;
+  const changes = [{ kind: 'persistent', inserts: rows, deletes: emptyRowSet } as const];
+  return { query, table, tableId: 1, changes };
+}
+
+function commit(updates: LiveUpdate[], failed: number[] = []): LiveCommit {
+  return {
+    kind: 'committed',
+    offset: commitOffset(2),
+    timestampMicros: 0n,
+    caller: undefined,
+    updates,
+    failures: failed.map((query) => ({ query, error: `no ${query}` })),
+    resultsBefore: 0,
+  };
+}
+
+describe('feeds', () => {
+  it('[subscriptions 8] tell of a failed query before what changed, and drop its sets', () => {
+    const lab = new Lab();
+    const { feed, told } = lab.open();
+    const other = lab.open();
+    lab.watch(feed, 1, 10, 11);
+    lab.watch(feed, 2, 11);
+    lab.watch(other.feed, 3, 10);
+    told.length = 0;
+    other.told.length = 0;
+    lab.feeds.commit(commit([update(11)], [10]), undefined);
+    lab.feeds.flush();
+    expect(told).toMatchObject([
+      { kind: 'setFailed', setId: 1, error: 'no 10' },
+      { kind: 'updated', sets: [{ setId: 2, updates: [{ query: 11 }] }] },
+    ]);
+    expect(other.told).toMatchObject([{ kind: 'setFailed', setId: 3 }]);
+    expect(lab.feeds.setCount).toBe(1);
+    lab.feeds.commit(commit([update(10), update(11)]), undefined);
+    lab.feeds.flush();
+    expect(other.told).toHaveLength(1);
+    expect(told.at(-1)).toMatchObject({ sets: [{ setId: 2, updates: [{ query: 11 }] }] });
+  });
+
+  it('[subscriptions 5] order sets and tables, and share what is the same for several', () => {
+    const lab = new Lab();
+    const [one, two, three] = [lab.open(), lab.open(), lab.open()];
+    lab.watch(one.feed, 5, 1, 2);
+    lab.watch(one.feed, 4, 1);
+    lab.watch(two.feed, 5, 1);
+    lab.watch(three.feed, 5, 1);
+    for (const { told } of [one, two, three]) told.length = 0;
+    lab.feeds.commit(commit([update(1, 'z'), update(2, 'a')]), undefined);
+    lab.feeds.flush();
+    const [event] = one.told;
+    const sets = event?.kind === 'updated' ? event.sets : [];
+    expect(sets.map(({ setId, updates }) => [setId, updates.map(({ table }) => table)])).toEqual([
+      [4, ['z']],
+      [5, ['a', 'z']],
+    ]);
+    expect(two.told[0]).toBe(three.told[0]);
+  });
+
+  it('[subscriptions 14.2] end a client for whom too much waits to be durable', () => {
+    const lab = new Lab();
+    const { feed, told, ends } = lab.open(true);
+    lab.watch(feed, 1, 1);
+    const held: (() => void)[] = [];
+    for (let at = 0; at <= limits.socketMessagesOutMax && ends.length === 0; at += 1) {
+      lab.feeds.commit(commit([update(1)]), undefined);
+      const events = lab.feeds.flush();
+      if (events !== undefined) held.push(events.release);
+    }
+    expect(ends).toEqual(['slow']);
+    expect(lab.requests(feed)).toEqual([{ kind: 'disconnect' }]);
+    for (const release of held) release();
+    expect(told).toEqual([]);
+    expect([lab.feeds.count, lab.feeds.setCount]).toEqual([0, 0]);
+  });
+
+  it('[subscriptions 14.1] hold what must be durable, in one piece, and drop what is lost', () => {
+    const lab = new Lab();
+    const [one, two] = [lab.open(true), lab.open(true)];
+    lab.watch(one.feed, 1, 1);
+    lab.watch(two.feed, 1, 1);
+    lab.feeds.commit(commit([update(1)]), undefined);
+    const held = lab.feeds.flush();
+    expect([one.told, two.told]).toEqual([[], []]);
+    held?.release();
+    expect([one.told.length, two.told.length]).toEqual([1, 1]);
+    lab.feeds.commit(commit([update(1)]), undefined);
+    lab.feeds.flush()?.fail();
+    expect([one.ends, two.ends]).toEqual([['database'], ['database']]);
+    expect(one.told).toHaveLength(1);
+  });
+
+  describe('whose rows are still being read', () => {
+    const rows = { kind: 'fixedSize', rowBytes: 1, data: Uint8Array.of(7) } as const;
+    const query = { query: 9, table: 't', tableId: 1, isEvent: false, fragments: [rows] };
+    const offset = commitOffset(1);
+    const applied = { kind: 'applied', offset, queries: [query], micros: 0 } as const;
+    const refused = { kind: 'refused', error: 'too long', micros: 0 } as const;
+
+    /** A feed that watches the query 1 in set 1, and has asked for the query 9 in set 2. */
+    function reading() {
+      const lab = new Lab();
+      const { feed, told, ends } = lab.open();
+      lab.watch(feed, 1, 1);
+      told.length = 0;
+      const request = { ...subscribeTo(2), requestId: 5 };
+      feed.send(request);
+      lab.requests(feed);
+      feed.reading(request, [9]);
+      const answer = (outcome: SubscribeOutcome) => {
+        feed.answered(request, { kind: 'subscribed', outcome }, 0n);
+        lab.feeds.flush();
+      };
+      return { lab, feed, told, ends, answer };
+    }
+
+    it('[subscriptions 6, 17] hear of what was committed meanwhile after the rows', () => {
+      const { lab, feed, told, answer } = reading();
+      lab.feeds.commit(commit([update(1), update(9)]), undefined);
+      lab.feeds.commit(commit([update(9)]), undefined);
+      lab.feeds.flush();
+      expect([told.length, feed.unanswered]).toEqual([0, 1]);
+      answer(applied);
+      expect(told).toMatchObject([
+        { kind: 'subscribed', outcome: applied },
+        { kind: 'updated', sets: [{ setId: 1 }, { setId: 2 }] },
+        { kind: 'updated', sets: [{ setId: 2 }] },
+      ]);
+      expect(feed.unanswered).toBe(0);
+      lab.feeds.commit(commit([update(9)]), undefined);
+      lab.feeds.flush();
+      expect(told).toHaveLength(4);
+    });
+
+    it('[subscriptions 6] hear of later requests in their order, whichever is read first', () => {
+      const { lab, feed, told, answer } = reading();
+      const once = { kind: 'oneOff', requestId: 6, sql: '' } as const;
+      const again = { kind: 'oneOff', requestId: 7, sql: '' } as const;
+      for (const request of [once, again]) feed.send(request);
+      lab.requests(feed);
+      feed.reading(once, []);
+      const outcome = { kind: 'failed', error: 'no', micros: 0 } as const;
+      feed.answered(again, { kind: 'oneOff', outcome }, 0n);
+      feed.answered(once, { kind: 'oneOff', outcome }, 0n);
+      lab.feeds.flush();
+      expect(told).toEqual([]);
+      answer(applied);
+      expect(told.map((event) => 'request' in event && event.request.requestId)).toEqual([5, 6, 7]);
+    });
+
+    it('[subscriptions 8] hear nothing of a set whose rows could not be read', () => {
+      const { lab, feed, told, answer } = reading();
+      lab.feeds.commit(commit([update(1), update(9)]), undefined);
+      lab.feeds.commit(commit([update(9)]), undefined);
+      answer(refused);
+      expect(told).toMatchObject([
+        { kind: 'subscribed', outcome: refused },
+        { kind: 'updated', sets: [{ setId: 1, updates: [{ query: 1 }] }] },
+      ]);
+      expect(feed.setCount).toBe(1);
+      lab.feeds.commit(commit([update(9)]), undefined);
+      lab.feeds.flush();
+      expect(told).toHaveLength(2);
+    });
+
+    it('[subscriptions 8] hear of one error when it also failed for a commit', () => {
+      const { lab, feed, told, answer } = reading();
+      lab.feeds.commit(commit([], [9]), undefined);
+      answer(refused);
+      expect(told).toMatchObject([{ kind: 'subscribed', outcome: refused }]);
+      expect(feed.setCount).toBe(1);
+    });
+
+    it('[subscriptions 8] keep another set that took its id meanwhile', () => {
+      const { lab, feed, told, answer } = reading();
+      const leave = { kind: 'unsubscribe', requestId: 6, setId: 2, withRows: false } as const;
+      const again = { ...subscribeTo(2), requestId: 7 };
+      for (const request of [leave, again]) feed.send(request);
+      lab.requests(feed);
+      lab.feeds.commit(commit([update(9)]), undefined);
+      const outcome = { kind: 'removed', offset, queries: undefined, micros: 0 } as const;
+      feed.answered(leave, { kind: 'unsubscribed', outcome }, 0n);
+      feed.answered(again, { kind: 'subscribed', outcome: applied }, 0n);
+      lab.feeds.commit(commit([update(9)]), undefined);
+      answer(refused);
+      expect(told.map(({ kind }) => kind)).toEqual([
+        'subscribed',
+        'unsubscribed',
+        'subscribed',
+        'updated',
+      ]);
+      expect(feed.setCount).toBe(2);
+    });
+
+    it('[subscriptions 14.2] end when more waits than may', () => {
+      const { lab, feed, told, ends } = reading();
+      for (let at = 0; at <= limits.socketMessagesOutMax && ends.length === 0; at += 1) {
+        lab.feeds.commit(commit([update(9)]), undefined);
+        lab.feeds.flush();
+      }
+      expect([ends, told]).toEqual([['slow'], []]);
+      expect(lab.requests(feed)).toEqual([{ kind: 'disconnect' }]);
+      expect([lab.feeds.count, lab.feeds.setCount]).toEqual([0, 0]);
+    });
+  });
+
+  describe('take turns: one that sends much does not keep the others waiting', () => {
+    const request = { kind: 'oneOff', requestId: 0, sql: '' } as const;
+
+    /** Fills the given room, and returns the feeds that had a turn. */
+    function fill(lab: Lab, roomAtFirst: number): LiveFeed[] {
+      const order: LiveFeed[] = [];
+      let room = roomAtFirst;
+      lab.feeds.submitAll(
+        () => room,
+        (feed) => {
+          room -= feed.take(Math.min(room, 256)).length;
+          order.push(feed);
+        },
+      );
+      return order;
+    }
+
+    it('while there is room', () => {
+      const lab = new Lab();
+      const [one, two] = [lab.open(), lab.open()];
+      for (let at = 0; at < 1_000; at += 1) one.feed.send(request);
+      two.feed.send(request);
+      expect(fill(lab, 300)).toEqual([one.feed, two.feed, one.feed]);
+      expect([one.feed.unanswered, two.feed.unanswered]).toEqual([1_000, 1]);
+    });
+
+    it('[durability D8] and has its share of the queue at most', () => {
+      const lab = new Lab();
+      const one = lab.open();
+      const requests = Array.from({ length: limits.feedShareMax + 2 }, () => ({ ...request }));
+      for (const each of requests) one.feed.send(each);
+      fill(lab, 10_000);
+      expect(lab.requests(one.feed)).toEqual([]);
+      const answer = (each: FeedRequest | undefined): void => {
+        const outcome = { kind: 'failed', error: 'no', micros: 0 } as const;
+        if (each !== undefined) one.feed.answered(each, { kind: 'oneOff', outcome }, 0n);
+      };
+      answer(requests[0]);
+      expect(lab.requests(one.feed)).toEqual([requests.at(-2)]);
+      answer(requests[1]);
+      expect(lab.requests(one.feed)).toEqual([requests.at(-1)]);
+      answer(requests[2]);
+      expect([lab.requests(one.feed), one.feed.unanswered]).toEqual([[], limits.feedShareMax - 1]);
+    });
+
+    it('and when room comes back little by little, which each of them would fill', () => {
+      const lab = new Lab();
+      const [one, two, three] = [lab.open(), lab.open(), lab.open()];
+      for (const { feed } of [one, two]) for (let at = 0; at < 9; at += 1) feed.send(request);
+      three.feed.send(request);
+      expect(fill(lab, 2)).toEqual([one.feed]);
+      one.feed.send(request);
+      expect(fill(lab, 2)).toEqual([two.feed]);
+      expect(fill(lab, 2)).toEqual([three.feed, one.feed]);
+      expect(fill(lab, 100)).toEqual([two.feed, one.feed]);
+      expect(fill(lab, 100)).toEqual([]);
+    });
+  });
+});

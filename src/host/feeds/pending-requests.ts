@@ -1,0 +1,350 @@
+import { unreachable } from '../../assert.ts';
+import type { Clock } from '../../database/clock.ts';
+import { stoppedRefusal } from '../../database/database.ts';
+import { Refusal, type RefusalBody } from '../../database/outcome.ts';
+import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
+import type { SeatEnd } from '../seats/seat.ts';
+import { ByTicket } from './by-ticket.ts';
+import type { LiveProcedure } from './live-connection.ts';
+import { databaseRequest, type FeedRequest, type LiveFeed } from './live-feed.ts';
+
+/** A request whose outcome was not handed over yet, and the party that waits for it. */
+export type Pending = PromisedRequest | FeedPending;
+
+/** A pending request whose outcome settles a promise. */
+export interface PromisedRequest extends PendingState {
+  readonly kind: 'promised';
+  /** True: its outcome waits until it is durable. */
+  readonly isConfirmed: boolean;
+  readonly resolve: (reply: DatabaseReply) => void;
+  readonly reject: (refusal: Refusal) => void;
+}
+
+/** A pending request of a connection, which receives the outcome. */
+export class FeedPending implements PendingState {
+  readonly kind = 'feed';
+  ticketed: TicketedRequest;
+  readonly feed: LiveFeed;
+  readonly request: FeedRequest;
+  readonly acceptedAt: number;
+  wasSubmitted = false;
+  deaths = 0;
+
+  constructor({ ticketed, acceptedAt }: Accepted, feed: LiveFeed, request: FeedRequest) {
+    this.ticketed = ticketed;
+    this.acceptedAt = acceptedAt;
+    this.feed = feed;
+    this.request = request;
+  }
+
+  /** True when no one waits for it any more and it has no effects: it need not begin. */
+  get isIdle(): boolean {
+    const { kind } = this.request;
+    return this.feed.hasEnded && kind !== 'call' && kind !== 'disconnect';
+  }
+
+  resolve(reply: DatabaseReply): void {
+    this.feed.answered(this.request, reply, this.ticketed.acceptedMicros);
+  }
+
+  /** Notes that the answer is promised, and comes later. */
+  reading(queries: readonly number[]): void {
+    this.feed.reading(this.request, queries);
+  }
+
+  reject(refusal: Refusal): void {
+    this.feed.refused(this.request, refusal.body);
+  }
+}
+
+interface Accepted {
+  ticketed: TicketedRequest;
+  /** When it was accepted, in milliseconds of the monotonic clock. */
+  readonly acceptedAt: number;
+}
+
+interface PendingState extends Accepted {
+  wasSubmitted: boolean;
+  /** Actors that ended while they had it. */
+  deaths: number;
+}
+
+/** A request that was there when this many actors ended is suspected, and not run again. */
+const deathsMax = 3;
+
+/** The requests that an actor has or will get, in the order of their tickets. */
+export class PendingRequests {
+  readonly #clock: Clock;
+  readonly #byTicket = new ByTicket<Pending>();
+  /** Requests that no actor has. */
+  #unsubmitted: Pending[] = [];
+  #lastTicket = 0;
+  /** Time of the last request: a machine's clock may be set back, that of a database is not. */
+  #lastMicros = 0n;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#byTicket.size;
+  }
+
+  get lastTicket(): number {
+    return this.#lastTicket;
+  }
+
+  /**
+   * When the longest-waiting request was accepted, by the monotonic clock; `undefined`: none waits.
+   * Updates do not count: while a program is linked, no turn is involved.
+   */
+  get oldestAt(): number | undefined {
+    let oldest: number | undefined;
+    for (const { ticketed, acceptedAt } of this.#byTicket) {
+      if (ticketed.request.kind === 'update') continue;
+      if (oldest === undefined || acceptedAt < oldest) oldest = acceptedAt;
+    }
+    return oldest;
+  }
+
+  /** Ensures that no request, including those that no actor has yet, gets an earlier time. */
+  notBefore(micros: bigint): void {
+    if (micros <= this.#lastMicros) return;
+    this.#lastMicros = micros;
+    for (const pending of this.#unsubmitted) {
+      if (pending.ticketed.acceptedMicros >= micros) continue;
+      pending.ticketed = { ...pending.ticketed, acceptedMicros: micros };
+    }
+  }
+
+  /** Accepts a request: gives it its ticket and its timestamp. */
+  add(request: DatabaseRequest, isConfirmed: boolean): Promise<DatabaseReply> {
+    return new Promise((resolve, reject) => {
+      const state = { ...this.#accept(request), wasSubmitted: false, deaths: 0 };
+      this.#push({ kind: 'promised', ...state, isConfirmed, resolve, reject });
+    });
+  }
+
+  /** Accepts a request of a connection, which receives the outcome. */
+  addOf(feed: LiveFeed, request: Exclude<FeedRequest, LiveProcedure>): void {
+    const accepted = this.#accept(databaseRequest(request, feed.options));
+    this.#push(new FeedPending(accepted, feed, request));
+  }
+
+  /** Takes the requests that the actor gets now. */
+  submit(): TicketedRequest[] {
+    const unsubmitted = this.#unsubmitted;
+    this.#unsubmitted = [];
+    const requests: TicketedRequest[] = [];
+    for (const pending of unsubmitted) {
+      if (pending.kind === 'feed') {
+        if (pending.isIdle) {
+          this.#byTicket.take(pending.ticketed.ticket);
+          continue;
+        }
+        if (pending.request.kind === 'connect') pending.feed.began();
+      }
+      pending.wasSubmitted = true;
+      requests.push(pending.ticketed);
+    }
+    return requests;
+  }
+
+  /** The request with this ticket, if its outcome has not arrived yet. */
+  find(ticket: number): Pending | undefined {
+    return this.#byTicket.get(ticket);
+  }
+
+  /** Removes a request whose outcome has arrived. */
+  take(ticket: number): Pending | undefined {
+    return this.#byTicket.take(ticket);
+  }
+
+  /** Refuses a request that no actor has; any other is left as it is. */
+  withdraw(ticket: number, refusal: Refusal): void {
+    const pending = this.#byTicket.get(ticket);
+    if (pending === undefined || pending.wasSubmitted) return;
+    this.#byTicket.take(ticket);
+    this.#unsubmitted = this.#unsubmitted.filter((other) => other !== pending);
+    pending.reject(refusal);
+  }
+
+  /** Refuses all such requests up to a ticket but those of connections; returns their number. */
+  withdrawAll(lastTicket: number, refusal: Refusal): number {
+    const tickets = this.#unsubmitted
+      .filter(({ kind, ticketed }) => kind === 'promised' && ticketed.ticket <= lastTicket)
+      .map(({ ticketed }) => ticketed.ticket);
+    for (const ticket of tickets) this.withdraw(ticket, refusal);
+    return tickets.length;
+  }
+
+  /**
+   * Settles requests after an actor ended. The one that it was running gets its outcome; those that
+   * it may have written are lost, because their outcome is unknown; the others are kept, to be
+   * submitted to the next actor in the same order. Connections end with their actor, and so do
+   * their requests. Returns how many are lost.
+   */
+  actorEnded(end: SeatEnd): number {
+    let lostCount = 0;
+    const kept = this.#byTicket.takeAll().filter((pending) => {
+      const fate = this.#settleAfter(pending, end);
+      if (fate === 'lost') lostCount += 1;
+      return fate === 'kept';
+    });
+    for (const pending of kept) {
+      pending.wasSubmitted = false;
+      this.#byTicket.add(pending);
+    }
+    this.#unsubmitted = kept;
+    return lostCount;
+  }
+
+  rejectAll(refusal: Refusal): void {
+    this.#unsubmitted = [];
+    for (const pending of this.#byTicket.takeAll()) pending.reject(refusal);
+  }
+
+  #accept(request: DatabaseRequest): Accepted {
+    this.#lastTicket += 1;
+    const now = this.#clock.nowMicros();
+    if (now > this.#lastMicros) this.#lastMicros = now;
+    const ticketed = { ticket: this.#lastTicket, request, acceptedMicros: this.#lastMicros };
+    return { ticketed, acceptedAt: this.#clock.monotonicMillis() };
+  }
+
+  #push(pending: Pending): void {
+    this.#byTicket.add(pending);
+    this.#unsubmitted.push(pending);
+  }
+
+  #settleAfter(pending: Pending, end: SeatEnd): 'kept' | 'lost' | 'settled' {
+    if (end.cause === 'full' && end.isUndone === true) return settleUndone(pending, end);
+    if (pending.kind === 'feed') {
+      if (pending.ticketed.ticket === end.running) settleRunning(pending, end);
+      return pending.feed.hasBegun || pending.feed.hasEnded ? 'settled' : 'kept';
+    }
+    // What was not handed over is not in the log: it is refused with the reason.
+    if (!pending.wasSubmitted || end.cause === 'superseded') return 'kept';
+    const { ticket, request } = pending.ticketed;
+    if (request.kind === 'update') return this.#settleUpdate(pending, end);
+    // First, because the records of a long read's beginning were written long ago.
+    if (ticket === end.running) {
+      settleRunning(pending, end);
+      return 'settled';
+    }
+    if (end.reached(ticket)) {
+      pending.reject(lostRequest());
+      return 'lost';
+    }
+    return this.#keepUnlessSuspect(pending);
+  }
+
+  /**
+   * An update whose outcome was not handed over is run again only where another request ended the
+   * actor: otherwise its program may have. It changes nothing if it is in the log already.
+   */
+  #settleUpdate(pending: PromisedRequest, { running }: SeatEnd): 'kept' | 'lost' {
+    if (running !== undefined && running !== pending.ticketed.ticket) {
+      return this.#keepUnlessSuspect(pending);
+    }
+    pending.reject(lostUpdate());
+    return 'lost';
+  }
+
+  #keepUnlessSuspect(pending: PromisedRequest): 'kept' | 'lost' {
+    pending.deaths += 1;
+    if (pending.deaths < deathsMax) return 'kept';
+    pending.reject(suspectRefusal());
+    return 'lost';
+  }
+}
+
+/** Submitted work had no effect: it is run again, unless its connection has ended. */
+function settleUndone(pending: Pending, { message }: SeatEnd): 'kept' | 'settled' {
+  if (pending.kind !== 'feed') return 'kept';
+  const isOver = pending.feed.hasBegun || pending.feed.hasEnded;
+  if (isOver && pending.request.kind === 'call') pending.reject(refusal('database.full', message));
+  return isOver ? 'settled' : 'kept';
+}
+
+/** The outcome of the request that an actor ended with; it never committed. */
+function settleRunning(pending: Pending, end: SeatEnd): void {
+  const { request } = pending.ticketed;
+  if (end.cause !== 'budget' && end.cause !== 'died') {
+    pending.reject(end.cause === 'killed' ? killedRefusal() : faultRefusal());
+    return;
+  }
+  const { message } = end;
+  switch (request.kind) {
+    case 'call': {
+      const error = { code: 'reducer.overBudget', message } as const;
+      pending.resolve({ kind: 'called', outcome: { kind: 'aborted', error, micros: 0 } });
+      return;
+    }
+    case 'query': {
+      const error = { code: 'sql.overBudget', message } as const;
+      pending.resolve({ kind: 'queried', outcome: { kind: 'failed', error, micros: 0 } });
+      return;
+    }
+    case 'preview': {
+      const outcome = { kind: 'overBudget', message, micros: 0 } as const;
+      pending.resolve({ kind: 'previewed', outcome });
+      return;
+    }
+    case 'connect':
+      pending.resolve({ kind: 'connected', refusal: message });
+      return;
+    case 'subscribe':
+    case 'unsubscribe': {
+      const outcome = { kind: 'refused', error: message, micros: 0 } as const;
+      pending.resolve({ kind: `${request.kind}d`, outcome });
+      return;
+    }
+    case 'oneOff': {
+      const outcome = { kind: 'failed', error: message, micros: 0 } as const;
+      pending.resolve({ kind: 'oneOff', outcome });
+      return;
+    }
+    case 'disconnect':
+      pending.resolve({ kind: 'disconnected' });
+      return;
+    case 'update':
+      pending.reject(lostUpdate());
+      return;
+    case 'program':
+    case 'tables':
+      pending.reject(stoppedRefusal());
+      return;
+    default:
+      unreachable(request);
+  }
+}
+
+function killedRefusal(): Refusal {
+  const text = 'The process of the database was killed while the request ran. Nothing was changed.';
+  return refusal('database.stopped', `${text} Try again.`);
+}
+
+function faultRefusal(): Refusal {
+  return refusal('database.stopped', 'The request failed by a fault of the service.');
+}
+
+function lostRequest(): Refusal {
+  const text = 'The database crashed; it is not known whether the request happened.';
+  return refusal('database.lost', text);
+}
+
+/** `updateOutcome` finds out what happened to the update. */
+export function lostUpdate(): Refusal {
+  const text = 'database crashed while waiting for transaction confirmation';
+  return refusal('database.lost', `Database update failed: ${text}`);
+}
+
+function suspectRefusal(): Refusal {
+  const text = `The database crashed ${deathsMax} times with this request waiting; it was not run.`;
+  return refusal('database.stopped', text);
+}
+
+function refusal(code: RefusalBody['code'], message: string): Refusal {
+  return new Refusal({ code, message });
+}

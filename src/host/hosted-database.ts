@@ -1,0 +1,20 @@
+import type { DatabaseRecord } from './registry/database-record.ts';
+import type { DatabaseHandle } from './supervision/database-handle.ts';
+import type { DatabaseStatistics } from './supervision/database-statistics.ts';
+import type { DatabaseHealth } from './supervision/health.ts';
+import type { VitalFigures } from './supervision/vitals.ts';
+
+/** A database of this host: what the registry knows of it, and the handle that reaches it. */
+export interface HostedDatabase extends DatabaseRecord {
+  readonly handle: DatabaseHandle;
+}
+
+export interface HostStatistics {
+  readonly databases: readonly HostedStatistics[];
+}
+
+export interface HostedStatistics extends DatabaseStatistics {
+  readonly identity: bigint;
+  readonly health: DatabaseHealth;
+  readonly vitals: VitalFigures;
+}

@@ -1,0 +1,208 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { linkProgram } from '../../bundle/link.ts';
+import { Refusal } from '../../database/outcome.ts';
+import { limits } from '../../limits.ts';
+import { workerEntry } from '../spawner/worker-entry.ts';
+import { decodeLinked } from './linked-file.ts';
+import { Linker, type LinkerBounds } from './linker.ts';
+import { RecentLinks } from './recent-links.ts';
+
+const bytesOf = (text: string) => new Uint8Array(Buffer.from(text));
+/** Takes a second or so to link. */
+const slow = 'a;'.repeat(100_000);
+const long = bytesOf(slow);
+const large = bytesOf(`${slow}'${'x'.repeat(limits.smallProgramBytesMax)}'`);
+
+const hasProc = existsSync('/proc/self/statm');
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !hasProc || !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+const childrenOf = (pid: number) =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+
+describe('the linker', { timeout: 120_000 }, () => {
+  const linkers: Linker[] = [];
+  let reports: string[] = [];
+
+  /** Links each time, unless a test says otherwise. */
+  const open = (bounds: Partial<LinkerBounds> = {}, recent = new RecentLinks(0)) => {
+    const report = ({ message }: { message: string }) => reports.push(message);
+    const linker = new Linker({ entry: () => workerEntry('linker'), report, recent, bounds });
+    linkers.push(linker);
+    return linker;
+  };
+  const link = (linker: Linker, program: Uint8Array | string, isReopening = false) => {
+    const bytes = typeof program === 'string' ? bytesOf(program) : program;
+    return linker.link({ bytes, database: 'db', isReopening });
+  };
+  const fault = (work: Promise<unknown>): Promise<Error> =>
+    work.then(
+      () => {
+        throw new Error('it was linked');
+      },
+      (error: Error) => error,
+    );
+  const busy = async (linker: Linker, count = 1) => {
+    await expect.poll(() => linker.processIds.length).toBe(count);
+    return linker.processIds;
+  };
+
+  beforeAll(async () => {
+    await workerEntry('linker');
+  });
+  afterEach(() => {
+    for (const linker of linkers.splice(0)) linker.close();
+    reports = [];
+  });
+
+  it('gives what linking gives', async () => {
+    const text = 'import "reducerdb:sys@1.0"; export const é = async () => "é\\u2028";';
+    const linked = await link(open(), text);
+    expect(decodeLinked(linked)).toEqual(await linkProgram(bytesOf(text)));
+  });
+
+  it('uses one process for small programs one after another, and says what is wrong', async () => {
+    const linker = open();
+    await link(linker, 'export default 1');
+    const first = linker.processIds;
+    expect((await fault(link(linker, 'let a = ;'))).message).toContain('module.js:1:9: Unexpected');
+    await link(linker, 'export default 2');
+    expect(linker.processIds).toEqual(first);
+    expect(reports).toEqual([]);
+  });
+
+  it('refuses a program that is over the limit', async () => {
+    const linker = open();
+    const tooLong = new Uint8Array(limits.programBytesMax + 1);
+    expect((await fault(link(linker, tooLong, true))).message).toBe(
+      `the program is larger than ${limits.programBytesMax} bytes`,
+    );
+    expect(linker.processIds).toEqual([]);
+  });
+
+  it('links a small program once that comes again, whatever became of its copies', async () => {
+    const linker = open({}, new RecentLinks(1_024 * 1_024));
+    const first = await link(linker, 'export default 1');
+    const [pid = 0] = linker.processIds;
+    process.kill(pid, 'SIGSTOP');
+    const again = await link(linker, 'export default 1');
+    expect(again).toEqual(first);
+    structuredClone(again, { transfer: [again.buffer as ArrayBuffer] });
+    expect(await link(linker, 'export default 1')).toEqual(first);
+  });
+
+  it('ends a program that needs too much memory, and only that', async () => {
+    const linker = open();
+    const deep = `export default ${'!'.repeat(1_000_000)}1`;
+    const other = link(linker, 'export default 1');
+    expect((await fault(link(linker, deep))).message).toBe(
+      `the program needs more than ${limits.smallLinkMebibytesMax} MiB to be linked; ` +
+        'make it smaller: leave out what it does not use, and keep data in tables',
+    );
+    await other;
+    await link(linker, 'export default 2');
+    expect(reports).toHaveLength(1);
+    expect(reports[0]).toContain('a program of 1000016 bytes of database db: memory, ');
+  });
+
+  it('ends a program that takes too long', async () => {
+    const linker = open({ small: { mebibytesMax: 512, millisMax: 1 } });
+    expect((await fault(link(linker, long))).message).toContain(
+      'the program needs more than 0.001 s to be linked; make it smaller',
+    );
+    expect(reports[0]).toContain(': time, ');
+  });
+
+  it.runIf(hasProc)('links with another process when one is killed, once', async () => {
+    const linker = open();
+    const linking = link(linker, long);
+    const [pid = 0] = await busy(linker);
+    await expect.poll(() => childrenOf(pid).length).toBe(1);
+    const all = [pid, ...childrenOf(pid)];
+    process.kill(pid, 'SIGKILL');
+    expect(decodeLinked(await linking).script).toContain('a;');
+    await expect.poll(() => all.filter(isAlive)).toEqual([]);
+
+    const again = fault(link(linker, long));
+    const killed = new Set<number>();
+    const killing = setInterval(() => {
+      for (const one of linker.processIds) {
+        if (killed.has(one) || !isAlive(one)) continue;
+        killed.add(one);
+        process.kill(one, 'SIGKILL');
+      }
+    }, 5);
+    expect((await again).message).toMatch(/^the program could not be linked: .*twice.*try again$/);
+    clearInterval(killing);
+    await link(linker, 'export default 3');
+  });
+
+  it.runIf(hasProc)('survives the end of the bundler alone', async () => {
+    const linker = open();
+    await link(linker, 'export default 1');
+    const [pid = 0] = linker.processIds;
+    const [bundler = 0] = childrenOf(pid);
+    const linking = link(linker, long);
+    process.kill(bundler, 'SIGKILL');
+    expect(decodeLinked(await linking).script).toContain('a;');
+  });
+
+  it('never has a small program wait for large ones', async () => {
+    const linker = open();
+    const order: string[] = [];
+    const note = (name: string) => () => order.push(name);
+    const all = [
+      link(linker, large).then(note('large 1')),
+      link(linker, large).then(note('large 2')),
+      link(linker, long).then(note('small 1')),
+      link(linker, 'export default 1').then(note('small 2')),
+    ];
+    await Promise.all(all);
+    expect(order.at(-1)).toBe('large 2');
+    expect(order.indexOf('small 1')).toBeLessThan(order.indexOf('small 2'));
+  });
+
+  it('takes two at once, refuses what finds no room, and lets databases reopen', async () => {
+    const linker = open({ queueMax: 1 });
+    const order: string[] = [];
+    const note = (name: string) => () => order.push(name);
+    const running = [link(linker, long), link(linker, long)];
+    const waiting = link(linker, 'export default 1').then(note('waited'));
+    const refused = await fault(link(linker, 'export default 2'));
+    expect(refused).toBeInstanceOf(Refusal);
+    expect((refused as Refusal).body).toEqual({
+      code: 'database.overloaded',
+      message: 'Too many programs wait to be linked. Try again in a moment.',
+    });
+    const reopening = link(linker, 'export default 3', true).then(note('reopened'));
+    await Promise.all([...running, waiting, reopening]);
+    expect(order).toEqual(['reopened', 'waited']);
+    await link(linker, 'export default 4');
+    const narrow = open({ queueBytesMax: 2 * long.length });
+    const four = [1, 2, 3, 4].map(() => link(narrow, long));
+    expect(await fault(link(narrow, 'export default 1'))).toBeInstanceOf(Refusal);
+    await Promise.all(four);
+  });
+
+  it.runIf(hasProc)('leaves no process behind, idle or closed', async () => {
+    const linker = open({ idleMillisMax: 50 });
+    await link(linker, 'export default 1');
+    const pids = linker.processIds.flatMap((pid) => [pid, ...childrenOf(pid)]);
+    await expect.poll(() => pids.filter(isAlive)).toEqual([]);
+    const other = open();
+    const linking = fault(link(other, long));
+    const [pid = 0] = await busy(other);
+    other.close();
+    expect(await linking).toMatchObject({ body: { code: 'database.stopped' } });
+    await expect.poll(() => isAlive(pid)).toBe(false);
+    expect(await fault(link(other, 'export default 1'))).toBeInstanceOf(Refusal);
+  });
+});

@@ -1,0 +1,255 @@
+import { Refusal } from '../../database/outcome.ts';
+import { limits } from '../../limits.ts';
+import { ProgramError } from '../../module/runner.ts';
+import type { ReportLine } from '../../node/report-line.ts';
+import {
+  type LinkAnswer,
+  type LinkBounds,
+  type LinkerEnd,
+  LinkerProcess,
+} from './linker-process.ts';
+import { type RecentLinks, recentLinks } from './recent-links.ts';
+
+export interface LinkerOptions {
+  /** Resolves with the file of `linker-main`. */
+  readonly entry: () => Promise<string>;
+  readonly report: (line: ReportLine) => void;
+  /** Replaces the cache that all linkers share, for tests. */
+  readonly recent?: RecentLinks;
+  /** Replaces the bounds of `limits.ts`, for tests. */
+  readonly bounds?: Partial<LinkerBounds>;
+}
+
+export interface LinkerBounds {
+  readonly small: LinkBounds;
+  readonly large: LinkBounds;
+  readonly queueMax: number;
+  readonly queueBytesMax: number;
+  readonly idleMillisMax: number;
+}
+
+export interface LinkRequest {
+  readonly bytes: Uint8Array;
+  /** Whose program it is, for the operator. */
+  readonly database: string;
+  /**
+   * True for a database that reopens: it cannot be turned away, so it is linked first, and never
+   * rejected because the queue is full. Few of them start at once.
+   */
+  readonly isReopening: boolean;
+}
+
+interface Waiting extends LinkRequest {
+  readonly resolve: (linked: Uint8Array) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const defaultBounds: LinkerBounds = {
+  small: { mebibytesMax: limits.smallLinkMebibytesMax, millisMax: limits.smallLinkMillisMax },
+  large: { mebibytesMax: limits.linkMebibytesMax, millisMax: limits.linkMillisMax },
+  queueMax: limits.linkQueueMax,
+  queueBytesMax: limits.linkQueueBytesMax,
+  idleMillisMax: limits.linkerIdleMillisMax,
+};
+
+/**
+ * Links programs in processes that can be lost (`linker-process.ts`), at most two at once; the
+ * others wait in order. Programs above the small size use at most one of the two, so that small
+ * ones never wait for more than small ones.
+ *
+ * A process that linked a small program waits for the next: starting one takes longer than linking.
+ * One that linked a large program, reached a limit or ended is not used again. If a process ended
+ * through no fault of its program, another one tries, once. Recently linked small programs are not
+ * linked again.
+ */
+export class Linker {
+  readonly #options: LinkerOptions;
+  readonly #bounds: LinkerBounds;
+  #waiting: Waiting[] = [];
+  #waitingBytes = 0;
+  #busy = 0;
+  #busyLarge = 0;
+  readonly #recent: RecentLinks;
+  readonly #processes = new Set<LinkerProcess>();
+  /** Processes that wait for a small program, and the timer that ends each. */
+  readonly #idle = new Map<LinkerProcess, NodeJS.Timeout>();
+  #isClosed = false;
+
+  constructor(options: LinkerOptions) {
+    this.#options = options;
+    this.#bounds = { ...defaultBounds, ...options.bounds };
+    this.#recent = options.recent ?? recentLinks;
+  }
+
+  /** Process ids, for tests. */
+  get processIds(): readonly number[] {
+    return [...this.#processes].flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+  }
+
+  /**
+   * Returns a linked program (see `linked-file.ts`). Rejects with `ProgramError` for what is wrong
+   * with the program, and with `Refusal` `database.overloaded` when too many wait.
+   */
+  link(request: LinkRequest): Promise<Uint8Array> {
+    if (this.#isClosed) return Promise.reject(closedError());
+    if (request.bytes.length > limits.programBytesMax) return Promise.reject(tooLargeError());
+    const recent = isSmall(request.bytes) ? this.#recent.find(request.bytes) : undefined;
+    if (recent !== undefined) return Promise.resolve(recent);
+    const { queueMax, queueBytesMax } = this.#bounds;
+    const bytes = this.#waitingBytes + request.bytes.length;
+    const isFull = this.#waiting.length >= queueMax || bytes > queueBytesMax;
+    const mustWait = this.#waiting.length > 0 || !this.#hasRoom(request);
+    if (isFull && mustWait && !request.isReopening) return Promise.reject(fullRefusal());
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...request, resolve, reject });
+      this.#waitingBytes = bytes;
+      this.#next();
+    });
+  }
+
+  /** Ends every process; what waits is rejected. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { reject } of this.#waiting) reject(closedError());
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    for (const linker of this.#processes) this.#discard(linker);
+  }
+
+  /** Starts what can start: databases that reopen first, otherwise in order. */
+  #next(): void {
+    for (;;) {
+      const ready = this.#waiting.filter((one) => this.#hasRoom(one));
+      const first = ready.find(({ isReopening }) => isReopening) ?? ready[0];
+      if (first === undefined) return;
+      this.#waiting = this.#waiting.filter((one) => one !== first);
+      this.#waitingBytes -= first.bytes.length;
+      void this.#run(first);
+    }
+  }
+
+  #hasRoom({ bytes }: LinkRequest): boolean {
+    return this.#busy < limits.linkersMax && (isSmall(bytes) || this.#busyLarge === 0);
+  }
+
+  async #run(request: Waiting): Promise<void> {
+    const large = isSmall(request.bytes) ? 0 : 1;
+    this.#busy += 1;
+    this.#busyLarge += large;
+    try {
+      request.resolve(await this.#linkNow(request));
+    } catch (error) {
+      request.reject(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      this.#busy -= 1;
+      this.#busyLarge -= large;
+      this.#next();
+    }
+  }
+
+  async #linkNow(request: LinkRequest): Promise<Uint8Array> {
+    let answer = await this.#try(request);
+    if (answer.kind === 'ended' && answer.end.cause === 'killed' && !this.#isClosed) {
+      answer = await this.#try(request);
+    }
+    switch (answer.kind) {
+      case 'linked':
+        if (isSmall(request.bytes)) this.#recent.keep(request.bytes, answer.bytes);
+        return answer.bytes;
+      case 'refused':
+        throw new ProgramError(answer.message);
+      case 'ended':
+        throw this.#isClosed ? closedError() : this.#endError(answer.end, request.bytes);
+    }
+  }
+
+  async #try(request: LinkRequest): Promise<LinkAnswer> {
+    const linker = await this.#take(isSmall(request.bytes));
+    const answer = await linker.link(request.bytes);
+    this.#putBack(linker, request.bytes);
+    if (answer.kind === 'ended' && answer.end.cause !== 'closed') this.#tell(request, answer.end);
+    return answer;
+  }
+
+  async #take(small: boolean): Promise<LinkerProcess> {
+    for (const [linker, timer] of this.#idle) {
+      if (!small) break;
+      clearTimeout(timer);
+      this.#idle.delete(linker);
+      if (!linker.hasEnded) return linker;
+      this.#processes.delete(linker);
+    }
+    const entry = await this.#options.entry();
+    const linker = new LinkerProcess(entry, small ? this.#bounds.small : this.#bounds.large);
+    this.#processes.add(linker);
+    if (this.#isClosed) this.#discard(linker);
+    return linker;
+  }
+
+  #putBack(linker: LinkerProcess, bytes: Uint8Array): void {
+    const isWorn = linker.programCount >= limits.linkerProgramsMax;
+    if (this.#isClosed || linker.hasEnded || !isSmall(bytes) || isWorn) {
+      this.#discard(linker);
+      return;
+    }
+    const timer = setTimeout(() => this.#discard(linker), this.#bounds.idleMillisMax);
+    timer.unref();
+    this.#idle.set(linker, timer);
+  }
+
+  #discard(linker: LinkerProcess): void {
+    clearTimeout(this.#idle.get(linker));
+    this.#idle.delete(linker);
+    this.#processes.delete(linker);
+    linker.kill({ cause: 'closed', detail: 'not needed any more' });
+  }
+
+  #tell({ bytes, database }: LinkRequest, { cause, detail }: LinkerEnd): void {
+    const message =
+      `The linker was ended while it linked a program of ${bytes.length} bytes ` +
+      `of database ${database}: ${cause}, ${detail}`;
+    this.#options.report({ level: 'warn', message, about: { database } });
+  }
+
+  #endError({ cause, detail }: LinkerEnd, bytes: Uint8Array): ProgramError {
+    const { mebibytesMax, millisMax } = isSmall(bytes) ? this.#bounds.small : this.#bounds.large;
+    const advice = 'make it smaller: leave out what it does not use, and keep data in tables';
+    switch (cause) {
+      case 'memory':
+        return new ProgramError(
+          `the program needs more than ${mebibytesMax} MiB to be linked; ${advice}`,
+        );
+      case 'time':
+        return new ProgramError(
+          `the program needs more than ${millisMax / 1000} s to be linked; ${advice}`,
+        );
+      case 'stack':
+        return new ProgramError(
+          'the program nests too deeply to be linked; split its longest expressions and chains',
+        );
+      case 'killed':
+      case 'closed':
+        return new ProgramError(
+          `the program could not be linked: the linker ended twice (${detail}); try again`,
+        );
+    }
+  }
+}
+
+function isSmall({ length }: Uint8Array): boolean {
+  return length <= limits.smallProgramBytesMax;
+}
+
+/** No published program is too large, but a process of a database can ask for anything. */
+function tooLargeError(): ProgramError {
+  return new ProgramError(`the program is larger than ${limits.programBytesMax} bytes`);
+}
+
+function fullRefusal(): Refusal {
+  const message = 'Too many programs wait to be linked. Try again in a moment.';
+  return new Refusal({ code: 'database.overloaded', message });
+}
+
+function closedError(): Refusal {
+  return new Refusal({ code: 'database.stopped', message: 'The service stopped.' });
+}

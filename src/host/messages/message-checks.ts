@@ -1,0 +1,184 @@
+import type { LiveFigures } from '../../database/database.ts';
+import type { StorageUse } from '../../database/storage-quota.ts';
+import { timeCountsLength } from '../../database/time-counts.ts';
+import { limits } from '../../limits.ts';
+import type { ModuleLogLine, TraceFrame } from '../../module/log-line.ts';
+import { ownEnds } from '../seats/own-ends.ts';
+import type { SeatMemory, SeatOpening, StampedLine } from '../seats/seat.ts';
+import type { PlainEnd } from '../seats/start-end.ts';
+import type { FromWorker } from './worker-messages.ts';
+
+/**
+ * Throws unless a structured message has the shape that an actor sends: all required keys and no
+ * others, strings within their bounds, valid numbers. The process that sent it may be anything that
+ * a hostile module has made of it. Messages with a frame of their own kind are checked where they
+ * are decoded.
+ */
+export function checkMessage(message: FromWorker): void {
+  if (!isRight(message)) throw new Error(`no ${words.get(message.kind)}`);
+}
+
+const words: ReadonlyMap<FromWorker['kind'], string> = new Map([
+  ['memory', 'figures'],
+  ['read', 'figure'],
+  ['lines', 'lines'],
+  ['opened', 'opening'],
+  ['ended', 'end'],
+  ['closed', 'end'],
+  ['warn', 'warning'],
+]);
+
+function isRight(message: FromWorker): boolean {
+  switch (message.kind) {
+    case 'memory':
+      return hasKeys(message, ['memory']) && areFigures(message.memory);
+    case 'read':
+      return hasKeys(message, ['bytes']) && isFigure(message.bytes);
+    case 'lines':
+      return hasKeys(message, ['lines']) && areLines(message.lines);
+    case 'opened':
+      return hasKeys(message, ['opening']) && isOpening(message.opening);
+    case 'ended':
+      return hasKeys(message, ['end']) && isEnd(message.end);
+    case 'warn':
+      return hasKeys(message, ['message']) && isText(message.message, limits.reportCharactersMax);
+    case 'closed':
+      return hasKeys(message, []);
+    default:
+      return true;
+  }
+}
+
+/** True when the message has these keys besides its kind, and no others. */
+function hasKeys(message: FromWorker, keys: readonly string[]): boolean {
+  return Object.keys(message).length === 1 + keys.length && keys.every((key) => key in message);
+}
+
+/** The operator sees these figures, and the system is asked for memory by them. */
+function areFigures({ times, ...memory }: SeatMemory): boolean {
+  const { used, live, ...sizes } = memory;
+  return (
+    isLike(sizes, sizeKeys) &&
+    isLike(used, usedKeys) &&
+    isLike(live, liveKeys) &&
+    Object.keys(times).length === timeKeysCount &&
+    [times.queue, times.turn, times.sync].every(areTimes)
+  );
+}
+
+/** All keys of a type; importing the figures themselves would make the gateway load the engine. */
+type KeysOf<Figures> = { readonly [Key in keyof Figures]: true };
+
+const sizeKeys: KeysOf<Omit<SeatMemory, 'used' | 'live' | 'times'>> = {
+  rowBytes: true,
+  indexBytes: true,
+};
+
+const usedKeys: KeysOf<StorageUse> = { rowBytes: true, logBytes: true, programBytes: true };
+
+const liveKeys: KeysOf<LiveFigures> = {
+  ...{ queries: true, bytes: true, pausedReads: true, heldBytes: true },
+  ...{ commits: true, evaluations: true, scans: true, reruns: true },
+};
+
+/** Number of keys of `ActorTimes`. */
+const timeKeysCount = 3;
+
+/** True when it has a figure for each of the keys, and no other key. */
+function isLike(figures: object, keys: object): boolean {
+  const told = new Map<string, unknown>(Object.entries(figures));
+  const names = Object.keys(keys);
+  return told.size === names.length && names.every((name) => isFigure(told.get(name)));
+}
+
+function areTimes(figures: readonly number[]): boolean {
+  const isWhole = Array.isArray(figures) && figures.length === timeCountsLength;
+  return isWhole && Array.from(figures).every(isFigure);
+}
+
+function isFigure(figure: unknown): boolean {
+  return typeof figure === 'number' && Number.isFinite(figure) && figure >= 0;
+}
+
+/** Request times and durable commits are compared with these values. */
+function isOpening({ description, offset, lastMicros }: SeatOpening): boolean {
+  const { definition, schemaVersion, programHash } = description;
+  return (
+    typeof lastMicros === 'bigint' &&
+    BigInt.asUintN(63, lastMicros) === lastMicros &&
+    isCount(offset) &&
+    isCount(schemaVersion) &&
+    isText(programHash, hashDigits) &&
+    programHash.length === hashDigits &&
+    [definition.tables, definition.reducers, definition.views, definition.types].every(
+      (list: unknown) => Array.isArray(list),
+    )
+  );
+}
+
+const hashDigits = 64;
+
+function isCount(count: unknown): boolean {
+  return Number.isSafeInteger(count) && Number(count) >= 0;
+}
+
+/** An end decides what becomes of the database, outside of any guard; its cause is a label. */
+function isEnd({ cause, message, body, isUndone, running }: PlainEnd): boolean {
+  return (
+    ownEnds.some((known) => known === cause) &&
+    isText(message, limits.programErrorCharactersMax) &&
+    (body === undefined || [body.code, body.message].every((text) => typeof text === 'string')) &&
+    (isUndone === undefined || typeof isUndone === 'boolean') &&
+    (running === undefined || isCount(running))
+  );
+}
+
+/** Lines are written to a file, after their texts were measured and their times compared. */
+function areLines(lines: readonly StampedLine[]): boolean {
+  const isBatch = lines.length > 0 && lines.length <= limits.logBatchLinesMax;
+  return Array.isArray(lines) && isBatch && Array.from(lines).every(isStamped);
+}
+
+function isStamped({ micros, line }: StampedLine): boolean {
+  return typeof micros === 'bigint' && isLine(line);
+}
+
+function isLine(line: ModuleLogLine): boolean {
+  const { level, message, functionName, fileName, lineNumber, target, trace } = line;
+  return (
+    Object.keys(line).every((key) => lineKeys.has(key)) &&
+    isName(level) &&
+    isText(message, limits.logLineBytesMax) &&
+    isOptional(functionName, isName) &&
+    isOptional(fileName, isName) &&
+    isOptional(target, isName) &&
+    isOptional(lineNumber, (number) => typeof number === 'number') &&
+    isOptional(trace, isTrace)
+  );
+}
+
+const lineKeys: ReadonlySet<string> = new Set([
+  ...['level', 'message', 'functionName', 'fileName', 'lineNumber', 'target', 'trace'],
+]);
+
+function isTrace(trace: unknown): boolean {
+  return (
+    Array.isArray(trace) &&
+    trace.length <= limits.traceFramesMax &&
+    Array.from(trace as TraceFrame[]).every(
+      (frame) => isOptional(frame.moduleName, isName) && isOptional(frame.functionName, isName),
+    )
+  );
+}
+
+function isOptional(value: unknown, holds: (value: unknown) => boolean): boolean {
+  return value === undefined || holds(value);
+}
+
+function isName(name: unknown): boolean {
+  return isText(name, limits.logNameCharactersMax);
+}
+
+function isText(text: unknown, charactersMax: number): boolean {
+  return typeof text === 'string' && text.length <= charactersMax;
+}

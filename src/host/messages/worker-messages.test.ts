@@ -1,0 +1,292 @@
+import { describe, expect, it } from 'vitest';
+import type { LiveCommit } from '../../database/live/live-feed.ts';
+import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
+import type { QueryRows } from '../../live/live-update.ts';
+import { emptyRowSet, type RowSet } from '../../live/row-set.ts';
+import { ownerRights, strangerRights } from '../../sql/rights.ts';
+import { commitOffset } from '../../store/commit-offset.ts';
+import { type Batch, buffersOf } from './worker-messages.ts';
+import { decodeTurn, encodeTurn } from './worker-outcomes.ts';
+import { encodeRequests, RequestReader } from './worker-requests.ts';
+
+const ada = { identity: 2n ** 255n + 3n, rights: ownerRights, jwtPayload: '{"sub":"ädä"}' };
+const bob = { identity: 5n, rights: strangerRights, jwtPayload: '', isAnonymous: true };
+const narrow = { tables: new Set(['a', 'ä']), reducers: new Set<string>(), rowsMax: 3 };
+const eve = { ...bob, rights: { ...strangerRights, ...narrow, previews: true, isReadOnly: true } };
+const open = { kind: 'open', id: 2n ** 127n } as const;
+const temporary = { kind: 'temporary', id: 9n } as const;
+const call = { reducer: 'add', schemaVersion: 2 ** 40, confirmed: true };
+const noVersion = { schemaVersion: undefined, args: Uint8Array.of() };
+const permission = { policy: 'breakClients', token: '0x1' } as const;
+
+function requestsIn(batch: Batch): TicketedRequest[] {
+  const reader = new RequestReader(batch);
+  return Array.from({ length: reader.remaining }, () => reader.next());
+}
+
+describe('a batch of requests', () => {
+  it('takes nothing away from them: they may be sent again', () => {
+    // As HTTP request bodies arrive: the `slice` of such a buffer is not a copy.
+    const bytes = Buffer.from(Uint8Array.of(7, 8, 9).buffer);
+    const update = { kind: 'update', program: { kind: 'js', bytes }, permission } as const;
+    const fresh: DatabaseRequest[] = [
+      update,
+      { kind: 'call', call: { ...call, caller: ada, connection: open, args: Buffer.from('a') } },
+    ];
+    const sent = fresh.map((request, ticket) => ({ ticket, request, acceptedMicros: 0n }));
+    for (const _ of Array(2)) {
+      const batch = encodeRequests(sent);
+      const taken = structuredClone(batch, { transfer: buffersOf(batch) });
+      const [first, second] = requestsIn(taken).map(({ request }) => request);
+      expect(first).toMatchObject({ program: { bytes: Uint8Array.of(7, 8, 9) } });
+      expect(second).toMatchObject({ call: { args: Uint8Array.of(97) } });
+    }
+  });
+
+  const requests: DatabaseRequest[] = [
+    { kind: 'call', call: { ...call, caller: ada, connection: open, args: Uint8Array.of(1, 2) } },
+    { kind: 'call', call: { ...call, caller: ada, connection: open, args: Uint8Array.of(3) } },
+    {
+      kind: 'call',
+      call: { ...call, reducer: 'ädd', caller: ada, connection: open, args: Uint8Array.of() },
+    },
+    { kind: 'call', call: { ...call, caller: bob, connection: temporary, args: { fault: 'no' } } },
+    { kind: 'call', call: { ...call, caller: bob, connection: open, args: { fault: 'no' } } },
+    {
+      kind: 'query',
+      query: { caller: ada, connection: temporary, sql: 'SELECT 1', confirmed: false },
+    },
+    {
+      kind: 'query',
+      query: {
+        caller: ada,
+        connection: temporary,
+        sql: 'SELECT $1',
+        parameters: new Map([['1', 'ä']]),
+        millisMax: 1.5,
+        confirmed: true,
+      },
+    },
+    { kind: 'tables', caller: eve },
+    {
+      kind: 'preview',
+      preview: {
+        work: { kind: 'call', call: { ...call, ...noVersion, caller: eve, connection: open } },
+        rowsMax: 5,
+      },
+    },
+    {
+      kind: 'preview',
+      preview: {
+        work: {
+          kind: 'query',
+          query: { caller: ada, connection: temporary, sql: 'DELETE', confirmed: true },
+        },
+        apply: { entropy: Uint8Array.of(1), timestampMicros: -1n, digest: Uint8Array.of(2) },
+      },
+    },
+    { kind: 'connect', caller: bob, connectionId: 3n },
+    { kind: 'disconnect', connectionId: 3n },
+    { kind: 'call', call: { ...call, ...noVersion, caller: ada, connection: open } },
+    {
+      kind: 'subscribe',
+      subscribe: {
+        caller: bob,
+        connectionId: 3n,
+        setId: 2 ** 32 + 1,
+        queries: ['SELECT * FROM ä', ''],
+        knowsEvents: false,
+        dialect: 'subscription',
+      },
+    },
+    { kind: 'unsubscribe', unsubscribe: { connectionId: 3n, setId: 0, withRows: true } },
+    { kind: 'oneOff', oneOff: { caller: ada, connectionId: 3n, sql: 'SELECT', dialect: 'full' } },
+    { kind: 'program' },
+    { kind: 'update', program: { kind: 'js', bytes: Uint8Array.of(7) }, permission },
+  ];
+
+  it('is the same on the other side, after its buffers changed hands', () => {
+    const ticketed = requests.map((request, at) => ({
+      ticket: 2 ** 33 + at,
+      request,
+      acceptedMicros: -5n + BigInt(at),
+    }));
+    const batch = encodeRequests(ticketed);
+    const moved = structuredClone(batch, { transfer: buffersOf(batch) });
+    expect(requestsIn(moved)).toEqual(ticketed);
+  });
+
+  it('leaves the sender its program, which it may send again', () => {
+    const bytes = Uint8Array.of(7);
+    const request = { kind: 'update', program: { kind: 'js', bytes }, permission } as const;
+    const batch = encodeRequests([{ ticket: 1, request, acceptedMicros: 0n }]);
+    structuredClone(batch, { transfer: buffersOf(batch) });
+    expect(bytes).toEqual(Uint8Array.of(7));
+  });
+});
+
+describe('the outcomes of a turn', () => {
+  const offset = commitOffset(2 ** 40);
+  const few: RowSet = { kind: 'fixedSize', rowBytes: 2, data: Uint8Array.of(1, 2, 3, 4) };
+  const uneven: RowSet = {
+    kind: 'offsets',
+    starts: Uint32Array.of(0, 1),
+    data: Uint8Array.of(1, 2, 3),
+  };
+  const manyRows = (): RowSet => ({
+    kind: 'fixedSize',
+    rowBytes: 4_500,
+    data: new Uint8Array(9_000).fill(5),
+  });
+  const queries = (): QueryRows[] => [
+    { query: 2 ** 34, table: 't', tableId: 9, isEvent: false, fragments: [few, manyRows()] },
+    { query: 2, table: 'u', tableId: 10, isEvent: true, fragments: [] },
+  ];
+  const commits = (): LiveCommit[] => [
+    {
+      kind: 'committed',
+      offset,
+      timestampMicros: -3n,
+      caller: 2 ** 35,
+      updates: [
+        {
+          query: 1,
+          table: 't',
+          tableId: 9,
+          changes: [
+            { kind: 'persistent', inserts: uneven, deletes: emptyRowSet },
+            { kind: 'event', events: manyRows() },
+          ],
+        },
+      ],
+      failures: [{ query: 7, error: 'gone' }],
+      resultsBefore: 1,
+    },
+    {
+      kind: 'committed',
+      offset,
+      timestampMicros: 0n,
+      caller: undefined,
+      updates: [],
+      failures: [],
+      resultsBefore: 2,
+    },
+  ];
+  const result = {
+    kind: 'result',
+    columns: [{ name: 'a', type: { kind: 'u32' } }],
+    types: { types: [{ kind: 'string' }] },
+    rows: new Uint8Array(0),
+    rowCount: 0,
+    inserted: 1,
+    deleted: 2,
+    updated: 3,
+    offset: commitOffset(2 ** 40),
+    micros: 12,
+  } as const;
+  const replies = (): DatabaseReply[] => [
+    { kind: 'called', outcome: { kind: 'committed', offset: commitOffset(8), micros: 3 } },
+    {
+      kind: 'called',
+      outcome: { kind: 'aborted', error: { code: 'reducer.refused', message: 'ü' }, micros: 4 },
+    },
+    {
+      kind: 'called',
+      outcome: { kind: 'committed', offset, value: Uint8Array.of(1, 2, 3), micros: 5 },
+    },
+    {
+      kind: 'called',
+      outcome: { kind: 'committed', offset, value: new Uint8Array(0), micros: 5 },
+    },
+    {
+      kind: 'called',
+      outcome: {
+        kind: 'aborted',
+        error: { code: 'reducer.refusedWithValue', message: 'ü', value: Uint8Array.of(7) },
+        micros: 6,
+      },
+    },
+    { kind: 'queried', outcome: result },
+    { kind: 'queried', outcome: { ...result, rows: Uint8Array.of(1), rowCount: 1 } },
+    { kind: 'queried', outcome: { ...result, rows: new Uint8Array(5_000).fill(3), rowCount: 2 } },
+    {
+      kind: 'queried',
+      outcome: {
+        kind: 'failed',
+        error: { code: 'sql.noTable', table: 't', message: 'm' },
+        micros: 1,
+      },
+    },
+    { kind: 'tables', tables: [] },
+    { kind: 'previewed', outcome: { kind: 'overBudget', message: 'ü', micros: 2 } },
+    {
+      kind: 'previewed',
+      outcome: {
+        kind: 'applied',
+        preview: {
+          result: { kind: 'returned', value: Uint8Array.of(4) },
+          changes: [],
+          isComplete: false,
+          lines: [{ level: 'info', message: 'ü' }],
+          droppedLines: 2 ** 33,
+          offset,
+          key: { entropy: Uint8Array.of(1), timestampMicros: 5n, digest: Uint8Array.of(2) },
+        },
+        offset,
+        micros: 3,
+      },
+    },
+    { kind: 'connected', refusal: undefined },
+    { kind: 'connected', refusal: 'no' },
+    { kind: 'disconnected' },
+    { kind: 'subscribed', outcome: { kind: 'applied', offset, queries: queries(), micros: 3 } },
+    { kind: 'subscribed', outcome: { kind: 'refused', error: 'e', micros: 4 } },
+    { kind: 'unsubscribed', outcome: { kind: 'removed', offset, queries: queries(), micros: 5 } },
+    { kind: 'unsubscribed', outcome: { kind: 'removed', offset, queries: undefined, micros: 5 } },
+    { kind: 'unsubscribed', outcome: { kind: 'refused', error: 'f', micros: 6 } },
+    {
+      kind: 'oneOff',
+      outcome: { kind: 'rows', offset, table: 't', tableId: 9, rows: manyRows(), micros: 7 },
+    },
+    { kind: 'oneOff', outcome: { kind: 'failed', error: 'g', micros: 8 } },
+    { kind: 'program', program: { kind: 'wasm', bytes: Uint8Array.of(1) } },
+    { kind: 'refused', body: { code: 'migration.failed', message: 'm' } },
+  ];
+
+  it('are the same on the other side, after their buffers changed hands', () => {
+    const turn = () => ({
+      results: replies().map((reply, at) => ({ ticket: 2 ** 35 + at, reply })),
+      commits: commits(),
+      write: 17,
+      isDurable: true,
+      offset: commitOffset(2 ** 41),
+    });
+    const batch = encodeTurn(turn());
+    const moved = structuredClone(batch, { transfer: buffersOf(batch) });
+    expect(decodeTurn(moved)).toEqual(turn());
+  });
+
+  it('carry rows that several have once', () => {
+    const many = manyRows();
+    const query = { query: 1, table: 't', tableId: 9, isEvent: false, fragments: [many] };
+    const outcome = { kind: 'applied', offset, queries: [query, query], micros: 0 } as const;
+    const results = [1, 2].map((ticket) => {
+      return { ticket, reply: { kind: 'subscribed', outcome } as const };
+    });
+    const expected = structuredClone(results);
+    const batch = encodeTurn({ results, commits: [], write: 1, isDurable: false, offset });
+    expect(batch.blobs).toHaveLength(1);
+    const moved = structuredClone(batch, { transfer: buffersOf(batch) });
+    expect(decodeTurn(moved).results).toEqual(expected);
+  });
+
+  it('keep the buffers that rows are a part of', () => {
+    const rows = new Uint8Array(10_000).subarray(0, 5_000);
+    const reply = { kind: 'queried', outcome: { ...result, rows } } as const;
+    const results = [{ ticket: 1, reply }];
+    const turn = { results, commits: [], write: 1, isDurable: true, offset: commitOffset(1) };
+    const batch = encodeTurn(turn);
+    structuredClone(batch, { transfer: buffersOf(batch) });
+    expect(rows).toHaveLength(5_000);
+  });
+});

@@ -1,0 +1,98 @@
+import type { CommitOffset, RefusalBody } from '../../database/outcome.ts';
+import type { ProgramSource } from '../../database/program-source.ts';
+import type { StorageLimits } from '../../database/storage-quota.ts';
+import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
+import type { WriterPlace } from '../../node/writer-mark.ts';
+import type { KeptPlace } from '../linking/kept-programs.ts';
+import type { HeapLimits } from '../seats/heap-care.ts';
+import type { SeatMemory, SeatMode, SeatOpening, StampedLine } from '../seats/seat.ts';
+import type { PlainEnd } from '../seats/start-end.ts';
+
+/**
+ * What an actor is started with, in a thread or a process. It either holds one database until it
+ * ends, or examines one program and ends.
+ */
+export interface ActorStart extends HeapLimits {
+  readonly task:
+    | { readonly kind: 'serve'; readonly mode: SeatMode }
+    | { readonly kind: 'examine'; readonly program: ProgramSource };
+  readonly identity: bigint;
+  readonly ownerIdentity: bigint;
+  readonly statementMillisMax: number;
+  /** How much the database can hold. */
+  readonly storage: StorageLimits;
+  /** Directory of the log; `undefined` = in this worker's memory. */
+  readonly directory: string | undefined;
+  /** The mark of the data folder, which it may read; absent: no other service can write there. */
+  readonly writer?: WriterPlace | undefined;
+  /** Linked programs of this database, which it may read; `undefined` = there are none. */
+  readonly kept: KeptPlace | undefined;
+  /** Text of the library that hardens realms; a process may read nothing but its own files. */
+  readonly hardeningFile: string;
+}
+
+/** The data that a thread is started with. */
+export interface ThreadStart extends ActorStart {
+  /** See `board.ts`. */
+  readonly board: ArrayBufferLike;
+}
+
+/** Gateway to worker. */
+export type ToWorker =
+  | { readonly kind: 'requests'; readonly batch: Batch }
+  | { readonly kind: 'linked'; readonly id: number; readonly outcome: LinkOutcome }
+  /** How much the database can hold from now on. */
+  | { readonly kind: 'storage'; readonly limits: StorageLimits }
+  | { readonly kind: 'close' };
+
+/** Worker to gateway. */
+export type FromWorker =
+  /** Asks the gateway, which has the linker, to link a program. */
+  | { readonly kind: 'link'; readonly id: number; readonly bytes: Uint8Array }
+  /** Bytes of the log read so far, reported now and then while the database opens. */
+  | { readonly kind: 'read'; readonly bytes: number }
+  | { readonly kind: 'opened'; readonly opening: SeatOpening }
+  | { readonly kind: 'turn'; readonly batch: Batch }
+  | { readonly kind: 'durable'; readonly write: number; readonly offset: CommitOffset }
+  | { readonly kind: 'lines'; readonly lines: readonly StampedLine[] }
+  | { readonly kind: 'memory'; readonly memory: SeatMemory }
+  | { readonly kind: 'warn'; readonly message: string }
+  | { readonly kind: 'examined'; readonly described: Uint8Array }
+  /** The actor ended on its own, or could not start; the worker ends next. */
+  | { readonly kind: 'ended'; readonly end: PlainEnd }
+  /** Everything is finished and durable; the worker ends next. */
+  | { readonly kind: 'closed' };
+
+export type LinkOutcome =
+  /** See `linked-file.ts`; the loader decodes it. */
+  | { readonly kind: 'linked'; readonly bytes: Uint8Array }
+  /** Something is wrong with the program. */
+  | { readonly kind: 'failed'; readonly message: string }
+  /** The program could not be linked now. */
+  | { readonly kind: 'refused'; readonly body: RefusalBody };
+
+/**
+ * Requests, or the outcomes of a turn, in one buffer that is transferred, not copied: reading it
+ * costs a fraction of the platform's own copying of small objects. Rare content is JSON text.
+ * Programs and large results go beside it, each in a buffer of its own.
+ */
+export interface Batch {
+  readonly bytes: Uint8Array;
+  readonly blobs: readonly Uint8Array[];
+  /** Few and deeply structured, so copied. */
+  readonly structured: readonly Structured[];
+}
+
+export type Structured = StructuredRequest | StructuredReply;
+export type StructuredRequest = Extract<DatabaseRequest, { kind: 'preview' }>;
+export type StructuredReply = Extract<DatabaseReply, { kind: 'updated' | 'previewed' | 'tables' }>;
+
+/** The buffers that are transferred with a batch. */
+export function buffersOf(batch: Batch): ArrayBuffer[] {
+  return [batch.bytes, ...batch.blobs].map(({ buffer }) => buffer as ArrayBuffer);
+}
+
+/** The buffers that are transferred with a linked program. */
+export function linkedBuffers(outcome: LinkOutcome): ArrayBuffer[] {
+  return outcome.kind === 'linked' ? [outcome.bytes.buffer as ArrayBuffer] : [];
+}

@@ -1,0 +1,364 @@
+import { assert, unreachable } from '../../assert.ts';
+import type {
+  CallError,
+  CallOutcome,
+  OneOffOutcome,
+  SqlOutcome,
+  SubscribeOutcome,
+  UnsubscribeOutcome,
+} from '../../database/outcome.ts';
+import type { DatabaseReply, TurnReport, TurnResult } from '../../database/turn.ts';
+import { commitOffset } from '../../store/commit-offset.ts';
+import { BinaryReader } from '../../values/binary-reader.ts';
+import { BinaryWriter } from '../../values/binary-writer.ts';
+import type { Batch, Structured, StructuredReply } from './worker-messages.ts';
+import { RowsDecoder, RowsEncoder } from './worker-rows.ts';
+
+/** Query results of at least this size are transferred in a buffer of their own. */
+const blobBytesMin = 4_096;
+
+const replyKinds = [
+  'committed',
+  'returned',
+  'aborted',
+  'threw',
+  'result',
+  'failed',
+  'connected',
+  'disconnected',
+  'applied',
+  'notApplied',
+  'removed',
+  'notRemoved',
+  'rows',
+  'noRows',
+  'reading',
+  'program',
+  'structured',
+  'refused',
+] as const;
+type ReplyKind = (typeof replyKinds)[number];
+
+/** Values sent beside the buffer of a turn's outcomes. */
+interface Beside {
+  readonly blobs: Uint8Array[];
+  readonly structured: Structured[];
+}
+
+interface Encoding extends Beside {
+  readonly writer: BinaryWriter;
+  readonly rows: RowsEncoder;
+}
+
+interface Decoding extends Beside {
+  readonly reader: BinaryReader;
+  readonly rows: RowsDecoder;
+}
+
+let turnWriter = newTurnWriter();
+/** A buffer that one huge turn made larger than this is released. */
+const keptBytes = 4 * 1024 * 1024;
+
+function newTurnWriter(): BinaryWriter {
+  return new BinaryWriter(4096);
+}
+
+/**
+ * The outcomes of a turn on their way to the gateway, one buffer:
+ *
+ * ```
+ * write f64 · is durable bool · offset f64
+ * count u32, then each: ticket f64 · kind u8 · the fields of the kind
+ * count u32, then each: a commit, see `worker-rows.ts`
+ * ```
+ */
+export function encodeTurn(turn: TurnReport): Batch {
+  const { results, commits, write, isDurable, offset } = turn;
+  const beside: Beside = { blobs: [], structured: [] };
+  const writer = turnWriter;
+  writer.reset();
+  const encoding = { ...beside, writer, rows: new RowsEncoder(writer, beside.blobs) };
+  writer.f64(write);
+  writer.bool(isDurable);
+  writer.f64(offset);
+  writer.u32(results.length);
+  for (const { ticket, reply } of results) {
+    writer.f64(ticket);
+    encodeReply(encoding, reply);
+  }
+  writer.u32(commits.length);
+  for (const commit of commits) encoding.rows.commit(commit);
+  if (writer.source.length > keptBytes) turnWriter = newTurnWriter();
+  return { bytes: writer.finish(), ...beside };
+}
+
+export function decodeTurn({ bytes, blobs, structured }: Batch): TurnReport {
+  const reader = new BinaryReader(bytes);
+  const beside: Beside = { blobs: [...blobs].reverse(), structured: [...structured].reverse() };
+  const rows = new RowsDecoder(reader, () => take(beside.blobs));
+  const decoding = { ...beside, reader, rows };
+  const write = reader.f64();
+  const isDurable = reader.bool();
+  const offset = commitOffset(reader.f64());
+  const count = reader.u32();
+  const results: TurnResult[] = [];
+  for (let at = 0; at < count; at++) {
+    const ticket = reader.f64();
+    results.push({ ticket, reply: decodeReply(decoding) });
+  }
+  const commits = Array.from({ length: reader.u32() }, () => rows.commit());
+  const isRead = beside.blobs.length === 0 && beside.structured.length === 0;
+  assert(isRead, 'nothing comes beside a turn that is not of one of its outcomes');
+  return { results, commits, write, isDurable, offset };
+}
+
+function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
+  const { writer } = encoding;
+  switch (reply.kind) {
+    case 'called':
+      encodeCall(writer, reply.outcome);
+      return;
+    case 'queried':
+      encodeQuery(writer, reply.outcome, encoding);
+      return;
+    case 'connected':
+      begin(writer, 'connected');
+      writer.string(JSON.stringify({ refusal: reply.refusal }));
+      return;
+    case 'disconnected':
+      begin(writer, 'disconnected');
+      return;
+    case 'subscribed':
+      encodeSubscribed(encoding, reply.outcome);
+      return;
+    case 'unsubscribed':
+      encodeUnsubscribed(encoding, reply.outcome);
+      return;
+    case 'oneOff':
+      encodeOneOff(encoding, reply.outcome);
+      return;
+    case 'reading':
+      begin(writer, 'reading');
+      writer.u32(reply.queries.length);
+      for (const query of reply.queries) writer.f64(query);
+      return;
+    case 'program':
+      begin(writer, 'program');
+      writer.bool(reply.program.kind === 'wasm');
+      encoding.blobs.push(new Uint8Array(reply.program.bytes));
+      return;
+    case 'previewed':
+    case 'tables':
+    case 'updated':
+      begin(writer, 'structured');
+      encoding.structured.push(reply);
+      return;
+    case 'refused':
+      begin(writer, 'refused');
+      writer.string(JSON.stringify(reply.body));
+      return;
+    default:
+      unreachable(reply);
+  }
+}
+
+function begin(writer: BinaryWriter, kind: ReplyKind): void {
+  writer.u8(replyKinds.indexOf(kind));
+}
+
+function encodeSubscribed({ writer, rows }: Encoding, outcome: SubscribeOutcome): void {
+  if (outcome.kind === 'refused') {
+    encodeFault(writer, 'notApplied', outcome);
+    return;
+  }
+  begin(writer, 'applied');
+  writer.f64(outcome.offset);
+  rows.queries(outcome.queries);
+  writer.f64(outcome.micros);
+}
+
+function encodeUnsubscribed({ writer, rows }: Encoding, outcome: UnsubscribeOutcome): void {
+  if (outcome.kind === 'refused') {
+    encodeFault(writer, 'notRemoved', outcome);
+    return;
+  }
+  begin(writer, 'removed');
+  writer.f64(outcome.offset);
+  writer.bool(outcome.queries !== undefined);
+  if (outcome.queries !== undefined) rows.queries(outcome.queries);
+  writer.f64(outcome.micros);
+}
+
+function encodeOneOff({ writer, rows }: Encoding, outcome: OneOffOutcome): void {
+  if (outcome.kind === 'failed') {
+    encodeFault(writer, 'noRows', outcome);
+    return;
+  }
+  begin(writer, 'rows');
+  writer.f64(outcome.offset);
+  rows.table(outcome.table, outcome.tableId);
+  rows.rows(outcome.rows);
+  writer.f64(outcome.micros);
+}
+
+interface Fault {
+  readonly error: string;
+  readonly micros: number;
+}
+
+function encodeFault(writer: BinaryWriter, kind: ReplyKind, { error, micros }: Fault): void {
+  begin(writer, kind);
+  writer.string(error);
+  writer.f64(micros);
+}
+
+function encodeCall(writer: BinaryWriter, outcome: CallOutcome): void {
+  if (outcome.kind === 'aborted') {
+    encodeCallError(writer, outcome.error);
+  } else {
+    const { value, offset } = outcome;
+    begin(writer, value === undefined ? 'committed' : 'returned');
+    if (value !== undefined) writer.bytes(value);
+    writer.f64(offset);
+  }
+  writer.f64(outcome.micros);
+}
+
+function encodeCallError(writer: BinaryWriter, error: CallError): void {
+  if (error.code === 'reducer.refusedWithValue') {
+    begin(writer, 'threw');
+    writer.string(error.message);
+    writer.bytes(error.value);
+    return;
+  }
+  begin(writer, 'aborted');
+  writer.string(JSON.stringify(error));
+}
+
+function encodeQuery(writer: BinaryWriter, outcome: SqlOutcome, beside: Beside): void {
+  if (outcome.kind === 'failed') {
+    writer.u8(replyKinds.indexOf('failed'));
+    writer.string(JSON.stringify(outcome.error));
+    writer.f64(outcome.micros);
+    return;
+  }
+  const { rows, columns, types, rowCount, inserted, deleted, updated, offset, micros } = outcome;
+  writer.u8(replyKinds.indexOf('result'));
+  // A typespace can be part of something larger, such as a whole catalog.
+  writer.string(JSON.stringify({ columns, types: types.types }));
+  const isBlob = rows.length >= blobBytesMin;
+  writer.bool(isBlob);
+  if (isBlob) beside.blobs.push(wholeBuffer(rows));
+  else writer.bytes(rows);
+  for (const number of [rowCount, inserted, deleted, updated, offset, micros]) writer.f64(number);
+}
+
+/** A buffer is transferred whole, so a view of part of one is copied. */
+function wholeBuffer(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+}
+
+function decodeReply(decoding: Decoding): DatabaseReply {
+  const { reader, rows } = decoding;
+  const kind = replyKinds[reader.u8()];
+  assert(kind !== undefined, 'a reply of a known kind');
+  switch (kind) {
+    case 'committed': {
+      const offset = commitOffset(reader.f64());
+      return { kind: 'called', outcome: { kind, offset, micros: reader.f64() } };
+    }
+    case 'returned': {
+      const value = reader.bytes();
+      const offset = commitOffset(reader.f64());
+      const outcome = { kind: 'committed', offset, value, micros: reader.f64() } as const;
+      return { kind: 'called', outcome };
+    }
+    case 'aborted': {
+      const error = JSON.parse(reader.string());
+      return { kind: 'called', outcome: { kind, error, micros: reader.f64() } };
+    }
+    case 'threw': {
+      const code = 'reducer.refusedWithValue';
+      const error = { code, message: reader.string(), value: reader.bytes() } as const;
+      return { kind: 'called', outcome: { kind: 'aborted', error, micros: reader.f64() } };
+    }
+    case 'result':
+      return { kind: 'queried', outcome: decodeResult(reader, decoding) };
+    case 'failed': {
+      const error = JSON.parse(reader.string());
+      return { kind: 'queried', outcome: { kind, error, micros: reader.f64() } };
+    }
+    case 'connected':
+      return { kind, refusal: JSON.parse(reader.string()).refusal };
+    case 'disconnected':
+      return { kind };
+    case 'applied': {
+      const offset = commitOffset(reader.f64());
+      const outcome = { kind, offset, queries: rows.queries(), micros: reader.f64() };
+      return { kind: 'subscribed', outcome };
+    }
+    case 'notApplied':
+      return { kind: 'subscribed', outcome: { kind: 'refused', ...decodeFault(reader) } };
+    case 'removed': {
+      const offset = commitOffset(reader.f64());
+      const queries = reader.bool() ? rows.queries() : undefined;
+      return { kind: 'unsubscribed', outcome: { kind, offset, queries, micros: reader.f64() } };
+    }
+    case 'notRemoved':
+      return { kind: 'unsubscribed', outcome: { kind: 'refused', ...decodeFault(reader) } };
+    case 'rows': {
+      const offset = commitOffset(reader.f64());
+      const table = rows.table();
+      const outcome = { kind, offset, ...table, rows: rows.rows(), micros: reader.f64() };
+      return { kind: 'oneOff', outcome };
+    }
+    case 'noRows':
+      return { kind: 'oneOff', outcome: { kind: 'failed', ...decodeFault(reader) } };
+    case 'reading':
+      return { kind, queries: Array.from({ length: reader.u32() }, () => reader.f64()) };
+    case 'program': {
+      const programKind = reader.bool() ? 'wasm' : 'js';
+      return { kind, program: { kind: programKind, bytes: take(decoding.blobs) } };
+    }
+    case 'structured':
+      return take(decoding.structured) as StructuredReply;
+    case 'refused':
+      return { kind, body: JSON.parse(reader.string()) };
+    default:
+      return unreachable(kind);
+  }
+}
+
+function decodeFault(reader: BinaryReader): Fault {
+  return { error: reader.string(), micros: reader.f64() };
+}
+
+function decodeResult(reader: BinaryReader, { blobs }: Beside): SqlOutcome {
+  const { columns, types } = JSON.parse(reader.string());
+  const rows = reader.bool() ? take(blobs) : reader.bytes();
+  const rowCount = reader.f64();
+  const inserted = reader.f64();
+  const deleted = reader.f64();
+  const updated = reader.f64();
+  const offset = commitOffset(reader.f64());
+  const micros = reader.f64();
+  return {
+    kind: 'result',
+    columns,
+    types: { types },
+    rows,
+    rowCount,
+    inserted,
+    deleted,
+    updated,
+    offset,
+    micros,
+  };
+}
+
+/** Takes the next value beside the buffer; here the first of them is the last. */
+function take<Item>(items: Item[]): Item {
+  const item = items.pop();
+  assert(item !== undefined, 'something beside the buffer for each reply that needs it');
+  return item;
+}

@@ -1,0 +1,350 @@
+import { assert, unreachable } from '../../assert.ts';
+import type { ItemSource } from '../../database/call-queue.ts';
+import type { Caller, CallRequest, SqlRequest, SubscribeRequest } from '../../database/outcome.ts';
+import type { DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
+import type { QueryDialect } from '../../live/query-dialect.ts';
+import { BinaryReader } from '../../values/binary-reader.ts';
+import { BinaryWriter } from '../../values/binary-writer.ts';
+import type { Batch, StructuredRequest } from './worker-messages.ts';
+import { readRights, writeRights } from './worker-rights.ts';
+
+/**
+ * A batch of requests on its way to a worker, one buffer:
+ *
+ * ```
+ * count u32, then each:
+ *   ticket f64 · acceptedMicros i64 · kind u8 · the fields of the kind
+ * call:
+ *   flags u8 (bit 0 asked as the call before, 1 the reducer of the call before, 2 the arguments are
+ *     a fault, 3 has a schema version), then what the flags leave open:
+ *   asker · reducer string · schema version f64 · arguments, or fault string
+ * preview: stands beside the buffer, in the order of the requests
+ * asker:
+ *   caller · isOpen bool · connection u128 · confirmed bool
+ * caller:
+ *   number u32 among the batch's callers; a new number is followed by
+ *   identity u256 · rights (`worker-rights.ts`) · jwtPayload string · isAnonymous bool
+ * ```
+ */
+
+const requestKinds = [
+  'call',
+  'query',
+  'preview',
+  'tables',
+  'connect',
+  'disconnect',
+  'subscribe',
+  'unsubscribe',
+  'oneOff',
+  'program',
+  'update',
+] as const;
+
+/** Flags of a call. */
+const sameAsker = 1;
+const sameReducer = 2;
+const isFault = 4;
+const hasVersion = 8;
+
+/** The caller, its connection, and how it receives the outcome. */
+type Asker = Pick<CallRequest, 'caller' | 'connection' | 'confirmed'>;
+
+export function encodeRequests(requests: readonly TicketedRequest[]): Batch {
+  return new RequestEncoder().encode(requests);
+}
+
+/** Kept, so that it need not grow for every batch; one that grew large is released. */
+let batchWriter = new BinaryWriter(4096);
+const batchBytesKept = 1024 * 1024;
+
+class RequestEncoder {
+  readonly #writer = batchWriter;
+  readonly #callers = new Map<Caller, number>();
+  readonly #blobs: Uint8Array[] = [];
+  readonly #structured: StructuredRequest[] = [];
+  /** The call before. */
+  #last: CallRequest | undefined;
+
+  encode(requests: readonly TicketedRequest[]): Batch {
+    const writer = this.#writer;
+    writer.reset();
+    writer.u32(requests.length);
+    for (const { ticket, request, acceptedMicros } of requests) {
+      writer.f64(ticket);
+      writer.i64(acceptedMicros);
+      writer.u8(requestKinds.indexOf(request.kind));
+      this.#request(request);
+    }
+    const bytes = writer.finish();
+    if (writer.source.length > batchBytesKept) batchWriter = new BinaryWriter(4096);
+    return { bytes, blobs: this.#blobs, structured: this.#structured };
+  }
+
+  #request(request: DatabaseRequest): void {
+    const writer = this.#writer;
+    switch (request.kind) {
+      case 'call':
+        this.#call(request.call);
+        return;
+      case 'query': {
+        const { sql, parameters, millisMax } = request.query;
+        this.#asker(request.query);
+        writer.string(sql);
+        writer.string(parameters === undefined ? '' : JSON.stringify([...parameters]));
+        writer.f64(millisMax ?? 0);
+        return;
+      }
+      case 'preview':
+        this.#structured.push(request);
+        return;
+      case 'tables':
+        this.#caller(request.caller);
+        return;
+      case 'connect':
+        this.#caller(request.caller);
+        writer.u128(request.connectionId);
+        return;
+      case 'disconnect':
+        writer.u128(request.connectionId);
+        return;
+      case 'subscribe':
+        this.#subscribe(request.subscribe);
+        return;
+      case 'unsubscribe': {
+        const { connectionId, setId, withRows } = request.unsubscribe;
+        writer.u128(connectionId);
+        writer.f64(setId);
+        writer.bool(withRows);
+        return;
+      }
+      case 'oneOff':
+        this.#caller(request.oneOff.caller);
+        writer.u128(request.oneOff.connectionId);
+        writer.string(request.oneOff.sql);
+        this.#dialect(request.oneOff);
+        return;
+      case 'program':
+        return;
+      case 'update':
+        writer.string(JSON.stringify([request.program.kind, request.permission]));
+        // A copy: the request may be sent again. `slice` of a Node buffer would not copy.
+        this.#blobs.push(new Uint8Array(request.program.bytes));
+        return;
+      default:
+        unreachable(request);
+    }
+  }
+
+  #subscribe(request: SubscribeRequest): void {
+    const { caller, connectionId, setId, knowsEvents, queries } = request;
+    const writer = this.#writer;
+    this.#caller(caller);
+    writer.u128(connectionId);
+    writer.f64(setId);
+    writer.bool(knowsEvents);
+    writer.u32(queries.length);
+    for (const query of queries) writer.string(query);
+    this.#dialect(request);
+  }
+
+  #dialect({ dialect }: Pick<SubscribeRequest, 'dialect'>): void {
+    this.#writer.bool(dialect === 'full');
+  }
+
+  /** Calls of one connection come together: what they share is written once. */
+  #call(call: CallRequest): void {
+    const writer = this.#writer;
+    const { reducer, schemaVersion, args } = call;
+    const last = this.#last;
+    this.#last = call;
+    const flags =
+      (last !== undefined && isSameAsker(call, last) ? sameAsker : 0) |
+      (last?.reducer === reducer ? sameReducer : 0) |
+      ('fault' in args ? isFault : 0) |
+      (schemaVersion === undefined ? 0 : hasVersion);
+    writer.u8(flags);
+    if ((flags & sameAsker) === 0) this.#asker(call);
+    if ((flags & sameReducer) === 0) writer.string(reducer);
+    if (schemaVersion !== undefined) writer.f64(schemaVersion);
+    if ('fault' in args) writer.string(args.fault);
+    else writer.bytes(args);
+  }
+
+  #asker({ caller, connection, confirmed }: Asker): void {
+    this.#caller(caller);
+    this.#writer.bool(connection.kind === 'open');
+    this.#writer.u128(connection.id);
+    this.#writer.bool(confirmed);
+  }
+
+  #caller(caller: Caller): void {
+    const known = this.#callers.get(caller);
+    const number = known ?? this.#callers.size;
+    this.#writer.u32(number);
+    if (known !== undefined) return;
+    this.#callers.set(caller, number);
+    this.#writer.u256(caller.identity);
+    writeRights(this.#writer, caller.rights);
+    this.#writer.string(caller.jwtPayload);
+    this.#writer.bool(caller.isAnonymous === true);
+  }
+}
+
+function isSameAsker(one: Asker, other: Asker): boolean {
+  return (
+    one.caller === other.caller &&
+    one.confirmed === other.confirmed &&
+    one.connection.kind === other.connection.kind &&
+    one.connection.id === other.connection.id
+  );
+}
+
+/**
+ * The requests of a batch. Each is decoded when its turn comes: objects created for a whole batch
+ * would outlive a collection of young garbage, which then copies them, twice. Arguments are views
+ * of the batch.
+ */
+export class RequestReader implements ItemSource<TicketedRequest> {
+  readonly #reader: BinaryReader;
+  readonly #blobs: readonly Uint8Array[];
+  readonly #structured: Batch['structured'];
+  readonly #callers: Caller[] = [];
+  #nextBlob = 0;
+  #nextStructured = 0;
+  #remaining: number;
+  /** The asker of the call before. */
+  #lastAsker: Asker | undefined;
+  #lastReducer = '';
+
+  constructor({ bytes, blobs, structured }: Batch) {
+    this.#reader = new BinaryReader(bytes);
+    this.#blobs = blobs;
+    this.#structured = structured;
+    this.#remaining = this.#reader.u32();
+  }
+
+  get remaining(): number {
+    return this.#remaining;
+  }
+
+  next(): TicketedRequest {
+    const reader = this.#reader;
+    this.#remaining -= 1;
+    const ticket = reader.f64();
+    const acceptedMicros = reader.i64();
+    return { ticket, request: this.#request(requestKinds[reader.u8()]), acceptedMicros };
+  }
+
+  #request(kind: (typeof requestKinds)[number] | undefined): DatabaseRequest {
+    const reader = this.#reader;
+    assert(kind !== undefined, 'a request of a known kind');
+    switch (kind) {
+      case 'call':
+        return { kind, call: this.#call() };
+      case 'query':
+        return { kind, query: this.#query() };
+      case 'preview':
+        return this.#structured[this.#nextStructured++] as StructuredRequest;
+      case 'tables':
+        return { kind, caller: this.#caller() };
+      case 'connect':
+        return { kind, caller: this.#caller(), connectionId: reader.u128() };
+      case 'disconnect':
+        return { kind, connectionId: reader.u128() };
+      case 'subscribe':
+        return { kind, subscribe: this.#subscribe() };
+      case 'unsubscribe': {
+        const connectionId = reader.u128();
+        const setId = reader.f64();
+        return { kind, unsubscribe: { connectionId, setId, withRows: reader.bool() } };
+      }
+      case 'oneOff': {
+        const caller = this.#caller();
+        const connectionId = reader.u128();
+        const sql = reader.string();
+        return { kind, oneOff: { caller, connectionId, sql, dialect: this.#dialect() } };
+      }
+      case 'program':
+        return { kind };
+      case 'update': {
+        const [programKind, permission] = JSON.parse(reader.string());
+        const bytes = this.#blobs[this.#nextBlob++] ?? new Uint8Array(0);
+        return { kind, program: { kind: programKind, bytes }, permission };
+      }
+      default:
+        return unreachable(kind);
+    }
+  }
+
+  #call(): CallRequest {
+    const reader = this.#reader;
+    const flags = reader.u8();
+    const known = (flags & sameAsker) === 0 ? undefined : this.#lastAsker;
+    const asker = known ?? this.#asker();
+    this.#lastAsker = asker;
+    if ((flags & sameReducer) === 0) this.#lastReducer = reader.string();
+    const reducer = this.#lastReducer;
+    const schemaVersion = (flags & hasVersion) === 0 ? undefined : reader.f64();
+    const args = (flags & isFault) === 0 ? this.#view() : { fault: reader.string() };
+    const { caller, connection, confirmed } = asker;
+    return { caller, connection, reducer, args, schemaVersion, confirmed };
+  }
+
+  #view(): Uint8Array {
+    const reader = this.#reader;
+    const byteCount = reader.u32();
+    const { buffer, byteOffset } = reader.source;
+    return new Uint8Array(buffer, byteOffset + reader.claim(byteCount, '[u8]'), byteCount);
+  }
+
+  #subscribe(): SubscribeRequest {
+    const reader = this.#reader;
+    const caller = this.#caller();
+    const connectionId = reader.u128();
+    const setId = reader.f64();
+    const knowsEvents = reader.bool();
+    const queries = Array.from({ length: reader.u32() }, () => reader.string());
+    const dialect = this.#dialect();
+    return { caller, connectionId, setId, knowsEvents, queries, dialect };
+  }
+
+  #dialect(): QueryDialect {
+    return this.#reader.bool() ? 'full' : 'subscription';
+  }
+
+  #query(): SqlRequest {
+    const asker = this.#asker();
+    const sql = this.#reader.string();
+    const parameters = this.#reader.string();
+    const millisMax = this.#reader.f64();
+    return {
+      ...asker,
+      sql,
+      ...(parameters === '' ? {} : { parameters: new Map(JSON.parse(parameters)) }),
+      ...(millisMax === 0 ? {} : { millisMax }),
+    };
+  }
+
+  #asker(): Asker {
+    const caller = this.#caller();
+    const kind = this.#reader.bool() ? ('open' as const) : ('temporary' as const);
+    const connection = { kind, id: this.#reader.u128() };
+    return { caller, connection, confirmed: this.#reader.bool() };
+  }
+
+  #caller(): Caller {
+    const reader = this.#reader;
+    const number = reader.u32();
+    if (number === this.#callers.length) {
+      const identity = reader.u256();
+      const rights = readRights(reader);
+      const jwtPayload = reader.string();
+      const isAnonymous = reader.bool();
+      this.#callers.push({ identity, rights, jwtPayload, ...(isAnonymous && { isAnonymous }) });
+    }
+    const caller = this.#callers[number];
+    assert(caller !== undefined, 'a request names a caller of its batch');
+    return caller;
+  }
+}

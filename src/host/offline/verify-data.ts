@@ -1,0 +1,130 @@
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { DiskError } from '../../log/disk.ts';
+import { type LogReport, verifyLog } from '../../log/verify.ts';
+import { MachineDisk } from '../../node/disk.ts';
+import { identityFromHex } from '../../values/identity.ts';
+import { DatabaseFiles, RegistryError } from '../registry/database-files.ts';
+import { openRegistryCopy, type RegistryOptions } from '../registry/open-registry.ts';
+import { type RegisteredDatabase, registryIdentity } from '../registry/registry.ts';
+
+/** One log of a data folder, and the result of checking it. */
+export interface VerifiedLog {
+  /** Relative to the data folder. */
+  readonly folder: string;
+  readonly report: LogReport | MissingLog | UnreadableLog;
+}
+
+/** A log that should exist: the registry's, or one that it names. `detail`: what is missing. */
+export interface MissingLog {
+  readonly kind: 'missing';
+  readonly detail: string;
+}
+
+/** A log that cannot be read because of the machine, or a link in its folder; `detail`: why. */
+export interface UnreadableLog {
+  readonly kind: 'unreadable';
+  readonly detail: string;
+}
+
+/** The machine cannot read the folder; the text gives the reason. */
+export class UnreadableError extends Error {
+  override readonly name = 'UnreadableError';
+}
+
+/**
+ * Reads every log below a data folder, the registry's first, and checks all that a start would
+ * check, without changing anything; then checks that every database that the registry names has a
+ * log. Rejects with `UnreadableError`. The caller holds the folder's lock, so that nothing is
+ * written meanwhile.
+ */
+export async function verifyData(
+  root: string,
+  options: Pick<RegistryOptions, 'clock' | 'entropy'>,
+): Promise<VerifiedLog[]> {
+  const registry = reportOn(path.join(root, 'registry'), registryIdentity);
+  const found = logsIn(root).map(({ folder, identity }) => {
+    return { folder, report: reportOn(path.join(root, folder), identity) };
+  });
+  if (registry.kind !== 'intact' && registry.kind !== 'torn') {
+    const isAbsent = registry.kind === 'absent';
+    const detail = 'nothing says which databases there are; put it back from a copy';
+    const report = isAbsent ? ({ kind: 'missing', detail } as const) : registry;
+    return [{ folder: 'registry', report }, ...found];
+  }
+  const named = await namedLogs(root, options);
+  const unseen = named.filter((folder) => !found.some((log) => log.folder === folder));
+  return [
+    { folder: 'registry', report: registry },
+    ...found.map((log) => (named.includes(log.folder) ? orMissing(log) : log)),
+    ...unseen.map((folder) => ({ folder, report: missing('its folder is not there') })),
+  ];
+}
+
+/** The logs of databases, including those that a creation, or a crash, left behind. */
+function logsIn(root: string): { folder: string; identity: bigint }[] {
+  const logs: { folder: string; identity: bigint }[] = [];
+  for (const name of entries(path.join(root, 'databases'))) {
+    // Other programs leave files of their own in every folder.
+    const identity = identityFromHex(name);
+    if (identity === undefined) continue;
+    for (const log of entries(path.join(root, 'databases', name))) {
+      if (!log.startsWith('log-')) continue;
+      logs.push({ folder: path.join('databases', name, log), identity });
+    }
+  }
+  return logs;
+}
+
+/** Requires at least a program in a log that the registry names. */
+function orMissing(log: VerifiedLog): VerifiedLog {
+  const { folder, report } = log;
+  if (report.kind === 'absent') return { folder, report: missing('its files are not there') };
+  const isEmpty = report.kind === 'intact' || report.kind === 'torn';
+  if (!isEmpty || report.contents.offset > 0) return log;
+  return { folder, report: missing('it holds no commit') };
+}
+
+function missing(what: string): MissingLog {
+  const detail = `the registry names this log, but ${what}; put it back from a copy`;
+  return { kind: 'missing', detail };
+}
+
+/** Folders of the logs that the registry names. */
+async function namedLogs(
+  root: string,
+  options: Pick<RegistryOptions, 'clock' | 'entropy'>,
+): Promise<string[]> {
+  const files = new DatabaseFiles(root);
+  try {
+    const registry = await openRegistryCopy(options, files);
+    const named = [...registry.databases].map((database) => folderOf(files, root, database));
+    await registry.close();
+    return named;
+  } catch (cause) {
+    if (!(cause instanceof RegistryError)) throw cause;
+    throw new UnreadableError(cause.message, { cause });
+  }
+}
+
+function folderOf(
+  files: DatabaseFiles,
+  root: string,
+  { identity, generation }: Pick<RegisteredDatabase, 'identity' | 'generation'>,
+): string {
+  return path.relative(root, files.logDirectory(identity, generation) ?? root);
+}
+
+function reportOn(directory: string, identity: bigint): LogReport | UnreadableLog {
+  if (!existsSync(directory)) return { kind: 'absent' };
+  try {
+    return verifyLog(new MachineDisk(directory), identity);
+  } catch (cause) {
+    if (cause instanceof DiskError) return { kind: 'unreadable', detail: cause.message };
+    throw cause;
+  }
+}
+
+function entries(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder).sort() : [];
+}

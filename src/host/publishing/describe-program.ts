@@ -1,0 +1,33 @@
+import { Refusal } from '../../database/outcome.ts';
+import { limits } from '../../limits.ts';
+import { completeBudget } from '../seats/budget.ts';
+import { workerPlacement } from '../workers/worker-placement.ts';
+
+export type ProgramDescription =
+  /** The definition in its binary form, as the program gave it, after it passed every rule. */
+  | { readonly kind: 'described'; readonly bytes: Uint8Array }
+  | { readonly kind: 'refused'; readonly message: string };
+
+/**
+ * Asks a program for its description the way a host does before it publishes: on a thread and in a
+ * sandbox that end with it. For tools that have no service. The answer is waited for, so a program
+ * has the time of one call for it.
+ */
+export async function describeProgram(bytes: Uint8Array): Promise<ProgramDescription> {
+  const budget = completeBudget({ publishMillisMax: limits.callMillisMax });
+  const placement = workerPlacement({
+    budget,
+    isolationOf: () => 'thread',
+    usualIsolation: 'thread',
+    report: () => undefined,
+  });
+  const place = { identity: 0n, programs: undefined };
+  try {
+    return { kind: 'described', bytes: await placement.examine({ kind: 'js', bytes }, place) };
+  } catch (error) {
+    if (error instanceof Refusal) return { kind: 'refused', message: error.message };
+    throw error;
+  } finally {
+    await placement.close();
+  }
+}

@@ -1,0 +1,23 @@
+import type { ProgramSource } from '../../database/program-source.ts';
+import type { HostCaller } from '../registry/host-caller.ts';
+
+export interface PublishRequest {
+  readonly caller: HostCaller;
+  /** A name or an identity; `undefined` makes a database without a name. */
+  readonly target: string | undefined;
+  readonly program: ProgramSource;
+  /** Resets an existing database instead of updating it. */
+  readonly clear: boolean;
+  readonly policy: 'compatible' | 'breakClients';
+  /** Migration token that `planPublish` returned; needed with `breakClients`. */
+  readonly token: string | undefined;
+  /** Milliseconds that an update waits to be durable. */
+  readonly confirmMillis: number;
+}
+
+export interface PublishOutcome {
+  readonly kind: 'created' | 'updated';
+  readonly identity: bigint;
+  /** The name as given; `undefined` when the target was an identity or absent. */
+  readonly name: string | undefined;
+}

@@ -1,0 +1,300 @@
+import { randomUUID } from 'node:crypto';
+import { networkOf } from '../../auth/client-address.ts';
+import { deriveIdentity } from '../../auth/identity.ts';
+import type { Clock } from '../../database/clock.ts';
+import { refusal } from '../../database/outcome.ts';
+import { hashHex } from '../../database/program-hash.ts';
+import type { RunningDatabases } from '../databases/running-databases.ts';
+import { programHashInSlices } from '../linking/program-hash.ts';
+import type { Access } from '../registry/access.ts';
+import type { AuditAction, AuditLog } from '../registry/audit-log.ts';
+import type { HostCaller } from '../registry/host-caller.ts';
+import type { Listeners } from '../registry/listeners.ts';
+import { parseTarget } from '../registry/names.ts';
+import type { Quotas } from '../registry/quotas.ts';
+import { type RegisteredDatabase, type Registry, registryIdentity } from '../registry/registry.ts';
+import type { ProgramSource } from '../supervision/database-handle.ts';
+import { KeyedLock } from './keyed-lock.ts';
+import type { PublishOutcome, PublishRequest } from './publish-request.ts';
+
+export interface PublisherOptions {
+  readonly registry: Registry;
+  readonly running: RunningDatabases;
+  readonly access: Access;
+  readonly audit: AuditLog;
+  readonly issuer: string;
+  readonly clock: Clock;
+  readonly quotas: Quotas;
+  /** Receives each database on which something was tried. */
+  readonly changes: Listeners<bigint>;
+}
+
+/**
+ * Creates, updates, resets and deletes databases. Operations on one database run one at a time.
+ *
+ * A new database is durable before the registry names it, and a deleted one leaves the registry
+ * before its files go: a crash in between leaves unreachable files, never a name without data
+ * behind it. The name itself is registered first: it belongs to the publisher whatever becomes of
+ * the program.
+ */
+export class Publisher {
+  readonly #options: PublisherOptions;
+  readonly #locks = new KeyedLock<bigint>();
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Throws the `Refusal` of a publish that this caller must not make, before its program has
+   * arrived. `publish` checks again, because the answer can change meanwhile.
+   */
+  requirePublish({
+    caller,
+    target,
+    clear,
+  }: Pick<PublishRequest, 'caller' | 'target' | 'clear'>): void {
+    const { access, registry } = this.#options;
+    const parsed = target === undefined ? undefined : parseTarget(target);
+    if (parsed?.kind === 'invalid') return;
+    const known = parsed?.kind === 'name' ? registry.name(parsed.name) : undefined;
+    const identity = parsed?.kind === 'identity' ? parsed.identity : known?.database;
+    const record = identity === undefined ? undefined : registry.database(identity);
+    if (record !== undefined) {
+      if (clear) this.#requireResettable(caller, record);
+      else access.require(caller, record, 'update');
+    } else if (parsed?.kind === 'identity') {
+      this.#requireFree(caller, parsed.identity);
+    } else if (known !== undefined && known.owner !== caller.identity) {
+      throw refusal('name.notYours', known.name);
+    } else {
+      access.requireCreator(caller);
+    }
+  }
+
+  requireReset(caller: HostCaller, identity: bigint): void {
+    this.#requireResettable(caller, this.#existing(identity));
+  }
+
+  async publish(request: PublishRequest): Promise<PublishOutcome> {
+    const { identity, name } = await this.#identityFor(request);
+    const kind = await this.#inTurn(identity, () => this.#publishTo(identity, request));
+    return { kind, identity, name };
+  }
+
+  /** Starts again from `program`, or from the running one. */
+  async reset(
+    caller: HostCaller,
+    identity: bigint,
+    program: ProgramSource | undefined,
+  ): Promise<void> {
+    await this.#inTurn(identity, async () => {
+      const record = this.#existing(identity);
+      this.#requireResettable(caller, record);
+      const source = program ?? (await this.#options.running.entry(identity).handle.program());
+      this.#options.quotas.requireProgram(record.owner, identity, source.bytes.length);
+      await this.#reset(record, source);
+      await this.#note('reset database', { caller, program: source }, identity);
+    });
+  }
+
+  async remove(caller: HostCaller, identity: bigint): Promise<void> {
+    const { registry, running } = this.#options;
+    await this.#inTurn(identity, async () => {
+      const record = registry.database(identity);
+      if (record === undefined) return;
+      this.#options.access.require(caller, record, 'delete');
+      if (record.isLocked) {
+        const text = 'Database is locked and cannot be deleted. Run `reducerdb unlock` first.';
+        throw refusal('database.locked', text);
+      }
+      await registry.exclusively(() => registry.removeDatabase(identity));
+      await running.remove(identity);
+      await this.#note('delete database', { caller }, identity);
+    });
+  }
+
+  /** Resolves when nothing is being published any more. */
+  finish(): Promise<void> {
+    return this.#locks.idle();
+  }
+
+  /** Runs work in turn. An update that is not durable in time is refused and takes place anyway. */
+  #inTurn<Result>(identity: bigint, work: () => Promise<Result>): Promise<Result> {
+    const { changes } = this.#options;
+    return this.#locks.with(identity, work).finally(() => changes.tell(identity));
+  }
+
+  async #publishTo(identity: bigint, request: PublishRequest): Promise<PublishOutcome['kind']> {
+    const { access, registry, running, quotas } = this.#options;
+    const { caller, program, clear, policy, token, confirmMillis } = request;
+    const record = registry.database(identity);
+    quotas.requireProgram(record?.owner ?? caller.identity, record?.identity, program.bytes.length);
+    if (record === undefined) {
+      await this.#create(identity, request);
+      await this.#note('create database', request, identity);
+      return 'created';
+    }
+    if (clear) {
+      this.#requireResettable(caller, record);
+      await this.#reset(record, program);
+      await this.#note('reset database', request, identity);
+      return 'updated';
+    }
+    access.require(caller, record, 'update');
+    await running.entry(identity).handle.update(program, { policy, token }, confirmMillis);
+    await this.#note('update database', request, identity);
+    return 'updated';
+  }
+
+  /** Finds the database that a target means; registers a name that is new. */
+  async #identityFor({ caller, target, clear }: PublishRequest) {
+    const { registry } = this.#options;
+    if (target === undefined) {
+      if (clear) {
+        const text = 'Clear database requires database name or identity';
+        throw refusal('publish.request', text);
+      }
+      this.#requireCreator(caller);
+      return { identity: this.#newIdentity(), name: undefined };
+    }
+    const parsed = parseTarget(target);
+    switch (parsed.kind) {
+      case 'invalid':
+        throw refusal('name.invalid', `Invalid URL: ${parsed.fault}`);
+      case 'identity':
+        if (registry.database(parsed.identity) === undefined) {
+          this.#requireFree(caller, parsed.identity);
+        }
+        return { identity: parsed.identity, name: undefined };
+      case 'name': {
+        const identity = await this.#identityOfName(caller, parsed.name);
+        return { identity, name: parsed.name };
+      }
+    }
+  }
+
+  #identityOfName(caller: HostCaller, name: string): Promise<bigint> {
+    const { registry, quotas } = this.#options;
+    return registry.exclusively(async () => {
+      const known = registry.name(name);
+      const identity = known?.database;
+      if (identity !== undefined && registry.database(identity) !== undefined) return identity;
+      if (known !== undefined && known.owner !== caller.identity) {
+        throw refusal('name.notYours', name);
+      }
+      this.#requireCreator(caller);
+      if (identity !== undefined) return identity;
+      quotas.requireNames(caller, caller.identity, 1);
+      const fresh = this.#newIdentity();
+      if (caller.address !== undefined) await registry.putOrigin(fresh, networkOf(caller.address));
+      await registry.putName(name, caller.identity, fresh);
+      return fresh;
+    });
+  }
+
+  /** Checks the caller's right to create before anything is done. */
+  #requireCreator(caller: HostCaller): void {
+    this.#options.access.requireCreator(caller);
+    this.#options.quotas.requireDatabase(caller);
+  }
+
+  /** Requires an identity without a database: not reserved, nor meant by another's name. */
+  #requireFree(caller: HostCaller, identity: bigint): void {
+    this.#requireCreator(caller);
+    if (identity === 0n) throw refusal('publish.request', 'the zero identity is reserved');
+    if (identity === registryIdentity) {
+      throw refusal('publish.request', 'the identity of the registry is reserved');
+    }
+    for (const { name, owner } of this.#options.registry.namesOf(identity)) {
+      if (owner !== caller.identity) throw refusal('name.notYours', name);
+    }
+  }
+
+  async #create(identity: bigint, { caller, program }: PublishRequest): Promise<void> {
+    const { quotas, registry } = this.#options;
+    const { identity: owner, address } = caller;
+    const release = quotas.reserveDatabase(caller);
+    try {
+      // Before the database exists: after a crash an origin without a database does not count.
+      if (address !== undefined)
+        await registry.exclusively(() => registry.putOrigin(identity, networkOf(address)));
+      await this.#make({ identity, owner, isLocked: false, generation: 0 }, program);
+    } catch (error) {
+      if (address !== undefined) await this.#forgetOrigin(identity);
+      throw error;
+    } finally {
+      release();
+    }
+  }
+
+  /** Forgets the origin of a nameless database: rejected programs must not fill the registry. */
+  #forgetOrigin(identity: bigint): Promise<void> {
+    const { registry } = this.#options;
+    return registry.exclusively(async () => {
+      const isKnown = registry.database(identity) !== undefined;
+      if (isKnown || registry.namesOf(identity).length > 0) return;
+      await registry.removeOrigin(identity);
+    });
+  }
+
+  async #reset(record: RegisteredDatabase, program: ProgramSource): Promise<void> {
+    await this.#make(record, program);
+  }
+
+  /** Creates the next generation of a database, registers it, and makes it reachable. */
+  async #make(
+    before: Pick<RegisteredDatabase, 'identity' | 'owner' | 'isLocked' | 'generation'> &
+      Partial<RegisteredDatabase>,
+    program: ProgramSource,
+  ): Promise<void> {
+    const { registry, running, clock } = this.#options;
+    const { identity, owner, isLocked } = before;
+    const made = await running.create(identity, owner, program, before.generation);
+    try {
+      const record = {
+        identity,
+        owner,
+        hostType: program.kind,
+        initialProgram: hashHex(await programHashInSlices(program.bytes)),
+        createdMicros: before.createdMicros ?? clock.nowMicros(),
+        isLocked,
+        generation: made.generation,
+      };
+      await registry.exclusively(() => registry.putDatabase(record));
+    } catch (error) {
+      await running.discard(made);
+      throw error;
+    }
+    await running.install(made);
+  }
+
+  async #note(
+    action: AuditAction,
+    { caller, program }: { readonly caller: HostCaller; readonly program?: ProgramSource },
+    database: bigint,
+  ): Promise<void> {
+    const hash = program === undefined ? undefined : await programHashInSlices(program.bytes);
+    const detail = hash === undefined ? {} : { program: hashHex(hash) };
+    await this.#options.audit.note({ action, caller, database, outcome: 'done', detail });
+  }
+
+  #existing(identity: bigint): RegisteredDatabase {
+    const record = this.#options.registry.database(identity);
+    if (record === undefined) throw refusal('database.unknown', 'No such database.');
+    return record;
+  }
+
+  #requireResettable(caller: HostCaller, record: RegisteredDatabase): void {
+    this.#options.access.require(caller, record, 'reset');
+    if (!record.isLocked) return;
+    const text =
+      'Database is locked and cannot be reset with --delete-data. Run `reducerdb unlock` first.';
+    throw refusal('database.locked', text);
+  }
+
+  /** Derived like an anonymous caller's identity, whose token no one has. */
+  #newIdentity(): bigint {
+    return deriveIdentity(this.#options.issuer, randomUUID());
+  }
+}

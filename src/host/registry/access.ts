@@ -1,0 +1,208 @@
+import type { Capability } from '../../auth/capability.ts';
+import { Refusal } from '../../database/outcome.ts';
+import {
+  narrowed,
+  ownerRights,
+  type Rights,
+  type Role,
+  rightsOfRole,
+  roles,
+  strangerRights,
+} from '../../database/rights.ts';
+import type { AgentFeature } from '../../protocol/agent-features.ts';
+import { identityToHex } from '../../values/identity.ts';
+import type { AuditLog } from './audit-log.ts';
+import type { DatabaseRecord } from './database-record.ts';
+import type { HostCaller } from './host-caller.ts';
+import type { Registry } from './registry.ts';
+
+/** Who can create databases; updates always need the owner. */
+export type Creators =
+  | 'anyone'
+  /** Callers who present a token. */
+  | 'authenticated'
+  | { readonly identities: readonly bigint[] }
+  /** Callers whose token comes from one of these issuers. */
+  | { readonly issuers: readonly string[] };
+
+/** The caller's standing in one database. An operator of the host has the owner's rights. */
+export type Standing = 'stranger' | Role | 'owner' | 'operator';
+
+const owners: readonly Standing[] = ['owner', 'operator'];
+const admins: readonly Standing[] = ['admin', ...owners];
+const developers: readonly Standing[] = ['developer', ...admins];
+
+/** Restricted actions on a database: who can take them, and the words of the refusal. */
+export const actions = {
+  update: { text: 'update database', allowed: developers },
+  reset: { text: 'reset database', allowed: admins },
+  delete: { text: 'delete database', allowed: owners },
+  lock: { text: 'delete database', allowed: admins },
+  rename: { text: 'rename database', allowed: admins },
+  viewLogs: { text: 'view module logs', allowed: developers },
+  viewHealth: { text: 'view health', allowed: developers },
+  viewQuota: { text: 'view quotas', allowed: admins },
+  viewGrants: { text: 'view grants', allowed: admins },
+  grant: { text: 'grant roles', allowed: admins },
+  grantAdmin: { text: 'grant the role admin', allowed: owners },
+  createToken: { text: 'create tokens', allowed: admins },
+  viewTokens: { text: 'create tokens', allowed: admins },
+} as const satisfies Record<string, { text: string; allowed: readonly Standing[] }>;
+
+/** Actions that change nothing. */
+const readingActions: readonly DatabaseAction[] = [
+  'viewLogs',
+  'viewHealth',
+  'viewQuota',
+  'viewGrants',
+  'viewTokens',
+];
+
+export type DatabaseAction = keyof typeof actions;
+
+export interface AccessOptions {
+  readonly registry: Registry;
+  readonly creators: Creators;
+  /** Identities that have the owner's rights on every database. */
+  readonly operators: readonly bigint[];
+  readonly audit: AuditLog;
+}
+
+/** Decides who can do what; nothing else does, for any door. */
+export class Access {
+  readonly #options: AccessOptions;
+
+  constructor(options: AccessOptions) {
+    this.#options = options;
+  }
+
+  /** Throws `Refusal` `notOwner` unless the caller can take the action. */
+  require(caller: HostCaller, database: DatabaseKey, action: DatabaseAction): void {
+    if (this.allows(caller, database, action)) return;
+    const { text } = actions[action];
+    void this.#options.audit.note({
+      action: text,
+      caller,
+      database: database.identity,
+      outcome: 'refused',
+    });
+    const who = identityToHex(caller.identity);
+    const what = `perform action on database ${identityToHex(database.identity)}: ${text}`;
+    throw new Refusal({ code: 'notOwner', message: `${who} is not authorized to ${what}` });
+  }
+
+  allows(caller: HostCaller, database: DatabaseKey, action: DatabaseAction): boolean {
+    const { identity, capability, isReadOnly } = caller;
+    if (capability !== undefined && !isFor(capability, database, action)) return false;
+    if (isReadOnly === true && !readingActions.includes(action)) return false;
+    const allowed: readonly Standing[] = actions[action].allowed;
+    return allowed.includes(this.standing(capability?.by ?? identity, database));
+  }
+
+  /** Throws `Refusal` `notOperator` unless the caller is one. `action` is for the audit log. */
+  requireOperator(caller: HostCaller, action: string): void {
+    if (this.isOperator(caller)) return;
+    void this.#options.audit.note({ action, caller, outcome: 'refused' });
+    const message = `${identityToHex(caller.identity)} is not an operator of this host`;
+    throw new Refusal({ code: 'notOperator', message });
+  }
+
+  /** Throws `Refusal` `creation.forbidden` unless the operator lets the caller create databases. */
+  requireCreator(caller: HostCaller): void {
+    const fault = this.#creatorFault(caller);
+    if (fault === undefined) return;
+    void this.#options.audit.note({ action: 'create database', caller, outcome: 'refused' });
+    throw new Refusal({ code: 'creation.forbidden', message: fault });
+  }
+
+  #creatorFault(caller: HostCaller): string | undefined {
+    const { identity, isAnonymous, capability, payload, isReadOnly } = caller;
+    const { creators, operators } = this.#options;
+    if (isReadOnly === true) return 'A read-only session cannot create databases.';
+    if (capability !== undefined) return 'A limited token cannot create databases.';
+    if (creators === 'anyone' || operators.includes(identity)) return undefined;
+    if (creators === 'authenticated') {
+      return isAnonymous ? 'To create a database, you must be logged in.' : undefined;
+    }
+    if ('identities' in creators) {
+      if (creators.identities.includes(identity)) return undefined;
+      return 'To create a database, you need an identity that the operator has admitted.';
+    }
+    if (creators.issuers.includes(issuerIn(payload))) return undefined;
+    const issuers = creators.issuers.join(' or ');
+    return `To create a database, you must be logged in with an account of ${issuers}.`;
+  }
+
+  /** The caller's rights inside the database. */
+  rightsIn(database: DatabaseKey, caller: HostCaller): Rights {
+    const rights = this.#narrowedRights(database, caller);
+    return caller.isReadOnly === true ? { ...rights, isReadOnly: true } : rights;
+  }
+
+  #narrowedRights(database: DatabaseKey, { identity, capability }: HostCaller): Rights {
+    if (capability === undefined) return this.#rightsOf(identity, database);
+    if (capability.database !== database.identity) {
+      const message = `This token is for the database ${identityToHex(capability.database)} alone`;
+      throw new Refusal({ code: 'token.limited', message });
+    }
+    return narrowed(this.#rightsOf(capability.by, database), {
+      ...capability,
+      previews: hasFeature(capability, 'preview'),
+      isReadOnly: hasFeature(capability, 'read-only'),
+    });
+  }
+
+  /**
+   * Whether the caller has lost any of these rights, which it had before. Rights of a limited token
+   * count as lost whenever they differ.
+   */
+  hasLost(caller: HostCaller, database: DatabaseKey, before: Rights): boolean {
+    const now = this.rightsIn(database, caller);
+    if (caller.capability !== undefined) return now.key !== before.key;
+    return byPower.indexOf(now.key) < byPower.indexOf(before.key);
+  }
+
+  standing(identity: bigint, database: DatabaseKey): Standing {
+    const { registry, operators } = this.#options;
+    if (identity === database.owner) return 'owner';
+    if (operators.includes(identity)) return 'operator';
+    return registry.roleOf(database.identity, identity) ?? 'stranger';
+  }
+
+  isOperator({ identity, capability }: Pick<HostCaller, 'identity' | 'capability'>): boolean {
+    return capability === undefined && this.#options.operators.includes(identity);
+  }
+
+  #rightsOf(identity: bigint, database: DatabaseKey): Rights {
+    const standing = this.standing(identity, database);
+    switch (standing) {
+      case 'owner':
+      case 'operator':
+        return ownerRights;
+      case 'stranger':
+        return strangerRights;
+      default:
+        return rightsOfRole(standing);
+    }
+  }
+}
+
+/** A limited token allows no action but reading logs, if its maker included that. */
+function isFor(capability: Capability, database: DatabaseKey, action: DatabaseAction): boolean {
+  const isHere = capability.database === database.identity;
+  return isHere && action === 'viewLogs' && hasFeature(capability, 'logs');
+}
+
+function hasFeature({ features = [] }: Capability, feature: AgentFeature): boolean {
+  return features.includes(feature);
+}
+
+/** Keys of rights, weakest first; each includes the rights before it. */
+const byPower = [strangerRights, ...roles.map(rightsOfRole)].map(({ key }) => key);
+
+/** The payload was read when the token was checked. */
+function issuerIn(payload: string): string {
+  return String((JSON.parse(payload) as { iss?: unknown }).iss);
+}
+
+type DatabaseKey = Pick<DatabaseRecord, 'identity' | 'owner'>;

@@ -1,0 +1,170 @@
+import { existsSync, lstatSync, readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { limits } from '../../limits.ts';
+import { segmentSequence } from '../../log/segment.ts';
+import { makeDirectoryDurably } from '../../node/atomic-file.ts';
+import { syncDirectory } from '../../node/disk.ts';
+import {
+  LogFile,
+  type LogFileBounds,
+  MemoryModuleLog,
+  type ModuleLog,
+} from '../../node/log-file.ts';
+import { refuseLink } from '../../node/private-files.ts';
+import { type LineStore, MemoryLines, SyncedLines } from '../../node/synced-lines.ts';
+import { identityToHex } from '../../values/identity.ts';
+import { KeptPrograms } from '../linking/kept-programs.ts';
+
+/** The content of the data folder is unknown: its registry is missing, or cannot be read. */
+export class RegistryError extends Error {
+  override readonly name = 'RegistryError';
+}
+
+/** The log of a database, as far as its files show it without being read. */
+export interface LogExtent {
+  /** Bytes of its segments. */
+  readonly bytes: number;
+  /** When one of them was last written, in milliseconds since the Unix epoch. */
+  readonly writtenMillis: number;
+}
+
+/**
+ * Where the files of a host are:
+ *
+ * ```
+ * <data>/audit/                                   who did what, one file a month
+ * <data>/registry/                                the registry's log
+ * <data>/databases/<identity>/log-<generation>/   a database's log; each reset begins another
+ * <data>/databases/<identity>/module-logs/        its module's log
+ * <data>/databases/<identity>/programs/           its programs as they were linked
+ * ```
+ *
+ * The registry says which generation counts, so that a reset is one change there. A directory that
+ * the registry does not name was left behind by a crash or a failed creation.
+ */
+export class DatabaseFiles {
+  readonly #root: string | undefined;
+  readonly #programs = new Map<bigint, KeptPrograms>();
+
+  /** `undefined`: there are no files; everything is kept in memory. */
+  constructor(root: string | undefined) {
+    this.#root = root;
+  }
+
+  get registry(): string | undefined {
+    return this.#root === undefined ? undefined : path.join(this.#root, 'registry');
+  }
+
+  /** Creates the registry's directory. Throws when databases exist without a registry. */
+  async makeRegistry(): Promise<void> {
+    if (this.#root === undefined || this.registry === undefined) return;
+    const databases = path.join(this.#root, 'databases');
+    const isNew = !existsSync(this.registry) || readdirSync(this.registry).length === 0;
+    if (isNew && existsSync(databases) && readdirSync(databases).length > 0) {
+      const text = `${this.#root} holds databases but no registry of them; restore it first`;
+      throw new RegistryError(text);
+    }
+    await makeDirectoryDurably(this.registry);
+  }
+
+  /** True when nothing was ever written to the registry. */
+  get isRegistryNew(): boolean {
+    return this.registry === undefined || readdirSync(this.registry).length === 0;
+  }
+
+  /** The lines of the audit log; reports to `warn` what had to be set aside. */
+  async openAuditLines(warn?: (message: string) => void): Promise<LineStore> {
+    if (this.#root === undefined) return new MemoryLines(limits.auditMemoryLinesMax);
+    return SyncedLines.open(path.join(this.#root, 'audit'), warn);
+  }
+
+  logDirectory(identity: bigint, generation: number): string | undefined {
+    const folder = this.#folder(identity);
+    return folder === undefined ? undefined : path.join(folder, `log-${generation}`);
+  }
+
+  /** The extent of a log on disk; `undefined`: it does not exist, or cannot be inspected. */
+  logExtent(identity: bigint, generation: number): LogExtent | undefined {
+    const directory = this.logDirectory(identity, generation);
+    if (directory === undefined) return undefined;
+    try {
+      const names = readdirSync(directory).filter((name) => segmentSequence(name) !== undefined);
+      const found = names.map((name) => lstatSync(path.join(directory, name)));
+      if (found.length === 0) return undefined;
+      const bytes = found.reduce((sum, { size }) => sum + size, 0);
+      return { bytes, writtenMillis: Math.max(...found.map(({ mtimeMs }) => mtimeMs)) };
+    } catch {
+      // Opening it fails, with the reason.
+      return undefined;
+    }
+  }
+
+  async makeLogDirectory(identity: bigint, generation: number): Promise<string | undefined> {
+    const directory = this.logDirectory(identity, generation);
+    if (directory !== undefined) await makeDirectoryDurably(directory);
+    return directory;
+  }
+
+  /** A generation above `current` that no directory has. */
+  freeGeneration(identity: bigint, current: number): number {
+    return Math.max(current, ...this.#generations(identity)) + 1;
+  }
+
+  /**
+   * Removes every generation but one; a crash can leave some, which the next start removes. If that
+   * one does not exist, a copy or the registry is incomplete, and all of them stay.
+   */
+  async keepGeneration(identity: bigint, kept: number): Promise<void> {
+    const generations = this.#generations(identity);
+    if (!generations.includes(kept)) return;
+    for (const generation of generations) {
+      if (generation !== kept) await this.removeGeneration(identity, generation);
+    }
+  }
+
+  async removeGeneration(identity: bigint, generation: number): Promise<void> {
+    await this.#remove(this.logDirectory(identity, generation));
+  }
+
+  async removeDatabase(identity: bigint): Promise<void> {
+    this.#programs.delete(identity);
+    await this.#remove(this.#folder(identity));
+  }
+
+  /** `undefined`: there is nowhere to keep them. */
+  keptPrograms(identity: bigint): KeptPrograms | undefined {
+    const folder = this.#folder(identity);
+    if (folder === undefined) return undefined;
+    const known = this.#programs.get(identity) ?? new KeptPrograms(path.join(folder, 'programs'));
+    this.#programs.set(identity, known);
+    return known;
+  }
+
+  openModuleLog(identity: bigint, bounds: LogFileBounds): ModuleLog {
+    const folder = this.#folder(identity);
+    if (folder === undefined) return new MemoryModuleLog();
+    return new LogFile(path.join(folder, 'module-logs'), bounds);
+  }
+
+  #folder(identity: bigint): string | undefined {
+    if (this.#root === undefined) return undefined;
+    return path.join(this.#root, 'databases', identityToHex(identity));
+  }
+
+  #generations(identity: bigint): number[] {
+    const folder = this.#folder(identity);
+    if (folder === undefined || !existsSync(folder)) return [];
+    // What a link leads to must neither be counted nor removed.
+    refuseLink(folder);
+    return readdirSync(folder)
+      .map((name) => /^log-(\d+)$/.exec(name)?.[1])
+      .filter((number) => number !== undefined)
+      .map(Number);
+  }
+
+  async #remove(directory: string | undefined): Promise<void> {
+    if (directory === undefined || !existsSync(directory)) return;
+    rmSync(directory, { recursive: true, force: true });
+    await syncDirectory(path.dirname(directory));
+  }
+}

@@ -1,0 +1,16 @@
+import type { Capability } from '../../auth/capability.ts';
+
+/** The caller of a host operation; `auth`'s `RequestCaller` is one. */
+export interface HostCaller {
+  readonly identity: bigint;
+  /** Payload of the caller's token as JSON text. */
+  readonly payload: string;
+  /** True when the request carried no token. */
+  readonly isAnonymous: boolean;
+  /** Address that the request came from, for the audit log. */
+  readonly address?: string;
+  /** Limits of the token. */
+  readonly capability?: Capability;
+  /** True: nothing is changed on its behalf, as the door that admitted it promised. */
+  readonly isReadOnly?: boolean;
+}

@@ -1,0 +1,152 @@
+import type { Clock } from '../../database/clock.ts';
+import type { Entropy } from '../../database/entropy.ts';
+import { Refusal } from '../../database/outcome.ts';
+import { limits } from '../../limits.ts';
+import type { Disk } from '../../log/disk.ts';
+import { commandEnd } from '../../log/log-error.ts';
+import { verifyLog } from '../../log/verify.ts';
+import type { RunnerContext } from '../../module/runner.ts';
+import { MachineDisk } from '../../node/disk.ts';
+import { FolderSpace } from '../../node/folder-space.ts';
+import { MemoryDisk } from '../../node/memory-disk.ts';
+import type { ReportLine } from '../../node/report-line.ts';
+import type { WriterPlace } from '../../node/writer-mark.ts';
+import { programHash } from '../linking/program-hash.ts';
+import { LocalSeat } from '../seats/local-seat.ts';
+import type { SeatMode } from '../seats/seat.ts';
+import type { ProgramSource } from '../supervision/database-handle.ts';
+import { SupervisedDatabase } from '../supervision/supervised-database.ts';
+import { type DatabaseFiles, RegistryError } from './database-files.ts';
+import { Registry, registryIdentity } from './registry.ts';
+import { RegistryRunner, registryProgram } from './registry-module.ts';
+
+/** Time for an older registry to add its new tables. */
+const registryMillisMax = 60_000;
+
+/** What the registry's database needs of a host's options. */
+export interface RegistryOptions {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly report: (line: ReportLine) => void;
+  readonly writer?: WriterPlace | undefined;
+}
+
+/**
+ * Opens the registry's database in this thread, or creates it. `disk` holds its log, if the files
+ * do not. Rejects with `RegistryError` when it cannot.
+ */
+export async function openRegistry(
+  options: RegistryOptions,
+  files: DatabaseFiles,
+  disk = diskOf(files, options),
+): Promise<Registry> {
+  const program = { kind: 'js', bytes: registryProgram() } as const;
+  const database = registryDatabase(options, files, program, disk);
+  try {
+    await database.started();
+    // A registry of an earlier version lacks tables; the same program does nothing.
+    await database.update(program, { policy: 'compatible', token: undefined }, registryMillisMax);
+  } catch (cause) {
+    await database.close();
+    throw registryError(files.registry, cause);
+  }
+  return Registry.open(database);
+}
+
+/**
+ * Opens a copy of the registry in memory, so that the one in the files stays as it is. Rejects with
+ * `RegistryError`.
+ */
+export function openRegistryCopy(
+  { clock, entropy }: Pick<RegistryOptions, 'clock' | 'entropy'>,
+  files: DatabaseFiles,
+): Promise<Registry> {
+  const options = { clock, entropy, report: () => undefined };
+  if (files.registry === undefined) return openRegistry(options, files);
+  return openRegistry(options, files, copyOf(new MachineDisk(files.registry)));
+}
+
+function copyOf(disk: MachineDisk): MemoryDisk {
+  const copy = new MemoryDisk();
+  for (const name of disk.list()) {
+    const file = disk.open(name, 'existing');
+    const bytes = new Uint8Array(file.size());
+    file.read(bytes, 0);
+    file.close();
+    copy.open(name, 'create').write(bytes, 0);
+  }
+  return copy;
+}
+
+function registryError(directory: string | undefined, cause: unknown): RegistryError {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  if (cause instanceof Refusal && cause.body.code.startsWith('migration.')) {
+    const message =
+      `${directory} was written by a later version of reducerdb, and this one does not know all ` +
+      'of its tables. Start that version or a later one, or put back a copy of the data folder ' +
+      'from before that version was started';
+    return new RegistryError(message, { cause });
+  }
+  if (directory === undefined || !isDamaged(directory)) {
+    return new RegistryError(`${directory}: ${text}`, { cause });
+  }
+  const advice = `\`reducerdb verify${commandEnd} checks every log; put this one back from a copy.`;
+  return new RegistryError(`${directory}: ${text}. ${advice}`, { cause });
+}
+
+/** Whether the log itself is at fault, rather than its disk or how its folder was put there. */
+function isDamaged(directory: string): boolean {
+  try {
+    const { kind } = verifyLog(new MachineDisk(directory), registryIdentity);
+    return kind === 'damaged' || kind === 'forked';
+  } catch {
+    // Something else keeps it from being read, and the error says so already.
+    return false;
+  }
+}
+
+function diskOf({ registry }: DatabaseFiles, { writer }: Pick<RegistryOptions, 'writer'>): Disk {
+  return registry === undefined ? new MemoryDisk() : new MachineDisk(registry, { writer });
+}
+
+/** Opens the database alone; `program` is used to create it when there is none. */
+export function registryDatabase(
+  { clock, entropy, report, writer }: RegistryOptions,
+  files: DatabaseFiles,
+  program: ProgramSource,
+  disk = diskOf(files, { writer }),
+): SupervisedDatabase {
+  const seat = {
+    identity: registryIdentity,
+    ownerIdentity: registryIdentity,
+    disk,
+    clock,
+    entropy,
+    loaderFor:
+      () =>
+      ({ bytes }: ProgramSource, { store }: RunnerContext) =>
+        Promise.resolve(new RegistryRunner(store, bytes)),
+    hash: programHash,
+    statementMillisMax: limits.callMillisMax,
+  };
+  const mode: SeatMode = { kind: 'openOrCreate', program, createdMicros: clock.nowMicros() };
+  return new SupervisedDatabase(
+    {
+      identity: registryIdentity,
+      clock,
+      hash: programHash,
+      takeSeat: (start, events) => new LocalSeat(seat, start, events),
+      examine: ({ bytes }) => Promise.resolve(bytes),
+      lines: () => undefined,
+      space: files.registry === undefined ? undefined : new FolderSpace(files.registry),
+      report: (level, message, about) => {
+        report({
+          level,
+          message: `The registry ${message}`,
+          ...(about !== undefined && { about }),
+        });
+      },
+    },
+    mode,
+  );
+}

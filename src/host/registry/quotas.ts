@@ -1,0 +1,327 @@
+import { networkOf } from '../../auth/client-address.ts';
+import { Refusal } from '../../database/outcome.ts';
+import { bytesText, type StorageLimits, type StorageUse } from '../../database/storage-quota.ts';
+import { limits } from '../../limits.ts';
+import type { Access } from './access.ts';
+import type { AuditLog } from './audit-log.ts';
+import type { DatabaseRecord } from './database-record.ts';
+import type { HostCaller } from './host-caller.ts';
+import {
+  databaseQuotas,
+  finite,
+  type IdentityQuota,
+  identityQuotas,
+  type QuotaLimits,
+  type QuotaName,
+  type QuotaUse,
+} from './quota-limits.ts';
+import type { RegisteredName, Registry } from './registry.ts';
+
+export interface QuotasOptions {
+  readonly registry: Registry;
+  readonly access: Access;
+  readonly audit: AuditLog;
+  /** The configured quotas. An operator can set other amounts for one identity, or one database. */
+  readonly quotas?: QuotaLimits;
+}
+
+/** A database's sizes, if it was opened, and a way to set its limits. */
+export interface Measured {
+  readonly used: StorageUse;
+  /** Opens it, if it is closed. */
+  open(): void;
+  setStorage(limits: StorageLimits): void;
+}
+
+/**
+ * Enforces how much identities, addresses and databases can have. Creations are counted here,
+ * before any work is done; the contents of a database are counted by its actor, which receives its
+ * limits. What the databases of one owner hold together is summed from the actors' reports, so the
+ * limit can be exceeded by what is added between two reports.
+ */
+export class Quotas {
+  readonly #options: QuotasOptions;
+  readonly #measured: (database: bigint) => Measured | undefined;
+  /** Databases that are being created: there can be many at once. */
+  readonly #reserved = new Map<string, number>();
+  /** Owners whose sum must be computed again, all at once. */
+  readonly #changedOwners = new Set<bigint>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: QuotasOptions, measured: (database: bigint) => Measured | undefined) {
+    this.#options = options;
+    this.#measured = measured;
+  }
+
+  /** Throws `Refusal` `quota.databases` when the caller can create no more databases. */
+  requireDatabase(caller: HostCaller): void {
+    const { access } = this.#options;
+    if (access.isOperator(caller)) return;
+    for (const { name, used, limit } of this.#databaseUses(caller)) {
+      if (limit === undefined || used < limit) continue;
+      void this.#noteRefusal(caller, name);
+      const whose = name === 'databases-per-address' ? 'Your address' : 'Your identity';
+      const message =
+        `Quota exceeded: ${whose.toLowerCase()} has ${used} databases, and the limit is ${limit} ` +
+        `(${name}). Delete one, or ask an operator of the service for more`;
+      throw new Refusal({ code: 'quota.databases', message });
+    }
+  }
+
+  /** `requireDatabase`, which also reserves the place until the returned function is called. */
+  reserveDatabase(caller: HostCaller): () => void {
+    this.requireDatabase(caller);
+    const keys = [identityKey(caller), ...addressKey(caller)];
+    for (const key of keys) this.#reserve(key, 1);
+    return () => {
+      for (const key of keys) this.#reserve(key, -1);
+    };
+  }
+
+  /**
+   * Throws `Refusal` `quota.names` when `owner` cannot have `count` more names. They are counted
+   * apart from databases: a name stays when its database could not be created, or was deleted. The
+   * caller must ensure that no other name is registered meanwhile.
+   */
+  requireNames(caller: HostCaller, owner: bigint, count: number): void {
+    if (count === 0 || this.#options.access.isOperator(caller) || this.#isOperator(owner)) return;
+    for (const { name, used, limit } of this.#nameUses(caller, owner)) {
+      if (limit === undefined || used + count <= limit) continue;
+      void this.#noteRefusal(caller, name);
+      const whose = name === 'names-per-address' ? 'your address' : 'the owner';
+      const message =
+        `Quota exceeded: ${whose} has ${used} names of databases, deleted ones included, and the ` +
+        `limit is ${limit} (${name}). Use one of them, or ask an operator of the service for more`;
+      throw new Refusal({ code: 'quota.names', message });
+    }
+  }
+
+  /** Throws `Refusal` `quota.bytes` if the program is too large for the database, or its owner. */
+  requireProgram(owner: bigint, database: bigint | undefined, programBytes: number): void {
+    const before = database === undefined ? 0 : (this.#useOf(database)?.programBytes ?? 0);
+    const ofDatabase = this.limitOf('program-bytes', database);
+    if (programBytes > ofDatabase) {
+      throw tooLarge(`the program takes ${bytesText(programBytes)}`, ofDatabase, 'program-bytes');
+    }
+    if (programBytes <= before || this.#isOperator(owner)) return;
+    const name = 'owner-program-bytes';
+    const ofOwner = this.limitOf(name, owner);
+    const all = this.#sumOf(owner).programBytes - before + programBytes;
+    if (all <= ofOwner) return;
+    throw tooLarge(`the programs of its owner would take ${bytesText(all)}`, ofOwner, name);
+  }
+
+  /** The storage limits of a database's actor. */
+  storageOf({ identity, owner }: Pick<DatabaseRecord, 'identity' | 'owner'>): StorageLimits {
+    return this.#storageOf({ identity, owner }, this.#sumOf(owner));
+  }
+
+  #storageOf(
+    { identity, owner }: Pick<DatabaseRecord, 'identity' | 'owner'>,
+    { rowBytes, logBytes }: StorageUse,
+  ): StorageLimits {
+    return {
+      rowBytesMax: finite(this.limitOf('row-bytes', identity)),
+      logBytesMax: finite(this.limitOf('log-bytes', identity)),
+      ownerRowFault: this.#ownerFault(owner, 'owner-row-bytes', rowBytes),
+      ownerLogFault: this.#ownerFault(owner, 'owner-log-bytes', logBytes),
+    };
+  }
+
+  /** Notes that an actor reported its sizes: others of the same owner may get lower limits. */
+  measured(database: bigint): void {
+    const owner = this.#options.registry.database(database)?.owner;
+    if (owner === undefined || !this.isCounted(owner)) return;
+    this.#changedOwners.add(owner);
+    this.#timer ??= setTimeout(() => this.#applyChanged(), limits.quotaSumMillis).unref();
+  }
+
+  /** Sends the current limits to all databases of an owner. */
+  apply(owner: bigint): void {
+    const sum = this.#sumOf(owner);
+    const isCounted = this.isCounted(owner);
+    for (const record of this.#ownedBy(owner)) {
+      const measured = this.#measured(record.identity);
+      measured?.setStorage(this.#storageOf(record, sum));
+      if (isCounted) measured?.open();
+    }
+  }
+
+  /** True: what the databases of this owner hold together is limited, and must be known. */
+  isCounted(owner: bigint): boolean {
+    if (this.#isOperator(owner)) return false;
+    return summedQuotas.some((name) => this.limitOf(name, owner) < Number.POSITIVE_INFINITY);
+  }
+
+  /** The usage of an identity, of its own and of all its databases. */
+  ofIdentity(identity: bigint): QuotaUse[] {
+    const { rowBytes, logBytes, programBytes } = this.#sumOf(identity);
+    const used: Record<IdentityQuota, number> = {
+      'databases-per-identity': this.#ownedBy(identity).length,
+      'names-per-identity': this.#options.registry.nameCountOf(identity),
+      'owner-row-bytes': rowBytes,
+      'owner-log-bytes': logBytes,
+      'owner-program-bytes': programBytes,
+    };
+    const isOperator = this.#isOperator(identity);
+    return identityQuotas.map((name) => {
+      const limit = isOperator ? undefined : finite(this.limitOf(name, identity));
+      return { name, used: used[name], limit };
+    });
+  }
+
+  ofDatabase({ identity }: Pick<DatabaseRecord, 'identity'>): QuotaUse[] {
+    const { rowBytes = 0, logBytes = 0, programBytes = 0 } = this.#useOf(identity) ?? {};
+    const used = { 'row-bytes': rowBytes, 'log-bytes': logBytes, 'program-bytes': programBytes };
+    return databaseQuotas.map((name) => {
+      return { name, used: used[name], limit: finite(this.limitOf(name, identity)) };
+    });
+  }
+
+  /**
+   * Sets a quota of an identity or a database: an amount, `null` for any amount, `undefined` for
+   * the configured one. The caller has checked permission, and the names.
+   */
+  async set(
+    caller: HostCaller,
+    { subject, owner }: { readonly subject: bigint; readonly owner: bigint },
+    amounts: ReadonlyMap<QuotaName, number | null | undefined>,
+  ): Promise<void> {
+    const { registry, audit } = this.#options;
+    await registry.exclusively(async () => {
+      for (const [name, amount] of amounts) {
+        if (amount === undefined) await registry.removeQuota(subject, name);
+        else await registry.putQuota({ subject, name, amount: amount ?? undefined });
+      }
+    });
+    this.apply(owner);
+    const isDatabase = registry.database(subject) !== undefined;
+    const about = isDatabase ? { database: subject } : {};
+    const detail = {
+      identity: subject.toString(16).padStart(64, '0'),
+      ...Object.fromEntries(amounts),
+    };
+    await audit.note({ action: 'set quota', caller, ...about, outcome: 'done', detail });
+  }
+
+  /** `Infinity`: any amount. */
+  limitOf(name: QuotaName, subject: bigint | undefined): number {
+    const set = subject === undefined ? undefined : this.#options.registry.quota(subject, name);
+    if (set !== undefined) return set.amount ?? Number.POSITIVE_INFINITY;
+    return this.#options.quotas?.[name] ?? Number.POSITIVE_INFINITY;
+  }
+
+  #applyChanged(): void {
+    const owners = [...this.#changedOwners];
+    this.#changedOwners.clear();
+    this.#timer = undefined;
+    for (const owner of owners) this.apply(owner);
+  }
+
+  #databaseUses(caller: HostCaller): QuotaUse[] {
+    const { registry, quotas } = this.#options;
+    const uses: QuotaUse[] = [
+      {
+        name: 'databases-per-identity',
+        used: this.#ownedBy(caller.identity).length + this.#reservedFor(identityKey(caller)),
+        limit: finite(this.limitOf('databases-per-identity', caller.identity)),
+      },
+    ];
+    const ofAddress = quotas?.['databases-per-address'];
+    for (const key of ofAddress === undefined ? [] : addressKey(caller)) {
+      const all = [...registry.databases];
+      const here = all.filter(({ identity }) => registry.originOf(identity) === key).length;
+      const used = here + this.#reservedFor(key);
+      uses.push({ name: 'databases-per-address', used, limit: ofAddress });
+    }
+    return uses;
+  }
+
+  #nameUses(caller: HostCaller, owner: bigint): QuotaUse[] {
+    const { registry, quotas } = this.#options;
+    const uses: QuotaUse[] = [
+      {
+        name: 'names-per-identity',
+        used: registry.nameCountOf(owner),
+        limit: finite(this.limitOf('names-per-identity', owner)),
+      },
+    ];
+    const ofAddress = quotas?.['names-per-address'];
+    for (const key of ofAddress === undefined ? [] : addressKey(caller)) {
+      const isHere = ({ database }: RegisteredName) =>
+        database !== undefined && registry.originOf(database) === key;
+      const used = [...registry.names].filter(isHere).length;
+      uses.push({ name: 'names-per-address', used, limit: ofAddress });
+    }
+    return uses;
+  }
+
+  #ownedBy(owner: bigint): readonly DatabaseRecord[] {
+    return this.#options.registry.ownedBy(owner);
+  }
+
+  #sumOf(owner: bigint): StorageUse {
+    const sum = { rowBytes: 0, logBytes: 0, programBytes: 0 };
+    for (const { identity } of this.#ownedBy(owner)) {
+      const used = this.#useOf(identity);
+      sum.rowBytes += used?.rowBytes ?? 0;
+      sum.logBytes += used?.logBytes ?? 0;
+      sum.programBytes += used?.programBytes ?? 0;
+    }
+    return sum;
+  }
+
+  #useOf(database: bigint): StorageUse | undefined {
+    return this.#measured(database)?.used;
+  }
+
+  #ownerFault(owner: bigint, name: QuotaName, used: number): string | undefined {
+    const limit = this.limitOf(name, owner);
+    if (used <= limit || this.#isOperator(owner)) return undefined;
+    const what = name === 'owner-row-bytes' ? 'rows' : 'logs';
+    return (
+      `Quota exceeded: the ${what} of all databases of their owner take ${bytesText(used)}, and ` +
+      `the limit is ${bytesText(limit)} (${name}). Delete something, or ask an operator of the ` +
+      'service for more'
+    );
+  }
+
+  #isOperator(identity: bigint): boolean {
+    return this.#options.access.isOperator({ identity });
+  }
+
+  #reserve(key: string, count: number): void {
+    const left = this.#reservedFor(key) + count;
+    if (left === 0) this.#reserved.delete(key);
+    else this.#reserved.set(key, left);
+  }
+
+  #reservedFor(key: string): number {
+    return this.#reserved.get(key) ?? 0;
+  }
+
+  #noteRefusal(caller: HostCaller, name: QuotaName): Promise<void> {
+    const detail = { quota: name };
+    const { audit } = this.#options;
+    return audit.note({ action: 'create database', caller, outcome: 'refused', detail });
+  }
+}
+
+/** Quotas on the sum of all databases of an owner. */
+const summedQuotas = ['owner-row-bytes', 'owner-log-bytes', 'owner-program-bytes'] as const;
+
+function identityKey({ identity }: HostCaller): string {
+  return `identity ${identity.toString(16)}`;
+}
+
+/** Empty for a caller in the same process. */
+function addressKey({ address }: HostCaller): string[] {
+  return address === undefined ? [] : [networkOf(address)];
+}
+
+function tooLarge(used: string, limit: number, name: QuotaName): Refusal {
+  const message =
+    `Quota exceeded: ${used}, and the limit is ${bytesText(limit)} (${name}). ` +
+    'Publish a smaller one, or ask an operator of the service for more';
+  return new Refusal({ code: 'quota.bytes', message });
+}

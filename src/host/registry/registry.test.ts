@@ -1,0 +1,241 @@
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createTiny, tinyDatabase } from '../../../test/support/tiny-database.ts';
+import { present } from '../../assert.ts';
+import { ownerRights, roles } from '../../database/rights.ts';
+import { MachineClock } from '../../node/clock.ts';
+import { MachineEntropy } from '../../node/entropy.ts';
+import { decodeRawModule } from '../../schema/decode-raw-module.ts';
+import { encodeRawModuleV10 } from '../../schema/encode-raw-module.ts';
+import { Random } from '../../testing/random.ts';
+import { SimulatedDisk } from '../../testing/simulated-disk.ts';
+import { encodeValue } from '../../values/encode.ts';
+import type { HostOptions } from '../host-options.ts';
+import { temporaryConnection } from '../supervision/temporary-connection.ts';
+import { DatabaseFiles, RegistryError } from './database-files.ts';
+import { openRegistry, registryDatabase } from './open-registry.ts';
+import { Registry, registryIdentity } from './registry.ts';
+import { registryProgram, registryReducers } from './registry-module.ts';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'reducerdb-registry-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const options = (): HostOptions => ({
+  directory,
+  placement: 'local',
+  creators: 'anyone',
+  operators: [],
+  issuer: 'test',
+  clock: new MachineClock(),
+  entropy: new MachineEntropy(),
+  budget: {},
+  report: () => undefined,
+});
+
+async function files(): Promise<DatabaseFiles> {
+  const made = new DatabaseFiles(directory);
+  await made.makeRegistry();
+  return made;
+}
+
+const grant = {
+  database: 5n,
+  identity: 7n,
+  role: 'reader',
+  grantedBy: 1n,
+  grantedMicros: 9n,
+} as const;
+
+it('keeps roles and revoked tokens; roles end with their database', async () => {
+  const registry = await openRegistry(options(), await files());
+  await registry.putGrant(grant);
+  await registry.putGrant({ ...grant, role: 'admin' });
+  await registry.putGrant({ ...grant, database: 6n });
+  const revoked = { untilMicros: 0n, revokedBy: 1n, revokedMicros: 100n };
+  await registry.revokeToken({ ...revoked, id: 'for ever' });
+  await registry.revokeToken({ ...revoked, id: 'for a while', untilMicros: 150n });
+  await registry.revokeToken({ ...revoked, id: 'in the leeway', revokedMicros: 60_000_150n });
+  await registry.close();
+
+  const again = await openRegistry(options(), await files());
+  expect(again.roleOf(5n, 7n)).toBe('admin');
+  expect(again.grantsOf(5n)).toEqual([{ ...grant, role: 'admin' }]);
+  expect([again.isRevoked('for ever'), again.isRevoked('for a while')]).toEqual([true, true]);
+  await again.revokeToken({ ...revoked, id: 'later', revokedMicros: 120_000_151n });
+  expect([again.isRevoked('for ever'), again.isRevoked('for a while')]).toEqual([true, false]);
+  await again.removeDatabase(5n);
+  expect([again.roleOf(5n, 7n), again.roleOf(6n, 7n)]).toEqual([undefined, 'reader']);
+  await again.removeGrant(6n, 7n);
+  expect(again.grantsOf(6n)).toEqual([]);
+  await again.close();
+});
+
+it.each([1, 2, 3])('knows what a restart reads, in the same order (seed %i)', async (seed) => {
+  const random = new Random(seed);
+  let registry = await openRegistry(options(), await files());
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const known = (one: Registry) => ({
+    grants: [5n, 6n].map((database) => one.grantsOf(database)),
+    tokens: [5n, 6n].map((database) => one.issuedTokensOf(database)),
+    revoked: ids.map((id) => one.isRevoked(id)),
+    count: one.revokedTokenCount,
+  });
+  for (let now = 1n; now < 40n; now += 1n) {
+    // Steps are minutes, so that tokens expire and are forgotten.
+    const nowMicros = now * 60_000_000n;
+    const database = random.pick([5n, 6n]);
+    const identity = random.pick([1n, 2n, 3n]);
+    const id = random.pick(ids);
+    const untilMicros = random.pick([0n, nowMicros + 90_000_000n]);
+    const steps = [
+      () => registry.putGrant({ ...grant, database, identity, role: random.pick(roles) }),
+      () => registry.removeGrant(database, identity),
+      () => {
+        const times = { issuedMicros: nowMicros, untilMicros };
+        return registry.putIssuedToken({ id, database, issuedBy: 1n, capability: '{}', ...times });
+      },
+      () => registry.revokeToken({ id, untilMicros, revokedBy: 1n, revokedMicros: nowMicros }),
+      () => (random.chance(0.2) ? registry.removeDatabase(database) : Promise.resolve()),
+    ];
+    await random.pick(steps)();
+  }
+  const before = known(registry);
+  await registry.close();
+  registry = await openRegistry(options(), await files());
+  expect(before).toEqual(known(registry));
+  await registry.close();
+});
+
+it('changes owners of databases with their names, and of nothing else', async () => {
+  const registry = await openRegistry(options(), await files());
+  const made = { owner: 1n, hostType: 'js', initialProgram: 'x', createdMicros: 2n } as const;
+  for (const identity of [5n, 6n]) {
+    await registry.putDatabase({ ...made, identity, isLocked: true, generation: 3 });
+    await registry.putName(`of-${identity}`, 1n, identity);
+  }
+  await registry.putName('released', 1n, 0n);
+  await registry.changeOwner(5n, 9n);
+  await registry.changeOwner(7n, 9n);
+  await registry.close();
+
+  const again = await openRegistry(options(), await files());
+  expect([...again.databases]).toEqual([
+    { ...made, identity: 5n, owner: 9n, isLocked: true, generation: 3 },
+    { ...made, identity: 6n, owner: 1n, isLocked: true, generation: 3 },
+  ]);
+  const owners = ['of-5', 'of-6', 'released'].map((name) => again.name(name)?.owner);
+  expect(owners).toEqual([9n, 1n, 1n]);
+  await again.close();
+});
+
+it('is not taken by an earlier version than made it, and says so', async () => {
+  const now = decodeRawModule(registryProgram());
+  const table = present(now.tables[0], 'a table');
+  const without = { primaryKey: [], indexes: [], constraints: [], sequences: [] };
+  const later = { ...table, ...without, sourceName: 'of_a_later_version' };
+  const bytes = encodeRawModuleV10({ ...now, tables: [...now.tables, later] });
+  const made = registryDatabase(options(), await files(), { kind: 'js', bytes });
+  await made.started();
+  await made.close();
+  const opened = openRegistry(options(), await files());
+  await expect(opened).rejects.toBeInstanceOf(RegistryError);
+  await expect(opened).rejects.toThrow(
+    /registry was written by a later version of reducerdb, .* Start that version or a later one/,
+  );
+});
+
+it('that cannot be opened is only put back from a copy when its log is damaged', async () => {
+  await (await openRegistry(options(), await files())).close();
+  const folder = path.join(directory, 'registry');
+  const log = path.join(folder, present(readdirSync(folder)[0], 'a segment'));
+  const advice = 'put this one back from a copy';
+  const fault = async () => {
+    const error = await openRegistry(options(), await files()).then(
+      () => undefined,
+      (reason: Error) => reason,
+    );
+    expect(error).toBeInstanceOf(RegistryError);
+    return error?.message;
+  };
+  symlinkSync(log, path.join(folder, 'link'));
+  expect(await fault()).toContain('is a symbolic link, which is not followed');
+  expect(await fault()).not.toContain(advice);
+  rmSync(path.join(folder, 'link'));
+  const bytes = readFileSync(log);
+  bytes.fill(0xff, 0, 20);
+  writeFileSync(log, bytes);
+  expect(await fault()).toContain(advice);
+});
+
+it('takes its new tables in when an earlier version made it', async () => {
+  const now = decodeRawModule(registryProgram());
+  const isOld = ({ sourceName }: { sourceName: string }) =>
+    !/grant|revoked|origin|quota/.test(sourceName);
+  const bytes = encodeRawModuleV10({
+    ...now,
+    tables: now.tables.filter(isOld),
+    reducers: now.reducers.filter(isOld),
+  });
+  const old = registryDatabase(options(), await files(), { kind: 'js', bytes });
+  const { schemaVersion } = await old.describe();
+  await old.call({
+    caller: { identity: registryIdentity, rights: ownerRights, jwtPayload: '' },
+    connection: temporaryConnection(),
+    reducer: 'put_name',
+    args: encodeValue(registryReducers.put_name, ['kept', 3n, 4n]),
+    schemaVersion,
+    confirmed: true,
+  });
+  await old.close();
+
+  const registry = await openRegistry(options(), await files());
+  expect(registry.name('kept')).toMatchObject({ owner: 3n, database: 4n });
+  await registry.putGrant(grant);
+  expect(registry.roleOf(5n, 7n)).toBe('reader');
+  await registry.putOrigin(4n, '192.0.2.1');
+  await registry.putQuota({ subject: 3n, name: 'row-bytes', amount: undefined });
+  await registry.close();
+  const again = await openRegistry(options(), await files());
+  expect(again.originOf(4n)).toBe('192.0.2.1');
+  expect(again.quota(3n, 'row-bytes')).toMatchObject({ amount: undefined });
+  expect(again.name('kept')).toMatchObject({ owner: 3n });
+  await again.close();
+});
+
+it('forgets quotas with their database, but not those of a person with its identity', async () => {
+  const registry = await openRegistry(options(), await files());
+  const made = { owner: 5n, hostType: 'js', initialProgram: 'x', createdMicros: 2n } as const;
+  await registry.putDatabase({ ...made, identity: 5n, isLocked: false, generation: 1 });
+  await registry.putQuota({ subject: 5n, name: 'row-bytes', amount: 10 });
+  await registry.putQuota({ subject: 5n, name: 'owner-row-bytes', amount: 20 });
+  await registry.putQuota({ subject: 5n, name: 'databases-per-identity', amount: 1 });
+  await registry.removeDatabase(5n);
+  const names = ['row-bytes', 'owner-row-bytes', 'databases-per-identity'];
+  const amounts = () => names.map((name) => registry.quota(5n, name)?.amount);
+  expect(amounts()).toEqual([undefined, 20, 1]);
+  await registry.close();
+});
+
+it('says that it is the registry which cannot be changed', async () => {
+  const disk = new SimulatedDisk();
+  const space = { folder: '/data/registry', freeBytes: () => 0, has: () => false };
+  const registry = await Registry.open(tinyDatabase(disk, createTiny, undefined, [], { space }));
+  disk.isFull = true;
+  const text = /^The registry of the service could not be changed\. .* disk of the service is full/;
+  await expect(registry.putName('shop', 7n, 5n)).rejects.toMatchObject({
+    body: { code: 'database.full', message: expect.stringMatching(text) },
+  });
+  await registry.close();
+});

@@ -1,0 +1,459 @@
+import { assert } from '../../assert.ts';
+import { type Caller, type CallOutcome, Refusal } from '../../database/outcome.ts';
+import { ownerRights, type Role } from '../../database/rights.ts';
+import { BinaryReader } from '../../values/binary-reader.ts';
+import { decoderOf } from '../../values/decode.ts';
+import { encodeValue } from '../../values/encode.ts';
+import type { Value } from '../../values/value.ts';
+import type { DatabaseHandle } from '../supervision/database-handle.ts';
+import { temporaryConnection } from '../supervision/temporary-connection.ts';
+import type { DatabaseRecord } from './database-record.ts';
+import {
+  isPast,
+  type RegistryReducer,
+  registryReducers,
+  registryTables,
+} from './registry-module.ts';
+
+/** A database as the registry knows it. */
+export interface RegisteredDatabase extends DatabaseRecord {
+  /** Counts the directories of this database: each reset creates a new one. */
+  readonly generation: number;
+}
+
+export interface RegisteredName {
+  readonly name: string;
+  readonly owner: bigint;
+  /** `undefined` when the name was released. A deleted database keeps its names. */
+  readonly database: bigint | undefined;
+}
+
+/** A role that an identity has in a database, besides the rights that everyone has there. */
+export interface Grant {
+  readonly database: bigint;
+  readonly identity: bigint;
+  readonly role: Role;
+  readonly grantedBy: bigint;
+  /** Microseconds since the Unix epoch. */
+  readonly grantedMicros: bigint;
+}
+
+/** A limited token that was handed out. */
+export interface IssuedToken {
+  /** The `jti` of the token. */
+  readonly id: string;
+  readonly database: bigint;
+  readonly issuedBy: bigint;
+  /** The rights of the token, as JSON text. */
+  readonly capability: string;
+  readonly issuedMicros: bigint;
+  /** Microseconds since the Unix epoch; 0: it does not expire. */
+  readonly untilMicros: bigint;
+}
+
+/** A token that is no longer valid. */
+export interface RevokedToken {
+  /**
+   * The `jti` of the token; or `signed:` and the digest of what was signed; from earlier versions
+   * `sha256:` and the digest of the token with its signature.
+   */
+  readonly id: string;
+  /** When it would have expired, microseconds since the Unix epoch; 0: it would not. */
+  readonly untilMicros: bigint;
+  readonly revokedBy: bigint;
+  readonly revokedMicros: bigint;
+}
+
+/** A quota that an operator set for one identity or database, in place of the configured one. */
+export interface QuotaRow {
+  readonly subject: bigint;
+  readonly name: string;
+  /** `undefined`: any amount. */
+  readonly amount: number | undefined;
+}
+
+/** The registry's own database has this identity, which no derivation gives. */
+export const registryIdentity = 1n;
+
+/**
+ * The host's databases, names, roles and tokens, kept in a database of their own. Lookups are
+ * answered from a copy in memory, which follows each change. A change is durable before it is
+ * visible.
+ */
+export class Registry {
+  readonly #handle: DatabaseHandle;
+  #databases: ReadonlyMap<bigint, RegisteredDatabase> = new Map();
+  #byOwner: ReadonlyMap<bigint, readonly RegisteredDatabase[]> = new Map();
+  #names: ReadonlyMap<string, RegisteredName> = new Map();
+  #grants = new Map<string, Grant>();
+  #issuedTokens = new Map<string, IssuedToken>();
+  #revokedTokens = new Map<string, RevokedToken>();
+  /** Networks from which databases were created. */
+  #origins = new Map<bigint, string>();
+  #nameCounts: ReadonlyMap<bigint, number> = new Map();
+  #quotas = new Map<string, QuotaRow>();
+  /** The last of the requested changes. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  private constructor(handle: DatabaseHandle) {
+    this.#handle = handle;
+  }
+
+  static async open(handle: DatabaseHandle): Promise<Registry> {
+    const registry = new Registry(handle);
+    await registry.#readDatabases();
+    await registry.#readGrants();
+    await registry.#readQuotas();
+    return registry;
+  }
+
+  /** All databases, in the order of creation. */
+  get databases(): Iterable<RegisteredDatabase> {
+    return this.#databases.values();
+  }
+
+  database(identity: bigint): RegisteredDatabase | undefined {
+    return this.#databases.get(identity);
+  }
+
+  /** In the order of creation. Costs one lookup, however many databases exist. */
+  ownedBy(owner: bigint): readonly RegisteredDatabase[] {
+    return this.#byOwner.get(owner) ?? [];
+  }
+
+  /** Counts all names that it ever registered. Costs one lookup. */
+  nameCountOf(owner: bigint): number {
+    return this.#nameCounts.get(owner) ?? 0;
+  }
+
+  /** In the order of registration, including names that stand for no database. */
+  get names(): Iterable<RegisteredName> {
+    return this.#names.values();
+  }
+
+  name(name: string): RegisteredName | undefined {
+    return this.#names.get(name);
+  }
+
+  /** In the order of registration. */
+  namesOf(identity: bigint): RegisteredName[] {
+    return [...this.#names.values()].filter(({ database }) => database === identity);
+  }
+
+  /** The role granted to an identity. */
+  roleOf(database: bigint, identity: bigint): Role | undefined {
+    return this.#grants.get(grantKey(database, identity))?.role;
+  }
+
+  /** In the order of granting. */
+  grantsOf(database: bigint): Grant[] {
+    return [...this.#grants.values()].filter((grant) => grant.database === database);
+  }
+
+  /** Tokens that were neither revoked nor forgotten, in the order of issuing. */
+  issuedTokensOf(database: bigint): IssuedToken[] {
+    return [...this.#issuedTokens.values()].filter((token) => token.database === database);
+  }
+
+  issuedToken(id: string): IssuedToken | undefined {
+    return this.#issuedTokens.get(id);
+  }
+
+  isRevoked(tokenId: string): boolean {
+    return this.#revokedTokens.has(tokenId);
+  }
+
+  get revokedTokenCount(): number {
+    return this.#revokedTokens.size;
+  }
+
+  /** Adds the database, or replaces what was known of it. */
+  async putDatabase(database: RegisteredDatabase): Promise<void> {
+    const { identity, owner, hostType, initialProgram } = database;
+    const { createdMicros, isLocked, generation } = database;
+    await this.#call('put_database', [
+      identity,
+      owner,
+      hostType,
+      initialProgram,
+      createdMicros,
+      isLocked,
+      generation,
+    ]);
+    await this.#readDatabases();
+  }
+
+  /** Changes the owner of the database and its names. */
+  async changeOwner(database: bigint, owner: bigint): Promise<void> {
+    await this.#call('change_owner', [database, owner]);
+    await this.#readDatabases();
+  }
+
+  /** Removes the database, with the roles in it and the tokens for it. */
+  async removeDatabase(identity: bigint): Promise<void> {
+    await this.#call('remove_database', [identity]);
+    await this.#readDatabases();
+    await this.#readGrants();
+    await this.#readQuotas();
+  }
+
+  async putName(name: string, owner: bigint, database: bigint): Promise<void> {
+    await this.#call('put_name', [name, owner, database]);
+    await this.#readDatabases();
+  }
+
+  async replaceNames(database: bigint, owner: bigint, names: readonly string[]): Promise<void> {
+    await this.#call('replace_names', [database, owner, names]);
+    await this.#readDatabases();
+  }
+
+  /** Grants a role, in place of the one that the identity had. */
+  async putGrant(grant: Grant): Promise<void> {
+    const { database, identity, role, grantedBy, grantedMicros } = grant;
+    const key = grantKey(database, identity);
+    await this.#call('put_grant', [key, database, identity, role, grantedBy, grantedMicros]);
+    this.#grants.set(key, grant);
+  }
+
+  async removeGrant(database: bigint, identity: bigint): Promise<void> {
+    const key = grantKey(database, identity);
+    await this.#call('remove_grant', [key]);
+    this.#grants.delete(key);
+  }
+
+  /** Adds the token, and forgets what has expired since. */
+  async putIssuedToken(token: IssuedToken): Promise<void> {
+    const { id, database, issuedBy, capability, issuedMicros, untilMicros } = token;
+    await this.#forgetExpired(issuedMicros);
+    const values = [id, database, issuedBy, capability, issuedMicros, untilMicros];
+    await this.#call('put_issued_token', values);
+    this.#issuedTokens.set(id, token);
+  }
+
+  /** Revokes the token, and forgets what has expired since. */
+  async revokeToken(token: RevokedToken): Promise<void> {
+    const { id, untilMicros, revokedBy, revokedMicros } = token;
+    await this.#forgetExpired(revokedMicros);
+    await this.#call('put_revoked_token', [id, untilMicros, revokedBy, revokedMicros]);
+    this.#issuedTokens.delete(id);
+    this.#revokedTokens.set(id, token);
+  }
+
+  /**
+   * The network from which a database was created, or its name registered; absent if that was an
+   * earlier version.
+   */
+  originOf(database: bigint): string | undefined {
+    return this.#origins.get(database);
+  }
+
+  async putOrigin(database: bigint, network: string): Promise<void> {
+    await this.#call('put_origin', [database, network]);
+    this.#origins.set(database, network);
+  }
+
+  async removeOrigin(database: bigint): Promise<void> {
+    await this.#call('remove_origin', [database]);
+    this.#origins.delete(database);
+  }
+
+  /** The quota that an operator set for an identity, or for a database. */
+  quota(subject: bigint, name: string): QuotaRow | undefined {
+    return this.#quotas.get(quotaKey(subject, name));
+  }
+
+  async putQuota({ subject, name, amount }: QuotaRow): Promise<void> {
+    const key = quotaKey(subject, name);
+    await this.#call('put_quota', [key, subject, name, BigInt(amount ?? anyAmount)]);
+    this.#quotas.set(key, { subject, name, amount });
+  }
+
+  async removeQuota(subject: bigint, name: string): Promise<void> {
+    const key = quotaKey(subject, name);
+    await this.#call('remove_quota', [key]);
+    this.#quotas.delete(key);
+  }
+
+  /** Runs `work`, which checks and changes, while no other `work` runs. */
+  exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+
+  async #forgetExpired(nowMicros: bigint): Promise<void> {
+    const isOver = ({ untilMicros }: IssuedToken | RevokedToken) => isPast(untilMicros, nowMicros);
+    const kinds = [this.#issuedTokens, this.#revokedTokens];
+    const over = kinds.map((tokens) => [...tokens.values()].filter(isOver));
+    if (over.every((tokens) => tokens.length === 0)) return;
+    await this.#call('forget_expired_tokens', [nowMicros]);
+    for (const [at, tokens] of over.entries()) for (const { id } of tokens) kinds[at]?.delete(id);
+  }
+
+  async #call(reducer: RegistryReducer, values: readonly Value[]): Promise<void> {
+    const outcome = await this.#outcomeOf(reducer, values).catch(refuseForRegistry);
+    if (outcome.kind === 'committed') return;
+    const message = `The registry of the service could not be changed: ${outcome.error.code}`;
+    throw new Refusal({ code: 'database.broken', message });
+  }
+
+  async #outcomeOf(reducer: RegistryReducer, values: readonly Value[]): Promise<CallOutcome> {
+    const { schemaVersion } = await this.#handle.describe();
+    return this.#handle.call({
+      caller: registryCaller,
+      connection: temporaryConnection(),
+      reducer,
+      args: encodeValue(registryReducers[reducer], values),
+      schemaVersion,
+      confirmed: true,
+    });
+  }
+
+  async #readDatabases(): Promise<void> {
+    const databases = await this.#rows('database');
+    const names = await this.#rows('name');
+    this.#databases = new Map(databases.map((row) => [row[0] as bigint, databaseOf(row)]));
+    this.#names = new Map(names.map((row) => [row[0] as string, nameOf(row)]));
+    this.#byOwner = groupedByOwner(this.#databases.values());
+    this.#nameCounts = countedByOwner(this.#names.values());
+  }
+
+  async #readGrants(): Promise<void> {
+    const grants = await this.#rows('grant');
+    const issued = await this.#rows('issued_token');
+    const revoked = await this.#rows('revoked_token');
+    this.#grants = new Map(grants.map((row) => [row[0] as string, grantOf(row)]));
+    this.#issuedTokens = new Map(issued.map((row) => [row[0] as string, issuedTokenOf(row)]));
+    this.#revokedTokens = new Map(revoked.map((row) => [row[0] as string, revokedTokenOf(row)]));
+  }
+
+  async #readQuotas(): Promise<void> {
+    const origins = await this.#rows('origin');
+    const quotas = await this.#rows('quota');
+    this.#origins = new Map(origins.map((row) => [row[0] as bigint, row[1] as string]));
+    this.#quotas = new Map(quotas.map((row) => [row[0] as string, quotaOf(row)]));
+  }
+
+  /** The rows of a table, by their `number`, which comes last. */
+  async #rows(table: keyof typeof registryTables): Promise<(readonly Value[])[]> {
+    const outcome = await this.#handle.query({
+      caller: registryCaller,
+      connection: temporaryConnection(),
+      sql: `SELECT * FROM "${table}"`,
+      confirmed: true,
+    });
+    assert(outcome.kind === 'result', 'the registry answers');
+    const decode = decoderOf(registryTables[table]);
+    const reader = new BinaryReader(outcome.rows);
+    const rows: (readonly Value[])[] = [];
+    while (reader.remaining > 0) rows.push(decode(reader) as readonly Value[]);
+    return rows.sort((one, other) => (numberOf(one) < numberOf(other) ? -1 : 1));
+  }
+}
+
+/** The error's words are about a database, and the caller means another one. */
+function refuseForRegistry(error: unknown): never {
+  if (!(error instanceof Refusal)) throw error;
+  const message = `The registry of the service could not be changed. ${error.body.message}`;
+  throw new Refusal({ ...error.body, message }, { cause: error });
+}
+
+function groupedByOwner(
+  databases: Iterable<RegisteredDatabase>,
+): ReadonlyMap<bigint, readonly RegisteredDatabase[]> {
+  const groups = new Map<bigint, RegisteredDatabase[]>();
+  for (const one of databases) {
+    const group = groups.get(one.owner);
+    if (group === undefined) groups.set(one.owner, [one]);
+    else group.push(one);
+  }
+  return groups;
+}
+
+function countedByOwner(names: Iterable<RegisteredName>): ReadonlyMap<bigint, number> {
+  const counts = new Map<bigint, number>();
+  for (const { owner } of names) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+  return counts;
+}
+
+const registryCaller: Caller = { identity: registryIdentity, rights: ownerRights, jwtPayload: '' };
+
+function numberOf(row: readonly Value[]): bigint {
+  return row.at(-1) as bigint;
+}
+
+function databaseOf(row: readonly Value[]): RegisteredDatabase {
+  return {
+    identity: row[0] as bigint,
+    owner: row[1] as bigint,
+    hostType: row[2] === 'wasm' ? 'wasm' : 'js',
+    initialProgram: row[3] as string,
+    createdMicros: row[4] as bigint,
+    isLocked: row[5] as boolean,
+    generation: row[6] as number,
+  };
+}
+
+function nameOf(row: readonly Value[]): RegisteredName {
+  const database = row[2] as bigint;
+  return {
+    name: row[0] as string,
+    owner: row[1] as bigint,
+    database: database === 0n ? undefined : database,
+  };
+}
+
+function grantOf(row: readonly Value[]): Grant {
+  return {
+    database: row[1] as bigint,
+    identity: row[2] as bigint,
+    role: row[3] as Role,
+    grantedBy: row[4] as bigint,
+    grantedMicros: row[5] as bigint,
+  };
+}
+
+function grantKey(database: bigint, identity: bigint): string {
+  return `${database.toString(16)} ${identity.toString(16)}`;
+}
+
+/** Stands for any amount: more than can ever be used. */
+const anyAmount = Number.MAX_SAFE_INTEGER;
+
+function quotaKey(subject: bigint, name: string): string {
+  return `${subject.toString(16)} ${name}`;
+}
+
+function quotaOf(row: readonly Value[]): QuotaRow {
+  const amount = Number(row[3] as bigint);
+  const isAny = amount >= anyAmount;
+  return {
+    subject: row[1] as bigint,
+    name: row[2] as string,
+    amount: isAny ? undefined : amount,
+  };
+}
+
+function revokedTokenOf(row: readonly Value[]): RevokedToken {
+  return {
+    id: row[0] as string,
+    untilMicros: row[1] as bigint,
+    revokedBy: row[2] as bigint,
+    revokedMicros: row[3] as bigint,
+  };
+}
+
+function issuedTokenOf(row: readonly Value[]): IssuedToken {
+  return {
+    id: row[0] as string,
+    database: row[1] as bigint,
+    issuedBy: row[2] as bigint,
+    capability: row[3] as string,
+    issuedMicros: row[4] as bigint,
+    untilMicros: row[5] as bigint,
+  };
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '../../database/clock.ts';
+import type { Entropy } from '../../database/entropy.ts';
+import { noProgress } from '../../database/progress.ts';
+import { MachineDisk } from '../../node/disk.ts';
+import { MemoryDisk } from '../../node/memory-disk.ts';
+import type { WriterPlace } from '../../node/writer-mark.ts';
+import { linkHere } from '../linking/local-linker.ts';
+import { programHash } from '../linking/program-hash.ts';
+import { examineAside } from './assemble.ts';
+import type { Budget } from './budget.ts';
+import { statementMillis } from './budget.ts';
+import { LocalSeat } from './local-seat.ts';
+import type { Placement } from './placement.ts';
+import { programLoader } from './program-loader.ts';
+
+export interface LocalPlacementOptions {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly budget: Budget;
+  /** The mark of the data folder; see `HostOptions`. */
+  readonly writer?: WriterPlace | undefined;
+}
+
+/**
+ * Runs all databases in the caller's thread. Data in memory outlives the actor, not the process.
+ */
+export function localPlacement(given: LocalPlacementOptions): Placement {
+  const { clock, entropy, budget, writer } = given;
+  return {
+    seatsOf({ identity, ownerIdentity, directory }) {
+      const disk =
+        directory === undefined ? new MemoryDisk() : new MachineDisk(directory, { writer });
+      const options = {
+        identity,
+        ownerIdentity,
+        disk,
+        clock,
+        entropy,
+        loaderFor: (progress: typeof noProgress) => programLoader(linkHere, progress),
+        hash: programHash,
+        statementMillisMax: statementMillis(budget),
+      };
+      return (start, events) => new LocalSeat(options, start, events);
+    },
+    examine(program, { identity }) {
+      const loader = programLoader(linkHere, noProgress);
+      const progress = noProgress;
+      return examineAside(program, { identity, loader, hash: programHash, progress, clock });
+    },
+    close: () => Promise.resolve(),
+  };
+}

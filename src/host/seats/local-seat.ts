@@ -1,0 +1,122 @@
+import type { Clock } from '../../database/clock.ts';
+import type { Database } from '../../database/database.ts';
+import type { Entropy } from '../../database/entropy.ts';
+import type { ProgramLoader } from '../../database/program.ts';
+import type { ProgramHash } from '../../database/program-hash.ts';
+import type { Progress } from '../../database/progress.ts';
+import type { StorageLimits } from '../../database/storage-quota.ts';
+import type { StopReason, TicketedRequest } from '../../database/turn.ts';
+import type { Disk } from '../../log/disk.ts';
+import { nextTurn } from '../../node/next-turn.ts';
+import { assembleDatabase } from './assemble.ts';
+import { Board } from './board.ts';
+import { later } from './later.ts';
+import type { Kill, Seat, SeatEvents, SeatStart } from './seat.ts';
+import { endOfService, endOfStart, type PlainEnd } from './start-end.ts';
+
+export interface LocalSeatOptions {
+  readonly identity: bigint;
+  readonly ownerIdentity: bigint;
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  /** Creates the loader of an actor, which must report to `progress` while it evaluates. */
+  readonly loaderFor: (progress: Progress) => ProgramLoader;
+  readonly hash: ProgramHash;
+  readonly statementMillisMax: number;
+}
+
+/**
+ * A seat in the caller's thread, for tests and for the registry. Everything works as on a worker,
+ * except that nothing can end a call that runs away.
+ */
+export class LocalSeat implements Seat {
+  readonly #options: LocalSeatOptions;
+  readonly #events: SeatEvents;
+  readonly #board = new Board();
+  /** Work requested of the actor before it served happens once it does. */
+  #opening: Promise<Database | undefined>;
+  #database: Database | undefined;
+  #hasEnded = false;
+
+  constructor(
+    options: LocalSeatOptions,
+    { mode, lastTicket, storage }: SeatStart,
+    events: SeatEvents,
+  ) {
+    this.#options = options;
+    this.#events = events;
+    this.#board.startAfter(lastTicket);
+    this.#opening = this.#open(mode, storage);
+  }
+
+  submit(requests: readonly TicketedRequest[]): void {
+    for (const request of requests) this.#database?.submit(request);
+  }
+
+  setStorage(limits: StorageLimits): void {
+    void this.#opening.then((database) => database?.setStorage(limits));
+  }
+
+  async close(): Promise<void> {
+    const database = await this.#opening;
+    await database?.close();
+    this.#hasEnded = true;
+  }
+
+  kill({ cause, message }: Kill): void {
+    this.#end({ cause, message, running: undefined });
+  }
+
+  async #open(mode: SeatStart['mode'], storage: StorageLimits): Promise<Database | undefined> {
+    const { clock, loaderFor } = this.#options;
+    const events = this.#events;
+    const board = this.#board;
+    // The owner has the seat only after the constructor has returned.
+    await nextTurn();
+    try {
+      const database = await assembleDatabase(mode, {
+        ...this.#options,
+        storage,
+        progress: board,
+        loader: loaderFor(board),
+        nextTurn,
+        later,
+        report: (line) => events.lines([{ micros: clock.nowMicros(), line }]),
+        warn: (message) => events.warn(message),
+        owner: {
+          handOver: (turn) => {
+            events.handOver(turn);
+            this.#tellMemory();
+          },
+          durable: (write, offset) => {
+            events.durable(write, offset);
+            this.#tellMemory();
+          },
+          stopped: (reason: StopReason) => this.#end(endOfService(reason)),
+        },
+      });
+      this.#database = database;
+      this.#tellMemory();
+      const { description, offset, lastMicros } = database;
+      events.opened({ description, offset, lastMicros });
+      return database;
+    } catch (error) {
+      this.#end(endOfStart(error));
+      return undefined;
+    }
+  }
+
+  #tellMemory(): void {
+    const open = this.#database;
+    if (open === undefined) return;
+    const used = open.storageUse();
+    this.#events.memory({ ...open.memory(), used, live: open.liveFigures, times: open.times() });
+  }
+
+  #end(end: PlainEnd): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#events.ended({ ...end, reached: (ticket) => this.#board.reached(ticket) });
+  }
+}

@@ -1,0 +1,31 @@
+import type { ProgramSource } from '../../database/program-source.ts';
+import type { KeptPrograms } from '../linking/kept-programs.ts';
+import type { SeatTaker } from './seat.ts';
+
+/**
+ * Decides where databases run: `local-placement.ts` in this thread, `worker-placement.ts` on
+ * workers.
+ */
+export interface Placement {
+  /** Seats for the actors of one database, one after another. */
+  seatsOf(place: DatabasePlace): SeatTaker;
+  /**
+   * Loads a program where it can do no harm and returns its description. Rejects with `Refusal`
+   * `program.invalid`.
+   */
+  examine(program: ProgramSource, place: ProgramPlace): Promise<Uint8Array>;
+  /** After all databases are closed; ends what is still being made or examined. */
+  close(): Promise<void>;
+}
+
+/** Whose program it is, and where it is kept linked; `undefined` = nowhere. */
+export interface ProgramPlace {
+  readonly identity: bigint;
+  readonly programs: KeptPrograms | undefined;
+}
+
+export interface DatabasePlace extends ProgramPlace {
+  readonly ownerIdentity: bigint;
+  /** Directory of the log, which exists; `undefined` = in memory. */
+  readonly directory: string | undefined;
+}

@@ -1,0 +1,135 @@
+import { type LiveFigures, noLiveFigures } from '../../database/database.ts';
+import type { DatabaseDescription } from '../../database/description.ts';
+import type { CommitOffset, RefusalBody } from '../../database/outcome.ts';
+import type { ProgramSource } from '../../database/program-source.ts';
+import type { StorageLimits, StorageUse } from '../../database/storage-quota.ts';
+import { type ActorTimes, noTimes } from '../../database/time-counts.ts';
+import type { TicketedRequest, TurnReport } from '../../database/turn.ts';
+import type { ModuleLogLine } from '../../module/log-line.ts';
+import type { OwnEnd } from './own-ends.ts';
+
+/**
+ * Where an actor sits: `local-seat.ts` in the caller's thread, `worker-seat.ts` on a thread of its
+ * own. A seat holds one actor from its start to its end; `supervised-database.ts` takes a new seat
+ * when an actor ended before its time.
+ */
+export interface Seat {
+  /** Only after `opened`. Requests are run in this order. */
+  submit(requests: readonly TicketedRequest[]): void;
+  /** Holds the actor to other limits from now on. */
+  setStorage(limits: StorageLimits): void;
+  /** Finishes submitted work, makes it durable; resolves when the seat is empty. */
+  close(): Promise<void>;
+  /** Ends the actor at once, wherever it is; `ended` follows. */
+  kill(end: Kill): void;
+}
+
+/** Takes a seat; `events` receives everything that happens on it. */
+export type SeatTaker = (start: SeatStart, events: SeatEvents) => Seat;
+
+export interface SeatStart {
+  readonly mode: SeatMode;
+  /** Requests up to this ticket belong to earlier actors of the same database. */
+  readonly lastTicket: number;
+  /** How much the database can hold. */
+  readonly storage: StorageLimits;
+  /** True: this new database stands for one that existed; else `mode` says so. */
+  readonly isReopening?: boolean;
+  /** Bytes of the log to read, if there is one. */
+  readonly logBytes?: number;
+}
+
+export type SeatMode =
+  | {
+      readonly kind: 'open';
+      /** True: the `client_disconnected` of the first connection left over does not run. */
+      readonly skipFirstDisconnect: boolean;
+      /** Why it is read-only, in words for callers: its disk is full. */
+      readonly full?: string | undefined;
+    }
+  /**
+   * For a database of which a crash may have left the beginnings; `create` requires that none
+   * exist.
+   */
+  | {
+      readonly kind: 'openOrCreate';
+      readonly program: ProgramSource;
+      readonly createdMicros: bigint;
+    }
+  | { readonly kind: 'create'; readonly program: ProgramSource; readonly createdMicros: bigint };
+
+export interface SeatEvents {
+  /** Reports how many bytes of the log were read in all, while it opens. */
+  hasRead(bytes: number): void;
+  /** The actor serves. All commits up to `offset` are durable. */
+  opened(opening: SeatOpening): void;
+  handOver(turn: TurnReport): void;
+  durable(write: number, offset: CommitOffset): void;
+  /** Lines of the module's log. */
+  lines(lines: readonly StampedLine[]): void;
+  /** Reports to the operator what recovery cut off, in full sentences. */
+  warn(message: string): void;
+  memory(memory: SeatMemory): void;
+  /** The actor is gone without `close`; the last event. */
+  ended(end: SeatEnd): void;
+}
+
+export interface SeatOpening {
+  readonly description: DatabaseDescription;
+  readonly offset: CommitOffset;
+  /** When its last commit was accepted; no request gets an earlier time. */
+  readonly lastMicros: bigint;
+}
+
+/** Sizes and counters, reported every now and then. */
+export interface SeatMemory {
+  readonly rowBytes: number;
+  readonly indexBytes: number;
+  /** Usage that counts against its quota. */
+  readonly used: StorageUse;
+  readonly live: LiveFigures;
+  readonly times: ActorTimes;
+}
+
+export const nothingMeasured: SeatMemory = {
+  rowBytes: 0,
+  indexBytes: 0,
+  used: { rowBytes: 0, logBytes: 0, programBytes: 0 },
+  live: noLiveFigures,
+  times: noTimes,
+};
+
+export interface StampedLine {
+  /** Microseconds since the Unix epoch. */
+  readonly micros: bigint;
+  readonly line: ModuleLogLine;
+}
+
+/**
+ * Why an actor is ended from outside. `budget`: its module took too much. `silent`: it made no
+ * progress outside of any module.
+ */
+export interface Kill {
+  readonly cause: 'budget' | 'silent' | 'bug' | 'closed';
+  readonly message: string;
+}
+
+export interface SeatEnd {
+  /**
+   * `refused`: it could not start, and would not the next time. `log`: the disk failed. `full`: the
+   * disk had no space. `sync`: the disk failed in a way after which its content is unknown. `bug`:
+   * an assertion. `died`: the thread is gone, for lack of memory or by a fault of the platform.
+   * `superseded`: another service may write to the data folder. `killed`: something ended its
+   * process, and not for its memory.
+   */
+  readonly cause: OwnEnd | 'killed' | Kill['cause'];
+  readonly message: string;
+  /** The refusal that a seat that could not start gives to the caller who wanted it. */
+  readonly body?: RefusalBody;
+  /** True: nothing remains of what was not handed over, whatever `reached` says. */
+  readonly isUndone?: boolean | undefined;
+  /** Ticket of the request that the actor was running, if any. */
+  readonly running: number | undefined;
+  /** True when the records of this ticket were written, or were being written. */
+  readonly reached: (ticket: number) => boolean;
+}

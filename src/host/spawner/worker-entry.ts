@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { isBuilt, sourcesFolder } from '../../node/sources-folder.ts';
+
+/**
+ * The file that a worker or a linker runs, for example `thread-main.bundle.mjs`. It contains
+ * everything it needs: a process of a database may read nothing else, and a thread or a linker
+ * starts several times as fast as from hundreds of files.
+ *
+ * In a built package it lies in the folder of this room. Run from source, where the platform cannot
+ * load TypeScript in a worker, the file is bundled once and kept until a source file changes.
+ */
+export function workerEntry(kind: WorkerKind): Promise<string> {
+  cached[kind] ??= findEntry(kind);
+  return cached[kind];
+}
+
+/** What there is to run, and in which folder of this room its source lies. */
+const folders = { thread: 'workers', process: 'workers', linker: 'linking', spawner: 'spawner' };
+
+export type WorkerKind = keyof typeof folders;
+
+const cached: { [kind in WorkerKind]?: Promise<string> } = {};
+
+async function findEntry(kind: WorkerKind): Promise<string> {
+  if (isBuilt) return path.join(sourcesFolder, 'host', `${kind}-main.bundle.mjs`);
+  const folder = path.resolve(sourcesFolder, '../node_modules/.cache/reducerdb');
+  const file = path.join(folder, `${kind}-${fingerprint(sourcesFolder)}.mjs`);
+  const source = path.join(sourcesFolder, 'host', folders[kind], `${kind}-main.ts`);
+  if (!existsSync(file)) await bundle(source, file);
+  return file;
+}
+
+/** Changes when a source file does. */
+function fingerprint(sources: string): string {
+  const hash = createHash('sha256');
+  for (const name of readdirSync(sources, { recursive: true, encoding: 'utf8' }).sort()) {
+    if (!name.endsWith('.ts') || name.endsWith('.test.ts')) continue;
+    const { size, mtimeMs } = statSync(path.join(sources, name));
+    hash.update(`${name} ${size} ${mtimeMs}\n`);
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function bundle(entry: string, file: string): Promise<void> {
+  const { build } = await import('esbuild');
+  mkdirSync(path.dirname(file), { recursive: true });
+  const unfinished = `${file}.${process.pid}`;
+  await build({
+    entryPoints: [entry],
+    outfile: unfinished,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    // The bundler looks for its program beside its own file.
+    external: ['esbuild'],
+    logLevel: 'silent',
+  });
+  // Several test processes can do this at once; each finds a complete file.
+  renameSync(unfinished, file);
+}

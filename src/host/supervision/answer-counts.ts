@@ -1,0 +1,170 @@
+import type { CallError, RefusalBody, SqlError } from '../../database/outcome.ts';
+import { TimeCounts, type TimeFigures } from '../../database/time-counts.ts';
+import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
+
+const operations = ['call', 'sql', 'subscribe'] as const;
+const outcomes = ['ok', 'refused', 'failed'] as const;
+
+/** `refused`: the caller has to change something. `failed`: the module, or the service, has to. */
+type Outcome = (typeof outcomes)[number];
+
+export interface AnswerFigures {
+  readonly operation: (typeof operations)[number];
+  readonly outcome: Outcome;
+  readonly times: TimeFigures;
+}
+
+/**
+ * Counts the answers of one database by request and outcome: how long they took, and why requests
+ * failed. The kinds are those that this file names, whatever a database sends.
+ */
+export class AnswerCounts {
+  readonly #times = operations.flatMap(() => outcomes.map(() => new TimeCounts()));
+  readonly #codes = new Map(failures.map((code) => [code, 0]));
+
+  /** Counts an answer and returns its slot for `took`; below zero: it has none. */
+  note(kind: DatabaseRequest['kind'], reply: DatabaseReply): number {
+    return this.noteCode(kind, codeOf(reply));
+  }
+
+  /** Counts an answer with this error code, or with none, and returns its slot as `note` does. */
+  noteCode(kind: DatabaseRequest['kind'], code: string | undefined): number {
+    const outcome = code === undefined ? 'ok' : this.refused(code);
+    const operation = operationOf(kind);
+    return operation < 0 ? operation : operation * outcomes.length + outcomes.indexOf(outcome);
+  }
+
+  /** Counts requests that got an error instead of what they asked for. */
+  refused(code: string, count = 1): Outcome {
+    const known = outcomeOfCode.has(code) ? code : 'other';
+    this.#codes.set(known, (this.#codes.get(known) ?? 0) + count);
+    return outcomeOf(known);
+  }
+
+  took(slot: number, millis: number): void {
+    this.#times[slot]?.add(Math.max(0, millis));
+  }
+
+  /** Kinds of answers seen so far; those of successes are listed even with a count of zero. */
+  answers(): AnswerFigures[] {
+    return operations.flatMap((operation, row) =>
+      outcomes.flatMap((outcome, column) => {
+        const times = this.#times[row * outcomes.length + column]?.figures() ?? [];
+        const isShown = outcome === 'ok' || times.some((count) => count > 0);
+        return isShown ? [{ operation, outcome, times }] : [];
+      }),
+    );
+  }
+
+  /** Refusals by code; failures are listed even with a count of zero. */
+  get refusals(): ReadonlyMap<string, number> {
+    return this.#codes;
+  }
+}
+
+function operationOf(kind: DatabaseRequest['kind']): number {
+  switch (kind) {
+    case 'call':
+      return operations.indexOf('call');
+    case 'query':
+    case 'oneOff':
+      return operations.indexOf('sql');
+    case 'subscribe':
+      return operations.indexOf('subscribe');
+    default:
+      return -1;
+  }
+}
+
+function codeOf(reply: DatabaseReply): Code | undefined {
+  switch (reply.kind) {
+    case 'called':
+      return reply.outcome.kind === 'aborted' ? reply.outcome.error.code : undefined;
+    case 'queried':
+      return reply.outcome.kind === 'failed' ? reply.outcome.error.code : undefined;
+    case 'oneOff':
+      return reply.outcome.kind === 'failed' ? 'query.refused' : undefined;
+    case 'subscribed':
+      return reply.outcome.kind === 'refused' ? 'subscription.refused' : undefined;
+    case 'connected':
+      return reply.refusal === undefined ? undefined : 'connection.refused';
+    case 'refused':
+      return reply.body.code;
+    default:
+      return undefined;
+  }
+}
+
+type Code =
+  | CallError['code']
+  | SqlError['code']
+  | RefusalBody['code']
+  | 'query.refused'
+  | 'subscription.refused'
+  | 'other';
+
+/** A new code breaks the build here. */
+const outcomesByCode: Readonly<Record<Code, Outcome>> = {
+  'arguments.invalid': 'refused',
+  'call.readOnly': 'refused',
+  'connection.refused': 'refused',
+  'quota.exceeded': 'refused',
+  'reducer.crashed': 'failed',
+  'reducer.lifecycle': 'refused',
+  'reducer.overBudget': 'failed',
+  'reducer.refused': 'refused',
+  'reducer.refusedWithValue': 'refused',
+  'reducer.refusedWithoutValue': 'refused',
+  'reducer.unknown': 'refused',
+  'schema.changed': 'refused',
+  'query.refused': 'refused',
+  'subscription.refused': 'refused',
+  'sql.busy': 'failed',
+  'sql.internal': 'failed',
+  'sql.invalid': 'refused',
+  'sql.noHistory': 'refused',
+  'sql.noTable': 'refused',
+  'sql.notAuthorized': 'refused',
+  'sql.overBudget': 'failed',
+  'sql.overQuota': 'refused',
+  'sql.parameter': 'refused',
+  'database.broken': 'failed',
+  'database.full': 'failed',
+  'database.locked': 'refused',
+  'database.lost': 'failed',
+  'database.opening': 'failed',
+  'database.overloaded': 'failed',
+  'database.stopped': 'failed',
+  'database.unknown': 'refused',
+  'durability.timeout': 'failed',
+  'creation.forbidden': 'refused',
+  'grants.tooMany': 'refused',
+  'init.failed': 'refused',
+  'migration.breaksClients': 'refused',
+  'migration.failed': 'refused',
+  'migration.refused': 'refused',
+  'migration.token': 'refused',
+  'name.invalid': 'refused',
+  'name.notYours': 'refused',
+  'name.taken': 'refused',
+  'name.unknown': 'refused',
+  notOperator: 'refused',
+  notOwner: 'refused',
+  'program.invalid': 'refused',
+  'publish.request': 'refused',
+  'quota.bytes': 'refused',
+  'quota.databases': 'refused',
+  'quota.names': 'refused',
+  'token.limited': 'refused',
+  'token.unknown': 'refused',
+  other: 'refused',
+};
+
+/** Says who has to change something after this error, which is one of `AnswerCounts`. */
+export function outcomeOf(code: string): Outcome {
+  return outcomeOfCode.get(code) ?? 'refused';
+}
+
+/** A map: a code may come from a process that a module has taken over. */
+const outcomeOfCode: ReadonlyMap<string, Outcome> = new Map(Object.entries(outcomesByCode));
+const failures = Object.keys(outcomesByCode).filter((code) => outcomeOf(code) === 'failed');

@@ -1,0 +1,104 @@
+import type { DatabaseDescription } from '../../database/description.ts';
+import type {
+  Caller,
+  CallOutcome,
+  CallRequest,
+  SqlOutcome,
+  SqlRequest,
+} from '../../database/outcome.ts';
+import type { PreviewOutcome, PreviewRequest } from '../../database/preview-outcome.ts';
+import type { ProgramSource, UpdatePermission } from '../../database/program-source.ts';
+import type { TableFigures } from '../../database/table-figures.ts';
+import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
+import type { DatabaseStatistics } from './database-statistics.ts';
+import type { DatabaseHealth } from './health.ts';
+import type { VitalFigures } from './vitals.ts';
+
+export type {
+  DatabaseDescription,
+  PreviewOutcome,
+  PreviewRequest,
+  ProgramSource,
+  TableFigures,
+  UpdatePermission,
+};
+
+/**
+ * One running database as the doors see it. `supervised-database.ts` is the one implementation; it
+ * runs the database in the caller's thread, on a thread or in a process of its own, and a door
+ * cannot tell which. One contract suite covers them.
+ *
+ * Every method rejects with `Refusal` when nothing ran: `database.stopped`, `database.broken` (with
+ * the reason it did not start), `database.overloaded`, `database.full` (of what writes). A request
+ * opens a database that is closed. Requests made while it opens, also again after a crash, wait for
+ * it; they are refused with `database.opening` when that takes too long, or when too many wait.
+ * `database.lost` is the one exception: a crash left it unknown whether the request happened.
+ */
+export interface DatabaseHandle {
+  /** Resolves once the database serves. */
+  describe(): Promise<DatabaseDescription>;
+  /** The last description, without waiting; `undefined` before the database has served. */
+  readonly description: DatabaseDescription | undefined;
+  call(request: CallRequest): Promise<CallOutcome>;
+  query(request: SqlRequest): Promise<SqlOutcome>;
+  /**
+   * Reports what a call or a write would do, or does it if that has not changed: see
+   * `PreviewRequest`. Applied work is durable when the request of the work says `confirmed`.
+   */
+  preview(request: PreviewRequest): Promise<PreviewOutcome>;
+  /** The tables that the caller can read, with their definitions and sizes. */
+  tables(caller: Caller): Promise<readonly TableFigures[]>;
+  /** Opens a connection that requests may name until `disconnect`, or until a crash ends it. */
+  connect(caller: Caller, connectionId: bigint): Promise<ConnectOutcome>;
+  /** Also ends a read that has paused in a temporary connection of this id. */
+  disconnect(connectionId: bigint): Promise<void>;
+  /**
+   * Opens a long-lived connection, which can subscribe and receives changes. Throws `Refusal` at
+   * once when the database does not serve and will not; a database that starts is waited for.
+   */
+  live(options: LiveOptions, sink: LiveSink): LiveConnection;
+  /** Plans a publish of `program`; runs nothing of it but its description. */
+  plan(program: ProgramSource): Promise<PlanOutcome>;
+  /**
+   * Replaces the program and migrates the tables in one transaction; resolves when it is durable.
+   * Rejects with `Refusal` and leaves everything as it was when the plan is refused or fails;
+   * `durability.timeout` after `confirmMillis` undoes nothing. The same program does nothing.
+   */
+  update(
+    program: ProgramSource,
+    permission: UpdatePermission,
+    confirmMillis: number,
+  ): Promise<UpdateOutcome>;
+  /** The program that is running. */
+  program(): Promise<ProgramSource>;
+  /** Counters for metrics; never waits for the database. */
+  statistics(): DatabaseStatistics;
+  /** Never waits for the database, nor opens it. Cost: a look at each request and connection. */
+  health(): DatabaseHealth;
+  /** Outcomes of requests, and reasons for reopening the database, for metrics. */
+  vitals(): VitalFigures;
+  /** Lets accepted work finish, makes it durable and ends; it is killed after `millisMax`. */
+  close(millisMax?: number): Promise<void>;
+}
+
+export type ConnectOutcome =
+  | { readonly kind: 'connected' }
+  /** The words of the module's `client_connected`. */
+  | { readonly kind: 'refused'; readonly message: string };
+
+export interface UpdateOutcome {
+  /** True when the change breaks clients: every open connection was ended. */
+  readonly endsConnections: boolean;
+}
+
+export type PlanOutcome =
+  | {
+      readonly kind: 'automatic';
+      /** For people; empty when nothing changes. */
+      readonly text: string;
+      /** The text with ANSI colours. */
+      readonly colouredText: string;
+      readonly breaksClients: boolean;
+      readonly token: string;
+    }
+  | { readonly kind: 'manual'; readonly reason: string };

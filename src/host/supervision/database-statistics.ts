@@ -1,0 +1,31 @@
+import type { LiveFigures } from '../../database/database.ts';
+import type { CommitOffset } from '../../database/outcome.ts';
+import type { StorageUse } from '../../database/storage-quota.ts';
+import type { ActorTimes } from '../../database/time-counts.ts';
+import type { OpeningProgress } from './opening.ts';
+
+export interface DatabaseStatistics {
+  /** `closed`: it exists, and opens on the first request. */
+  readonly state: 'closed' | 'opening' | 'serving' | 'broken' | 'stopped';
+  /** Progress while it opens. */
+  readonly opening: OpeningProgress | undefined;
+  /** True while its disk is full: reads are served, writes are rejected. */
+  readonly isReadOnly: boolean;
+  readonly offset: CommitOffset;
+  readonly durableOffset: CommitOffset;
+  readonly callsCommitted: number;
+  readonly callsAborted: number;
+  readonly queries: number;
+  readonly restarts: number;
+  readonly rowBytes: number;
+  readonly indexBytes: number;
+  /** Usage that counts against its quota. */
+  readonly used: StorageUse;
+  /** Clients that stay connected, and the query sets that they watch. */
+  readonly connections: number;
+  readonly querySets: number;
+  /** The distinct queries in those sets. */
+  readonly live: LiveFigures;
+  /** Times that the actor has measured since it was opened. */
+  readonly times: ActorTimes;
+}

@@ -1,0 +1,49 @@
+import { limits } from '../../limits.ts';
+import type { DatabaseStatistics } from './database-statistics.ts';
+
+/** How long work has been waiting in a database, in milliseconds; 0: nothing waits. */
+export interface Waits {
+  /** Time that requests have waited without a turn ending. */
+  readonly requestMillis: number;
+  /** The oldest commit that is not durable. */
+  readonly undurableMillis: number;
+  /** The oldest update that has not left for its client. */
+  readonly fanOutMillis: number;
+}
+
+/** Whether a database does its work, and which part of it does not. */
+export interface DatabaseHealth {
+  readonly isFine: boolean;
+  readonly opened: { readonly isFine: boolean; readonly state: DatabaseStatistics['state'] };
+  /** Requests that wait are run. */
+  readonly commits: WaitingPart;
+  /** Writes become durable. */
+  readonly durability: WaitingPart & { readonly isReadOnly: boolean };
+  /** Clients get the updates that they subscribed to. */
+  readonly fanOut: WaitingPart;
+}
+
+export interface WaitingPart {
+  readonly isFine: boolean;
+  readonly waitingMillis: number;
+}
+
+export function healthOf(
+  { state, isReadOnly }: Pick<DatabaseStatistics, 'state' | 'isReadOnly'>,
+  { requestMillis, undurableMillis, fanOutMillis }: Waits,
+): DatabaseHealth {
+  const { healthWaitMillisMax, healthFanOutMillisMax } = limits;
+  // A closed database opens on the first request.
+  const opened = { isFine: state === 'serving' || state === 'closed', state };
+  const commits = part(requestMillis, healthWaitMillisMax);
+  const written = part(undurableMillis, healthWaitMillisMax);
+  // Nothing waits in a database that rejects writes because its disk is full.
+  const durability = { ...written, isFine: written.isFine && !isReadOnly, isReadOnly };
+  const fanOut = part(fanOutMillis, healthFanOutMillisMax);
+  const isFine = [opened, commits, durability, fanOut].every((one) => one.isFine);
+  return { isFine, opened, commits, durability, fanOut };
+}
+
+function part(waitingMillis: number, millisMax: number): WaitingPart {
+  return { isFine: waitingMillis <= millisMax, waitingMillis };
+}

@@ -1,0 +1,240 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  createTiny,
+  openTiny,
+  tinyIdentity,
+  tinyProgram,
+} from '../../../test/support/tiny-database.ts';
+import { Refusal } from '../../database/outcome.ts';
+import { limits } from '../../limits.ts';
+import { ownerRights } from '../../sql/rights.ts';
+import { TestClock } from '../../testing/test-clock.ts';
+import { programHash } from '../linking/program-hash.ts';
+import type { SeatEvents, SeatMode } from '../seats/seat.ts';
+import { SupervisedDatabase } from './supervised-database.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** A database whose log takes as long as the test wants. */
+class Slow {
+  readonly clock = new TestClock();
+  readonly reports: string[] = [];
+  readonly seats: SeatEvents[] = [];
+  closesWhenKilled = false;
+  readonly database: SupervisedDatabase;
+
+  constructor(mode: SeatMode | 'closed', bytes = 100 * mebibyte) {
+    this.database = new SupervisedDatabase(
+      {
+        identity: tinyIdentity,
+        clock: this.clock,
+        hash: programHash,
+        takeSeat: (_, events) => {
+          this.seats.push(events);
+          const nothing = () => undefined;
+          let kill: () => void = nothing;
+          const isKilled = new Promise<void>((resolve) => {
+            kill = resolve;
+          });
+          const close = () => (this.closesWhenKilled ? isKilled : Promise.resolve());
+          return { submit: nothing, setStorage: nothing, close, kill: () => kill() };
+        },
+        examine: () => Promise.resolve(tinyProgram.bytes),
+        lines: () => undefined,
+        logBytes: () => bytes,
+        report: (_, message) => this.reports.push(message),
+      },
+      mode,
+    );
+  }
+
+  /** Sends a request; returns the code and the rest of the refusal, or the result. */
+  async ask() {
+    try {
+      return await this.database.program();
+    } catch (error) {
+      if (error instanceof Refusal) return error.body;
+      throw error;
+    }
+  }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a database that opens', () => {
+  it('is closed until it is asked for', () => {
+    const { database, seats } = new Slow('closed');
+    expect([database.statistics().state, seats.length]).toEqual(['closed', 0]);
+    void database.describe().catch(() => undefined);
+    expect([database.statistics().state, seats.length]).toEqual(['opening', 1]);
+    database.open();
+    expect(seats).toHaveLength(1);
+  });
+
+  it('is ended without having been opened', async () => {
+    const { database, seats } = new Slow('closed');
+    await database.close();
+    expect([database.statistics().state, seats.length]).toEqual(['stopped', 0]);
+    await expect(database.describe()).rejects.toMatchObject({ body: { code: 'database.stopped' } });
+  });
+
+  it('keeps requests waiting so long, and then says how far it is', async () => {
+    const slow = new Slow('closed');
+    const asked = [slow.ask(), slow.database.describe().catch(({ body }: Refusal) => body)];
+    expect(slow.database.statistics().opening?.waiting).toBe(2);
+    slow.clock.advance(limits.openingWaitMillisMax);
+    slow.seats[0]?.hasRead(75 * mebibyte);
+    await vi.advanceTimersByTimeAsync(limits.openingWaitMillisMax);
+    const refused = {
+      code: 'database.opening',
+      message:
+        'The database is opening: 75 MiB of 100 MiB of its log read after 30.0 s. ' +
+        'Try again in 10 s.',
+      retryAfterSeconds: 10,
+    };
+    expect(await Promise.all(asked)).toEqual([refused, refused]);
+    expect(slow.database.statistics().opening).toEqual({
+      readBytes: 75 * mebibyte,
+      bytes: 100 * mebibyte,
+      millis: limits.openingWaitMillisMax,
+      waiting: 0,
+    });
+  });
+
+  it('keeps what an earlier actor had waiting no longer', async () => {
+    const slow = new Slow(openTiny);
+    slow.seats[0]?.opened({ description: undefined as never, offset: 1 as never, lastMicros: 0n });
+    const asked = slow.ask();
+    await vi.advanceTimersByTimeAsync(10);
+    slow.seats[0]?.ended({ cause: 'died', message: '', running: undefined, reached: () => false });
+    await vi.advanceTimersByTimeAsync(limits.openingWaitMillisMax);
+    expect(await asked).toMatchObject({ code: 'database.opening' });
+    expect(slow.database.vitals().refusals.get('database.opening')).toBe(1);
+  });
+
+  it('[durability D8] refuses at once what waits beyond its bound', async () => {
+    const slow = new Slow('closed');
+    for (let count = 0; count < limits.openingRequestsMax; count += 1) void slow.ask();
+    expect(await slow.ask()).toMatchObject({ code: 'database.opening', retryAfterSeconds: 1 });
+    expect(slow.database.statistics().opening?.waiting).toBe(limits.openingRequestsMax);
+  });
+
+  it('says in the log that it begins, now and then how far it is, and how long it took', () => {
+    const slow = new Slow('closed');
+    slow.database.open();
+    const [seat] = slow.seats;
+    for (let part = 1; part <= 12; part += 1) {
+      slow.clock.advance(1_000);
+      seat?.hasRead(part * 10 * mebibyte);
+    }
+    seat?.opened({ description: undefined as never, offset: 1 as never, lastMicros: 0n });
+    expect(slow.reports).toEqual([
+      'is opening: 100 MiB of log to read',
+      'is opening: 50 MiB of 100 MiB of its log read after 5.0 s',
+      'is opening: 100 MiB of 100 MiB of its log read after 10.0 s',
+      'serves; opening took 12.0 s (100 MiB of log)',
+    ]);
+  });
+
+  it.each([
+    ['one that is made', createTiny],
+    ['one that opens at once', openTiny],
+  ])('does not begin closed: %s', (_, mode) => {
+    const { database, seats } = new Slow(mode as SeatMode);
+    expect([database.statistics().state, seats.length]).toEqual(['opening', 1]);
+  });
+});
+
+describe('a database that ends while it serves', () => {
+  const end = { cause: 'died', message: 'gone', running: undefined, reached: () => false } as const;
+  const opening = { description: undefined as never, offset: 1 as never, lastMicros: 0n };
+
+  it('is opened again however often, where it served for long in between', () => {
+    const slow = new Slow(openTiny);
+    for (let round = 0; round < 5; round += 1) {
+      slow.seats.at(-1)?.opened(opening);
+      slow.clock.advance(limits.reopenMillisMax);
+      slow.seats.at(-1)?.ended(end);
+    }
+    expect(slow.database.statistics().state).toBe('opening');
+  });
+
+  it('is broken after the third end at once, until a request later', async () => {
+    const slow = new Slow(openTiny);
+    for (let round = 0; round < 3; round += 1) {
+      slow.seats.at(-1)?.opened(opening);
+      slow.seats.at(-1)?.ended(end);
+    }
+    const { database, seats } = slow;
+    expect([database.statistics().state, seats.length]).toEqual(['broken', 3]);
+    expect(await slow.ask()).toMatchObject({ code: 'database.broken' });
+    slow.clock.advance(limits.reopenMillisMin);
+    void slow.ask();
+    expect([database.statistics().state, seats.length]).toEqual(['opening', 4]);
+    expect(slow.reports).toContain('is opened again: what kept it from serving may have passed');
+    seats.at(-1)?.ended(end);
+    expect(database.statistics().state).toBe('broken');
+  });
+
+  it('says so when it comes back with less than was durable', () => {
+    const slow = new Slow(openTiny);
+    slow.seats[0]?.opened({ ...opening, offset: 7 as never });
+    slow.seats[0]?.ended(end);
+    slow.seats[1]?.opened({ ...opening, offset: 5 as never });
+    expect(slow.reports).toContain(
+      'serves without 2 commits that were durable before: its files were replaced',
+    );
+  });
+
+  it.each(['refused', 'sync', 'superseded'] as const)(
+    '[durability 2.3] is not opened again where it ended by %s',
+    async (cause) => {
+      const slow = new Slow(openTiny);
+      slow.seats[0]?.opened(opening);
+      slow.seats[0]?.ended({ ...end, cause });
+      slow.clock.advance(10 * limits.reopenMillisMax);
+      expect(await slow.ask()).toMatchObject({ code: 'database.broken' });
+      expect(slow.seats).toHaveLength(1);
+    },
+  );
+});
+
+describe('a database that is closed', () => {
+  it('does not wait for what a connection asked that ends with it', async () => {
+    const slow = new Slow(openTiny);
+    slow.seats[0]?.opened({ description: undefined as never, offset: 1 as never, lastMicros: 0n });
+    const caller = { identity: 7n, rights: ownerRights, jwtPayload: '' };
+    const sink = { deliver: () => undefined, ended: () => undefined };
+    slow.database.live({ caller, connectionId: 7n, confirmed: true }, sink);
+    let isClosed = false;
+    void slow.database.close().then(() => {
+      isClosed = true;
+    });
+    await vi.advanceTimersByTimeAsync(10);
+    expect(isClosed).toBe(true);
+  });
+});
+
+describe('a database that has space again', () => {
+  it('and is closed at that moment ends in time', async () => {
+    const end = { cause: 'full', message: '', running: undefined, isUndone: true } as const;
+    const opening = { description: undefined as never, offset: 1 as never, lastMicros: 0n };
+    const slow = new Slow(openTiny);
+    slow.seats[0]?.opened(opening);
+    slow.seats[0]?.ended({ ...end, reached: () => false });
+    slow.seats[1]?.opened(opening);
+    // The actor that reads is busy for longer than the close is allowed to take.
+    slow.closesWhenKilled = true;
+    await vi.advanceTimersByTimeAsync(limits.spaceLookMillis);
+    expect(slow.database.statistics().state).toBe('opening');
+    const closed = slow.database.close(100);
+    await vi.advanceTimersByTimeAsync(100);
+    await closed;
+    expect([slow.database.statistics().state, slow.seats.length]).toEqual(['stopped', 2]);
+  });
+});

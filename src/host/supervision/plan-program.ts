@@ -1,0 +1,35 @@
+import type { DatabaseDescription } from '../../database/description.ts';
+import { definitionOf } from '../../database/program.ts';
+import { hashHex, migrationToken, type ProgramHash } from '../../database/program-hash.ts';
+import type { ProgramSource } from '../../database/program-source.ts';
+import { rejectionText } from '../../database/update-program.ts';
+import { planMigration } from '../../schema/migration-plan.ts';
+import { planText } from '../../schema/plan-text.ts';
+import { programHashInSlices } from '../linking/program-hash.ts';
+import type { PlanOutcome } from './database-handle.ts';
+
+export interface PlanOptions {
+  readonly identity: bigint;
+  readonly hash: ProgramHash;
+  /** The definition of the program, as it was examined. */
+  readonly examined: Uint8Array;
+}
+
+/** Plans the publishing of `program` over the running one. */
+export async function planProgram(
+  program: ProgramSource,
+  { definition, programHash }: DatabaseDescription,
+  { identity, hash, examined }: PlanOptions,
+): Promise<PlanOutcome> {
+  const next = definitionOf(examined);
+  const nextHash = hashHex(await programHashInSlices(program.bytes));
+  const token = migrationToken(hash, identity, programHash, nextHash);
+  if (nextHash === programHash) {
+    return { kind: 'automatic', text: '', colouredText: '', breaksClients: false, token };
+  }
+  const plan = planMigration(definition, next);
+  if (plan.kind === 'manual') return { kind: 'manual', reason: rejectionText(plan.reason) };
+  const { text, breaksClients, steps } = plan;
+  const colouredText = planText(steps, 'ansi');
+  return { kind: 'automatic', text, colouredText, breaksClients, token };
+}

@@ -1,0 +1,30 @@
+import type { Clock } from '../../database/clock.ts';
+import type { ProgramHash } from '../../database/program-hash.ts';
+import type { ProgramSource } from '../../database/program-source.ts';
+import type { StorageLimits } from '../../database/storage-quota.ts';
+import type { ReportOfDatabase } from '../seats/end-line.ts';
+import type { SeatTaker, StampedLine } from '../seats/seat.ts';
+import type { Space } from './full-disk.ts';
+
+/** Options of a supervised database. */
+export interface SupervisionOptions {
+  readonly identity: bigint;
+  readonly clock: Clock;
+  readonly hash: ProgramHash;
+  readonly takeSeat: SeatTaker;
+  /** Loads a program on a separate worker and returns its description; rejects with `Refusal`. */
+  readonly examine: (program: ProgramSource) => Promise<Uint8Array>;
+  /** Receives the hash of the running program, when it may be another one. */
+  readonly runs?: (programHash: string) => void;
+  readonly lines: (lines: readonly StampedLine[]) => void;
+  /** How much it can hold; absent: any amount. */
+  readonly storage?: StorageLimits;
+  /** The disk that holds its files. */
+  readonly space?: Space | undefined;
+  /** Called when the actor has reported what it holds. */
+  readonly measured?: () => void;
+  /** Bytes of its log that opening it reads; absent: nothing is stored durably. */
+  readonly logBytes?: () => number;
+  /** Receives restarts and failures: one sentence each for the operator, and fields. */
+  readonly report: ReportOfDatabase;
+}

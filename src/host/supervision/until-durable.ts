@@ -1,0 +1,20 @@
+import { type CommitOffset, Refusal } from '../../database/outcome.ts';
+import type { Outbox } from '../feeds/outbox.ts';
+import { lostUpdate } from '../feeds/pending-requests.ts';
+import { deferred } from './deferred.ts';
+
+/** Waits until what was handed over with this write is durable, at most for `millisMax`. */
+export function untilDurable(
+  outbox: Outbox,
+  { write, offset }: { readonly write: number; readonly offset: CommitOffset },
+  millisMax: number,
+): Promise<void> {
+  const { promise, resolve, reject } = deferred();
+  const timer = setTimeout(() => {
+    const text = 'timeout waiting for transaction confirmation';
+    const message = `Database update failed: ${text}`;
+    reject(new Refusal({ code: 'durability.timeout', message }));
+  }, millisMax);
+  outbox.hold({ write, offset, release: resolve, fail: () => reject(lostUpdate()) });
+  return promise.finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,51 @@
+import { assert } from '../../assert.ts';
+import type { DatabaseDescription } from '../../database/description.ts';
+import { Refusal, type RefusalBody } from '../../database/outcome.ts';
+import type { DatabaseReply } from '../../database/turn.ts';
+import type { UpdateOutcome } from './database-handle.ts';
+
+export interface SubmittedUpdate {
+  readonly reply: Promise<DatabaseReply>;
+  /** Resolves when the effects of the reply are durable. */
+  readonly durable: () => Promise<void>;
+  /** Describes the database once it serves. */
+  readonly describe: () => Promise<DatabaseDescription>;
+  /** Hash of the program, in hex. */
+  readonly nextHash: string;
+}
+
+/**
+ * The outcome of an update. Where an actor ended and the outcome is unknown, the program that the
+ * next one finds in the log decides whether the update has happened. Throws `Refusal`.
+ */
+export async function updateOutcome(update: SubmittedUpdate): Promise<UpdateOutcome> {
+  try {
+    const reply = await update.reply;
+    assert(reply.kind === 'updated', 'an update is answered by its outcome');
+    await update.durable();
+    return { endsConnections: reply.endsConnections };
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.body.code !== 'database.lost') throw error;
+    const served = await update.describe().catch(() => undefined);
+    if (served === undefined) throw unknownRefusal(error);
+    // Connections end with their actor.
+    if (served.programHash === update.nextHash) return { endsConnections: true };
+    throw undoneRefusal(error);
+  }
+}
+
+function undoneRefusal(cause: Refusal): Refusal {
+  const text = 'the database ended before it was applied. Nothing was changed. Publish again.';
+  return failed('database.stopped', text, cause);
+}
+
+function unknownRefusal(cause: Refusal): Refusal {
+  const text =
+    'the database ended, and it is not known whether the update was applied. ' +
+    'Publish again once the database serves.';
+  return failed('database.lost', text, cause);
+}
+
+function failed(code: RefusalBody['code'], text: string, cause: Refusal): Refusal {
+  return new Refusal({ code, message: `Database update failed: ${text}` }, { cause });
+}

@@ -1,0 +1,313 @@
+import { availableParallelism } from 'node:os';
+import v8 from 'node:v8';
+import type { Database } from '../../database/database.ts';
+import type { DatabaseOptions } from '../../database/open-database.ts';
+import type { ProgramLoader } from '../../database/program.ts';
+import type { ProgramSource } from '../../database/program-source.ts';
+import type { Progress } from '../../database/progress.ts';
+import type { DatabaseOwner, TurnReport } from '../../database/turn.ts';
+import { limits } from '../../limits.ts';
+import { boundedLine, cutText } from '../../module/log-line.ts';
+import { MachineClock } from '../../node/clock.ts';
+import { MachineDisk } from '../../node/disk.ts';
+import { MachineEntropy } from '../../node/entropy.ts';
+import { MemoryDisk } from '../../node/memory-disk.ts';
+import { nextTurn } from '../../node/next-turn.ts';
+import { realmOpener } from '../../node/realm.ts';
+import { ownBytes } from '../../node/thread-memory.ts';
+import { programHash } from '../linking/program-hash.ts';
+import {
+  type ActorStart,
+  buffersOf,
+  type FromWorker,
+  type ToWorker,
+} from '../messages/worker-messages.ts';
+import { encodeTurn } from '../messages/worker-outcomes.ts';
+import { RequestReader } from '../messages/worker-requests.ts';
+import { assembleDatabase, examineAside } from '../seats/assemble.ts';
+import { HeapCare } from '../seats/heap-care.ts';
+import { later } from '../seats/later.ts';
+import { programLoader } from '../seats/program-loader.ts';
+import type { SeatMode } from '../seats/seat.ts';
+import { endOfService, endOfStart, type PlainEnd } from '../seats/start-end.ts';
+import { LineBatch } from './line-batch.ts';
+import { RemoteLinker } from './remote-linker.ts';
+import { Warnings } from './warnings.ts';
+
+/** The actor's way to the gateway: `thread-main.ts` and `process-main.ts` have one each. */
+export interface ActorPort {
+  post(message: FromWorker, transfer?: ArrayBuffer[]): void;
+  /** Stops receiving; the thread or process ends when it has nothing else to do. */
+  close(): void;
+  /** Bytes of messages not yet written, where messages are copied. */
+  waitingBytes?(): number;
+  /** Resolves when they are written, if too many wait; `undefined`: there is room for more. */
+  drained?(): Promise<void> | undefined;
+  /** Ends the thread or process. Posted messages still arrive. */
+  exit(): void;
+}
+
+/** The part of an actor that the watchdog reads; see `board.ts`. */
+export interface ActorBoard extends Progress {
+  tookMessage(): void;
+  holds(bytes: number): void;
+  /** Records all memory held while it ran no call, where others share its process. */
+  keeps?(bytes: number): void;
+}
+
+/** Sizes and opening progress are sent when they may have changed, at most this often. */
+const memoryMillis = 100;
+
+/**
+ * One database, or the examination of one program, in a thread or process of its own: takes
+ * messages from the gateway, hands back the outcomes of each turn. It reads no file but its
+ * database's, and nothing it does depends on another database.
+ */
+export class Actor {
+  readonly #start: ActorStart;
+  readonly #port: ActorPort;
+  readonly #board: ActorBoard;
+  readonly #clock = new MachineClock();
+  readonly #heap: HeapCare;
+  readonly #linker: RemoteLinker;
+  readonly #loader: ProgramLoader;
+  readonly #memoryDisk = new MemoryDisk();
+  readonly #lines: LineBatch;
+  readonly #warnings: Warnings;
+  #memoryToldAt = 0;
+  /** Bytes of the log that were read, and when that was last reported. */
+  #readBytes = 0;
+  #readToldAt = 0;
+  #isMemoryDue = false;
+  #database: Promise<Database | undefined> | undefined;
+  /** The running database, which holds bytes of its own, once it serves. */
+  #serving: Database | undefined;
+
+  constructor(start: ActorStart, port: ActorPort, board: ActorBoard) {
+    this.#start = start;
+    this.#port = port;
+    this.#board = board;
+    this.#lines = new LineBatch({
+      nowMillis: () => this.#clock.monotonicMillis(),
+      send: (lines) => port.post({ kind: 'lines', lines }),
+    });
+    this.#warnings = new Warnings((message) => port.post({ kind: 'warn', message }));
+    this.#heap = new HeapCare(start, {
+      heldBytes: () => this.#heldBytes(),
+      statementBytes: () => this.#serving?.statementBytes ?? 0,
+    });
+    this.#linker = new RemoteLinker({
+      kept: start.kept,
+      ask: (id, bytes) => port.post({ kind: 'link', id, bytes }, [bytes.buffer]),
+      warn: (text) => this.#warnings.add(text),
+    });
+    const openRealm = realmOpener(start.hardeningFile);
+    const load = programLoader((bytes) => this.#linker.link(bytes), board, openRealm);
+    this.#loader = (source, context) => {
+      // Measured after the log was replayed, and before any call.
+      board.keeps?.(ownBytes());
+      return load(source, context);
+    };
+  }
+
+  run(): void {
+    tuneEngine();
+    const { task } = this.#start;
+    if (task.kind === 'serve') this.#database = this.#serve(task.mode);
+    else void this.#examine(task.program);
+  }
+
+  async receive(message: ToWorker): Promise<void> {
+    this.#board.tookMessage();
+    switch (message.kind) {
+      case 'requests': {
+        const open = await this.#database;
+        const requests = new RequestReader(message.batch);
+        // Only a program is sent beside a batch, and it is loaded before its turn.
+        if (message.batch.blobs.length === 0) open?.submitAll(requests);
+        else while (requests.remaining > 0) open?.submit(requests.next());
+        return;
+      }
+      case 'linked':
+        this.#linker.settle(message.id, message.outcome);
+        return;
+      case 'storage':
+        (await this.#database)?.setStorage(message.limits);
+        return;
+      case 'close':
+        await (await this.#database)?.close();
+        this.#lines.send();
+        this.#port.post({ kind: 'closed' });
+        this.#port.close();
+        return;
+    }
+  }
+
+  async #serve(mode: SeatMode): Promise<Database | undefined> {
+    try {
+      const open = await assembleDatabase(mode, this.#databaseOptions());
+      this.#serving = open;
+      this.#lines.send();
+      this.#tellMemory(open);
+      const { description, offset, lastMicros } = open;
+      const opening = { description, offset, lastMicros };
+      this.#port.post({ kind: 'opened', opening });
+      return open;
+    } catch (error) {
+      this.#end(endOfStart(error));
+      return undefined;
+    }
+  }
+
+  async #examine(program: ProgramSource): Promise<void> {
+    const { identity } = this.#start;
+    try {
+      const described = await examineAside(program, {
+        identity,
+        loader: this.#loader,
+        hash: programHash,
+        progress: this.#board,
+        clock: this.#clock,
+      });
+      this.#port.post({ kind: 'examined', described });
+    } catch (error) {
+      this.#end(endOfStart(error));
+    }
+    this.#port.close();
+  }
+
+  #databaseOptions(): DatabaseOptions {
+    const { identity, ownerIdentity, directory, statementMillisMax, storage } = this.#start;
+    return {
+      identity,
+      ownerIdentity,
+      disk: directory === undefined ? this.#memoryDisk : this.#diskAt(directory),
+      clock: this.#clock,
+      entropy: new MachineEntropy(),
+      statementMillisMax,
+      storage,
+      progress: this.#board,
+      loader: this.#loader,
+      hash: programHash,
+      nextTurn: () => {
+        // A turn that only continues reads hands nothing over, but must still be visible.
+        this.#tellMemorySoon();
+        return this.#port.drained?.()?.then(nextTurn) ?? nextTurn();
+      },
+      later,
+      report: (line) => {
+        this.#lines.add({ micros: this.#clock.nowMicros(), line: boundedLine(line) });
+      },
+      warn: (text) => this.#warnings.add(text),
+      owner: this.#owner(),
+    };
+  }
+
+  /** Returns a disk that reports to the gateway how much of it opening has read. */
+  #diskAt(directory: string): MachineDisk {
+    const hasRead = (bytes: number): void => {
+      if (this.#serving !== undefined) return;
+      this.#readBytes += bytes;
+      const now = this.#clock.monotonicMillis();
+      if (now - this.#readToldAt < memoryMillis) return;
+      this.#readToldAt = now;
+      this.#port.post({ kind: 'read', bytes: this.#readBytes });
+    };
+    return new MachineDisk(directory, { writer: this.#start.writer, hasRead });
+  }
+
+  #owner(): DatabaseOwner {
+    return {
+      handOver: (turn) => this.#handOver(turn),
+      durable: (write, offset) => {
+        this.#port.post({ kind: 'durable', write, offset });
+        this.#tellMemorySoon();
+      },
+      stopped: (reason) => this.#end(endOfService(reason)),
+    };
+  }
+
+  #handOver(turn: TurnReport): void {
+    this.#lines.send();
+    const batch = encodeTurn(turn);
+    this.#port.post({ kind: 'turn', batch }, buffersOf(batch));
+    this.#tellMemorySoon();
+    const over = this.#heap.over();
+    if (over === undefined) return;
+    const { heapBytesMax, bufferBytesMax } = this.#start;
+    const bytesMax = over === 'heap' ? heapBytesMax : bufferBytesMax;
+    const message = `The module kept more than ${bytesMax / (1024 * 1024)} MiB of ${over}.`;
+    this.#end({ cause: 'died', message, running: undefined });
+    this.#port.exit();
+  }
+
+  #heldBytes(): number {
+    if (this.#serving === undefined) return Number.POSITIVE_INFINITY;
+    const { rowBytes, indexBytes } = this.#serving.memory();
+    const waitingBytes = this.#port.waitingBytes?.() ?? 0;
+    return rowBytes + indexBytes + this.#memoryDisk.allocatedBytes + waitingBytes;
+  }
+
+  /** Reports sizes now or a little later, so that the last change is sent if nothing follows. */
+  #tellMemorySoon(): void {
+    const open = this.#serving;
+    if (this.#isMemoryDue || open === undefined) return;
+    const wait = this.#memoryToldAt + memoryMillis - this.#clock.monotonicMillis();
+    if (wait <= 0) {
+      this.#tellMemory(open);
+      return;
+    }
+    this.#isMemoryDue = true;
+    setTimeout(() => {
+      this.#isMemoryDue = false;
+      this.#tellMemory(open);
+    }, wait).unref();
+  }
+
+  #tellMemory(open: Database): void {
+    this.#memoryToldAt = this.#clock.monotonicMillis();
+    const memory = open.memory();
+    this.#board.holds(memory.rowBytes + memory.indexBytes);
+    this.#board.keeps?.(ownBytes());
+    const used = open.storageUse();
+    const figures = { used, live: { ...open.liveFigures }, times: open.times() };
+    this.#port.post({ kind: 'memory', memory: { ...memory, ...figures } });
+  }
+
+  /** Sends the last message; the gateway then releases the thread or process. */
+  #end(end: PlainEnd): void {
+    this.#lines.send();
+    const message = cutText(end.message, limits.programErrorCharactersMax);
+    this.#port.post({ kind: 'ended', end: { ...end, message } });
+    this.#port.close();
+  }
+}
+
+/**
+ * Sets engine flags. They apply to the whole process, and so to the gateway too where the actor is
+ * one of its threads.
+ */
+function tuneEngine(): void {
+  keepYoung();
+  collectAlone();
+}
+
+/**
+ * Keeps the engine from pretenuring objects that live for one call, as it sometimes decides to do
+ * after a busy moment. In old space each dead object keeps the young ones that it references until
+ * a full collection: they are copied, and look long-lived themselves. It cost a third of the time.
+ */
+function keepYoung(): void {
+  v8.setFlagsFromString('--no-allocation-site-pretenuring');
+}
+
+/**
+ * Makes each thread collect its young garbage alone on machines with few processors. Almost none of
+ * it survives, so helper threads find little to do and take processors from the other threads.
+ */
+function collectAlone(): void {
+  if (availableParallelism() > fewProcessors) return;
+  v8.setFlagsFromString('--no-parallel-scavenge');
+}
+
+const fewProcessors = 4;

@@ -1,0 +1,62 @@
+import path from 'node:path';
+import { Refusal } from '../../database/outcome.ts';
+import { isNoSpace } from '../../log/disk.ts';
+import { ProgramError } from '../../module/runner.ts';
+import type { ReportLine } from '../../node/report-line.ts';
+import { toHex } from '../../values/hex.ts';
+import { identityToHex } from '../../values/identity.ts';
+import type { KeptPlace, KeptPrograms } from '../linking/kept-programs.ts';
+import type { Linker } from '../linking/linker.ts';
+import { linkerVersion } from '../linking/linker-version.ts';
+import type { LinkOutcome } from '../messages/worker-messages.ts';
+
+export interface DatabaseLinkerOptions {
+  readonly identity: bigint;
+  /** `undefined`: nothing is kept, as for a database in memory. */
+  readonly programs: KeptPrograms | undefined;
+  readonly linker: Linker;
+  readonly report: (line: ReportLine) => void;
+}
+
+/** Links programs for the actors of one database, and keeps each one before an actor gets it. */
+export class DatabaseLinker {
+  readonly #options: DatabaseLinkerOptions;
+
+  constructor(options: DatabaseLinkerOptions) {
+    this.#options = options;
+  }
+
+  /** The place where its actors look first. */
+  get kept(): KeptPlace | undefined {
+    const { programs } = this.#options;
+    if (programs === undefined) return undefined;
+    // A process of a database has another working directory.
+    return { folder: path.resolve(programs.folder), linkerVersion: toHex(linkerVersion()) };
+  }
+
+  /** `isReopening`: see `LinkRequest`. Never rejects. */
+  async link(bytes: Uint8Array, isReopening: boolean): Promise<LinkOutcome> {
+    const database = identityToHex(this.#options.identity);
+    try {
+      const linked = await this.#options.linker.link({ bytes, database, isReopening });
+      await this.#keep(linked, database);
+      return { kind: 'linked', bytes: linked };
+    } catch (error) {
+      if (error instanceof Refusal) return { kind: 'refused', body: error.body };
+      if (error instanceof ProgramError) return { kind: 'failed', message: error.message };
+      return { kind: 'failed', message: `the program could not be linked: ${String(error)}` };
+    }
+  }
+
+  /** A program that cannot be kept is linked again the next time. */
+  async #keep(linked: Uint8Array, database: string): Promise<void> {
+    try {
+      await this.#options.programs?.keep(linked);
+    } catch (error) {
+      // The write that follows reports this, and what happens next.
+      if (isNoSpace(error)) return;
+      const message = `Database ${database}: its linked program is not kept: ${String(error)}`;
+      this.#options.report({ level: 'warn', message, about: { database } });
+    }
+  }
+}

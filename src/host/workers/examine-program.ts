@@ -1,0 +1,88 @@
+import type { ProgramSource } from '../../database/program-source.ts';
+import { limits } from '../../limits.ts';
+import { type FromWorker, linkedBuffers } from '../messages/worker-messages.ts';
+import type { PlainEnd } from '../seats/start-end.ts';
+import type { Watched } from '../watching/watched.ts';
+import type { Worker, WorkerDeath } from './worker.ts';
+import { actorStart, type WorkerSeatOptions } from './worker-seat.ts';
+
+type Options = Pick<WorkerSeatOptions, 'budget' | 'watchdog' | 'linker' | 'startWorker'>;
+
+/** Examines one program on a worker that is thrown away. Resolves with the outcome. */
+export async function examineProgram(
+  program: ProgramSource,
+  identity: bigint,
+  options: Options,
+): Promise<Uint8Array | PlainEnd> {
+  const { budget, linker, startWorker } = options;
+  const task = { kind: 'examine', program } as const;
+  const nothing = { ownerIdentity: 0n, directory: undefined, storage: {} };
+  const start = actorStart({ task, identity, kept: linker.kept, ...nothing }, budget);
+  return new Promise((resolve, reject) => {
+    const examination = new Examination(options, resolve);
+    startWorker(start, { budget, lastTicket: 0 }, examination).then(
+      (worker) => examination.begin(worker),
+      reject,
+    );
+  });
+}
+
+class Examination {
+  readonly #options: Options;
+  readonly #resolve: (outcome: Uint8Array | PlainEnd) => void;
+  #worker: Worker | undefined;
+  #watched: Watched | undefined;
+  #outcome: Uint8Array | PlainEnd | undefined;
+  #messagesSent = 0;
+  #linksLeft: number = limits.startLinksMax;
+
+  constructor(options: Options, resolve: (outcome: Uint8Array | PlainEnd) => void) {
+    this.#options = options;
+    this.#resolve = resolve;
+  }
+
+  begin(worker: Worker): void {
+    this.#worker = worker;
+    this.#watched = {
+      get board() {
+        return worker.board;
+      },
+      isBusy: () => true,
+      messagesSent: () => this.#messagesSent,
+      memoryBytes: () => worker.memoryBytes?.(),
+      askMemory: worker.askMemory,
+      processorTime: () => worker.processorTime(),
+      setStanding: (standing) => worker.setStanding(standing),
+      kill: (end) => {
+        this.#outcome ??= { ...end, running: undefined };
+        worker.terminate();
+      },
+    };
+    this.#options.watchdog.add(this.#watched);
+  }
+
+  async message(message: FromWorker): Promise<void> {
+    if (message.kind === 'examined') this.#outcome = message.described;
+    if (message.kind === 'ended') this.#outcome ??= message.end;
+    if (message.kind !== 'link') return;
+    this.#linksLeft -= 1;
+    if (this.#linksLeft < 0) {
+      this.#outcome ??= {
+        cause: 'bug',
+        message: 'it asks for too many programs',
+        running: undefined,
+      };
+      this.#worker?.terminate();
+      return;
+    }
+    const outcome = await this.#options.linker.link(message.bytes, false);
+    this.#messagesSent += 1;
+    this.#worker?.send({ kind: 'linked', id: message.id, outcome }, linkedBuffers(outcome));
+  }
+
+  ended(death: WorkerDeath | undefined): void {
+    if (this.#watched !== undefined) this.#options.watchdog.remove(this.#watched);
+    const unknown = { cause: 'died', message: 'the worker ended' } as const;
+    this.#resolve(this.#outcome ?? { ...(death ?? unknown), running: undefined });
+  }
+}

@@ -1,0 +1,68 @@
+import { limits } from '../../limits.ts';
+
+interface Waiting {
+  readonly bytes: number;
+  readonly enter: () => void;
+}
+
+/**
+ * Bounds how many databases open at once. Of those that wait, the one with the fewest bytes of log
+ * goes first; equal ones go in the order of arrival. Large logs never take all places, so that
+ * small ones do not wait for them.
+ */
+export class StartGate {
+  readonly #places: number;
+  readonly #largePlaces: number;
+  #taken = 0;
+  #takenByLarge = 0;
+  readonly #waiting: Waiting[] = [];
+
+  constructor(places: number) {
+    this.#places = places;
+    this.#largePlaces = Math.max(1, places - 1);
+  }
+
+  /**
+   * Resolves with a function that gives the place back and that can be called more than once.
+   * `bytes`: those of the log to read; none for a new database.
+   */
+  async enter(bytes = 0): Promise<() => void> {
+    if (this.#hasRoom(bytes)) this.#take(bytes);
+    else await new Promise<void>((enter) => this.#queue({ bytes, enter }));
+    let hasLeft = false;
+    return () => {
+      if (hasLeft) return;
+      hasLeft = true;
+      this.#leave(bytes);
+    };
+  }
+
+  #hasRoom(bytes: number): boolean {
+    const hasPlace = this.#taken < this.#places;
+    return hasPlace && (!isLarge(bytes) || this.#takenByLarge < this.#largePlaces);
+  }
+
+  #take(bytes: number): void {
+    this.#taken += 1;
+    if (isLarge(bytes)) this.#takenByLarge += 1;
+  }
+
+  #queue(entry: Waiting): void {
+    const at = this.#waiting.findIndex(({ bytes }) => bytes > entry.bytes);
+    this.#waiting.splice(at < 0 ? this.#waiting.length : at, 0, entry);
+  }
+
+  #leave(bytes: number): void {
+    this.#taken -= 1;
+    if (isLarge(bytes)) this.#takenByLarge -= 1;
+    const at = this.#waiting.findIndex((entry) => this.#hasRoom(entry.bytes));
+    const [next] = at < 0 ? [] : this.#waiting.splice(at, 1);
+    if (next === undefined) return;
+    this.#take(next.bytes);
+    next.enter();
+  }
+}
+
+function isLarge(bytes: number): boolean {
+  return bytes > limits.smallLogBytesMax;
+}

@@ -1,0 +1,57 @@
+import { Worker as Thread } from 'node:worker_threads';
+import { limits } from '../../limits.ts';
+import { canLowerNiceness, setNiceness } from '../../node/child-priority.ts';
+import { processorTime } from '../../node/processor-time.ts';
+import { askThread, endThread } from '../../node/thread-memory.ts';
+import type { ActorStart, FromWorker, ThreadStart } from '../messages/worker-messages.ts';
+import { Board } from '../seats/board.ts';
+import type { Budget } from '../seats/budget.ts';
+import { workerEntry } from '../spawner/worker-entry.ts';
+import { nicenessOf } from '../watching/standing.ts';
+import type { Worker, WorkerDeath, WorkerEvents, WorkerOptions } from './worker.ts';
+
+/** Starts an actor on a thread of this process. */
+export async function startThread(
+  start: ActorStart,
+  { budget, lastTicket }: WorkerOptions,
+  events: WorkerEvents,
+): Promise<Worker> {
+  const board = new Board();
+  board.startAfter(lastTicket);
+  const workerData: ThreadStart = { ...start, board: board.buffer };
+  const thread = new Thread(await workerEntry('thread'), {
+    workerData,
+    resourceLimits: {
+      maxOldGenerationSizeMb: budget.workerHeapMebibytesMax + limits.workerHeadroomMebibytes,
+    },
+    // No module gets the service's environment, should it ever escape its sandbox.
+    env: {},
+    execArgv: [],
+  });
+  let death: WorkerDeath | undefined;
+  thread.on('message', (message: FromWorker) => events.message(message));
+  thread.on('error', (error) => {
+    death = describeDeath(error, budget);
+  });
+  thread.on('exit', () => events.ended(death));
+  return {
+    board,
+    send: (message, transfer = []) => thread.postMessage(message, transfer),
+    terminate: () => endThread(thread),
+    askMemory: (answer) => askThread(thread, answer),
+    processorTime: () => processorTime({ thread: board.systemThreadId }),
+    setStanding: (standing) => {
+      const id = board.systemThreadId;
+      if (id !== 0 && canLowerNiceness(id)) setNiceness(id, nicenessOf[standing]);
+    },
+  };
+}
+
+function describeDeath(error: unknown, { workerHeapMebibytesMax }: Budget): WorkerDeath {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ERR_WORKER_OUT_OF_MEMORY') {
+    const text = `far more than ${workerHeapMebibytesMax} MiB of heap`;
+    return { cause: 'died', message: `The module used ${text} and was stopped.` };
+  }
+  return { cause: 'died', message: error instanceof Error ? error.message : String(error) };
+}

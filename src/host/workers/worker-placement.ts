@@ -1,0 +1,103 @@
+import { availableParallelism } from 'node:os';
+import type { ProgramSource } from '../../database/program-source.ts';
+import type { ReportLine } from '../../node/report-line.ts';
+import type { WriterPlace } from '../../node/writer-mark.ts';
+import { identityToHex } from '../../values/identity.ts';
+import { Linker } from '../linking/linker.ts';
+import type { Budget } from '../seats/budget.ts';
+import type { Placement, ProgramPlace } from '../seats/placement.ts';
+import { isOfService, programRefusal } from '../seats/program-refusal.ts';
+import type { Seat, SeatEvents, SeatStart } from '../seats/seat.ts';
+import { childStarter } from '../spawner/spawner-starter.ts';
+import { workerEntry } from '../spawner/worker-entry.ts';
+import { Watchdog } from '../watching/watchdog.ts';
+import { DatabaseLinker } from './database-linker.ts';
+import { examineProgram } from './examine-program.ts';
+import type { Isolation } from './isolation.ts';
+import { processWorkers } from './process-worker.ts';
+import { StartGate } from './start-gate.ts';
+import { startThread } from './thread-worker.ts';
+import { WorkerSeat } from './worker-seat.ts';
+
+export interface WorkerPlacementOptions {
+  readonly budget: Budget;
+  /** Called each time that a database starts. */
+  readonly isolationOf: (database: bigint) => Isolation;
+  /** The isolation of databases without a rule of their own. */
+  readonly usualIsolation: Isolation;
+  /** The mark of the data folder; see `HostOptions`. */
+  readonly writer?: WriterPlace | undefined;
+  readonly report: (line: ReportLine) => void;
+}
+
+/** Runs each database in a thread or a process. */
+export function workerPlacement(options: WorkerPlacementOptions): Placement {
+  const { budget, isolationOf, writer, report } = options;
+  const watchdog = new Watchdog(budget);
+  // One for each processor, and one for a request while the first databases open.
+  const gate = new StartGate(availableParallelism() + 1);
+  const starter = childStarter(() => {
+    const next = 'another one is started, and the databases that ended with it are opened again';
+    report({ level: 'warn', message: `The process that starts those of databases ended; ${next}` });
+  });
+  if (options.usualIsolation === 'process') starter.prepare();
+  const startProcess = processWorkers(starter);
+  const linker = new Linker({ entry: () => workerEntry('linker'), report });
+  const sharedBy = ({ identity, programs }: ProgramPlace) => ({
+    budget,
+    watchdog,
+    gate,
+    linker: new DatabaseLinker({ identity, programs, linker, report }),
+    startWorker: isolationOf(identity) === 'process' ? startProcess : startThread,
+  });
+  return {
+    seatsOf(place) {
+      const take = (start: SeatStart, events: SeatEvents): Seat =>
+        new WorkerSeat({ ...sharedBy(place), ...place, writer }, start, events);
+      return place.directory === undefined ? forgetful(take) : take;
+    },
+    async examine(program, place) {
+      const outcome = await examineProgram(program, place.identity, sharedBy(place));
+      if (outcome instanceof Uint8Array) return outcome;
+      if (isOfService(outcome.cause)) {
+        const about = { database: identityToHex(place.identity), reason: outcome.cause };
+        const message = `A program could not be examined, and its publisher has to try again: `;
+        report({ level: 'warn', message: message + outcome.message, about });
+      }
+      throw programRefusal(outcome);
+    },
+    close() {
+      linker.close();
+      watchdog.close();
+      return starter.close();
+    },
+  };
+}
+
+/**
+ * A database in memory is lost with its thread. The next actor creates it again from the program
+ * that ran, empty, as it would be after a restart of the service.
+ */
+function forgetful(take: (start: SeatStart, events: SeatEvents) => Seat) {
+  let program: ProgramSource | undefined;
+  return ({ mode, lastTicket, storage }: SeatStart, events: SeatEvents): Seat => {
+    if (mode.kind !== 'open') program = mode.program;
+    const createdMicros = BigInt(Date.now()) * 1000n;
+    const recreated =
+      program === undefined ? mode : ({ kind: 'create', program, createdMicros } as const);
+    const isReopening = mode.kind === 'open';
+    const start = { mode: isReopening ? recreated : mode, lastTicket, storage, isReopening };
+    const seat = take(start, events);
+    return {
+      submit(requests) {
+        for (const { request } of requests) {
+          if (request.kind === 'update') program = request.program;
+        }
+        seat.submit(requests);
+      },
+      setStorage: (limits) => seat.setStorage(limits),
+      close: () => seat.close(),
+      kill: (end) => seat.kill(end),
+    };
+  };
+}

@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+import { limits } from '../../limits.ts';
+import { commitOffset } from '../../store/commit-offset.ts';
+import { Linker } from '../linking/linker.ts';
+import type { FromWorker } from '../messages/worker-messages.ts';
+import { Board } from '../seats/board.ts';
+import { completeBudget } from '../seats/budget.ts';
+import type { SeatEnd } from '../seats/seat.ts';
+import { Watchdog } from '../watching/watchdog.ts';
+import { DatabaseLinker } from './database-linker.ts';
+import { StartGate } from './start-gate.ts';
+import type { WorkerEvents } from './worker.ts';
+import { WorkerSeat } from './worker-seat.ts';
+
+/** The end of a seat whose worker sends these messages and nothing else. */
+async function endAfter(messages: readonly FromWorker[]) {
+  const budget = completeBudget({});
+  const watchdog = new Watchdog(budget);
+  let linkersStarted = 0;
+  const linker = new Linker({
+    entry: () => {
+      linkersStarted += 1;
+      return Promise.reject(new Error('no linker here'));
+    },
+    report: () => undefined,
+  });
+  const workerWith = ({ message, ended }: WorkerEvents) => {
+    let isOver = false;
+    setImmediate(() => {
+      for (const one of messages) if (!isOver) message(one);
+      ended({ cause: 'died', message: 'it was not stopped' });
+    });
+    return {
+      board: new Board(),
+      send: () => undefined,
+      processorTime: () => undefined,
+      setStanding: () => undefined,
+      terminate: () => {
+        isOver = true;
+        ended(undefined);
+      },
+    };
+  };
+  const end = await new Promise<SeatEnd>((resolve) => {
+    const nothing = () => undefined;
+    const [opened, handOver, durable, lines, warn, memory] = new Array(6).fill(nothing);
+    const programs = undefined;
+    new WorkerSeat(
+      {
+        ...{ identity: 1n, ownerIdentity: 2n, directory: undefined, budget, watchdog },
+        gate: new StartGate(1),
+        linker: new DatabaseLinker({ identity: 1n, programs, linker, report: nothing }),
+        startWorker: (_start, _options, events) => Promise.resolve(workerWith(events)),
+      },
+      { mode: { kind: 'open', skipFirstDisconnect: false }, lastTicket: 0, storage: {} },
+      { hasRead: nothing, opened, handOver, durable, lines, warn, memory, ended: resolve },
+    );
+  });
+  watchdog.close();
+  linker.close();
+  return { end, linkersStarted };
+}
+
+it('ends a worker that asks for more programs than it was given', async () => {
+  const link = (id: number) => ({ kind: 'link', id, bytes: new Uint8Array(9) }) as const;
+  const flood = Array.from({ length: 20 }, (_, at) => link(at + 1));
+  const { end, linkersStarted } = await endAfter(flood);
+  expect(end.cause).toBe('bug');
+  expect(end.message).toContain('asks for no more programs than it was given');
+  expect(linkersStarted).toBeLessThanOrEqual(limits.startLinksMax);
+});
+
+it('does not take the word of a worker that it was asked to close', async () => {
+  const { end } = await endAfter([{ kind: 'closed' }]);
+  expect(end).toMatchObject({ cause: 'bug', message: expect.stringContaining('it is asked to') });
+});
+
+it('[living 6.2] believes one opening of a worker', async () => {
+  const definition = {} as never;
+  const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };
+  const opening = { description, offset: commitOffset(0), lastMicros: 0n };
+  const opened = { kind: 'opened', opening } as const;
+  const { end } = await endAfter([opened, opened]);
+  expect(end).toMatchObject({ cause: 'bug', message: expect.stringContaining('it opens once') });
+});

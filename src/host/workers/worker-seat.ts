@@ -1,0 +1,271 @@
+import { assert } from '../../assert.ts';
+import type { StorageLimits } from '../../database/storage-quota.ts';
+import type { TicketedRequest, TurnResult } from '../../database/turn.ts';
+import { limits } from '../../limits.ts';
+import { hardeningFile } from '../../node/realm.ts';
+import type { WriterPlace } from '../../node/writer-mark.ts';
+import {
+  type ActorStart,
+  buffersOf,
+  type FromWorker,
+  linkedBuffers,
+  type ToWorker,
+} from '../messages/worker-messages.ts';
+import { decodeTurn } from '../messages/worker-outcomes.ts';
+import { encodeRequests } from '../messages/worker-requests.ts';
+import type { Budget } from '../seats/budget.ts';
+import { heapLimits, statementMillis } from '../seats/budget.ts';
+import type { HeapLimits } from '../seats/heap-care.ts';
+import type { Kill, Seat, SeatEvents, SeatStart } from '../seats/seat.ts';
+import type { PlainEnd } from '../seats/start-end.ts';
+import type { Watchdog } from '../watching/watchdog.ts';
+import type { Watched } from '../watching/watched.ts';
+import type { DatabaseLinker } from './database-linker.ts';
+import type { StartGate } from './start-gate.ts';
+import type { StartWorker, Worker, WorkerDeath } from './worker.ts';
+
+export interface WorkerSeatOptions {
+  readonly identity: bigint;
+  readonly ownerIdentity: bigint;
+  readonly directory: string | undefined;
+  readonly writer?: WriterPlace | undefined;
+  readonly budget: Budget;
+  readonly watchdog: Watchdog;
+  /** Bounds how many databases start at once. */
+  readonly gate: StartGate;
+  readonly linker: DatabaseLinker;
+  readonly startWorker: StartWorker;
+}
+
+/**
+ * A seat on a thread or in a process of its own. That can end at any moment, on its own or ended by
+ * the watchdog; what it had sent before arrives first, then `ended` says how far it came.
+ */
+export class WorkerSeat implements Seat {
+  readonly #options: WorkerSeatOptions;
+  readonly #events: SeatEvents;
+  readonly #startedAfter: number;
+  /** True: until it serves, it is a database that existed before. */
+  readonly #isReopening: boolean;
+  #worker: Worker | undefined;
+  #watched: Watched | undefined;
+  #leaveGate: () => void = () => undefined;
+  #messagesSent = 0;
+  /** Requests whose outcome has not arrived. */
+  #outstanding = 0;
+  /** Programs that it can still ask to have linked: it may be controlled by its module. */
+  #linksLeft: number = limits.startLinksMax;
+  #lastTicket: number;
+  /** How much the database can hold. */
+  #storage: StorageLimits;
+  #isOpen = false;
+  /** The end to report, once the worker is gone. */
+  #end: PlainEnd | undefined;
+  #hasEnded = false;
+  #whenEmpty: (() => void)[] = [];
+
+  constructor(options: WorkerSeatOptions, start: SeatStart, events: SeatEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.#lastTicket = start.lastTicket;
+    this.#startedAfter = start.lastTicket;
+    this.#storage = start.storage;
+    this.#isReopening = start.isReopening ?? start.mode.kind === 'open';
+    void this.#start(start);
+  }
+
+  submit(requests: readonly TicketedRequest[]): void {
+    const last = requests.at(-1);
+    if (last === undefined) return;
+    this.#outstanding += requests.length;
+    for (const { request } of requests) if (request.kind === 'update') this.#linksLeft += 1;
+    this.#lastTicket = Math.max(this.#lastTicket, last.ticket);
+    const batch = encodeRequests(requests);
+    this.#send({ kind: 'requests', batch }, buffersOf(batch));
+    this.#options.watchdog.wake();
+  }
+
+  /** While there is no thread yet, the limits are sent with its start. */
+  setStorage(limits: StorageLimits): void {
+    this.#storage = limits;
+    if (this.#worker !== undefined) this.#send({ kind: 'storage', limits });
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#hasEnded) resolve();
+      else this.#whenEmpty.push(resolve);
+      this.#send({ kind: 'close' });
+    });
+  }
+
+  kill({ cause, message }: Kill): void {
+    this.#end ??= { cause, message, running: this.#running() };
+    if (this.#worker === undefined) this.#ended(undefined);
+    else this.#worker.terminate();
+  }
+
+  async #start({ mode, logBytes }: SeatStart): Promise<void> {
+    const { identity, ownerIdentity, directory, writer } = this.#options;
+    const { budget, gate, linker, startWorker } = this.#options;
+    this.#leaveGate = await gate.enter(logBytes);
+    if (this.#hasEnded) {
+      this.#leaveGate();
+      return;
+    }
+    const task = { kind: 'serve', mode } as const;
+    const place = { identity, ownerIdentity, directory, writer, kept: linker.kept };
+    const storage = this.#storage;
+    const start = actorStart({ task, ...place, storage }, budget);
+    try {
+      const worker = await startWorker(
+        start,
+        { budget, lastTicket: this.#startedAfter },
+        {
+          message: (message) => this.#receiveSafely(message),
+          ended: (death) => this.#ended(death),
+        },
+      );
+      this.#employ(worker);
+      if (this.#storage !== storage) this.setStorage(this.#storage);
+    } catch (error) {
+      this.#end = { cause: 'died', message: String(error), running: undefined };
+      this.#ended(undefined);
+    }
+  }
+
+  #employ(worker: Worker): void {
+    this.#worker = worker;
+    if (this.#hasEnded || this.#end !== undefined) {
+      worker.terminate();
+      return;
+    }
+    this.#watched = {
+      get board() {
+        return worker.board;
+      },
+      isBusy: () => !this.#isOpen || this.#outstanding > 0,
+      messagesSent: () => this.#messagesSent,
+      memoryBytes: () => worker.memoryBytes?.(),
+      askMemory: worker.askMemory,
+      processorTime: () => worker.processorTime(),
+      setStanding: (standing) => worker.setStanding(standing),
+      kill: (end) => this.kill(end),
+    };
+    this.#options.watchdog.add(this.#watched);
+  }
+
+  #receiveSafely(message: FromWorker): void {
+    try {
+      this.#receive(message);
+    } catch (error) {
+      this.kill({ cause: 'bug', message: String(error) });
+    }
+  }
+
+  #receive(message: FromWorker): void {
+    const events = this.#events;
+    switch (message.kind) {
+      case 'link':
+        assert(this.#linksLeft > 0, 'it asks for no more programs than it was given');
+        this.#linksLeft -= 1;
+        void this.#link(message.id, message.bytes);
+        return;
+      case 'read':
+        if (!this.#isOpen) events.hasRead(message.bytes);
+        return;
+      case 'opened':
+        assert(!this.#isOpen, 'it opens once');
+        this.#isOpen = true;
+        this.#leaveGate();
+        events.opened(message.opening);
+        return;
+      case 'turn': {
+        const turn = decodeTurn(message.batch);
+        this.#outstanding -= turn.results.filter(isAnswer).length;
+        events.handOver(turn);
+        return;
+      }
+      case 'durable':
+        events.durable(message.write, message.offset);
+        return;
+      case 'lines':
+        events.lines(message.lines);
+        return;
+      case 'memory':
+        events.memory(message.memory);
+        return;
+      case 'warn':
+        events.warn(message.message);
+        return;
+      case 'ended':
+        this.#end ??= message.end;
+        this.#worker?.terminate();
+        return;
+      case 'closed':
+        assert(this.#whenEmpty.length > 0, 'it closes when it is asked to');
+        this.#end ??= { cause: 'closed', message: 'closed', running: undefined };
+        this.#worker?.terminate();
+        return;
+      case 'examined':
+        return;
+    }
+  }
+
+  async #link(id: number, bytes: Uint8Array): Promise<void> {
+    const isReopening = this.#isReopening && !this.#isOpen;
+    const outcome = await this.#options.linker.link(bytes, isReopening);
+    this.#send({ kind: 'linked', id, outcome }, linkedBuffers(outcome));
+  }
+
+  /** Reports that the worker is gone, or will never exist. */
+  #ended(death: WorkerDeath | undefined): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#leaveGate();
+    if (this.#watched !== undefined) this.#options.watchdog.remove(this.#watched);
+    const unknown = { cause: 'died', message: 'the worker of the database ended' } as const;
+    const end = this.#end ?? { ...(death ?? unknown), running: this.#running() };
+    if (this.#whenEmpty.length === 0 || end.cause !== 'closed') {
+      this.#events.ended({ ...end, reached: (ticket) => this.#reached(ticket) });
+    }
+    for (const resolve of this.#whenEmpty) resolve();
+  }
+
+  #reached(ticket: number): boolean {
+    return this.#worker?.board.reached(ticket) ?? ticket <= this.#startedAfter;
+  }
+
+  /** Ticket of the request that the board says is running. */
+  #running(): number | undefined {
+    const board = this.#worker?.board;
+    if (board === undefined) return undefined;
+    const { phase } = board;
+    if (phase !== 'calling' && phase !== 'viewing') return undefined;
+    const behind = ((this.#lastTicket | 0) - board.running) >>> 0;
+    return this.#lastTicket - behind;
+  }
+
+  #send(message: ToWorker, transfer: ArrayBuffer[] = []): void {
+    this.#messagesSent += 1;
+    this.#worker?.send(message, transfer);
+  }
+}
+
+/** A reply with promised rows is not final: a second one brings them, and a caller waits for it. */
+function isAnswer({ reply }: TurnResult): boolean {
+  return reply.kind !== 'reading';
+}
+
+/** The start of an actor, where the budget decides the rest. */
+export function actorStart(
+  what: Omit<ActorStart, 'statementMillisMax' | 'hardeningFile' | keyof HeapLimits>,
+  budget: Budget,
+): ActorStart {
+  return {
+    ...what,
+    statementMillisMax: statementMillis(budget),
+    ...heapLimits(budget),
+    hardeningFile: hardeningFile(),
+  };
+}
