@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { arrows, folderArrows } from './tidy/arrows.ts';
+import { arrows, folderArrows, surfaces } from './tidy/arrows.ts';
 import { circlesOf, recursions } from './tidy/circles.ts';
 import { foundPhrases } from './tidy/phrases.ts';
 import { unlistedFiles } from './tidy/reading-order.ts';
@@ -15,6 +15,8 @@ import {
   checkMarks,
   checkOrphans,
   checkPackages,
+  checkSurfaces,
+  unusedSurfaces,
 } from './tidy/rules.ts';
 import { isTest, loadedWith, readDocuments, readSources, roomOf } from './tidy/source-file.ts';
 import { rulesOf, twiceDefined, unknownIds, untestedRules } from './tidy/spec-rules.ts';
@@ -88,6 +90,16 @@ describe('the source tree', () => {
     }
   });
 
+  it('has surfaces that are used, and READMEs that say what each file of them is for', () => {
+    expect(unusedSurfaces(files)).toEqual([]);
+    for (const [room, names] of Object.entries(surfaces)) {
+      const text = readFileSync(path.join(root, 'src', room, 'README.md'), 'utf8');
+      const section = text.split('\n## Surface\n')[1]?.split('\n## ')[0] ?? '';
+      const shown = [...section.matchAll(/^\| `([^`]+)` \| \S/gm)].map(([, name]) => name);
+      expect(shown).toEqual(names);
+    }
+  });
+
   it('has a rule for each id that a test names, and each rule once', () => {
     expect(twiceDefined(rules)).toEqual([]);
     expect(unknownIds(tests, rules)).toEqual([]);
@@ -140,6 +152,29 @@ describe('the tidy rules', () => {
     expect(checkFolderArrows(file('src/host/offline/repair-log.ts', above))).toEqual([]);
     expect(checkFolderArrows(file('src/host/host.ts', above))).toEqual([]);
     expect(checkFolderArrows(file('src/host/attic/page.ts', ''))).toHaveLength(1);
+  });
+
+  it('let folders import a file beside them that has a row, which has no other targets', () => {
+    const failure = "import { invalid } from '../failure.ts';\n";
+    const statement = "import { prepare } from '../statement.ts';\n";
+    expect(checkFolderArrows(file('src/sql/check/check.ts', failure))).toEqual([]);
+    expect(checkFolderArrows(file('src/sql/check/check.ts', statement))).toHaveLength(1);
+    const check = "import { check } from './check/check.ts';\n";
+    expect(checkFolderArrows(file('src/sql/failure.ts', check))).toHaveLength(1);
+    expect(checkFolderArrows(file('src/sql/statement.ts', check))).toEqual([]);
+  });
+
+  it('find an import behind the surface of a room, type-only ones included', () => {
+    const behind = "import type { Place } from '../sql/expressions/place.ts';\n";
+    const surface = "import { prepare } from '../sql/statement.ts';\n";
+    expect(checkSurfaces(file('src/live/fragment.ts', behind))).toHaveLength(1);
+    expect(checkSurfaces(file('src/live/fragment.ts', surface))).toEqual([]);
+    expect(checkSurfaces(file('src/live/fragment.test.ts', behind))).toEqual([]);
+    const own = "import type { Place } from '../expressions/place.ts';\n";
+    expect(checkSurfaces(file('src/sql/run/execution.ts', own))).toEqual([]);
+    const users = [file('src/live/fragment.ts', surface), file('src/sql/limited-read.ts', behind)];
+    expect(unusedSurfaces(users)).not.toContain('src/sql/statement.ts');
+    expect(unusedSurfaces(users)).toContain('src/sql/schema.ts');
   });
 
   it('find an arrow in a re-export and in a multi-line import', () => {

@@ -2,7 +2,7 @@ import { limits } from '../limits.ts';
 import type { PreparedStatement } from '../sql/statement.ts';
 import type { DatabaseCore } from './core.ts';
 import type { SqlParameters, SqlRequest } from './outcome.ts';
-import type { ReadRequest, ReadTimes } from './read-execution.ts';
+import type { ReadRequest, ReadTimes } from './read-run.ts';
 import { CallerTables } from './views/caller-tables.ts';
 
 /** A statement ready to run, with its request and time limits. */

@@ -9,7 +9,7 @@ import type { LiveFeed } from './live/live-feed.ts';
 import type { ModuleLines } from './module-lines.ts';
 import { Refusal } from './outcome.ts';
 import type { Program } from './program.ts';
-import type { Slices, StartRead } from './read-execution.ts';
+import type { Slices, StartReadRun } from './read-run.ts';
 import type { StatementMemory } from './statement-memory.ts';
 import type { StorageQuota } from './storage-quota.ts';
 import type { ViewInstances } from './views/view-instances.ts';
@@ -33,7 +33,7 @@ export interface DatabaseCore {
   readonly warn: (message: string) => void;
   readonly views: ViewInstances;
   readonly live: LiveFeed;
-  readonly startRead: StartRead;
+  readonly startReadRun: StartReadRun;
   readonly slices: Slices;
   /** The memory that reads hold. */
   readonly statementMemory: StatementMemory;

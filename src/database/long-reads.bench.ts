@@ -74,7 +74,7 @@ interface Beside {
 
 async function beside(rowCount: number, how: 'whole' | 'slices'): Promise<Beside> {
   const items = await ItemDatabase.open(rowCount, {
-    startRead: (_, store, times) => {
+    startReadRun: (_, store, times) => {
       const sliceMillis = how === 'whole' ? Number.POSITIVE_INFINITY : times.sliceMillis;
       return new PausingScan(store, { ...times, sliceMillis }, { onlyLooks: true, passes });
     },

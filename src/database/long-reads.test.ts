@@ -12,7 +12,7 @@ import { nextTurn } from '../node/next-turn.ts';
 import { strangerRights } from '../sql/rights.ts';
 import type { Clock } from './clock.ts';
 import type { Caller, SqlOutcome } from './outcome.ts';
-import type { StartRead } from './read-execution.ts';
+import type { StartReadRun } from './read-run.ts';
 
 /** Each reading advances the clock by a millisecond, so slices are the same on every machine. */
 function tickingClock(): Clock {
@@ -24,11 +24,15 @@ function tickingClock(): Clock {
 async function openPausing(rowCount: number, options: ItemOptions = {}) {
   const slices: number[] = [];
   let reads = 0;
-  const startRead: StartRead = (_, store, times) => {
+  const startReadRun: StartReadRun = (_, store, times) => {
     const read = ++reads;
     return new PausingScan(store, times, { onSlice: () => slices.push(read) });
   };
-  const items = await ItemDatabase.open(rowCount, { clock: tickingClock(), startRead, ...options });
+  const items = await ItemDatabase.open(rowCount, {
+    clock: tickingClock(),
+    startReadRun,
+    ...options,
+  });
   return { items, slices };
 }
 
@@ -243,14 +247,14 @@ describe('a watcher', () => {
 
   it('[style] sees a bug in a read end that read alone, with its cause in the log', async () => {
     let slices = 0;
-    const startRead: StartRead = (_, store, times) =>
+    const startReadRun: StartReadRun = (_, store, times) =>
       new PausingScan(store, times, {
         onSlice: () => {
           slices += 1;
           if (slices === 4) throw new AssertionError('a bug of ours');
         },
       });
-    const items = await ItemDatabase.open(50_000, { clock: tickingClock(), startRead });
+    const items = await ItemDatabase.open(50_000, { clock: tickingClock(), startReadRun });
     expect(failureOf(await items.query(all))).toBe(
       'sql.internal: The statement failed inside the engine; nothing was changed. ' +
         'See the module log',

@@ -31,7 +31,7 @@ import {
   reloadProgram,
 } from './program.ts';
 import type { ProgramSource } from './program-source.ts';
-import { type Slices, type StartRead, slicesOfLimits, startRead } from './read-execution.ts';
+import { type Slices, type StartReadRun, slicesOfLimits, startReadRun } from './read-run.ts';
 import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
@@ -51,7 +51,7 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   /** Time limit of one SQL statement (wall clock), in milliseconds. */
   readonly statementMillisMax: number;
   /** Starts reads, if the SQL room is not to do so. */
-  readonly startRead?: StartRead;
+  readonly startReadRun?: StartReadRun;
   /** Used instead of those in `limits.ts`, for tests. */
   readonly slices?: Slices;
   /** Limits on what it may hold; absent: unlimited. */
@@ -218,7 +218,7 @@ function coreOf(
     connections,
     views: viewsOf(options, store, program),
     live: new LiveFeed(program.sql, clock),
-    startRead: options.startRead ?? startRead,
+    startReadRun: options.startReadRun ?? startReadRun,
     slices: options.slices ?? slicesOfLimits,
     statementMemory: new StatementMemory(),
     quota: quotaOf(options),

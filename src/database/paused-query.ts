@@ -1,7 +1,7 @@
-import type { ReadResult } from '../sql/run/execution.ts';
+import type { ReadResult } from '../sql/run/results.ts';
 import type { DatabaseCore } from './core.ts';
 import type { Caller, CommitOffset, SqlError, SqlOutcome, SqlRequest, SqlRows } from './outcome.ts';
-import type { ReadExecution } from './read-execution.ts';
+import type { ReadRun } from './read-run.ts';
 import { leave } from './run-call.ts';
 import { readErrorOf, sqlErrorOf } from './statement-error.ts';
 
@@ -12,7 +12,7 @@ export interface AskedQuery {
 }
 
 /** A write under way: others run until it has found what to change, then it commits in one go. */
-export interface WriteRun extends Pick<ReadExecution, 'run' | 'dispose'> {
+export interface WriteRun extends Pick<ReadRun, 'run' | 'dispose'> {
   readonly kind: 'write';
   /** True while its transaction is open, when a bug ends the database. */
   readonly isWriting: boolean;
@@ -23,7 +23,7 @@ export interface WriteRun extends Pick<ReadExecution, 'run' | 'dispose'> {
 }
 
 /** A statement under way. */
-export type StatementRun = ReadExecution | WriteRun;
+export type StatementRun = ReadRun | WriteRun;
 
 /**
  * A statement within its connection, which stays until the statement is over. Others may write

@@ -1,6 +1,5 @@
-import { checkFilter } from '../sql/check/check-published.ts';
-import { isCostlyUnion } from '../sql/check/row-security.ts';
 import { SqlFailure } from '../sql/failure.ts';
+import { checkFilter, costlyFilters } from '../sql/published.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 
 /** A row-level security filter that no database can have; `message` is for the publisher. */
@@ -33,16 +32,13 @@ export function filtersByTable(
 }
 
 /** Warnings for the publisher about valid filters that make reads slow; one line each. */
-export function filterWarnings({ filters, tables }: SqlSchema): readonly string[] {
-  return tables.flatMap(({ id, name }) => {
-    const texts = filters.get(id) ?? [];
-    if (!isCostlyUnion(texts)) return [];
-    return [
-      `\`${name}\` has ${texts.length} row filters, of which one joins: equal rows are dropped ` +
-        'at each read, and watched queries of it are asked again at each commit that touches it. ' +
-        "Filters without a join cost neither; EXPLAIN AS '<identity>' SELECT … shows the plan.",
-    ];
-  });
+export function filterWarnings(schema: SqlSchema): readonly string[] {
+  return costlyFilters(schema).map(
+    ({ table, count }) =>
+      `\`${table.name}\` has ${count} row filters, of which one joins: equal rows are dropped ` +
+      'at each read, and watched queries of it are asked again at each commit that touches it. ' +
+      "Filters without a join cost neither; EXPLAIN AS '<identity>' SELECT … shows the plan.",
+  );
 }
 
 function returnedTable(text: string, schema: SqlSchema): number {

@@ -52,7 +52,7 @@ function begin(
   try {
     asked = askedStatement(core, query, timestampMicros);
     const { statement, times, request } = asked;
-    if (!isWrite(statement)) return core.startRead(statement, store, times, request);
+    if (!isWrite(statement)) return core.startReadRun(statement, store, times, request);
     if (rights.isReadOnly) throw notAuthorized(identityToHex(identity));
     requireSpace(core);
     if (statement.kind === 'write') {

@@ -1,12 +1,12 @@
 import { invalid, SqlFailure } from '../sql/failure.ts';
-import type { WriteOutcome } from '../sql/run/write.ts';
+import type { WriteOutcome } from '../sql/run/results.ts';
 import { executeWrite, isWrite } from '../sql/statement.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { emptyTypespace } from '../values/type.ts';
 import type { AskedStatement } from './asked-statement.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
 import type { SqlRequest, SqlRows } from './outcome.ts';
-import { budgetOf } from './read-execution.ts';
+import { budgetOf } from './read-run.ts';
 import { noBytes, rollBack } from './run-reducer.ts';
 import { statementFailureText } from './views/view-failure.ts';
 

@@ -1,6 +1,5 @@
 import { firstUserId } from '../schema/system-tables.ts';
-import { isVisible } from '../sql/check/visibility.ts';
-import type { Rights } from '../sql/rights.ts';
+import { isVisible, type Rights } from '../sql/rights.ts';
 import type { SystemFacts } from './system-rows.ts';
 
 /**

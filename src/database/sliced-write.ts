@@ -1,14 +1,13 @@
 import { assert, present } from '../assert.ts';
 import { limits } from '../limits.ts';
-import type { QueryBudget } from '../sql/run/budget.ts';
-import type { WriteExecution } from '../sql/run/write-execution.ts';
-import { type PreparedWrite, startWrite } from '../sql/statement.ts';
+import type { QueryBudget } from '../sql/budget.ts';
+import { type PreparedWrite, type StatementWrite, startWrite } from '../sql/statement.ts';
 import { PinRevokedError } from '../store/table-pin.ts';
 import { type AskedStatement, askedStatement } from './asked-statement.ts';
 import type { DatabaseCore } from './core.ts';
 import type { CommitOffset, SqlRows } from './outcome.ts';
 import type { AskedQuery, WriteRun } from './paused-query.ts';
-import { budgetOf } from './read-execution.ts';
+import { budgetOf } from './read-run.ts';
 import { afterWriting, commitInTransaction } from './run-write.ts';
 
 /**
@@ -128,7 +127,7 @@ export class SlicedWrite implements WriteRun {
 
 interface Finding {
   readonly statement: PreparedWrite;
-  readonly execution: WriteExecution;
+  readonly execution: StatementWrite;
   readonly budget: QueryBudget;
   readonly memory: AskedStatement['request']['memory'];
   /** The commit against whose rows it began. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { limits } from '../limits.ts';
-import { QueryBudget } from '../sql/run/budget.ts';
+import { QueryBudget } from '../sql/budget.ts';
 import { StatementMemory } from './statement-memory.ts';
 
 const mebibyte = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { limits } from '../limits.ts';
+import type { MemoryShare } from '../sql/budget.ts';
 import { SqlFailure } from '../sql/failure.ts';
-import type { MemoryShare } from '../sql/run/budget.ts';
 import { anonymous, type CallerKey, callerKeyOf } from './caller-key.ts';
 import type { Caller } from './outcome.ts';
 

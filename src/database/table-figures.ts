@@ -1,5 +1,5 @@
 import type { IndexAlgorithm } from '../schema/definition.ts';
-import { isVisible } from '../sql/check/visibility.ts';
+import { isVisible } from '../sql/rights.ts';
 import type { Table } from '../store/table.ts';
 import type { NamedType, Typespace } from '../values/type.ts';
 import type { DatabaseCore } from './core.ts';
@@ -70,7 +70,7 @@ function figuresOf(table: Table, isCounted: boolean): TableFigures {
 }
 
 function sizeOf(table: Table): TableSize {
-  const { rowCount, rowBytes, rowSetBytes, indexes } = table.memory();
-  const indexBytes = indexes.reduce((sum, { bytes }) => sum + bytes, rowSetBytes);
+  const { rowCount, rowBytes, wholeRowsBytes, indexes } = table.memory();
+  const indexBytes = indexes.reduce((sum, { bytes }) => sum + bytes, wholeRowsBytes);
   return { rowCount, rowBytes, indexBytes };
 }

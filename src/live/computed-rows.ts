@@ -1,25 +1,21 @@
-import { ByteSink } from '../sql/run/byte-sink.ts';
-import type { OutputWriter } from '../sql/run/compile-output.ts';
+import type { RowMaker } from '../sql/expressions/row-compiler.ts';
 import type { LiveFrame } from './fragment.ts';
 import { changesOf, type RowChanges } from './live-update.ts';
 import { RowBag } from './row-bag.ts';
 
 /** Collects rows computed from gained and lost source rows; what cancels out is not sent. */
 export class ComputedRows {
-  readonly #write: OutputWriter;
-  readonly #sink = new ByteSink();
+  readonly #rowOf: RowMaker;
   readonly #bag = new RowBag();
 
-  constructor(write: OutputWriter) {
-    this.#write = write;
+  constructor(rowOf: RowMaker) {
+    this.#rowOf = rowOf;
   }
 
   /** Computes a row from the rows in the frame. Throws `SqlFailure`. */
   add(frame: LiveFrame, count: number): void {
-    const sink = this.#sink;
-    sink.reset();
-    this.#write(frame, sink);
-    this.#bag.add(sink.bytes.slice(0, sink.length), 0, sink.length, count);
+    const row = this.#rowOf(frame);
+    this.#bag.add(row, 0, row.length, count);
   }
 
   changes(): RowChanges | undefined {

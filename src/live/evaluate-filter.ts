@@ -1,4 +1,4 @@
-import type { OutputWriter } from '../sql/run/compile-output.ts';
+import type { RowMaker } from '../sql/expressions/row-compiler.ts';
 import { ComputedRows } from './computed-rows.ts';
 import type { LiveFragment, LiveFrame } from './fragment.ts';
 import { changesOf, eventsOf, type RowChanges } from './live-update.ts';
@@ -15,7 +15,7 @@ export function filterChanges(
   if (hit === undefined) return undefined;
   const { relations, isEvent, parameters, output } = fragment;
   frame.parameters = parameters;
-  if (output.kind === 'computed') return computedChanges(fragment, hit, output.write, frame);
+  if (output.kind === 'computed') return computedChanges(fragment, hit, output.rowOf, frame);
   const sift = (rows: RowSet, picked: Picked): RowSet => {
     const test = relations[0]?.test;
     if (test === undefined && picked === undefined) return rows;
@@ -37,10 +37,10 @@ export function filterChanges(
 function computedChanges(
   { relations }: LiveFragment,
   hit: PickedChanges,
-  write: OutputWriter,
+  rowOf: RowMaker,
   frame: LiveFrame,
 ): RowChanges | undefined {
-  const computed = new ComputedRows(write);
+  const computed = new ComputedRows(rowOf);
   const test = relations[0]?.test;
   for (const list of ['deletes', 'inserts'] as const) {
     const rows = hit.changes[list];

@@ -72,7 +72,7 @@ class JoinDelta {
     const { gained, lost } = this.#bag.surplus();
     const { output } = this.#fragment;
     if (output.kind === 'row') return changesOf(gained, lost);
-    const computed = new ComputedRows(output.write);
+    const computed = new ComputedRows(output.rowOf);
     this.#showPairs(lost, () => computed.add(this.#around.frame, -1));
     this.#showPairs(gained, () => computed.add(this.#around.frame, 1));
     return computed.changes();
@@ -143,7 +143,7 @@ class JoinDelta {
     table: Table,
     refs: RowRefs | undefined,
     side: 0 | 1,
-    visit: (row: Place) => void,
+    visit: (row: RowRange) => void,
   ): void {
     const { frame } = this.#around;
     const test = this.#fragment.relations[side]?.test;
@@ -198,14 +198,14 @@ class JoinDelta {
     return probe.keyOf(this.#around.frame);
   }
 
-  #show(side: 0 | 1, { page, start }: Place): void {
+  #show(side: 0 | 1, { page, start }: RowRange): void {
     const { frame } = this.#around;
     frame.pages[side] = page;
     frame.rows[side] = start;
   }
 
   /** Counts the pair in the frame if it satisfies the join conditions. */
-  #addPair(pair: readonly [Place, Place], count: number): void {
+  #addPair(pair: readonly [RowRange, RowRange], count: number): void {
     if (!this.#join.test(this.#around.frame)) return;
     const { output } = this.#fragment;
     if (output.kind === 'row') {
@@ -222,7 +222,7 @@ class JoinDelta {
   }
 }
 
-interface Place {
+interface RowRange {
   readonly page: Uint8Array;
   readonly start: number;
   readonly end: number;

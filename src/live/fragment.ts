@@ -1,13 +1,11 @@
-import { AssertionError, assert, present } from '../assert.ts';
+import { assert, present } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
+import { boundOf, conjunctsOf } from '../sql/check/conjuncts.ts';
 import type { TypedColumn, TypedExpression, TypedQuery, TypedRead } from '../sql/check/typed.ts';
 import { needsOf, visitExpression } from '../sql/check/typed-expression.ts';
+import type { Frame, Test } from '../sql/expressions/frame.ts';
+import { RowCompiler, type RowMaker } from '../sql/expressions/row-compiler.ts';
 import { hasFloats } from '../sql/functions/canonical.ts';
-import { boundOf, conjunctsOf } from '../sql/plan/conjuncts.ts';
-import type { CompileContext, Test } from '../sql/run/compile-context.ts';
-import { compileOutput, type OutputWriter } from '../sql/run/compile-output.ts';
-import { compileConditions } from '../sql/run/compile-sieve.ts';
-import type { Frame } from '../sql/run/frame.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import { compileProbe, type JoinProbe } from './join-probe.ts';
 import type { LiveSchema } from './live-schema.ts';
@@ -68,7 +66,7 @@ export interface FragmentJoin {
 /** The output for the rows of the relations: the whole row of one, or a computed row. */
 export type FragmentOutput =
   | { readonly kind: 'row'; readonly slot: number }
-  | { readonly kind: 'computed'; readonly write: OutputWriter };
+  | { readonly kind: 'computed'; readonly rowOf: RowMaker };
 
 /** A block over one relation or two joined relations, compiled for one caller. */
 export class LiveFragment {
@@ -88,13 +86,13 @@ export class LiveFragment {
       assert(slot === at && source.kind === 'table', 'a fragment is about plain tables');
       return source.table;
     });
-    const context = contextOf(tables, schema);
+    const compiler = compilerOf(tables, schema);
     const joins = body.joins.flatMap(({ condition }) => conjunctsOf(condition));
     const securities = body.relations.flatMap(({ security }) => conjunctsOf(security));
     const conjuncts = [...joins, ...conjunctsOf(body.where), ...securities];
-    const conditions = new Conditions(conjuncts, scope, context);
+    const conditions = new Conditions(conjuncts, scope, compiler);
     this.parameters = parameters;
-    this.output = outputOf(read.query, tables, context);
+    this.output = outputOf(read.query, tables, compiler);
     const pair = conjuncts.map(pairOf).find((columns) => columns !== undefined);
     this.relations = tables.map(
       (table, slot): FragmentRelation => ({
@@ -105,7 +103,7 @@ export class LiveFragment {
         watch: conditions.valueOf(slot, table, pair) ?? conditions.rangeOf(slot),
       }),
     );
-    this.join = tables.length < 2 ? undefined : joinOf(pair, tables, conditions, context);
+    this.join = tables.length < 2 ? undefined : joinOf(pair, tables, conditions, compiler);
     const isWatched = !conditions.isNever && !this.#isOfPassingRows();
     this.watchers = isWatched
       ? this.relations.map((relation, side) => ({ fragment: this, relation, side }))
@@ -132,28 +130,24 @@ export class LiveFragment {
 class Conditions {
   readonly #conjuncts: readonly TypedExpression[];
   readonly #scope: FragmentScope;
-  readonly #context: CompileContext;
+  readonly #compiler: RowCompiler;
   /** Whether a condition that refers to no row does not hold. */
   readonly isNever: boolean;
 
-  constructor(
-    conjuncts: readonly TypedExpression[],
-    scope: FragmentScope,
-    context: CompileContext,
-  ) {
+  constructor(conjuncts: readonly TypedExpression[], scope: FragmentScope, compiler: RowCompiler) {
     this.#conjuncts = conjuncts;
     this.#scope = scope;
-    this.#context = context;
-    const fixed = compileConditions(this.#about([]), context);
+    this.#compiler = compiler;
+    const fixed = compiler.conditions(this.#about([]));
     this.isNever = fixed !== undefined && !fixed(frameOf(scope.parameters));
   }
 
   testOf(slot: number): Test | undefined {
-    return compileConditions(this.#about([slot]), this.#context);
+    return this.#compiler.conditions(this.#about([slot]));
   }
 
   testOfBoth(): Test {
-    return present(compileConditions(this.#about([0, 1]), this.#context), 'the join of two');
+    return present(this.#compiler.conditions(this.#about([0, 1])), 'the join of two');
   }
 
   /** The columns of one relation that conditions fix to a value. */
@@ -181,7 +175,7 @@ class Conditions {
       const value = this.fixedColumns(other.slot).get(other.column);
       if (value !== undefined) fixed.set(own.column, value);
     }
-    const { types } = this.#context;
+    const { types } = this.#compiler;
     let best: WatchedValue | undefined;
     let bestRank = -1;
     for (const [column, value] of fixed) {
@@ -233,20 +227,13 @@ class Conditions {
 }
 
 /**
- * Compiled conditions keep their context alive, so it is made apart from everything that only
+ * Compiled conditions keep what finds the layouts, so it is made apart from everything that only
  * compiling needs: there may be 100,000 of them.
  */
-function contextOf(tables: readonly TableSpec[], schema: LiveSchema): CompileContext {
-  return {
-    layoutOf: (slot) => schema.layoutOf(present(tables[slot], 'table of a slot')),
-    types: schema.types,
-    subquery: noSubquery,
-  };
-}
-
-/** A query that is kept up to date row by row has no subqueries. */
-export function noSubquery(): never {
-  throw new AssertionError('a fragment has no subqueries');
+function compilerOf(tables: readonly TableSpec[], schema: LiveSchema): RowCompiler {
+  return new RowCompiler(schema.types, (slot) =>
+    schema.layoutOf(present(tables[slot], 'table of a slot')),
+  );
 }
 
 const everything = { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
@@ -267,7 +254,7 @@ function joinOf(
   pair: readonly TypedColumn[] | undefined,
   tables: readonly TableSpec[],
   conditions: Conditions,
-  context: CompileContext,
+  compiler: RowCompiler,
 ): FragmentJoin {
   const probe = (slot: number): JoinProbe => {
     const columns = present(pair, 'columns that join');
@@ -280,7 +267,7 @@ function joinOf(
       'a column of each side',
     );
     const table = present(tables[slot], 'table of a slot');
-    return compileProbe({ table, own, other, fixed: conditions.fixedColumns(slot), context });
+    return compileProbe({ table, own, other, fixed: conditions.fixedColumns(slot), compiler });
   };
   return { probes: [probe(0), probe(1)], test: conditions.testOfBoth() };
 }
@@ -296,7 +283,7 @@ export function pairOf(conjunct: TypedExpression): readonly TypedColumn[] | unde
 function outputOf(
   query: TypedQuery,
   tables: readonly TableSpec[],
-  context: CompileContext,
+  compiler: RowCompiler,
 ): FragmentOutput {
   const { body, columns } = query;
   assert(body.kind === 'block', 'a fragment is one block');
@@ -309,7 +296,7 @@ function outputOf(
       (item, at) => item.kind === 'column' && item.slot === slot && item.column === at,
     );
   if (isWhole && columns.every(({ isNullable }) => !isNullable)) return { kind: 'row', slot };
-  return { kind: 'computed', write: compileOutput(body.items, columns, context) };
+  return { kind: 'computed', rowOf: compiler.row(body.items, columns) };
 }
 
 /** Measured on Node 20: a compiled comparison, a relation with its watcher, two probes. */

@@ -1,8 +1,7 @@
 import type { TypedAggregate } from '../sql/check/typed.ts';
-import { canonicalOf } from '../sql/functions/canonical.ts';
+import { canonicalOf, type KeyPart, keyPartOf } from '../sql/functions/canonical.ts';
 import { type QueryValue, type Retractable, retractable } from '../sql/functions/function.ts';
-import { type KeyPart, keyPartOf } from '../sql/run/hash-key.ts';
-import { comparatorOf } from '../sql/run/value-codec.ts';
+import { comparatorOf } from '../sql/functions/value-codec.ts';
 import type { Typespace } from '../values/type.ts';
 import { OrderedBag } from './ordered-bag.ts';
 

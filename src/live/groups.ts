@@ -1,14 +1,11 @@
 import { present } from '../assert.ts';
 import type { OutputColumn, TypedExpression } from '../sql/check/typed.ts';
+import type { Evaluator, Test } from '../sql/expressions/frame.ts';
+import { RowCompiler, type RowMaker } from '../sql/expressions/row-compiler.ts';
+import { layoutOfRows } from '../sql/expressions/row-layout.ts';
+import type { KeyPart } from '../sql/functions/canonical.ts';
 import type { QueryValue } from '../sql/functions/function.ts';
-import { ByteSink } from '../sql/run/byte-sink.ts';
-import type { CompileContext, Evaluator, Test } from '../sql/run/compile-context.ts';
-import { compileExpression } from '../sql/run/compile-expression.ts';
-import { compileOutput, type OutputWriter } from '../sql/run/compile-output.ts';
-import { layoutOfRows } from '../sql/run/compile-plan.ts';
-import { compileConditions } from '../sql/run/compile-sieve.ts';
-import { compileMapKey, type KeyPart } from '../sql/run/hash-key.ts';
-import { frameOf, type LiveFrame, noSubquery } from './fragment.ts';
+import { frameOf, type LiveFrame } from './fragment.ts';
 import { ExtremePart, type GroupPart, partMakerOf } from './group-parts.ts';
 import type { GroupsShape } from './incremental-shape.ts';
 import type { LiveSchema } from './live-schema.ts';
@@ -44,10 +41,9 @@ export class Groups {
   readonly #aggregates: readonly GroupedAggregate[];
   readonly #firstValue: number;
   readonly #having: Test | undefined;
-  readonly #write: OutputWriter;
+  readonly #outputOf: RowMaker;
   readonly #groups = new Map<KeyPart, Group>();
   readonly #touched = new Set<Group>();
-  readonly #sink = new ByteSink();
   #bytes = 0;
 
   constructor(
@@ -57,25 +53,21 @@ export class Groups {
   ) {
     const { grouping, baseColumns, having, items, columns } = shape;
     const layout = layoutOfRows(baseColumns, schema.types);
-    const context: CompileContext = {
-      layoutOf: () => layout,
-      types: schema.types,
-      subquery: noSubquery,
-    };
+    const compiler = new RowCompiler(schema.types, () => layout);
     const column = (at: number): TypedExpression => columnAt(baseColumns, at);
     const keys = grouping.keys.map((_, at) => column(at));
     this.#frame = frameOf(parameters);
-    this.#keyOf = keys.length === 0 ? undefined : compileMapKey(keys, context);
-    this.#keys = keys.map((key) => compileExpression(key, context));
+    this.#keyOf = keys.length === 0 ? undefined : compiler.mapKey(keys);
+    this.#keys = keys.map((key) => compiler.value(key));
     let next = keys.length;
     this.#aggregates = grouping.aggregates.map((aggregate) => {
       const hasArgument = aggregate.argument !== undefined;
-      const value = hasArgument ? compileExpression(column(next++), context) : undefined;
+      const value = hasArgument ? compiler.value(column(next++)) : undefined;
       return { value, make: partMakerOf(aggregate, schema.types) };
     });
     this.#firstValue = grouping.firstValue;
-    this.#having = having && compileConditions([having], context);
-    this.#write = compileOutput(items, columns, context);
+    this.#having = having && compiler.conditions([having]);
+    this.#outputOf = compiler.row(items, columns);
     // Without keys there is one group, even without rows.
     if (this.#keyOf === undefined) this.#touched.add(this.#groupAt(''));
   }
@@ -212,9 +204,7 @@ export class Groups {
     for (const key of keys) values[at++] = key;
     for (const part of parts) values[at++] = part === undefined ? BigInt(count) : part.finish();
     if (this.#having !== undefined && !this.#having(frame)) return undefined;
-    this.#sink.reset();
-    this.#write(frame, this.#sink);
-    return this.#sink.bytes.slice(0, this.#sink.length);
+    return this.#outputOf(frame);
   }
 }
 

@@ -1,4 +1,5 @@
 import { canRaise } from '../sql/check/can-raise.ts';
+import { conjunctsOf } from '../sql/check/conjuncts.ts';
 import type {
   OrderKey,
   OutputColumn,
@@ -10,8 +11,7 @@ import type {
 } from '../sql/check/typed.ts';
 import { visitQuery } from '../sql/check/typed-expression.ts';
 import { hasFloats, hasRefs } from '../sql/functions/canonical.ts';
-import { conjunctsOf } from '../sql/plan/conjuncts.ts';
-import { decodeQueryValue } from '../sql/run/value-codec.ts';
+import { decodeQueryValue } from '../sql/functions/value-codec.ts';
 import { pairOf } from './fragment.ts';
 import { computedIds } from './live-schema.ts';
 

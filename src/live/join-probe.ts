@@ -1,9 +1,8 @@
 import { present } from '../assert.ts';
 import type { IndexSpec, TableSpec } from '../schema/catalog.ts';
 import type { TypedColumn, TypedExpression } from '../sql/check/typed.ts';
-import type { CompileContext } from '../sql/run/compile-context.ts';
-import { compileKey, type KeyWriter } from '../sql/run/compile-key.ts';
-import type { Frame } from '../sql/run/frame.ts';
+import type { Frame, KeyWriter } from '../sql/expressions/frame.ts';
+import type { RowCompiler } from '../sql/expressions/row-compiler.ts';
 import type { RowRefs } from '../store/row-ref.ts';
 import type { Table } from '../store/table.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
@@ -27,11 +26,11 @@ export interface ProbeRequest {
   readonly other: TypedColumn;
   /** Columns that conditions fix. */
   readonly fixed: ReadonlyMap<number, TypedExpression>;
-  readonly context: CompileContext;
+  readonly compiler: RowCompiler;
 }
 
-export function compileProbe({ table, own, other, fixed, context }: ProbeRequest): JoinProbe {
-  const keyOf = keyReader(own, context);
+export function compileProbe({ table, own, other, fixed, compiler }: ProbeRequest): JoinProbe {
+  const keyOf = keyReader(own, compiler);
   const bound = new Map<number, TypedExpression>(fixed);
   if (!bound.has(own.column)) bound.set(own.column, other);
   const usable = table.indexes.filter(({ columns }) => columns.every((each) => bound.has(each)));
@@ -39,7 +38,7 @@ export function compileProbe({ table, own, other, fixed, context }: ProbeRequest
   if (index === undefined) return { access: undefined, keyOf };
   const keys = index.columns.map((column) => present(bound.get(column), 'a column of the key'));
   const kind = keys.includes(other) ? 'joined' : 'fixed';
-  return { access: { kind, index: new IndexProbe(index, compileKey(keys, context)) }, keyOf };
+  return { access: { kind, index: new IndexProbe(index, compiler.indexKey(keys)) }, keyOf };
 }
 
 /** Prefers few rows for a key, then an index on the join column. */
@@ -69,8 +68,8 @@ export class IndexProbe {
   }
 }
 
-function keyReader(column: TypedColumn, context: CompileContext): JoinProbe['keyOf'] {
-  const writeKey = compileKey([column], context);
+function keyReader(column: TypedColumn, compiler: RowCompiler): JoinProbe['keyOf'] {
+  const writeKey = compiler.indexKey([column]);
   return (frame) => {
     keyWriter.reset();
     writeKey(frame, keyWriter);

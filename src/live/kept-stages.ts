@@ -1,16 +1,13 @@
 import { assert, present } from '../assert.ts';
+import type { QueryBudget } from '../sql/budget.ts';
+import { conjunction, conjunctsOf } from '../sql/check/conjuncts.ts';
 import type { OrderKey, TypedExpression, TypedQuery, TypedRead } from '../sql/check/typed.ts';
 import type { QueryValue } from '../sql/functions/function.ts';
-import { scalarOfKind, valueKindOf } from '../sql/functions/value-kind.ts';
-import { conjunction, conjunctsOf } from '../sql/plan/conjuncts.ts';
+import { encodeQueryValue } from '../sql/functions/value-codec.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
-import { planStatement } from '../sql/plan/plan-statement.ts';
-import { planningStatistics } from '../sql/planning-statistics.ts';
+import { planReads } from '../sql/planning.ts';
 import type { Rights } from '../sql/rights.ts';
-import type { QueryBudget } from '../sql/run/budget.ts';
-import { eachRow } from '../sql/run/each-row.ts';
-import { compileRead } from '../sql/run/execution.ts';
-import { encodeQueryValue } from '../sql/run/value-codec.ts';
+import { compileRead, eachRow } from '../sql/run/execution.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import type { FragmentScope } from './fragment.ts';
 import { Groups } from './groups.ts';
@@ -135,8 +132,9 @@ export class KeptStages {
     assert(body.kind === 'block', 'a base is one block');
     const where = conjunction([...conjunctsOf(body.where), ...conditions]);
     const query: TypedQuery = { ...this.#base.query, body: { ...body, where }, order };
-    const statistics = planningStatistics(schema.sql, this.#rights, tables);
-    return planStatement({ ...this.#base, query }, { types: schema.types, statistics });
+    const scope = { schema: schema.sql, rights: this.#rights, tables };
+    const [plan] = planReads([{ ...this.#base, query }], schema.types, scope);
+    return present(plan, 'the plan of a read');
   }
 
   #order(): readonly OrderKey[] {
@@ -156,7 +154,7 @@ const keepAll: Keep = () => undefined;
 /** Returns `undefined` if the value cannot be searched for. */
 function equalityOf(key: TypedExpression, value: QueryValue): TypedExpression | undefined {
   const { type } = key;
-  if (value === null || scalarOfKind(valueKindOf(type)) === undefined) return undefined;
+  if (value === null || value instanceof Uint8Array) return undefined;
   const bytes = encodeQueryValue(type, value);
   return {
     kind: 'comparison',

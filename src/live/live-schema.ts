@@ -1,6 +1,6 @@
 import type { TableSpec } from '../schema/catalog.ts';
 import { computedTables } from '../schema/system-tables.ts';
-import type { SlotLayout } from '../sql/run/frame.ts';
+import type { SlotLayout } from '../sql/expressions/frame.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import { RowShape } from '../store/row-shape.ts';
 import type { Typespace } from '../values/type.ts';

@@ -1,4 +1,4 @@
-import { readI16, readI32, readU16 } from '../sql/run/read-bytes.ts';
+import { readI16, readI32, readU16 } from '../values/read-bytes.ts';
 import type { AlgebraicType } from '../values/type.ts';
 
 /** Reads the encoded number at `at`; `undefined` unless it is a whole number of up to 64 bits. */

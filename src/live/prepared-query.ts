@@ -1,20 +1,15 @@
-import { assert, present, unreachable } from '../assert.ts';
+import { present, unreachable } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
-import { bindParameters, type ParameterValue } from '../sql/check/bind.ts';
-import { check } from '../sql/check/check.ts';
-import { checkSubscription } from '../sql/check/check-subscription.ts';
 import type { OutputColumn, TypedBlock, TypedRead } from '../sql/check/typed.ts';
 import { visitQuery } from '../sql/check/typed-expression.ts';
+import { layoutOfRows, namedTypeOf } from '../sql/expressions/row-layout.ts';
 import { invalid } from '../sql/failure.ts';
 import { hasRefs } from '../sql/functions/canonical.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
-import { planStatement } from '../sql/plan/plan-statement.ts';
-import { planningStatistics } from '../sql/planning-statistics.ts';
+import { planReads } from '../sql/planning.ts';
 import type { Rights } from '../sql/rights.ts';
-import { layoutOfRows } from '../sql/run/compile-plan.ts';
-import { namedTypeOf } from '../sql/run/execution.ts';
 import type { SqlTables } from '../sql/schema.ts';
-import { type Parsed, parse } from '../sql/syntax/parse.ts';
+import { callerParameters, fullRead, subscriptionReads } from '../sql/watched-query.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import { namedTypesToJson } from '../values/type-codec.ts';
 import { type FragmentScope, LiveFragment } from './fragment.ts';
@@ -117,17 +112,15 @@ export class PreparedQuery {
   /** Plans the reads for the current sizes of the tables. */
   plans(tables: SqlTables): readonly ReadPlan[] {
     const { schema, rights, reads } = this;
-    const statistics = planningStatistics(schema.sql, rights, tables);
-    const { types } = schema;
-    return reads.map((read) => planStatement(read, { types, statistics }));
+    return planReads(reads, schema.types, { schema: schema.sql, rights, tables });
   }
 
   /** Values of the parameters of one of the reads, for a caller. */
   parametersOf(
-    { parameters }: Pick<TypedRead, 'parameters'>,
+    read: Pick<TypedRead, 'parameters'>,
     identity: bigint,
   ): readonly (Uint8Array | undefined)[] {
-    return bindParameters(parameters, noValues, identity, this.schema.types);
+    return callerParameters(read, identity, this.schema.types);
   }
 
   #scope(read: TypedRead, identity: bigint): FragmentScope {
@@ -149,36 +142,22 @@ export interface AskedQuery {
 /** `joinRules` is true for a query to be watched. Throws `SqlFailure`. */
 export function prepareSubscription(asked: AskedQuery, joinRules: boolean): PreparedQuery {
   const { sql, rights, schema } = asked;
-  const parsed = parse(sql);
-  const checked = checkSubscription(parsed, { schema: schema.sql, rights }, { joinRules });
-  const { fragments, isOverlapping, table } = checked;
-  // Events exist only with their commit: they cannot be read again.
-  const reads = isOverlapping && !table.isEvent ? [wholeRead(parsed, asked)] : fragments;
-  return new PreparedQuery(asked, 'subscription', reads, isOverlapping && table.isEvent);
-}
-
-/** The query as one statement, in which a row that several filters let through appears once. */
-function wholeRead(parsed: Parsed, { rights, schema }: AskedQuery): TypedRead {
-  const scope = { schema: schema.sql, rights, identity: 0n, parameterNames: noNames };
-  const typed = check(parsed, scope);
-  assert(typed.kind === 'read', 'a subscription reads');
-  return typed;
+  const { reads, isOverlapping } = subscriptionReads(
+    sql,
+    { schema: schema.sql, rights },
+    joinRules,
+  );
+  return new PreparedQuery(asked, 'subscription', reads, isOverlapping);
 }
 
 /** `isWatched` is true for a query to be watched. Throws `SqlFailure`. */
 export function prepareFull(asked: AskedQuery, isWatched: boolean): PreparedQuery {
   const { sql, rights, schema } = asked;
-  const parsed = parse(sql);
-  const scope = { schema: schema.sql, rights, identity: 0n, parameterNames: noNames };
-  const typed = parsed.statement.kind === 'query' ? check(parsed, scope) : undefined;
-  if (typed?.kind !== 'read') throw invalid('Only a SELECT can be asked over a connection');
+  const typed = fullRead(sql, { schema: schema.sql, rights });
   requireNameable(typed);
   if (isWatched) requireWatchable(typed);
   return new PreparedQuery(asked, 'full', [typed]);
 }
-
-export const noValues: ReadonlyMap<string, ParameterValue> = new Map();
-const noNames: ReadonlySet<string> = new Set();
 
 function formOf(reads: readonly TypedRead[]): Form {
   const [read] = reads;

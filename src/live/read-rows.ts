@@ -1,15 +1,14 @@
 import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { quotedName } from '../schema/quoted-name.ts';
-import { bindParameters } from '../sql/check/bind.ts';
+import type { QueryBudget } from '../sql/budget.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
-import { requireAllWithinRowLimit, rowLimitOf } from '../sql/row-limit.ts';
-import type { QueryBudget } from '../sql/run/budget.ts';
+import { requireAllWithinRowLimit, rowLimitOf } from '../sql/planning.ts';
 import { compileRead, ReadExecution } from '../sql/run/execution.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import type { WholeRead } from './kept-stages.ts';
 import type { LiveQuery } from './live-query.ts';
-import { noValues, type PreparedQuery, prepareFull } from './prepared-query.ts';
+import { type PreparedQuery, prepareFull } from './prepared-query.ts';
 import { type RowSet, rowCountOf } from './row-set.ts';
 import { RowSetPieces, tooLarge } from './row-set-pieces.ts';
 import { type RowsPart, RowsRead } from './rows-read.ts';
@@ -128,10 +127,10 @@ export class RowsReader {
     return made;
   }
 
-  #partOf({ schema }: PreparedQuery, plan: ReadPlan): RowsPart {
+  #partOf(query: PreparedQuery, plan: ReadPlan): RowsPart {
     const { tables, identity, budget, nowMicros = 0n } = this.#request;
-    const { types } = schema;
-    const parameters = bindParameters(plan.parameters, noValues, identity, types);
+    const { types } = query.schema;
+    const parameters = query.parametersOf(plan, identity);
     const request = { tables, parameters, budget, nowMicros };
     const pieces = new RowSetPieces(budget);
     return { execution: new ReadExecution(compileRead(plan, types), request, pieces), pieces };

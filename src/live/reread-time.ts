@@ -1,6 +1,6 @@
 import { limits } from '../limits.ts';
+import { QueryBudget } from '../sql/budget.ts';
 import { overBudget } from '../sql/failure.ts';
-import { QueryBudget } from '../sql/run/budget.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import type { WholeRead } from './kept-stages.ts';
 

@@ -1,6 +1,6 @@
 import type { TypedRead } from '../sql/check/typed.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
-import { isOutgrown, type PlannedSizes, sizesOf } from '../sql/planning-statistics.ts';
+import { isOutgrown, type PlannedSizes, sizesOf } from '../sql/planning.ts';
 import type { Rights } from '../sql/rights.ts';
 import { type CompiledRead, compileRead, ReadExecution } from '../sql/run/execution.ts';
 import type { SqlTables } from '../sql/schema.ts';

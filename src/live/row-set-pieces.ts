@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
+import { QueryBudget } from '../sql/budget.ts';
 import { overBudget } from '../sql/failure.ts';
-import { QueryBudget } from '../sql/run/budget.ts';
-import type { ResultCollector } from '../sql/run/result-rows.ts';
+import type { ResultCollector } from '../sql/run/results.ts';
 import { announced, emptyRowSet, type RowSet } from './row-set.ts';
 
 const firstBytes = 256;

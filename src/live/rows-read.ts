@@ -1,4 +1,4 @@
-import type { QueryBudget } from '../sql/run/budget.ts';
+import type { QueryBudget } from '../sql/budget.ts';
 import type { ReadExecution } from '../sql/run/execution.ts';
 import type { RowSet } from './row-set.ts';
 import type { RowSetPieces } from './row-set-pieces.ts';

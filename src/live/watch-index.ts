@@ -1,5 +1,5 @@
 import { present } from '../assert.ts';
-import type { Test } from '../sql/run/compile-context.ts';
+import type { Test } from '../sql/expressions/frame.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import { frameOf, type LiveFragment, type WatchedValue, type Watcher } from './fragment.ts';
 import { numberReaderOf } from './number-reader.ts';

@@ -1,8 +1,7 @@
 import type { OutputColumn } from '../sql/check/typed.ts';
+import { layoutOfRows } from '../sql/expressions/row-layout.ts';
 import type { QueryValue } from '../sql/functions/function.ts';
-import { layoutOfRows } from '../sql/run/compile-plan.ts';
-import { orderOf } from '../sql/run/sort.ts';
-import { valueReaderOf } from '../sql/run/value-codec.ts';
+import { orderOf, valueReaderOf } from '../sql/functions/value-codec.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import type { Typespace } from '../values/type.ts';
 import type { WindowShape } from './incremental-shape.ts';
@@ -30,7 +29,7 @@ interface WindowRow {
 }
 
 /**
- * ORDER BY, LIMIT and OFFSET, kept up to date. Values compare as in `sql/run/sort.ts`; ties are
+ * ORDER BY, LIMIT and OFFSET, kept up to date. Values compare as `orderOf` says; ties are
  * ordered by their bytes, so that the rows of the window follow from its input rows and from
  * nothing else.
  *

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { QueryLab } from '../../test/sql/query-lab.ts';
 import { identityToHex } from '../values/identity.ts';
 import { identityType } from '../values/special-types.ts';
+import { QueryBudget } from './budget.ts';
 import { SqlFailure } from './failure.ts';
 import { ownerRights, type Rights, strangerRights } from './rights.ts';
-import { QueryBudget } from './run/budget.ts';
 import { checkStatement, isWrite, prepare, startRead } from './statement.ts';
 
 const u32 = { kind: 'u32' } as const;

@@ -19,7 +19,7 @@ export type StatementError = ErrorParts &
 
 /** What a door can show beside the message, whose text is fixed. */
 interface ErrorParts {
-  readonly place?: Place;
+  readonly place?: TextPosition;
   /** A sentence of advice: "Did you mean `users`?" */
   readonly hint?: string;
 }
@@ -28,7 +28,7 @@ interface ErrorParts {
 export type ErrorDetail = { readonly [part in keyof ErrorParts]?: ErrorParts[part] | undefined };
 
 /** A position in a statement: lines and columns count from 1, columns in characters. */
-export interface Place {
+export interface TextPosition {
   readonly line: number;
   readonly column: number;
 }

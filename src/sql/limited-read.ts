@@ -1,5 +1,6 @@
 import { assert } from '../assert.ts';
-import type { ReadExecution, ReadResult } from './run/execution.ts';
+import type { ReadExecution } from './run/execution.ts';
+import type { ReadResult } from './run/results.ts';
 
 /** The number of a table's rows that its reader sees: counted, because filters hide some. */
 export interface VisibleCount {

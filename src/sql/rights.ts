@@ -1,3 +1,5 @@
+import type { TableSpec } from '../schema/catalog.ts';
+
 /**
  * The rights of a caller in one database: settled once before a request enters it, and the only
  * thing that checks look at. Two callers with the same `key` have the same rights, so what is
@@ -57,3 +59,9 @@ export const strangerRights: Rights = {
   previews: false,
   isReadOnly: false,
 };
+
+/** Whether the table or view exists for a caller with these rights. */
+export function isVisible(table: TableSpec, rights: Rights): boolean {
+  if (rights.tables?.has(table.name) === false) return false;
+  return table.access === 'public' || rights.readsPrivateTables;
+}

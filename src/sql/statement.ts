@@ -2,26 +2,28 @@ import { assert } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
 import { quotedName } from '../schema/quoted-name.ts';
 import type { Transaction } from '../store/transaction.ts';
+import type { QueryBudget } from './budget.ts';
 import { bindParameters, type ParameterValue } from './check/bind.ts';
 import { check } from './check/check.ts';
 import type { TypedRead, TypedStatement, TypedWrite } from './check/typed.ts';
 import { LimitedRead, type VisibleCount } from './limited-read.ts';
 import { explainPlan } from './plan/explain.ts';
+import { Measurements } from './plan/measurements.ts';
 import type { Plan, PlanOptions, WritePlan } from './plan/plan.ts';
 import { planStatement } from './plan/plan-statement.ts';
 import {
   isOutgrown,
   type PlannedSizes,
   planningStatistics,
+  requireWithinRowLimit,
+  rowLimitOf,
   sizesOf,
-} from './planning-statistics.ts';
+} from './planning.ts';
 import type { Rights, StatementCaller } from './rights.ts';
-import { requireWithinRowLimit, rowLimitOf } from './row-limit.ts';
-import type { QueryBudget } from './run/budget.ts';
-import { type CompiledRead, compileRead, ReadExecution, type ReadResult } from './run/execution.ts';
-import { Measurements } from './run/measure.ts';
+import { type CompiledRead, compileRead, ReadExecution } from './run/execution.ts';
+import type { ReadResult, WriteOutcome } from './run/results.ts';
 import { textRows } from './run/text-rows.ts';
-import { type CompiledWrite, compileWrite, runWrite, type WriteOutcome } from './run/write.ts';
+import { type CompiledWrite, compileWrite, runWrite } from './run/write.ts';
 import { WriteExecution } from './run/write-execution.ts';
 import type { SqlSchema, SqlTables } from './schema.ts';
 import { parse } from './syntax/parse.ts';
@@ -84,6 +86,9 @@ export interface StatementRequest {
   /** The moment of the statement, microseconds since the Unix epoch. */
   readonly nowMicros: bigint;
 }
+
+/** A write under way: see `WriteExecution`. */
+export type StatementWrite = Pick<WriteExecution, 'run' | 'catchUp' | 'write' | 'dispose'>;
 
 /** A read under way: see `ReadExecution`. */
 export type StatementExecution = Pick<ReadExecution, 'run' | 'result' | 'dispose'>;
@@ -152,7 +157,7 @@ export function startWrite(
   prepared: PreparedWrite,
   request: StatementRequest,
   rowsInOneGo: number,
-): WriteExecution {
+): StatementWrite {
   return new WriteExecution(prepared.compiled, executionOf(prepared, request), rowsInOneGo);
 }
 

@@ -41,9 +41,9 @@ describe('memory', () => {
       expect(freeBytes).toBeLessThan(rowBytes);
     }
     const [hashed, sorted, plain] = tables;
-    expect(hashed?.rowSetBytes).toBe(0);
+    expect(hashed?.wholeRowsBytes).toBe(0);
     expect(plain?.indexes).toEqual([]);
-    expect(plain?.rowSetBytes).toBeGreaterThan(count * 8);
+    expect(plain?.wholeRowsBytes).toBeGreaterThan(count * 8);
     expect(sorted?.indexes.map(({ name }) => name)).toEqual([
       'sorted_id_idx_btree',
       'sorted_name_idx_btree',

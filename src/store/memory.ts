@@ -15,7 +15,7 @@ export interface TableMemory {
   /** The part of these two that is kept for pins. */
   readonly heldBytes: number;
   /** The structure that finds equal rows in a table without a unique index. */
-  readonly rowSetBytes: number;
+  readonly wholeRowsBytes: number;
   readonly indexes: readonly IndexMemory[];
   /** Pages and indexes together. */
   readonly totalBytes: number;

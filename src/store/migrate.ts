@@ -83,7 +83,7 @@ interface Draft {
   readonly old: Table | undefined;
   /** Indexes to fill: new ones, and those that become unique. */
   readonly toFill: readonly Index[];
-  readonly isRowSetToFill: boolean;
+  readonly fillsWholeRows: boolean;
 }
 
 function checkDropped(state: StoreState, next: Catalog): void {
@@ -105,7 +105,7 @@ function draftOf(
 ): Draft {
   const old = state.tables.get(spec.id);
   if (old === undefined || old.rowCount === 0) {
-    return { table: new Table(spec, next), old, toFill: [], isRowSetToFill: false };
+    return { table: new Table(spec, next), old, toFill: [], fillsWholeRows: false };
   }
   const kept = keptParts(old, state.catalog, next, spec, defaults.get(spec.id) ?? []);
   const table = new Table(spec, next, kept);
@@ -113,7 +113,7 @@ function draftOf(
     table,
     old,
     toFill: table.indexes.filter((index) => !kept.bodies.has(index.spec.id)),
-    isRowSetToFill: table.rowSet !== undefined && table.rowSet !== kept.rowSet,
+    fillsWholeRows: table.wholeRows !== undefined && table.wholeRows !== kept.wholeRows,
   };
 }
 
@@ -133,19 +133,20 @@ function keptParts(
       defaults.length === columnsAdded,
       `table ${spec.name} has a default for each new column`,
     );
-    return { heap: rewriteRows(old, defaults), rowCount, bodies: new Map(), rowSet: undefined };
+    return { heap: rewriteRows(old, defaults), rowCount, bodies: new Map(), wholeRows: undefined };
   }
   const areTypesEqual = spec.columns.every((column, position) => {
     const was = present(old.spec.columns[position], 'column of the old table');
     return typesEqual(was.type, column.type, before, next);
   });
-  if (!areTypesEqual) return { heap: old.heap, rowCount, bodies: new Map(), rowSet: old.rowSet };
+  if (!areTypesEqual)
+    return { heap: old.heap, rowCount, bodies: new Map(), wholeRows: old.wholeRows };
   const bodies = new Map<number, IndexBody>();
   for (const index of spec.indexes) {
     const was = old.indexes.find((candidate) => isSameIndex(candidate.spec, index));
     if (was !== undefined) bodies.set(index.id, was.body);
   }
-  return { heap: old.heap, rowCount, bodies, rowSet: old.rowSet };
+  return { heap: old.heap, rowCount, bodies, wholeRows: old.wholeRows };
 }
 
 function isSameIndex(a: IndexSpec, b: IndexSpec): boolean {
@@ -179,14 +180,14 @@ function rewriteRows(old: Table, defaults: readonly Uint8Array[]): RowHeap {
   return heap;
 }
 
-function fillNewIndexes({ table, old, toFill, isRowSetToFill }: Draft): void {
+function fillNewIndexes({ table, old, toFill, fillsWholeRows }: Draft): void {
   const wasThere = (index: Index) => old?.indexes.some(({ spec }) => spec.id === index.spec.id);
   for (const index of toFill) {
     if (wasThere(index)) continue;
     const duplicate = index.fill();
     if (duplicate !== noRow) throw new MigrationError(violationText(table, index, duplicate));
   }
-  if (isRowSetToFill) table.rowSet?.fill();
+  if (fillsWholeRows) table.wholeRows?.fill();
 }
 
 function fillNewlyUnique({ table, old, toFill }: Draft): void {

@@ -273,9 +273,9 @@ class Run {
       }
       if (index.supportsRange) this.#checkOrder(table, model, index);
     }
-    const { rowBytes: used, freeBytes, totalBytes, indexes, rowSetBytes } = table.memory();
+    const { rowBytes: used, freeBytes, totalBytes, indexes, wholeRowsBytes } = table.memory();
     const indexBytes = indexes.reduce((sum, { bytes }) => sum + bytes, 0);
-    expect(totalBytes).toBe(used + freeBytes + indexBytes + rowSetBytes);
+    expect(totalBytes).toBe(used + freeBytes + indexBytes + wholeRowsBytes);
   }
 
   #checkOrder(table: Table, model: ModelTable, index: Index): void {

@@ -15,8 +15,8 @@ import {
   slotInserted,
 } from './row-heap.ts';
 import { noRow, type RowRef, type RowRefs } from './row-ref.ts';
-import type { RowSet } from './row-set.ts';
 import type { Index } from './table-index.ts';
+import type { WholeRowIndex } from './whole-row-index.ts';
 
 /**
  * The write side of one table: rows change in place, and a list of steps makes it possible to undo
@@ -45,7 +45,7 @@ export class TableChanges {
   readonly #uniques: readonly Index[];
   readonly #others: readonly Index[];
   /** Present if there is no unique index. */
-  readonly #rowSet: RowSet | undefined;
+  readonly #wholeRows: WholeRowIndex | undefined;
   readonly #steps = new RefList();
   readonly #cleared: Cleared[] = [];
   readonly #graveyard: Graveyard;
@@ -57,13 +57,13 @@ export class TableChanges {
   #deleteCount = 0;
   #deleteBytes = 0;
 
-  constructor(held: HeldRows, indexes: readonly Index[], rowSet: RowSet | undefined) {
+  constructor(held: HeldRows, indexes: readonly Index[], wholeRows: WholeRowIndex | undefined) {
     const { heap } = held;
     this.#heap = heap;
     this.#held = held;
     this.#uniques = indexes.filter((index) => index.isUnique);
     this.#others = indexes.filter((index) => !index.isUnique);
-    this.#rowSet = rowSet;
+    this.#wholeRows = wholeRows;
     this.#graveyard = new Graveyard(heap);
     this.#found = new Int32Array(this.#uniques.length);
   }
@@ -226,7 +226,7 @@ export class TableChanges {
     for (const index of [...this.#uniques, ...this.#others]) {
       assert(index.fill() === noRow, 'rows that stay have the keys that they had');
     }
-    this.#rowSet?.fill();
+    this.#wholeRows?.fill();
     return gone.length;
   }
 
@@ -236,7 +236,7 @@ export class TableChanges {
       refs,
       rowCount: this.rowCount,
       bodies: [...this.#uniques, ...this.#others].map((index) => index.empty()),
-      rowSet: this.#rowSet?.empty(),
+      wholeRows: this.#wholeRows?.empty(),
     });
     this.#steps.pushPair(clearedStep, this.#cleared.length - 1);
     this.rowCount -= refs.length;
@@ -305,7 +305,7 @@ export class TableChanges {
     for (let index = 0; index < this.#uniques.length; index++) {
       if ((this.#uniques[index] as Index).probe(row, at, length) !== noRow) return false;
     }
-    const isSet = this.#rowSet !== undefined;
+    const isSet = this.#wholeRows !== undefined;
     if (isSet && this.#rows().probe(row, at, length) !== noRow) return false;
     const ref = this.#place(row, at, length, slotCommitted);
     assert(ref !== noRow, 'a table that was written once fits again');
@@ -326,9 +326,12 @@ export class TableChanges {
     this.rowCount--;
   }
 
-  #rows(): RowSet {
-    assert(this.#rowSet !== undefined, 'a table without unique index has a row set');
-    return this.#rowSet;
+  #rows(): WholeRowIndex {
+    assert(
+      this.#wholeRows !== undefined,
+      'a table without unique index has an index of whole rows',
+    );
+    return this.#wholeRows;
   }
 
   /** Makes a row visible: one that this transaction deleted before, or a new one. */
@@ -381,7 +384,7 @@ export class TableChanges {
       (this.#uniques[index] as Index).add(ref);
     for (let index = 0; index < this.#others.length; index++)
       (this.#others[index] as Index).add(ref);
-    this.#rowSet?.add(ref);
+    this.#wholeRows?.add(ref);
   }
 
   #unindex(ref: RowRef): void {
@@ -391,7 +394,7 @@ export class TableChanges {
     for (let index = 0; index < this.#others.length; index++) {
       (this.#others[index] as Index).remove(ref);
     }
-    this.#rowSet?.remove(ref);
+    this.#wholeRows?.remove(ref);
   }
 
   #replaceInOthers(old: RowRef, ref: RowRef): void {
@@ -446,7 +449,7 @@ export class TableChanges {
     [...this.#uniques, ...this.#others].forEach((index, position) => {
       index.restore(cleared.bodies[position] as IndexBody);
     });
-    if (cleared.rowSet !== undefined) this.#rows().restore(cleared.rowSet);
+    if (cleared.wholeRows !== undefined) this.#rows().restore(cleared.wholeRows);
     this.rowCount = cleared.rowCount;
   }
 
@@ -496,7 +499,7 @@ interface Cleared {
   readonly refs: RowRefs;
   readonly rowCount: number;
   readonly bodies: readonly IndexBody[];
-  readonly rowSet: UniqueBody | undefined;
+  readonly wholeRows: UniqueBody | undefined;
 }
 
 /** Stands in for `came`: many rows were removed at once, and `went` numbers that removal. */

@@ -12,12 +12,12 @@ import { PinnedRows } from './pinned-rows.ts';
 import { RefList } from './ref-list.ts';
 import { isVisible, offsetOf, RowHeap } from './row-heap.ts';
 import { noRow, type RowRef, type RowRefs } from './row-ref.ts';
-import { RowSet } from './row-set.ts';
 import { RowShape } from './row-shape.ts';
 import { Sequence } from './sequence.ts';
 import { TableChanges } from './table-changes.ts';
 import { Index } from './table-index.ts';
 import type { TablePin } from './table-pin.ts';
+import { WholeRowIndex } from './whole-row-index.ts';
 
 /**
  * The rows of one table, as they are now: a transaction sees its own changes.
@@ -39,7 +39,7 @@ export class Table {
   readonly held: HeldRows;
   /** The ledger of the store, once the table belongs to one. */
   pins: PinLedger = new PinLedger();
-  readonly rowSet: RowSet | undefined;
+  readonly wholeRows: WholeRowIndex | undefined;
   readonly #scanned = new RefList();
 
   /** `kept`: parts of another table over the same rows, for a migration. */
@@ -57,10 +57,10 @@ export class Table {
     );
     for (const index of this.indexes) index.attach(this);
     const isUnique = this.indexes.some((index) => index.isUnique);
-    this.rowSet = isUnique ? undefined : (kept?.rowSet ?? new RowSet(this.heap));
+    this.wholeRows = isUnique ? undefined : (kept?.wholeRows ?? new WholeRowIndex(this.heap));
     this.sequences = sequenceColumnsOf(spec, types);
     this.held = new HeldRows(this.heap);
-    this.changes = new TableChanges(this.held, this.indexes, this.rowSet);
+    this.changes = new TableChanges(this.held, this.indexes, this.wholeRows);
     this.changes.rowCount = kept?.rowCount ?? 0;
   }
 
@@ -164,8 +164,8 @@ export class Table {
       name: spec.name,
       bytes,
     }));
-    const rowSetBytes = this.rowSet?.bytes ?? 0;
-    const indexBytes = indexes.reduce((total, index) => total + index.bytes, rowSetBytes);
+    const wholeRowsBytes = this.wholeRows?.bytes ?? 0;
+    const indexBytes = indexes.reduce((total, index) => total + index.bytes, wholeRowsBytes);
     const pageBytes = this.heap.allocatedBytes;
     return {
       tableId: this.spec.id,
@@ -174,7 +174,7 @@ export class Table {
       rowBytes: this.heap.usedBytes,
       freeBytes: pageBytes - this.heap.usedBytes,
       heldBytes: this.held.bytes,
-      rowSetBytes,
+      wholeRowsBytes,
       indexes,
       totalBytes: pageBytes + indexBytes,
     };
@@ -186,7 +186,7 @@ export interface KeptParts {
   readonly rowCount: number;
   /** By index id; an index without an entry is empty and has to be filled. */
   readonly bodies: ReadonlyMap<number, IndexBody>;
-  readonly rowSet: RowSet | undefined;
+  readonly wholeRows: WholeRowIndex | undefined;
 }
 
 /** A column that takes its value from a sequence when zero is written into it. */

@@ -1,19 +1,15 @@
+import { QueryBudget } from '../../src/sql/budget.ts';
 import { check } from '../../src/sql/check/check.ts';
 import type { ParameterSpec, TypedRead, TypedStatement } from '../../src/sql/check/typed.ts';
+import { encodeQueryValue } from '../../src/sql/functions/value-codec.ts';
 import { explainPlan } from '../../src/sql/plan/explain.ts';
 import type { PlanOptions, ReadPlan } from '../../src/sql/plan/plan.ts';
 import { planStatement } from '../../src/sql/plan/plan-statement.ts';
 import { statisticsOf } from '../../src/sql/plan/statistics.ts';
 import { ownerRights, type StatementCaller } from '../../src/sql/rights.ts';
-import { QueryBudget } from '../../src/sql/run/budget.ts';
-import { compileRead, ReadExecution, type ReadResult } from '../../src/sql/run/execution.ts';
-import { encodeQueryValue } from '../../src/sql/run/value-codec.ts';
-import {
-  type CompiledWrite,
-  compileWrite,
-  runWrite,
-  type WriteOutcome,
-} from '../../src/sql/run/write.ts';
+import { compileRead, ReadExecution } from '../../src/sql/run/execution.ts';
+import type { ReadResult, WriteOutcome } from '../../src/sql/run/results.ts';
+import { type CompiledWrite, compileWrite, runWrite } from '../../src/sql/run/write.ts';
 import { WriteExecution } from '../../src/sql/run/write-execution.ts';
 import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';
 import { parse } from '../../src/sql/syntax/parse.ts';

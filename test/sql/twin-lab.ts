@@ -1,8 +1,8 @@
 import { present } from '../../src/assert.ts';
+import { QueryBudget } from '../../src/sql/budget.ts';
 import type { ParameterValue } from '../../src/sql/check/bind.ts';
 import { SqlFailure } from '../../src/sql/failure.ts';
 import type { StatementCaller } from '../../src/sql/rights.ts';
-import { QueryBudget } from '../../src/sql/run/budget.ts';
 import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';
 import {
   checkStatement,

@@ -5,8 +5,8 @@ import type {
   TypedExpression,
   TypedParameter,
 } from '../../src/sql/check/typed.ts';
-import type { CompileContext } from '../../src/sql/run/compile-context.ts';
-import type { Frame, SlotLayout } from '../../src/sql/run/frame.ts';
+import type { CompileContext } from '../../src/sql/expressions/compile-context.ts';
+import type { Frame, SlotLayout } from '../../src/sql/expressions/frame.ts';
 import type { ComparisonOperator } from '../../src/sql/syntax/ast.ts';
 import { RowShape } from '../../src/store/row-shape.ts';
 import { encodeValue } from '../../src/values/encode.ts';

@@ -5,7 +5,7 @@ import { examineProgram } from '../../src/database/program.ts';
 import { migrationToken } from '../../src/database/program-hash.ts';
 import type { ProgramSource } from '../../src/database/program-source.ts';
 import { noProgress, type Progress } from '../../src/database/progress.ts';
-import { slicesOfLimits } from '../../src/database/read-execution.ts';
+import { slicesOfLimits } from '../../src/database/read-run.ts';
 import { runCall } from '../../src/database/run-call.ts';
 import { runQuery } from '../../src/database/run-query.ts';
 import { applyUpdate } from '../../src/database/update-program.ts';

@@ -11,12 +11,7 @@ import type {
 } from '../../src/database/outcome.ts';
 import type { UpdatePermission } from '../../src/database/program-source.ts';
 import { noProgress, type Progress } from '../../src/database/progress.ts';
-import type {
-  ReadExecution,
-  ReadTimes,
-  Slices,
-  StartRead,
-} from '../../src/database/read-execution.ts';
+import type { ReadRun, ReadTimes, Slices, StartReadRun } from '../../src/database/read-run.ts';
 import {
   type DatabaseReply,
   type DatabaseRequest,
@@ -70,7 +65,7 @@ export class ItemDatabase {
 
   /** `rowCount`: items that are there from the start, with ids from 0. */
   static async open(rowCount: number, options: ItemOptions = {}): Promise<ItemDatabase> {
-    const { startRead, slices, clock = new MachineClock(), progress = noProgress } = options;
+    const { startReadRun, slices, clock = new MachineClock(), progress = noProgress } = options;
     let items: ItemDatabase | undefined;
     const surroundings = {
       identity: 2n,
@@ -79,7 +74,7 @@ export class ItemDatabase {
       clock,
       entropy: { fill: (bytes: Uint8Array) => void bytes.fill(7) },
       statementMillisMax: 10_000,
-      ...(startRead === undefined ? {} : { startRead }),
+      ...(startReadRun === undefined ? {} : { startReadRun }),
       ...(slices === undefined ? {} : { slices }),
       report: (line: ModuleLogLine) => void items?.lines.push(line),
       warn: () => undefined,
@@ -177,7 +172,7 @@ export class ItemDatabase {
 }
 
 export interface ItemOptions {
-  readonly startRead?: StartRead;
+  readonly startReadRun?: StartReadRun;
   readonly clock?: Clock;
   readonly progress?: Progress;
   readonly slices?: Slices;
@@ -218,7 +213,7 @@ export interface ScanOptions {
  * Reads all rows of `item`, whatever the statement says, and pauses when its slice is over. It pins
  * the table when it pauses first, as every read does.
  */
-export class PausingScan implements ReadExecution {
+export class PausingScan implements ReadRun {
   readonly #table: Table;
   readonly #times: ReadTimes;
   readonly #options: ScanOptions;

@@ -36,7 +36,7 @@ const longest = [
   'test/service/mcp-reducer-clients.test.ts',
   'test/service/websocket-v2.test.ts',
   'test/service/cli-mcp.test.ts',
-  'src/sql/run/held-bytes.test.ts',
+  'src/sql/operators/held-bytes.test.ts',
   'test/service/cli-user.test.ts',
   'test/service/long-reads.test.ts',
   'test/service/full-disk.test.ts',

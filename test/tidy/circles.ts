@@ -108,13 +108,13 @@ export const recursions: readonly { readonly why: string; readonly files: readon
   {
     why: 'expressions are made of expressions',
     files: [
-      'src/sql/run/compile-call.ts',
-      'src/sql/run/compile-comparison.ts',
-      'src/sql/run/compile-condition.ts',
-      'src/sql/run/compile-convert.ts',
-      'src/sql/run/compile-expression.ts',
-      'src/sql/run/compile-in-list.ts',
-      'src/sql/run/compile-like.ts',
+      'src/sql/expressions/compile-call.ts',
+      'src/sql/expressions/compile-comparison.ts',
+      'src/sql/expressions/compile-condition.ts',
+      'src/sql/expressions/compile-convert.ts',
+      'src/sql/expressions/compile-expression.ts',
+      'src/sql/expressions/compile-in-list.ts',
+      'src/sql/expressions/compile-like.ts',
     ],
   },
   {

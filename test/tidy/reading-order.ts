@@ -1,4 +1,4 @@
-import { isTest, roomOf, type SourceFile } from './source-file.ts';
+import { isTest, pathInRoom, roomOf, type SourceFile } from './source-file.ts';
 
 /**
  * Files of rooms that the README of their room does not name. A README names a file in backticks by
@@ -15,8 +15,8 @@ export function unlistedFiles(
     .filter((path) => !isTest(path))
     .filter((path) => {
       const room = roomOf(path);
-      const inRoom = path.split('/').slice(2).join('/');
-      return room !== undefined && !patterns.get(room)?.some((pattern) => pattern.test(inRoom));
+      const name = pathInRoom(path);
+      return room !== undefined && !patterns.get(room)?.some((pattern) => pattern.test(name));
     });
 }
 

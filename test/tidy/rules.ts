@@ -6,11 +6,13 @@ import {
   peerPackages,
   publishedRooms,
   startedFiles,
+  surfaces,
 } from './arrows.ts';
 import {
   folderOf,
   importsOf,
   isTest,
+  pathInRoom,
   resolveImport,
   roomOf,
   type SourceFile,
@@ -27,6 +29,7 @@ export function checkFile(file: SourceFile): Complaint[] {
   return [
     ...checkArrows(file),
     ...checkFolderArrows(file),
+    ...checkSurfaces(file),
     ...checkPackages(file),
     ...checkLength(file),
     ...checkMarks(file),
@@ -40,9 +43,8 @@ export function checkArrows({ path, text }: SourceFile): Complaint[] {
   if (room === undefined || isTest(path)) return [];
   const allowed = arrows[room];
   if (allowed === undefined) return [`${path}: room "${room}" is not in the arrow table`];
-  return importsOf(text)
-    .filter((specifier) => specifier.startsWith('.'))
-    .map((specifier) => roomOf(resolveImport(path, specifier)))
+  return filesImportedBy({ path, text })
+    .map(roomOf)
     .filter((target) => target !== undefined && target !== room && !allowed.includes(target))
     .map((target) => `${path}: ${room} may not import ${target}`);
 }
@@ -51,17 +53,51 @@ export function checkArrows({ path, text }: SourceFile): Complaint[] {
 export function checkFolderArrows({ path, text }: SourceFile): Complaint[] {
   const room = roomOf(path);
   const table = folderArrows[room ?? ''];
-  const folder = folderOf(path);
-  if (table === undefined || folder === undefined || isTest(path)) return [];
-  const allowed = table[folder];
-  if (allowed === undefined) return [`${path}: folder "${folder}" is not in the table of its room`];
+  if (table === undefined || isTest(path)) return [];
+  const own = rowOf(path, table);
+  if (own === undefined) return [];
+  const allowed = table[own];
+  if (allowed === undefined) return [`${path}: folder "${own}" is not in the table of its room`];
+  return filesImportedBy({ path, text })
+    .filter((file) => roomOf(file) === room)
+    .map((file) => rowOf(file, table))
+    .filter((target) => target !== own && !allowed.includes(target ?? ''))
+    .map((target) => `${path}: ${own} may not import ${target ?? 'what lies beside it'}`);
+}
+
+/** The row of a file: its folder, or itself if it lies beside the folders and has a row. */
+function rowOf(file: string, table: Readonly<Record<string, unknown>>): string | undefined {
+  const name = pathInRoom(file);
+  return folderOf(file) ?? (name in table ? name : undefined);
+}
+
+/** Other rooms import only the surface of a room that states one. */
+export function checkSurfaces({ path, text }: SourceFile): Complaint[] {
+  if (isTest(path)) return [];
+  return filesImportedBy({ path, text })
+    .filter((file) => roomOf(file) !== roomOf(path))
+    .filter((file) => surfaces[roomOf(file) ?? '']?.includes(pathInRoom(file)) === false)
+    .map((file) => `${path}: ${file} is not on the surface of its room`);
+}
+
+/** Files on the surface of a room that no other room imports. */
+export function unusedSurfaces(files: readonly SourceFile[]): string[] {
+  const used = new Set(
+    files
+      .filter(({ path }) => !isTest(path))
+      .flatMap((file) => {
+        return filesImportedBy(file).filter((target) => roomOf(target) !== roomOf(file.path));
+      }),
+  );
+  return Object.entries(surfaces)
+    .flatMap(([room, names]) => names.map((name) => `src/${room}/${name}`))
+    .filter((file) => !used.has(file));
+}
+
+function filesImportedBy({ path, text }: SourceFile): string[] {
   return importsOf(text)
     .filter((specifier) => specifier.startsWith('.'))
-    .map((specifier) => resolveImport(path, specifier))
-    .filter((file) => roomOf(file) === room)
-    .map((file) => folderOf(file))
-    .filter((target) => target !== folder && !allowed.includes(target ?? ''))
-    .map((target) => `${path}: ${folder} may not import ${target ?? 'what lies beside it'}`);
+    .map((specifier) => resolveImport(path, specifier));
 }
 
 /** Engine and guest rooms import neither Node nor a package, others of the SDK only their peers. */
@@ -129,11 +165,5 @@ export function checkOrphans(
 }
 
 function importedBy(files: readonly SourceFile[]): Set<string> {
-  return new Set(
-    files.flatMap(({ path, text }) =>
-      importsOf(text)
-        .filter((specifier) => specifier.startsWith('.'))
-        .map((specifier) => resolveImport(path, specifier)),
-    ),
-  );
+  return new Set(files.flatMap(filesImportedBy));
 }

@@ -36,6 +36,11 @@ export function roomOf(file: string): string | undefined {
   return parts.length > 2 ? parts[1] : undefined;
 }
 
+/** The path of a file in its room. */
+export function pathInRoom(file: string): string {
+  return file.split('/').slice(2).join('/');
+}
+
 /** The folder of its room that a file is in, or `undefined` for files beside the folders. */
 export function folderOf(file: string): string | undefined {
   const parts = file.split('/');

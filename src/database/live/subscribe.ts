@@ -17,7 +17,7 @@ import type {
   UnsubscribeOutcome,
   UnsubscribeRequest,
 } from '../outcome.ts';
-import { budgetOf } from '../read-execution.ts';
+import { budgetOf } from '../read-run.ts';
 import { failureText } from '../views/view-failure.ts';
 import { connectionIdText, identityText } from './client-text.ts';
 import { tablesFor } from './live-feed.ts';

@@ -1,6 +1,5 @@
 import { quotedName } from '../../schema/quoted-name.ts';
-import { isVisible } from '../../sql/check/visibility.ts';
-import type { Rights } from '../../sql/rights.ts';
+import { isVisible, type Rights } from '../../sql/rights.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
 
 /** True for `SELECT * FROM *`: everything that the caller can read. */

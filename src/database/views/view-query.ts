@@ -1,11 +1,10 @@
 import { present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import type { TableSpec } from '../../schema/catalog.ts';
-import { checkViewQuery } from '../../sql/check/check-published.ts';
+import { QueryBudget } from '../../sql/budget.ts';
 import { SqlFailure } from '../../sql/failure.ts';
-import { planStatement } from '../../sql/plan/plan-statement.ts';
-import { QueryBudget } from '../../sql/run/budget.ts';
-import { type CompiledRead, compileRead, ReadExecution } from '../../sql/run/execution.ts';
+import { prepareViewQuery } from '../../sql/published.ts';
+import { type CompiledRead, ReadExecution } from '../../sql/run/execution.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
 import { StatementCache } from '../../sql/statement-cache.ts';
 import type { Store } from '../../store/store.ts';
@@ -68,9 +67,7 @@ class PreparedQueries {
     const key = `${id} ${text}`;
     const known = this.#queries.get(key);
     if (known !== undefined) return known;
-    const types = { types: schema.types };
-    const typed = checkViewQuery(text, schema, { kind: 'product', elements: table.columns });
-    const compiled = compileRead(planStatement(typed, { types }), types);
+    const compiled = prepareViewQuery(text, schema, { kind: 'product', elements: table.columns });
     this.#queries.put(key, compiled);
     return compiled;
   }

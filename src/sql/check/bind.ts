@@ -5,8 +5,8 @@ import { resolveType } from '../../values/typespace.ts';
 import { badParameter, SqlFailure } from '../failure.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import { intervalFromText } from '../functions/interval.ts';
-import { encodeLiteralText } from './literal.ts';
-import { noneBytes, someOf } from './option-bytes.ts';
+import { encodeLiteralText } from '../functions/literal.ts';
+import { noneBytes, someOf } from '../functions/option-bytes.ts';
 import { shownType } from './shown-type.ts';
 import type { ParameterSpec } from './typed.ts';
 

@@ -2,7 +2,7 @@ import type { AlgebraicType } from '../../values/type.ts';
 import { arithmeticCanRaise, negationCanRaise } from '../functions/arithmetic.ts';
 import { hasRefs } from '../functions/canonical.ts';
 import { conversionOf } from '../functions/convert.ts';
-import { decodeQueryValue } from '../run/value-codec.ts';
+import { decodeQueryValue } from '../functions/value-codec.ts';
 import type { TypedBlock, TypedExpression, TypedQuery } from './typed.ts';
 import { operandsOf } from './typed-expression.ts';
 

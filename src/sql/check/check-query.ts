@@ -2,6 +2,7 @@ import { present, unreachable } from '../../assert.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { promotedType } from '../functions/arithmetic.ts';
 import { optionInnerType } from '../functions/convert.ts';
+import { encodeLiteralText } from '../functions/literal.ts';
 import { isIntegerType, isNumericType } from '../functions/value-kind.ts';
 import type { Expression, Query, QueryBody, SetOperation } from '../syntax/ast.ts';
 import { checkOutputOrder } from './check-order.ts';
@@ -16,7 +17,6 @@ import {
   refuse,
   u64Type,
 } from './context.ts';
-import { encodeLiteralText } from './literal.ts';
 import { columnsOfQuery, emptyScope, requireDistinct } from './scope.ts';
 import { typeAlone, typeAs } from './type-expression.ts';
 import { isOpen } from './type-literal.ts';
@@ -201,7 +201,7 @@ function checkCommonTables(
   return list;
 }
 
-/** LIMIT and OFFSET take no columns and no aggregates; the surface refused them. */
+/** LIMIT and OFFSET take no columns and no aggregates; the check of the dialect refused them. */
 function checkRowCount(
   count: Expression | undefined,
   environment: Environment,

@@ -13,8 +13,8 @@ import {
 import { sampleTables } from '../../../test/sql/sample-tables.ts';
 import { identityType } from '../../values/special-types.ts';
 import type { ProductType } from '../../values/type.ts';
+import { checkFilter, checkViewQuery } from '../published.ts';
 import { parse } from '../syntax/parse.ts';
-import { checkFilter, checkViewQuery } from './check-published.ts';
 import { checkSubscription } from './check-subscription.ts';
 
 const u32 = { kind: 'u32' } as const;

@@ -11,7 +11,7 @@ import { FragmentBuilder } from './fragment.ts';
 import { requireJoinRules } from './join-rules.ts';
 import { queryOf, rowColumns } from './row-security.ts';
 import { emptyScope } from './scope.ts';
-import { requireSubscriptionSurface } from './subscription-surface.ts';
+import { requireSubscriptionDialect } from './subscription-dialect.ts';
 import type { TypedRead } from './typed.ts';
 
 /**
@@ -42,7 +42,7 @@ export function checkSubscription(
   scope: Omit<CheckScope, 'parameterNames' | 'identity'>,
   { joinRules }: SubscriptionRules,
 ): TypedSubscription {
-  const select = requireSubscriptionSurface(statement, { source, showsPlaces: true });
+  const select = requireSubscriptionDialect(statement, { source, showsPlaces: true });
   return checkRowSelect(select, source, scope, joinRules);
 }
 

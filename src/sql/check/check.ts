@@ -9,7 +9,7 @@ import { checkSetVariable, checkShowVariable, variableTableName } from './check-
 import { checkDelete, checkInsert, checkUpdate } from './check-write.ts';
 import { requireSettled } from './coerce-query.ts';
 import { type CheckScope, type Environment, StatementContext } from './context.ts';
-import { requireFullSurface } from './full-surface.ts';
+import { requireFullDialect } from './full-dialect.ts';
 import { emptyScope } from './scope.ts';
 import type { StatementParts, TypedRead, TypedStatement, TypedWrite } from './typed.ts';
 
@@ -19,12 +19,12 @@ export type { CheckScope } from './context.ts';
  * Gives every name and literal of a statement its meaning. The result depends on the schema, on the
  * rights and on which parameters have values, not on the caller: `:sender` is a parameter.
  *
- * The order is part of the contract: first what is not in the dialect at all; then tables, where
+ * The order is part of the contract: first what is not supported at all; then tables, where
  * one that the caller may not read does not exist, whatever else is wrong; then names and types;
  * last, whether the caller may write. Throws `SqlFailure`.
  */
 export function check({ statement, source }: Parsed, scope: CheckScope): TypedStatement {
-  requireFullSurface(statement, source, scope.parameterNames);
+  requireFullDialect(statement, source, scope.parameterNames);
   const as = sampleCaller(statement, scope.rights);
   const context = new StatementContext(scope.schema, as?.rights ?? scope.rights);
   const environment: Environment = {

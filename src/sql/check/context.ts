@@ -4,13 +4,13 @@ import { typesEqual } from '../../values/typespace.ts';
 import { type ErrorDetail, invalid, type SqlFailure, unexpectedType } from '../failure.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import type { ValueType } from '../functions/value-type.ts';
-import { depthOfQuery, sizeOfExpression, sizeOfQuery } from '../plan/size.ts';
 import type { Rights } from '../rights.ts';
 import type { SqlSchema } from '../schema.ts';
 import type { Expression, Span } from '../syntax/ast.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import type { Scope } from './scope.ts';
 import { shownType } from './shown-type.ts';
+import { depthOfQuery, sizeOfExpression, sizeOfQuery } from './size.ts';
 import { Structures } from './structures.ts';
 import type {
   ParameterSpec,

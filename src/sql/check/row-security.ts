@@ -7,7 +7,7 @@ import type { SourceText } from '../syntax/source-text.ts';
 import { checkSelect } from './check-select.ts';
 import { boolType, detailOf, type Environment } from './context.ts';
 import { columnsOfTable, emptyScope } from './scope.ts';
-import { requireSubscriptionSurface } from './subscription-surface.ts';
+import { requireSubscriptionDialect } from './subscription-dialect.ts';
 import { typeCondition } from './type-expression.ts';
 import type {
   OutputColumn,
@@ -196,5 +196,5 @@ function union(left: TypedQuery, right: TypedQuery, isAll: boolean): TypedSetOpe
 function parsedFilter(text: string): Filter {
   const { statement, source } = parse(text);
   const written = { source, showsPlaces: false };
-  return { select: requireSubscriptionSurface(statement, written), source };
+  return { select: requireSubscriptionDialect(statement, written), source };
 }

@@ -1,9 +1,9 @@
 import { specialKindOf } from '../../values/special-types.ts';
 import { promotedType } from '../functions/arithmetic.ts';
+import { isComparable } from '../functions/literal.ts';
 import type { Comparison, ComparisonOperator, Expression, Span } from '../syntax/ast.ts';
 import { boolType, boolValue, type Environment, equalTypes, mismatch, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
-import { isComparable } from './literal.ts';
 import { shownType } from './shown-type.ts';
 import { infer, negated, typeAlone, typeAs, typeOpen } from './type-expression.ts';
 import { fitsNumber, isOpen, placeHint } from './type-literal.ts';

@@ -3,11 +3,11 @@ import { bytesType, specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import { optionInnerType } from '../functions/convert.ts';
+import { encodeLiteralText } from '../functions/literal.ts';
+import { noneBytes } from '../functions/option-bytes.ts';
 import { isNumericType } from '../functions/value-kind.ts';
 import type { Expression, Literal } from '../syntax/ast.ts';
 import { boolType, type Environment, mismatch, refuse, stringType } from './context.ts';
-import { encodeLiteralText } from './literal.ts';
-import { noneBytes } from './option-bytes.ts';
 import { shownType } from './shown-type.ts';
 import type { TypedConstant } from './typed.ts';
 

@@ -1,6 +1,6 @@
 import type { TableSpec } from '../../schema/catalog.ts';
 import { editDistance, nearestNames } from '../../schema/nearest-names.ts';
-import type { Rights } from '../rights.ts';
+import { isVisible, type Rights } from '../rights.ts';
 import type { SqlSchema } from '../schema.ts';
 
 /**
@@ -25,12 +25,6 @@ export function visibleTable(
 /** Names of the tables that the caller may read: hints must not mention any others. */
 export function visibleTableNames(schema: SqlSchema, rights: Rights): readonly string[] {
   return schema.tables.filter((table) => isVisible(table, rights)).map(({ name }) => name);
-}
-
-/** Whether the table or view exists for a caller with these rights. */
-export function isVisible(table: TableSpec, rights: Rights): boolean {
-  if (rights.tables?.has(table.name) === false) return false;
-  return table.access === 'public' || rights.readsPrivateTables;
 }
 
 /** Longer names are rarely typos, and comparing takes the product of the lengths. */

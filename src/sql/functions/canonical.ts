@@ -46,18 +46,8 @@ export function setKeyOf(
 ): (value: QueryValue) => QueryValue {
   if (scalarOfKind(valueKindOf(type, typespace)) !== undefined) return (value) => value;
   const canonical = canonicalOf(type, typespace);
-  return (value) => {
-    const bytes = canonical(value) as Uint8Array;
-    const parts: string[] = [];
-    for (let at = 0; at < bytes.length; at += bytesAtOnce) {
-      parts.push(String.fromCharCode(...bytes.subarray(at, at + bytesAtOnce)));
-    }
-    return parts.join('');
-  };
+  return (value) => textOfBytes(canonical(value) as Uint8Array);
 }
-
-/** A call takes a limited number of arguments. */
-const bytesAtOnce = 4_096;
 
 /** Follows refs if a typespace is given; otherwise `isSought` tests them like other types. */
 function contains(
@@ -96,3 +86,36 @@ function withOneFloat(value: Value): Value {
   const { tag, value: payload } = value as SumValue;
   return { tag, value: withOneFloat(payload) };
 }
+
+/**
+ * Represents values in a `Map`: equal for equal values, different for different ones. A number that
+ * is small enough is never a bigint, whatever its type.
+ */
+export type KeyPart = QueryValue;
+
+/** Keys made from values, for sets that are filled by one expression and asked by another. */
+export function keyPartOf(value: QueryValue): KeyPart {
+  if (typeof value === 'bigint') return shortNumber(value);
+  if (value instanceof Uint8Array) return textOfBytes(value);
+  return value === 0 ? 0 : value;
+}
+
+/** A number instead of a bigint, if it is small enough. */
+export function shortNumber(value: bigint): number | bigint {
+  return value >= minSafe && value <= maxSafe ? Number(value) : value;
+}
+
+const minSafe = BigInt(Number.MIN_SAFE_INTEGER);
+const maxSafe = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** One character for each byte: equal exactly for equal bytes. */
+export function textOfBytes(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += bytesAtOnce) {
+    text += String.fromCharCode(...bytes.subarray(at, at + bytesAtOnce));
+  }
+  return text;
+}
+
+/** A call takes a limited number of arguments. */
+const bytesAtOnce = 4_096;

@@ -15,13 +15,18 @@
 import { decodeValue } from '../../values/decode.ts';
 import { type IntegerKind, integerRange, isIntegerKind } from '../../values/integer-range.ts';
 import { specialKindOf } from '../../values/special-types.ts';
-import type { AlgebraicType, ScalarKind, SumType, Typespace } from '../../values/type.ts';
-import { emptyTypespace } from '../../values/type.ts';
+import {
+  type AlgebraicType,
+  emptyTypespace,
+  type ScalarKind,
+  type SumType,
+  type Typespace,
+} from '../../values/type.ts';
 import { kindName, resolveType, typesEqual } from '../../values/typespace.ts';
-import { encodeLiteralText } from '../check/literal.ts';
 import { invalid, type SqlFailure } from '../failure.ts';
 import type { QueryValue } from './function.ts';
 import { intervalFromText } from './interval.ts';
+import { encodeLiteralText } from './literal.ts';
 import { momentFromText } from './time-text.ts';
 import { scalarOfKind, type ValueKind, valueKindOf } from './value-kind.ts';
 import { shortened, valueTextOf } from './value-text.ts';

@@ -16,7 +16,6 @@ import {
 } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { SqlFailure } from '../failure.ts';
-import { decodeQueryValue, encodeQueryValue } from '../run/value-codec.ts';
 import type { ArithmeticOperator } from '../syntax/ast.ts';
 import {
   arithmeticCanRaise,
@@ -29,6 +28,7 @@ import {
 import { conversionOf } from './convert.ts';
 import type { QueryValue } from './function.ts';
 import { findFunction, functionNames } from './library.ts';
+import { decodeQueryValue, encodeQueryValue } from './value-codec.ts';
 import { scalarOfKind, scalarTypes, valueKindOf } from './value-kind.ts';
 
 const color = sum(['Red', unitType], ['Custom', scalarTypes.u8]);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { utf8Matcher } from '../run/like-utf8.ts';
-import { encodeQueryValue } from '../run/value-codec.ts';
+import { utf8Matcher } from '../expressions/like-utf8.ts';
 import { foldCase, likeMatcher, likePieces } from './like.ts';
+import { encodeQueryValue } from './value-codec.ts';
 import { scalarTypes } from './value-kind.ts';
 
 /** LIKE by its definition, one character of the pattern after the other. */

@@ -3,9 +3,9 @@ import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
 import { encodedComparatorOf } from '../../values/compare-encoded.ts';
 import type { Typespace } from '../../values/type.ts';
 import { canRaise } from '../check/can-raise.ts';
+import { type Bound, boundOf } from '../check/conjuncts.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import { isFree, isRequestValue, needsOf, outerNeedsOf } from '../check/typed-expression.ts';
-import { type Bound, boundOf } from './conjuncts.ts';
 import type { Access, AccessBound } from './plan.ts';
 import type { Statistics } from './statistics.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { QueryLab } from '../../../test/sql/query-lab.ts';
-import { QueryBudget } from '../run/budget.ts';
+import { QueryBudget } from '../budget.ts';
 import { compileRead, ReadExecution } from '../run/execution.ts';
-import { Measurements } from '../run/measure.ts';
 import { explainPlan } from './explain.ts';
-import { estimateScan } from './row-limit.ts';
+import { Measurements } from './measurements.ts';
+import { estimateScan } from './scan-estimate.ts';
 import { statisticsOf } from './statistics.ts';
 
 const u32 = { kind: 'u32' } as const;

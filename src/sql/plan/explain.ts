@@ -2,8 +2,8 @@ import { present, unreachable } from '../../assert.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { Typespace } from '../../values/type.ts';
 import type { TypedExpression } from '../check/typed.ts';
-import type { Measurements } from '../run/measure.ts';
 import { expressionText, type TextScope } from './expression-text.ts';
+import type { Measurements } from './measurements.ts';
 import type { Access, Plan, RowsPlan, SourcePlan, SubqueryPlan, TuplesPlan } from './plan.ts';
 
 export interface ExplainOptions {

@@ -1,5 +1,7 @@
 import { assert, present } from '../../assert.ts';
 import { canRaise } from '../check/can-raise.ts';
+import { conjunctsOf, rejectsNull } from '../check/conjuncts.ts';
+import { sizeOfExpression } from '../check/size.ts';
 import type {
   OrderKey,
   TypedBlock,
@@ -10,10 +12,8 @@ import type {
   TypedRelation,
 } from '../check/typed.ts';
 import { mapExpression, needsOf, visitExpression } from '../check/typed-expression.ts';
-import { conjunctsOf, rejectsNull } from './conjuncts.ts';
 import type { Secrecy } from './plan.ts';
 import { pruneColumns, pushInto } from './pushdown.ts';
-import { sizeOfExpression } from './size.ts';
 
 /**
  * A block prepared for choosing joins: conditions split, simple derived queries and the stand-ins

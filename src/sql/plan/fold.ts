@@ -1,13 +1,13 @@
 import { assert } from '../../assert.ts';
 import type { Typespace } from '../../values/type.ts';
+import { isNever, isTrue } from '../check/conjuncts.ts';
 import type { TypedConstant, TypedExpression, TypedQuery } from '../check/typed.ts';
 import { mapExpression, operandsOf } from '../check/typed-expression.ts';
+import type { CompileContext } from '../expressions/compile-context.ts';
+import { compileExpression } from '../expressions/compile-expression.ts';
+import type { Frame } from '../expressions/frame.ts';
 import { SqlFailure } from '../failure.ts';
-import type { CompileContext } from '../run/compile-context.ts';
-import { compileExpression } from '../run/compile-expression.ts';
-import type { Frame } from '../run/frame.ts';
-import { encodeQueryValue } from '../run/value-codec.ts';
-import { isNever, isTrue } from './conjuncts.ts';
+import { encodeQueryValue } from '../functions/value-codec.ts';
 import { unwrapConversion } from './unwrap-conversion.ts';
 
 /**

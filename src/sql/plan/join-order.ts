@@ -1,10 +1,10 @@
 import { assert, present } from '../../assert.ts';
 import type { Typespace } from '../../values/type.ts';
 import { canRaise } from '../check/can-raise.ts';
+import { equalityOf, inSafeOrder, isNever } from '../check/conjuncts.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import { hasCorrelation, hasSubquery, needsOf } from '../check/typed-expression.ts';
 import { type ChosenAccess, chooseAccess } from './access.ts';
-import { equalityOf, inSafeOrder, isNever } from './conjuncts.ts';
 import type { FlatBlock, FlatRelation } from './flatten.ts';
 import type { PlanOptions, RowsPlan, SourcePlan, TuplesPlan } from './plan.ts';
 import { distinctValues, selectivityOf } from './selectivity.ts';

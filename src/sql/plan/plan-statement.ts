@@ -1,5 +1,6 @@
 import { assert } from '../../assert.ts';
 import type { Typespace } from '../../values/type.ts';
+import { sizeOfStatement } from '../check/size.ts';
 import type {
   TypedDelete,
   TypedExpression,
@@ -12,7 +13,6 @@ import type {
 import { makeFold } from './fold.ts';
 import type { Plan, PlanOptions, PlanParts, ReadPlan, WritePlan } from './plan.ts';
 import { Planner } from './planner.ts';
-import { sizeOfStatement } from './size.ts';
 import { type Statistics, unknownStatistics } from './statistics.ts';
 import { planInside, planSubqueries, planSubqueriesOfTuples } from './subquery.ts';
 

@@ -1,9 +1,9 @@
 import { present } from '../../assert.ts';
 import { canRaise } from '../check/can-raise.ts';
+import { conjunction } from '../check/conjuncts.ts';
+import { sizeOfExpression } from '../check/size.ts';
 import type { OutputColumn, TypedBlock, TypedExpression, TypedQuery } from '../check/typed.ts';
 import { hasSubquery, mapExpression } from '../check/typed-expression.ts';
-import { conjunction } from './conjuncts.ts';
-import { sizeOfExpression } from './size.ts';
 
 /**
  * Moves a condition on the answer, in columns of `slot`, into the query; returns `undefined` if

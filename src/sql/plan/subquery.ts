@@ -1,5 +1,6 @@
 import { present } from '../../assert.ts';
 import { canRaise } from '../check/can-raise.ts';
+import { equalityOf } from '../check/conjuncts.ts';
 import type { OutputColumn, TypedExpression, TypedQuery } from '../check/typed.ts';
 import {
   addOwn,
@@ -10,7 +11,6 @@ import {
   type TypedSubquery,
   visitExpression,
 } from '../check/typed-expression.ts';
-import { equalityOf } from './conjuncts.ts';
 import type { FlatBlock } from './flatten.ts';
 import type { RowsPlan, SourcePlan, SubqueryPlan, TuplesPlan } from './plan.ts';
 import type { Planner } from './planner.ts';

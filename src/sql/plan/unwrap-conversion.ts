@@ -2,9 +2,9 @@ import { integerRange, isIntegerKind } from '../../values/integer-range.ts';
 import type { Typespace } from '../../values/type.ts';
 import { canRaise } from '../check/can-raise.ts';
 import type { TypedConstant, TypedExpression } from '../check/typed.ts';
-import { decodeQueryValue, encodeQueryValue } from '../run/value-codec.ts';
+import { decodeQueryValue, encodeQueryValue } from '../functions/value-codec.ts';
 import type { ComparisonOperator } from '../syntax/ast.ts';
-import { swappedOperator } from './conjuncts.ts';
+import { swappedOperator } from '../syntax/comparison-operators.ts';
 
 /**
  * `CAST(column AS wider) = 5` becomes `column = 5`: the column itself can be looked up in an index,

@@ -12,12 +12,13 @@ import { BinaryWriter } from '../../values/binary-writer.ts';
 import { encodedComparatorOf } from '../../values/compare-encoded.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import type { TypedSubquery } from '../check/typed-expression.ts';
+import type { CompileContext } from '../expressions/compile-context.ts';
+import { compileKey } from '../expressions/compile-key.ts';
+import type { KeyWriter } from '../expressions/frame.ts';
+import { locatorOf } from '../expressions/row-layout.ts';
+import type { ExecutionState } from '../operators/execution-state.ts';
+import type { RefFinder } from '../operators/table-source.ts';
 import type { Access, AccessBound } from '../plan/plan.ts';
-import type { CompileContext } from './compile-context.ts';
-import { compileKey, type KeyWriter } from './compile-key.ts';
-import type { ExecutionState } from './execution-state.ts';
-import { locatorOf } from './row-layout.ts';
-import type { RefFinder } from './table-source.ts';
 
 export interface AccessContext {
   readonly context: CompileContext;

@@ -1,36 +1,26 @@
 import { assert, present, unreachable } from '../../assert.ts';
 import type { TableSpec } from '../../schema/catalog.ts';
 import { RowShape } from '../../store/row-shape.ts';
-import { optionType } from '../../values/special-types.ts';
 import type { Typespace } from '../../values/type.ts';
 import type { OutputColumn, TypedExpression } from '../check/typed.ts';
 import { needsOf } from '../check/typed-expression.ts';
+import { compileConditions } from '../expressions/compile-condition.ts';
+import type { CompileContext } from '../expressions/compile-context.ts';
+import { compileExpression } from '../expressions/compile-expression.ts';
+import { compileOutput } from '../expressions/compile-output.ts';
+import type { SlotLayout } from '../expressions/frame.ts';
+import { compileHashKey } from '../expressions/hash-key.ts';
+import { compileRowKey, type RowKey } from '../expressions/row-key.ts';
+import { layoutOfRows } from '../expressions/row-layout.ts';
 import { invalid } from '../failure.ts';
-import type {
-  HashPlan,
-  LimitPlan,
-  LoopPlan,
-  PlanParts,
-  RowsPlan,
-  SortPlan,
-  SourcePlan,
-  TuplesPlan,
-} from '../plan/plan.ts';
-import { Aggregation, compileGrouping } from './aggregate.ts';
-import { type AccessContext, compileRefs, compileUnique } from './compile-access.ts';
-import type { CompileContext } from './compile-context.ts';
-import { compileExpression } from './compile-expression.ts';
-import { compileOutput } from './compile-output.ts';
-import { compileConditions, compileSieve } from './compile-sieve.ts';
-import type { ExecutionState } from './execution-state.ts';
-import type { SlotLayout } from './frame.ts';
-import { compileHashKey } from './hash-key.ts';
-import { HashJoin, KeptJoin, LoopJoin } from './joins.ts';
-import { KeptRefs, KeptRows, type KeptTuples } from './kept-tuples.ts';
-import type { Maker } from './maker.ts';
-import type { Measurements } from './measure.ts';
-import type { Operator, Rows, Tuples } from './operator.ts';
-import { compileRowKey, type RowKey } from './row-key.ts';
+import { orderOf } from '../functions/value-codec.ts';
+import { Aggregation, compileGrouping } from '../operators/aggregate.ts';
+import type { ExecutionState } from '../operators/execution-state.ts';
+import { HashJoin, KeptJoin, LoopJoin } from '../operators/joins.ts';
+import { KeptRefs, KeptRows, type KeptTuples } from '../operators/kept-tuples.ts';
+import type { Maker } from '../operators/maker.ts';
+import { metered } from '../operators/meter.ts';
+import type { Operator, Rows, Tuples } from '../operators/operator.ts';
 import {
   DerivedSource,
   Distinct,
@@ -45,11 +35,24 @@ import {
   SharedSource,
   TableCount,
   TableProjection,
-} from './row-operators.ts';
-import { Concatenation, SetDifference } from './set-operation.ts';
-import { type CompiledSort, orderOf, Sort, TopRows } from './sort.ts';
+} from '../operators/row-operators.ts';
+import { Concatenation, SetDifference } from '../operators/set-operation.ts';
+import { type CompiledSort, Sort, TopRows } from '../operators/sort.ts';
+import { RefScan, TableScan, UniqueLookup } from '../operators/table-source.ts';
+import type { Measurements } from '../plan/measurements.ts';
+import type {
+  HashPlan,
+  LimitPlan,
+  LoopPlan,
+  PlanParts,
+  RowsPlan,
+  SortPlan,
+  SourcePlan,
+  TuplesPlan,
+} from '../plan/plan.ts';
+import { type AccessContext, compileRefs, compileUnique } from './compile-access.ts';
+import { compileSieve } from './compile-sieve.ts';
 import { CompiledSubqueries } from './subqueries.ts';
-import { RefScan, TableScan, UniqueLookup } from './table-source.ts';
 
 /**
  * Turns the steps of a plan into makers of operators. Everything that can be decided without rows
@@ -104,7 +107,7 @@ export class PlanCompiler {
   }
 
   #measured<Made extends Operator>(plan: object, make: Maker<Made>): Maker<Made> {
-    return this.#measurements === undefined ? make : this.#measurements.around(plan, make);
+    return this.#measurements === undefined ? make : metered(make, this.#measurements.of(plan));
   }
 
   #makeRows(plan: RowsPlan): Maker<Rows> {
@@ -283,7 +286,7 @@ export class PlanCompiler {
     const number = this.numberOf(table);
     const { context } = this;
     const { shape } = context.layoutOf(slot);
-    const sieve = compileSieve(conditions, slot, { shape, context });
+    const sieve = compileSieve(conditions, { slot, shape, context });
     const place = { number, slot };
     if (access.kind === 'scan') return (state) => new TableScan(state, place, sieve);
     const options: AccessContext = {
@@ -380,15 +383,4 @@ const topRowsMax = 10_000;
 
 function keptCommon(number: number): string {
   return `common ${number}`;
-}
-
-/** The layout of encoded rows of an answer, or of a derived query. */
-export function layoutOfRows(columns: readonly OutputColumn[], types: Typespace): SlotLayout {
-  const specs = columns.map(({ name, type, isNullable }) => ({
-    name,
-    sourceName: name,
-    type: isNullable ? optionType(type) : type,
-  }));
-  const nullableColumns = columns.map(({ isNullable }) => isNullable);
-  return { shape: new RowShape(specs, types), nullableColumns };
 }

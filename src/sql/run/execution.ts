@@ -1,28 +1,21 @@
 import { assert } from '../../assert.ts';
-import { optionType } from '../../values/special-types.ts';
 import type { NamedType, Typespace } from '../../values/type.ts';
-import type { OutputColumn, ParameterSpec } from '../check/typed.ts';
+import type { QueryBudget } from '../budget.ts';
+import type { ParameterSpec } from '../check/typed.ts';
+import { namedTypeOf } from '../expressions/row-layout.ts';
+import { ByteSink } from '../expressions/row-sink.ts';
 import { invalid } from '../failure.ts';
+import { ExecutionState } from '../operators/execution-state.ts';
+import type { Maker } from '../operators/maker.ts';
+import { paused, type Rows, rowReady, type Step } from '../operators/operator.ts';
+import type { Stage } from '../operators/stages.ts';
+import type { Measurements } from '../plan/measurements.ts';
 import type { PlanParts, ReadPlan } from '../plan/plan.ts';
 import type { SqlTables } from '../schema.ts';
-import type { QueryBudget } from './budget.ts';
 import { PlanCompiler } from './compile-plan.ts';
-import { ExecutionState } from './execution-state.ts';
-import type { Maker } from './maker.ts';
-import type { Measurements } from './measure.ts';
-import { paused, type Rows, rowReady, type Step } from './operator.ts';
 import { PausableRun } from './pausable-run.ts';
-import { type ResultCollector, ResultRows } from './result-rows.ts';
-import type { Stage } from './stages.ts';
-
-export interface ReadResult {
-  readonly columns: readonly NamedType[];
-  /** The types that refs in `columns` index; only recursive types have any. */
-  readonly types: Typespace;
-  /** Encoded rows, one after another, each the product of `columns`. */
-  readonly rows: Uint8Array;
-  readonly rowCount: number;
-}
+import { ResultRows } from './result-rows.ts';
+import type { ReadResult, ResultCollector } from './results.ts';
 
 /** A read plan made ready to run any number of times, also concurrently. */
 export interface CompiledRead {
@@ -54,11 +47,6 @@ export interface ExecutionRequest {
   readonly nowMicros: bigint;
   /** Most rows that the reader may have; absent: the general limit. */
   readonly rowsMax?: number | undefined;
-}
-
-/** How a column of an answer is encoded. */
-export function namedTypeOf({ name, type, isNullable }: OutputColumn): NamedType {
-  return { name, type: isNullable ? optionType(type) : type };
 }
 
 /**
@@ -158,5 +146,35 @@ export class ReadExecution {
       rows.write(result);
       result.endRow();
     }
+  }
+}
+
+/**
+ * Runs a read in one go and passes each of its rows to `visit` as `bytes[0, length)`, which are
+ * valid until `visit` returns; none are kept. Ends early when it returns false. Throws
+ * `SqlFailure`.
+ */
+export function eachRow(
+  compiled: CompiledRead,
+  request: ExecutionRequest,
+  visit: (bytes: Uint8Array, length: number) => boolean,
+): void {
+  const state = stateOf(compiled.plan, request, Number.POSITIVE_INFINITY);
+  request.budget.startSlice();
+  try {
+    for (const stage of compiled.stages) stage.run(state);
+    const rows = compiled.make(state);
+    const sink = new ByteSink();
+    rows.open();
+    for (;;) {
+      const step = rows.next();
+      assert(step !== paused, 'what cannot pause goes on');
+      if (step !== rowReady) return;
+      sink.reset();
+      rows.write(sink);
+      if (!visit(sink.bytes, sink.length)) return;
+    }
+  } finally {
+    request.budget.endSlice();
   }
 }

@@ -1,8 +1,8 @@
 import { present } from '../../assert.ts';
 import type { TablePin } from '../../store/table-pin.ts';
-import type { ExecutionState } from './execution-state.ts';
-import { ended, paused, type Step } from './operator.ts';
-import type { Stage } from './stages.ts';
+import type { ExecutionState } from '../operators/execution-state.ts';
+import { ended, paused, type Step } from '../operators/operator.ts';
+import type { Stage } from '../operators/stages.ts';
 
 /**
  * A part of a statement that runs in slices: its stages, then its own work. Before the first pause

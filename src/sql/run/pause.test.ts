@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { QueryLab } from '../../../test/sql/query-lab.ts';
+import { QueryBudget } from '../budget.ts';
 import { SqlFailure } from '../failure.ts';
-import { QueryBudget } from './budget.ts';
 import { compileRead, ReadExecution } from './execution.ts';
 
 const u32 = { kind: 'u32' } as const;

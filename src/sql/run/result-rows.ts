@@ -1,8 +1,8 @@
 import { limits } from '../../limits.ts';
+import { QueryBudget } from '../budget.ts';
+import { requireRowBytes } from '../expressions/row-sink.ts';
 import { overBudget } from '../failure.ts';
-import { QueryBudget } from './budget.ts';
-import { requireRowBytes } from './byte-sink.ts';
-import type { RowSink } from './compile-output.ts';
+import type { ResultCollector } from './results.ts';
 
 /**
  * The buffer of a result that was handed over: allocating one costs as much as finding a row by its
@@ -11,15 +11,6 @@ import type { RowSink } from './compile-output.ts';
 let spare: Uint8Array | undefined;
 const firstBytes = 256;
 const spareBytesMax = 64 * 1_024;
-
-/** Receives the rows of a read. */
-export interface ResultCollector extends RowSink {
-  readonly rowCount: number;
-  /** Ends a row: the bytes appended since the last call. Throws `SqlFailure` at the limits. */
-  endRow(): void;
-  /** All rows, one after another, in a buffer of exactly their size. */
-  finish(): Uint8Array;
-}
 
 /**
  * Collects encoded result rows, one after another, up to the limits of one result; `rowsMax` is the

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { type LabOptions, QueryLab } from '../../../test/sql/query-lab.ts';
 import { identityType } from '../../values/special-types.ts';
 import { explainPlan } from '../plan/explain.ts';
+import { Measurements } from '../plan/measurements.ts';
 import { strangerRights } from '../rights.ts';
-import { Measurements } from './measure.ts';
 
 const u32 = { kind: 'u32' } as const;
 const i64 = { kind: 'i64' } as const;

@@ -1,16 +1,16 @@
 import { assert, present, unreachable } from '../../assert.ts';
 import type { OutputColumn } from '../check/typed.ts';
 import type { TypedSubquery } from '../check/typed-expression.ts';
+import { compileExpression } from '../expressions/compile-expression.ts';
+import type { Evaluator } from '../expressions/frame.ts';
+import { compileHashKey } from '../expressions/hash-key.ts';
+import { ByteSink } from '../expressions/row-sink.ts';
 import { invalid, type SqlFailure } from '../failure.ts';
+import { keyPartOf } from '../functions/canonical.ts';
 import type { QueryValue } from '../functions/function.ts';
-import type { RowsPlan, SubqueryPlan } from '../plan/plan.ts';
-import { ByteSink } from './byte-sink.ts';
-import type { Evaluator } from './compile-context.ts';
-import { compileExpression } from './compile-expression.ts';
-import type { PlanCompiler } from './compile-plan.ts';
-import type { ExecutionState } from './execution-state.ts';
-import { compileHashKey, keyPartOf } from './hash-key.ts';
-import { type Rows, rowReady } from './operator.ts';
+import { valueReaderOf } from '../functions/value-codec.ts';
+import type { ExecutionState } from '../operators/execution-state.ts';
+import { type Rows, rowReady } from '../operators/operator.ts';
 import {
   AnswerSet,
   CompiledStage,
@@ -20,8 +20,9 @@ import {
   type RowAnswer,
   RowCollector,
   type Stage,
-} from './stages.ts';
-import { valueReaderOf } from './value-codec.ts';
+} from '../operators/stages.ts';
+import type { RowsPlan, SubqueryPlan } from '../plan/plan.ts';
+import type { PlanCompiler } from './compile-plan.ts';
 
 /** Rows that are looked at without a pause, about a millisecond's work. */
 const deferredCostMax = 10_000;

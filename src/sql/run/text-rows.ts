@@ -1,7 +1,7 @@
 import { encodeValue } from '../../values/encode.ts';
 import { emptyTypespace } from '../../values/type.ts';
-import type { ReadResult } from './execution.ts';
 import { ResultRows } from './result-rows.ts';
+import type { ReadResult } from './results.ts';
 
 /** A result of one column of texts. */
 export function textRows(name: string, texts: readonly string[]): ReadResult {

@@ -1,9 +1,10 @@
 import type { Transaction } from '../../store/transaction.ts';
+import type { ExecutionState } from '../operators/execution-state.ts';
+import { paused } from '../operators/operator.ts';
 import { type ExecutionRequest, stateOf } from './execution.ts';
-import type { ExecutionState } from './execution-state.ts';
-import { paused } from './operator.ts';
 import { PausableRun } from './pausable-run.ts';
-import type { Change, CompiledWrite, WriteOutcome } from './write.ts';
+import type { WriteOutcome } from './results.ts';
+import type { Change, CompiledWrite } from './write.ts';
 
 /**
  * One run of a write that lets others run while it finds what to change:

@@ -7,28 +7,28 @@ import type { Index } from '../../store/table-index.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { NamedType, Typespace } from '../../values/type.ts';
 import type { OutputColumn, TypedExpression } from '../check/typed.ts';
+import { compileOutput, type OutputWriter } from '../expressions/compile-output.ts';
+import { namedTypeOf } from '../expressions/row-layout.ts';
+import { ByteSink } from '../expressions/row-sink.ts';
+import type { ExecutionState } from '../operators/execution-state.ts';
+import { refBytes } from '../operators/held-bytes.ts';
+import {
+  ended,
+  type paused,
+  type Rows,
+  rowReady,
+  type Step,
+  type Tuples,
+} from '../operators/operator.ts';
+import { RowStore } from '../operators/row-store.ts';
+import type { Stage } from '../operators/stages.ts';
+import type { Measurements } from '../plan/measurements.ts';
 import type { DeletePlan, InsertPlan, UpdatePlan, WritePlan } from '../plan/plan.ts';
-import { ByteSink } from './byte-sink.ts';
-import { compileOutput, type OutputWriter } from './compile-output.ts';
 import { PlanCompiler } from './compile-plan.ts';
-import { type ExecutionRequest, namedTypeOf, type ReadResult, stateOf } from './execution.ts';
-import type { ExecutionState } from './execution-state.ts';
-import { refBytes } from './held-bytes.ts';
+import { type ExecutionRequest, stateOf } from './execution.ts';
 import { drawsValue, insertRow, replaceRow } from './insert-row.ts';
-import type { Measurements } from './measure.ts';
-import { ended, type paused, type Rows, rowReady, type Step, type Tuples } from './operator.ts';
 import { ResultRows } from './result-rows.ts';
-import { RowStore } from './row-store.ts';
-import type { Stage } from './stages.ts';
-
-/** How many rows a write touched, and the rows that it returns. */
-export interface WriteOutcome {
-  readonly inserted: number;
-  readonly deleted: number;
-  readonly updated: number;
-  /** The rows of RETURNING. */
-  readonly returned: ReadResult | undefined;
-}
+import type { ReadResult, WriteOutcome } from './results.ts';
 
 /** A write plan made ready to run any number of times. */
 export interface CompiledWrite {

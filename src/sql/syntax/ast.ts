@@ -1,7 +1,7 @@
 /**
- * Statements as written: syntax only, without name lookup or types. The parser reads the whole
- * dialect once; the check decides later what each surface allows (`check/`). What parses as SQL but
- * is in no surface is kept as an `Unsupported` node with the text of its refusal, because a syntax
+ * Statements as written: syntax only, without name lookup or types. The parser reads all dialects
+ * at once; the check decides later what each of them allows (`check/`). What parses as SQL but is
+ * in no dialect is kept as an `Unsupported` node with the text of its refusal, because a syntax
  * error further right is reported first.
  */
 export type Statement =
@@ -42,7 +42,7 @@ export interface Query {
   readonly limit: Expression | undefined;
   readonly offset: Expression | undefined;
   readonly asOf: AsOf | undefined;
-  /** A clause that no surface has here: FETCH, FOR UPDATE, WITH RECURSIVE, `LIMIT 1, 2`. */
+  /** A clause that no dialect has here: FETCH, FOR UPDATE, WITH RECURSIVE, `LIMIT 1, 2`. */
   readonly unsupported: Unsupported | undefined;
   readonly span: Span;
 }
@@ -89,7 +89,7 @@ export interface Select {
   readonly where: Expression | undefined;
   readonly groupBy: readonly Expression[];
   readonly having: Expression | undefined;
-  /** A clause that no surface has (INTO, TOP, DISTINCT ON, WINDOW, QUALIFY, …). */
+  /** A clause that no dialect has (INTO, TOP, DISTINCT ON, WINDOW, QUALIFY, …). */
   readonly unsupported: Unsupported | undefined;
   readonly span: Span;
 }

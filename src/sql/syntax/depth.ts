@@ -5,7 +5,7 @@ import type { Statement } from './ast.ts';
 /** Deepest expression of the typed check, counted as if every AND and OR had two operands. */
 const typedDepthMax = 2_500;
 
-interface Place {
+interface OpenNode {
   readonly node: unknown;
   readonly depth: number;
   readonly typedDepth: number;
@@ -16,7 +16,7 @@ interface Place {
  * over it. The parser itself reads chains in loops; this walk does not recurse either.
  */
 export function refuseDeepTree(statement: Statement): void {
-  const open: Place[] = [{ node: statement, depth: 1, typedDepth: 1 }];
+  const open: OpenNode[] = [{ node: statement, depth: 1, typedDepth: 1 }];
   for (let place = open.pop(); place !== undefined; place = open.pop()) {
     const { node, depth, typedDepth } = place;
     if (typeof node !== 'object' || node === null) continue;
@@ -40,7 +40,11 @@ function isChain(node: object): node is { readonly terms: readonly unknown[] } {
 }
 
 /** The first two terms are equally deep: a chain of operators with two operands leans left. */
-function pushTerms(open: Place[], terms: readonly unknown[], { depth, typedDepth }: Place): void {
+function pushTerms(
+  open: OpenNode[],
+  terms: readonly unknown[],
+  { depth, typedDepth }: OpenNode,
+): void {
   const deepest = typedDepth + terms.length - 1;
   for (const [at, node] of terms.entries()) {
     open.push({ node, depth: depth + 1, typedDepth: deepest - Math.max(0, at - 1) });

@@ -98,7 +98,7 @@ class Lexer {
   }
 
   /**
-   * `X'..'` is a literal of the dialect; `E'..'` and `N'..'` are read whole to be refused.
+   * `X'..'` is a literal that can be used; `E'..'` and `N'..'` are read whole to be refused.
    */
   #prefixedString(prefix: string, start: number): void {
     const text = this.#quoted("'", start + 1, prefix === 'E' || prefix === 'e');

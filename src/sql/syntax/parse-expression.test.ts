@@ -296,7 +296,7 @@ describe('calls', () => {
 });
 
 describe('refusals', () => {
-  it('[sql 8.2] shows expressions that no surface has', () => {
+  it('[sql 8.2] shows expressions that no dialect has', () => {
     refusedConditions('Unsupported expression: ', [
       '+a',
       '~a',
@@ -322,7 +322,7 @@ describe('refusals', () => {
     expect(refusalOf('SELECT * FROM t WHERE a = +b')).toBe('Unsupported expression: +b');
   });
 
-  it('[sql 8.2] names operators that no surface has', () => {
+  it('[sql 8.2] names operators that no dialect has', () => {
     for (const operator of ['&', '|', '#', '^', '<<', '>>', '<=>', '~', '!~', '->', '->>', '=>']) {
       expect(refusalOf(`SELECT * FROM t WHERE a ${operator} b`), operator).toBe(
         `Unsupported binary operator: ${operator}`,

@@ -11,7 +11,7 @@ import type { TokenReader } from './token-reader.ts';
  * (from left to right), operators, one operand.
  *
  * Chains are read in loops, so only brackets, CASE, signs and a NOT on the right of a comparison
- * use stack, and those are counted. Constructs outside the dialect are skipped and become
+ * use stack, and those are counted. Constructs that are not supported are skipped and become
  * `Unsupported`.
  *
  * The span of an expression excludes parentheses around the whole of it, and includes those around

@@ -311,7 +311,7 @@ describe('EXPLAIN', () => {
 });
 
 describe('refusals', () => {
-  it('[sql 8.2] shows the whole statement for clauses that no surface has', () => {
+  it('[sql 8.2] shows the whole statement for clauses that no dialect has', () => {
     for (const sql of [
       'SELECT TOP 5 * FROM t',
       'SELECT TOP (5) * FROM t',
@@ -339,7 +339,7 @@ describe('refusals', () => {
     );
   });
 
-  it('[sql 8.2] shows items that no surface has', () => {
+  it('[sql 8.2] shows items that no dialect has', () => {
     refused({
       'SELECT COUNT(*) OVER (PARTITION BY a) AS n FROM t':
         'Unsupported aggregate function: COUNT(*) OVER (PARTITION BY a)',

@@ -129,7 +129,7 @@ function parseGroupBy(reader: TokenReader): readonly Expression[] | 'foreign' {
 const foreignClauseWords = new Set(['CLUSTER', 'DISTRIBUTE', 'QUALIFY', 'SORT', 'WINDOW']);
 const wordsBeforeBy = new Set(['CLUSTER', 'DISTRIBUTE', 'SORT']);
 
-/** Skips everything from a clause that no surface has; returns false if no such clause follows. */
+/** Skips everything from a clause that no dialect has; returns false if no such clause follows. */
 function skipForeignClause(reader: TokenReader): boolean {
   if (!reader.isOneOf(foreignClauseWords)) return false;
   const { keyword } = reader.advance();

@@ -1,7 +1,7 @@
 import type { Expression, Span, Unsupported } from './ast.ts';
 import type { TokenReader } from './token-reader.ts';
 
-/** A construct that parses as SQL but is in no surface; `span` is its place. */
+/** A construct that parses as SQL but is in no dialect; `span` is its place. */
 export function unsupported(message: string, span: Span): Unsupported {
   return { kind: 'unsupported', message, span };
 }

@@ -1,5 +1,5 @@
 import { present } from '../../assert.ts';
-import { invalid, type Place, type SqlFailure } from '../failure.ts';
+import { invalid, type SqlFailure, type TextPosition } from '../failure.ts';
 import type { Span } from './ast.ts';
 import { renderTokens } from './render.ts';
 import type { Token } from './token.ts';
@@ -21,13 +21,13 @@ export class SourceText {
   }
 
   /** The start of a part of the statement. */
-  place(span: Span): Place {
+  place(span: Span): TextPosition {
     const at = Math.min(span.from, this.#tokens.length - 1);
-    return placeOf(this.#sql, present(this.#tokens[at], 'a token: the last one is `end`').start);
+    return positionOf(this.#sql, present(this.#tokens[at], 'a token: the last one is `end`').start);
   }
 }
 
-export function placeOf(sql: string, offset: number): Place {
+export function positionOf(sql: string, offset: number): TextPosition {
   let line = 1;
   let lineStart = 0;
   for (let at = sql.indexOf('\n'); at !== -1 && at < offset; at = sql.indexOf('\n', at + 1)) {
@@ -41,7 +41,7 @@ export function placeOf(sql: string, offset: number): Place {
 
 /** The error that `what` is wrong at `offset`, a position in UTF-16 units. */
 export function syntaxError(what: string, sql: string, offset: number): SqlFailure {
-  const place = placeOf(sql, offset);
+  const place = positionOf(sql, offset);
   const { line, column } = place;
   return invalid(`sql parser error: ${what} at Line: ${line}, Column ${column}`, { place });
 }

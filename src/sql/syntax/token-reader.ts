@@ -4,7 +4,7 @@ import { invalid, type SqlFailure } from '../failure.ts';
 import type { Span } from './ast.ts';
 import { lex } from './lex.ts';
 import { renderTokens } from './render.ts';
-import { placeOf, SourceText, syntaxError } from './source-text.ts';
+import { positionOf, SourceText, syntaxError } from './source-text.ts';
 import type { Token } from './token.ts';
 
 /** A statement's tokens and the parser's position in them. */
@@ -165,7 +165,7 @@ export class TokenReader {
     const token = this.current;
     const { start } = token;
     if (token.kind === 'end') {
-      const place = placeOf(this.#sql, start);
+      const place = positionOf(this.#sql, start);
       return invalid(`sql parser error: Expected ${what}, found: EOF`, { place });
     }
     return syntaxError(`Expected ${what}, found: ${renderTokens([token])}`, this.#sql, start);

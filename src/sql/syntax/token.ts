@@ -8,7 +8,7 @@
  * | `number` | digits as written, without a trailing `L` |
  * | `string` | contents, quotes undone |
  * | `hex` | digits without prefix (not checked: `X'zz'` is a token too) |
- * | `exotic` | a kind of literal that the dialect refuses, as written: `E'…'`, `N'…'`, `$$…$$` |
+ * | `exotic` | a kind of literal that is refused, as written: `E'…'`, `N'…'`, `$$…$$` |
  * | `placeholder` | `?`, `$1`, as written |
  * | `symbol` | an operator or a punctuation mark |
  * | `end` | nothing; always the last token |

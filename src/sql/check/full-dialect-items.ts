@@ -1,0 +1,97 @@
+import { invalid } from '../failure.ts';
+import { findFunction, functionNames } from '../functions/library.ts';
+import type { SelectItem, Span } from '../syntax/ast.ts';
+import type { SourceText } from '../syntax/source-text.ts';
+import { nameHint } from './visibility.ts';
+import { aggregateNames } from './written.ts';
+
+type ExpressionItem = Extract<SelectItem, { readonly kind: 'expression' }>;
+
+/** Where a SELECT list occurs: the list of the whole statement must obey stricter rules. */
+export interface ListPlace {
+  readonly isTop: boolean;
+  readonly hasFrom: boolean;
+}
+
+/** Refuses SELECT lists that are not supported, before any name is looked up. */
+export function requireItems(
+  items: readonly SelectItem[],
+  source: SourceText,
+  { isTop, hasFrom }: ListPlace,
+): void {
+  const list = new ItemList(source, hasFrom);
+  const [only] = items;
+  if (items.length > 1 && items.some((item) => item.kind !== 'expression')) {
+    throw invalid('Mixed wildcard projections are not supported', {
+      place: only && source.place(only.span),
+    });
+  }
+  if (!isTop) return;
+  for (const item of items) {
+    if (item.kind === 'expression') list.require(item, items.length === 1);
+  }
+}
+
+/** A hint that avoids the part of a call that is not supported. */
+function insteadOf(message: string): string | undefined {
+  if (/\) filter \(/i.test(message)) {
+    return 'FILTER is not there: aggregate a CASE, as in count(CASE WHEN condition THEN 1 END)';
+  }
+  return /\) over \(/i.test(message) ? 'There are no window functions' : undefined;
+}
+
+class ItemList {
+  readonly #source: SourceText;
+  readonly #hasFrom: boolean;
+
+  constructor(source: SourceText, hasFrom: boolean) {
+    this.#source = source;
+    this.#hasFrom = hasFrom;
+  }
+
+  require(item: ExpressionItem, isAlone: boolean): void {
+    const { alias, expression, isParenthesised, span } = item;
+    const isCall = expression.kind === 'call' && !isParenthesised;
+    if (isCall && isAlone) {
+      const name = expression.name.toLowerCase();
+      const isAggregate = aggregateNames.has(name);
+      if (alias === undefined && (isAggregate || expression.isBare)) {
+        const hint = `Give it a name: ${this.#text(span)} AS name`;
+        throw this.#refusal('Aggregate expressions must have column aliases', span, hint);
+      }
+      const isKnown = isAggregate || findFunction(name) !== undefined;
+      if (!isKnown) throw this.#unknownCall(expression.name, alias !== undefined, span);
+      return;
+    }
+    if (expression.kind === 'unsupported') {
+      const hint = insteadOf(expression.message);
+      throw this.#refusal(expression.message, expression.span, hint);
+    }
+    const isColumn = expression.kind === 'column';
+    const isUnknownWord =
+      expression.kind === 'call' &&
+      expression.isBare &&
+      findFunction(expression.name) === undefined;
+    if ((isColumn && isParenthesised) || isUnknownWord || (!this.#hasFrom && !isColumn)) {
+      throw this.#refusal(`Unsupported projection expression: ${this.#text(span)}`, span);
+    }
+  }
+
+  /** The message takes it for an aggregate; what is wrong is its name. */
+  #unknownCall(name: string, hasAlias: boolean, span: Span): Error {
+    const near = nameHint(name.toLowerCase(), [...aggregateNames, ...functionNames()]);
+    const hint = `There is no function \`${name}\`.${near === undefined ? '' : ` ${near}`}`;
+    const message = hasAlias
+      ? `Unsupported aggregate function: ${this.#text(span)}`
+      : 'Aggregate expressions must have column aliases';
+    return this.#refusal(message, span, hint);
+  }
+
+  #text(span: Span): string {
+    return this.#source.text(span);
+  }
+
+  #refusal(message: string, span: Span, hint?: string): Error {
+    return invalid(message, { place: this.#source.place(span), hint });
+  }
+}

@@ -1,0 +1,317 @@
+import { unreachable } from '../../assert.ts';
+import { invalid, noHistory, type SqlFailure } from '../failure.ts';
+import { findFunction } from '../functions/library.ts';
+import type {
+  Assignment,
+  Expression,
+  From,
+  Insert,
+  Query,
+  QueryBody,
+  Relation,
+  Select,
+  SelectItem,
+  Span,
+  Statement,
+} from '../syntax/ast.ts';
+import type { SourceText } from '../syntax/source-text.ts';
+import { requireItems } from './full-dialect-items.ts';
+import { unqualifiedMessage } from './scope.ts';
+import { columnsIn, hasQuery, hasSender, operandsOf, queryOf, readsRows } from './written.ts';
+
+/**
+ * Refuses what parses but is not supported, before any name is looked up. The order is fixed:
+ * the statement as a whole, then the SELECT list, FROM, the conditions.
+ */
+export function requireFullDialect(
+  statement: Statement,
+  source: SourceText,
+  parameterNames: ReadonlySet<string>,
+): void {
+  new FullDialect(source, parameterNames).statement(statement);
+}
+
+const commaHint = 'Write CROSS JOIN, or JOIN … ON a.column = b.column';
+const joinHint =
+  'Write JOIN, LEFT JOIN or CROSS JOIN, with ON a.column = b.column; ' +
+  'a RIGHT JOIN is a LEFT JOIN with the tables the other way round';
+const qualifyHint = 'Say whose column it is, as in `relation.column`';
+
+/** Types whose name can stand before a literal, as in `UUID '…'`. */
+const literalTypes = ['TIMESTAMP', 'TIMESTAMPTZ', 'INTERVAL', 'UUID'];
+
+class FullDialect {
+  readonly #source: SourceText;
+  readonly #parameterNames: ReadonlySet<string>;
+
+  constructor(source: SourceText, parameterNames: ReadonlySet<string>) {
+    this.#source = source;
+    this.#parameterNames = parameterNames;
+  }
+
+  statement(statement: Statement): void {
+    switch (statement.kind) {
+      case 'unsupported':
+        throw this.#refusal(statement.message, statement.span);
+      case 'query':
+        this.#query(statement.query, true);
+        return;
+      case 'insert':
+        this.#insert(statement);
+        this.#returning(statement.returning);
+        return;
+      case 'update':
+        for (const assignment of statement.assignments) this.#assignment(assignment);
+        this.#expression(statement.where);
+        this.#returning(statement.returning);
+        return;
+      case 'delete':
+        this.#expression(statement.where);
+        this.#returning(statement.returning);
+        return;
+      case 'set':
+        this.#variableValue(statement.value);
+        return;
+      case 'show':
+        return;
+      case 'explain':
+        this.statement(statement.statement);
+        return;
+      default:
+        unreachable(statement);
+    }
+  }
+
+  #query(query: Query, isTop: boolean): void {
+    if (query.unsupported !== undefined) {
+      throw this.#refusal(query.unsupported.message, query.unsupported.span);
+    }
+    for (const table of query.commonTables) this.#query(table.query, false);
+    this.#body(query.body, isTop);
+    const joins = query.body.kind === 'select' ? query.body.from?.joins.length : 0;
+    const aliases = query.body.kind === 'select' ? aliasesOf(query.body) : new Set<string>();
+    for (const { expression } of query.orderBy) {
+      this.#expression(expression);
+      if (joins !== undefined && joins > 0) this.#requireQualified(expression, aliases);
+    }
+    this.#rowCount(query.limit, query);
+    this.#rowCount(query.offset, query);
+    if (query.asOf !== undefined) {
+      this.#expression(query.asOf.position);
+      throw noHistory({ place: this.#source.place(query.asOf.span) });
+    }
+  }
+
+  #body(body: QueryBody, isTop: boolean): void {
+    switch (body.kind) {
+      case 'select':
+        this.#select(body, isTop);
+        return;
+      case 'setOperation':
+        this.#body(body.left, isTop);
+        this.#body(body.right, isTop);
+        return;
+      case 'query':
+        this.#query(body, isTop);
+        return;
+      case 'unsupported':
+        throw this.#refusal(body.message, body.span);
+      default:
+        unreachable(body);
+    }
+  }
+
+  #select(select: Select, isTop: boolean): void {
+    const { from, where, groupBy, having, unsupported } = select;
+    if (unsupported !== undefined) throw this.#refusal(unsupported.message, unsupported.span);
+    requireItems(select.items, this.#source, { isTop, hasFrom: from !== undefined });
+    for (const item of select.items) {
+      if (item.kind === 'expression') this.#expression(item.expression);
+    }
+    if (from === undefined && isTop) {
+      throw this.#refusal('A FROM clause is required', select.span);
+    }
+    if (from !== undefined) this.#from(from);
+    this.#expression(where);
+    for (const key of groupBy) this.#expression(key);
+    this.#expression(having);
+    if (from !== undefined && from.joins.length > 0) this.#requireQualifiedSelect(select, from);
+  }
+
+  #from({ first, joins }: From): void {
+    this.#relation(first);
+    for (const { kind, relation, on, isParenthesised, span } of joins) {
+      if (kind === 'comma')
+        throw this.#refusal('Implicit joins are not supported', span, commaHint);
+      if (kind === 'other' || (kind === 'inner' && isParenthesised)) {
+        const hint = kind === 'inner' ? 'Write the condition without parentheses' : joinHint;
+        throw this.#refusal('Non-inner joins are not supported', span, hint);
+      }
+      if (kind === 'left' && on === undefined) {
+        throw this.#refusal('A LEFT JOIN needs a condition: LEFT JOIN … ON …', span);
+      }
+      this.#relation(relation);
+      this.#expression(on);
+    }
+  }
+
+  #relation(relation: Relation): void {
+    if (relation.kind === 'unsupported') throw this.#refusal(relation.message, relation.span);
+    if (relation.kind === 'derived') this.#query(relation.query, false);
+  }
+
+  #insert({ source }: Insert): void {
+    if (source.kind === 'query') {
+      this.#query(source.query, false);
+      return;
+    }
+    for (const row of source.rows) for (const value of row) this.#insertValue(value);
+  }
+
+  #insertValue(value: Expression): void {
+    switch (value.kind) {
+      case 'sender':
+        throw this.#refusal(`Unsupported literal expression: :sender`, value.span);
+      case 'unsupported':
+        if (isAboutLiteral(value.message)) throw this.#refusal(value.message, value.span);
+        break;
+      case 'boolean':
+      case 'string':
+      case 'number':
+      case 'hex':
+      case 'null':
+      case 'parameter':
+      case 'typedLiteral':
+        this.#expression(value);
+        return;
+      default:
+    }
+    const text = this.#source.text(value.span);
+    throw this.#refusal(`Unsupported INSERT value: ${text}`, value.span);
+  }
+
+  #assignment({ value }: Assignment): void {
+    if (value.kind === 'sender') {
+      throw this.#refusal('Unsupported literal expression: :sender', value.span);
+    }
+    const isUnsupported = value.kind === 'unsupported' && !isAboutLiteral(value.message);
+    if (isUnsupported || hasQuery(value) || hasSender(value)) throw this.#badAssignment(value);
+    this.#expression(value);
+  }
+
+  #variableValue(value: Expression): void {
+    switch (value.kind) {
+      case 'boolean':
+      case 'string':
+      case 'number':
+      case 'hex':
+        return;
+      case 'null':
+      case 'sender':
+        throw this.#refusal(
+          `Unsupported literal expression: ${this.#source.text(value.span)}`,
+          value.span,
+        );
+      case 'unsupported':
+        if (isAboutLiteral(value.message)) throw this.#refusal(value.message, value.span);
+        break;
+      default:
+    }
+    throw this.#badAssignment(value);
+  }
+
+  #badAssignment({ span }: Expression): SqlFailure {
+    const text = this.#source.text(span);
+    return this.#refusal(`Unsupported column/variable assignment expression: ${text}`, span);
+  }
+
+  #returning(items: readonly SelectItem[] | undefined): void {
+    if (items === undefined) return;
+    requireItems(items, this.#source, { isTop: false, hasFrom: true });
+    for (const item of items) if (item.kind === 'expression') this.#expression(item.expression);
+  }
+
+  /** LIMIT and OFFSET must be known before the first row is read. */
+  #rowCount(count: Expression | undefined, { span }: Query): void {
+    if (count === undefined) return;
+    const isSigned = count.kind === 'number' && /^[+-]/.test(count.text);
+    const isOther = count.kind === 'string' || count.kind === 'hex' || count.kind === 'boolean';
+    if (isSigned || isOther || readsRows(count)) {
+      throw this.#refusal(`Unsupported: ${this.#source.text(span)}`, count.span);
+    }
+    this.#expression(count);
+  }
+
+  #expression(expression: Expression | undefined): void {
+    if (expression === undefined) return;
+    switch (expression.kind) {
+      case 'unsupported':
+        throw this.#refusal(expression.message, expression.span);
+      case 'parameter':
+        if (!this.#parameterNames.has(expression.name)) {
+          const text = this.#source.text(expression.span);
+          const hint = `The request has no value for ${text}`;
+          throw this.#refusal(`Unsupported literal expression: ${text}`, expression.span, hint);
+        }
+        return;
+      case 'typedLiteral':
+        if (!literalTypes.includes(expression.typeName.toUpperCase())) {
+          const hint = "Write a moment as TIMESTAMP '2025-02-17T10:30:45Z'";
+          throw this.#unsupportedExpression(expression, hint);
+        }
+        return;
+      case 'call':
+        if (expression.isBare && findFunction(expression.name.toLowerCase()) === undefined) {
+          throw this.#unsupportedExpression(expression);
+        }
+        break;
+      default:
+    }
+    for (const operand of operandsOf(expression)) this.#expression(operand);
+    const query = queryOf(expression);
+    if (query !== undefined) this.#query(query, false);
+  }
+
+  #requireQualifiedSelect(select: Select, from: From): void {
+    const none = new Set<string>();
+    for (const item of select.items) {
+      if (item.kind === 'expression') this.#requireQualified(item.expression, none);
+    }
+    for (const { on } of from.joins) if (on !== undefined) this.#requireQualified(on, none);
+    if (select.where !== undefined) this.#requireQualified(select.where, none);
+    const aliases = aliasesOf(select);
+    for (const key of select.groupBy) this.#requireQualified(key, aliases);
+    if (select.having !== undefined) this.#requireQualified(select.having, aliases);
+  }
+
+  #requireQualified(expression: Expression, aliases: ReadonlySet<string>): void {
+    for (const { parts, span } of columnsIn(expression)) {
+      if (parts.length > 1 || aliases.has(parts[0] ?? '')) continue;
+      throw this.#refusal(unqualifiedMessage, span, qualifyHint);
+    }
+  }
+
+  #unsupportedExpression({ span }: Expression, hint?: string): SqlFailure {
+    return this.#refusal(`Unsupported expression: ${this.#source.text(span)}`, span, hint);
+  }
+
+  #refusal(message: string, span: Span, hint?: string): SqlFailure {
+    return invalid(message, { place: this.#source.place(span), hint });
+  }
+}
+
+/** Some refusals of values depend on the kind of the literal: `E'…'`, `?`. */
+function isAboutLiteral(message: string): boolean {
+  return message.startsWith('Unsupported literal expression');
+}
+
+/** The names by which ORDER BY and GROUP BY can refer to an item. */
+function aliasesOf({ items }: Select): ReadonlySet<string> {
+  return new Set(
+    items.flatMap((item) => {
+      if (item.kind !== 'expression') return [];
+      if (item.alias !== undefined) return [item.alias];
+      return item.expression.kind === 'column' ? (item.expression.parts.at(-1) ?? []) : [];
+    }),
+  );
+}

@@ -1,0 +1,110 @@
+import type { TypedBlock, TypedExpression, TypedQuery, TypedRead, TypedWrite } from './typed.ts';
+import { operandsOf } from './typed-expression.ts';
+
+/**
+ * The size of a tree when shared parts are counted at every use: a common table at each of its
+ * names, an expression at each of its places. Computing it visits each part once.
+ */
+const known = new WeakMap<TypedExpression | TypedQuery, number>();
+
+export function sizeOfExpression(expression: TypedExpression): number {
+  const before = known.get(expression);
+  if (before !== undefined) return before;
+  let size = 1;
+  for (const operand of operandsOf(expression)) size += sizeOfExpression(operand);
+  if (expression.kind === 'subquery') size += sizeOfQuery(expression.query);
+  known.set(expression, size);
+  return size;
+}
+
+/** Rows of values are not counted: each is written once. */
+export function sizeOfStatement(statement: TypedRead | TypedWrite): number {
+  if (statement.kind === 'read') return sizeOfQuery(statement.query);
+  const returned = sum(statement.returning?.items ?? []);
+  if (statement.kind === 'insert') {
+    const { source } = statement;
+    return returned + (source.kind === 'query' ? sizeOfQuery(source.query) : 1);
+  }
+  const { relation, where } = statement;
+  const values = statement.kind === 'update' ? statement.assignments.map(({ value }) => value) : [];
+  return returned + sum([relation.security, where, ...values]);
+}
+
+export function sizeOfQuery(query: TypedQuery): number {
+  const before = known.get(query);
+  if (before !== undefined) return before;
+  const { body, limit, offset } = query;
+  const keys = query.order.map(({ key }) =>
+    key.kind === 'expression' ? key.expression : undefined,
+  );
+  let size = 1 + sum([...keys, limit, offset]);
+  if (body.kind === 'setOperation') size += sizeOfQuery(body.left) + sizeOfQuery(body.right);
+  else size += sizeOfBlock(body);
+  known.set(query, size);
+  return size;
+}
+
+function sizeOfBlock({ relations, joins, where, grouping, having, items }: TypedBlock): number {
+  let size = sum([...joins.map(({ condition }) => condition), where, having, ...items]);
+  for (const { source, security } of relations) {
+    size += 1 + sum([security]);
+    if (source.kind === 'query') size += sizeOfQuery(source.query);
+  }
+  if (grouping === undefined) return size;
+  return size + sum([...grouping.keys, ...grouping.aggregates.map(({ argument }) => argument)]);
+}
+
+function sum(parts: readonly (TypedExpression | undefined)[]): number {
+  let size = 0;
+  for (const part of parts) if (part !== undefined) size += sizeOfExpression(part);
+  return size;
+}
+
+const knownDepths = new WeakMap<TypedExpression | TypedQuery, number>();
+/** A query takes later stages about this many levels of an expression. */
+const levelsOfQuery = 4;
+
+/** Levels of a query, through the common tables that it names: later stages recurse. */
+export function depthOfQuery(query: TypedQuery): number {
+  const before = knownDepths.get(query);
+  if (before !== undefined) return before;
+  const { body, order, limit, offset } = query;
+  let depth = deepest([limit, offset]);
+  for (const { key } of order) {
+    if (key.kind === 'expression') depth = Math.max(depth, depthOfExpression(key.expression));
+  }
+  const inside =
+    body.kind === 'block'
+      ? depthOfBlock(body)
+      : Math.max(depthOfQuery(body.left), depthOfQuery(body.right) + levelsOfQuery);
+  depth = Math.max(depth, inside);
+  if (body.kind === 'block') depth += levelsOfQuery;
+  knownDepths.set(query, depth);
+  return depth;
+}
+
+function depthOfBlock({ relations, joins, where, grouping, having, items }: TypedBlock): number {
+  let depth = deepest([...joins.map(({ condition }) => condition), where, having, ...items]);
+  for (const { source } of relations) {
+    if (source.kind === 'query') depth = Math.max(depth, depthOfQuery(source.query));
+  }
+  const grouped = grouping?.aggregates.map(({ argument }) => argument) ?? [];
+  return Math.max(depth, deepest([...(grouping?.keys ?? []), ...grouped]));
+}
+
+function depthOfExpression(expression: TypedExpression): number {
+  const before = knownDepths.get(expression);
+  if (before !== undefined) return before;
+  let depth = deepest(operandsOf(expression));
+  if (expression.kind === 'subquery') depth = Math.max(depth, depthOfQuery(expression.query));
+  knownDepths.set(expression, depth + 1);
+  return depth + 1;
+}
+
+function deepest(parts: readonly (TypedExpression | undefined)[]): number {
+  let depth = 0;
+  for (const part of parts) {
+    if (part !== undefined) depth = Math.max(depth, depthOfExpression(part));
+  }
+  return depth;
+}

@@ -1,0 +1,169 @@
+import { noHistory } from '../failure.ts';
+import type {
+  ColumnReference,
+  Comparison,
+  Expression,
+  From,
+  Join,
+  Query,
+  Relation,
+  Select,
+  SelectItem,
+  Statement,
+} from '../syntax/ast.ts';
+import { detailOf, refuse, type Written } from './context.ts';
+import { unqualifiedMessage } from './scope.ts';
+import { columnsIn } from './written.ts';
+
+/**
+ * Refuses everything that is not in the subscription dialect: whole rows of one relation, inner
+ * joins on one pair of columns, and conditions of comparisons, AND, OR and NOT. FROM comes first,
+ * then the conditions, then the list. A list of columns passes: it is refused once its names are
+ * known.
+ */
+export function requireSubscriptionDialect(statement: Statement, written: Written): Select {
+  if (statement.kind !== 'query') {
+    throw refuse('Unsupported: Non-SELECT queries', statement.span, written);
+  }
+  const select = requireSelect(statement.query, written);
+  const { from, where } = select;
+  if (from === undefined) throw refuse('A FROM clause is required', select.span, written);
+  requireFrom(from, written);
+  requireCondition(where, written);
+  requireList(select.items, written);
+  if (from.joins.length > 0) requireQualified(select, from, written);
+  return select;
+}
+
+/** A condition of a join: two columns that are equal. */
+export function isColumnPair(on: Expression): on is Comparison & {
+  readonly left: ColumnReference;
+  readonly right: ColumnReference;
+} {
+  const isEquality = on.kind === 'comparison' && on.operator === '=';
+  return isEquality && on.left.kind === 'column' && on.right.kind === 'column';
+}
+
+function requireSelect(query: Query, written: Written): Select {
+  const { body, unsupported, commonTables, orderBy, limit, offset, asOf } = query;
+  if (unsupported !== undefined) throw refuse(unsupported.message, unsupported.span, written);
+  if (asOf !== undefined) throw noHistory(detailOf(asOf.span, written));
+  const hasMore = commonTables.length > 0 || orderBy.length > 0;
+  if (hasMore || limit !== undefined || offset !== undefined) {
+    throw refuse(`Unsupported: ${written.source.text(query.span)}`, query.span, written);
+  }
+  if (body.kind !== 'select') {
+    const text = written.source.text(body.span);
+    throw refuse(`Unsupported set operation: ${text}`, body.span, written);
+  }
+  const isMore = body.isDistinct || body.groupBy.length > 0 || body.having !== undefined;
+  if (isMore || body.unsupported !== undefined) {
+    throw refuse(`Unsupported SELECT: ${written.source.text(body.span)}`, body.span, written);
+  }
+  return body;
+}
+
+function requireFrom({ first, joins }: From, written: Written): void {
+  requireNamed(first, written);
+  for (const join of joins) {
+    if (join.kind === 'comma') {
+      throw refuse('Implicit joins are not supported', join.span, written);
+    }
+    if (!isInner(join)) throw refuse('Non-inner joins are not supported', join.span, written);
+    requireNamed(join.relation, written);
+  }
+}
+
+function isInner({ kind, on, isParenthesised }: Join): boolean {
+  if (kind === 'cross') return true;
+  if (kind !== 'inner') return false;
+  return on === undefined || (!isParenthesised && isColumnPair(on));
+}
+
+function requireNamed(relation: Relation, written: Written): void {
+  if (relation.kind === 'named') return;
+  if (relation.kind === 'unsupported') throw refuse(relation.message, relation.span, written);
+  const text = written.source.text(relation.span);
+  throw refuse(`Unsupported FROM expression: ${text}`, relation.span, written);
+}
+
+function requireList(items: readonly SelectItem[], written: Written): void {
+  const isAlone = items.length === 1;
+  if (!isAlone) {
+    const wildcard = items.find((item) => item.kind !== 'expression');
+    if (wildcard !== undefined) {
+      throw refuse('Mixed wildcard projections are not supported', wildcard.span, written);
+    }
+  }
+  for (const item of items) {
+    if (item.kind === 'expression') requireItem(item, isAlone, written);
+  }
+}
+
+function requireItem(
+  item: Extract<SelectItem, { readonly kind: 'expression' }>,
+  isAlone: boolean,
+  written: Written,
+): void {
+  const { expression, alias, isParenthesised, span } = item;
+  if (expression.kind === 'unsupported') throw refuse(expression.message, span, written);
+  const text = written.source.text(span);
+  if (expression.kind === 'column' && !isParenthesised) return;
+  if (expression.kind === 'call' && !isParenthesised && isAlone) {
+    if (alias === undefined) {
+      throw refuse('Aggregate expressions must have column aliases', span, written);
+    }
+    if (expression.isOfRows && expression.name.toLowerCase() === 'count') return;
+    throw refuse(`Unsupported aggregate function: ${text}`, span, written);
+  }
+  throw refuse(`Unsupported projection expression: ${text}`, span, written);
+}
+
+function requireCondition(expression: Expression | undefined, written: Written): void {
+  if (expression === undefined) return;
+  switch (expression.kind) {
+    case 'column':
+    case 'sender':
+    case 'boolean':
+    case 'string':
+    case 'number':
+    case 'hex':
+      return;
+    case 'comparison':
+      requireCondition(expression.left, written);
+      requireCondition(expression.right, written);
+      return;
+    case 'and':
+    case 'or':
+      for (const term of expression.terms) requireCondition(term, written);
+      return;
+    case 'not':
+      requireCondition(expression.operand, written);
+      return;
+    default:
+      throw refuse(refusalOf(expression, written), expression.span, written);
+  }
+}
+
+function refusalOf(expression: Expression, { source }: Written): string {
+  switch (expression.kind) {
+    case 'unsupported':
+      return expression.message;
+    case 'null':
+    case 'parameter':
+      return `Unsupported literal expression: ${source.text(expression.span)}`;
+    case 'arithmetic':
+      return `Unsupported binary operator: ${expression.operator}`;
+    default:
+      return `Unsupported expression: ${source.text(expression.span)}`;
+  }
+}
+
+function requireQualified(select: Select, from: From, written: Written): void {
+  const parts: Expression[] = [];
+  for (const item of select.items) if (item.kind === 'expression') parts.push(item.expression);
+  for (const { on } of from.joins) if (on !== undefined) parts.push(on);
+  if (select.where !== undefined) parts.push(select.where);
+  const unqualified = parts.flatMap(columnsIn).find((column) => column.parts.length < 2);
+  if (unqualified !== undefined) throw refuse(unqualifiedMessage, unqualified.span, written);
+}
