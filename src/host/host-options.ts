@@ -1,6 +1,6 @@
 import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
-import type { ReportLine } from '../node/report-line.ts';
+import type { Report } from '../node/report-line.ts';
 import type { WriterPlace } from '../node/writer-mark.ts';
 import type { LogBounds } from './databases/module-log.ts';
 import type { StartChoice } from './databases/open-at-start.ts';
@@ -36,5 +36,5 @@ export interface HostOptions {
   /** Bounds on module logs; what is absent comes from `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
   /** Receives lines for the operator: one sentence each, no secrets and no row contents. */
-  readonly report: (line: ReportLine) => void;
+  readonly report: Report;
 }

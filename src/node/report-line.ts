@@ -9,7 +9,7 @@ export interface ReportLine {
 }
 
 /** Receives lines for the operator: one sentence each, no secrets and no row contents. */
-type Report = (line: ReportLine) => void;
+export type Report = (line: ReportLine) => void;
 
 /** Returns a `Report` that cuts its sentences: some contain a program's words, or a file name. */
 export function boundedReport(report: Report): Report {

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { bytesText } from '../../database/storage-quota.ts';
 import { limits } from '../../limits.ts';
-import type { ReportLine } from '../../node/report-line.ts';
+import type { Report } from '../../node/report-line.ts';
 import type { LogExtent } from '../registry/database-files.ts';
 
 /**
@@ -28,7 +28,7 @@ export interface ClosedDatabase {
 export async function openAtStart(
   databases: readonly ClosedDatabase[],
   choice: StartChoice,
-  report: (line: ReportLine) => void,
+  report: Report,
 ): Promise<void> {
   const chosen = choice === 'all' ? databases : chosenOf(databases);
   if (chosen.length === 0) return;

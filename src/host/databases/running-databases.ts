@@ -4,7 +4,7 @@ import type { ProgramSource } from '../../database/program-source.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import { FolderSpace, noSpaceText } from '../../node/folder-space.ts';
 import { MemoryModuleLog, type ModuleLog } from '../../node/log-file.ts';
-import type { ReportLine } from '../../node/report-line.ts';
+import type { Report } from '../../node/report-line.ts';
 import { identityToHex } from '../../values/identity.ts';
 import { programHash } from '../linking/program-hash.ts';
 import type { DatabaseFiles } from '../registry/database-files.ts';
@@ -21,7 +21,7 @@ export interface RunningOptions {
   readonly clock: Clock;
   readonly files: DatabaseFiles;
   readonly placement: Placement;
-  readonly report: (line: ReportLine) => void;
+  readonly report: Report;
   /** How much a database can hold. */
   readonly storageOf: (database: Pick<RegisteredDatabase, 'identity' | 'owner'>) => StorageLimits;
   /** Called when a database has reported what it holds. */

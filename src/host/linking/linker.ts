@@ -1,7 +1,7 @@
 import { Refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { ProgramError } from '../../module/runner.ts';
-import type { ReportLine } from '../../node/report-line.ts';
+import type { Report } from '../../node/report-line.ts';
 import {
   type LinkAnswer,
   type LinkBounds,
@@ -13,7 +13,7 @@ import { type RecentLinks, recentLinks } from './recent-links.ts';
 export interface LinkerOptions {
   /** Resolves with the file of `linker-main`. */
   readonly entry: () => Promise<string>;
-  readonly report: (line: ReportLine) => void;
+  readonly report: Report;
   /** Replaces the cache that all linkers share, for tests. */
   readonly recent?: RecentLinks;
   /** Replaces the bounds of `limits.ts`, for tests. */

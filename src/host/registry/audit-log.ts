@@ -1,6 +1,6 @@
 import type { Clock } from '../../database/clock.ts';
 import { limits } from '../../limits.ts';
-import type { ReportLine } from '../../node/report-line.ts';
+import type { Report } from '../../node/report-line.ts';
 import type { LineStore } from '../../node/synced-lines.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { HostCaller } from './host-caller.ts';
@@ -39,7 +39,7 @@ export interface AuditOptions {
   readonly lines: LineStore;
   readonly clock: Clock;
   /** Receives every note, without its detail, and a report when a line cannot be kept. */
-  readonly report: (line: ReportLine) => void;
+  readonly report: Report;
 }
 
 /**

@@ -9,7 +9,7 @@ import type { RunnerContext } from '../../module/runner.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import { FolderSpace } from '../../node/folder-space.ts';
 import { MemoryDisk } from '../../node/memory-disk.ts';
-import type { ReportLine } from '../../node/report-line.ts';
+import type { Report } from '../../node/report-line.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import { programHash } from '../linking/program-hash.ts';
 import { LocalSeat } from '../seats/local-seat.ts';
@@ -27,7 +27,7 @@ const registryMillisMax = 60_000;
 export interface RegistryOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
-  readonly report: (line: ReportLine) => void;
+  readonly report: Report;
   readonly writer?: WriterPlace | undefined;
 }
 

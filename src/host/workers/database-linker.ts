@@ -2,7 +2,7 @@ import path from 'node:path';
 import { Refusal } from '../../database/outcome.ts';
 import { isNoSpace } from '../../log/disk.ts';
 import { ProgramError } from '../../module/runner.ts';
-import type { ReportLine } from '../../node/report-line.ts';
+import type { Report } from '../../node/report-line.ts';
 import { toHex } from '../../values/hex.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { KeptPlace, KeptPrograms } from '../linking/kept-programs.ts';
@@ -15,7 +15,7 @@ export interface DatabaseLinkerOptions {
   /** `undefined`: nothing is kept, as for a database in memory. */
   readonly programs: KeptPrograms | undefined;
   readonly linker: Linker;
-  readonly report: (line: ReportLine) => void;
+  readonly report: Report;
 }
 
 /** Links programs for the actors of one database, and keeps each one before an actor gets it. */

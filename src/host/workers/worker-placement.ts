@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { ProgramSource } from '../../database/program-source.ts';
-import type { ReportLine } from '../../node/report-line.ts';
+import type { Report } from '../../node/report-line.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import { identityToHex } from '../../values/identity.ts';
 import { Linker } from '../linking/linker.ts';
@@ -27,7 +27,7 @@ export interface WorkerPlacementOptions {
   readonly usualIsolation: Isolation;
   /** The mark of the data folder; see `HostOptions`. */
   readonly writer?: WriterPlace | undefined;
-  readonly report: (line: ReportLine) => void;
+  readonly report: Report;
 }
 
 /** Runs each database in a thread or a process. */
