@@ -99,8 +99,10 @@ interface Touched {
 /** The effects of a message so far. */
 interface Work {
   readonly touched: Map<Entry, Touched>;
-  /** By table, in message order: new entries, and old ones that the message inserts again. */
-  readonly arrivals: Map<ClientTable, (Entry | Touched)[]>;
+  /**
+   * All tables, in message order: new entries, old ones that the message inserts again, and events.
+   */
+  readonly arrivals: Map<ClientTable, ({ readonly row: Row } | Touched)[]>;
   readonly events: SetEvents[];
 }
 
@@ -143,7 +145,12 @@ export class Contents {
     for (const { querySetId, rows, change } of this.#parts(changes)) {
       const { table } = rows;
       if (change.kind === 'persistent') this.#insert(querySetId, rows, change.inserts, work);
-      else work.events.push({ querySetId, table, rows: decodeAll(table, change.events) });
+      else {
+        const events = decodeAll(table, change.events);
+        work.events.push({ querySetId, table, rows: events });
+        const order = kept(work.arrivals, table, () => []);
+        for (const row of events) order.push({ row });
+      }
     }
     return settle(work, sets);
   }
@@ -274,16 +281,12 @@ function settle({ touched, arrivals, events }: Work, sets: Difference['sets']): 
   const changes = new Map<ClientTable, RowChange[]>();
   const changesOf = (table: ClientTable): RowChange[] => kept(changes, table, () => []);
   for (const [table, order] of arrivals) {
-    if (order.length === 0) continue;
     const list = changesOf(table);
     const hasKey = table.parts.primaryKey !== undefined;
     for (const item of order) {
       if (!('before' in item)) list.push({ kind: 'insert', row: item.row });
       else if (hasKey) list.push({ kind: 'update', old: item.before, row: item.entry.row });
     }
-  }
-  for (const { table, rows } of events) {
-    for (const row of rows) changesOf(table).push({ kind: 'insert', row });
   }
   for (const { rows, entry, before } of touched.values()) {
     if (entry.count > 0) continue;

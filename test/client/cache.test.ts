@@ -119,6 +119,28 @@ describe('the cache', () => {
     ]);
   });
 
+  it('[client-sdk 6.5] keeps the order of tables that only lose rows, or have events', async () => {
+    const { client, socket } = await liveRig();
+    const lines = log(client);
+    client.db.shout.onDelete((_ctx, { text }) => lines.push(`no shout ${text}`));
+    client.db.flash.onInsert((_ctx, { text }) => lines.push(`flash ${text}`));
+    client.subscribe([all, 'SELECT * FROM shout', 'SELECT * FROM flash']);
+    await settled();
+    await socket.apply(0, tableRows('shout', shout('yard', 2)));
+    lines.length = 0;
+    const events = rowsOf('flash', [{ text: 'a' }]);
+    const flash = { table: 'flash', changes: [{ kind: 'event', events } as const] };
+    const sets = [
+      { querySetId: 0, tables: [flash] },
+      ...querySets(
+        { querySetId: 0, table: 'shout', deletes: [shout('yard', 2)] },
+        { querySetId: 0, table: 'hero', inserts: [hero(1)] },
+      ),
+    ];
+    await socket.send({ kind: 'transactionUpdate', querySets: sets });
+    expect(lines).toEqual(['flash a', 'no shout yard 2', 'Transaction + 1 hero 1']);
+  });
+
   it('[client-sdk 6.6] reports a callback that throws and goes on with the others', async () => {
     const { client, socket, platform } = await liveRig();
     client.db.hero.onInsert(() => {
