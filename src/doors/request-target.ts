@@ -19,6 +19,22 @@ export function splitTarget(url = ''): RequestTarget {
 }
 
 /**
+ * Returns why the `Host` headers of a request are rejected; `undefined`: they are not. A request
+ * names one host. Of several headers, Node uses the first, and a proxy in front may have checked
+ * another one.
+ *
+ * `rawHeaders` holds names and values by turns, as Node gives them.
+ */
+export function hostFault(rawHeaders: readonly string[]): string | undefined {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count < 2 ? undefined : `The request has ${count} \`Host\` headers; send exactly one.`;
+}
+
+/**
  * Percent-decodes one part of a path once; what looks like an escape and is not one stays.
  * `undefined`: its bytes are not UTF-8. `part` has one character for each byte, as Node gives the
  * target of a request.

@@ -7,7 +7,7 @@ import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import { isLoopbackAddress, type PageRules, type Sender } from '../auth/page-rules.ts';
 import type { RateLimiter, RequestRates } from '../auth/rate-limiter.ts';
-import { decodePathPart, splitTarget } from '../doors/request-target.ts';
+import { decodePathPart, hostFault, splitTarget } from '../doors/request-target.ts';
 import { limits } from '../limits.ts';
 import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
 import { identityToHex } from '../values/identity.ts';
@@ -58,7 +58,7 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
       }
     });
   }
-  app.notFound((context) => respondTo(context, empty(404)));
+  app.notFound((context) => respondTo(context, manyHosts(context) ?? empty(404)));
   app.onError((error, context) => {
     options.onError(error, context.req.method, context.req.path);
     return respondTo(context, text(500, 'internal error'));
@@ -76,6 +76,8 @@ async function answer(
   exchange: HonoExchange,
   { options, route }: Answering,
 ): Promise<Reply> {
+  const bad = manyHosts(context);
+  if (bad !== undefined) return bad;
   const verdict = verdictOn(exchange, options.pages);
   const cors = route.cors?.(exchange) ?? checkPage(verdict);
   if (cors.kind === 'refused') return cors.reply;
@@ -88,6 +90,12 @@ async function answer(
   exchange.hold(reply);
   const complete = withHeaders(reply, cors.headers, caller);
   return exchange.method === 'HEAD' ? withoutBody(complete) : complete;
+}
+
+/** Returns the answer to a request with several `Host` headers: which one counts is a guess. */
+function manyHosts({ env }: Context<Env>): Reply | undefined {
+  const fault = hostFault(env.incoming.rawHeaders);
+  return fault === undefined ? undefined : text(400, fault, varyHeaders);
 }
 
 function requireRate(limiter: RateLimiter, key: string): void {

@@ -7,7 +7,7 @@ import { judgePage, type PageRules } from '../auth/page-rules.ts';
 import type { RequestRates } from '../auth/rate-limiter.ts';
 import { Refusal } from '../database/outcome.ts';
 import { statusOf } from '../doors/refusal-status.ts';
-import { splitTarget } from '../doors/request-target.ts';
+import { hostFault, splitTarget } from '../doors/request-target.ts';
 import { Stay } from '../doors/stay.ts';
 import type { LiveConnection } from '../host/feeds/live-connection.ts';
 import type { Host } from '../host/host.ts';
@@ -132,6 +132,8 @@ export class WebSocketDoor {
     if (this.#connections.size + this.#knocking > socketsMax)
       return refuse(stream, full(socketsMax));
     const { url = '', headers, socket } = request;
+    const badHost = hostFault(request.rawHeaders);
+    if (badHost !== undefined) return refuse(stream, { status: 400, text: badHost });
     const { localAddress = '' } = socket;
     const from = { localAddress, host: headers.host, origin: headers.origin };
     const verdict = judgePage(from, this.#options.pages);

@@ -110,6 +110,28 @@ describe('[mcp B9] on loopback', () => {
     expect((await ask(running, rebound)).status).toBe(403);
   });
 
+  it.each<[target: string, more: readonly [string, string][]]>([
+    ['/v1/ping', []],
+    ['/v1/nothing', []],
+    ['/v1/mcp', [json]],
+    ['/v1/database/shop/sql', []],
+    ['/v1/database/shop/subscribe', []],
+    ['/v1/database/shop/subscribe', ofUpgrade],
+  ])('[http 2.1] refuses a request with several `Host` headers: %s', async (target, more) => {
+    const { port } = running.service.address;
+    for (const names of [
+      ['localhost', 'localhost'],
+      ['localhost', 'evil.example'],
+      ['evil.example', 'localhost'],
+      ['localhost', '', 'localhost'],
+    ]) {
+      const hosts = names.map((name, at): [string, string] => [at === 1 ? 'hOST' : 'Host', name]);
+      const { status, body } = await askRaw(port, { target, headers: [...hosts, ...more] });
+      const text = `The request has ${hosts.length} \`Host\` headers; send exactly one.`;
+      expect({ status, text: body.toString() }).toEqual({ status: 400, text });
+    }
+  });
+
   it('shows of a name that a stranger made up what can be shown', async () => {
     const host = `e\u001b[31m${'x'.repeat(500)}`;
     const { status, text } = await ask(running, { target: '/v1/ping', host });
