@@ -282,11 +282,47 @@ describe('init', () => {
       [['init', 'x', '--lang', 'ts', '-t', 'basic'], 'Cannot specify both --template and --lang'],
       [['init', 'x', '--lang', 'cobol'], '`cobol` is not supported'],
       [['init', '!!!'], 'no letter or digit'],
+      [['init', './!!!'], '`!!!` has no letter or digit'],
+      [['init', '/'], '`/` has no letter or digit'],
+      [['init', 'a/b', '--project-path', 'c'], '`a/b` is a path, and --project-path names'],
     ] as const) {
       const { code, stderr } = await sandbox.run(args);
       expect({ args, code }).toEqual({ args, code: 2 });
       expect(stderr).toContain(words);
     }
+  });
+
+  it('[cli 7.1] makes it in the folder that a path names, by the name of that folder', async () => {
+    const nameIn = (folder: string) => {
+      const file = path.join(folder, 'service.local.json');
+      return JSON.parse(readFileSync(file, 'utf8')).database;
+    };
+    const { folder } = sandbox;
+    for (const [name, made] of [
+      [path.join(folder, 'Absolute App'), 'Absolute App'],
+      ['some/dir', 'some/dir'],
+      ['./here/', 'here'],
+      ['other/../flat', 'flat'],
+    ] as const) {
+      const text = await sandbox.ok(['init', name]);
+      expect(text).toContain(`in ${path.join(folder, made)}.`);
+      expect(existsSync(path.join(folder, made, 'src/index.ts'))).toBe(true);
+    }
+    expect(nameIn(path.join(folder, 'Absolute App'))).toBe('absolute-app');
+    expect(nameIn(path.join(folder, 'some/dir'))).toBe('dir');
+    // As a flag, a folder is no other than as a name.
+    await sandbox.ok(['init', '--project-path', 'flagged/dir']);
+    expect(nameIn(path.join(folder, 'flagged/dir'))).toBe('dir');
+    await sandbox.ok(['init', 'My Name', '--project-path', 'flagged/other']);
+    expect(nameIn(path.join(folder, 'flagged/other'))).toBe('my-name');
+    const current = path.join(folder, 'Current');
+    mkdirSync(path.join(current, 'deep'), { recursive: true });
+    const asked = await sandbox.run(['init', '..'], { cwd: path.join(current, 'deep') });
+    expect(asked.stderr).toContain('Nothing was made.');
+    const text = await sandbox.ok(['init', '.', '--yes'], { cwd: current });
+    expect(text).not.toContain('cd ');
+    expect(nameIn(current)).toBe('current');
+    expect(existsSync(path.join(current, 'package.json'))).toBe(true);
   });
 
   it('[cli 1] says what the file system refused, without a stack', async () => {

@@ -27,7 +27,11 @@ interface InitFlags {
 export function addInit(program: Command, io: Io): void {
   withYes(program.command('init [name]'))
     .description('make a module project that builds and publishes as it is')
-    .option('--project-path <dir>', 'folder to make it in (default: ./<name>)')
+    .option(
+      '--project-path <dir>',
+      'folder to make it in (default: ./<name>; a name that is a path, such as dir/app or ., is ' +
+        'that folder)',
+    )
     .option('-t, --template [id]', 'template to start from; without an id, list them')
     .option('--lang <language>', 'typescript')
     .option('--local', 'use the local server (it is the default)')
@@ -54,8 +58,7 @@ async function makeProject(session: Session, name: string | undefined, flags: In
     );
   }
   const template = templateFolder(flags);
-  const folder = path.resolve(io.cwd, flags.projectPath ?? slugOf(name ?? ''));
-  const projectName = slugOf(name ?? path.basename(folder));
+  const { folder, projectName } = placeOf(io.cwd, name, flags.projectPath);
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     const question = `${folder} is not empty. Put the project there all the same?`;
     if (!(await confirm(io, question, session.answersYes('all')))) {
@@ -67,6 +70,32 @@ async function makeProject(session: Session, name: string | undefined, flags: In
   fillIn(folder, projectName);
   writeProjectConfig(folder, projectName);
   sayNext(io, folder, projectName);
+}
+
+/** Returns where a project is made, and its name: that of its folder, unless one is given. */
+function placeOf(
+  cwd: string,
+  name: string | undefined,
+  projectPath: string | undefined,
+): { readonly folder: string; readonly projectName: string } {
+  const isPath = name !== undefined && isPathLike(name);
+  if (isPath && projectPath !== undefined) {
+    throw new CliError(
+      `\`${name}\` is a path, and --project-path names a folder too: give a name without a path, ` +
+        'or leave out the flag',
+      2,
+    );
+  }
+  if (name === undefined || isPath) {
+    const folder = path.resolve(cwd, projectPath ?? name ?? '');
+    return { folder, projectName: slugOf(path.basename(folder) || folder) };
+  }
+  const projectName = slugOf(name);
+  return { folder: path.resolve(cwd, projectPath ?? projectName), projectName };
+}
+
+function isPathLike(name: string): boolean {
+  return name === '.' || name === '..' || name.includes('/') || name.includes(path.sep);
 }
 
 function templateFolder({ template, lang }: InitFlags): string {
