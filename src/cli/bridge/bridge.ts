@@ -41,10 +41,10 @@ interface Trip {
  * Carries MCP messages between a client's standard input and output and a service: one JSON-RPC
  * message per line on this side, one HTTP request for each on the other.
  *
- * Requests run concurrently, at most `limits.bridgeRequestsMax`, and are answered as they finish;
- * streams that stay open do not count. A message that fails is answered with a JSON-RPC error and
- * the bridge goes on: it reaches a restarted service with the next message. While a client does not
- * read, only the requests under way are read for it.
+ * Requests run concurrently, at most `limits.bridgeRequestsMax`, and are answered as they finish.
+ * Streams that stay open do not count; they are at most `limits.bridgeStreamsMax`. A message that
+ * fails is answered with a JSON-RPC error and the bridge goes on: it reaches a restarted service
+ * with the next message. While a client does not read, only the requests under way are read for it.
  */
 export class Bridge {
   readonly #options: BridgeOptions;
