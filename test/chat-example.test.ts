@@ -1,11 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { connectionNumber } from '../src/values/connection-number.ts';
+import { callerIdentity } from '../src/values/identity-roles.ts';
 import type { Value } from '../src/values/value.ts';
 import { RunningModule } from './support/running-module.ts';
 
 const chatFolder = fileURLToPath(new URL('../examples/chat', import.meta.url));
-const ada = { sender: 0xadan, connectionId: 1n };
-const bob = { sender: 0xb0bn, connectionId: 2n };
+const ada = { sender: callerIdentity(0xadan), connectionId: connectionNumber(1n) };
+const bob = { sender: callerIdentity(0xb0bn), connectionId: connectionNumber(2n) };
 
 describe('the chat', () => {
   let chat: RunningModule;
@@ -48,10 +50,10 @@ describe('the chat', () => {
     chat.linesOf('openRoom', ['kitchen', 'cups'], ada);
     chat.linesOf('sendMessage', ['anyone?'], ada);
     expect(refusal('closeRoom', ['kitchen'], bob)).toBe('somebody is in kitchen');
-    chat.linesOf('clientConnected', [], { ...ada, connectionId: 3n });
+    chat.linesOf('clientConnected', [], { ...ada, connectionId: connectionNumber(3n) });
     chat.linesOf('clientDisconnected', [], ada);
     expect(refusal('closeRoom', ['kitchen'], bob)).toBe('somebody is in kitchen');
-    chat.linesOf('clientDisconnected', [], { ...ada, connectionId: 3n });
+    chat.linesOf('clientDisconnected', [], { ...ada, connectionId: connectionNumber(3n) });
     expect(chat.linesOf('closeRoom', ['kitchen'], bob)).toEqual(['closed kitchen with 1 messages']);
     expect([rows('room'), rows('message'), rows('connection')]).toEqual([1, 0, 1]);
   });

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildModule } from '../src/bundle/build-module.ts';
 import { readDocs } from '../src/bundle/program-docs.ts';
+import { callerIdentity } from '../src/values/identity-roles.ts';
 import { RunningModule } from './support/running-module.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -69,7 +70,7 @@ describe('the guide to modules', () => {
 
   it('says truly what the views of guilds give', async () => {
     const guild = await RunningModule.of(path.join(folder, 'guild.ts'));
-    guild.linesOf('found', [1, 'Owls'], { sender: 7n });
+    guild.linesOf('found', [1, 'Owls'], { sender: callerIdentity(7n) });
     expect(guild.view('myGuild', 7n).rows).toEqual([[[7n], 1, 10n]]);
     expect(guild.view('myGuild', 8n).rows).toEqual([]);
     expect(guild.view('guildSizes').rows).toEqual([[1, 1n]]);

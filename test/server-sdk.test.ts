@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildModule } from '../src/bundle/build-module.ts';
 import { emptyCatalog } from '../src/schema/build-catalog.ts';
 import { decodeRawModule } from '../src/schema/decode-raw-module.ts';
+import { connectionNumber } from '../src/values/connection-number.ts';
+import { callerIdentity } from '../src/values/identity-roles.ts';
 import type { Value } from '../src/values/value.ts';
 import { calledMicros, loadProgram } from './support/module-under-test.ts';
 import { RunningModule } from './support/running-module.ts';
@@ -188,7 +190,12 @@ describe('a call', () => {
       '5 true',
     ]);
     const none: Value = { tag: 1, value: [] };
-    expect(workshop.linesOf('contexts', [none], { connectionId: 0n, sender: 0xdbn })).toEqual([
+    expect(
+      workshop.linesOf('contexts', [none], {
+        connectionId: connectionNumber(0n),
+        sender: callerIdentity(0xdbn),
+      }),
+    ).toEqual([
       '00db undefined undefined',
       `${calledMicros}n true`,
       'true false undefined undefined undefined',

@@ -1,8 +1,11 @@
 /** The bank of `bench/modules` behind the handle of its database, without the doors. */
+
 import { fileURLToPath } from 'node:url';
 import { buildModule } from '../../src/bundle/build-module.ts';
 import type { HostedDatabase } from '../../src/host/hosted-database.ts';
 import type { Service } from '../../src/service/start-service.ts';
+import { connectionNumber } from '../../src/values/connection-number.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { median } from '../transfer/one-sync.ts';
 
 export const accounts = 10_000;
@@ -12,7 +15,7 @@ const bank = fileURLToPath(new URL('../modules/bank', import.meta.url));
 /** Publishes a bank under a name and opens its accounts. */
 export async function openBank(service: Service, name = 'bank'): Promise<HostedDatabase> {
   const { program } = await buildModule(bank, {});
-  const caller = { identity: 7n, payload: '', isAnonymous: false };
+  const caller = { identity: callerIdentity(7n), payload: '', isAnonymous: false };
   await service.host.publish({
     caller,
     target: name,
@@ -24,7 +27,7 @@ export async function openBank(service: Service, name = 'bank'): Promise<HostedD
   });
   const database = service.host.database(name);
   const seen = service.host.callerFor(caller, database);
-  await database.handle.connect(seen, 1n);
+  await database.handle.connect(seen, connectionNumber(1n));
   const args = new Uint8Array(12);
   new DataView(args.buffer).setUint32(0, accounts, true);
   new DataView(args.buffer).setBigInt64(4, 1_000_000n, true);
@@ -40,10 +43,10 @@ async function call(
 ): Promise<void> {
   const { schemaVersion } = await database.handle.describe();
   const caller = service.host.callerFor(
-    { identity: 7n, payload: '', isAnonymous: false },
+    { identity: callerIdentity(7n), payload: '', isAnonymous: false },
     database,
   );
-  const connection = { kind: 'open', id: 1n } as const;
+  const connection = { kind: 'open', id: connectionNumber(1n) } as const;
   const confirmed = true;
   const outcome = await database.handle.call({
     caller,

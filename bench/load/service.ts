@@ -1,10 +1,12 @@
 /** The service that a load is put on, in the process of the benchmark. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildModule } from '../../src/bundle/build-module.ts';
 import { startService } from '../../src/service/start-service.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 
 export interface BenchService {
   readonly port: number;
@@ -28,7 +30,7 @@ export async function serviceWith(name: string): Promise<BenchService> {
     const module = fileURLToPath(new URL(`../modules/${name}`, import.meta.url));
     const { program } = await buildModule(module, {});
     await service.host.publish({
-      caller: { identity: 7n, payload: '', isAnonymous: false },
+      caller: { identity: callerIdentity(7n), payload: '', isAnonymous: false },
       target: name,
       program: { kind: 'js', bytes: program },
       clear: false,

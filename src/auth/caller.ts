@@ -1,3 +1,4 @@
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import { malformedText, presentedToken } from './bearer.ts';
 import type { Capability } from './capability.ts';
 import type { HostTokens } from './host-tokens.ts';
@@ -5,7 +6,7 @@ import { TokenError } from './token-json.ts';
 
 /** The caller of a request, determined once at the door. */
 export interface RequestCaller {
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   /** The token presented, byte for byte, or the one created for an anonymous caller. */
   readonly token: string;
   /** Payload of the token as JSON text. */

@@ -1,5 +1,11 @@
 import { limits } from '../limits.ts';
 import { identityFromHex } from '../values/identity.ts';
+import {
+  type CallerIdentity,
+  callerIdentity,
+  type DatabaseIdentity,
+  databaseIdentity,
+} from '../values/identity-roles.ts';
 import { parseObject, TokenError } from './token-json.ts';
 
 /**
@@ -8,9 +14,9 @@ import { parseObject, TokenError } from './token-json.ts';
  */
 export interface Capability {
   /** The only database for which the token is valid. */
-  readonly database: bigint;
+  readonly database: DatabaseIdentity;
   /** The identity whose rights it narrows: the maker's, as of when the token is used. */
-  readonly by: bigint;
+  readonly by: CallerIdentity;
   /** Canonical names of the tables and views; absent: those that anyone can read. */
   readonly tables?: readonly string[];
   /** Canonical names of the reducers; absent: those that anyone can call. */
@@ -58,8 +64,8 @@ export function readHostClaim(payload: string): HostClaim | undefined {
 function capabilityOf(claim: Record<string, unknown>): Capability {
   const { database, by, tables, reducers, read_only, sql_writes, max_rows, features } = claim;
   return {
-    database: identity(database, 'database'),
-    by: identity(by, 'by'),
+    database: databaseIdentity(identity(database, 'database')),
+    by: callerIdentity(identity(by, 'by')),
     ...(tables === undefined ? {} : { tables: names(tables, 'tables') }),
     ...(reducers === undefined ? {} : { reducers: names(reducers, 'reducers') }),
     readOnly: read_only === true,

@@ -1,12 +1,13 @@
 import { limits } from '../limits.ts';
 import { identityFromHex, identityToHex } from '../values/identity.ts';
+import { type CallerIdentity, callerIdentity } from '../values/identity-roles.ts';
 import type { Capability } from './capability.ts';
 import { deriveIdentity } from './identity.ts';
 import { parseObject, TokenError } from './token-json.ts';
 
 /** The claims of a token. */
 export interface Claims {
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   readonly issuer: string;
   readonly subject: string;
   /** `aud` as a list. The host checks it only where the operator requires it. */
@@ -45,7 +46,7 @@ export function readClaims(payload: string, nowSeconds: number): Claims {
   const issuedAt = readSeconds(claims, 'iat');
   const issuer = readName(claims, 'iss', 'Issuer');
   const subject = readName(claims, 'sub', 'Subject');
-  const identity = deriveIdentity(issuer, subject);
+  const identity = callerIdentity(deriveIdentity(issuer, subject));
   checkStatedIdentity(claims, identity);
   const audiences = readAudiences(claims.aud);
   return { identity, issuer, subject, audiences, issuedAt, expiresAt, payload };

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signToken, tokenPart } from '../../test/support/sign-token.ts';
 import { identityToHex } from '../values/identity.ts';
+import { callerIdentity, databaseIdentity } from '../values/identity-roles.ts';
 import { settleCaller } from './caller.ts';
 import { HostTokens } from './host-tokens.ts';
 import { deriveIdentity } from './identity.ts';
@@ -89,7 +90,12 @@ describe('host tokens', () => {
     const short = new HostTokens(keys, { lifeSeconds: 60 });
     const { issuedAt, expiresAt } = await short.verify((await short.issue()).token);
     expect(expiresAt).toBe(issuedAt + 60);
-    const capability = { database: 1n, by: 2n, readOnly: false, sqlWrites: false };
+    const capability = {
+      database: databaseIdentity(1n),
+      by: callerIdentity(2n),
+      readOnly: false,
+      sqlWrites: false,
+    };
     for (const [seconds, life] of [
       [undefined, 60],
       [3600, 60],

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { compactVerify } from 'jose';
 import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
+import { type CallerIdentity, callerIdentity } from '../values/identity-roles.ts';
 import {
   type Capability,
   capabilityClaim,
@@ -20,7 +21,7 @@ import { type TokenHeader, tokenParts } from './token-parts.ts';
 
 /** A new identity and the token that proves it. */
 export interface IssuedToken {
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   readonly token: string;
   /** See `TokenClaims.payload`. */
   readonly payload: string;
@@ -118,7 +119,7 @@ export class HostTokens {
   /** Creates an unused identity and the claims of its token, in order. */
   #somebodyNew(issuedAt: number, expiresAt: number | undefined) {
     const subject = randomUUID();
-    const identity = deriveIdentity(this.#options.issuer, subject);
+    const identity = callerIdentity(deriveIdentity(this.#options.issuer, subject));
     const claims = {
       hex_identity: identityToHex(identity),
       sub: subject,

@@ -3,6 +3,8 @@ import type { CommitInputs } from '../log/record.ts';
 import type { ModuleLogLine } from '../module/log-line.ts';
 import type { ChangeSet } from '../store/change-set.ts';
 import type { Store } from '../store/store.ts';
+import type { ConnectionNumber } from '../values/connection-number.ts';
+import type { CallerIdentity, DatabaseIdentity, OwnerIdentity } from '../values/identity-roles.ts';
 import type { Clock } from './clock.ts';
 import type { Entropy } from './entropy.ts';
 import type { LiveFeed } from './live/live-feed.ts';
@@ -16,8 +18,8 @@ import type { ViewInstances } from './views/view-instances.ts';
 
 /** The state that the work of one turn acts on. Only code that runs inside a turn may touch it. */
 export interface DatabaseCore {
-  readonly identity: bigint;
-  readonly owner: bigint;
+  readonly identity: DatabaseIdentity;
+  readonly owner: OwnerIdentity;
   readonly store: Store;
   readonly log: CommitLog;
   readonly clock: Clock;
@@ -25,7 +27,7 @@ export interface DatabaseCore {
   /** Time limit of one SQL statement (wall clock), in milliseconds. */
   readonly statementMillisMax: number;
   /** Connections that `connect` opened, by connection id. */
-  readonly connections: Map<bigint, OpenConnection>;
+  readonly connections: Map<ConnectionNumber, OpenConnection>;
   /** Writes a line into the module's log; `lines` does the writing. */
   readonly report: (line: ModuleLogLine) => void;
   readonly lines: ModuleLines;
@@ -48,7 +50,7 @@ export interface DatabaseCore {
 }
 
 export interface OpenConnection {
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   readonly jwtPayload: string;
   /** True if the connection was let in without leaving a trace. */
   readonly isReadOnly?: boolean;

@@ -2,8 +2,8 @@ import { assert, unreachable } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { LiveCounters } from '../live/live-queries.ts';
 import { isForSpace } from '../log/log-error.ts';
-import type { RunnerContext } from '../module/runner.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
+import type { ConnectionNumber } from '../values/connection-number.ts';
 import { CallQueue, type ItemSource } from './call-queue.ts';
 import type { DatabaseCore } from './core.ts';
 import type { DatabaseDescription } from './description.ts';
@@ -404,7 +404,7 @@ export class Database {
     return { kind: 'reading', queries: rows.queries };
   }
 
-  #cancelReads(ticket: number, connectionId: bigint, results: TurnResult[]): void {
+  #cancelReads(ticket: number, connectionId: ConnectionNumber, results: TurnResult[]): void {
     const cancelled = this.#longReads.cancelOf(connectionId, 'The connection is not open.');
     if (cancelled.length === 0) return;
     results.push(...cancelled);
@@ -425,7 +425,7 @@ export class Database {
     return { kind: 'connected', refusal };
   }
 
-  #disconnect(connectionId: bigint, timestampMicros: bigint): DatabaseReply {
+  #disconnect(connectionId: ConnectionNumber, timestampMicros: bigint): DatabaseReply {
     const { connections, live, full } = this.#core;
     const open = connections.get(connectionId);
     if (open !== undefined) {
@@ -450,7 +450,7 @@ export class Database {
 
   async #load({ program }: UpdateRequest, publishedMicros: bigint): Promise<LoadedProgram> {
     const { store, identity: databaseIdentity, report: log } = this.#core;
-    const context: RunnerContext = { store, databaseIdentity, log, publishedMicros };
+    const context = { store, databaseIdentity, log, publishedMicros };
     return examineProgram(program, context, this.#around);
   }
 

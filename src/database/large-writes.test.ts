@@ -4,6 +4,8 @@ import { limits } from '../limits.ts';
 import { nextTurn } from '../node/next-turn.ts';
 import { QueryBudget } from '../sql/budget.ts';
 import { ownerRights } from '../sql/rights.ts';
+import { connectionNumber } from '../values/connection-number.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import type { Clock } from './clock.ts';
 import type { CallOutcome, SqlOutcome } from './outcome.ts';
 import { StatementMemory } from './statement-memory.ts';
@@ -178,7 +180,7 @@ describe('a large write', () => {
     const items = await open();
     const all = 'SELECT COUNT(*) AS n FROM item AS a JOIN item AS b ON a.text = b.text';
     const reads = Array.from({ length: limits.callerLongReadsMax + 1 }, (_, at) =>
-      items.query(all, { kind: 'temporary', id: BigInt(500 + at) }),
+      items.query(all, { kind: 'temporary', id: connectionNumber(BigInt(500 + at)) }),
     );
     const writing = items.query(plain);
     expect(await reads.at(-1)).toMatchObject({ error: { code: 'sql.busy' } });
@@ -199,10 +201,10 @@ describe('a large write', () => {
       viewed: () => undefined,
     };
     const items = await open({ progress });
-    const caller = { identity: 1n, rights: ownerRights, jwtPayload: '' };
-    await items.request({ kind: 'connect', caller, connectionId: 77n });
+    const caller = { identity: callerIdentity(1n), rights: ownerRights, jwtPayload: '' };
+    await items.request({ kind: 'connect', caller, connectionId: connectionNumber(77n) });
     told.length = 0;
-    expect(await items.query(plain, { kind: 'open', id: 77n })).toMatchObject({
+    expect(await items.query(plain, { kind: 'open', id: connectionNumber(77n) })).toMatchObject({
       updated: below,
     });
     expect(told.slice(0, -1).every((word) => word === 'calling 2')).toBe(true);
@@ -224,9 +226,9 @@ describe('a large write that ends before its commit', () => {
 
   it('with its connection, leaves nothing', async () => {
     const items = await open();
-    const writing = items.query(plain, { kind: 'temporary', id: 77n });
+    const writing = items.query(plain, { kind: 'temporary', id: connectionNumber(77n) });
     await paused(items);
-    await items.request({ kind: 'disconnect', connectionId: 77n });
+    await items.request({ kind: 'disconnect', connectionId: connectionNumber(77n) });
     expect(await writing).toMatchObject({
       kind: 'failed',
       error: { code: 'sql.overBudget', message: 'The connection is not open.' },
@@ -236,11 +238,11 @@ describe('a large write that ends before its commit', () => {
 
   it('with its connection, while it waits for another write, leaves nothing', async () => {
     const items = await open();
-    const first = items.query(plain, { kind: 'temporary', id: 77n });
-    const second = items.query(plain, { kind: 'temporary', id: 78n });
+    const first = items.query(plain, { kind: 'temporary', id: connectionNumber(77n) });
+    const second = items.query(plain, { kind: 'temporary', id: connectionNumber(78n) });
     await paused(items);
     for (const connectionId of [78n, 77n]) {
-      await items.request({ kind: 'disconnect', connectionId });
+      await items.request({ kind: 'disconnect', connectionId: connectionNumber(connectionId) });
     }
     for (const outcome of await Promise.all([first, second])) {
       expect(outcome).toMatchObject({ error: { message: 'The connection is not open.' } });
@@ -250,8 +252,8 @@ describe('a large write that ends before its commit', () => {
 
   it('when its time is over, leaves nothing', async () => {
     const items = await open();
-    const caller = { identity: 1n, rights: ownerRights, jwtPayload: '' };
-    const connection = { kind: 'temporary', id: 77n } as const;
+    const caller = { identity: callerIdentity(1n), rights: ownerRights, jwtPayload: '' };
+    const connection = { kind: 'temporary', id: connectionNumber(77n) } as const;
     const query = { caller, connection, sql: plain, confirmed: false, millisMax: 25 };
     const reply = await items.request({ kind: 'query', query });
     expect(reply).toMatchObject({
@@ -312,7 +314,7 @@ describe('what a large write holds', () => {
     const budget = new QueryBudget();
     budget.take(10 * mebibyte);
     expect(memory.bytes).toBe(0);
-    budget.share(memory.shareOf({ identity: 1n }));
+    budget.share(memory.shareOf({ identity: callerIdentity(1n) }));
     expect(memory.bytes).toBe(9 * mebibyte);
     budget.take(mebibyte);
     expect(memory.bytes).toBe(10 * mebibyte);
@@ -322,7 +324,7 @@ describe('what a large write holds', () => {
 
   it('is refused beside others who hold too much', () => {
     const memory = new StatementMemory();
-    const share = memory.shareOf({ identity: 1n });
+    const share = memory.shareOf({ identity: callerIdentity(1n) });
     share.take(limits.sqlCallerMemoryBytesMax - mebibyte);
     const budget = new QueryBudget();
     budget.take(10 * mebibyte);

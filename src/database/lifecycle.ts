@@ -4,6 +4,8 @@ import type { Table } from '../store/table.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
+import { type ConnectionNumber, connectionNumber } from '../values/connection-number.ts';
+import { type CallerIdentity, callerIdentity } from '../values/identity-roles.ts';
 import type { DatabaseCore, OpenConnection } from './core.ts';
 import { fatalErrorText } from './outcome.ts';
 import {
@@ -16,7 +18,7 @@ import {
 } from './run-reducer.ts';
 
 export interface Connecting extends OpenConnection {
-  readonly connectionId: bigint;
+  readonly connectionId: ConnectionNumber;
   readonly timestampMicros: bigint;
   /** Used instead of fresh randomness. */
   readonly seed?: Uint8Array | undefined;
@@ -95,13 +97,15 @@ export function disconnectClient(
 /** Connections that have rows in the tables, by ascending connection id. */
 export function connectedClients(
   core: DatabaseCore,
-): (OpenConnection & { connectionId: bigint })[] {
-  const payloads = new Map<bigint, string>();
-  readRows(credentialsTable(core), (reader) => payloads.set(reader.u128(), reader.string()));
-  const clients: (OpenConnection & { connectionId: bigint })[] = [];
+): (OpenConnection & { connectionId: ConnectionNumber })[] {
+  const payloads = new Map<ConnectionNumber, string>();
+  readRows(credentialsTable(core), (reader) =>
+    payloads.set(connectionNumber(reader.u128()), reader.string()),
+  );
+  const clients: (OpenConnection & { connectionId: ConnectionNumber })[] = [];
   readRows(clientTable(core), (reader) => {
-    const identity = reader.u256();
-    const connectionId = reader.u128();
+    const identity = callerIdentity(reader.u256());
+    const connectionId = connectionNumber(reader.u128());
     clients.push({ identity, connectionId, jwtPayload: payloads.get(connectionId) ?? '' });
   });
   return clients.sort((one, other) => (one.connectionId < other.connectionId ? -1 : 1));
@@ -137,8 +141,8 @@ function insert(transaction: Transaction, table: Table): void {
 function deleteClient(
   core: DatabaseCore,
   transaction: Transaction,
-  identity: bigint,
-  connectionId: bigint,
+  identity: CallerIdentity,
+  connectionId: ConnectionNumber,
 ): void {
   writeClient(identity, connectionId);
   transaction.deleteEqual(clientTable(core), row.view(), 0, row.length);
@@ -150,7 +154,7 @@ function deleteClient(
   if (found >= 0) transaction.deleteRef(credentials, found);
 }
 
-function writeClient(identity: bigint, connectionId: bigint): void {
+function writeClient(identity: CallerIdentity, connectionId: ConnectionNumber): void {
   row.reset();
   row.u256(identity);
   row.u128(connectionId);

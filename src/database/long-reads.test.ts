@@ -10,6 +10,8 @@ import { AssertionError } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { nextTurn } from '../node/next-turn.ts';
 import { strangerRights } from '../sql/rights.ts';
+import { connectionNumber } from '../values/connection-number.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import type { Clock } from './clock.ts';
 import type { Caller, SqlOutcome } from './outcome.ts';
 import type { StartReadRun } from './read-run.ts';
@@ -44,7 +46,7 @@ function failureOf(outcome: SqlOutcome): string {
 }
 
 function stranger(identity: bigint): Caller {
-  return { identity, rights: strangerRights, jwtPayload: '' };
+  return { identity: callerIdentity(identity), rights: strangerRights, jwtPayload: '' };
 }
 
 /** Waits until the read has paused for the first time. */
@@ -106,7 +108,7 @@ describe('a long read', () => {
 
   it('ends with its temporary connection', async () => {
     const { items, slices } = await openPausing(100_000);
-    const connection = { kind: 'temporary', id: 77n } as const;
+    const connection = { kind: 'temporary', id: connectionNumber(77n) } as const;
     const reading = items.query(all, connection);
     const other = items.query(all);
     await paused(slices, 2);

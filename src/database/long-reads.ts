@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { Clock } from './clock.ts';
 import type { Caller, SqlError, SqlOutcome } from './outcome.ts';
 import type { PausedQuery } from './paused-query.ts';
@@ -8,7 +9,7 @@ import type { DatabaseReply, TurnResult } from './turn.ts';
 /** A request whose read was not finished after its first slice. */
 export interface PausedRead {
   /** The connection whose end also ends the read, if any. */
-  readonly connectionId: bigint | undefined;
+  readonly connectionId: ConnectionNumber | undefined;
   /** True when the next slice will be its last, and short: other reads have read what it needs. */
   readonly isReady: boolean;
   /** True when its last slice can commit something. */
@@ -130,7 +131,7 @@ export class LongReads {
   }
 
   /** Ends the reads of a connection that is leaving. */
-  cancelOf(connectionId: bigint, error: string): TurnResult[] {
+  cancelOf(connectionId: ConnectionNumber, error: string): TurnResult[] {
     return this.#endThose(
       (read) => read.connectionId === connectionId,
       (read) => read.cancel(error),
@@ -176,7 +177,7 @@ interface LongRead {
 
 /** A statement keeps its connection until it is over; removing a temporary one ends it. */
 class PausedStatement implements PausedRead {
-  readonly connectionId: bigint | undefined;
+  readonly connectionId: ConnectionNumber | undefined;
   readonly isReady = false;
   readonly isWrite: boolean;
   readonly caller: Caller;

@@ -15,6 +15,8 @@ import { validateModule } from '../schema/validate.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import { Store } from '../store/store.ts';
+import { noConnection } from '../values/connection-number.ts';
+import { asCaller, type DatabaseIdentity, type OwnerIdentity } from '../values/identity-roles.ts';
 import type { Clock } from './clock.ts';
 import type { DatabaseCore } from './core.ts';
 import { Database, type DatabaseSurroundings } from './database.ts';
@@ -43,8 +45,8 @@ import { ViewInstances } from './views/view-instances.ts';
 import { viewQueryRunner } from './views/view-query.ts';
 
 export interface DatabaseOptions extends DatabaseSurroundings {
-  readonly identity: bigint;
-  readonly ownerIdentity: bigint;
+  readonly identity: DatabaseIdentity;
+  readonly ownerIdentity: OwnerIdentity;
   readonly disk: Disk;
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -281,8 +283,8 @@ function initialize(core: DatabaseCore, tables: FirstTables, createdMicros: bigi
   if (reducer !== undefined) report(hostLine('info', 'Invoking `init` reducer'));
   const run = {
     reducer,
-    sender: owner,
-    connectionId: 0n,
+    sender: asCaller(owner),
+    connectionId: noConnection,
     timestampMicros: createdMicros,
     args: noBytes,
     jwtPayload: '',

@@ -3,13 +3,15 @@ import type { QueryDialect } from '../live/query-dialect.ts';
 import type { RowSet } from '../live/row-set.ts';
 import type { Rights } from '../sql/rights.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
+import type { ConnectionNumber } from '../values/connection-number.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { NamedType, Typespace } from '../values/type.ts';
 
 export type { CommitOffset, Rights };
 
 /** The caller of a request. Fixed at the door; nothing behind it looks at a token again. */
 export interface Caller {
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   /** What the caller may do in this database. */
   readonly rights: Rights;
   /** Payload of the caller's token as JSON text, for the module's auth context; empty = none. */
@@ -52,7 +54,7 @@ export interface ArgumentsFault {
 export interface RequestConnection {
   readonly kind: 'open' | 'temporary';
   /** 128 bits, never 0n. */
-  readonly id: bigint;
+  readonly id: ConnectionNumber;
 }
 
 export type CallOutcome =
@@ -170,7 +172,7 @@ interface SqlErrorParts {
 export interface SubscribeRequest {
   readonly caller: Caller;
   /** The id of an open connection. */
-  readonly connectionId: bigint;
+  readonly connectionId: ConnectionNumber;
   /** Chosen by the client; unique among the sets of its connection. */
   readonly setId: number;
   /** In the dialect of the connection, or `SELECT * FROM *`. */
@@ -194,7 +196,7 @@ export type SubscribeOutcome =
   | { readonly kind: 'refused'; readonly error: string; readonly micros: number };
 
 export interface UnsubscribeRequest {
-  readonly connectionId: bigint;
+  readonly connectionId: ConnectionNumber;
   readonly setId: number;
   /** True if the answer includes the current rows of the set. */
   readonly withRows: boolean;
@@ -215,7 +217,7 @@ export type UnsubscribeOutcome =
 export interface OneOffRequest {
   readonly caller: Caller;
   /** The id of an open connection. */
-  readonly connectionId: bigint;
+  readonly connectionId: ConnectionNumber;
   readonly sql: string;
   /** Defaults to the narrow dialect. */
   readonly dialect?: QueryDialect;

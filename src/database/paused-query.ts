@@ -1,4 +1,5 @@
 import type { ReadResult } from '../sql/run/results.ts';
+import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { DatabaseCore } from './core.ts';
 import type { Caller, CommitOffset, SqlError, SqlOutcome, SqlRequest, SqlRows } from './outcome.ts';
 import type { ReadRun } from './read-run.ts';
@@ -53,7 +54,7 @@ export class PausedQuery {
   }
 
   /** The connection, if it exists for this statement alone. */
-  get connectionId(): bigint | undefined {
+  get connectionId(): ConnectionNumber | undefined {
     const { connection } = this.#asked.query;
     return connection.kind === 'temporary' ? connection.id : undefined;
   }

@@ -8,8 +8,10 @@ import { limits } from '../limits.ts';
 import type { CommitInputs } from '../log/record.ts';
 import { computedTables } from '../schema/system-tables.ts';
 import type { ChangeSet, RowList } from '../store/change-set.ts';
+import { connectionNumber } from '../values/connection-number.ts';
 import { decoderOf } from '../values/decode.ts';
 import { encodeValue } from '../values/encode.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import type { Value } from '../values/value.ts';
 import { runPreview } from './preview.ts';
 import type { PreviewedWork, PreviewKey } from './preview-outcome.ts';
@@ -84,8 +86,8 @@ let lastConnection = 1_000n;
 function asked(rights: Rights = ownerRights, identity = ownerIdentity): Asked {
   lastConnection += 1n;
   return {
-    caller: { identity, rights, jwtPayload: '' },
-    connection: { kind: 'temporary' as const, id: lastConnection },
+    caller: { identity: callerIdentity(identity), rights, jwtPayload: '' },
+    connection: { kind: 'temporary' as const, id: connectionNumber(lastConnection) },
     confirmed: false,
   };
 }
@@ -302,7 +304,7 @@ describe('a preview', () => {
 
   it('[mcp B19] of a connection that is not open, or not let in, is that', async () => {
     const database = await open();
-    const closed = { ...asked(), connection: { kind: 'open' as const, id: 3n } };
+    const closed = { ...asked(), connection: { kind: 'open' as const, id: connectionNumber(3n) } };
     const error = { code: 'connection.refused', message: 'The connection is not open.' };
     expect(previewIn(run(database, callOf(database, 'bump', [], closed))).result).toEqual({
       kind: 'callFailed',

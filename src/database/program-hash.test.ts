@@ -1,5 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { describe, expect, it } from 'vitest';
+import { databaseIdentity } from '../values/identity-roles.ts';
 import { hashHex, hashJson, migrationToken } from './program-hash.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -14,7 +15,8 @@ describe('the program hash', () => {
   });
 
   it('[http 6.2] makes the migration token from identity, old and new program', () => {
-    const identity = 0xc2002178d8298fdb678fe253b4a091732b96565481ec918100396067c710e90bn;
+    const identity =
+      databaseIdentity(0xc2002178d8298fdb678fe253b4a091732b96565481ec918100396067c710e90bn);
     const programs = ['old module', 'new module'].map((text) => hashHex(keccak_256(bytes(text))));
     const [before = '', after = ''] = programs;
     expect(migrationToken(keccak_256, identity, before, after)).toBe(

@@ -1,4 +1,5 @@
 import { identityToHex } from '../values/identity.ts';
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 
 /** Keccak-256; a parameter, because the engine has no dependencies. 32 bytes in natural order. */
 export type ProgramHash = (bytes: Uint8Array) => Uint8Array;
@@ -23,7 +24,7 @@ export function hashJson(hex: string): string {
  */
 export function migrationToken(
   hash: ProgramHash,
-  identity: bigint,
+  identity: DatabaseIdentity,
   oldProgram: string,
   newProgram: string,
 ): string {

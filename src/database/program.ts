@@ -9,6 +9,7 @@ import type { SqlSchema } from '../sql/schema.ts';
 import type { Store } from '../store/store.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import { sameBytes } from '../values/bytes.ts';
+import type { DatabaseIdentity, OwnerIdentity } from '../values/identity-roles.ts';
 import { validatorOf } from '../values/layout.ts';
 import type { ProgramReducer } from './call-result.ts';
 import { resultCheckOf } from './call-result.ts';
@@ -59,8 +60,8 @@ export interface Program extends LoadedProgram {
 
 /** Where a program serves, and since when. */
 export interface ProgramPlace {
-  readonly identity: bigint;
-  readonly owner: bigint;
+  readonly identity: DatabaseIdentity;
+  readonly owner: OwnerIdentity;
   /** Has the tables of the program's catalog. */
   readonly store: Store;
   readonly schemaVersion: number;

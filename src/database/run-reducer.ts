@@ -2,6 +2,8 @@ import type { CommitInputs } from '../log/record.ts';
 import type { RunOutcome } from '../module/runner.ts';
 import type { ChangeSet } from '../store/change-set.ts';
 import type { Transaction } from '../store/transaction.ts';
+import type { ConnectionNumber } from '../values/connection-number.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { ProgramReducer } from './call-result.ts';
 import { checkedOutcome } from './call-result.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
@@ -11,9 +13,9 @@ import { failureText } from './views/view-failure.ts';
 export interface ReducerRun {
   /** `undefined`: the transaction consists of `before` and `after` alone. */
   readonly reducer: ProgramReducer | undefined;
-  readonly sender: bigint;
+  readonly sender: CallerIdentity;
   /** 0n if there is none. */
-  readonly connectionId: bigint;
+  readonly connectionId: ConnectionNumber;
   readonly timestampMicros: bigint;
   readonly args: Uint8Array;
   readonly jwtPayload: string;

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { limits } from '../limits.ts';
 import { QueryBudget } from '../sql/budget.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import { StatementMemory } from './statement-memory.ts';
 
 const mebibyte = 1024 * 1024;
 const { sqlCallerMemoryBytesMax, sqlDatabaseMemoryBytesMax } = limits;
 
 function begin(memory: StatementMemory, identity: bigint, isAnonymous = false): QueryBudget {
-  return new QueryBudget({ memory: memory.shareOf({ identity, isAnonymous }) });
+  return new QueryBudget({
+    memory: memory.shareOf({ identity: callerIdentity(identity), isAnonymous }),
+  });
 }
 
 describe('memory of statements', () => {

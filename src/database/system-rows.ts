@@ -6,6 +6,7 @@ import { firstUserId } from '../schema/system-tables.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import type { SequenceMark } from '../store/change-set.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
+import type { DatabaseIdentity, OwnerIdentity } from '../values/identity-roles.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import { encodeType } from '../values/type-codec.ts';
 import type { SumValue, Value } from '../values/value.ts';
@@ -13,8 +14,8 @@ import type { ProgramSource } from './program-source.ts';
 
 /** The facts that the computed system tables describe. */
 export interface SystemFacts {
-  readonly databaseIdentity: bigint;
-  readonly ownerIdentity: bigint;
+  readonly databaseIdentity: DatabaseIdentity;
+  readonly ownerIdentity: OwnerIdentity;
   readonly program: ProgramSource;
   /** Keccak-256 of the program, as 64 hex digits in natural order. */
   readonly programHash: string;

@@ -7,6 +7,7 @@ import { computedTables, systemTableIds, systemTables } from '../schema/system-t
 import { validateModule } from '../schema/validate.ts';
 import type { SequenceMark } from '../store/change-set.ts';
 import { decodeValue } from '../values/decode.ts';
+import { databaseIdentity, ownerIdentity } from '../values/identity-roles.ts';
 import { identityType, product, scheduleAtType } from '../values/special-types.ts';
 import type { Value } from '../values/value.ts';
 import { ownerRights } from './rights.ts';
@@ -82,8 +83,8 @@ function systemOf(
   const catalog = catalogOf(definition);
   const schema = sqlSchemaOf(definition, catalog);
   const system = new SystemTables({
-    databaseIdentity: 5n,
-    ownerIdentity: 6n,
+    databaseIdentity: databaseIdentity(5n),
+    ownerIdentity: ownerIdentity(6n),
     program: { kind: 'js', bytes: program },
     programHash: `01${'00'.repeat(31)}`,
     schemaVersion: 7,

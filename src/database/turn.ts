@@ -1,3 +1,4 @@
+import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { DatabaseDescription } from './description.ts';
 import type { LiveCommit } from './live/live-feed.ts';
 import type {
@@ -38,7 +39,7 @@ export type DatabaseRequest =
   | { readonly kind: 'tables'; readonly caller: Caller }
   | ConnectRequest
   /** Removes the connection's query sets first. */
-  | { readonly kind: 'disconnect'; readonly connectionId: bigint }
+  | { readonly kind: 'disconnect'; readonly connectionId: ConnectionNumber }
   | { readonly kind: 'subscribe'; readonly subscribe: SubscribeRequest }
   | { readonly kind: 'unsubscribe'; readonly unsubscribe: UnsubscribeRequest }
   | { readonly kind: 'oneOff'; readonly oneOff: OneOffRequest }
@@ -51,7 +52,7 @@ export interface ConnectRequest {
   readonly kind: 'connect';
   readonly caller: Caller;
   /** 128 bits, never 0n. */
-  readonly connectionId: bigint;
+  readonly connectionId: ConnectionNumber;
 }
 
 export interface UpdateRequest {

@@ -8,6 +8,8 @@ import { addedDefaults, planMigration } from '../schema/migration-plan.ts';
 import type { MigrationStep } from '../schema/migration-steps.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import { type Migration, MigrationError } from '../store/migrate.ts';
+import { noConnection } from '../values/connection-number.ts';
+import { asCaller } from '../values/identity-roles.ts';
 import { type DatabaseCore, requireSpace } from './core.ts';
 import { hostLine } from './host-line.ts';
 import { connectedClients, disconnectClient } from './lifecycle.ts';
@@ -218,8 +220,8 @@ function endConnections(core: DatabaseCore, timestampMicros: bigint): void {
 function inputsOf(core: DatabaseCore, timestampMicros: bigint): CommitInputs {
   return {
     reducer: '',
-    caller: core.owner,
-    connectionId: 0n,
+    caller: asCaller(core.owner),
+    connectionId: noConnection,
     timestampMicros,
     seed: noBytes,
     args: noBytes,

@@ -2,6 +2,7 @@ import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
 import type { Report } from '../node/report-line.ts';
 import type { WriterPlace } from '../node/writer-mark.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { LogBounds } from './databases/module-log.ts';
 import type { StartChoice } from './databases/open-at-start.ts';
 import type { Creators } from './registry/access.ts';
@@ -25,7 +26,7 @@ export interface HostOptions {
   readonly startDatabases?: StartChoice;
   readonly creators: Creators;
   /** Identities that have the owner's rights on every database. */
-  readonly operators: readonly bigint[];
+  readonly operators: readonly CallerIdentity[];
   /** Issuer that new databases' identities are derived under; the host's own. */
   readonly issuer: string;
   readonly clock: Clock;

@@ -16,14 +16,23 @@ import { MachineEntropy } from '../node/entropy.ts';
 import type { ReportLine } from '../node/report-line.ts';
 import { encodeValue } from '../values/encode.ts';
 import { identityToHex } from '../values/identity.ts';
+import { asOwner, callerIdentity } from '../values/identity-roles.ts';
 import { Host } from './host.ts';
 import type { HostOptions } from './host-options.ts';
 import type { PublishRequest } from './publishing/publish-request.ts';
 import type { HostCaller } from './registry/host-caller.ts';
 import { temporaryConnection } from './supervision/temporary-connection.ts';
 
-const ada: HostCaller = { identity: 0xadan, payload: '{"sub":"ada"}', isAnonymous: false };
-const bob: HostCaller = { identity: 0xb0bn, payload: '{"sub":"bob"}', isAnonymous: true };
+const ada: HostCaller = {
+  identity: callerIdentity(0xadan),
+  payload: '{"sub":"ada"}',
+  isAnonymous: false,
+};
+const bob: HostCaller = {
+  identity: callerIdentity(0xb0bn),
+  payload: '{"sub":"bob"}',
+  isAnonymous: true,
+};
 
 describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
   let directory: string;
@@ -115,8 +124,8 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     await add('a');
     await reopen();
     const all = [named.identity, nameless.identity, chosen.identity];
-    expect(host.databasesOwnedBy(ada.identity)).toEqual(all);
-    expect(host.databasesOwnedBy(bob.identity)).toEqual([]);
+    expect(host.databasesOwnedBy(asOwner(ada.identity))).toEqual(all);
+    expect(host.databasesOwnedBy(asOwner(bob.identity))).toEqual([]);
     expect(host.namesOf(named.identity)).toEqual(['shop']);
     expect(host.database('shop')).toMatchObject({ owner: ada.identity, hostType: 'js' });
     expect(await count()).toBe(2);
@@ -149,7 +158,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     const text = shopModule().replace("text: 'made by init' });", "text: '' }); throw 1;");
     await expect(publish({ text })).rejects.toMatchObject({ body: { code: 'init.failed' } });
     expect(() => host.database('shop')).toThrow('No such database.');
-    expect(host.databasesOwnedBy(ada.identity)).toEqual([]);
+    expect(host.databasesOwnedBy(asOwner(ada.identity))).toEqual([]);
   });
 
   it('[http 14] lets the owner alone do what owners do', async () => {
@@ -415,6 +424,6 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     expect(await logOf()).not.toHaveLength(0);
     await host.reset(ada, 'shop', undefined);
     await host.remove(ada, 'shop');
-    expect(host.databasesOwnedBy(ada.identity)).toEqual([]);
+    expect(host.databasesOwnedBy(asOwner(ada.identity))).toEqual([]);
   });
 });

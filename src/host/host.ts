@@ -1,6 +1,7 @@
 import { type Caller, refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import { boundedReport } from '../node/report-line.ts';
+import type { DatabaseIdentity, OwnerIdentity } from '../values/identity-roles.ts';
 import type { LogRequest, LogStream } from './databases/module-log.ts';
 import { type RunningDatabase, RunningDatabases } from './databases/running-databases.ts';
 import type { HostOptions } from './host-options.ts';
@@ -33,7 +34,7 @@ interface HostParts {
   readonly grants: Grants;
   readonly audit: AuditLog;
   readonly quotas: Quotas;
-  readonly changes: Listeners<bigint>;
+  readonly changes: Listeners<DatabaseIdentity>;
 }
 
 /**
@@ -64,7 +65,7 @@ export class Host {
   readonly audit: AuditLog;
   /** Quotas of identities and databases, and their usage. */
   readonly quotas: Quotas;
-  readonly #changes: Listeners<bigint>;
+  readonly #changes: Listeners<DatabaseIdentity>;
 
   private constructor(parts: HostParts) {
     const { registry, running, publisher, access, grants, audit, quotas, changes } = parts;
@@ -90,7 +91,7 @@ export class Host {
     const registry = await openRegistry(options, files);
     const placed = { ...options, budget: completeBudget(options.budget) };
     const { isolation = threads } = options;
-    const isolationOf = (identity: bigint) => {
+    const isolationOf = (identity: DatabaseIdentity) => {
       const names = registry.namesOf(identity).map(({ name }) => name);
       return isolationFor(isolation, identity, names);
     };
@@ -113,7 +114,7 @@ export class Host {
       measured: (database) => quotas.measured(database),
       isCounted: (owner) => quotas.isCounted(owner),
     });
-    const changes = new Listeners<bigint>();
+    const changes = new Listeners<DatabaseIdentity>();
     const publisher = new Publisher({
       ...options,
       access,
@@ -141,7 +142,7 @@ export class Host {
   }
 
   /** The identity behind a target, whether or not a database exists. */
-  resolve(target: string): bigint {
+  resolve(target: string): DatabaseIdentity {
     return resolveTarget(this.#registry, target);
   }
 
@@ -159,7 +160,7 @@ export class Host {
   }
 
   /** In the order of registration. */
-  namesOf(identity: bigint): readonly string[] {
+  namesOf(identity: DatabaseIdentity): readonly string[] {
     return this.#registry.namesOf(identity).map(({ name }) => name);
   }
 
@@ -169,7 +170,7 @@ export class Host {
   }
 
   /** Identities in the order of creation. */
-  databasesOwnedBy(owner: bigint): readonly bigint[] {
+  databasesOwnedBy(owner: OwnerIdentity): readonly DatabaseIdentity[] {
     return this.databases.filter((one) => one.owner === owner).map(({ identity }) => identity);
   }
 
@@ -192,7 +193,7 @@ export class Host {
    * Calls `listener` with the identity of each database that was created, updated, reset, deleted
    * or renamed, or on which this was tried, until the returned function is called.
    */
-  onDatabaseChange(listener: (identity: bigint) => void): () => void {
+  onDatabaseChange(listener: (identity: DatabaseIdentity) => void): () => void {
     return this.#changes.add(listener);
   }
 
@@ -240,7 +241,7 @@ export class Host {
    * Returns the database's identity. Action `rename database`. The name belongs to the owner of the
    * database, for any caller.
    */
-  addName(caller: HostCaller, target: string, name: string): Promise<bigint> {
+  addName(caller: HostCaller, target: string, name: string): Promise<DatabaseIdentity> {
     return this.#registry.exclusively(async () => {
       const record = this.#record(target);
       const fault = nameFault(name);

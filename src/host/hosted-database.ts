@@ -1,3 +1,4 @@
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { DatabaseRecord } from './registry/database-record.ts';
 import type { DatabaseHandle } from './supervision/database-handle.ts';
 import type { DatabaseStatistics } from './supervision/database-statistics.ts';
@@ -14,7 +15,7 @@ export interface HostStatistics {
 }
 
 export interface HostedStatistics extends DatabaseStatistics {
-  readonly identity: bigint;
+  readonly identity: DatabaseIdentity;
   readonly health: DatabaseHealth;
   readonly vitals: VitalFigures;
 }

@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import { callerOf } from './context.ts';
 import { type Exchange, empty, json, type Reply } from './exchange.ts';
 import { pathIdentity } from './path-identity.ts';
@@ -9,13 +10,13 @@ import type { Route } from './route.ts';
  * most recently changed ones are kept, in memory.
  */
 class Balances {
-  readonly #balances = new Map<bigint, bigint>();
+  readonly #balances = new Map<CallerIdentity, bigint>();
 
-  of(identity: bigint): bigint {
+  of(identity: CallerIdentity): bigint {
     return this.#balances.get(identity) ?? 0n;
   }
 
-  add(identity: bigint, amount: bigint): bigint {
+  add(identity: CallerIdentity, amount: bigint): bigint {
     const sum = this.of(identity) + amount;
     const balance = sum > balanceMax ? balanceMax : sum;
     this.#balances.delete(identity);

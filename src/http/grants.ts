@@ -1,5 +1,6 @@
 import { type Role, roles } from '../database/rights.ts';
 import { identityFromHex, identityToHex } from '../values/identity.ts';
+import { type CallerIdentity, callerIdentity } from '../values/identity-roles.ts';
 import { jsonObject } from './body.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
@@ -40,9 +41,9 @@ function isRole(value: unknown): value is Role {
   return roles.some((role) => role === value);
 }
 
-function grantee(exchange: Exchange): bigint {
+function grantee(exchange: Exchange): CallerIdentity {
   const given = exchange.params.identity ?? '';
   const identity = identityFromHex(given);
-  if (identity !== undefined) return identity;
+  if (identity !== undefined) return callerIdentity(identity);
   throw new HttpError(text(400, `Invalid URL: \`${given}\` is not an identity (64 hex digits)`));
 }

@@ -1,4 +1,5 @@
 import { identityToHex } from '../values/identity.ts';
+import { asOwner } from '../values/identity-roles.ts';
 import { callerOf, type HttpContext } from './context.ts';
 import { type Exchange, empty, json, type Reply } from './exchange.ts';
 import { pathIdentity } from './path-identity.ts';
@@ -63,6 +64,6 @@ function verifyIdentity(exchange: Exchange): Reply {
 }
 
 function ownedDatabases(exchange: Exchange, { host }: HttpContext): Reply {
-  const identities = host.databasesOwnedBy(pathIdentity(exchange)).map(identityToHex);
+  const identities = host.databasesOwnedBy(asOwner(pathIdentity(exchange))).map(identityToHex);
   return json(200, JSON.stringify({ identities }));
 }

@@ -7,6 +7,7 @@ import {
   type QuotaUse,
 } from '../host/registry/quota-limits.ts';
 import { identityFromHex } from '../values/identity.ts';
+import { asOwner, type CallerIdentity, callerIdentity } from '../values/identity-roles.ts';
 import { jsonObject } from './body.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
@@ -17,13 +18,13 @@ export function identityQuota(exchange: Exchange, { host }: HttpContext): Reply 
   const identity = identityOf(exchange);
   const isOwn = caller.identity === identity && caller.capability === undefined;
   if (!isOwn) host.access.requireOperator(caller, 'view quotas');
-  return usesReply(host.quotas.ofIdentity(identity));
+  return usesReply(host.quotas.ofIdentity(asOwner(identity)));
 }
 
 /** `PUT /v1/quota/:identity` with `{"databases-per-identity":50}`, for operators. */
 export async function putIdentityQuota(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   host.access.requireOperator(callerOf(exchange), 'set quota');
-  const subject = identityOf(exchange);
+  const subject = asOwner(identityOf(exchange));
   const amounts = amountsIn(await jsonObject(exchange), identityQuotas);
   await host.quotas.set(callerOf(exchange), { subject, owner: subject }, amounts);
   return empty(200);
@@ -83,9 +84,9 @@ function amountsIn(
   return amounts;
 }
 
-function identityOf(exchange: Exchange): bigint {
+function identityOf(exchange: Exchange): CallerIdentity {
   const given = exchange.params.identity ?? '';
   const identity = identityFromHex(given);
-  if (identity !== undefined) return identity;
+  if (identity !== undefined) return callerIdentity(identity);
   throw new HttpError(text(400, `Invalid URL: \`${given}\` is not an identity (64 hex digits)`));
 }

@@ -7,6 +7,7 @@ import type { Frame, Test } from '../sql/expressions/frame.ts';
 import { RowCompiler, type RowMaker } from '../sql/expressions/row-compiler.ts';
 import { hasFloats } from '../sql/functions/canonical.ts';
 import type { RowShape } from '../store/row-shape.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import { compileProbe, type JoinProbe } from './join-probe.ts';
 import type { LiveSchema } from './live-schema.ts';
 import { numberReaderOf } from './number-reader.ts';
@@ -16,7 +17,7 @@ import { watchKeyOf } from './watch-key.ts';
 /** Everything in a compiled query that depends on its caller. */
 export interface FragmentScope {
   readonly schema: LiveSchema;
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   /** Encoded values of the parameters of the typed read. */
   readonly parameters: readonly (Uint8Array | undefined)[];
 }

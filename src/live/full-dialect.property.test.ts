@@ -5,6 +5,7 @@ import { valueText } from '../../test/support/value-text.ts';
 import { ownerRights, strangerRights } from '../sql/rights.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { Random } from '../testing/random.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import { identityType, optionType } from '../values/special-types.ts';
 import type { Value } from '../values/value.ts';
 
@@ -77,7 +78,11 @@ class Run {
     const identity = this.#random.pick(identities);
     const rights = this.#random.chance(0.5) ? ownerRights : strangerRights;
     const asked = this.#query();
-    const watched = this.#lab.watch(asked.sql, { identity, rights }, 'full');
+    const watched = this.#lab.watch(
+      asked.sql,
+      { identity: callerIdentity(identity), rights },
+      'full',
+    );
     this.#watched.push(Object.assign(watched, { asked }));
     this.#requireExact({ ...watched, asked });
   }

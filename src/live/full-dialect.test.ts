@@ -3,6 +3,7 @@ import { LiveLab, owner, type Watched } from '../../test/live/live-lab.ts';
 import type { SampleTable } from '../../test/sql/sample-tables.ts';
 import { limits } from '../limits.ts';
 import { strangerRights } from '../sql/rights.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import { RowsReader } from './read-rows.ts';
 
 const u32 = { kind: 'u32' } as const;
@@ -15,7 +16,7 @@ const score: SampleTable = {
 };
 const player: SampleTable = { name: 'player', columns: { team: u32, name: string } };
 const big: SampleTable = { name: 'big', columns: { n: u64 } };
-const stranger = { identity: 7n, rights: strangerRights };
+const stranger = { identity: callerIdentity(7n), rights: strangerRights };
 
 function lab(...rows: readonly (readonly [number, number, number])[]): LiveLab {
   const made = new LiveLab([score, player, big]);
@@ -184,7 +185,7 @@ describe('[limits] what live queries may cost', () => {
     expect(() => fill(stranger)).toThrow(/^Your live queries take more than the 0 MiB that one/);
     const { count } = live.live;
     expect(() =>
-      live.watch('SELECT * FROM score WHERE id = 1', { ...stranger, identity: 8n }),
+      live.watch('SELECT * FROM score WHERE id = 1', { ...stranger, identity: callerIdentity(8n) }),
     ).not.toThrow();
     fill(owner);
     expect(live.live.count).toBe(count + 31);

@@ -4,6 +4,7 @@ import type { SampleTable } from '../../test/sql/sample-tables.ts';
 import { ownerRights, strangerRights } from '../sql/rights.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { Random } from '../testing/random.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import { identityType } from '../values/special-types.ts';
 import type { Value } from '../values/value.ts';
 
@@ -56,7 +57,7 @@ class Run {
   #watch(): void {
     const identity = this.#random.pick(identities);
     const asker: Asker = {
-      identity,
+      identity: callerIdentity(identity),
       rights: this.#random.chance(0.5) ? ownerRights : strangerRights,
     };
     this.#watched.push(this.#lab.watch(this.#query(), asker));

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Asker, LiveLab, owner } from '../../test/live/live-lab.ts';
 import type { SampleTable } from '../../test/sql/sample-tables.ts';
 import { strangerRights } from '../sql/rights.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import { identityType } from '../values/special-types.ts';
 import { LiveQueries } from './live-queries.ts';
 
@@ -124,7 +125,7 @@ describe('the worked examples', () => {
 });
 
 function asker(identity: bigint): Asker {
-  return { identity, rights: strangerRights };
+  return { identity: callerIdentity(identity), rights: strangerRights };
 }
 
 describe('a join', () => {
@@ -242,7 +243,10 @@ describe('an event table with several filters', () => {
 
   it('[ease 3.9] gives a row once, however many let it through', () => {
     const live = new LiveLab(tables, filters);
-    const { query } = live.watch('SELECT * FROM shout', { identity: 7n, rights: strangerRights });
+    const { query } = live.watch('SELECT * FROM shout', {
+      identity: callerIdentity(7n),
+      rights: strangerRights,
+    });
     expect(
       told(live, (transaction) => {
         live.insert(transaction, 'p', 1, true);
@@ -309,7 +313,8 @@ describe('the memory of queries', () => {
       now: () => 0,
       bytesMax: 10_000,
     });
-    const add = (sql: string) => small.add(small.prepare(sql, owner.rights), 1n, live.whole);
+    const add = (sql: string) =>
+      small.add(small.prepare(sql, owner.rights), callerIdentity(1n), live.whole);
     const first = add(q1);
     const fill = (): void => {
       for (let n = 0; n < 100; n++) add(`SELECT * FROM t WHERE n = ${n}`);

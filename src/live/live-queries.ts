@@ -6,6 +6,7 @@ import type { Rights, StatementCaller } from '../sql/rights.ts';
 import type { SqlSchema, SqlTables } from '../sql/schema.ts';
 import { StatementCache } from '../sql/statement-cache.ts';
 import type { RowList, TableChange } from '../store/change-set.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import { frameOf, type LiveFragment } from './fragment.ts';
 import type { Keep, Reread, WholeRead } from './kept-stages.ts';
 import type { Scan } from './live-operator.ts';
@@ -30,7 +31,7 @@ import { type FragmentHits, WatchIndex } from './watch-index.ts';
 /** The change of a view's rows by one commit. */
 export interface LiveViewChange {
   readonly viewId: number;
-  readonly sender: bigint | undefined;
+  readonly sender: CallerIdentity | undefined;
   readonly inserts: RowList;
   readonly deletes: RowList;
 }
@@ -128,12 +129,12 @@ export class LiveQueries {
   }
 
   /** The key that identifies the query, as the caller sees it, among all others. */
-  keyOf(query: PreparedQuery, identity: bigint): string {
+  keyOf(query: PreparedQuery, identity: CallerIdentity): string {
     return keyOfQuery(query, identity);
   }
 
   /** The query as the caller sees it, if it is already watched. */
-  find(query: PreparedQuery, identity: bigint): LiveQuery | undefined {
+  find(query: PreparedQuery, identity: CallerIdentity): LiveQuery | undefined {
     return this.#byKey.get(keyOfQuery(query, identity));
   }
 
@@ -146,7 +147,7 @@ export class LiveQueries {
    * Adds a watcher to a query. The caller evaluates and holds its views; `whole` serves to read the
    * rows that are kept of it. Throws `SqlFailure`, also when queries would exceed their memory.
    */
-  add(query: PreparedQuery, identity: bigint, whole: WholeRead): LiveQuery {
+  add(query: PreparedQuery, identity: CallerIdentity, whole: WholeRead): LiveQuery {
     const key = keyOfQuery(query, identity);
     const known = this.#byKey.get(key);
     if (known !== undefined) {
@@ -184,7 +185,7 @@ export class LiveQueries {
   }
 
   /** The queries that read a view's rows for one caller, or for all if `sender` is `undefined`. */
-  readersOf(viewId: number, sender: bigint | undefined): readonly LiveQuery[] {
+  readersOf(viewId: number, sender: CallerIdentity | undefined): readonly LiveQuery[] {
     return [...this.#byKey.values()].filter(
       ({ views, identity }) =>
         views.includes(viewId) && (sender === undefined || identity === sender),
@@ -380,10 +381,10 @@ export function executingText(message: string, sql: string): string {
   return `${message}, executing: \`${sql}\``;
 }
 
-function keyOfQuery(query: PreparedQuery, identity: bigint): string {
+function keyOfQuery(query: PreparedQuery, identity: CallerIdentity): string {
   return keyOf(query.sql, query.rights, query.isOfCaller ? identity : undefined);
 }
 
-function keyOf(sql: string, rights: Rights, identity: bigint | undefined): string {
+function keyOf(sql: string, rights: Rights, identity: CallerIdentity | undefined): string {
   return `${rights.key} ${identity === undefined ? '' : identity.toString(16)} ${sql}`;
 }

@@ -1,4 +1,5 @@
 import type { Rights } from '../sql/rights.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { LiveOperator } from './live-operator.ts';
 import type { LiveSchema } from './live-schema.ts';
 import type { RowsName } from './prepared-query.ts';
@@ -11,7 +12,7 @@ export interface LiveQuery {
   readonly sql: string;
   readonly rights: Rights;
   /** The caller it was first compiled for; its rows are the same for all who share it. */
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   readonly dialect: QueryDialect;
   /** The name under which its rows are sent. */
   readonly table: RowsName;

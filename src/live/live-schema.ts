@@ -3,6 +3,7 @@ import { computedTables } from '../schema/system-tables.ts';
 import type { SlotLayout } from '../sql/expressions/frame.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import { RowShape } from '../store/row-shape.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { Typespace } from '../values/type.ts';
 import { type SourceKey, sourceOfView } from './source-changes.ts';
 
@@ -36,7 +37,7 @@ export class LiveSchema {
   }
 
   /** The source of the rows of a table or view for a caller. */
-  sourceOf(tableId: number, identity: bigint): SourceKey {
+  sourceOf(tableId: number, identity: CallerIdentity): SourceKey {
     const view = this.sql.views.get(tableId);
     return view === undefined || view.isAnonymous ? tableId : sourceOfView(tableId, identity);
   }

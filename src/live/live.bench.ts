@@ -3,6 +3,7 @@ import type { SampleTable } from '../../test/sql/sample-tables.ts';
 import { assert } from '../assert.ts';
 import { ownerRights } from '../sql/rights.ts';
 import { Random } from '../testing/random.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 
 interface Measure {
   readonly name: string;
@@ -64,7 +65,7 @@ function kept(rows: number, commits: number): Measure[] {
     });
     const opened = performance.now();
     const prepared = lab.live.prepare(sql, ownerRights, 'full');
-    lab.live.add(prepared, 1n, lab.whole);
+    lab.live.add(prepared, callerIdentity(1n), lab.whole);
     const openMillis = performance.now() - opened;
     let millis = 0;
     for (let left = commits; left > 0; left--) {
@@ -141,7 +142,7 @@ function newLab(tables: readonly SampleTable[]): LiveLab {
 }
 
 function register(lab: LiveLab, sql: string): void {
-  lab.live.add(lab.live.prepare(sql, ownerRights), 1n, lab.whole);
+  lab.live.add(lab.live.prepare(sql, ownerRights), callerIdentity(1n), lab.whole);
 }
 
 /** Time to evaluate commits of one row each, without the time to make them. */

@@ -4,6 +4,7 @@ import type { SampleTable } from '../../test/sql/sample-tables.ts';
 import { valueText } from '../../test/support/value-text.ts';
 import { strangerRights } from '../sql/rights.ts';
 import { Random } from '../testing/random.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import { identityType } from '../values/special-types.ts';
 
 /** Row filters of one table are OR: a row that several let through appears once, everywhere. */
@@ -68,7 +69,10 @@ class Run {
     this.#random = new Random(seed);
     this.#joins = joins;
     this.#lab = new LiveLab(tables, { doc: joins ? [...alone, joined] : alone });
-    const askers: Asker[] = identities.map((identity) => ({ identity, rights: strangerRights }));
+    const askers: Asker[] = identities.map((identity) => ({
+      identity: callerIdentity(identity),
+      rights: strangerRights,
+    }));
     for (const asker of [...askers, owner]) {
       for (const sql of joins ? whole : [...whole, selfJoin]) {
         this.#watched.push({ sql, watched: this.#lab.watch(sql, asker) });
@@ -140,7 +144,7 @@ class Run {
 
   /** Counts, groups, limits and joins of a filtered caller. */
   #requireAnswers(identity: bigint): void {
-    const asker = { identity, rights: strangerRights };
+    const asker = { identity: callerIdentity(identity), rights: strangerRights };
     const visible = this.#visible(asker);
     const ask = (sql: string) => this.#lab.freshRows(sql, asker).map(({ values }) => values);
     const numbers = (sql: string) => ask(sql).map((values) => values.map(Number));

@@ -11,6 +11,7 @@ import type { Rights } from '../sql/rights.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import { callerParameters, fullRead, subscriptionReads } from '../sql/watched-query.ts';
 import type { RowShape } from '../store/row-shape.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import { namedTypesToJson } from '../values/type-codec.ts';
 import { type FragmentScope, LiveFragment } from './fragment.ts';
 import { IncrementalOperator } from './incremental-operator.ts';
@@ -88,7 +89,7 @@ export class PreparedQuery {
   }
 
   /** The operator is not opened yet. */
-  operatorFor(identity: bigint): LiveOperator {
+  operatorFor(identity: CallerIdentity): LiveOperator {
     const form = this.#form;
     switch (form.kind) {
       case 'rerun':
@@ -118,16 +119,16 @@ export class PreparedQuery {
   /** Values of the parameters of one of the reads, for a caller. */
   parametersOf(
     read: Pick<TypedRead, 'parameters'>,
-    identity: bigint,
+    identity: CallerIdentity,
   ): readonly (Uint8Array | undefined)[] {
     return callerParameters(read, identity, this.schema.types);
   }
 
-  #scope(read: TypedRead, identity: bigint): FragmentScope {
+  #scope(read: TypedRead, identity: CallerIdentity): FragmentScope {
     return { schema: this.schema, identity, parameters: this.parametersOf(read, identity) };
   }
 
-  #sources(identity: bigint) {
+  #sources(identity: CallerIdentity) {
     return tablesOf(this.reads).map(({ id }) => this.schema.sourceOf(id, identity));
   }
 }

@@ -1,12 +1,13 @@
 import { limits } from '../limits.ts';
 import { overBudget } from '../sql/failure.ts';
 import type { Rights } from '../sql/rights.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 
 /** The identity that is charged for a query, and with how much. */
 export interface ChargedQuery {
   readonly rights: Rights;
   /** The identity that first asked for it. */
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   /** Memory that it is charged for. */
   bytes: number;
 }
@@ -23,7 +24,7 @@ export interface MemoryBounds {
  */
 export class QueryMemory {
   readonly #bounds: MemoryBounds;
-  readonly #ofIdentity = new Map<bigint, number>();
+  readonly #ofIdentity = new Map<CallerIdentity, number>();
   #bytes = 0;
 
   constructor(bounds: Partial<MemoryBounds>) {

@@ -6,6 +6,7 @@ import type { ReadPlan } from '../sql/plan/plan.ts';
 import { requireAllWithinRowLimit, rowLimitOf } from '../sql/planning.ts';
 import { compileRead, ReadExecution } from '../sql/run/execution.ts';
 import type { SqlTables } from '../sql/schema.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { WholeRead } from './kept-stages.ts';
 import type { LiveQuery } from './live-query.ts';
 import { type PreparedQuery, prepareFull } from './prepared-query.ts';
@@ -16,7 +17,7 @@ import { type RowsPart, RowsRead } from './rows-read.ts';
 /** What the reads of one request share. */
 export interface RowsRequest {
   readonly tables: SqlTables;
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   readonly budget: QueryBudget;
   /** For reads that cannot be sliced, where `budget` has slices. */
   readonly wholeBudget?: QueryBudget;

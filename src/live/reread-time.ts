@@ -2,11 +2,12 @@ import { limits } from '../limits.ts';
 import { QueryBudget } from '../sql/budget.ts';
 import { overBudget } from '../sql/failure.ts';
 import type { SqlTables } from '../sql/schema.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { WholeRead } from './kept-stages.ts';
 
 /** The caller for whom tables are read again. */
 export interface Reader {
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   readonly tables: () => SqlTables;
 }
 
@@ -19,7 +20,7 @@ export interface Reader {
 export class RereadTime {
   readonly #now: () => number;
   readonly #all: Balance;
-  readonly #ofIdentity = new Map<bigint, Balance>();
+  readonly #ofIdentity = new Map<CallerIdentity, Balance>();
 
   constructor(now: () => number) {
     this.#now = now;

@@ -5,6 +5,7 @@ import type { Rights } from '../sql/rights.ts';
 import { type CompiledRead, compileRead, ReadExecution } from '../sql/run/execution.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import type { RowShape } from '../store/row-shape.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { WholeRead } from './kept-stages.ts';
 import type { LiveOperator, OperatorSurroundings } from './live-operator.ts';
 import type { LiveSchema } from './live-schema.ts';
@@ -21,7 +22,7 @@ export interface RepeatedQuery {
   plans(tables: SqlTables): readonly ReadPlan[];
   parametersOf(
     read: Pick<TypedRead, 'parameters'>,
-    identity: bigint,
+    identity: CallerIdentity,
   ): readonly (Uint8Array | undefined)[];
 }
 
@@ -33,13 +34,13 @@ export class RerunOperator implements LiveOperator {
   readonly fragments = [];
   readonly sources: readonly SourceKey[];
   readonly #query: RepeatedQuery;
-  readonly #identity: bigint;
+  readonly #identity: CallerIdentity;
   /** Compiled again when tables have grown or shrunk so much that other plans may be better. */
   #compiled: readonly CompiledRead[] = [];
   #sizes: PlannedSizes | undefined;
   #rows: RowSet = emptyRowSet;
 
-  constructor(query: RepeatedQuery, identity: bigint, sources: readonly SourceKey[]) {
+  constructor(query: RepeatedQuery, identity: CallerIdentity, sources: readonly SourceKey[]) {
     this.#query = query;
     this.#identity = identity;
     this.sources = sources;

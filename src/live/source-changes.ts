@@ -1,5 +1,6 @@
 import type { RowList } from '../store/change-set.ts';
 import type { RowShape } from '../store/row-shape.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import { type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
 
 /**
@@ -8,7 +9,7 @@ import { type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
  */
 export type SourceKey = number | string;
 
-export function sourceOfView(viewId: number, sender: bigint | undefined): SourceKey {
+export function sourceOfView(viewId: number, sender: CallerIdentity | undefined): SourceKey {
   return sender === undefined ? viewId : `${viewId} ${sender.toString(16)}`;
 }
 

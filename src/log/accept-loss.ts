@@ -1,10 +1,11 @@
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { Disk } from './disk.ts';
 import { readDurableMark } from './durable-mark.ts';
 import { repair } from './recover.ts';
 import { walkLog } from './walk.ts';
 
 export interface AcceptLossOptions {
-  readonly databaseIdentity: bigint;
+  readonly databaseIdentity: DatabaseIdentity;
   /** The last commit to keep, where the log will end. */
   readonly offset: number;
   /** Receives full sentences about what was set aside. */

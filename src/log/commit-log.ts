@@ -2,6 +2,7 @@ import { AssertionError, assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { type Disk, DiskError, type DiskFile } from './disk.ts';
 import type { DurableMark } from './durable-mark.ts';
 import { RecordEncoder } from './encode-record.ts';
@@ -12,7 +13,7 @@ import { createSegment, type RecoveredLog, recoverLog } from './recover.ts';
 import { segmentHeaderBytes } from './segment.ts';
 
 export interface LogOptions {
-  readonly databaseIdentity: bigint;
+  readonly databaseIdentity: DatabaseIdentity;
   /** Create a new log if there is none; otherwise its absence is damage. */
   readonly create: boolean;
   /** 32 random bits, used when a log is created. */
@@ -55,7 +56,7 @@ export interface LogOptions {
  */
 export class CommitLog {
   readonly #disk: Disk;
-  readonly #databaseIdentity: bigint;
+  readonly #databaseIdentity: DatabaseIdentity;
   readonly #salt: number;
   readonly #segmentBytes: number;
   readonly #buffer: RecordBuffer;

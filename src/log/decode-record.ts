@@ -1,6 +1,8 @@
 import { assert } from '../assert.ts';
 import type { ChangeSet, RowList, SequenceMark } from '../store/change-set.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
+import { connectionNumber } from '../values/connection-number.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import { type ColumnDefault, type CommitInputs, type LogRecord, recordKinds } from './record.ts';
 
 /** The payload of a record with a valid checksum makes no sense: another version wrote it. */
@@ -56,8 +58,8 @@ export function decodeInputs(bytes: Uint8Array): CommitInputs {
   const reader = new PayloadReader(bytes, 0, bytes.length);
   const inputs = {
     timestampMicros: BigInt.asIntN(64, reader.wide(1)),
-    caller: reader.wide(4),
-    connectionId: reader.wide(2),
+    caller: callerIdentity(reader.wide(4)),
+    connectionId: connectionNumber(reader.wide(2)),
     seed: reader.raw(reader.u8()).slice(),
     reducer: new TextDecoder('utf-8', { ignoreBOM: true }).decode(reader.counted()),
     args: reader.counted().slice(),

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { appendRandom, openLog } from '../../test/simulation/log-fixture.ts';
 import { Random } from '../testing/random.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
+import { databaseIdentity } from '../values/identity-roles.ts';
 import { acceptLoss } from './accept-loss.ts';
 import { crc32c } from './checksum.ts';
 import { durableMarkName, readDurableMark } from './durable-mark.ts';
@@ -50,7 +51,7 @@ async function damageOf(disk: SimulatedDisk): Promise<string> {
   );
   if (!(refusal instanceof LogDamageError)) throw refusal;
   expect(disk.operationCount).toBe(0);
-  const report = verifyLog(disk, 77n);
+  const report = verifyLog(disk, databaseIdentity(77n));
   expect(report.kind === 'damaged' && report.error.message).toBe(refusal.message);
   return refusal.message;
 }
@@ -175,12 +176,16 @@ describe('the mark itself', () => {
     for (const at of [3, 20, 62, 512 + 3, 512 + 20, 512 + 62]) {
       const disk = new SimulatedDisk(files);
       disk.flipBit(durableMarkName, at, 5);
-      expect(verifyLog(disk, 77n)).toMatchObject({ contents: { isMarkHalf: true } });
+      expect(verifyLog(disk, databaseIdentity(77n))).toMatchObject({
+        contents: { isMarkHalf: true },
+      });
       const { log, found, warnings } = await openLog(disk);
       expect(found).toEqual(appended);
       expect(warnings.join()).toContain('half of the file `durable` was not valid');
       await log.close();
-      expect(verifyLog(disk, 77n)).toMatchObject({ contents: { isMarkHalf: false } });
+      expect(verifyLog(disk, databaseIdentity(77n))).toMatchObject({
+        contents: { isMarkHalf: false },
+      });
     }
   });
 
@@ -200,7 +205,7 @@ describe('the mark itself', () => {
 
 describe('accepting a loss', () => {
   const accept = (disk: SimulatedDisk, offset: number, warn = (_: string) => {}) =>
-    acceptLoss(disk, { databaseIdentity: 77n, offset, warn });
+    acceptLoss(disk, { databaseIdentity: databaseIdentity(77n), offset, warn });
 
   it('keeps what the log holds, sets the rest aside, and goes on', async () => {
     const { files, segments, appended, offset } = await story('stopped');

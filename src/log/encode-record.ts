@@ -1,5 +1,7 @@
 import { assert } from '../assert.ts';
 import type { ChangeSet, RowList, SequenceMark } from '../store/change-set.ts';
+import type { ConnectionNumber } from '../values/connection-number.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { CommitInputs, SchemaChange } from './record.ts';
 import type { RecordBuffer } from './record-buffer.ts';
 
@@ -11,8 +13,10 @@ import type { RecordBuffer } from './record-buffer.ts';
  * 256-bit number into bytes costs as much as the rest of a small record.
  */
 export class RecordEncoder {
-  readonly #callers = new BytesCache<bigint>((caller) => wideBytes(caller, 4));
-  readonly #connections = new BytesCache<bigint>((connection) => wideBytes(connection, 2));
+  readonly #callers = new BytesCache<CallerIdentity>((caller) => wideBytes(caller, 4));
+  readonly #connections = new BytesCache<ConnectionNumber>((connection) =>
+    wideBytes(connection, 2),
+  );
   readonly #reducers = new BytesCache<string>((name) => new TextEncoder().encode(name));
 
   /** Begins a record in `buffer` and writes its payload; the caller ends it. */

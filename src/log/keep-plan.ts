@@ -1,3 +1,4 @@
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { Disk } from './disk.ts';
 import { LogDamageError, repairCommand } from './log-error.ts';
 import { segmentSequence } from './segment.ts';
@@ -26,7 +27,7 @@ const partName = `${keepPlanName}.part`;
 /** The error for a log whose files show an unfinished repair. */
 export function pendingKeepError(
   files: readonly string[],
-  databaseIdentity: bigint,
+  databaseIdentity: DatabaseIdentity,
 ): LogDamageError | undefined {
   if (!files.includes(keepPlanName)) return undefined;
   const place = { file: keepPlanName, position: 0, offset: 0 };

@@ -1,3 +1,4 @@
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { DiskError } from './disk.ts';
 import { segmentName } from './segment.ts';
 
@@ -52,7 +53,7 @@ export function beginningGoneError(reason: string): LogDamageError {
 export function forkedError(
   reason: string,
   place: LogPlace,
-  databaseIdentity: bigint,
+  databaseIdentity: DatabaseIdentity,
 ): LogDamageError {
   const advice =
     'Two services have written to it, or two copies of it were mixed. Stop the service: ' +
@@ -61,7 +62,7 @@ export function forkedError(
 }
 
 /** The command that shows the contents of a refused log, in backticks. */
-export function repairCommand(databaseIdentity: bigint): string {
+export function repairCommand(databaseIdentity: DatabaseIdentity): string {
   return `\`reducerdb repair ${databaseIdentity.toString(16).padStart(64, '0')}${commandEnd}`;
 }
 

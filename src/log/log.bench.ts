@@ -1,6 +1,8 @@
 import { MemoryDisk } from '../node/memory-disk.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { Random } from '../testing/random.ts';
+import { connectionNumber, noConnection } from '../values/connection-number.ts';
+import { callerIdentity, databaseIdentity } from '../values/identity-roles.ts';
 import { crc32c, RecordHash } from './checksum.ts';
 import { CommitLog } from './commit-log.ts';
 
@@ -41,7 +43,13 @@ function hashing(scale: number): Measure[] {
 
 async function appending(scale: number): Promise<Measure[]> {
   const disk = new MemoryDisk();
-  const options = { databaseIdentity: 1n, create: true, salt: 7, onRecord: ignore, warn: ignore };
+  const options = {
+    databaseIdentity: databaseIdentity(1n),
+    create: true,
+    salt: 7,
+    onRecord: ignore,
+    warn: ignore,
+  };
   const log = await CommitLog.open(disk, options);
   const count = Math.ceil(1_000_000 * scale);
   const commits = makeCommits();
@@ -72,8 +80,8 @@ function ignore(): void {}
 
 function makeCommits() {
   const random = new Random(2);
-  const callers = Array.from({ length: 8 }, () => random.bigint(256));
-  const connections = Array.from({ length: 8 }, () => random.bigint(128));
+  const callers = Array.from({ length: 8 }, () => callerIdentity(random.bigint(256)));
+  const connections = Array.from({ length: 8 }, () => connectionNumber(random.bigint(128)));
   return Array.from({ length: 64 }, (_, index) => ({
     changes: {
       offset: commitOffset(0),
@@ -89,8 +97,8 @@ function makeCommits() {
     },
     inputs: {
       reducer: 'transfer',
-      caller: callers[index % 8] ?? 0n,
-      connectionId: connections[index % 8] ?? 0n,
+      caller: callers[index % 8] ?? callerIdentity(0n),
+      connectionId: connections[index % 8] ?? noConnection,
       timestampMicros: 1_750_000_000_000_000n + BigInt(index),
       seed: random.bytes(32),
       args: random.bytes(12),

@@ -1,3 +1,4 @@
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { MarkReading } from './durable-mark.ts';
 import { durableMarkName } from './durable-mark.ts';
 import { LogDamageError, repairCommand } from './log-error.ts';
@@ -11,7 +12,7 @@ export interface FoundEnd {
   readonly position: number;
   /** Offset of the last commit. */
   readonly offset: number;
-  readonly databaseIdentity: bigint;
+  readonly databaseIdentity: DatabaseIdentity;
   /** The file in which the records end, and the position there. */
   readonly file: string;
   readonly filePosition: number;

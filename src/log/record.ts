@@ -1,5 +1,7 @@
 import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
+import type { ConnectionNumber } from '../values/connection-number.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 
 /**
  * One record, as it lies in a segment. Little-endian, a multiple of 8 bytes, at a file position
@@ -44,9 +46,9 @@ export const commitBytesMin = recordBytes(61);
 export interface CommitInputs {
   /** Canonical name; empty if the change came from SQL (`args` is the statement) or the host. */
   readonly reducer: string;
-  readonly caller: bigint;
+  readonly caller: CallerIdentity;
   /** 0n if there is none. */
-  readonly connectionId: bigint;
+  readonly connectionId: ConnectionNumber;
   readonly timestampMicros: bigint;
   /** Entropy of the call, at most 255 bytes; empty if there is none. */
   readonly seed: Uint8Array;

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { appendRandom, openLog } from '../../test/simulation/log-fixture.ts';
 import { Random } from '../testing/random.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
+import { databaseIdentity } from '../values/identity-roles.ts';
 import { crc32c } from './checksum.ts';
 import { durableMarkName } from './durable-mark.ts';
 import { LogDamageError } from './log-error.ts';
@@ -329,9 +330,9 @@ describe('a log that is not what it was', () => {
 
   it('[durability 5.2] of another database is damage that names it', async () => {
     const { files } = await story(1, 'stopped');
-    await expect(openLog(diskOf(files), { databaseIdentity: 78n })).rejects.toThrow(
-      `it belongs to another database, ${(77).toString(16).padStart(64, '0')}`,
-    );
+    await expect(
+      openLog(diskOf(files), { databaseIdentity: databaseIdentity(78n) }),
+    ).rejects.toThrow(`it belongs to another database, ${(77).toString(16).padStart(64, '0')}`);
   });
 
   it('[durability 5.1] of an unknown version is refused', async () => {
@@ -369,7 +370,7 @@ describe('verify', () => {
   it('tells intact, torn and damaged logs apart and changes nothing', async () => {
     const { files, appended } = await story(5, 'killed');
     const check = (disk: SimulatedDisk): LogReport => {
-      const report = verifyLog(disk, 77n);
+      const report = verifyLog(disk, databaseIdentity(77n));
       expect(disk.operationCount).toBe(0);
       return report;
     };

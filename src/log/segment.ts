@@ -1,3 +1,4 @@
+import { type DatabaseIdentity, databaseIdentity } from '../values/identity-roles.ts';
 import { crc32c } from './checksum.ts';
 
 /**
@@ -27,7 +28,7 @@ export const segmentHeaderBytes = 128;
 
 export interface SegmentHeader {
   readonly salt: number;
-  readonly databaseIdentity: bigint;
+  readonly databaseIdentity: DatabaseIdentity;
   readonly sequence: number;
   readonly firstOffset: number;
   readonly position: number;
@@ -85,15 +86,15 @@ export function readSegmentHeader(bytes: Uint8Array): HeaderReading {
   if (found !== version)
     return isIntact ? { kind: 'version', version: found } : { kind: 'invalid' };
   if (!isIntact) return { kind: 'invalid' };
-  let databaseIdentity = 0n;
+  let database = 0n;
   for (let word = 3; word >= 0; word--) {
-    databaseIdentity = (databaseIdentity << 64n) | view.getBigUint64(16 + word * 8, true);
+    database = (database << 64n) | view.getBigUint64(16 + word * 8, true);
   }
   return {
     kind: 'valid',
     header: {
       salt: view.getInt32(12, true),
-      databaseIdentity,
+      databaseIdentity: databaseIdentity(database),
       sequence: Number(view.getBigUint64(48, true)),
       firstOffset: Number(view.getBigUint64(56, true)),
       position: Number(view.getBigUint64(64, true)),

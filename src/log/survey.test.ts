@@ -3,6 +3,8 @@ import { openLog } from '../../test/simulation/log-fixture.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { Random } from '../testing/random.ts';
 import { PowerCut, SimulatedDisk } from '../testing/simulated-disk.ts';
+import { connectionNumber } from '../values/connection-number.ts';
+import { callerIdentity, databaseIdentity } from '../values/identity-roles.ts';
 import { acceptLoss } from './accept-loss.ts';
 import type { CommitLog } from './commit-log.ts';
 import { decodeInputs } from './decode-record.ts';
@@ -14,7 +16,7 @@ import type { LogRecord } from './record.ts';
 import { type LogSurvey, placesOf, planOf, surveyLog } from './survey.ts';
 import { verifyLog } from './verify.ts';
 
-const identity = 77n;
+const identity = databaseIdentity(77n);
 const smallBytes = 2048;
 
 /** A commit with a unique name and a given size; these tests ignore the changes. */
@@ -27,8 +29,8 @@ function append(log: CommitLog, name: string, bytes = 0): void {
     { offset, tables, sequences: [] },
     {
       reducer: name,
-      caller: 0n,
-      connectionId: 0n,
+      caller: callerIdentity(0n),
+      connectionId: connectionNumber(0n),
       timestampMicros: BigInt(offset) * 1_000_000n,
       seed: new Uint8Array(0),
       args: new Uint8Array(bytes),
@@ -342,7 +344,7 @@ it('a survey needs the beginning of the log, and segments of one log', async () 
   const [first = '', ...others] = disk.list().filter((name) => name.endsWith('.log'));
   const without = new SimulatedDisk(others.map((name) => [name, disk.contentOf(name)]));
   expect(() => surveyLog(without, identity)).toThrow('the beginning of the log is gone');
-  expect(() => surveyLog(disk, 78n)).toThrow('it belongs to another database');
+  expect(() => surveyLog(disk, databaseIdentity(78n))).toThrow('it belongs to another database');
   const other = new SimulatedDisk();
   const { log } = await openLog(other, { segmentBytes: smallBytes, salt: 5 });
   await write(log, 'y', 6, 900);

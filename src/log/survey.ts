@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { Disk } from './disk.ts';
 import { type HistoryPoint, isOfOther, isSamePoint } from './history-point.ts';
 import type { KeepPlan } from './keep-plan.ts';
@@ -46,7 +47,7 @@ export interface Tail extends LogPart {
  * Reads every segment of a log that is refused, and sorts the records into histories. Changes
  * nothing. Throws `LogDamageError` if the beginning is missing, or segments belong to another log.
  */
-export function surveyLog(disk: Disk, databaseIdentity: bigint): LogSurvey {
+export function surveyLog(disk: Disk, databaseIdentity: DatabaseIdentity): LogSurvey {
   const segments = readSegments(disk, databaseIdentity);
   const found = sort(disk, segments, undefined);
   const parting = found.lines.length > 1 ? undefined : partingOf(found);
@@ -88,7 +89,7 @@ interface SegmentFile {
   readonly header: SegmentHeader | undefined;
 }
 
-function readSegments(disk: Disk, databaseIdentity: bigint): Segments {
+function readSegments(disk: Disk, databaseIdentity: DatabaseIdentity): Segments {
   const files = disk.list().flatMap((name): SegmentFile[] => {
     const sequence = segmentSequence(name);
     if (sequence === undefined) return [];

@@ -1,3 +1,4 @@
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { Disk } from './disk.ts';
 import { readDurableMark } from './durable-mark.ts';
 import { LogDamageError } from './log-error.ts';
@@ -31,7 +32,7 @@ export interface LogContents {
  */
 export function verifyLog(
   disk: Disk,
-  databaseIdentity: bigint,
+  databaseIdentity: DatabaseIdentity,
   onRecord: (record: LogRecord) => void = () => undefined,
 ): LogReport {
   try {

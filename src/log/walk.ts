@@ -1,3 +1,4 @@
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { decodeRecord } from './decode-record.ts';
 import type { Disk } from './disk.ts';
 import { type MarkReading, readDurableMark } from './durable-mark.ts';
@@ -23,7 +24,7 @@ import {
 import { type SegmentReader, withReader } from './segment-reader.ts';
 
 export interface WalkOptions {
-  readonly databaseIdentity: bigint;
+  readonly databaseIdentity: DatabaseIdentity;
   /** Called for each record in order; an error it throws is reported as damage, with the place. */
   readonly onRecord: (record: LogRecord) => void;
   /** True if a log that ends too early is accepted; the rest becomes its tail. */

@@ -2,6 +2,7 @@ import type { RequestCaller } from '../auth/caller.ts';
 import type { Host } from '../host/host.ts';
 import type { DatabaseRecord } from '../host/registry/database-record.ts';
 import { identityToHex } from '../values/identity.ts';
+import { owns } from '../values/identity-roles.ts';
 
 /**
  * Lists the databases visible to a caller: its own, all of the host for an operator, and only its
@@ -13,7 +14,7 @@ export function listedDatabases(host: Host, caller: RequestCaller): readonly Dat
     return host.databases.filter((one) => one.identity === capability.database);
   }
   const isOperator = host.access.isOperator(caller);
-  return host.databases.filter(({ owner }) => isOperator || owner === identity);
+  return host.databases.filter(({ owner }) => isOperator || owns(identity, owner));
 }
 
 /** Returns the listed databases as JSON. */

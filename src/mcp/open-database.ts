@@ -2,6 +2,7 @@ import { type Caller, Refusal } from '../database/outcome.ts';
 import { Stay } from '../doors/stay.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
 import { identityFromHex } from '../values/identity.ts';
+import { type DatabaseIdentity, databaseIdentity } from '../values/identity-roles.ts';
 import type { McpSession } from './session.ts';
 import { type ToolContext, ToolFailure } from './tool.ts';
 
@@ -37,7 +38,11 @@ export function findDatabase(given: string, session: McpSession): OpenDatabase |
  * Whether a change of `database` may affect what `given` names or shows: it is that database, or no
  * database has the name now and this one may just have been deleted.
  */
-export function mayConcern(given: string, session: McpSession, database: bigint): boolean {
+export function mayConcern(
+  given: string,
+  session: McpSession,
+  database: DatabaseIdentity,
+): boolean {
   const found = findDatabase(given, session)?.database;
   return found === undefined || found.identity === database;
 }
@@ -45,7 +50,9 @@ export function mayConcern(given: string, session: McpSession, database: bigint)
 /** Returns the first name of a database given by its identity, or else what was given. */
 export function shownName(given: string, { host }: McpSession): string {
   const identity = identityFromHex(given);
-  return (identity === undefined ? undefined : host.namesOf(identity)[0]) ?? given;
+  return (
+    (identity === undefined ? undefined : host.namesOf(databaseIdentity(identity))[0]) ?? given
+  );
 }
 
 /** Opens a database, or fails with the same text whatever the reason. */

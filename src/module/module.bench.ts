@@ -7,6 +7,8 @@ import {
   rawProgram,
 } from '../../test/support/module-under-test.ts';
 import { present } from '../assert.ts';
+import { connectionNumber } from '../values/connection-number.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import type { ReducerCall } from './runner.ts';
 
 export interface Figure {
@@ -76,8 +78,8 @@ function callOneByOne({ runner, store }: ModuleUnderTest, reducerId: number): Ru
   const call: ReducerCall = {
     reducerId,
     reducerName: 'bench',
-    sender: 1n,
-    connectionId: 2n,
+    sender: callerIdentity(1n),
+    connectionId: connectionNumber(2n),
     timestampMicros: 3n,
     args,
     seed: new Uint8Array(32),

@@ -1,6 +1,8 @@
 import { limits } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
+import type { ConnectionNumber } from '../values/connection-number.ts';
+import type { CallerIdentity, DatabaseIdentity } from '../values/identity-roles.ts';
 import type { ModuleLogLine, TraceFrame } from './log-line.ts';
 import { cutText } from './log-line.ts';
 import type { ReadSet } from './read-set.ts';
@@ -33,9 +35,9 @@ export interface ReducerCall {
   readonly reducerId: number;
   /** Canonical name, for log lines. */
   readonly reducerName: string;
-  readonly sender: bigint;
+  readonly sender: CallerIdentity;
   /** 0n = no connection. */
-  readonly connectionId: bigint;
+  readonly connectionId: ConnectionNumber;
   readonly timestampMicros: bigint;
   /** Encoded product of the parameters, already checked against their types. */
   readonly args: Uint8Array;
@@ -62,7 +64,7 @@ export interface ViewCall {
   /** Canonical name, for log lines. */
   readonly viewName: string;
   /** The caller it is evaluated for; `undefined` = an anonymous view. */
-  readonly sender: bigint | undefined;
+  readonly sender: CallerIdentity | undefined;
 }
 
 export type ViewOutcome =
@@ -80,7 +82,7 @@ export type ViewOutcome =
 /** The dependencies of a runner that loads a program. */
 export interface RunnerContext {
   readonly store: Store;
-  readonly databaseIdentity: bigint;
+  readonly databaseIdentity: DatabaseIdentity;
   readonly log: (line: ModuleLogLine) => void;
   /** Microseconds since the Unix epoch when the program was published. */
   readonly publishedMicros: bigint;

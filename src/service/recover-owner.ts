@@ -2,6 +2,7 @@ import { type RecoverOutcome, recoverOwner } from '../host/offline/recover-owner
 import { RegistryError } from '../host/registry/database-files.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
+import type { OwnerIdentity } from '../values/identity-roles.ts';
 import { ConfigurationError } from './configuration.ts';
 import { realFolder, requireData, takeToWrite } from './data-folder.ts';
 
@@ -14,7 +15,7 @@ export type Recovered = Extract<RecoverOutcome, { kind: 'recovered' }>;
 export async function recoverOwnerIn(
   folder: string,
   target: string,
-  owner: bigint,
+  owner: OwnerIdentity,
 ): Promise<Recovered> {
   requireData(folder);
   const claim = await takeToWrite(folder);

@@ -20,6 +20,7 @@ import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { noSpaceText } from '../node/folder-space.ts';
 import type { WriterPlace } from '../node/writer-mark.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import { WebSocketDoor } from '../websocket/door.ts';
 import { parameterFault } from '../websocket/parameters.ts';
 import { acceptLossesIn } from './accept-losses.ts';
@@ -143,7 +144,7 @@ async function assemble(
     isolation: chooseIsolation({ ...configuration, dataDirectory }).rules,
     startDatabases: configuration.startDatabases,
     creators: configuration.publishPolicy ?? 'anyone',
-    operators: configuration.operators,
+    operators: configuration.operators.map(callerIdentity),
     issuer: configuration.issuer,
     clock: new MachineClock(),
     entropy: new MachineEntropy(),

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { QueryLab } from '../../test/sql/query-lab.ts';
 import { identityToHex } from '../values/identity.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import { identityType } from '../values/special-types.ts';
 import { QueryBudget } from './budget.ts';
 import { SqlFailure } from './failure.ts';
@@ -23,7 +24,7 @@ const ada = identityToHex(0xc2adan);
 const developer: Rights = { ...ownerRights, key: 'developer', writes: false };
 
 function explained(sql: string, rights: Rights): string {
-  const caller = { identity: 0xabn, rights };
+  const caller = { identity: callerIdentity(0xabn), rights };
   const scope = { schema: lab.schema, caller, parameterNames: new Set<string>() };
   try {
     const prepared = prepare(checkStatement(sql, scope), lab.tables);

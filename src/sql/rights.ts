@@ -1,4 +1,5 @@
 import type { TableSpec } from '../schema/catalog.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 
 /**
  * The rights of a caller in one database: settled once before a request enters it, and the only
@@ -30,7 +31,7 @@ export interface Rights {
 
 /** The caller for whom a statement is checked. */
 export interface StatementCaller {
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   readonly rights: Rights;
 }
 

@@ -1,5 +1,7 @@
 /** Queries of connections, from text to typed reads. They have no parameters but the caller. */
+
 import { assert } from '../assert.ts';
+import { type CallerIdentity, callerIdentity } from '../values/identity-roles.ts';
 import type { Typespace } from '../values/type.ts';
 import { bindParameters, type ParameterValue } from './check/bind.ts';
 import { check } from './check/check.ts';
@@ -42,7 +44,7 @@ export function subscriptionReads(
 
 /** The query as one statement, in which a row that several filters let through appears once. */
 function wholeRead(parsed: Parsed, scope: QueryScope): TypedRead {
-  const typed = check(parsed, { ...scope, identity: 0n, parameterNames: noNames });
+  const typed = check(parsed, { ...scope, identity: nobody, parameterNames: noNames });
   assert(typed.kind === 'read', 'a subscription reads');
   return typed;
 }
@@ -50,7 +52,7 @@ function wholeRead(parsed: Parsed, scope: QueryScope): TypedRead {
 /** A SELECT in the full dialect. Throws `SqlFailure`. */
 export function fullRead(sql: string, scope: QueryScope): TypedRead {
   const parsed = parse(sql);
-  const checkScope = { ...scope, identity: 0n, parameterNames: noNames };
+  const checkScope = { ...scope, identity: nobody, parameterNames: noNames };
   const typed = parsed.statement.kind === 'query' ? check(parsed, checkScope) : undefined;
   if (typed?.kind !== 'read') throw invalid('Only a SELECT can be asked over a connection');
   return typed;
@@ -59,7 +61,7 @@ export function fullRead(sql: string, scope: QueryScope): TypedRead {
 /** Encoded values of the parameters of such a read, or of its plan, for a caller. */
 export function callerParameters(
   { parameters }: Pick<TypedRead, 'parameters'>,
-  identity: bigint,
+  identity: CallerIdentity,
   types: Typespace,
 ): readonly (Uint8Array | undefined)[] {
   return bindParameters(parameters, noValues, identity, types);
@@ -67,3 +69,6 @@ export function callerParameters(
 
 const noValues: ReadonlyMap<string, ParameterValue> = new Map();
 const noNames: ReadonlySet<string> = new Set();
+
+/** The caller that an error would name; what only reads names none. */
+const nobody = callerIdentity(0n);

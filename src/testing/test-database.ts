@@ -11,6 +11,7 @@ import { MachineEntropy } from '../node/entropy.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { Identity } from '../values/identity.ts';
+import { asOwner, callerIdentity } from '../values/identity-roles.ts';
 import { nativeDecoderOf, nativeEncoderOf } from '../values/native.ts';
 import type { ProductType } from '../values/type.ts';
 import { TestClock } from './test-clock.ts';
@@ -125,7 +126,8 @@ export class TestDatabase {
     const { program } = await buildModule(module, {});
     const caller = callerOf(this.owner);
     const source = { kind: 'js', bytes: program } as const;
-    const isFirst = this.#host.databasesOwnedBy(this.owner.__identity__).length === 0;
+    const isFirst =
+      this.#host.databasesOwnedBy(asOwner(callerOf(this.owner).identity)).length === 0;
     const plan = isFirst ? undefined : await this.#host.planPublish(caller, databaseName, source);
     await this.#host.publish({
       caller,
@@ -212,7 +214,7 @@ export class TestDatabase {
 /** A caller of a test, with the token payload that the module's auth context shows. */
 function callerOf(identity: Identity): HostCaller {
   const payload = JSON.stringify({ iss: testIssuer, sub: identity.toHexString() });
-  return { identity: identity.__identity__, payload, isAnonymous: false };
+  return { identity: callerIdentity(identity.__identity__), payload, isAnonymous: false };
 }
 
 function byName(params: ProductType, args: CallArguments): Readonly<Record<string, unknown>> {

@@ -11,6 +11,7 @@ import { randomConnectionId } from '../host/supervision/temporary-connection.ts'
 import type { QueryDialect } from '../live/query-dialect.ts';
 import type { Compression } from '../protocol/compression.ts';
 import { chooseSubprotocol, type Subprotocol, subprotocolOffers } from '../protocol/versions.ts';
+import type { ConnectionNumber } from '../values/connection-number.ts';
 import { ParameterError, type Parameters, readParameters, readToken } from './parameters.ts';
 import type { RefusedUpgrade } from './refuse.ts';
 
@@ -19,7 +20,7 @@ export interface Admitted {
   readonly kind: 'admitted';
   readonly caller: RequestCaller;
   readonly database: HostedDatabase;
-  readonly connectionId: bigint;
+  readonly connectionId: ConnectionNumber;
   readonly protocol: Subprotocol;
   readonly compression: Compression;
   readonly confirmed: boolean;

@@ -1,4 +1,6 @@
 import type { LiveEvent, LiveRequest } from '../host/feeds/live-connection.ts';
+import type { ConnectionNumber } from '../values/connection-number.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { Outgoing } from './outgoing.ts';
 
 /** A request, or a promise of one that is being parsed in slices; later ones must wait for it. */
@@ -29,8 +31,8 @@ export const nothingTold: Told = { messages: [], requests: [] };
 
 /** The identity behind a connection, as its first message states it. */
 export interface Person {
-  readonly identity: bigint;
-  readonly connectionId: bigint;
+  readonly identity: CallerIdentity;
+  readonly connectionId: ConnectionNumber;
   /** The token that was presented, or the one created for an anonymous client. */
   readonly token: string;
 }

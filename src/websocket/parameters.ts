@@ -1,11 +1,12 @@
 import type { QueryDialect } from '../live/query-dialect.ts';
 import type { Compression } from '../protocol/compression.ts';
+import { type ConnectionNumber, connectionNumber } from '../values/connection-number.ts';
 
 /** What a client asks for in the address of its connection. */
 export interface Parameters {
   readonly token: string | undefined;
   /** `undefined`: any id is accepted. 0n is rejected elsewhere. */
-  readonly connectionId: bigint | undefined;
+  readonly connectionId: ConnectionNumber | undefined;
   readonly compression: Compression;
   /** `undefined`: the default of the protocol version. */
   readonly confirmed: boolean | undefined;
@@ -65,8 +66,8 @@ function readBoolean(query: URLSearchParams, name: string): boolean | undefined 
   throw new ParameterError(`${name}: provided string was not \`true\` or \`false\``);
 }
 
-function readConnectionId(text: string): bigint {
-  if (/^[0-9a-f]{32}$/i.test(text)) return BigInt(`0x${text}`);
+function readConnectionId(text: string): ConnectionNumber {
+  if (/^[0-9a-f]{32}$/i.test(text)) return connectionNumber(BigInt(`0x${text}`));
   throw new ParameterError('connection_id: expected 32 hex digits');
 }
 

@@ -5,10 +5,12 @@ import { limits } from '../limits.ts';
 import type { ServerMessage } from '../protocol/v2/server-message.ts';
 import { serverMessagesIn } from '../protocol/v3.ts';
 import { commitOffset } from '../store/commit-offset.ts';
+import { connectionNumber } from '../values/connection-number.ts';
+import { callerIdentity } from '../values/identity-roles.ts';
 import type { Outgoing } from './outgoing.ts';
 import { V2 } from './v2.ts';
 
-const person = { identity: 1n, connectionId: 2n, token: 'token' };
+const person = { identity: callerIdentity(1n), connectionId: connectionNumber(2n), token: 'token' };
 const done: CallOutcome = { kind: 'committed', offset: commitOffset(1), micros: 1 };
 const refused: CallOutcome = {
   kind: 'aborted',

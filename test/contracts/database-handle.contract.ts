@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Refusal } from '../../src/database/outcome.ts';
+import { connectionNumber } from '../../src/values/connection-number.ts';
 import type { Shop, ShopOpener } from '../support/shop.ts';
 import { lifecycleReducers, shopModule } from '../support/shop-module.ts';
 
@@ -111,7 +112,7 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
       const sql =
         'SELECT COUNT(*) AS n FROM st_column AS a CROSS JOIN st_column AS b ' +
         'CROSS JOIN st_column AS c CROSS JOIN st_column AS d WHERE a.col_name < d.col_name';
-      const connection = { kind: 'temporary', id: 5n } as const;
+      const connection = { kind: 'temporary', id: connectionNumber(5n) } as const;
       const request = { caller: caller('owner'), connection, sql, millisMax: 5, confirmed: false };
       expect(await handle.query(request)).toMatchObject({
         kind: 'failed',
@@ -134,17 +135,23 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
       const { handle, caller, call, rows } = await withShop(
         shopModule({ more: lifecycleReducers }),
       );
-      expect(await handle.connect(caller('ada'), 7n)).toEqual({ kind: 'connected' });
-      expect(await handle.connect(caller('stranger'), 8n)).toEqual({
+      expect(await handle.connect(caller('ada'), connectionNumber(7n))).toEqual({
+        kind: 'connected',
+      });
+      expect(await handle.connect(caller('stranger'), connectionNumber(8n))).toEqual({
         kind: 'refused',
         message: 'no strangers',
       });
-      expect(await call('add', ['a'], { subject: 'ada', open: 7n })).toMatchObject({
+      expect(
+        await call('add', ['a'], { subject: 'ada', open: connectionNumber(7n) }),
+      ).toMatchObject({
         kind: 'committed',
       });
       expect(await rows("SELECT connection FROM visit WHERE token = 'ada'")).toEqual([[7n]]);
-      await handle.disconnect(7n);
-      expect(await call('add', ['a'], { subject: 'ada', open: 7n })).toMatchObject({
+      await handle.disconnect(connectionNumber(7n));
+      expect(
+        await call('add', ['a'], { subject: 'ada', open: connectionNumber(7n) }),
+      ).toMatchObject({
         error: { code: 'connection.refused' },
       });
       expect(await rows("SELECT kind FROM visit WHERE token = 'ada'")).toEqual([
@@ -304,8 +311,8 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
 
     it('[durability 7] ends the connections that a crash left over, once', async () => {
       const { handle, caller } = await withShop(shopModule({ more: lifecycleReducers }));
-      await handle.connect(caller('ada'), 7n);
-      await handle.connect(caller('rude'), 8n);
+      await handle.connect(caller('ada'), connectionNumber(7n));
+      await handle.connect(caller('rude'), connectionNumber(8n));
       await shop.crash();
       await shop.reopen();
       expect(await shop.visits()).toEqual([

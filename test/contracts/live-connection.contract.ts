@@ -8,6 +8,7 @@ import type {
   LiveSink,
 } from '../../src/host/feeds/live-connection.ts';
 import { rowCountOf } from '../../src/live/row-set.ts';
+import { type ConnectionNumber, connectionNumber } from '../../src/values/connection-number.ts';
 import { encodeValue } from '../../src/values/encode.ts';
 import type { Value } from '../../src/values/value.ts';
 import type { Shop, ShopOpener } from '../support/shop.ts';
@@ -23,7 +24,7 @@ export function liveConnectionContract(name: string, open: ShopOpener): void {
   let lastId = 100n;
   const arrive = (subject = 'ada', confirmed = true): Visitor => {
     lastId += 1n;
-    return new Visitor(shop, subject, lastId, confirmed);
+    return new Visitor(shop, subject, connectionNumber(lastId), confirmed);
   };
 
   describe(`a connection that stays (${name})`, () => {
@@ -257,7 +258,7 @@ class Visitor implements LiveSink {
   #wake: () => void = () => undefined;
   readonly #argumentsOf: (reducer: string, args: readonly Value[]) => Uint8Array;
 
-  constructor(shop: Shop, subject: string, connectionId: bigint, confirmed: boolean) {
+  constructor(shop: Shop, subject: string, connectionId: ConnectionNumber, confirmed: boolean) {
     this.gone = new Promise((resolve) => {
       this.#tellEnd = resolve;
     });

@@ -7,6 +7,7 @@ import type {
 } from '../../src/database/preview-outcome.ts';
 import { previewJson, previewWithJson } from '../../src/doors/json-call.ts';
 import { temporaryConnection } from '../../src/host/supervision/temporary-connection.ts';
+import { connectionNumber } from '../../src/values/connection-number.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import type { JsonValue } from '../../src/values/json.ts';
 import { decodedRows, previewIn } from '../support/previewed.ts';
@@ -137,7 +138,7 @@ export function previewContract(name: string, open: ShopOpener): void {
       expect(await shop.handle.query({ ...asked('stranger'), sql })).toMatchObject({
         error: { code: 'connection.refused', message: 'no strangers' },
       });
-      expect(await shop.handle.connect(reading('stranger'), 5n)).toEqual({
+      expect(await shop.handle.connect(reading('stranger'), connectionNumber(5n))).toEqual({
         kind: 'refused',
         message: 'no strangers',
       });
@@ -147,7 +148,7 @@ export function previewContract(name: string, open: ShopOpener): void {
       shop = await open(shopModule({ more: lifecycleReducers }));
       const before = await traceOf(shop);
       const { handle } = shop;
-      const connection = { kind: 'open', id: 6n } as const;
+      const connection = { kind: 'open', id: connectionNumber(6n) } as const;
       expect(await handle.connect(reading('owner'), connection.id)).toEqual({ kind: 'connected' });
       const query = { ...asked('owner'), connection, sql: 'SELECT * FROM st_client' };
       expect(await handle.query(query)).toMatchObject({ rowCount: 0 });

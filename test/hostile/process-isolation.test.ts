@@ -20,6 +20,7 @@ import { MachineClock } from '../../src/node/clock.ts';
 import { systemCommand } from '../../src/node/command-wrappers.ts';
 import { MachineEntropy } from '../../src/node/entropy.ts';
 import { memoryKills } from '../../src/node/memory-kills.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { root, Sandbox } from '../service/harness.ts';
 import { childrenOf, isSpawner, spawnersOf, titleOf } from '../support/process-tree.ts';
 import { hostileSource } from './programs.ts';
@@ -347,7 +348,7 @@ describe.skipIf(!hasProc)('the process of a database', () => {
       budget: {},
       report: () => undefined,
     });
-    const caller = { identity: 7n, payload: '{}', isAnonymous: false };
+    const caller = { identity: callerIdentity(7n), payload: '{}', isAnonymous: false };
     const { program } = await buildModule(hostileSource('loop-in-reducer'), {});
     await host.publish({
       caller,

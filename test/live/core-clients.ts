@@ -8,7 +8,9 @@ import type { QueryDialect } from '../../src/live/query-dialect.ts';
 import { endOfRow, type RowSet, rowCountOf, startOfRow } from '../../src/live/row-set.ts';
 import { ownerRights, type Rights, strangerRights } from '../../src/sql/rights.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
+import { type ConnectionNumber, connectionNumber } from '../../src/values/connection-number.ts';
 import { decoderOf } from '../../src/values/decode.ts';
+import { type CallerIdentity, callerIdentity } from '../../src/values/identity-roles.ts';
 import type { ProductType } from '../../src/values/type.ts';
 import { type CoreUnderTest, ownerIdentity } from '../support/core-under-test.ts';
 import { valueText } from '../support/value-text.ts';
@@ -25,8 +27,9 @@ export class CoreClients {
   }
 
   connect(identity = ownerIdentity, dialect: QueryDialect = 'subscription'): CoreClient {
-    const id = ++this.#lastId;
-    this.database.core.connections.set(id, { identity, jwtPayload: '' });
+    this.#lastId += 1n;
+    const id = connectionNumber(this.#lastId);
+    this.database.core.connections.set(id, { identity: callerIdentity(identity), jwtPayload: '' });
     return new CoreClient(this.database, identity, { id, dialect, handedOut: this.#handedOut });
   }
 
@@ -44,7 +47,7 @@ export class CoreClients {
 }
 
 interface ClientParts {
-  readonly id: bigint;
+  readonly id: ConnectionNumber;
   readonly dialect: QueryDialect;
   /** Rows go here that were handed out in this turn. */
   readonly handedOut: QueryRows[];
@@ -52,8 +55,8 @@ interface ClientParts {
 
 export class CoreClient {
   readonly #database: CoreUnderTest;
-  readonly #caller: { identity: bigint; rights: Rights; jwtPayload: string };
-  readonly connectionId: bigint;
+  readonly #caller: { identity: CallerIdentity; rights: Rights; jwtPayload: string };
+  readonly connectionId: ConnectionNumber;
   readonly #dialect: QueryDialect;
   /** What the next commits brought, by query number. */
   readonly numbers: number[] = [];
@@ -63,7 +66,7 @@ export class CoreClient {
     this.#handedOut = handedOut;
     this.#database = database;
     this.#caller = {
-      identity,
+      identity: callerIdentity(identity),
       rights: identity === ownerIdentity ? ownerRights : strangerRights,
       jwtPayload: '',
     };

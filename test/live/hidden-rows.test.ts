@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { strangerRights } from '../../src/sql/rights.ts';
 import { Random } from '../../src/testing/random.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { identityType } from '../../src/values/special-types.ts';
 import type { Value } from '../../src/values/value.ts';
 import type { SampleTable } from '../sql/sample-tables.ts';
@@ -17,7 +18,7 @@ const tables: readonly SampleTable[] = [
   { name: 'c', columns: { k: u8, v: i32 }, indexes: ['btree:k'] },
 ];
 const filters = { d: ['SELECT * FROM d WHERE owner = :sender'] };
-const stranger = { identity: 1n, rights: strangerRights };
+const stranger = { identity: callerIdentity(1n), rights: strangerRights };
 
 /** Each comes to an error when it is asked of a row with n = 0, in one of its places. */
 const statements = [

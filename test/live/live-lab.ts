@@ -16,6 +16,7 @@ import type { Transaction } from '../../src/store/transaction.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
+import { type CallerIdentity, callerIdentity } from '../../src/values/identity-roles.ts';
 import { parseJson } from '../../src/values/json.ts';
 import type { AlgebraicType } from '../../src/values/type.ts';
 import { typeFromJson } from '../../src/values/type-codec.ts';
@@ -24,11 +25,11 @@ import { type SampleTable, sampleCatalog } from '../sql/sample-tables.ts';
 import { valueText } from '../support/value-text.ts';
 
 export interface Asker {
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   readonly rights: Rights;
 }
 
-export const owner: Asker = { identity: 1n, rights: ownerRights };
+export const owner: Asker = { identity: callerIdentity(1n), rights: ownerRights };
 
 /** How often each row is there, by its text. */
 export type Bag = Map<string, number>;

@@ -12,6 +12,7 @@ import { temporaryConnection } from '../../src/host/supervision/temporary-connec
 import { type RowSet, rowCountOf } from '../../src/live/row-set.ts';
 import type { RowList } from '../../src/store/change-set.ts';
 import { Random } from '../../src/testing/random.ts';
+import { connectionNumber } from '../../src/values/connection-number.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import { parseJson } from '../../src/values/json.ts';
 import { decodedRows, previewIn } from '../support/previewed.ts';
@@ -29,7 +30,7 @@ export interface LabReport {
 }
 
 /** The connection by which the lab looks. */
-const looking: RequestConnection = { kind: 'open', id: 77n };
+const looking: RequestConnection = { kind: 'open', id: connectionNumber(77n) };
 
 /**
  * Previews random calls and statements upon a random module, and holds each against what is so
@@ -72,7 +73,11 @@ class PreviewLab {
   async begin(): Promise<void> {
     const { handle, caller } = this.#shop;
     await handle.connect(caller('owner'), looking.id);
-    const options = { caller: caller('owner'), connectionId: 78n, confirmed: false };
+    const options = {
+      caller: caller('owner'),
+      connectionId: connectionNumber(78n),
+      confirmed: false,
+    };
     this.#live = handle.live(options, {
       deliver: (events) => this.#events.push(...events),
       ended: () => undefined,

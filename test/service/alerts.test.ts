@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { memoryKills } from '../../src/node/memory-kills.ts';
+import { asCaller } from '../../src/values/identity-roles.ts';
 import { AlertWatch } from '../support/alert-watch.ts';
 import { titleOf } from '../support/process-tree.ts';
 import { descendantsOf } from './descendants.ts';
@@ -40,7 +41,7 @@ it('[operating] so does a log that has nearly reached its quota', async () => {
   const { host } = running.service;
   const { identity: subject, owner: ofIt } = host.database('tavern');
   const { logBytes } = host.database('tavern').handle.statistics().used;
-  const caller = { identity: ofIt, payload: '', isAnonymous: false };
+  const caller = { identity: asCaller(ofIt), payload: '', isAnonymous: false };
   const set = (bytes: number) =>
     host.quotas.set(caller, { subject, owner: ofIt }, new Map([['log-bytes', bytes]]));
   await set(2 * logBytes);

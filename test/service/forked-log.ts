@@ -3,7 +3,9 @@ import { CommitLog } from '../../src/log/commit-log.ts';
 import { MachineDisk } from '../../src/node/disk.ts';
 import type { TableChange } from '../../src/store/change-set.ts';
 import { commitOffset } from '../../src/store/commit-offset.ts';
+import { connectionNumber } from '../../src/values/connection-number.ts';
 import { identityFromHex } from '../../src/values/identity.ts';
+import { callerIdentity, databaseIdentity } from '../../src/values/identity-roles.ts';
 
 /** A commit that each writer makes, after those that both have. */
 export interface ForkedWriter {
@@ -34,7 +36,7 @@ function open(directory: string, segmentBytes?: number): Promise<CommitLog> {
   const identity = identityFromHex(path.basename(path.dirname(directory)));
   if (identity === undefined) throw new Error(`${directory} is not the log of a database`);
   return CommitLog.open(new MachineDisk(directory), {
-    databaseIdentity: identity,
+    databaseIdentity: databaseIdentity(identity),
     create: false,
     salt: 0,
     onRecord: () => undefined,
@@ -49,8 +51,8 @@ async function commit(log: CommitLog, tables: readonly TableChange[]): Promise<v
     { offset: commitOffset(log.offset + 1), tables, sequences: [] },
     {
       reducer: '',
-      caller: 0n,
-      connectionId: 0n,
+      caller: callerIdentity(0n),
+      connectionId: connectionNumber(0n),
       timestampMicros: BigInt(Date.now()) * 1000n,
       seed: nothing,
       args: nothing,

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { strangerRights } from '../../src/sql/rights.ts';
+import { connectionNumber } from '../../src/values/connection-number.ts';
 import { identityFromHex } from '../../src/values/identity.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { type Answer, type Person, Running } from './running.ts';
 import { type Program, written, writtenFrom } from './written-module.ts';
 
@@ -263,12 +265,12 @@ describe('an update', () => {
       });
     success(await upload('doors', await version('one')));
     const { handle } = running.service.host.database('doors');
-    const identity = identityFromHex(stranger.identity) ?? 0n;
+    const identity = callerIdentity(identityFromHex(stranger.identity) ?? 0n);
     const caller = { identity, rights: strangerRights, jwtPayload: '{}' };
-    await handle.connect(caller, 77n);
+    await handle.connect(caller, connectionNumber(77n));
     const ask = async () => {
       const { schemaVersion } = await handle.describe();
-      const connection = { kind: 'open', id: 77n } as const;
+      const connection = { kind: 'open', id: connectionNumber(77n) } as const;
       const args = new Uint8Array();
       const call = { caller, connection, reducer: 'which', args, schemaVersion, confirmed: false };
       return handle.call(call);

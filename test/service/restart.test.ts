@@ -4,7 +4,9 @@ import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { strangerRights } from '../../src/sql/rights.ts';
 import { Random } from '../../src/testing/random.ts';
+import { connectionNumber } from '../../src/values/connection-number.ts';
 import { identityFromHex } from '../../src/values/identity.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { Sandbox } from './harness.ts';
 import { Remote } from './remote.ts';
 import { type Answer, type Person, program, Running } from './running.ts';
@@ -168,8 +170,11 @@ describe('a service that starts on kept data', () => {
     ok(await running.call('doors', 'spoil', [], guests[2]));
     const { handle } = running.service.host.database('doors');
     for (const [at, guest] of guests.entries()) {
-      const identity = identityFromHex(guest.identity) ?? 0n;
-      await handle.connect({ identity, rights: strangerRights, jwtPayload: '{}' }, BigInt(at + 1));
+      const identity = callerIdentity(identityFromHex(guest.identity) ?? 0n);
+      await handle.connect(
+        { identity, rights: strangerRights, jwtPayload: '{}' },
+        connectionNumber(BigInt(at + 1)),
+      );
     }
     ok(await running.sql('doors', 'SELECT * FROM left'));
     const crashed = folder();

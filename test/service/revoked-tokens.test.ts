@@ -6,6 +6,7 @@ import { openRegistry } from '../../src/host/registry/open-registry.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { MachineEntropy } from '../../src/node/entropy.ts';
 import { identityFromHex } from '../../src/values/identity.ts';
+import { callerIdentity, databaseIdentity } from '../../src/values/identity-roles.ts';
 import { type IssuerSigner, LocalIssuer } from '../support/local-issuer.ts';
 import { spellings, twinOf } from '../support/token-twins.ts';
 import { type Person, Running } from './running.ts';
@@ -70,8 +71,8 @@ it('[auth 2.5] tokens of every kind that were given up are refused, after a rest
 it('[auth 2.4] the claim of a limited token means nothing in one of another issuer', async () => {
   const database = (await running.ask('GET', '/v1/database/inn/identity')).text;
   const claim = {
-    database: identityFromHex(database) ?? 0n,
-    by: identityFromHex(owner.identity) ?? 0n,
+    database: databaseIdentity(identityFromHex(database) ?? 0n),
+    by: callerIdentity(identityFromHex(owner.identity) ?? 0n),
     tables: ['secret'],
     readOnly: false,
     sqlWrites: true,
@@ -140,7 +141,7 @@ async function revokeByText(folder: string, tokens: readonly string[]): Promise<
   for (const token of tokens) {
     const id = `sha256:${createHash('sha256').update(token).digest('base64url')}`;
     const times = { untilMicros: 0n, revokedMicros: options.clock.nowMicros() };
-    await registry.revokeToken({ id, ...times, revokedBy: 1n });
+    await registry.revokeToken({ id, ...times, revokedBy: callerIdentity(1n) });
   }
   await registry.close();
 }

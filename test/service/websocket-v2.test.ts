@@ -4,6 +4,7 @@ import { rowCountOf } from '../../src/protocol/row-list.ts';
 import { encodeClientMessage } from '../../src/protocol/v2/client-message.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { identityToHex } from '../../src/values/identity.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { type Person, Running } from './running.ts';
 import { bodyOf, type OpenOptions, SocketClient } from './socket-client.ts';
 import { encoded, Guest, readable, tablesIn } from './socket-guest.ts';
@@ -375,7 +376,7 @@ describe('what closes a connection', () => {
     const claims = { iss: 'localhost', sub: 'stranger', aud: ['spacetimedb'] };
     const { token } = await running.service.tokens.reissue(
       {
-        identity: deriveIdentity(claims.iss, claims.sub),
+        identity: callerIdentity(deriveIdentity(claims.iss, claims.sub)),
         issuer: claims.iss,
         subject: claims.sub,
         audiences: claims.aud,

@@ -4,6 +4,7 @@ import { readDurableMark } from '../../src/log/durable-mark.ts';
 import { LogBrokenError } from '../../src/log/log-error.ts';
 import { Random } from '../../src/testing/random.ts';
 import { PowerCut, SimulatedDisk } from '../../src/testing/simulated-disk.ts';
+import { databaseIdentity } from '../../src/values/identity-roles.ts';
 import { appendTo, randomRecord, textOf } from './log-records.ts';
 
 export interface LogCrashOptions {
@@ -123,7 +124,7 @@ class LogRun {
     const mark = readDurableMark(this.disk);
     const random = this.#random;
     this.#log = await CommitLog.open(this.disk, {
-      databaseIdentity: 77n,
+      databaseIdentity: databaseIdentity(77n),
       create: true,
       salt: this.#options.seed,
       segmentBytes: this.#options.segmentBytes,

@@ -1,6 +1,7 @@
 import { CommitLog, type LogOptions } from '../../src/log/commit-log.ts';
 import type { Disk } from '../../src/log/disk.ts';
 import { Random } from '../../src/testing/random.ts';
+import { databaseIdentity } from '../../src/values/identity-roles.ts';
 import { appendTo, randomRecord, textOf } from './log-records.ts';
 
 export interface OpenedLog {
@@ -14,7 +15,7 @@ export async function openLog(disk: Disk, options: Partial<LogOptions> = {}): Pr
   const found: string[] = [];
   const warnings: string[] = [];
   const log = await CommitLog.open(disk, {
-    databaseIdentity: 77n,
+    databaseIdentity: databaseIdentity(77n),
     create: true,
     salt: 99,
     segmentBytes: 4096,

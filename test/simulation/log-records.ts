@@ -4,6 +4,8 @@ import type { CommitInputs, LogRecord } from '../../src/log/record.ts';
 import type { ChangeSet } from '../../src/store/change-set.ts';
 import { commitOffset } from '../../src/store/commit-offset.ts';
 import type { Random } from '../../src/testing/random.ts';
+import { connectionNumber } from '../../src/values/connection-number.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 
 /** A record of random content with its inputs, as it is appended. */
 export function randomRecord(random: Random, next: number) {
@@ -11,8 +13,8 @@ export function randomRecord(random: Random, next: number) {
   const kind = random.below(20);
   const inputs: CommitInputs = {
     reducer: random.pick(['transfer', 'add', '', 'größer']),
-    caller: random.bigint(256),
-    connectionId: random.chance(0.3) ? 0n : random.bigint(128),
+    caller: callerIdentity(random.bigint(256)),
+    connectionId: connectionNumber(random.chance(0.3) ? 0n : random.bigint(128)),
     timestampMicros: random.bigint(50),
     seed: random.bytes(random.pick([0, 32])),
     args: random.bytes(random.below(40)),
@@ -36,8 +38,8 @@ export function randomRecord(random: Random, next: number) {
 const noBytes = new Uint8Array(0);
 const noInputs: CommitInputs = {
   reducer: '',
-  caller: 0n,
-  connectionId: 0n,
+  caller: callerIdentity(0n),
+  connectionId: connectionNumber(0n),
   timestampMicros: 0n,
   seed: noBytes,
   args: noBytes,

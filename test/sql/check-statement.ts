@@ -11,6 +11,7 @@ import { SqlFailure, type StatementError } from '../../src/sql/failure.ts';
 import { ownerRights, strangerRights } from '../../src/sql/rights.ts';
 import type { SqlSchema } from '../../src/sql/schema.ts';
 import { parse } from '../../src/sql/syntax/parse.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { typeText } from '../../src/values/typespace.ts';
 import { type SampleTable, sampleCatalog } from './sample-tables.ts';
 
@@ -51,7 +52,7 @@ export function scopeFor(
   return {
     schema,
     rights: who === 'owner' ? ownerRights : strangerRights,
-    identity: sampleIdentity,
+    identity: callerIdentity(sampleIdentity),
     parameterNames: new Set(parameterNames),
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { strangerRights } from '../../src/sql/rights.ts';
 import { Random } from '../../src/testing/random.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 import type { Value } from '../../src/values/value.ts';
 import { type Answer, difference } from './differential/answer.ts';
 import { type Kind, literalText } from './differential/kinds.ts';
@@ -19,7 +20,7 @@ import { Engine } from './engine.ts';
 
 const seed = 77_001;
 /** Who asks: not the owner, so that filters hold. */
-const stranger = { identity: 0x5eedn, rights: strangerRights };
+const stranger = { identity: callerIdentity(0x5eedn), rights: strangerRights };
 const usual = { useIndexes: true, optimise: true, pauses: false };
 
 /** What a filter may compare with a literal. */

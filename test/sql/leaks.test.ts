@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ownerRights, strangerRights } from '../../src/sql/rights.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { identityType } from '../../src/values/special-types.ts';
 import type { Value } from '../../src/values/value.ts';
 import { type Asked, TwinLab, type TwinModule } from './twin-lab.ts';
@@ -13,10 +14,10 @@ const u32 = { kind: 'u32' } as const;
 const i64 = { kind: 'i64' } as const;
 const text = { kind: 'string' } as const;
 
-const alice = { identity: 1n, rights: strangerRights };
-const bob = { identity: 2n, rights: strangerRights };
-const stranger = { identity: 3n, rights: strangerRights };
-const owner = { identity: 9n, rights: ownerRights };
+const alice = { identity: callerIdentity(1n), rights: strangerRights };
+const bob = { identity: callerIdentity(2n), rights: strangerRights };
+const stranger = { identity: callerIdentity(3n), rights: strangerRights };
+const owner = { identity: callerIdentity(9n), rights: ownerRights };
 
 const parts: TwinModule = {
   tables: [

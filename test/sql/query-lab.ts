@@ -19,6 +19,7 @@ import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { BinaryWriter } from '../../src/values/binary-writer.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import { encoderOf } from '../../src/values/encode.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { identityType } from '../../src/values/special-types.ts';
 import type { ProductType } from '../../src/values/type.ts';
 import type { Value } from '../../src/values/value.ts';
@@ -42,7 +43,7 @@ export interface LabWrite {
   readonly returned: readonly Value[];
 }
 
-export const labOwner: StatementCaller = { identity: 0xabn, rights: ownerRights };
+export const labOwner: StatementCaller = { identity: callerIdentity(0xabn), rights: ownerRights };
 
 /** A store with rows, and each stage of a query to be looked at on its own. */
 export class QueryLab {

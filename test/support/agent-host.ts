@@ -13,6 +13,7 @@ import type { RequestContext } from '../../src/mcp-protocol/request-context.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { MachineEntropy } from '../../src/node/entropy.ts';
 import type { AgentFeature } from '../../src/protocol/agent-features.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { parseJson } from '../../src/values/json.ts';
 import { buildText } from './build-text.ts';
 
@@ -20,7 +21,14 @@ import { buildText } from './build-text.ts';
 export function person(number: bigint, more: Partial<RequestCaller> = {}): RequestCaller {
   const tokenId = `token of ${number}`;
   const payload = JSON.stringify({ sub: String(number) });
-  return { identity: number, token: '', payload, tokenId, isAnonymous: false, ...more };
+  return {
+    identity: callerIdentity(number),
+    token: '',
+    payload,
+    tokenId,
+    isAnonymous: false,
+    ...more,
+  };
 }
 
 export const ada = person(0xadan);

@@ -21,12 +21,14 @@ import type { Table } from '../../src/store/table.ts';
 import { Random } from '../../src/testing/random.ts';
 import { TestClock } from '../../src/testing/test-clock.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
+import { connectionNumber } from '../../src/values/connection-number.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
+import { asOwner, callerIdentity, databaseIdentity } from '../../src/values/identity-roles.ts';
 import type { Value } from '../../src/values/value.ts';
 import { valueText } from './value-text.ts';
 
-const identity = 0xdbn;
+const identity = databaseIdentity(0xdbn);
 export const ownerIdentity = 1n;
 
 /** A database without the actor around it: a test takes each step by itself, in this thread. */
@@ -60,7 +62,7 @@ export class CoreUnderTest {
     };
     const options = {
       identity,
-      ownerIdentity,
+      ownerIdentity: asOwner(callerIdentity(ownerIdentity)),
       disk: new MemoryDisk(),
       clock,
       entropy: { fill },
@@ -117,7 +119,7 @@ export class CoreUnderTest {
     const sources = { store, views, systemTables: program.systemTables };
     const tables = new CallerTables(
       sources,
-      { identity: caller, rights: ownerRights },
+      { identity: callerIdentity(caller), rights: ownerRights },
       this.clock.nowMicros(),
     );
     tables.prepareViews([id]);
@@ -158,11 +160,11 @@ export class CoreUnderTest {
     this.#lastConnection += 1n;
     return {
       caller: {
-        identity: sender,
+        identity: callerIdentity(sender),
         rights: sender === ownerIdentity ? ownerRights : strangerRights,
         jwtPayload: '',
       },
-      connection: { kind: 'temporary' as const, id: this.#lastConnection },
+      connection: { kind: 'temporary' as const, id: connectionNumber(this.#lastConnection) },
       confirmed: false,
     };
   }

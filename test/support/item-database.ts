@@ -34,8 +34,10 @@ import type { Store } from '../../src/store/store.ts';
 import type { Table } from '../../src/store/table.ts';
 import type { TablePin } from '../../src/store/table-pin.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
+import { connectionNumber } from '../../src/values/connection-number.ts';
 import { decodeValue } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
+import { asOwner, callerIdentity, databaseIdentity } from '../../src/values/identity-roles.ts';
 import { product } from '../../src/values/special-types.ts';
 import type { Value } from '../../src/values/value.ts';
 
@@ -68,8 +70,8 @@ export class ItemDatabase {
     const { startReadRun, slices, clock = new MachineClock(), progress = noProgress } = options;
     let items: ItemDatabase | undefined;
     const surroundings = {
-      identity: 2n,
-      ownerIdentity: owner.identity,
+      identity: databaseIdentity(2n),
+      ownerIdentity: asOwner(owner.identity),
       disk: new MemoryDisk(),
       clock,
       entropy: { fill: (bytes: Uint8Array) => void bytes.fill(7) },
@@ -167,7 +169,7 @@ export class ItemDatabase {
   }
 
   #temporary() {
-    return { kind: 'temporary' as const, id: BigInt(this.#lastTicket + 1_000) };
+    return { kind: 'temporary' as const, id: connectionNumber(BigInt(this.#lastTicket + 1_000)) };
   }
 }
 
@@ -271,7 +273,7 @@ export class PausingScan implements ReadRun {
   }
 }
 
-const owner = { identity: 1n, rights: ownerRights, jwtPayload: '' };
+const owner = { identity: callerIdentity(1n), rights: ownerRights, jwtPayload: '' };
 
 const itemType = product(['id', { kind: 'u32' }], ['text', { kind: 'string' }]);
 

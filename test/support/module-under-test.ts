@@ -9,6 +9,8 @@ import type { Catalog } from '../../src/schema/catalog.ts';
 import { decodeRawModule } from '../../src/schema/decode-raw-module.ts';
 import { validateModule } from '../../src/schema/validate.ts';
 import { Store } from '../../src/store/store.ts';
+import { connectionNumber } from '../../src/values/connection-number.ts';
+import { callerIdentity, databaseIdentity } from '../../src/values/identity-roles.ts';
 
 /** A loaded program beside a store, without the database around them. */
 export interface ModuleUnderTest {
@@ -34,7 +36,7 @@ export async function loadProgram(
     await linkHere(bytes),
     {
       store,
-      databaseIdentity: 0xdbn,
+      databaseIdentity: databaseIdentity(0xdbn),
       log: (line) => logs.push(line),
       publishedMicros,
       monotonicMillis: () => performance.now(),
@@ -61,8 +63,8 @@ export async function loadDescribed(program: Uint8Array): Promise<ModuleUnderTes
 const anyCall: ReducerCall = {
   reducerId: 0,
   reducerName: 'reducer_under_test',
-  sender: 0x5e4dn,
-  connectionId: 0xc0n,
+  sender: callerIdentity(0x5e4dn),
+  connectionId: connectionNumber(0xc0n),
   timestampMicros: calledMicros,
   args: new Uint8Array(0),
   seed: Uint8Array.from({ length: 32 }, (_, index) => index * 7),

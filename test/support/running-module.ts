@@ -5,8 +5,10 @@ import type { RawModule } from '../../src/schema/raw-module.ts';
 import { viewRowOf } from '../../src/schema/view-rows.ts';
 import type { ChangeSet } from '../../src/store/change-set.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
+import { connectionNumber } from '../../src/values/connection-number.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
 import type { Value } from '../../src/values/value.ts';
 import { calledMicros, loadDescribed, type ModuleUnderTest } from './module-under-test.ts';
 
@@ -56,7 +58,11 @@ export class RunningModule {
       throw new Error(`there is no view ${name}`);
     }
     logs.length = 0;
-    const outcome = runner.callView({ viewId: view.index, viewName: name, sender });
+    const outcome = runner.callView({
+      viewId: view.index,
+      viewName: name,
+      sender: sender === undefined ? undefined : callerIdentity(sender),
+    });
     const lines = logs.map(({ message }) => message);
     if (outcome.kind !== 'rows') return { outcome, rows: [], lines };
     const reader = new BinaryReader(outcome.rows);
@@ -76,8 +82,8 @@ export class RunningModule {
 const anyCall: ReducerCall = {
   reducerId: 0,
   reducerName: 'reducer_under_test',
-  sender: 0x5e4dn,
-  connectionId: 0xc0n,
+  sender: callerIdentity(0x5e4dn),
+  connectionId: connectionNumber(0xc0n),
   timestampMicros: calledMicros,
   args: new Uint8Array(0),
   seed: Uint8Array.from({ length: 32 }, (_, index) => index * 7),

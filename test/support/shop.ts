@@ -23,8 +23,15 @@ import { MachineClock } from '../../src/node/clock.ts';
 import { MachineEntropy } from '../../src/node/entropy.ts';
 import { ownerRights, strangerRights } from '../../src/sql/rights.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
+import type { ConnectionNumber } from '../../src/values/connection-number.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
+import {
+  asCaller,
+  callerIdentity,
+  databaseIdentity,
+  ownerIdentity,
+} from '../../src/values/identity-roles.ts';
 import type { Value } from '../../src/values/value.ts';
 import { buildText } from './build-text.ts';
 
@@ -34,7 +41,7 @@ export interface CallSettings {
   readonly confirmed?: boolean;
   readonly schemaVersion?: number;
   /** An open connection instead of a temporary one. */
-  readonly open?: bigint;
+  readonly open?: ConnectionNumber;
 }
 
 /** A database of the shop module behind a handle, with what a test wants to ask of it. */
@@ -85,8 +92,8 @@ export function shopOpener(
   return (text) => openShop(text, placement);
 }
 
-const identity = 0xdbn;
-const ownerIdentity = 1n;
+const identity = databaseIdentity(0xdbn);
+const owner = ownerIdentity(1n);
 
 async function openShop(text: string, placement: Placement): Promise<Shop> {
   const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-shop-'));
@@ -103,7 +110,7 @@ async function openShop(text: string, placement: Placement): Promise<Shop> {
         identity,
         clock,
         hash: programHash,
-        takeSeat: placement.seatsOf({ identity, ownerIdentity, directory, programs }),
+        takeSeat: placement.seatsOf({ identity, ownerIdentity: owner, directory, programs }),
         examine,
         lines: (more) => lines.push(...more),
         report: (_, message) => reports.push(message),
@@ -145,7 +152,7 @@ class OpenShop implements Shop {
     const jwtPayload = JSON.stringify({ iss: 'test', sub: subject });
     const number = BigInt(subject.length) + 1000n;
     const rights = isOwner ? ownerRights : strangerRights;
-    return { identity: isOwner ? ownerIdentity : number, rights, jwtPayload };
+    return { identity: isOwner ? asCaller(owner) : callerIdentity(number), rights, jwtPayload };
   };
 
   call = async (

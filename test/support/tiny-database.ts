@@ -17,8 +17,10 @@ import type { Store } from '../../src/store/store.ts';
 import { Random } from '../../src/testing/random.ts';
 import { TestClock } from '../../src/testing/test-clock.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
+import { connectionNumber } from '../../src/values/connection-number.ts';
 import { decodeValue } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
+import { asCaller, databaseIdentity, ownerIdentity } from '../../src/values/identity-roles.ts';
 import type { Value } from '../../src/values/value.ts';
 
 /**
@@ -28,12 +30,13 @@ import type { Value } from '../../src/values/value.ts';
  * - `waste…` takes a value of the sequence and refuses;
  * - `bug…` ends in an assertion of the engine.
  */
-export const tinyIdentity = 1n;
+export const tinyIdentity = databaseIdentity(1n);
 export const tinyProgram = { kind: 'js', bytes: registryProgram() } as const;
 export const createTiny: SeatMode = { kind: 'create', program: tinyProgram, createdMicros: 1n };
 export const openTiny: SeatMode = { kind: 'open', skipFirstDisconnect: false };
 
-const owner = { identity: tinyIdentity, rights: ownerRights, jwtPayload: '' };
+export const tinyOwner = ownerIdentity(1n);
+const owner = { identity: asCaller(tinyOwner), rights: ownerRights, jwtPayload: '' };
 
 interface TinyParts {
   readonly beforeLoad?: () => void;
@@ -53,7 +56,7 @@ export function tinyDatabase(
   };
   const seat = {
     identity: tinyIdentity,
-    ownerIdentity: tinyIdentity,
+    ownerIdentity: tinyOwner,
     disk,
     clock,
     entropy: { fill },
@@ -107,7 +110,7 @@ export async function putName(
   lastConnection += 1n;
   return database.call({
     caller: owner,
-    connection: { kind: 'temporary', id: lastConnection },
+    connection: { kind: 'temporary', id: connectionNumber(lastConnection) },
     reducer: 'put_name',
     args: encodeValue(registryReducers.put_name, [name, 1n, 2n]),
     schemaVersion,
@@ -143,7 +146,7 @@ export async function queryTiny(
   lastConnection += 1n;
   const outcome = await database.query({
     caller: owner,
-    connection: { kind: 'temporary', id: lastConnection },
+    connection: { kind: 'temporary', id: connectionNumber(lastConnection) },
     sql,
     confirmed: true,
   });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { identityFromHex, identityToHex } from '../../values/identity.ts';
+import { ownerIdentity } from '../../values/identity-roles.ts';
 import { CliError, type Io } from '../io.ts';
 import { dataFolder } from '../service-settings.ts';
 import { Session } from '../session.ts';
@@ -20,7 +21,7 @@ export function addRecoverOwner(program: Command, io: Io): void {
       if (owner === undefined) throw new CliError('--identity: 64 hex digits', 2);
       const { recoverOwnerIn } = await import('../../service/recover-owner.ts');
       const folder = dataFolder(new Session(io, command), flags.dataDir);
-      const recovered = await recoverOwnerIn(folder, database, owner);
+      const recovered = await recoverOwnerIn(folder, database, ownerIdentity(owner));
       io.out(`Database ${database} (${identityToHex(recovered.database)}) belongs to`);
       io.out(`${identityToHex(owner)} now; before, it belonged to`);
       io.out(identityToHex(recovered.formerOwner));

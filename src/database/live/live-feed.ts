@@ -5,6 +5,7 @@ import type { StatementCaller } from '../../sql/rights.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
 import type { ChangeSet } from '../../store/change-set.ts';
 import type { Store } from '../../store/store.ts';
+import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { Clock } from '../clock.ts';
 import type { CommitOffset } from '../outcome.ts';
 import type { Program } from '../program.ts';
@@ -122,7 +123,7 @@ export class LiveFeed {
     }
   }
 
-  dropConnection(sources: FeedSources, connectionId: bigint, nowMicros: bigint): void {
+  dropConnection(sources: FeedSources, connectionId: ConnectionNumber, nowMicros: bigint): void {
     this.#dropAll(sources, this.sets.takeConnection(connectionId), nowMicros);
   }
 

@@ -1,4 +1,5 @@
 import type { RowSet } from '../../live/row-set.ts';
+import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { DatabaseCore } from '../core.ts';
 import type { PausedRead } from '../long-reads.ts';
 import { readErrorOf } from '../statement-error.ts';
@@ -8,7 +9,7 @@ import type { SetRows } from './set-rows.ts';
 /** What to do when rows read in slices are complete. */
 export interface RowsEnd {
   /** The connection that waits for them. */
-  readonly connectionId: bigint;
+  readonly connectionId: ConnectionNumber;
   /** Called when they are complete; `micros` is the time spent reading them, without pauses. */
   readonly done: (rows: readonly (readonly RowSet[])[], micros: number) => DatabaseReply;
   /** Called if they cannot be read. */
@@ -39,7 +40,7 @@ export class PausedRows implements PausedRead {
     this.#end = end;
   }
 
-  get connectionId(): bigint {
+  get connectionId(): ConnectionNumber {
     return this.#end.connectionId;
   }
 

@@ -1,11 +1,13 @@
 import type { LiveQuery } from '../../live/live-query.ts';
 import type { Rights } from '../../sql/rights.ts';
+import type { ConnectionNumber } from '../../values/connection-number.ts';
+import type { CallerIdentity } from '../../values/identity-roles.ts';
 
 /** The queries of one `subscribe` of a connection. */
 export interface QuerySet {
-  readonly connectionId: bigint;
+  readonly connectionId: ConnectionNumber;
   /** The identity of the connection. */
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   readonly rights: Rights;
   readonly queries: readonly LiveQuery[];
 }
@@ -13,14 +15,14 @@ export interface QuerySet {
 /** The query sets of all connections. */
 export class QuerySets {
   /** By connection id, then by the id that the client chose. */
-  readonly #byConnection = new Map<bigint, Map<number, QuerySet>>();
+  readonly #byConnection = new Map<ConnectionNumber, Map<number, QuerySet>>();
 
-  get(connectionId: bigint, setId: number): QuerySet | undefined {
+  get(connectionId: ConnectionNumber, setId: number): QuerySet | undefined {
     return this.#byConnection.get(connectionId)?.get(setId);
   }
 
   /** The number of sets of a connection. */
-  countOf(connectionId: bigint): number {
+  countOf(connectionId: ConnectionNumber): number {
     return this.#byConnection.get(connectionId)?.size ?? 0;
   }
 
@@ -30,14 +32,14 @@ export class QuerySets {
     sets.set(setId, set);
   }
 
-  remove(connectionId: bigint, setId: number): void {
+  remove(connectionId: ConnectionNumber, setId: number): void {
     const sets = this.#byConnection.get(connectionId);
     sets?.delete(setId);
     if (sets?.size === 0) this.#byConnection.delete(connectionId);
   }
 
   /** Removes all sets of a connection and returns them. */
-  takeConnection(connectionId: bigint): readonly QuerySet[] {
+  takeConnection(connectionId: ConnectionNumber): readonly QuerySet[] {
     const sets = this.#byConnection.get(connectionId);
     this.#byConnection.delete(connectionId);
     return sets === undefined ? [] : [...sets.values()];

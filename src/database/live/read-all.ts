@@ -1,5 +1,6 @@
 import type { RowSet } from '../../live/row-set.ts';
 import { SqlFailure } from '../../sql/failure.ts';
+import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { DatabaseCore } from '../core.ts';
 import type { DatabaseReply } from '../turn.ts';
 import { PausedRows } from './paused-rows.ts';
@@ -7,7 +8,7 @@ import type { SetRows } from './set-rows.ts';
 
 /** What to do with rows, whether or not reading them pauses. */
 export interface Reading<Done> {
-  readonly connectionId: bigint;
+  readonly connectionId: ConnectionNumber;
   /** Called before a pause; returns the numbers of queries that are watched from now on. */
   readonly begun?: () => readonly number[];
   readonly done: (rows: readonly (readonly RowSet[])[]) => Done;

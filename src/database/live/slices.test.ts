@@ -4,9 +4,11 @@ import { limits } from '../../limits.ts';
 import { type RowSet, rowCountOf } from '../../live/row-set.ts';
 import { nextTurn } from '../../node/next-turn.ts';
 import { ownerRights } from '../../sql/rights.ts';
+import { connectionNumber } from '../../values/connection-number.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import type { DatabaseReply } from '../turn.ts';
 
-const caller = { identity: 1n, rights: ownerRights, jwtPayload: '' };
+const caller = { identity: callerIdentity(1n), rights: ownerRights, jwtPayload: '' };
 const all = 'SELECT * FROM item';
 const count = 20_000;
 
@@ -14,7 +16,7 @@ const count = 20_000;
 async function opened(rowCount = count) {
   const slices = { millis: 0, rowsPerCheck: 1_000 };
   const items = await ItemDatabase.open(rowCount, { slices });
-  const connectionId = 9n;
+  const connectionId = connectionNumber(9n);
   await items.request({ kind: 'connect', caller, connectionId });
   items.entries.length = 0;
   return { items, connectionId };

@@ -6,7 +6,9 @@ import { present } from '../../assert.ts';
 import { buildModule } from '../../bundle/build-module.ts';
 import { limits } from '../../limits.ts';
 import { ownerRights } from '../../sql/rights.ts';
+import { connectionNumber } from '../../values/connection-number.ts';
 import { encodeValue } from '../../values/encode.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import type { ProgramSource } from '../program-source.ts';
 import { runReducer } from '../run-reducer.ts';
 
@@ -49,7 +51,7 @@ describe('subscribing', () => {
     const client = clients.connect();
     const queries = ['SELECT * FROM secret', 'SELECT * FROM hero WHERE id = 9'];
     const request = {
-      caller: { identity: 1n, rights: ownerRights, jwtPayload: '' },
+      caller: { identity: callerIdentity(1n), rights: ownerRights, jwtPayload: '' },
       connectionId: client.connectionId,
       setId: 1,
       queries,
@@ -282,7 +284,12 @@ describe('views', () => {
     const { core } = database;
     const control = present(core.store.tableByName('control'), 'control');
     const row = encodeValue(control.rowType, ['fragile', 1]);
-    const nothing = { sender: 1n, connectionId: 0n, timestampMicros: 5n, jwtPayload: '' };
+    const nothing = {
+      sender: callerIdentity(1n),
+      connectionId: connectionNumber(0n),
+      timestampMicros: 5n,
+      jwtPayload: '',
+    };
     runReducer(core, {
       ...nothing,
       args: new Uint8Array(0),

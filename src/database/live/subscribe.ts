@@ -7,6 +7,8 @@ import { RowsReader } from '../../live/read-rows.ts';
 import { joinedRows, type RowSet } from '../../live/row-set.ts';
 import { invalid, overBudget, SqlFailure } from '../../sql/failure.ts';
 import type { StatementCaller } from '../../sql/rights.ts';
+import type { ConnectionNumber } from '../../values/connection-number.ts';
+import type { CallerIdentity } from '../../values/identity-roles.ts';
 import type { DatabaseCore } from '../core.ts';
 import type {
   Caller,
@@ -108,7 +110,7 @@ class NewSet {
   readonly #core: DatabaseCore;
   readonly #request: SubscribeRequest;
   readonly #nowMicros: bigint;
-  readonly #identity: bigint;
+  readonly #identity: CallerIdentity;
 
   constructor(core: DatabaseCore, request: SubscribeRequest, nowMicros: bigint) {
     this.#core = core;
@@ -321,7 +323,7 @@ function readerFor(
 function prepareViews(
   { views }: DatabaseCore,
   ids: readonly number[],
-  identity: bigint,
+  identity: CallerIdentity,
   nowMicros: bigint,
 ): void {
   if (ids.length === 0) return;
@@ -329,11 +331,11 @@ function prepareViews(
   if (failure !== undefined) throw invalid(failureText(failure));
 }
 
-function requireOpen({ connections }: DatabaseCore, connectionId: bigint): void {
+function requireOpen({ connections }: DatabaseCore, connectionId: ConnectionNumber): void {
   if (!connections.has(connectionId)) throw invalid('The connection is not open.');
 }
 
-function notFound(core: DatabaseCore, connectionId: bigint, setId: number): SqlFailure {
+function notFound(core: DatabaseCore, connectionId: ConnectionNumber, setId: number): SqlFailure {
   const client = core.connections.get(connectionId);
   const text =
     client === undefined ? connectionIdText(connectionId) : clientText(client, connectionId);
@@ -341,7 +343,10 @@ function notFound(core: DatabaseCore, connectionId: bigint, setId: number): SqlF
   return invalid(`Subscription not found: (${text}, QuerySetId { id: ${setId} })`);
 }
 
-function clientText({ identity }: Pick<Caller, 'identity'>, connectionId: bigint): string {
+function clientText(
+  { identity }: Pick<Caller, 'identity'>,
+  connectionId: ConnectionNumber,
+): string {
   return `(${identityText(identity)}, ${connectionIdText(connectionId)})`;
 }
 

@@ -2,14 +2,16 @@ import { expect, it } from 'vitest';
 import { ItemDatabase } from '../../../test/support/item-database.ts';
 import { rowCountOf } from '../../live/row-set.ts';
 import { strangerRights } from '../../sql/rights.ts';
+import { connectionNumber } from '../../values/connection-number.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 
-const caller = { identity: 5n, rights: strangerRights, jwtPayload: '' };
+const caller = { identity: callerIdentity(5n), rights: strangerRights, jwtPayload: '' };
 const all = 'SELECT * FROM item';
 
 /** A database with one connection. */
 async function opened(rowCount = 0) {
   const items = await ItemDatabase.open(rowCount);
-  const connectionId = 9n;
+  const connectionId = connectionNumber(9n);
   await items.request({ kind: 'connect', caller, connectionId });
   items.entries.length = 0;
   const subscribe = (setId: number, ...queries: string[]) => {

@@ -2,6 +2,7 @@ import { present } from '../../assert.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import type { ReadSet } from '../../module/read-set.ts';
 import type { ModuleRunner, ViewOutcome } from '../../module/runner.ts';
+import type { CallerIdentity } from '../../values/identity-roles.ts';
 import type { ServedView } from './served-views.ts';
 import { crashedFailure, type ViewFailure } from './view-failure.ts';
 import type { ViewQueryRunner } from './view-query.ts';
@@ -30,7 +31,7 @@ export type Evaluation = ViewRows | { readonly kind: 'failed'; readonly failure:
 export function evaluateView(
   runner: ModuleRunner,
   view: ServedView,
-  sender: bigint | undefined,
+  sender: CallerIdentity | undefined,
   around: ViewSurroundings,
 ): Evaluation {
   const { hookId: viewId, name: viewName } = view;

@@ -1,6 +1,7 @@
 import { type ReadSet, readSetBytes } from '../../module/read-set.ts';
 import type { RowList } from '../../store/change-set.ts';
 import { Table } from '../../store/table.ts';
+import type { CallerIdentity } from '../../values/identity-roles.ts';
 import type { ServedView } from './served-views.ts';
 import type { ViewFailure } from './view-failure.ts';
 
@@ -11,7 +12,7 @@ export interface ViewInstance {
   readonly number: number;
   readonly viewId: number;
   /** `undefined` if the view is anonymous. */
-  readonly sender: bigint | undefined;
+  readonly sender: CallerIdentity | undefined;
   /** A set: equal rows of one evaluation are one row. */
   readonly table: Table;
   reads: ReadSet;
@@ -34,7 +35,7 @@ const emptyTableBytes = 16_384;
 /** The changes of an evaluation to one instance. No row is in both lists. */
 export interface ViewChange {
   readonly viewId: number;
-  readonly sender: bigint | undefined;
+  readonly sender: CallerIdentity | undefined;
   readonly inserts: RowList;
   readonly deletes: RowList;
 }
@@ -42,11 +43,11 @@ export interface ViewChange {
 /** A held instance that was dropped: it failed in a transaction that could not be refused. */
 export interface LostInstance {
   readonly viewId: number;
-  readonly sender: bigint | undefined;
+  readonly sender: CallerIdentity | undefined;
   readonly failure: ViewFailure;
 }
 
-export function instanceKey(viewId: number, sender: bigint | undefined): string {
+export function instanceKey(viewId: number, sender: CallerIdentity | undefined): string {
   return sender === undefined ? String(viewId) : `${viewId} ${sender.toString(16)}`;
 }
 
@@ -54,7 +55,7 @@ export function instanceKey(viewId: number, sender: bigint | undefined): string 
 export function newInstance(
   view: ServedView,
   number: number,
-  sender: bigint | undefined,
+  sender: CallerIdentity | undefined,
   usedMicros: bigint,
 ): ViewInstance {
   const table = new Table({ ...view.table, id: number }, { types: view.schema.types });

@@ -4,6 +4,7 @@ import type { ReadSet } from '../../module/read-set.ts';
 import { Store } from '../../store/store.ts';
 import type { Table } from '../../store/table.ts';
 import type { Transaction } from '../../store/transaction.ts';
+import type { CallerIdentity } from '../../values/identity-roles.ts';
 import type { Progress } from '../progress.ts';
 import { Dependents } from './dependents.ts';
 import { evaluateView, invalidRows, type ViewSurroundings } from './evaluate-view.ts';
@@ -97,7 +98,11 @@ export class ViewInstances {
    * within one that is only tried. Returns the failure of the first view that cannot be evaluated.
    * Marks the instances as used.
    */
-  prepare(viewIds: Iterable<number>, caller: bigint, nowMicros: bigint): ViewFailure | undefined {
+  prepare(
+    viewIds: Iterable<number>,
+    caller: CallerIdentity,
+    nowMicros: bigint,
+  ): ViewFailure | undefined {
     assert(this.#open === undefined || this.#tried !== undefined, 'views are prepared in between');
     this.#dropIdle(nowMicros);
     const wanted = new Set(viewIds);
@@ -114,7 +119,7 @@ export class ViewInstances {
    * Keeps the caller's prepared instances of these views until they are released as often. Returns
    * false, and holds nothing, if that would be too many.
    */
-  hold(viewIds: Iterable<number>, caller: bigint): boolean {
+  hold(viewIds: Iterable<number>, caller: CallerIdentity): boolean {
     const { instancesMax = limits.viewInstancesMax, bytesMax = limits.viewBytesMax } =
       this.#options;
     const wanted = [...viewIds].map((id) => present(this.#instanceOf(id, caller), 'an instance'));
@@ -129,7 +134,7 @@ export class ViewInstances {
   }
 
   /** Releases instances that were held; they are kept while other queries hold them. */
-  release(viewIds: Iterable<number>, caller: bigint, nowMicros: bigint): void {
+  release(viewIds: Iterable<number>, caller: CallerIdentity, nowMicros: bigint): void {
     for (const id of viewIds) {
       const instance = this.#instanceOf(id, caller);
       // It may have failed, or its program may be gone.
@@ -152,12 +157,12 @@ export class ViewInstances {
   }
 
   /** The rows of a view for a caller, who has had it prepared. */
-  table(viewId: number, caller: bigint): Table {
+  table(viewId: number, caller: CallerIdentity): Table {
     return present(this.#instanceOf(viewId, caller), `instance of the view ${viewId}`).table;
   }
 
   /** Whether the caller's instance of a view exists. */
-  has(viewId: number, caller: bigint): boolean {
+  has(viewId: number, caller: CallerIdentity): boolean {
     return this.#instanceOf(viewId, caller) !== undefined;
   }
 
@@ -249,7 +254,11 @@ export class ViewInstances {
     return this.#open;
   }
 
-  #use(view: ServedView, sender: bigint | undefined, nowMicros: bigint): ViewFailure | undefined {
+  #use(
+    view: ServedView,
+    sender: CallerIdentity | undefined,
+    nowMicros: bigint,
+  ): ViewFailure | undefined {
     const key = instanceKey(view.id, sender);
     const known = this.#instances.get(key);
     if (known !== undefined) {
@@ -307,7 +316,7 @@ export class ViewInstances {
     instance.bytes = bytes;
   }
 
-  #instanceOf(viewId: number, caller: bigint): ViewInstance | undefined {
+  #instanceOf(viewId: number, caller: CallerIdentity): ViewInstance | undefined {
     const view = this.#program.views.get(viewId);
     if (view === undefined) return undefined;
     return this.#instances.get(instanceKey(viewId, view.isAnonymous ? undefined : caller));

@@ -5,6 +5,7 @@ import { buildModule } from '../../bundle/build-module.ts';
 import { Store } from '../../store/store.ts';
 import { Table } from '../../store/table.ts';
 import { Random } from '../../testing/random.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import type { Value } from '../../values/value.ts';
 import type { ProgramSource } from '../program-source.ts';
 import { viewProgramOf } from './served-views.ts';
@@ -39,7 +40,7 @@ function freshRows(database: CoreUnderTest, name: string, sender: bigint): Value
   const outcome = served.runner.callView?.({
     viewId: view.hookId,
     viewName: name,
-    sender: view.isAnonymous ? undefined : sender,
+    sender: view.isAnonymous ? undefined : callerIdentity(sender),
   });
   const around = { store, clock: database.clock, statementMillisMax: 1_000 };
   const result = outcome?.kind === 'sql' ? viewQueryRunner(around)(outcome.text, view) : outcome;

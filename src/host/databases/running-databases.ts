@@ -6,6 +6,7 @@ import { FolderSpace, noSpaceText } from '../../node/folder-space.ts';
 import { MemoryModuleLog, type ModuleLog } from '../../node/log-file.ts';
 import type { Report } from '../../node/report-line.ts';
 import { identityToHex } from '../../values/identity.ts';
+import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import { programHash } from '../linking/program-hash.ts';
 import type { DatabaseFiles } from '../registry/database-files.ts';
 import type { Measured } from '../registry/quotas.ts';
@@ -25,9 +26,9 @@ export interface RunningOptions {
   /** How much a database can hold. */
   readonly storageOf: (database: Pick<RegisteredDatabase, 'identity' | 'owner'>) => StorageLimits;
   /** Called when a database has reported what it holds. */
-  readonly measured: (database: bigint) => void;
+  readonly measured: (database: DatabaseIdentity) => void;
   /** True: the databases of that owner are limited together, so all their sizes must be known. */
-  readonly isCounted: (owner: bigint) => boolean;
+  readonly isCounted: (owner: OwnerIdentity) => boolean;
   /** The defaults are in `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
 }
@@ -40,7 +41,7 @@ export interface RunningDatabase {
 
 /** A database that is being created and is not reachable yet. */
 export interface NewDatabase {
-  readonly identity: bigint;
+  readonly identity: DatabaseIdentity;
   readonly generation: number;
   readonly handle: SupervisedDatabase;
   /** Lines of the module's log until there is a log to write them to. */
@@ -54,7 +55,7 @@ const creationLinesMax = 1_000;
 export class RunningDatabases {
   readonly #options: RunningOptions;
   readonly #logBounds: LogBounds;
-  readonly #byIdentity = new Map<bigint, RunningDatabase>();
+  readonly #byIdentity = new Map<DatabaseIdentity, RunningDatabase>();
   #firstOpenings: Promise<void> = Promise.resolve();
 
   constructor(options: RunningOptions) {
@@ -66,12 +67,12 @@ export class RunningDatabases {
     return this.#options.placement;
   }
 
-  find(identity: bigint): RunningDatabase | undefined {
+  find(identity: DatabaseIdentity): RunningDatabase | undefined {
     return this.#byIdentity.get(identity);
   }
 
   /** The sizes of a database, and a way to set its limits. */
-  measured(identity: bigint): Measured | undefined {
+  measured(identity: DatabaseIdentity): Measured | undefined {
     const handle = this.find(identity)?.handle;
     if (handle === undefined) return undefined;
     const { used } = handle.statistics();
@@ -82,7 +83,7 @@ export class RunningDatabases {
     };
   }
 
-  entry(identity: bigint): RunningDatabase {
+  entry(identity: DatabaseIdentity): RunningDatabase {
     return present(this.find(identity), 'a database that is registered runs');
   }
 
@@ -115,8 +116,8 @@ export class RunningDatabases {
    * is durable; rejects, with nothing left, when it cannot be created.
    */
   async create(
-    identity: bigint,
-    owner: bigint,
+    identity: DatabaseIdentity,
+    owner: OwnerIdentity,
     program: ProgramSource,
     after: number,
   ): Promise<NewDatabase> {
@@ -165,7 +166,7 @@ export class RunningDatabases {
   }
 
   /** Ends a database and removes its files. */
-  async remove(identity: bigint): Promise<void> {
+  async remove(identity: DatabaseIdentity): Promise<void> {
     const { handle, log } = this.entry(identity);
     this.#byIdentity.delete(identity);
     log.close();
@@ -182,7 +183,7 @@ export class RunningDatabases {
     await this.#options.placement.close();
   }
 
-  async #makeLogDirectory(identity: bigint, generation: number): Promise<void> {
+  async #makeLogDirectory(identity: DatabaseIdentity, generation: number): Promise<void> {
     const { files } = this.#options;
     try {
       await files.makeLogDirectory(identity, generation);
@@ -195,13 +196,13 @@ export class RunningDatabases {
   }
 
   /** A log that cannot be opened is kept in memory: the database matters more. */
-  #openLog(identity: bigint): FollowedLog {
+  #openLog(identity: DatabaseIdentity): FollowedLog {
     const { linesPerSecondMax } = this.#logBounds;
     const report = (problem: string) => this.#complain(identity, problem);
     return new FollowedLog({ log: this.#logOf(identity), linesPerSecondMax, report });
   }
 
-  #logOf(identity: bigint): ModuleLog {
+  #logOf(identity: DatabaseIdentity): ModuleLog {
     try {
       return this.#options.files.openModuleLog(identity, this.#logBounds);
     } catch (error) {
@@ -210,11 +211,11 @@ export class RunningDatabases {
     }
   }
 
-  #complain(identity: bigint, problem: string): void {
+  #complain(identity: DatabaseIdentity, problem: string): void {
     this.#options.report({ level: 'error', message: `${nameOf(identity)}: ${problem}` });
   }
 
-  async #drop(identity: bigint, generation: number): Promise<void> {
+  async #drop(identity: DatabaseIdentity, generation: number): Promise<void> {
     const { files } = this.#options;
     if (this.#byIdentity.has(identity)) await files.removeGeneration(identity, generation);
     else await files.removeDatabase(identity);
@@ -253,13 +254,13 @@ export class RunningDatabases {
 }
 
 interface Supervision {
-  readonly identity: bigint;
-  readonly owner: bigint;
+  readonly identity: DatabaseIdentity;
+  readonly owner: OwnerIdentity;
   readonly generation: number;
   readonly mode: SeatMode | 'closed';
   readonly lines: (lines: readonly StampedLine[]) => void;
 }
 
-function nameOf(identity: bigint): string {
+function nameOf(identity: DatabaseIdentity): string {
   return `Database ${identityToHex(identity)}`;
 }

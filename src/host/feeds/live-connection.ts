@@ -10,6 +10,7 @@ import type {
 } from '../../database/outcome.ts';
 import type { LiveUpdate } from '../../live/live-update.ts';
 import type { QueryDialect } from '../../live/query-dialect.ts';
+import type { ConnectionNumber } from '../../values/connection-number.ts';
 
 /**
  * A long-lived connection, as a door sees it. Requests are sent without waiting; the sink receives
@@ -38,7 +39,7 @@ export interface LiveConnection {
 export interface LiveOptions {
   readonly caller: Caller;
   /** 128 bits, never 0n. */
-  readonly connectionId: bigint;
+  readonly connectionId: ConnectionNumber;
   /** True: nothing is sent before it is durable. */
   readonly confirmed: boolean;
   /** The dialect of its queries; absent: the narrow one. */

@@ -6,11 +6,13 @@ import type { LiveUpdate } from '../../live/live-update.ts';
 import { emptyRowSet } from '../../live/row-set.ts';
 import { strangerRights } from '../../sql/rights.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
+import { connectionNumber } from '../../values/connection-number.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import type { LiveEnd, LiveEvent, LiveSubscribe } from './live-connection.ts';
 import type { FeedRequest, LiveFeed } from './live-feed.ts';
 import { LiveFeeds } from './live-feeds.ts';
 
-const caller = { identity: 1n, rights: strangerRights, jwtPayload: '' };
+const caller = { identity: callerIdentity(1n), rights: strangerRights, jwtPayload: '' };
 
 /** Feeds whose database is the test. */
 class Lab {
@@ -26,7 +28,7 @@ class Lab {
     const ends: LiveEnd[] = [];
     this.#lastId += 1n;
     const feed = this.feeds.open(
-      { caller, connectionId: this.#lastId, confirmed },
+      { caller, connectionId: connectionNumber(this.#lastId), confirmed },
       { deliver: (events) => told.push(...events), ended: (reason) => ends.push(reason) },
     );
     for (const request of this.requests(feed)) {

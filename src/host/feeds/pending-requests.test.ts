@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { DatabaseRequest } from '../../database/turn.ts';
 import { ownerRights } from '../../sql/rights.ts';
 import { TestClock } from '../../testing/test-clock.ts';
+import { connectionNumber } from '../../values/connection-number.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import type { SeatEnd } from '../seats/seat.ts';
 import { PendingRequests } from './pending-requests.ts';
 
@@ -14,8 +16,8 @@ const update: DatabaseRequest = {
 const query: DatabaseRequest = {
   kind: 'query',
   query: {
-    caller: { identity: 1n, rights: ownerRights, jwtPayload: '' },
-    connection: { kind: 'open', id: 1n },
+    caller: { identity: callerIdentity(1n), rights: ownerRights, jwtPayload: '' },
+    connection: { kind: 'open', id: connectionNumber(1n) },
     sql: '',
     confirmed: false,
   },

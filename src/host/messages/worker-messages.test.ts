@@ -5,16 +5,27 @@ import type { QueryRows } from '../../live/live-update.ts';
 import { emptyRowSet, type RowSet } from '../../live/row-set.ts';
 import { ownerRights, strangerRights } from '../../sql/rights.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
+import { connectionNumber } from '../../values/connection-number.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import { type Batch, buffersOf } from './worker-messages.ts';
 import { decodeTurn, encodeTurn } from './worker-outcomes.ts';
 import { encodeRequests, RequestReader } from './worker-requests.ts';
 
-const ada = { identity: 2n ** 255n + 3n, rights: ownerRights, jwtPayload: '{"sub":"ädä"}' };
-const bob = { identity: 5n, rights: strangerRights, jwtPayload: '', isAnonymous: true };
+const ada = {
+  identity: callerIdentity(2n ** 255n + 3n),
+  rights: ownerRights,
+  jwtPayload: '{"sub":"ädä"}',
+};
+const bob = {
+  identity: callerIdentity(5n),
+  rights: strangerRights,
+  jwtPayload: '',
+  isAnonymous: true,
+};
 const narrow = { tables: new Set(['a', 'ä']), reducers: new Set<string>(), rowsMax: 3 };
 const eve = { ...bob, rights: { ...strangerRights, ...narrow, previews: true, isReadOnly: true } };
-const open = { kind: 'open', id: 2n ** 127n } as const;
-const temporary = { kind: 'temporary', id: 9n } as const;
+const open = { kind: 'open', id: connectionNumber(2n ** 127n) } as const;
+const temporary = { kind: 'temporary', id: connectionNumber(9n) } as const;
 const call = { reducer: 'add', schemaVersion: 2 ** 40, confirmed: true };
 const noVersion = { schemaVersion: undefined, args: Uint8Array.of() };
 const permission = { policy: 'breakClients', token: '0x1' } as const;
@@ -85,22 +96,28 @@ describe('a batch of requests', () => {
         apply: { entropy: Uint8Array.of(1), timestampMicros: -1n, digest: Uint8Array.of(2) },
       },
     },
-    { kind: 'connect', caller: bob, connectionId: 3n },
-    { kind: 'disconnect', connectionId: 3n },
+    { kind: 'connect', caller: bob, connectionId: connectionNumber(3n) },
+    { kind: 'disconnect', connectionId: connectionNumber(3n) },
     { kind: 'call', call: { ...call, ...noVersion, caller: ada, connection: open } },
     {
       kind: 'subscribe',
       subscribe: {
         caller: bob,
-        connectionId: 3n,
+        connectionId: connectionNumber(3n),
         setId: 2 ** 32 + 1,
         queries: ['SELECT * FROM ä', ''],
         knowsEvents: false,
         dialect: 'subscription',
       },
     },
-    { kind: 'unsubscribe', unsubscribe: { connectionId: 3n, setId: 0, withRows: true } },
-    { kind: 'oneOff', oneOff: { caller: ada, connectionId: 3n, sql: 'SELECT', dialect: 'full' } },
+    {
+      kind: 'unsubscribe',
+      unsubscribe: { connectionId: connectionNumber(3n), setId: 0, withRows: true },
+    },
+    {
+      kind: 'oneOff',
+      oneOff: { caller: ada, connectionId: connectionNumber(3n), sql: 'SELECT', dialect: 'full' },
+    },
     { kind: 'program' },
     { kind: 'update', program: { kind: 'js', bytes: Uint8Array.of(7) }, permission },
   ];

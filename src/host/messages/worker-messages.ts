@@ -3,6 +3,7 @@ import type { ProgramSource } from '../../database/program-source.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
+import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import type { KeptPlace } from '../linking/kept-programs.ts';
 import type { HeapLimits } from '../seats/heap-care.ts';
 import type { SeatMemory, SeatMode, SeatOpening, StampedLine } from '../seats/seat.ts';
@@ -16,8 +17,8 @@ export interface ActorStart extends HeapLimits {
   readonly task:
     | { readonly kind: 'serve'; readonly mode: SeatMode }
     | { readonly kind: 'examine'; readonly program: ProgramSource };
-  readonly identity: bigint;
-  readonly ownerIdentity: bigint;
+  readonly identity: DatabaseIdentity;
+  readonly ownerIdentity: OwnerIdentity;
   readonly statementMillisMax: number;
   /** How much the database can hold. */
   readonly storage: StorageLimits;

@@ -5,6 +5,8 @@ import type { DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
 import type { QueryDialect } from '../../live/query-dialect.ts';
 import { BinaryReader } from '../../values/binary-reader.ts';
 import { BinaryWriter } from '../../values/binary-writer.ts';
+import { type ConnectionNumber, connectionNumber } from '../../values/connection-number.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import type { Batch, StructuredRequest } from './worker-messages.ts';
 import { readRights, writeRights } from './worker-rights.ts';
 
@@ -249,19 +251,19 @@ export class RequestReader implements ItemSource<TicketedRequest> {
       case 'tables':
         return { kind, caller: this.#caller() };
       case 'connect':
-        return { kind, caller: this.#caller(), connectionId: reader.u128() };
+        return { kind, caller: this.#caller(), connectionId: this.#connection() };
       case 'disconnect':
-        return { kind, connectionId: reader.u128() };
+        return { kind, connectionId: this.#connection() };
       case 'subscribe':
         return { kind, subscribe: this.#subscribe() };
       case 'unsubscribe': {
-        const connectionId = reader.u128();
+        const connectionId = this.#connection();
         const setId = reader.f64();
         return { kind, unsubscribe: { connectionId, setId, withRows: reader.bool() } };
       }
       case 'oneOff': {
         const caller = this.#caller();
-        const connectionId = reader.u128();
+        const connectionId = this.#connection();
         const sql = reader.string();
         return { kind, oneOff: { caller, connectionId, sql, dialect: this.#dialect() } };
       }
@@ -301,12 +303,16 @@ export class RequestReader implements ItemSource<TicketedRequest> {
   #subscribe(): SubscribeRequest {
     const reader = this.#reader;
     const caller = this.#caller();
-    const connectionId = reader.u128();
+    const connectionId = this.#connection();
     const setId = reader.f64();
     const knowsEvents = reader.bool();
     const queries = Array.from({ length: reader.u32() }, () => reader.string());
     const dialect = this.#dialect();
     return { caller, connectionId, setId, knowsEvents, queries, dialect };
+  }
+
+  #connection(): ConnectionNumber {
+    return connectionNumber(this.#reader.u128());
   }
 
   #dialect(): QueryDialect {
@@ -329,7 +335,7 @@ export class RequestReader implements ItemSource<TicketedRequest> {
   #asker(): Asker {
     const caller = this.#caller();
     const kind = this.#reader.bool() ? ('open' as const) : ('temporary' as const);
-    const connection = { kind, id: this.#reader.u128() };
+    const connection = { kind, id: this.#connection() };
     return { caller, connection, confirmed: this.#reader.bool() };
   }
 
@@ -337,7 +343,7 @@ export class RequestReader implements ItemSource<TicketedRequest> {
     const reader = this.#reader;
     const number = reader.u32();
     if (number === this.#callers.length) {
-      const identity = reader.u256();
+      const identity = callerIdentity(reader.u256());
       const rights = readRights(reader);
       const jwtPayload = reader.string();
       const isAnonymous = reader.bool();

@@ -4,6 +4,7 @@ import { DiskError } from '../../log/disk.ts';
 import { LogDamageError } from '../../log/log-error.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import { identityFromHex, identityToHex } from '../../values/identity.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { AuditLog } from '../registry/audit-log.ts';
 import { DatabaseFiles } from '../registry/database-files.ts';
 import { openRegistry, type RegistryOptions } from '../registry/open-registry.ts';
@@ -67,7 +68,7 @@ export async function acceptLosses(
 
 /** The log of a database, or of the registry. */
 export interface LogPlace {
-  readonly identity: bigint;
+  readonly identity: DatabaseIdentity;
   readonly directory: string;
 }
 
@@ -84,13 +85,13 @@ export function placeOf(
   return { identity, directory };
 }
 
-function onlyDatabase(registry: Registry): bigint {
+function onlyDatabase(registry: Registry): DatabaseIdentity {
   const [only, ...more] = registry.databases;
   if (only !== undefined && more.length === 0) return only.identity;
   throw new LossError('Say which database it is, as <database>:<offset>');
 }
 
-function found(registry: Registry, target: string): bigint {
+function found(registry: Registry, target: string): DatabaseIdentity {
   try {
     return resolveTarget(registry, target);
   } catch (cause) {

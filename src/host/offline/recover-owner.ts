@@ -1,5 +1,6 @@
 import { Refusal } from '../../database/outcome.ts';
 import { identityToHex } from '../../values/identity.ts';
+import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import { AuditLog } from '../registry/audit-log.ts';
 import { DatabaseFiles } from '../registry/database-files.ts';
 import { openRegistry, type RegistryOptions } from '../registry/open-registry.ts';
@@ -11,11 +12,15 @@ export interface RecoverOptions extends RegistryOptions {
   readonly directory: string;
   /** A database's name or identity. */
   readonly target: string;
-  readonly owner: bigint;
+  readonly owner: OwnerIdentity;
 }
 
 export type RecoverOutcome =
-  | { readonly kind: 'recovered'; readonly database: bigint; readonly formerOwner: bigint }
+  | {
+      readonly kind: 'recovered';
+      readonly database: DatabaseIdentity;
+      readonly formerOwner: OwnerIdentity;
+    }
   | { readonly kind: 'refused'; readonly message: string };
 
 /**

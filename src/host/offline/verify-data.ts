@@ -4,6 +4,7 @@ import { DiskError } from '../../log/disk.ts';
 import { type LogReport, verifyLog } from '../../log/verify.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import { identityFromHex } from '../../values/identity.ts';
+import { type DatabaseIdentity, databaseIdentity } from '../../values/identity-roles.ts';
 import { DatabaseFiles, RegistryError } from '../registry/database-files.ts';
 import { openRegistryCopy, type RegistryOptions } from '../registry/open-registry.ts';
 import { type RegisteredDatabase, registryIdentity } from '../registry/registry.ts';
@@ -62,15 +63,16 @@ export async function verifyData(
 }
 
 /** The logs of databases, including those that a creation, or a crash, left behind. */
-function logsIn(root: string): { folder: string; identity: bigint }[] {
-  const logs: { folder: string; identity: bigint }[] = [];
+function logsIn(root: string): { folder: string; identity: DatabaseIdentity }[] {
+  const logs: { folder: string; identity: DatabaseIdentity }[] = [];
   for (const name of entries(path.join(root, 'databases'))) {
     // Other programs leave files of their own in every folder.
     const identity = identityFromHex(name);
     if (identity === undefined) continue;
     for (const log of entries(path.join(root, 'databases', name))) {
       if (!log.startsWith('log-')) continue;
-      logs.push({ folder: path.join('databases', name, log), identity });
+      const folder = path.join('databases', name, log);
+      logs.push({ folder, identity: databaseIdentity(identity) });
     }
   }
   return logs;
@@ -115,7 +117,7 @@ function folderOf(
   return path.relative(root, files.logDirectory(identity, generation) ?? root);
 }
 
-function reportOn(directory: string, identity: bigint): LogReport | UnreadableLog {
+function reportOn(directory: string, identity: DatabaseIdentity): LogReport | UnreadableLog {
   if (!existsSync(directory)) return { kind: 'absent' };
   try {
     return verifyLog(new MachineDisk(directory), identity);

@@ -1,5 +1,6 @@
 import { Refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
+import { databaseIdentity } from '../../values/identity-roles.ts';
 import { completeBudget } from '../seats/budget.ts';
 import { workerPlacement } from '../workers/worker-placement.ts';
 
@@ -21,7 +22,7 @@ export async function describeProgram(bytes: Uint8Array): Promise<ProgramDescrip
     usualIsolation: 'thread',
     report: () => undefined,
   });
-  const place = { identity: 0n, programs: undefined };
+  const place = { identity: databaseIdentity(0n), programs: undefined };
   try {
     return { kind: 'described', bytes: await placement.examine({ kind: 'js', bytes }, place) };
   } catch (error) {

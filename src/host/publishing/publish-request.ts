@@ -1,4 +1,5 @@
 import type { ProgramSource } from '../../database/program-source.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
 
 export interface PublishRequest {
@@ -17,7 +18,7 @@ export interface PublishRequest {
 
 export interface PublishOutcome {
   readonly kind: 'created' | 'updated';
-  readonly identity: bigint;
+  readonly identity: DatabaseIdentity;
   /** The name as given; `undefined` when the target was an identity or absent. */
   readonly name: string | undefined;
 }

@@ -4,6 +4,12 @@ import { deriveIdentity } from '../../auth/identity.ts';
 import type { Clock } from '../../database/clock.ts';
 import { refusal } from '../../database/outcome.ts';
 import { hashHex } from '../../database/program-hash.ts';
+import {
+  asOwner,
+  type DatabaseIdentity,
+  databaseIdentity,
+  owns,
+} from '../../values/identity-roles.ts';
 import type { RunningDatabases } from '../databases/running-databases.ts';
 import { programHashInSlices } from '../linking/program-hash.ts';
 import type { Access } from '../registry/access.ts';
@@ -26,7 +32,7 @@ export interface PublisherOptions {
   readonly clock: Clock;
   readonly quotas: Quotas;
   /** Receives each database on which something was tried. */
-  readonly changes: Listeners<bigint>;
+  readonly changes: Listeners<DatabaseIdentity>;
 }
 
 /**
@@ -39,7 +45,7 @@ export interface PublisherOptions {
  */
 export class Publisher {
   readonly #options: PublisherOptions;
-  readonly #locks = new KeyedLock<bigint>();
+  readonly #locks = new KeyedLock<DatabaseIdentity>();
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -65,14 +71,14 @@ export class Publisher {
       else access.require(caller, record, 'update');
     } else if (parsed?.kind === 'identity') {
       this.#requireFree(caller, parsed.identity);
-    } else if (known !== undefined && known.owner !== caller.identity) {
+    } else if (known !== undefined && !owns(caller.identity, known.owner)) {
       throw refusal('name.notYours', known.name);
     } else {
       access.requireCreator(caller);
     }
   }
 
-  requireReset(caller: HostCaller, identity: bigint): void {
+  requireReset(caller: HostCaller, identity: DatabaseIdentity): void {
     this.#requireResettable(caller, this.#existing(identity));
   }
 
@@ -85,7 +91,7 @@ export class Publisher {
   /** Starts again from `program`, or from the running one. */
   async reset(
     caller: HostCaller,
-    identity: bigint,
+    identity: DatabaseIdentity,
     program: ProgramSource | undefined,
   ): Promise<void> {
     await this.#inTurn(identity, async () => {
@@ -98,7 +104,7 @@ export class Publisher {
     });
   }
 
-  async remove(caller: HostCaller, identity: bigint): Promise<void> {
+  async remove(caller: HostCaller, identity: DatabaseIdentity): Promise<void> {
     const { registry, running } = this.#options;
     await this.#inTurn(identity, async () => {
       const record = registry.database(identity);
@@ -120,16 +126,23 @@ export class Publisher {
   }
 
   /** Runs work in turn. An update that is not durable in time is refused and takes place anyway. */
-  #inTurn<Result>(identity: bigint, work: () => Promise<Result>): Promise<Result> {
+  #inTurn<Result>(identity: DatabaseIdentity, work: () => Promise<Result>): Promise<Result> {
     const { changes } = this.#options;
     return this.#locks.with(identity, work).finally(() => changes.tell(identity));
   }
 
-  async #publishTo(identity: bigint, request: PublishRequest): Promise<PublishOutcome['kind']> {
+  async #publishTo(
+    identity: DatabaseIdentity,
+    request: PublishRequest,
+  ): Promise<PublishOutcome['kind']> {
     const { access, registry, running, quotas } = this.#options;
     const { caller, program, clear, policy, token, confirmMillis } = request;
     const record = registry.database(identity);
-    quotas.requireProgram(record?.owner ?? caller.identity, record?.identity, program.bytes.length);
+    quotas.requireProgram(
+      record?.owner ?? asOwner(caller.identity),
+      record?.identity,
+      program.bytes.length,
+    );
     if (record === undefined) {
       await this.#create(identity, request);
       await this.#note('create database', request, identity);
@@ -174,21 +187,22 @@ export class Publisher {
     }
   }
 
-  #identityOfName(caller: HostCaller, name: string): Promise<bigint> {
+  #identityOfName(caller: HostCaller, name: string): Promise<DatabaseIdentity> {
     const { registry, quotas } = this.#options;
     return registry.exclusively(async () => {
       const known = registry.name(name);
       const identity = known?.database;
       if (identity !== undefined && registry.database(identity) !== undefined) return identity;
-      if (known !== undefined && known.owner !== caller.identity) {
+      if (known !== undefined && !owns(caller.identity, known.owner)) {
         throw refusal('name.notYours', name);
       }
       this.#requireCreator(caller);
       if (identity !== undefined) return identity;
-      quotas.requireNames(caller, caller.identity, 1);
+      const owner = asOwner(caller.identity);
+      quotas.requireNames(caller, owner, 1);
       const fresh = this.#newIdentity();
       if (caller.address !== undefined) await registry.putOrigin(fresh, networkOf(caller.address));
-      await registry.putName(name, caller.identity, fresh);
+      await registry.putName(name, owner, fresh);
       return fresh;
     });
   }
@@ -200,20 +214,21 @@ export class Publisher {
   }
 
   /** Requires an identity without a database: not reserved, nor meant by another's name. */
-  #requireFree(caller: HostCaller, identity: bigint): void {
+  #requireFree(caller: HostCaller, identity: DatabaseIdentity): void {
     this.#requireCreator(caller);
     if (identity === 0n) throw refusal('publish.request', 'the zero identity is reserved');
     if (identity === registryIdentity) {
       throw refusal('publish.request', 'the identity of the registry is reserved');
     }
     for (const { name, owner } of this.#options.registry.namesOf(identity)) {
-      if (owner !== caller.identity) throw refusal('name.notYours', name);
+      if (!owns(caller.identity, owner)) throw refusal('name.notYours', name);
     }
   }
 
-  async #create(identity: bigint, { caller, program }: PublishRequest): Promise<void> {
+  async #create(identity: DatabaseIdentity, { caller, program }: PublishRequest): Promise<void> {
     const { quotas, registry } = this.#options;
-    const { identity: owner, address } = caller;
+    const owner = asOwner(caller.identity);
+    const { address } = caller;
     const release = quotas.reserveDatabase(caller);
     try {
       // Before the database exists: after a crash an origin without a database does not count.
@@ -229,7 +244,7 @@ export class Publisher {
   }
 
   /** Forgets the origin of a nameless database: rejected programs must not fill the registry. */
-  #forgetOrigin(identity: bigint): Promise<void> {
+  #forgetOrigin(identity: DatabaseIdentity): Promise<void> {
     const { registry } = this.#options;
     return registry.exclusively(async () => {
       const isKnown = registry.database(identity) !== undefined;
@@ -272,14 +287,14 @@ export class Publisher {
   async #note(
     action: AuditAction,
     { caller, program }: { readonly caller: HostCaller; readonly program?: ProgramSource },
-    database: bigint,
+    database: DatabaseIdentity,
   ): Promise<void> {
     const hash = program === undefined ? undefined : await programHashInSlices(program.bytes);
     const detail = hash === undefined ? {} : { program: hashHex(hash) };
     await this.#options.audit.note({ action, caller, database, outcome: 'done', detail });
   }
 
-  #existing(identity: bigint): RegisteredDatabase {
+  #existing(identity: DatabaseIdentity): RegisteredDatabase {
     const record = this.#options.registry.database(identity);
     if (record === undefined) throw refusal('database.unknown', 'No such database.');
     return record;
@@ -294,7 +309,7 @@ export class Publisher {
   }
 
   /** Derived like an anonymous caller's identity, whose token no one has. */
-  #newIdentity(): bigint {
-    return deriveIdentity(this.#options.issuer, randomUUID());
+  #newIdentity(): DatabaseIdentity {
+    return databaseIdentity(deriveIdentity(this.#options.issuer, randomUUID()));
   }
 }

@@ -11,6 +11,7 @@ import {
 } from '../../database/rights.ts';
 import type { AgentFeature } from '../../protocol/agent-features.ts';
 import { identityToHex } from '../../values/identity.ts';
+import { type CallerIdentity, owns } from '../../values/identity-roles.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { DatabaseRecord } from './database-record.ts';
 import type { HostCaller } from './host-caller.ts';
@@ -64,7 +65,7 @@ export interface AccessOptions {
   readonly registry: Registry;
   readonly creators: Creators;
   /** Identities that have the owner's rights on every database. */
-  readonly operators: readonly bigint[];
+  readonly operators: readonly CallerIdentity[];
   readonly audit: AuditLog;
 }
 
@@ -162,9 +163,9 @@ export class Access {
     return byPower.indexOf(now.key) < byPower.indexOf(before.key);
   }
 
-  standing(identity: bigint, database: DatabaseKey): Standing {
+  standing(identity: CallerIdentity, database: DatabaseKey): Standing {
     const { registry, operators } = this.#options;
-    if (identity === database.owner) return 'owner';
+    if (owns(identity, database.owner)) return 'owner';
     if (operators.includes(identity)) return 'operator';
     return registry.roleOf(database.identity, identity) ?? 'stranger';
   }
@@ -173,7 +174,7 @@ export class Access {
     return capability === undefined && this.#options.operators.includes(identity);
   }
 
-  #rightsOf(identity: bigint, database: DatabaseKey): Rights {
+  #rightsOf(identity: CallerIdentity, database: DatabaseKey): Rights {
     const standing = this.standing(identity, database);
     switch (standing) {
       case 'owner':

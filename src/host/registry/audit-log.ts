@@ -3,6 +3,7 @@ import { limits } from '../../limits.ts';
 import type { Report } from '../../node/report-line.ts';
 import type { LineStore } from '../../node/synced-lines.ts';
 import { identityToHex } from '../../values/identity.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { HostCaller } from './host-caller.ts';
 
 /** Actions that change a database, or the rights on it. */
@@ -29,7 +30,7 @@ export interface AuditNote {
   readonly action: string;
   /** Absent: the caller has access to the data folder. */
   readonly caller?: Pick<HostCaller, 'identity' | 'address' | 'capability'>;
-  readonly database?: bigint;
+  readonly database?: DatabaseIdentity;
   readonly outcome: 'done' | 'refused';
   /** Names, roles, ids: never a token, never a row. */
   readonly detail?: Readonly<Record<string, unknown>>;

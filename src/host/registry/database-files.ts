@@ -13,6 +13,7 @@ import {
 import { refuseLink } from '../../node/private-files.ts';
 import { type LineStore, MemoryLines, SyncedLines } from '../../node/synced-lines.ts';
 import { identityToHex } from '../../values/identity.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { KeptPrograms } from '../linking/kept-programs.ts';
 
 /** The content of the data folder is unknown: its registry is missing, or cannot be read. */
@@ -44,7 +45,7 @@ export interface LogExtent {
  */
 export class DatabaseFiles {
   readonly #root: string | undefined;
-  readonly #programs = new Map<bigint, KeptPrograms>();
+  readonly #programs = new Map<DatabaseIdentity, KeptPrograms>();
 
   /** `undefined`: there are no files; everything is kept in memory. */
   constructor(root: string | undefined) {
@@ -78,13 +79,13 @@ export class DatabaseFiles {
     return SyncedLines.open(path.join(this.#root, 'audit'), warn);
   }
 
-  logDirectory(identity: bigint, generation: number): string | undefined {
+  logDirectory(identity: DatabaseIdentity, generation: number): string | undefined {
     const folder = this.#folder(identity);
     return folder === undefined ? undefined : path.join(folder, `log-${generation}`);
   }
 
   /** The extent of a log on disk; `undefined`: it does not exist, or cannot be inspected. */
-  logExtent(identity: bigint, generation: number): LogExtent | undefined {
+  logExtent(identity: DatabaseIdentity, generation: number): LogExtent | undefined {
     const directory = this.logDirectory(identity, generation);
     if (directory === undefined) return undefined;
     try {
@@ -99,14 +100,17 @@ export class DatabaseFiles {
     }
   }
 
-  async makeLogDirectory(identity: bigint, generation: number): Promise<string | undefined> {
+  async makeLogDirectory(
+    identity: DatabaseIdentity,
+    generation: number,
+  ): Promise<string | undefined> {
     const directory = this.logDirectory(identity, generation);
     if (directory !== undefined) await makeDirectoryDurably(directory);
     return directory;
   }
 
   /** A generation above `current` that no directory has. */
-  freeGeneration(identity: bigint, current: number): number {
+  freeGeneration(identity: DatabaseIdentity, current: number): number {
     return Math.max(current, ...this.#generations(identity)) + 1;
   }
 
@@ -114,7 +118,7 @@ export class DatabaseFiles {
    * Removes every generation but one; a crash can leave some, which the next start removes. If that
    * one does not exist, a copy or the registry is incomplete, and all of them stay.
    */
-  async keepGeneration(identity: bigint, kept: number): Promise<void> {
+  async keepGeneration(identity: DatabaseIdentity, kept: number): Promise<void> {
     const generations = this.#generations(identity);
     if (!generations.includes(kept)) return;
     for (const generation of generations) {
@@ -122,17 +126,17 @@ export class DatabaseFiles {
     }
   }
 
-  async removeGeneration(identity: bigint, generation: number): Promise<void> {
+  async removeGeneration(identity: DatabaseIdentity, generation: number): Promise<void> {
     await this.#remove(this.logDirectory(identity, generation));
   }
 
-  async removeDatabase(identity: bigint): Promise<void> {
+  async removeDatabase(identity: DatabaseIdentity): Promise<void> {
     this.#programs.delete(identity);
     await this.#remove(this.#folder(identity));
   }
 
   /** `undefined`: there is nowhere to keep them. */
-  keptPrograms(identity: bigint): KeptPrograms | undefined {
+  keptPrograms(identity: DatabaseIdentity): KeptPrograms | undefined {
     const folder = this.#folder(identity);
     if (folder === undefined) return undefined;
     const known = this.#programs.get(identity) ?? new KeptPrograms(path.join(folder, 'programs'));
@@ -140,18 +144,18 @@ export class DatabaseFiles {
     return known;
   }
 
-  openModuleLog(identity: bigint, bounds: LogFileBounds): ModuleLog {
+  openModuleLog(identity: DatabaseIdentity, bounds: LogFileBounds): ModuleLog {
     const folder = this.#folder(identity);
     if (folder === undefined) return new MemoryModuleLog();
     return new LogFile(path.join(folder, 'module-logs'), bounds);
   }
 
-  #folder(identity: bigint): string | undefined {
+  #folder(identity: DatabaseIdentity): string | undefined {
     if (this.#root === undefined) return undefined;
     return path.join(this.#root, 'databases', identityToHex(identity));
   }
 
-  #generations(identity: bigint): number[] {
+  #generations(identity: DatabaseIdentity): number[] {
     const folder = this.#folder(identity);
     if (folder === undefined || !existsSync(folder)) return [];
     // What a link leads to must neither be counted nor removed.

@@ -3,17 +3,18 @@ import type { Clock } from '../../database/clock.ts';
 import { limits } from '../../limits.ts';
 import { MachineClock } from '../../node/clock.ts';
 import { MachineEntropy } from '../../node/entropy.ts';
+import { asOwner, callerIdentity, databaseIdentity } from '../../values/identity-roles.ts';
 import { Host } from '../host.ts';
 import type { DatabaseRecord } from './database-record.ts';
 import type { Loss } from './grants.ts';
 import type { HostCaller } from './host-caller.ts';
 
-const ada: HostCaller = { identity: 0xadan, payload: '{}', isAnonymous: false };
-const bob: HostCaller = { identity: 0xb0bn, payload: '{}', isAnonymous: false };
+const ada: HostCaller = { identity: callerIdentity(0xadan), payload: '{}', isAnonymous: false };
+const bob: HostCaller = { identity: callerIdentity(0xb0bn), payload: '{}', isAnonymous: false };
 
 const shop: DatabaseRecord = {
-  identity: 0x5b09n,
-  owner: ada.identity,
+  identity: databaseIdentity(0x5b09n),
+  owner: asOwner(ada.identity),
   hostType: 'js',
   initialProgram: '',
   createdMicros: 0n,
@@ -87,11 +88,12 @@ describe('limited tokens of a database', () => {
 
 describe('roles in a database', () => {
   it('are so many at most; who has one may get another', async () => {
-    const grant = (identity: bigint) => host.grants.grant(ada, shop, identity, 'reader');
+    const grant = (identity: bigint) =>
+      host.grants.grant(ada, shop, callerIdentity(identity), 'reader');
     for (let count = 1; count <= limits.databaseGrantsMax; count += 1) await grant(BigInt(count));
     await expect(grant(0n)).rejects.toThrow('A database has at most 1024 grants');
-    await host.grants.grant(ada, shop, 1n, 'developer');
-    await host.grants.revoke(ada, shop, 2n);
+    await host.grants.grant(ada, shop, callerIdentity(1n), 'developer');
+    await host.grants.revoke(ada, shop, callerIdentity(2n));
     await grant(0n);
     expect(host.grants.list(ada, shop)).toHaveLength(limits.databaseGrantsMax);
   }, 90_000);

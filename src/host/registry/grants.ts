@@ -5,6 +5,7 @@ import { Refusal } from '../../database/outcome.ts';
 import type { Role } from '../../database/rights.ts';
 import { limits } from '../../limits.ts';
 import { identityToHex } from '../../values/identity.ts';
+import type { CallerIdentity, DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { Access } from './access.ts';
 import type { AuditAction, AuditLog, AuditNote } from './audit-log.ts';
 import type { DatabaseRecord } from './database-record.ts';
@@ -31,7 +32,11 @@ export interface TokenToIssue {
 /** Whom a change that takes rights away concerns. */
 export type Loss =
   | { readonly kind: 'token'; readonly id: string }
-  | { readonly kind: 'role'; readonly database: bigint; readonly identity: bigint };
+  | {
+      readonly kind: 'role';
+      readonly database: DatabaseIdentity;
+      readonly identity: CallerIdentity;
+    };
 
 /** Manages what the owner of a database gives to others: roles, and limited tokens. */
 export class Grants {
@@ -58,7 +63,12 @@ export class Grants {
   }
 
   /** Gives an identity a role, in place of the one that it had. */
-  grant(caller: HostCaller, database: DatabaseRecord, identity: bigint, role: Role): Promise<void> {
+  grant(
+    caller: HostCaller,
+    database: DatabaseRecord,
+    identity: CallerIdentity,
+    role: Role,
+  ): Promise<void> {
     const { access, registry, clock } = this.#options;
     return registry.exclusively(async () => {
       const before = registry.roleOf(database.identity, identity);
@@ -82,7 +92,7 @@ export class Grants {
   }
 
   /** Takes the role away; anyone can give up their own. Does nothing if there is no role. */
-  revoke(caller: HostCaller, database: DatabaseRecord, identity: bigint): Promise<void> {
+  revoke(caller: HostCaller, database: DatabaseRecord, identity: CallerIdentity): Promise<void> {
     const { access, registry } = this.#options;
     return registry.exclusively(async () => {
       const role = registry.roleOf(database.identity, identity);
@@ -182,7 +192,7 @@ export class Grants {
     return this.#options.audit.note({ ...note, outcome: 'done' });
   }
 
-  async #revoke(id: string, untilMicros: bigint, revokedBy: bigint): Promise<void> {
+  async #revoke(id: string, untilMicros: bigint, revokedBy: CallerIdentity): Promise<void> {
     const { registry, clock } = this.#options;
     const revokedMicros = clock.nowMicros();
     await registry.revokeToken({ id, untilMicros, revokedBy, revokedMicros });

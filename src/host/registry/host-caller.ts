@@ -1,8 +1,9 @@
 import type { Capability } from '../../auth/capability.ts';
+import type { CallerIdentity } from '../../values/identity-roles.ts';
 
 /** The caller of a host operation; `auth`'s `RequestCaller` is one. */
 export interface HostCaller {
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   /** Payload of the caller's token as JSON text. */
   readonly payload: string;
   /** True when the request carried no token. */

@@ -1,5 +1,6 @@
 import { limits } from '../../limits.ts';
 import { identityFromHex } from '../../values/identity.ts';
+import { type DatabaseIdentity, databaseIdentity } from '../../values/identity-roles.ts';
 
 /** The reason why a text is not a database name; `undefined` when it is one. */
 export function nameFault(text: string): string | undefined {
@@ -15,13 +16,13 @@ export function nameFault(text: string): string | undefined {
 
 /** A caller's reference to a database: an identity is tried first. */
 export type Target =
-  | { readonly kind: 'identity'; readonly identity: bigint }
+  | { readonly kind: 'identity'; readonly identity: DatabaseIdentity }
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'invalid'; readonly fault: string };
 
 export function parseTarget(text: string): Target {
   const identity = identityFromHex(text);
-  if (identity !== undefined) return { kind: 'identity', identity };
+  if (identity !== undefined) return { kind: 'identity', identity: databaseIdentity(identity) };
   const fault = nameFault(text);
   return fault === undefined ? { kind: 'name', name: text } : { kind: 'invalid', fault };
 }

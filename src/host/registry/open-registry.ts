@@ -17,7 +17,7 @@ import type { SeatMode } from '../seats/seat.ts';
 import type { ProgramSource } from '../supervision/database-handle.ts';
 import { SupervisedDatabase } from '../supervision/supervised-database.ts';
 import { type DatabaseFiles, RegistryError } from './database-files.ts';
-import { Registry, registryIdentity } from './registry.ts';
+import { Registry, registryIdentity, registryOwner } from './registry.ts';
 import { RegistryRunner, registryProgram } from './registry-module.ts';
 
 /** Time for an older registry to add its new tables. */
@@ -118,7 +118,7 @@ export function registryDatabase(
 ): SupervisedDatabase {
   const seat = {
     identity: registryIdentity,
-    ownerIdentity: registryIdentity,
+    ownerIdentity: registryOwner,
     disk,
     clock,
     entropy,

@@ -1,3 +1,5 @@
+import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
+
 /**
  * Quotas, by the names that settings, the registry, HTTP and the command line share. Absent from
  * `QuotaLimits`: any amount.
@@ -15,6 +17,13 @@ const addressQuotas = ['databases-per-address', 'names-per-address'] as const;
 export type IdentityQuota = (typeof identityQuotas)[number];
 type DatabaseQuota = (typeof databaseQuotas)[number];
 export type QuotaName = IdentityQuota | DatabaseQuota | (typeof addressQuotas)[number];
+
+/** Whom a quota limits: an owner, with all that it has, or one database. */
+export type QuotaSubject = OwnerIdentity | DatabaseIdentity;
+
+export function quotaSubject(raw: bigint): QuotaSubject {
+  return raw as QuotaSubject;
+}
 
 export type QuotaLimits = { readonly [Name in QuotaName]?: number | undefined };
 

@@ -8,6 +8,7 @@ import { limits } from '../../limits.ts';
 import { MachineClock } from '../../node/clock.ts';
 import { MachineEntropy } from '../../node/entropy.ts';
 import { encodeValue } from '../../values/encode.ts';
+import { asOwner, callerIdentity } from '../../values/identity-roles.ts';
 import { product } from '../../values/special-types.ts';
 import { Host } from '../host.ts';
 import type { HostOptions } from '../host-options.ts';
@@ -16,7 +17,7 @@ import type { HostCaller } from './host-caller.ts';
 import type { QuotaLimits } from './quota-limits.ts';
 
 const person = (identity: bigint, address?: string): HostCaller => ({
-  identity,
+  identity: callerIdentity(identity),
   payload: '{}',
   isAnonymous: false,
   ...(address !== undefined && { address }),
@@ -115,7 +116,7 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
       await open({});
       const opened = [...serving.slice(1), 'closed'].sort();
       await expect.poll(() => states().sort()).toEqual(opened);
-      const subject = ada.identity;
+      const subject = asOwner(ada.identity);
       const amounts = new Map([['owner-row-bytes', 100_000_000]] as const);
       await host.quotas.set(root, { subject, owner: subject }, amounts);
       await expect.poll(states).toEqual(serving);
@@ -152,7 +153,8 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
     // An existing name can be used, and an operator can have more.
     await publish('two');
     await host.addName(root, 'one', 'four');
-    const used = () => host.quotas.ofIdentity(ada.identity).find(({ name }) => /^names/.test(name));
+    const used = () =>
+      host.quotas.ofIdentity(asOwner(ada.identity)).find(({ name }) => /^names/.test(name));
     expect(used()).toMatchObject({ used: 4, limit: 3 });
 
     const here = (identity: bigint) => person(identity, '192.0.2.7');
@@ -187,7 +189,7 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
     const names = ['a', 'b', 'c', 'd', 'e'];
     const outcomes = await Promise.allSettled(names.map((name) => publish(name)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled').length).toBe(2);
-    expect(host.databasesOwnedBy(ada.identity).length).toBe(2);
+    expect(host.databasesOwnedBy(asOwner(ada.identity)).length).toBe(2);
   });
 
   it('bounds the databases of an address, also after a restart', async () => {

@@ -2,6 +2,13 @@ import { networkOf } from '../../auth/client-address.ts';
 import { Refusal } from '../../database/outcome.ts';
 import { bytesText, type StorageLimits, type StorageUse } from '../../database/storage-quota.ts';
 import { limits } from '../../limits.ts';
+import {
+  asCaller,
+  asOwner,
+  type DatabaseIdentity,
+  databaseIdentity,
+  type OwnerIdentity,
+} from '../../values/identity-roles.ts';
 import type { Access } from './access.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { DatabaseRecord } from './database-record.ts';
@@ -13,6 +20,7 @@ import {
   identityQuotas,
   type QuotaLimits,
   type QuotaName,
+  type QuotaSubject,
   type QuotaUse,
 } from './quota-limits.ts';
 import type { RegisteredName, Registry } from './registry.ts';
@@ -41,14 +49,17 @@ export interface Measured {
  */
 export class Quotas {
   readonly #options: QuotasOptions;
-  readonly #measured: (database: bigint) => Measured | undefined;
+  readonly #measured: (database: DatabaseIdentity) => Measured | undefined;
   /** Databases that are being created: there can be many at once. */
   readonly #reserved = new Map<string, number>();
   /** Owners whose sum must be computed again, all at once. */
-  readonly #changedOwners = new Set<bigint>();
+  readonly #changedOwners = new Set<OwnerIdentity>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: QuotasOptions, measured: (database: bigint) => Measured | undefined) {
+  constructor(
+    options: QuotasOptions,
+    measured: (database: DatabaseIdentity) => Measured | undefined,
+  ) {
     this.#options = options;
     this.#measured = measured;
   }
@@ -83,7 +94,7 @@ export class Quotas {
    * apart from databases: a name stays when its database could not be created, or was deleted. The
    * caller must ensure that no other name is registered meanwhile.
    */
-  requireNames(caller: HostCaller, owner: bigint, count: number): void {
+  requireNames(caller: HostCaller, owner: OwnerIdentity, count: number): void {
     if (count === 0 || this.#options.access.isOperator(caller) || this.#isOperator(owner)) return;
     for (const { name, used, limit } of this.#nameUses(caller, owner)) {
       if (limit === undefined || used + count <= limit) continue;
@@ -97,7 +108,11 @@ export class Quotas {
   }
 
   /** Throws `Refusal` `quota.bytes` if the program is too large for the database, or its owner. */
-  requireProgram(owner: bigint, database: bigint | undefined, programBytes: number): void {
+  requireProgram(
+    owner: OwnerIdentity,
+    database: DatabaseIdentity | undefined,
+    programBytes: number,
+  ): void {
     const before = database === undefined ? 0 : (this.#useOf(database)?.programBytes ?? 0);
     const ofDatabase = this.limitOf('program-bytes', database);
     if (programBytes > ofDatabase) {
@@ -129,7 +144,7 @@ export class Quotas {
   }
 
   /** Notes that an actor reported its sizes: others of the same owner may get lower limits. */
-  measured(database: bigint): void {
+  measured(database: DatabaseIdentity): void {
     const owner = this.#options.registry.database(database)?.owner;
     if (owner === undefined || !this.isCounted(owner)) return;
     this.#changedOwners.add(owner);
@@ -137,7 +152,7 @@ export class Quotas {
   }
 
   /** Sends the current limits to all databases of an owner. */
-  apply(owner: bigint): void {
+  apply(owner: OwnerIdentity): void {
     const sum = this.#sumOf(owner);
     const isCounted = this.isCounted(owner);
     for (const record of this.#ownedBy(owner)) {
@@ -148,24 +163,24 @@ export class Quotas {
   }
 
   /** True: what the databases of this owner hold together is limited, and must be known. */
-  isCounted(owner: bigint): boolean {
+  isCounted(owner: OwnerIdentity): boolean {
     if (this.#isOperator(owner)) return false;
     return summedQuotas.some((name) => this.limitOf(name, owner) < Number.POSITIVE_INFINITY);
   }
 
-  /** The usage of an identity, of its own and of all its databases. */
-  ofIdentity(identity: bigint): QuotaUse[] {
-    const { rowBytes, logBytes, programBytes } = this.#sumOf(identity);
+  /** The usage of an identity that owns databases, or may own some, and of all of them. */
+  ofIdentity(owner: OwnerIdentity): QuotaUse[] {
+    const { rowBytes, logBytes, programBytes } = this.#sumOf(owner);
     const used: Record<IdentityQuota, number> = {
-      'databases-per-identity': this.#ownedBy(identity).length,
-      'names-per-identity': this.#options.registry.nameCountOf(identity),
+      'databases-per-identity': this.#ownedBy(owner).length,
+      'names-per-identity': this.#options.registry.nameCountOf(owner),
       'owner-row-bytes': rowBytes,
       'owner-log-bytes': logBytes,
       'owner-program-bytes': programBytes,
     };
-    const isOperator = this.#isOperator(identity);
+    const isOperator = this.#isOperator(owner);
     return identityQuotas.map((name) => {
-      const limit = isOperator ? undefined : finite(this.limitOf(name, identity));
+      const limit = isOperator ? undefined : finite(this.limitOf(name, owner));
       return { name, used: used[name], limit };
     });
   }
@@ -184,7 +199,7 @@ export class Quotas {
    */
   async set(
     caller: HostCaller,
-    { subject, owner }: { readonly subject: bigint; readonly owner: bigint },
+    { subject, owner }: { readonly subject: QuotaSubject; readonly owner: OwnerIdentity },
     amounts: ReadonlyMap<QuotaName, number | null | undefined>,
   ): Promise<void> {
     const { registry, audit } = this.#options;
@@ -195,8 +210,9 @@ export class Quotas {
       }
     });
     this.apply(owner);
-    const isDatabase = registry.database(subject) !== undefined;
-    const about = isDatabase ? { database: subject } : {};
+    // An owner's subject finds none.
+    const database = registry.database(databaseIdentity(subject))?.identity;
+    const about = database === undefined ? {} : { database };
     const detail = {
       identity: subject.toString(16).padStart(64, '0'),
       ...Object.fromEntries(amounts),
@@ -205,7 +221,7 @@ export class Quotas {
   }
 
   /** `Infinity`: any amount. */
-  limitOf(name: QuotaName, subject: bigint | undefined): number {
+  limitOf(name: QuotaName, subject: QuotaSubject | undefined): number {
     const set = subject === undefined ? undefined : this.#options.registry.quota(subject, name);
     if (set !== undefined) return set.amount ?? Number.POSITIVE_INFINITY;
     return this.#options.quotas?.[name] ?? Number.POSITIVE_INFINITY;
@@ -220,11 +236,12 @@ export class Quotas {
 
   #databaseUses(caller: HostCaller): QuotaUse[] {
     const { registry, quotas } = this.#options;
+    const owner = asOwner(caller.identity);
     const uses: QuotaUse[] = [
       {
         name: 'databases-per-identity',
-        used: this.#ownedBy(caller.identity).length + this.#reservedFor(identityKey(caller)),
-        limit: finite(this.limitOf('databases-per-identity', caller.identity)),
+        used: this.#ownedBy(owner).length + this.#reservedFor(identityKey(caller)),
+        limit: finite(this.limitOf('databases-per-identity', owner)),
       },
     ];
     const ofAddress = quotas?.['databases-per-address'];
@@ -237,7 +254,7 @@ export class Quotas {
     return uses;
   }
 
-  #nameUses(caller: HostCaller, owner: bigint): QuotaUse[] {
+  #nameUses(caller: HostCaller, owner: OwnerIdentity): QuotaUse[] {
     const { registry, quotas } = this.#options;
     const uses: QuotaUse[] = [
       {
@@ -256,11 +273,11 @@ export class Quotas {
     return uses;
   }
 
-  #ownedBy(owner: bigint): readonly DatabaseRecord[] {
+  #ownedBy(owner: OwnerIdentity): readonly DatabaseRecord[] {
     return this.#options.registry.ownedBy(owner);
   }
 
-  #sumOf(owner: bigint): StorageUse {
+  #sumOf(owner: OwnerIdentity): StorageUse {
     const sum = { rowBytes: 0, logBytes: 0, programBytes: 0 };
     for (const { identity } of this.#ownedBy(owner)) {
       const used = this.#useOf(identity);
@@ -271,11 +288,11 @@ export class Quotas {
     return sum;
   }
 
-  #useOf(database: bigint): StorageUse | undefined {
+  #useOf(database: DatabaseIdentity): StorageUse | undefined {
     return this.#measured(database)?.used;
   }
 
-  #ownerFault(owner: bigint, name: QuotaName, used: number): string | undefined {
+  #ownerFault(owner: OwnerIdentity, name: QuotaName, used: number): string | undefined {
     const limit = this.limitOf(name, owner);
     if (used <= limit || this.#isOperator(owner)) return undefined;
     const what = name === 'owner-row-bytes' ? 'rows' : 'logs';
@@ -286,8 +303,8 @@ export class Quotas {
     );
   }
 
-  #isOperator(identity: bigint): boolean {
-    return this.#options.access.isOperator({ identity });
+  #isOperator(owner: OwnerIdentity): boolean {
+    return this.#options.access.isOperator({ identity: asCaller(owner) });
   }
 
   #reserve(key: string, count: number): void {

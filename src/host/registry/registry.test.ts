@@ -19,11 +19,18 @@ import { encodeRawModuleV10 } from '../../schema/encode-raw-module.ts';
 import { Random } from '../../testing/random.ts';
 import { SimulatedDisk } from '../../testing/simulated-disk.ts';
 import { encodeValue } from '../../values/encode.ts';
+import {
+  asCaller,
+  callerIdentity,
+  databaseIdentity,
+  ownerIdentity,
+} from '../../values/identity-roles.ts';
 import type { HostOptions } from '../host-options.ts';
 import { temporaryConnection } from '../supervision/temporary-connection.ts';
 import { DatabaseFiles, RegistryError } from './database-files.ts';
 import { openRegistry, registryDatabase } from './open-registry.ts';
-import { Registry, registryIdentity } from './registry.ts';
+import { quotaSubject } from './quota-limits.ts';
+import { Registry, registryOwner } from './registry.ts';
 import { registryProgram, registryReducers } from './registry-module.ts';
 
 let directory: string;
@@ -50,11 +57,14 @@ async function files(): Promise<DatabaseFiles> {
   return made;
 }
 
+const [five, six] = [databaseIdentity(5n), databaseIdentity(6n)];
+const [one, seven] = [callerIdentity(1n), callerIdentity(7n)];
+
 const grant = {
-  database: 5n,
-  identity: 7n,
+  database: five,
+  identity: seven,
   role: 'reader',
-  grantedBy: 1n,
+  grantedBy: one,
   grantedMicros: 9n,
 } as const;
 
@@ -62,23 +72,23 @@ it('keeps roles and revoked tokens; roles end with their database', async () => 
   const registry = await openRegistry(options(), await files());
   await registry.putGrant(grant);
   await registry.putGrant({ ...grant, role: 'admin' });
-  await registry.putGrant({ ...grant, database: 6n });
-  const revoked = { untilMicros: 0n, revokedBy: 1n, revokedMicros: 100n };
+  await registry.putGrant({ ...grant, database: six });
+  const revoked = { untilMicros: 0n, revokedBy: one, revokedMicros: 100n };
   await registry.revokeToken({ ...revoked, id: 'for ever' });
   await registry.revokeToken({ ...revoked, id: 'for a while', untilMicros: 150n });
   await registry.revokeToken({ ...revoked, id: 'in the leeway', revokedMicros: 60_000_150n });
   await registry.close();
 
   const again = await openRegistry(options(), await files());
-  expect(again.roleOf(5n, 7n)).toBe('admin');
-  expect(again.grantsOf(5n)).toEqual([{ ...grant, role: 'admin' }]);
+  expect(again.roleOf(five, seven)).toBe('admin');
+  expect(again.grantsOf(five)).toEqual([{ ...grant, role: 'admin' }]);
   expect([again.isRevoked('for ever'), again.isRevoked('for a while')]).toEqual([true, true]);
   await again.revokeToken({ ...revoked, id: 'later', revokedMicros: 120_000_151n });
   expect([again.isRevoked('for ever'), again.isRevoked('for a while')]).toEqual([true, false]);
-  await again.removeDatabase(5n);
-  expect([again.roleOf(5n, 7n), again.roleOf(6n, 7n)]).toEqual([undefined, 'reader']);
-  await again.removeGrant(6n, 7n);
-  expect(again.grantsOf(6n)).toEqual([]);
+  await again.removeDatabase(five);
+  expect([again.roleOf(five, seven), again.roleOf(six, seven)]).toEqual([undefined, 'reader']);
+  await again.removeGrant(six, seven);
+  expect(again.grantsOf(six)).toEqual([]);
   await again.close();
 });
 
@@ -87,16 +97,16 @@ it.each([1, 2, 3])('knows what a restart reads, in the same order (seed %i)', as
   let registry = await openRegistry(options(), await files());
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   const known = (one: Registry) => ({
-    grants: [5n, 6n].map((database) => one.grantsOf(database)),
-    tokens: [5n, 6n].map((database) => one.issuedTokensOf(database)),
+    grants: [five, six].map((database) => one.grantsOf(database)),
+    tokens: [five, six].map((database) => one.issuedTokensOf(database)),
     revoked: ids.map((id) => one.isRevoked(id)),
     count: one.revokedTokenCount,
   });
   for (let now = 1n; now < 40n; now += 1n) {
     // Steps are minutes, so that tokens expire and are forgotten.
     const nowMicros = now * 60_000_000n;
-    const database = random.pick([5n, 6n]);
-    const identity = random.pick([1n, 2n, 3n]);
+    const database = random.pick([five, six]);
+    const identity = callerIdentity(random.pick([1n, 2n, 3n]));
     const id = random.pick(ids);
     const untilMicros = random.pick([0n, nowMicros + 90_000_000n]);
     const steps = [
@@ -104,9 +114,9 @@ it.each([1, 2, 3])('knows what a restart reads, in the same order (seed %i)', as
       () => registry.removeGrant(database, identity),
       () => {
         const times = { issuedMicros: nowMicros, untilMicros };
-        return registry.putIssuedToken({ id, database, issuedBy: 1n, capability: '{}', ...times });
+        return registry.putIssuedToken({ id, database, issuedBy: one, capability: '{}', ...times });
       },
-      () => registry.revokeToken({ id, untilMicros, revokedBy: 1n, revokedMicros: nowMicros }),
+      () => registry.revokeToken({ id, untilMicros, revokedBy: one, revokedMicros: nowMicros }),
       () => (random.chance(0.2) ? registry.removeDatabase(database) : Promise.resolve()),
     ];
     await random.pick(steps)();
@@ -120,14 +130,15 @@ it.each([1, 2, 3])('knows what a restart reads, in the same order (seed %i)', as
 
 it('changes owners of databases with their names, and of nothing else', async () => {
   const registry = await openRegistry(options(), await files());
-  const made = { owner: 1n, hostType: 'js', initialProgram: 'x', createdMicros: 2n } as const;
-  for (const identity of [5n, 6n]) {
+  const owner = ownerIdentity(1n);
+  const made = { owner, hostType: 'js', initialProgram: 'x', createdMicros: 2n } as const;
+  for (const identity of [five, six]) {
     await registry.putDatabase({ ...made, identity, isLocked: true, generation: 3 });
-    await registry.putName(`of-${identity}`, 1n, identity);
+    await registry.putName(`of-${identity}`, owner, identity);
   }
-  await registry.putName('released', 1n, 0n);
-  await registry.changeOwner(5n, 9n);
-  await registry.changeOwner(7n, 9n);
+  await registry.putName('released', owner, databaseIdentity(0n));
+  await registry.changeOwner(five, ownerIdentity(9n));
+  await registry.changeOwner(databaseIdentity(7n), ownerIdentity(9n));
   await registry.close();
 
   const again = await openRegistry(options(), await files());
@@ -191,7 +202,7 @@ it('takes its new tables in when an earlier version made it', async () => {
   const old = registryDatabase(options(), await files(), { kind: 'js', bytes });
   const { schemaVersion } = await old.describe();
   await old.call({
-    caller: { identity: registryIdentity, rights: ownerRights, jwtPayload: '' },
+    caller: { identity: asCaller(registryOwner), rights: ownerRights, jwtPayload: '' },
     connection: temporaryConnection(),
     reducer: 'put_name',
     args: encodeValue(registryReducers.put_name, ['kept', 3n, 4n]),
@@ -203,27 +214,28 @@ it('takes its new tables in when an earlier version made it', async () => {
   const registry = await openRegistry(options(), await files());
   expect(registry.name('kept')).toMatchObject({ owner: 3n, database: 4n });
   await registry.putGrant(grant);
-  expect(registry.roleOf(5n, 7n)).toBe('reader');
-  await registry.putOrigin(4n, '192.0.2.1');
-  await registry.putQuota({ subject: 3n, name: 'row-bytes', amount: undefined });
+  expect(registry.roleOf(five, seven)).toBe('reader');
+  await registry.putOrigin(databaseIdentity(4n), '192.0.2.1');
+  await registry.putQuota({ subject: ownerIdentity(3n), name: 'row-bytes', amount: undefined });
   await registry.close();
   const again = await openRegistry(options(), await files());
-  expect(again.originOf(4n)).toBe('192.0.2.1');
-  expect(again.quota(3n, 'row-bytes')).toMatchObject({ amount: undefined });
+  expect(again.originOf(databaseIdentity(4n))).toBe('192.0.2.1');
+  expect(again.quota(ownerIdentity(3n), 'row-bytes')).toMatchObject({ amount: undefined });
   expect(again.name('kept')).toMatchObject({ owner: 3n });
   await again.close();
 });
 
 it('forgets quotas with their database, but not those of a person with its identity', async () => {
   const registry = await openRegistry(options(), await files());
-  const made = { owner: 5n, hostType: 'js', initialProgram: 'x', createdMicros: 2n } as const;
-  await registry.putDatabase({ ...made, identity: 5n, isLocked: false, generation: 1 });
-  await registry.putQuota({ subject: 5n, name: 'row-bytes', amount: 10 });
-  await registry.putQuota({ subject: 5n, name: 'owner-row-bytes', amount: 20 });
-  await registry.putQuota({ subject: 5n, name: 'databases-per-identity', amount: 1 });
-  await registry.removeDatabase(5n);
+  const owner = ownerIdentity(5n);
+  const made = { owner, hostType: 'js', initialProgram: 'x', createdMicros: 2n } as const;
+  await registry.putDatabase({ ...made, identity: five, isLocked: false, generation: 1 });
+  await registry.putQuota({ subject: five, name: 'row-bytes', amount: 10 });
+  await registry.putQuota({ subject: owner, name: 'owner-row-bytes', amount: 20 });
+  await registry.putQuota({ subject: owner, name: 'databases-per-identity', amount: 1 });
+  await registry.removeDatabase(five);
   const names = ['row-bytes', 'owner-row-bytes', 'databases-per-identity'];
-  const amounts = () => names.map((name) => registry.quota(5n, name)?.amount);
+  const amounts = () => names.map((name) => registry.quota(quotaSubject(5n), name)?.amount);
   expect(amounts()).toEqual([undefined, 20, 1]);
   await registry.close();
 });
@@ -234,7 +246,7 @@ it('says that it is the registry which cannot be changed', async () => {
   const registry = await Registry.open(tinyDatabase(disk, createTiny, undefined, [], { space }));
   disk.isFull = true;
   const text = /^The registry of the service could not be changed\. .* disk of the service is full/;
-  await expect(registry.putName('shop', 7n, 5n)).rejects.toMatchObject({
+  await expect(registry.putName('shop', ownerIdentity(7n), five)).rejects.toMatchObject({
     body: { code: 'database.full', message: expect.stringMatching(text) },
   });
   await registry.close();

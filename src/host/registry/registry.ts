@@ -4,10 +4,20 @@ import { ownerRights, type Role } from '../../database/rights.ts';
 import { BinaryReader } from '../../values/binary-reader.ts';
 import { decoderOf } from '../../values/decode.ts';
 import { encodeValue } from '../../values/encode.ts';
+import {
+  asCaller,
+  type CallerIdentity,
+  callerIdentity,
+  type DatabaseIdentity,
+  databaseIdentity,
+  type OwnerIdentity,
+  ownerIdentity,
+} from '../../values/identity-roles.ts';
 import type { Value } from '../../values/value.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
 import { temporaryConnection } from '../supervision/temporary-connection.ts';
 import type { DatabaseRecord } from './database-record.ts';
+import { type QuotaSubject, quotaSubject } from './quota-limits.ts';
 import {
   isPast,
   type RegistryReducer,
@@ -23,17 +33,17 @@ export interface RegisteredDatabase extends DatabaseRecord {
 
 export interface RegisteredName {
   readonly name: string;
-  readonly owner: bigint;
+  readonly owner: OwnerIdentity;
   /** `undefined` when the name was released. A deleted database keeps its names. */
-  readonly database: bigint | undefined;
+  readonly database: DatabaseIdentity | undefined;
 }
 
 /** A role that an identity has in a database, besides the rights that everyone has there. */
 export interface Grant {
-  readonly database: bigint;
-  readonly identity: bigint;
+  readonly database: DatabaseIdentity;
+  readonly identity: CallerIdentity;
   readonly role: Role;
-  readonly grantedBy: bigint;
+  readonly grantedBy: CallerIdentity;
   /** Microseconds since the Unix epoch. */
   readonly grantedMicros: bigint;
 }
@@ -42,8 +52,8 @@ export interface Grant {
 export interface IssuedToken {
   /** The `jti` of the token. */
   readonly id: string;
-  readonly database: bigint;
-  readonly issuedBy: bigint;
+  readonly database: DatabaseIdentity;
+  readonly issuedBy: CallerIdentity;
   /** The rights of the token, as JSON text. */
   readonly capability: string;
   readonly issuedMicros: bigint;
@@ -60,20 +70,23 @@ export interface RevokedToken {
   readonly id: string;
   /** When it would have expired, microseconds since the Unix epoch; 0: it would not. */
   readonly untilMicros: bigint;
-  readonly revokedBy: bigint;
+  readonly revokedBy: CallerIdentity;
   readonly revokedMicros: bigint;
 }
 
 /** A quota that an operator set for one identity or database, in place of the configured one. */
 export interface QuotaRow {
-  readonly subject: bigint;
+  readonly subject: QuotaSubject;
   readonly name: string;
   /** `undefined`: any amount. */
   readonly amount: number | undefined;
 }
 
 /** The registry's own database has this identity, which no derivation gives. */
-export const registryIdentity = 1n;
+export const registryIdentity = databaseIdentity(1n);
+
+/** The registry owns itself. */
+export const registryOwner = ownerIdentity(registryIdentity);
 
 /**
  * The host's databases, names, roles and tokens, kept in a database of their own. Lookups are
@@ -82,15 +95,15 @@ export const registryIdentity = 1n;
  */
 export class Registry {
   readonly #handle: DatabaseHandle;
-  #databases: ReadonlyMap<bigint, RegisteredDatabase> = new Map();
-  #byOwner: ReadonlyMap<bigint, readonly RegisteredDatabase[]> = new Map();
+  #databases: ReadonlyMap<DatabaseIdentity, RegisteredDatabase> = new Map();
+  #byOwner: ReadonlyMap<OwnerIdentity, readonly RegisteredDatabase[]> = new Map();
   #names: ReadonlyMap<string, RegisteredName> = new Map();
   #grants = new Map<string, Grant>();
   #issuedTokens = new Map<string, IssuedToken>();
   #revokedTokens = new Map<string, RevokedToken>();
   /** Networks from which databases were created. */
-  #origins = new Map<bigint, string>();
-  #nameCounts: ReadonlyMap<bigint, number> = new Map();
+  #origins = new Map<DatabaseIdentity, string>();
+  #nameCounts: ReadonlyMap<OwnerIdentity, number> = new Map();
   #quotas = new Map<string, QuotaRow>();
   /** The last of the requested changes. */
   #last: Promise<unknown> = Promise.resolve();
@@ -112,17 +125,17 @@ export class Registry {
     return this.#databases.values();
   }
 
-  database(identity: bigint): RegisteredDatabase | undefined {
+  database(identity: DatabaseIdentity): RegisteredDatabase | undefined {
     return this.#databases.get(identity);
   }
 
   /** In the order of creation. Costs one lookup, however many databases exist. */
-  ownedBy(owner: bigint): readonly RegisteredDatabase[] {
+  ownedBy(owner: OwnerIdentity): readonly RegisteredDatabase[] {
     return this.#byOwner.get(owner) ?? [];
   }
 
   /** Counts all names that it ever registered. Costs one lookup. */
-  nameCountOf(owner: bigint): number {
+  nameCountOf(owner: OwnerIdentity): number {
     return this.#nameCounts.get(owner) ?? 0;
   }
 
@@ -136,22 +149,22 @@ export class Registry {
   }
 
   /** In the order of registration. */
-  namesOf(identity: bigint): RegisteredName[] {
+  namesOf(identity: DatabaseIdentity): RegisteredName[] {
     return [...this.#names.values()].filter(({ database }) => database === identity);
   }
 
   /** The role granted to an identity. */
-  roleOf(database: bigint, identity: bigint): Role | undefined {
+  roleOf(database: DatabaseIdentity, identity: CallerIdentity): Role | undefined {
     return this.#grants.get(grantKey(database, identity))?.role;
   }
 
   /** In the order of granting. */
-  grantsOf(database: bigint): Grant[] {
+  grantsOf(database: DatabaseIdentity): Grant[] {
     return [...this.#grants.values()].filter((grant) => grant.database === database);
   }
 
   /** Tokens that were neither revoked nor forgotten, in the order of issuing. */
-  issuedTokensOf(database: bigint): IssuedToken[] {
+  issuedTokensOf(database: DatabaseIdentity): IssuedToken[] {
     return [...this.#issuedTokens.values()].filter((token) => token.database === database);
   }
 
@@ -184,25 +197,29 @@ export class Registry {
   }
 
   /** Changes the owner of the database and its names. */
-  async changeOwner(database: bigint, owner: bigint): Promise<void> {
+  async changeOwner(database: DatabaseIdentity, owner: OwnerIdentity): Promise<void> {
     await this.#call('change_owner', [database, owner]);
     await this.#readDatabases();
   }
 
   /** Removes the database, with the roles in it and the tokens for it. */
-  async removeDatabase(identity: bigint): Promise<void> {
+  async removeDatabase(identity: DatabaseIdentity): Promise<void> {
     await this.#call('remove_database', [identity]);
     await this.#readDatabases();
     await this.#readGrants();
     await this.#readQuotas();
   }
 
-  async putName(name: string, owner: bigint, database: bigint): Promise<void> {
+  async putName(name: string, owner: OwnerIdentity, database: DatabaseIdentity): Promise<void> {
     await this.#call('put_name', [name, owner, database]);
     await this.#readDatabases();
   }
 
-  async replaceNames(database: bigint, owner: bigint, names: readonly string[]): Promise<void> {
+  async replaceNames(
+    database: DatabaseIdentity,
+    owner: OwnerIdentity,
+    names: readonly string[],
+  ): Promise<void> {
     await this.#call('replace_names', [database, owner, names]);
     await this.#readDatabases();
   }
@@ -215,7 +232,7 @@ export class Registry {
     this.#grants.set(key, grant);
   }
 
-  async removeGrant(database: bigint, identity: bigint): Promise<void> {
+  async removeGrant(database: DatabaseIdentity, identity: CallerIdentity): Promise<void> {
     const key = grantKey(database, identity);
     await this.#call('remove_grant', [key]);
     this.#grants.delete(key);
@@ -243,22 +260,22 @@ export class Registry {
    * The network from which a database was created, or its name registered; absent if that was an
    * earlier version.
    */
-  originOf(database: bigint): string | undefined {
+  originOf(database: DatabaseIdentity): string | undefined {
     return this.#origins.get(database);
   }
 
-  async putOrigin(database: bigint, network: string): Promise<void> {
+  async putOrigin(database: DatabaseIdentity, network: string): Promise<void> {
     await this.#call('put_origin', [database, network]);
     this.#origins.set(database, network);
   }
 
-  async removeOrigin(database: bigint): Promise<void> {
+  async removeOrigin(database: DatabaseIdentity): Promise<void> {
     await this.#call('remove_origin', [database]);
     this.#origins.delete(database);
   }
 
   /** The quota that an operator set for an identity, or for a database. */
-  quota(subject: bigint, name: string): QuotaRow | undefined {
+  quota(subject: QuotaSubject, name: string): QuotaRow | undefined {
     return this.#quotas.get(quotaKey(subject, name));
   }
 
@@ -268,7 +285,7 @@ export class Registry {
     this.#quotas.set(key, { subject, name, amount });
   }
 
-  async removeQuota(subject: bigint, name: string): Promise<void> {
+  async removeQuota(subject: QuotaSubject, name: string): Promise<void> {
     const key = quotaKey(subject, name);
     await this.#call('remove_quota', [key]);
     this.#quotas.delete(key);
@@ -316,7 +333,7 @@ export class Registry {
   async #readDatabases(): Promise<void> {
     const databases = await this.#rows('database');
     const names = await this.#rows('name');
-    this.#databases = new Map(databases.map((row) => [row[0] as bigint, databaseOf(row)]));
+    this.#databases = new Map(databases.map(databaseOf).map((one) => [one.identity, one]));
     this.#names = new Map(names.map((row) => [row[0] as string, nameOf(row)]));
     this.#byOwner = groupedByOwner(this.#databases.values());
     this.#nameCounts = countedByOwner(this.#names.values());
@@ -334,7 +351,9 @@ export class Registry {
   async #readQuotas(): Promise<void> {
     const origins = await this.#rows('origin');
     const quotas = await this.#rows('quota');
-    this.#origins = new Map(origins.map((row) => [row[0] as bigint, row[1] as string]));
+    this.#origins = new Map(
+      origins.map((row) => [databaseIdentity(row[0] as bigint), row[1] as string]),
+    );
     this.#quotas = new Map(quotas.map((row) => [row[0] as string, quotaOf(row)]));
   }
 
@@ -364,8 +383,8 @@ function refuseForRegistry(error: unknown): never {
 
 function groupedByOwner(
   databases: Iterable<RegisteredDatabase>,
-): ReadonlyMap<bigint, readonly RegisteredDatabase[]> {
-  const groups = new Map<bigint, RegisteredDatabase[]>();
+): ReadonlyMap<OwnerIdentity, readonly RegisteredDatabase[]> {
+  const groups = new Map<OwnerIdentity, RegisteredDatabase[]>();
   for (const one of databases) {
     const group = groups.get(one.owner);
     if (group === undefined) groups.set(one.owner, [one]);
@@ -374,13 +393,17 @@ function groupedByOwner(
   return groups;
 }
 
-function countedByOwner(names: Iterable<RegisteredName>): ReadonlyMap<bigint, number> {
-  const counts = new Map<bigint, number>();
+function countedByOwner(names: Iterable<RegisteredName>): ReadonlyMap<OwnerIdentity, number> {
+  const counts = new Map<OwnerIdentity, number>();
   for (const { owner } of names) counts.set(owner, (counts.get(owner) ?? 0) + 1);
   return counts;
 }
 
-const registryCaller: Caller = { identity: registryIdentity, rights: ownerRights, jwtPayload: '' };
+const registryCaller: Caller = {
+  identity: asCaller(registryOwner),
+  rights: ownerRights,
+  jwtPayload: '',
+};
 
 function numberOf(row: readonly Value[]): bigint {
   return row.at(-1) as bigint;
@@ -388,8 +411,8 @@ function numberOf(row: readonly Value[]): bigint {
 
 function databaseOf(row: readonly Value[]): RegisteredDatabase {
   return {
-    identity: row[0] as bigint,
-    owner: row[1] as bigint,
+    identity: databaseIdentity(row[0] as bigint),
+    owner: ownerIdentity(row[1] as bigint),
     hostType: row[2] === 'wasm' ? 'wasm' : 'js',
     initialProgram: row[3] as string,
     createdMicros: row[4] as bigint,
@@ -402,29 +425,29 @@ function nameOf(row: readonly Value[]): RegisteredName {
   const database = row[2] as bigint;
   return {
     name: row[0] as string,
-    owner: row[1] as bigint,
-    database: database === 0n ? undefined : database,
+    owner: ownerIdentity(row[1] as bigint),
+    database: database === 0n ? undefined : databaseIdentity(database),
   };
 }
 
 function grantOf(row: readonly Value[]): Grant {
   return {
-    database: row[1] as bigint,
-    identity: row[2] as bigint,
+    database: databaseIdentity(row[1] as bigint),
+    identity: callerIdentity(row[2] as bigint),
     role: row[3] as Role,
-    grantedBy: row[4] as bigint,
+    grantedBy: callerIdentity(row[4] as bigint),
     grantedMicros: row[5] as bigint,
   };
 }
 
-function grantKey(database: bigint, identity: bigint): string {
+function grantKey(database: DatabaseIdentity, identity: CallerIdentity): string {
   return `${database.toString(16)} ${identity.toString(16)}`;
 }
 
 /** Stands for any amount: more than can ever be used. */
 const anyAmount = Number.MAX_SAFE_INTEGER;
 
-function quotaKey(subject: bigint, name: string): string {
+function quotaKey(subject: QuotaSubject, name: string): string {
   return `${subject.toString(16)} ${name}`;
 }
 
@@ -432,7 +455,7 @@ function quotaOf(row: readonly Value[]): QuotaRow {
   const amount = Number(row[3] as bigint);
   const isAny = amount >= anyAmount;
   return {
-    subject: row[1] as bigint,
+    subject: quotaSubject(row[1] as bigint),
     name: row[2] as string,
     amount: isAny ? undefined : amount,
   };
@@ -442,7 +465,7 @@ function revokedTokenOf(row: readonly Value[]): RevokedToken {
   return {
     id: row[0] as string,
     untilMicros: row[1] as bigint,
-    revokedBy: row[2] as bigint,
+    revokedBy: callerIdentity(row[2] as bigint),
     revokedMicros: row[3] as bigint,
   };
 }
@@ -450,8 +473,8 @@ function revokedTokenOf(row: readonly Value[]): RevokedToken {
 function issuedTokenOf(row: readonly Value[]): IssuedToken {
   return {
     id: row[0] as string,
-    database: row[1] as bigint,
-    issuedBy: row[2] as bigint,
+    database: databaseIdentity(row[1] as bigint),
+    issuedBy: callerIdentity(row[2] as bigint),
     capability: row[3] as string,
     issuedMicros: row[4] as bigint,
     untilMicros: row[5] as bigint,

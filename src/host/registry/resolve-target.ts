@@ -1,5 +1,6 @@
 import { unreachable } from '../../assert.ts';
 import { Refusal } from '../../database/outcome.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { parseTarget } from './names.ts';
 import type { Registry } from './registry.ts';
 
@@ -7,7 +8,7 @@ import type { Registry } from './registry.ts';
  * The identity behind a target, whether or not a database exists. Throws `Refusal` `name.invalid`
  * or `name.unknown`.
  */
-export function resolveTarget(registry: Registry, target: string): bigint {
+export function resolveTarget(registry: Registry, target: string): DatabaseIdentity {
   const parsed = parseTarget(target);
   switch (parsed.kind) {
     case 'identity':

@@ -4,6 +4,8 @@ import { type Shop, shopOpener } from '../../../test/support/shop.ts';
 import { lifecycleReducers, shopModule } from '../../../test/support/shop-module.ts';
 import { MachineClock } from '../../node/clock.ts';
 import { MachineEntropy } from '../../node/entropy.ts';
+import { connectionNumber } from '../../values/connection-number.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import { Host } from '../host.ts';
 import { temporaryConnection } from '../supervision/temporary-connection.ts';
 
@@ -121,8 +123,8 @@ describe.each(['thread', 'process'] as const)('a worker over its budget (%s)', (
   it('serves again after a client_disconnected that never ends', async () => {
     const open = shopOpener(kind, { callMillisMax: 300 });
     shop = await open(shopModule({ more: lifecycleReducers }));
-    await shop.handle.connect(shop.caller('spinner'), 7n);
-    await shop.handle.connect(shop.caller('ada'), 8n);
+    await shop.handle.connect(shop.caller('spinner'), connectionNumber(7n));
+    await shop.handle.connect(shop.caller('ada'), connectionNumber(8n));
     await shop.crash();
     await shop.reopen();
     expect(await shop.visits()).toEqual([
@@ -176,7 +178,7 @@ describe('a worker of a database in memory', () => {
       budget: { callMillisMax: 200 },
       report: () => undefined,
     });
-    const caller = { identity: 1n, payload: '', isAnonymous: false };
+    const caller = { identity: callerIdentity(1n), payload: '', isAnonymous: false };
     const program = await buildText(shopModule());
     const publish = { caller, target: 'shop', program, clear: false, token: undefined };
     await host.publish({ ...publish, policy: 'compatible', confirmMillis: 1_000 });

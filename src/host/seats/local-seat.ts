@@ -8,6 +8,7 @@ import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { StopReason, TicketedRequest } from '../../database/turn.ts';
 import type { Disk } from '../../log/disk.ts';
 import { nextTurn } from '../../node/next-turn.ts';
+import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import { assembleDatabase } from './assemble.ts';
 import { Board } from './board.ts';
 import { later } from './later.ts';
@@ -15,8 +16,8 @@ import type { Kill, Seat, SeatEvents, SeatStart } from './seat.ts';
 import { endOfService, endOfStart, type PlainEnd } from './start-end.ts';
 
 export interface LocalSeatOptions {
-  readonly identity: bigint;
-  readonly ownerIdentity: bigint;
+  readonly identity: DatabaseIdentity;
+  readonly ownerIdentity: OwnerIdentity;
   readonly disk: Disk;
   readonly clock: Clock;
   readonly entropy: Entropy;

@@ -1,4 +1,5 @@
 import type { ProgramSource } from '../../database/program-source.ts';
+import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import type { KeptPrograms } from '../linking/kept-programs.ts';
 import type { SeatTaker } from './seat.ts';
 
@@ -20,12 +21,12 @@ export interface Placement {
 
 /** Whose program it is, and where it is kept linked; `undefined` = nowhere. */
 export interface ProgramPlace {
-  readonly identity: bigint;
+  readonly identity: DatabaseIdentity;
   readonly programs: KeptPrograms | undefined;
 }
 
 export interface DatabasePlace extends ProgramPlace {
-  readonly ownerIdentity: bigint;
+  readonly ownerIdentity: OwnerIdentity;
   /** Directory of the log, which exists; `undefined` = in memory. */
   readonly directory: string | undefined;
 }

@@ -9,6 +9,7 @@ import type {
 import type { PreviewOutcome, PreviewRequest } from '../../database/preview-outcome.ts';
 import type { ProgramSource, UpdatePermission } from '../../database/program-source.ts';
 import type { TableFigures } from '../../database/table-figures.ts';
+import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
 import type { DatabaseHealth } from './health.ts';
@@ -49,9 +50,9 @@ export interface DatabaseHandle {
   /** The tables that the caller can read, with their definitions and sizes. */
   tables(caller: Caller): Promise<readonly TableFigures[]>;
   /** Opens a connection that requests may name until `disconnect`, or until a crash ends it. */
-  connect(caller: Caller, connectionId: bigint): Promise<ConnectOutcome>;
+  connect(caller: Caller, connectionId: ConnectionNumber): Promise<ConnectOutcome>;
   /** Also ends a read that has paused in a temporary connection of this id. */
-  disconnect(connectionId: bigint): Promise<void>;
+  disconnect(connectionId: ConnectionNumber): Promise<void>;
   /**
    * Opens a long-lived connection, which can subscribe and receives changes. Throws `Refusal` at
    * once when the database does not serve and will not; a database that starts is waited for.

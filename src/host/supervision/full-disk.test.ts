@@ -13,6 +13,8 @@ import { ownerRights } from '../../sql/rights.ts';
 import { Random } from '../../testing/random.ts';
 import { type DiskOperation, SimulatedDisk } from '../../testing/simulated-disk.ts';
 import { TestClock } from '../../testing/test-clock.ts';
+import { connectionNumber } from '../../values/connection-number.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import type { SupervisedDatabase } from './supervised-database.ts';
 
 const roomText = 'the disk of /data/log-1 is full (12 KiB free)';
@@ -83,8 +85,8 @@ describe('a database whose disk is full', () => {
     const disk = new SimulatedDisk();
     const first = await tinyWithSpace(disk);
     await putName(first, 'before');
-    const caller = { identity: 7n, rights: ownerRights, jwtPayload: '' };
-    await first.connect(caller, 77n);
+    const caller = { identity: callerIdentity(7n), rights: ownerRights, jwtPayload: '' };
+    await first.connect(caller, connectionNumber(77n));
     const killed = disk.afterKill();
     killed.isFull = true;
     const database = tinyDatabase(killed, openTiny, undefined, [], { space: spaceOf(killed) });

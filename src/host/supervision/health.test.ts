@@ -3,14 +3,16 @@ import {
   createTiny,
   putName,
   tinyDatabase,
-  tinyIdentity,
+  tinyOwner,
 } from '../../../test/support/tiny-database.ts';
 import { spanCount } from '../../database/time-counts.ts';
 import { limits } from '../../limits.ts';
 import { ownerRights } from '../../sql/rights.ts';
 import { SimulatedDisk } from '../../testing/simulated-disk.ts';
 import { TestClock } from '../../testing/test-clock.ts';
+import { connectionNumber } from '../../values/connection-number.ts';
 import { encodeValue } from '../../values/encode.ts';
+import { asCaller } from '../../values/identity-roles.ts';
 import type { LiveEvent } from '../feeds/live-connection.ts';
 import { registryReducers } from '../registry/registry-module.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
@@ -88,10 +90,13 @@ describe('answers of a connection that has left', () => {
   it('[operating] are counted', async () => {
     const database = tinyDatabase(new SimulatedDisk(), createTiny);
     await database.started();
-    const caller = { identity: tinyIdentity, rights: ownerRights, jwtPayload: '' };
+    const caller = { identity: asCaller(tinyOwner), rights: ownerRights, jwtPayload: '' };
     const events: LiveEvent[] = [];
     const sink = { deliver: (more: readonly LiveEvent[]) => events.push(...more), ended: noEnd };
-    const live = database.live({ caller, connectionId: 9n, confirmed: true }, sink);
+    const live = database.live(
+      { caller, connectionId: connectionNumber(9n), confirmed: true },
+      sink,
+    );
     await expect.poll(() => events).toMatchObject([{ kind: 'connected' }]);
     const args = encodeValue(registryReducers.put_name, ['left', 1n, 2n]);
     const call = { kind: 'call', reducer: 'put_name', args, schemaVersion: undefined } as const;

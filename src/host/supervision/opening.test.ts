@@ -9,6 +9,8 @@ import { Refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { ownerRights } from '../../sql/rights.ts';
 import { TestClock } from '../../testing/test-clock.ts';
+import { connectionNumber } from '../../values/connection-number.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import { programHash } from '../linking/program-hash.ts';
 import type { SeatEvents, SeatMode } from '../seats/seat.ts';
 import { SupervisedDatabase } from './supervised-database.ts';
@@ -208,9 +210,9 @@ describe('a database that is closed', () => {
   it('does not wait for what a connection asked that ends with it', async () => {
     const slow = new Slow(openTiny);
     slow.seats[0]?.opened({ description: undefined as never, offset: 1 as never, lastMicros: 0n });
-    const caller = { identity: 7n, rights: ownerRights, jwtPayload: '' };
+    const caller = { identity: callerIdentity(7n), rights: ownerRights, jwtPayload: '' };
     const sink = { deliver: () => undefined, ended: () => undefined };
-    slow.database.live({ caller, connectionId: 7n, confirmed: true }, sink);
+    slow.database.live({ caller, connectionId: connectionNumber(7n), confirmed: true }, sink);
     let isClosed = false;
     void slow.database.close().then(() => {
       isClosed = true;

@@ -5,11 +5,12 @@ import type { ProgramSource } from '../../database/program-source.ts';
 import { rejectionText } from '../../database/update-program.ts';
 import { planMigration } from '../../schema/migration-plan.ts';
 import { planText } from '../../schema/plan-text.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { programHashInSlices } from '../linking/program-hash.ts';
 import type { PlanOutcome } from './database-handle.ts';
 
 export interface PlanOptions {
-  readonly identity: bigint;
+  readonly identity: DatabaseIdentity;
   readonly hash: ProgramHash;
   /** The definition of the program, as it was examined. */
   readonly examined: Uint8Array;

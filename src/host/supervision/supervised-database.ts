@@ -23,6 +23,7 @@ import {
 import { checkTokenPresence } from '../../database/update-program.ts';
 import { limits } from '../../limits.ts';
 import { type CommitOffset, commitOffset } from '../../store/commit-offset.ts';
+import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
 import type { LiveFeed } from '../feeds/live-feed.ts';
 import { type CommitCaller, LiveFeeds } from '../feeds/live-feeds.ts';
@@ -170,14 +171,14 @@ export class SupervisedDatabase implements DatabaseHandle {
     return reply.tables;
   }
 
-  async connect(caller: Caller, connectionId: bigint): Promise<ConnectOutcome> {
+  async connect(caller: Caller, connectionId: ConnectionNumber): Promise<ConnectOutcome> {
     const reply = await this.#request({ kind: 'connect', caller, connectionId }, false);
     assert(reply.kind === 'connected', 'a connection is answered by its outcome');
     if (reply.refusal !== undefined) return { kind: 'refused', message: reply.refusal };
     return { kind: 'connected' };
   }
 
-  async disconnect(connectionId: bigint): Promise<void> {
+  async disconnect(connectionId: ConnectionNumber): Promise<void> {
     await this.#request({ kind: 'disconnect', connectionId }, false);
   }
 

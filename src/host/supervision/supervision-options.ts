@@ -2,13 +2,14 @@ import type { Clock } from '../../database/clock.ts';
 import type { ProgramHash } from '../../database/program-hash.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { ReportOfDatabase } from '../seats/end-line.ts';
 import type { SeatTaker, StampedLine } from '../seats/seat.ts';
 import type { Space } from './full-disk.ts';
 
 /** Options of a supervised database. */
 export interface SupervisionOptions {
-  readonly identity: bigint;
+  readonly identity: DatabaseIdentity;
   readonly clock: Clock;
   readonly hash: ProgramHash;
   readonly takeSeat: SeatTaker;

@@ -5,13 +5,14 @@ import { ProgramError } from '../../module/runner.ts';
 import type { Report } from '../../node/report-line.ts';
 import { toHex } from '../../values/hex.ts';
 import { identityToHex } from '../../values/identity.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { KeptPlace, KeptPrograms } from '../linking/kept-programs.ts';
 import type { Linker } from '../linking/linker.ts';
 import { linkerVersion } from '../linking/linker-version.ts';
 import type { LinkOutcome } from '../messages/worker-messages.ts';
 
 export interface DatabaseLinkerOptions {
-  readonly identity: bigint;
+  readonly identity: DatabaseIdentity;
   /** `undefined`: nothing is kept, as for a database in memory. */
   readonly programs: KeptPrograms | undefined;
   readonly linker: Linker;

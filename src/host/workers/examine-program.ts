@@ -1,5 +1,6 @@
 import type { ProgramSource } from '../../database/program-source.ts';
 import { limits } from '../../limits.ts';
+import { type DatabaseIdentity, ownerIdentity } from '../../values/identity-roles.ts';
 import { type FromWorker, linkedBuffers } from '../messages/worker-messages.ts';
 import type { PlainEnd } from '../seats/start-end.ts';
 import type { Watched } from '../watching/watched.ts';
@@ -11,12 +12,12 @@ type Options = Pick<WorkerSeatOptions, 'budget' | 'watchdog' | 'linker' | 'start
 /** Examines one program on a worker that is thrown away. Resolves with the outcome. */
 export async function examineProgram(
   program: ProgramSource,
-  identity: bigint,
+  identity: DatabaseIdentity,
   options: Options,
 ): Promise<Uint8Array | PlainEnd> {
   const { budget, linker, startWorker } = options;
   const task = { kind: 'examine', program } as const;
-  const nothing = { ownerIdentity: 0n, directory: undefined, storage: {} };
+  const nothing = { ownerIdentity: ownerIdentity(0n), directory: undefined, storage: {} };
   const start = actorStart({ task, identity, kept: linker.kept, ...nothing }, budget);
   return new Promise((resolve, reject) => {
     const examination = new Examination(options, resolve);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { identityToHex } from '../../values/identity.ts';
+import { databaseIdentity } from '../../values/identity-roles.ts';
 import { isolationFor } from './isolation.ts';
 
 describe('the isolation of one database', () => {
@@ -9,8 +10,8 @@ describe('the isolation of one database', () => {
       ['shop', 'process'],
     ] as const);
     const rules = { everywhere: 'thread', exceptions } as const;
-    expect(isolationFor(rules, 7n, [])).toBe('process');
-    expect(isolationFor(rules, 8n, ['other', 'shop'])).toBe('process');
-    expect(isolationFor(rules, 8n, ['other'])).toBe('thread');
+    expect(isolationFor(rules, databaseIdentity(7n), [])).toBe('process');
+    expect(isolationFor(rules, databaseIdentity(8n), ['other', 'shop'])).toBe('process');
+    expect(isolationFor(rules, databaseIdentity(8n), ['other'])).toBe('thread');
   });
 });

@@ -1,4 +1,5 @@
 import { identityToHex } from '../../values/identity.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 
 /**
  * What keeps a database apart from the others and from the gateway: a thread has a heap of its own,
@@ -20,7 +21,7 @@ export const threads: IsolationRules = { everywhere: 'thread', exceptions: new M
 /** The isolation of a database with this identity and these names, if any. */
 export function isolationFor(
   { everywhere, exceptions }: IsolationRules,
-  identity: bigint,
+  identity: DatabaseIdentity,
   names: readonly string[],
 ): Isolation {
   for (const key of [identityToHex(identity), ...names]) {

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { noLiveFigures } from '../../database/database.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
+import { databaseIdentity, ownerIdentity } from '../../values/identity-roles.ts';
 import { encodeMessage } from '../messages/process-frames.ts';
 import type { FromWorker } from '../messages/worker-messages.ts';
 import { completeBudget } from '../seats/budget.ts';
@@ -53,7 +54,12 @@ async function workerOf(channel: PassThrough, message: (message: FromWorker) => 
   };
   const budget = completeBudget({});
   const task = { kind: 'serve', mode: { kind: 'open', skipFirstDisconnect: false } } as const;
-  const who = { identity: 1n, ownerIdentity: 2n, directory: undefined, kept: undefined };
+  const who = {
+    identity: databaseIdentity(1n),
+    ownerIdentity: ownerIdentity(2n),
+    directory: undefined,
+    kept: undefined,
+  };
   const start = actorStart({ task, ...who, storage: {} }, budget);
   // What is written to the process is not read back as what it sends.
   const write = vi.spyOn(channel, 'write').mockImplementation(() => true);

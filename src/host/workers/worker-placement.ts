@@ -3,6 +3,7 @@ import type { ProgramSource } from '../../database/program-source.ts';
 import type { Report } from '../../node/report-line.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import { identityToHex } from '../../values/identity.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { Linker } from '../linking/linker.ts';
 import type { Budget } from '../seats/budget.ts';
 import type { Placement, ProgramPlace } from '../seats/placement.ts';
@@ -22,7 +23,7 @@ import { WorkerSeat } from './worker-seat.ts';
 export interface WorkerPlacementOptions {
   readonly budget: Budget;
   /** Called each time that a database starts. */
-  readonly isolationOf: (database: bigint) => Isolation;
+  readonly isolationOf: (database: DatabaseIdentity) => Isolation;
   /** The isolation of databases without a rule of their own. */
   readonly usualIsolation: Isolation;
   /** The mark of the data folder; see `HostOptions`. */

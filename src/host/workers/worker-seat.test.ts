@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { limits } from '../../limits.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
+import { databaseIdentity, ownerIdentity } from '../../values/identity-roles.ts';
 import { Linker } from '../linking/linker.ts';
 import type { FromWorker } from '../messages/worker-messages.ts';
 import { Board } from '../seats/board.ts';
@@ -47,9 +48,20 @@ async function endAfter(messages: readonly FromWorker[]) {
     const programs = undefined;
     new WorkerSeat(
       {
-        ...{ identity: 1n, ownerIdentity: 2n, directory: undefined, budget, watchdog },
+        ...{
+          identity: databaseIdentity(1n),
+          ownerIdentity: ownerIdentity(2n),
+          directory: undefined,
+          budget,
+          watchdog,
+        },
         gate: new StartGate(1),
-        linker: new DatabaseLinker({ identity: 1n, programs, linker, report: nothing }),
+        linker: new DatabaseLinker({
+          identity: databaseIdentity(1n),
+          programs,
+          linker,
+          report: nothing,
+        }),
         startWorker: (_start, _options, events) => Promise.resolve(workerWith(events)),
       },
       { mode: { kind: 'open', skipFirstDisconnect: false }, lastTicket: 0, storage: {} },

@@ -4,6 +4,7 @@ import type { TicketedRequest, TurnResult } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import { hardeningFile } from '../../node/realm.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
+import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import {
   type ActorStart,
   buffersOf,
@@ -25,8 +26,8 @@ import type { StartGate } from './start-gate.ts';
 import type { StartWorker, Worker, WorkerDeath } from './worker.ts';
 
 export interface WorkerSeatOptions {
-  readonly identity: bigint;
-  readonly ownerIdentity: bigint;
+  readonly identity: DatabaseIdentity;
+  readonly ownerIdentity: OwnerIdentity;
   readonly directory: string | undefined;
   readonly writer?: WriterPlace | undefined;
   readonly budget: Budget;

@@ -1,4 +1,5 @@
 import type { LogStream } from '../../host/databases/module-log.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { findDatabase } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
 import { followLog, mayReadLog } from './log-lines.ts';
@@ -28,7 +29,7 @@ export class LogWatch implements WatchedPart {
     return this.#stream === undefined ? [] : [this.#options.uri];
   }
 
-  examine(database?: bigint): void {
+  examine(database?: DatabaseIdentity): void {
     const { uri, changed, failed } = this.#options;
     const found = this.#find();
     if (found !== undefined && this.#stream === undefined) this.open().catch(failed);

@@ -1,5 +1,6 @@
 import { limits } from '../../limits.ts';
 import type { WatchRequest } from '../../mcp-protocol/resource.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { listedDatabases } from '../listed-databases.ts';
 import { findDatabase, mayConcern } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
@@ -55,14 +56,17 @@ export function makeParts({ request, session, list, read }: WatchOptions, told: 
 }
 
 /** Whether a change of a database can affect the content of an address. */
-function concernsOf(address: Address, session: McpSession): (database: bigint) => boolean {
+function concernsOf(
+  address: Address,
+  session: McpSession,
+): (database: DatabaseIdentity) => boolean {
   if (address.kind === 'page') return () => false;
   if (address.kind === 'databases') return ofListed(session);
   return (database) => mayConcern(address.database, session, database);
 }
 
 /** Whether a database is, or was until just now, listed for the session. */
-function ofListed(session: McpSession): (database: bigint) => boolean {
+function ofListed(session: McpSession): (database: DatabaseIdentity) => boolean {
   const { host, caller, database: own } = session;
   const listed = () => {
     const found = own === undefined ? undefined : findDatabase(own, session)?.database;

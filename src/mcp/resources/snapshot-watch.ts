@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { RpcError } from '../../mcp-protocol/rpc-error.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { WatchedPart } from './watched-part.ts';
 
 export interface SnapshotWatchOptions {
@@ -7,7 +8,7 @@ export interface SnapshotWatchOptions {
   /** Reads the content; `undefined`: none, or none for this caller. */
   readonly read: () => Promise<string | undefined>;
   /** Whether a change of this database may have changed the content. */
-  readonly concerns: (database: bigint) => boolean;
+  readonly concerns: (database: DatabaseIdentity) => boolean;
   readonly changed: (uri: string) => void;
   /** Called when the content cannot be read again. */
   readonly failed: (error: unknown) => void;
@@ -29,7 +30,7 @@ export class SnapshotWatch implements WatchedPart {
     return this.#digest === undefined ? [] : [this.#options.uri];
   }
 
-  examine(database?: bigint): void {
+  examine(database?: DatabaseIdentity): void {
     if (database !== undefined && !this.#options.concerns(database)) return;
     if (this.#state === 'looking') this.#state = 'lookingAgain';
     if (this.#state === 'idle') this.#compare().catch(this.#options.failed);

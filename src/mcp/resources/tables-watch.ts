@@ -1,5 +1,6 @@
 import { Refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { findDatabase, type OpenDatabase } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
 import type { TableAddress } from './address.ts';
@@ -56,7 +57,7 @@ export class TablesWatch implements WatchedPart {
     return watched;
   }
 
-  examine(database?: bigint): void {
+  examine(database?: DatabaseIdentity): void {
     if (this.#state !== 'open') {
       if (this.#state === 'opening') this.#state = 'stale';
       return;

@@ -1,6 +1,7 @@
 import type { Loss } from '../../host/registry/grants.ts';
 import { limits } from '../../limits.ts';
 import type { Watch } from '../../mcp-protocol/resource.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { listUri, makeParts, type WatchOptions } from './make-parts.ts';
 import { Notices } from './notices.ts';
 import type { WatchedPart } from './watched-part.ts';
@@ -71,7 +72,7 @@ export class ResourceWatch implements Watch {
     else if (uri === listUri || this.#uris.includes(uri)) this.#notices.note(uri);
   }
 
-  #examine(database?: bigint): void {
+  #examine(database?: DatabaseIdentity): void {
     for (const part of this.#parts) part.examine(database);
   }
 

@@ -8,6 +8,7 @@ import {
   publishedMicros,
 } from '../../../test/support/module-under-test.ts';
 import { moduleHooksKey } from '../../protocol/module-abi.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import { keyText } from '../read-set.ts';
 import type { ViewOutcome } from '../runner.ts';
 
@@ -47,7 +48,11 @@ async function evaluate(
   const { runner, store, logs, call } = await loadProgram(viewProgram(body, hooks));
   call(0);
   if (runner.callView === undefined) throw new Error('the runner has views');
-  const outcome = runner.callView({ viewId: 4, viewName: 'under_test', sender });
+  const outcome = runner.callView({
+    viewId: 4,
+    viewName: 'under_test',
+    sender: sender === undefined ? undefined : callerIdentity(sender),
+  });
   const messages = logs.map(({ message, functionName }) => `${functionName}: ${message}`);
   return { outcome, messages, rowCount: store.table(accountTableId)?.rowCount ?? 0 };
 }

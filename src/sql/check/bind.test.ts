@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { errorOf, sampleIdentity } from '../../../test/sql/check-statement.ts';
 import { encodeValue } from '../../values/encode.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import {
   bytesType,
   identityType,
@@ -14,7 +15,12 @@ import { bindParameters, type ParameterValue } from './bind.ts';
 
 function bound(value: ParameterValue, type: AlgebraicType, refusesNull = false) {
   const specs = [{ name: '1', type, refusesNull }];
-  return bindParameters(specs, new Map([['1', value]]), sampleIdentity, emptyTypespace)[0];
+  return bindParameters(
+    specs,
+    new Map([['1', value]]),
+    callerIdentity(sampleIdentity),
+    emptyTypespace,
+  )[0];
 }
 
 const u8: AlgebraicType = { kind: 'u8' };
@@ -71,16 +77,15 @@ describe('bindParameters', () => {
       return { name: undefined, type, refusesNull: false };
     });
     const little = encodeValue(identityType, [sampleIdentity]);
-    expect(bindParameters(specs, new Map(), sampleIdentity, emptyTypespace)).toEqual([
-      little,
-      encodeValue(bytesType, little.toReversed()),
-    ]);
+    expect(
+      bindParameters(specs, new Map(), callerIdentity(sampleIdentity), emptyTypespace),
+    ).toEqual([little, encodeValue(bytesType, little.toReversed())]);
   });
 
   it('asks for every parameter by its name', () => {
     const specs = [{ name: 'since', type: u8, refusesNull: false }];
-    expect(errorOf(() => bindParameters(specs, new Map(), 0n, emptyTypespace))?.message).toBe(
-      'The parameter :since has no value',
-    );
+    expect(
+      errorOf(() => bindParameters(specs, new Map(), callerIdentity(0n), emptyTypespace))?.message,
+    ).toBe('The parameter :since has no value');
   });
 });

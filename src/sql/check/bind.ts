@@ -1,4 +1,5 @@
 import { encodeValue } from '../../values/encode.ts';
+import type { CallerIdentity } from '../../values/identity-roles.ts';
 import { bytesType, identityType, specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType, Typespace } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
@@ -21,7 +22,7 @@ export type ParameterValue = string | number | bigint | boolean | null;
 export function bindParameters(
   specs: readonly ParameterSpec[],
   values: ReadonlyMap<string, ParameterValue>,
-  callerIdentity: bigint,
+  callerIdentity: CallerIdentity,
   typespace: Typespace,
 ): (Uint8Array | undefined)[] {
   return specs.map((spec) => {
@@ -34,7 +35,7 @@ export function bindParameters(
 }
 
 /** The caller's identity, or its 32 bytes, most significant first. */
-function encodeIdentity(identity: bigint, type: AlgebraicType): Uint8Array {
+function encodeIdentity(identity: CallerIdentity, type: AlgebraicType): Uint8Array {
   const little = encodeValue(identityType, [identity]);
   return specialKindOf(type) === 'bytes' ? encodeValue(bytesType, little.toReversed()) : little;
 }

@@ -1,5 +1,6 @@
 import type { TableSpec } from '../../schema/catalog.ts';
 import { identityFromHex, identityToHex } from '../../values/identity.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import { invalid, notAuthorized } from '../failure.ts';
 import { type Rights, type StatementCaller, strangerRights } from '../rights.ts';
 import type { Statement } from '../syntax/ast.ts';
@@ -55,7 +56,7 @@ function sampleCaller(statement: Statement, rights: Rights): StatementCaller | u
     throw invalid('EXPLAIN AS shows plans of SELECT only: others write nothing by SQL');
   }
   const identity = identityFromHex(statement.as);
-  if (identity !== undefined) return { identity, rights: strangerRights };
+  if (identity !== undefined) return { identity: callerIdentity(identity), rights: strangerRights };
   throw invalid('EXPLAIN AS takes an identity: 64 hexadecimal digits in single quotes');
 }
 

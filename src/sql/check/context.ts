@@ -1,4 +1,5 @@
 import { limits } from '../../limits.ts';
+import type { CallerIdentity } from '../../values/identity-roles.ts';
 import type { AlgebraicType, Typespace } from '../../values/type.ts';
 import { typesEqual } from '../../values/typespace.ts';
 import { type ErrorDetail, invalid, type SqlFailure, unexpectedType } from '../failure.ts';
@@ -26,7 +27,7 @@ export interface CheckScope {
   readonly schema: SqlSchema;
   readonly rights: Rights;
   /** The caller that a refusal names; a typed statement knows none, `:sender` is its parameter. */
-  readonly identity: bigint;
+  readonly identity: CallerIdentity;
   /** Names of the parameters that the request has values for, without `$` or `:`. */
   readonly parameterNames: ReadonlySet<string>;
 }

@@ -1,5 +1,6 @@
 import { present, unreachable } from '../../assert.ts';
 import { identityToHex } from '../../values/identity.ts';
+import type { CallerIdentity } from '../../values/identity-roles.ts';
 import type { Typespace } from '../../values/type.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import { expressionText, type TextScope } from './expression-text.ts';
@@ -16,7 +17,7 @@ export interface ExplainOptions {
    */
   readonly hidesNumbers: boolean;
   /** Shown instead of `:sender`. */
-  readonly sender?: bigint;
+  readonly sender?: CallerIdentity;
 }
 
 /**

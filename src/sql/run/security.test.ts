@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type LabOptions, QueryLab } from '../../../test/sql/query-lab.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import { identityType } from '../../values/special-types.ts';
 import { explainPlan } from '../plan/explain.ts';
 import { Measurements } from '../plan/measurements.ts';
@@ -7,8 +8,8 @@ import { strangerRights } from '../rights.ts';
 
 const u32 = { kind: 'u32' } as const;
 const i64 = { kind: 'i64' } as const;
-const alice = { identity: 1n, rights: strangerRights };
-const bob = { identity: 2n, rights: strangerRights };
+const alice = { identity: callerIdentity(1n), rights: strangerRights };
+const bob = { identity: callerIdentity(2n), rights: strangerRights };
 
 const member = 'SELECT doc.* FROM doc JOIN member ON doc.room = member.room';
 const lab = new QueryLab(

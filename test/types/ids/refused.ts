@@ -1,0 +1,79 @@
+import type { Capability } from '../../../src/auth/capability.ts';
+import type { Caller } from '../../../src/database/outcome.ts';
+import { ownerRights } from '../../../src/database/rights.ts';
+import type { Host } from '../../../src/host/host.ts';
+import type { Access } from '../../../src/host/registry/access.ts';
+import type { Registry } from '../../../src/host/registry/registry.ts';
+import type { DatabaseHandle } from '../../../src/host/supervision/database-handle.ts';
+import { surveyLog } from '../../../src/log/survey.ts';
+import { MemoryDisk } from '../../../src/node/memory-disk.ts';
+import type { ConnectionNumber } from '../../../src/values/connection-number.ts';
+import {
+  asCaller,
+  asOwner,
+  type CallerIdentity,
+  type DatabaseIdentity,
+  type OwnerIdentity,
+  owns,
+} from '../../../src/values/identity-roles.ts';
+
+// Each line after a mark is a mistake that the compiler must find. Nothing here runs.
+
+declare const caller: CallerIdentity;
+declare const owner: OwnerIdentity;
+declare const database: DatabaseIdentity;
+declare const registry: Registry;
+declare const access: Access;
+declare const host: Host;
+declare const capability: Capability;
+declare const connection: ConnectionNumber;
+declare const handle: DatabaseHandle;
+declare const asked: Caller;
+
+// Identities by role.
+
+registry.putName('chat', owner, database);
+// @ts-expect-error: the owner and the database are swapped
+registry.putName('chat', database, owner);
+// @ts-expect-error: a caller becomes an owner by `asOwner` alone
+registry.putName('chat', caller, database);
+registry.putName('chat', asOwner(caller), database);
+// @ts-expect-error: a bare number has no role
+registry.putName('chat', 1n, database);
+// @ts-expect-error: the owner comes second
+registry.changeOwner(owner, database);
+// @ts-expect-error: a role is granted to a caller
+registry.roleOf(database, owner);
+registry.roleOf(database, asCaller(owner));
+// @ts-expect-error: databases are looked up by their own identity
+registry.database(owner);
+// @ts-expect-error: and owned by owners
+registry.ownedBy(database);
+// @ts-expect-error: the other way around
+owns(owner, caller);
+// @ts-expect-error: compared with `owns`
+export const isOwner = caller === owner;
+// @ts-expect-error: never the same
+export const isItself = caller === database;
+// @ts-expect-error: a database has no standing in itself
+access.standing(database, { identity: database, owner });
+// @ts-expect-error: the key of a database has each in its place
+access.standing(caller, { identity: owner, owner: database });
+// @ts-expect-error: names belong to a database here
+host.namesOf(caller);
+// @ts-expect-error: the database does not call itself
+export const self: Caller = { identity: database, rights: ownerRights, jwtPayload: '' };
+// @ts-expect-error: a token is for a database, by a caller
+export const swapped: Capability = { ...capability, database: caller, by: database };
+// @ts-expect-error: a log is of a database
+surveyLog(new MemoryDisk(), owner);
+
+// Connections.
+
+// @ts-expect-error: a connection is not its client
+export const client: Caller = { identity: connection, rights: ownerRights, jwtPayload: '' };
+// @ts-expect-error: nor the client a connection
+handle.connect(asked, caller);
+// @ts-expect-error: a bare number is not a connection
+handle.disconnect(7n);
+handle.disconnect(connection);
