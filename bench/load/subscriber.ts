@@ -1,5 +1,5 @@
 /** A client that subscribes to much. */
-import { rowCountOf } from '../../src/protocol/row-list.ts';
+import { rowListCount } from '../../src/protocol/row-list.ts';
 import { encodeClientMessage } from '../../src/protocol/v2/client-message.ts';
 import { serverMessagesIn } from '../../src/protocol/v3.ts';
 import { obey } from './load-process.ts';
@@ -18,7 +18,7 @@ const skills = {
         for (const message of serverMessagesIn(payload.subarray(1))) {
           if (message.kind === 'subscriptionError') reject(new Error(message.error));
           if (message.kind !== 'subscribeApplied') continue;
-          resolve(message.tables.reduce((sum, { rows }) => sum + rowCountOf(rows), 0));
+          resolve(message.tables.reduce((sum, { rows }) => sum + rowListCount(rows), 0));
         }
       };
       socket.listen({ frame }, (reason) => reject(new Error(reason)));

@@ -7,7 +7,7 @@ import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity, DatabaseIdentity, OwnerIdentity } from '../values/identity-roles.ts';
 import type { Clock } from './clock.ts';
 import type { Entropy } from './entropy.ts';
-import type { LiveFeed } from './live/live-feed.ts';
+import type { Subscriptions } from './live/subscriptions.ts';
 import type { ModuleLines } from './module-lines.ts';
 import { Refusal } from './outcome.ts';
 import type { Program } from './program.ts';
@@ -34,7 +34,7 @@ export interface DatabaseCore {
   /** Reports a fault of the service itself to the operator. */
   readonly warn: (message: string) => void;
   readonly views: ViewInstances;
-  readonly live: LiveFeed;
+  readonly live: Subscriptions;
   readonly startReadRun: StartReadRun;
   readonly slices: Slices;
   /** The memory that reads hold. */

@@ -1,6 +1,5 @@
 import { assert, unreachable } from '../assert.ts';
 import { limits } from '../limits.ts';
-import type { LiveCounters } from '../live/live-queries.ts';
 import { isForSpace } from '../log/log-error.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
@@ -8,7 +7,8 @@ import { CallQueue, type ItemSource } from './call-queue.ts';
 import type { DatabaseCore } from './core.ts';
 import type { DatabaseDescription } from './description.ts';
 import { connectedClients, disconnectClient } from './lifecycle.ts';
-import type { LiveCommit } from './live/live-feed.ts';
+import type { LiveCommit } from './live/live-commit.ts';
+import type { LiveFigures } from './live/live-figures.ts';
 import type { PausedRows } from './live/paused-rows.ts';
 import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
 import { LongReads } from './long-reads.ts';
@@ -24,6 +24,7 @@ import { letIn, runCall } from './run-call.ts';
 import { runQuery } from './run-query.ts';
 import { rowBytesOf, type StorageLimits, type StorageUse } from './storage-quota.ts';
 import { tableFigures } from './table-figures.ts';
+import { noTicket, type Ticket } from './ticket.ts';
 import { type ActorTimes, TimeCounts } from './time-counts.ts';
 import type {
   ConnectRequest,
@@ -35,6 +36,7 @@ import type {
   UpdateRequest,
 } from './turn.ts';
 import { applyUpdate } from './update-program.ts';
+import { writeNumber } from './write-number.ts';
 
 /** The parts of the machine that the actor needs, beyond its core. */
 export interface DatabaseSurroundings extends ProgramSurroundings {
@@ -79,11 +81,11 @@ export class Database {
   /** Updates whose program is being loaded beside the turns. */
   #loads = new Set<Promise<void>>();
   #sync: Promise<void> | undefined;
-  #writes = 0;
-  #durableWrites = 0;
-  #running: number | undefined;
+  #writes = writeNumber(0);
+  #durableWrites = writeNumber(0);
+  #running: Ticket | undefined;
   /** The last ticket among the requests that have begun. */
-  #lastTicket = 0;
+  #lastTicket: Ticket = noTicket;
   readonly #times = { queue: new TimeCounts(), turn: new TimeCounts(), sync: new TimeCounts() };
   /** Whether the caller of the last request waits until it is durable. */
   #isConfirmed = false;
@@ -180,7 +182,7 @@ export class Database {
     const timestampMicros = nowMicros > lastMicros ? nowMicros : lastMicros;
     try {
       connectedClients(this.#core).forEach((client, at) => {
-        progress.calling(0);
+        progress.calling(noTicket);
         const skip = skipFirstReducer && at === 0;
         disconnectClient(this.#core, { ...client, timestampMicros }, skip);
         this.#core.log.write();
@@ -244,11 +246,11 @@ export class Database {
     const { clock } = this.#core;
     const startedAt = clock.monotonicMillis();
     const results: TurnResult[] = [];
-    let last: number | undefined;
+    let last: Ticket | undefined;
     const work = (): void => {
       last = this.#runBatch(results);
       this.#lastTicket = last ?? this.#lastTicket;
-      this.#core.live.begin(0, results.length);
+      this.#core.live.begin(noTicket, results.length);
       results.push(...this.#longReads.goOn());
       // A write that has paused belongs to an earlier ticket, but its record is written now.
       if (this.#longReads.hasWritten) last ??= this.#lastTicket;
@@ -280,11 +282,11 @@ export class Database {
   }
 
   /** Runs queued requests, adds the results, and returns the last ticket. */
-  #runBatch(results: TurnResult[]): number | undefined {
+  #runBatch(results: TurnResult[]): Ticket | undefined {
     const { clock } = this.#core;
     const startedAt = clock.monotonicMillis();
     const countMax = this.#countOfTurn();
-    let last: number | undefined;
+    let last: Ticket | undefined;
     while (results.length < countMax) {
       const work = this.#queue.take();
       if (work === undefined) break;
@@ -326,12 +328,12 @@ export class Database {
     if (reply !== undefined) results.push({ ticket, reply });
   }
 
-  #begin(ticket: number, resultsBefore: number): void {
+  #begin(ticket: Ticket, resultsBefore: number): void {
     this.#core.live.begin(ticket, resultsBefore);
     this.#resume(ticket);
   }
 
-  #resume(ticket: number): void {
+  #resume(ticket: Ticket): void {
     this.#running = ticket;
     this.#around.progress.calling(ticket);
   }
@@ -370,17 +372,17 @@ export class Database {
         this.#cancelReads(ticket, request.connectionId, results);
         return this.#disconnect(request.connectionId, acceptedMicros);
       case 'subscribe': {
-        const outcome = subscribe(core, request.subscribe, acceptedMicros);
+        const outcome = subscribe(core, request, acceptedMicros);
         if (outcome.kind === 'paused') return this.#readOn(ticket, outcome);
         return { kind: 'subscribed', outcome };
       }
       case 'unsubscribe': {
-        const outcome = unsubscribe(core, request.unsubscribe, acceptedMicros);
+        const outcome = unsubscribe(core, request, acceptedMicros);
         if (outcome.kind === 'paused') return this.#readOn(ticket, outcome);
         return { kind: 'unsubscribed', outcome };
       }
       case 'oneOff': {
-        const outcome = answerOnce(core, request.oneOff, acceptedMicros);
+        const outcome = answerOnce(core, request, acceptedMicros);
         if (outcome.kind === 'paused') return this.#readOn(ticket, outcome);
         return { kind: 'oneOff', outcome };
       }
@@ -393,18 +395,18 @@ export class Database {
     }
   }
 
-  #query(ticket: number, query: SqlRequest, acceptedMicros: bigint): DatabaseReply | undefined {
+  #query(ticket: Ticket, query: SqlRequest, acceptedMicros: bigint): DatabaseReply | undefined {
     const begun = runQuery(this.#core, query, acceptedMicros);
     if (begun.kind === 'paused') return this.#longReads.addStatement(ticket, begun);
     return { kind: 'queried', outcome: begun };
   }
 
-  #readOn(ticket: number, rows: PausedRows): DatabaseReply {
+  #readOn(ticket: Ticket, rows: PausedRows): DatabaseReply {
     this.#longReads.add(ticket, rows);
     return { kind: 'reading', queries: rows.queries };
   }
 
-  #cancelReads(ticket: number, connectionId: ConnectionNumber, results: TurnResult[]): void {
+  #cancelReads(ticket: Ticket, connectionId: ConnectionNumber, results: TurnResult[]): void {
     const cancelled = this.#longReads.cancelOf(connectionId, 'The connection is not open.');
     if (cancelled.length === 0) return;
     results.push(...cancelled);
@@ -438,7 +440,7 @@ export class Database {
   }
 
   /** Loads the new program in parallel with the turns, then queues the update as one item. */
-  #prepareUpdate(ticket: number, request: UpdateRequest, acceptedMicros: bigint): void {
+  #prepareUpdate(ticket: Ticket, request: UpdateRequest, acceptedMicros: bigint): void {
     const load = this.#load(request, acceptedMicros).then((loaded) => {
       this.#queue.push({ ticket, request, loaded, acceptedMicros });
       this.#wake();
@@ -477,7 +479,7 @@ export class Database {
   }
 
   /** Answers a ticket outside of a turn. */
-  #refuse(ticket: number, error: unknown): void {
+  #refuse(ticket: Ticket, error: unknown): void {
     if (!(error instanceof Refusal)) {
       this.#running = ticket;
       this.#stop(error);
@@ -488,7 +490,7 @@ export class Database {
   }
 
   /** Hands the records of the turn to the operating system. */
-  #write(lastTicket: number | undefined): void {
+  #write(lastTicket: Ticket | undefined): void {
     const { log, store, full } = this.#core;
     if (full !== undefined) return;
     const marks = store.takeSequenceMarks();
@@ -496,7 +498,7 @@ export class Database {
     if (!log.hasUnwritten) return;
     if (lastTicket !== undefined) this.#around.progress.writing(lastTicket);
     log.write();
-    this.#writes += 1;
+    this.#writes = writeNumber(this.#writes + 1);
   }
 
   /** False if the disk is slow or busy. */
@@ -567,26 +569,10 @@ function refusedReply(error: unknown): DatabaseReply {
   throw error;
 }
 
-/** For metrics. */
-export interface LiveFigures extends Readonly<LiveCounters> {
-  /** Distinct queries. */
-  readonly queries: number;
-  readonly bytes: number;
-  /** Reads of first rows and long statements that run in slices. */
-  readonly pausedReads: number;
-  /** Bytes kept for them because rows that they see have since been deleted. */
-  readonly heldBytes: number;
-}
-
-export const noLiveFigures: LiveFigures = {
-  ...{ queries: 0, bytes: 0, pausedReads: 0, heldBytes: 0 },
-  ...{ commits: 0, evaluations: 0, scans: 0, reruns: 0 },
-};
-
 type QueuedWork = TicketedRequest | PreparedUpdate;
 
 interface PreparedUpdate {
-  readonly ticket: number;
+  readonly ticket: Ticket;
   readonly request: UpdateRequest;
   readonly loaded: LoadedProgram;
   readonly acceptedMicros: bigint;

@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts';
 import type { Caller, SqlError, SqlOutcome } from './outcome.ts';
 import type { PausedQuery } from './paused-query.ts';
 import { StatementPlaces } from './statement-places.ts';
+import type { Ticket } from './ticket.ts';
 import type { DatabaseReply, TurnResult } from './turn.ts';
 
 /** A request whose read was not finished after its first slice. */
@@ -35,7 +36,7 @@ export interface PausedRead {
  */
 export class LongReads {
   readonly #clock: Clock;
-  readonly #begin: (ticket: number) => void;
+  readonly #begin: (ticket: Ticket) => void;
   /** The next one to run comes first. */
   #reads: LongRead[] = [];
   readonly #readPlaces = new StatementPlaces(readPlaces);
@@ -48,7 +49,7 @@ export class LongReads {
   #hasWritten = false;
 
   /** `begin` is called with the ticket of a read before it continues. */
-  constructor(clock: Clock, begin: (ticket: number) => void) {
+  constructor(clock: Clock, begin: (ticket: Ticket) => void) {
     this.#clock = clock;
     this.#begin = begin;
   }
@@ -64,7 +65,7 @@ export class LongReads {
   }
 
   /** Adds a statement; returns its reply when there are too many. */
-  addStatement(ticket: number, query: PausedQuery): DatabaseReply | undefined {
+  addStatement(ticket: Ticket, query: PausedQuery): DatabaseReply | undefined {
     const fault = this.#placesOf(query).take(query.caller);
     if (fault !== undefined) return replyOf(query.end(fault));
     const read = new PausedStatement(query);
@@ -83,7 +84,7 @@ export class LongReads {
     return isWrite ? this.#writePlaces : this.#readPlaces;
   }
 
-  add(ticket: number, read: PausedRead): void {
+  add(ticket: Ticket, read: PausedRead): void {
     this.#reads.push({ ticket, read });
     this.#hasBegun = true;
   }
@@ -171,7 +172,7 @@ export class LongReads {
 }
 
 interface LongRead {
-  readonly ticket: number;
+  readonly ticket: Ticket;
   readonly read: PausedRead;
 }
 

@@ -22,7 +22,7 @@ import type { DatabaseCore } from './core.ts';
 import { Database, type DatabaseSurroundings } from './database.ts';
 import type { Entropy } from './entropy.ts';
 import { hostLine } from './host-line.ts';
-import { LiveFeed } from './live/live-feed.ts';
+import { Subscriptions } from './live/subscriptions.ts';
 import { ModuleLines } from './module-lines.ts';
 import { Refusal } from './outcome.ts';
 import {
@@ -219,7 +219,7 @@ function coreOf(
     program,
     connections,
     views: viewsOf(options, store, program),
-    live: new LiveFeed(program.sql, clock),
+    live: new Subscriptions(program.sql, clock),
     startReadRun: options.startReadRun ?? startReadRun,
     slices: options.slices ?? slicesOfLimits,
     statementMemory: new StatementMemory(),

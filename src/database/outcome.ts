@@ -6,6 +6,7 @@ import type { CommitOffset } from '../store/commit-offset.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { NamedType, Typespace } from '../values/type.ts';
+import type { SetId } from './live/set-id.ts';
 
 export type { CommitOffset, Rights };
 
@@ -165,20 +166,23 @@ interface SqlErrorParts {
   readonly hint?: string;
 }
 
+/** A connection that stays open, as its requests name it. */
+export interface OpenConnection {
+  readonly caller: Caller;
+  /** 128 bits, never 0n. */
+  readonly connectionId: ConnectionNumber;
+  /** The dialect of its queries; absent: the narrow one. */
+  readonly dialect?: QueryDialect;
+}
+
 /**
  * Requests a query set: its queries are watched until it is unsubscribed or the connection ends.
  * Accepted as a whole or not at all.
  */
 export interface SubscribeRequest {
-  readonly caller: Caller;
-  /** The id of an open connection. */
-  readonly connectionId: ConnectionNumber;
-  /** Chosen by the client; unique among the sets of its connection. */
-  readonly setId: number;
+  readonly setId: SetId;
   /** In the dialect of the connection, or `SELECT * FROM *`. */
   readonly queries: readonly string[];
-  /** Defaults to the narrow dialect. */
-  readonly dialect?: QueryDialect;
   /** False for clients without event tables: queries of such a table are rejected. */
   readonly knowsEvents: boolean;
 }
@@ -196,8 +200,7 @@ export type SubscribeOutcome =
   | { readonly kind: 'refused'; readonly error: string; readonly micros: number };
 
 export interface UnsubscribeRequest {
-  readonly connectionId: ConnectionNumber;
-  readonly setId: number;
+  readonly setId: SetId;
   /** True if the answer includes the current rows of the set. */
   readonly withRows: boolean;
 }
@@ -215,12 +218,7 @@ export type UnsubscribeOutcome =
 
 /** A query in the dialect of the connection that is answered once. */
 export interface OneOffRequest {
-  readonly caller: Caller;
-  /** The id of an open connection. */
-  readonly connectionId: ConnectionNumber;
   readonly sql: string;
-  /** Defaults to the narrow dialect. */
-  readonly dialect?: QueryDialect;
 }
 
 export type OneOffOutcome =

@@ -1,10 +1,12 @@
+import type { Ticket } from './ticket.ts';
+
 /**
  * Where the actor announces its next step, for an owner that watches from another thread and may
  * have to end it. Called around every request: an implementation must cost next to nothing.
  */
 export interface Progress {
   /** User code may run now, on behalf of the request with this ticket. */
-  calling(ticket: number): void;
+  calling(ticket: Ticket): void;
   /** A view is now evaluated within the last announced step. It has no time limit of its own. */
   viewing(): void;
   /** The view is done; the step announced before it continues. */
@@ -15,7 +17,7 @@ export interface Progress {
    * The records of all requests up to this ticket are now handed to the operating system. If the
    * actor ends before it hands their outcomes over, it is unknown whether they happened.
    */
-  writing(ticket: number): void;
+  writing(ticket: Ticket): void;
   /** None of the other steps is under way. */
   resting(): void;
 }

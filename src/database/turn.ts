@@ -1,6 +1,6 @@
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { DatabaseDescription } from './description.ts';
-import type { LiveCommit } from './live/live-feed.ts';
+import type { LiveCommit } from './live/live-commit.ts';
 import type {
   Caller,
   CallOutcome,
@@ -8,6 +8,7 @@ import type {
   CommitOffset,
   OneOffOutcome,
   OneOffRequest,
+  OpenConnection,
   RefusalBody,
   SqlOutcome,
   SqlRequest,
@@ -19,13 +20,15 @@ import type {
 import type { PreviewOutcome, PreviewRequest } from './preview-outcome.ts';
 import type { ProgramSource, UpdatePermission } from './program-source.ts';
 import type { TableFigures } from './table-figures.ts';
+import type { Ticket } from './ticket.ts';
+import type { WriteNumber } from './write-number.ts';
 
 /**
  * A request as the actor receives it. The owner numbers requests with ascending *tickets*; the
  * actor answers each ticket once, unless it stops; a `reading` is not an answer but promises one.
  */
 export interface TicketedRequest {
-  readonly ticket: number;
+  readonly ticket: Ticket;
   readonly request: DatabaseRequest;
   /** When the owner accepted it, in microseconds since the Unix epoch: the call's timestamp. */
   readonly acceptedMicros: bigint;
@@ -40,9 +43,21 @@ export type DatabaseRequest =
   | ConnectRequest
   /** Removes the connection's query sets first. */
   | { readonly kind: 'disconnect'; readonly connectionId: ConnectionNumber }
-  | { readonly kind: 'subscribe'; readonly subscribe: SubscribeRequest }
-  | { readonly kind: 'unsubscribe'; readonly unsubscribe: UnsubscribeRequest }
-  | { readonly kind: 'oneOff'; readonly oneOff: OneOffRequest }
+  | {
+      readonly kind: 'subscribe';
+      readonly connection: OpenConnection;
+      readonly subscribe: SubscribeRequest;
+    }
+  | {
+      readonly kind: 'unsubscribe';
+      readonly connectionId: ConnectionNumber;
+      readonly unsubscribe: UnsubscribeRequest;
+    }
+  | {
+      readonly kind: 'oneOff';
+      readonly connection: OpenConnection;
+      readonly oneOff: OneOffRequest;
+    }
   /** Asks for the program that is serving. */
   | { readonly kind: 'program' }
   | UpdateRequest;
@@ -102,7 +117,7 @@ export interface TurnReport {
    */
   readonly commits: readonly LiveCommit[];
   /** Counts the writes of this actor; a reply depends on writes up to this one at most. */
-  readonly write: number;
+  readonly write: WriteNumber;
   /** True if that write is already durable; `durable` does not report it again. */
   readonly isDurable: boolean;
   /** The store's offset at the end of the turn. */
@@ -110,7 +125,7 @@ export interface TurnReport {
 }
 
 export interface TurnResult {
-  readonly ticket: number;
+  readonly ticket: Ticket;
   readonly reply: DatabaseReply;
 }
 
@@ -132,7 +147,7 @@ export interface StopReason {
   /** The error thrown: a failure of the disk or the log, or a broken invariant. */
   readonly error: unknown;
   /** Ticket of the request that was running. */
-  readonly running: number | undefined;
+  readonly running: Ticket | undefined;
   /** True if nothing remains of requests not handed over, so all of them can be retried. */
   readonly isUndone?: boolean;
 }
@@ -144,7 +159,7 @@ export interface StopReason {
 export interface DatabaseOwner {
   handOver(turn: TurnReport): void;
   /** Write number `write` and all before it, hence all commits up to `offset`, are durable. */
-  durable(write: number, offset: CommitOffset): void;
+  durable(write: WriteNumber, offset: CommitOffset): void;
   /** The actor is gone; what was not handed over did not happen, unless `writing` announced it. */
   stopped(reason: StopReason): void;
 }

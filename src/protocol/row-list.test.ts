@@ -8,7 +8,7 @@ import {
   type RowList,
   RowListBuilder,
   readRowList,
-  rowCountOf,
+  rowListCount,
   rowListOf,
   rowsOf,
   writeRowList,
@@ -58,7 +58,7 @@ describe('[websocket 5] the hint of a row list', () => {
   it('is offsets for rows without bytes, which are counted', () => {
     const list = rowListOf([rowOf(0), rowOf(0), rowOf(0)]);
     expect(list).toMatchObject({ kind: 'offsets', starts: Uint32Array.of(0, 0, 0) });
-    expect(rowCountOf(decoded(encoded(list)))).toBe(3);
+    expect(rowListCount(decoded(encoded(list)))).toBe(3);
     expect([...rowsOf(list)]).toEqual([rowOf(0), rowOf(0), rowOf(0)]);
   });
 });
@@ -71,7 +71,7 @@ describe('[websocket 5] rows', () => {
   ])('come out as they went in: %s', (_title, rows) => {
     const list = decoded(encoded(rowListOf(rows)));
     expect([...rowsOf(list)]).toEqual(rows);
-    expect(rowCountOf(list)).toBe(rows.length);
+    expect(rowListCount(list)).toBe(rows.length);
     const visited: Uint8Array[] = [];
     forEachRow(list, (start, end) => visited.push(list.data.subarray(start, end)));
     expect(visited).toEqual(rows);

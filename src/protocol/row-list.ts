@@ -38,14 +38,14 @@ export const emptyRowList: RowList = {
 /** Minimum size of an encoded row list. */
 export const rowListBytesMin = 7;
 
-export function rowCountOf(list: RowList): number {
+export function rowListCount(list: RowList): number {
   return list.kind === 'offsets' ? list.starts.length : list.data.length / list.rowBytes;
 }
 
 /** Yields the rows, each a view of `list.data`. */
 export function* rowsOf(list: RowList): Generator<Uint8Array, void, void> {
   const { data } = list;
-  const count = rowCountOf(list);
+  const count = rowListCount(list);
   for (let index = 0, start = 0; index < count; index += 1) {
     const end = rowEnd(list, index);
     yield data.subarray(start, end);
@@ -55,7 +55,7 @@ export function* rowsOf(list: RowList): Generator<Uint8Array, void, void> {
 
 /** Calls `visit` with the bounds of each row in `list.data`; allocates nothing per row. */
 export function forEachRow(list: RowList, visit: (start: number, end: number) => void): void {
-  const count = rowCountOf(list);
+  const count = rowListCount(list);
   for (let index = 0, start = 0; index < count; index += 1) {
     const end = rowEnd(list, index);
     visit(start, end);

@@ -11,7 +11,7 @@ import type { WebSocketDoor } from '../websocket/door.ts';
  */
 export class Upgrades {
   #door: WebSocketDoor | undefined;
-  #early: Knock[] = [];
+  #early: EarlyUpgrade[] = [];
 
   constructor(server: Server) {
     server.on('upgrade', (request, stream, head) => {
@@ -43,7 +43,7 @@ export class Upgrades {
   }
 }
 
-interface Knock {
+interface EarlyUpgrade {
   readonly request: IncomingMessage;
   readonly stream: Duplex;
   readonly head: Buffer;

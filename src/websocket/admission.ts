@@ -31,7 +31,7 @@ export interface Refused extends RefusedUpgrade {
   readonly kind: 'refused';
 }
 
-export interface Knock {
+export interface UpgradeRequest {
   /** As sent, with its query. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
@@ -47,28 +47,31 @@ export function isSocketAddress(url: string | undefined): boolean {
   return pathPattern.test(splitTarget(url).path);
 }
 
-interface Knowing {
+interface Admitting {
   readonly host: Host;
   readonly tokens: HostTokens;
 }
 
 /** Decides whether a client can connect. The order of the checks is fixed by the interface. */
-export async function admit(knock: Knock, { host, tokens }: Knowing): Promise<Admitted | Refused> {
-  const query = new URLSearchParams(splitTarget(knock.url).search);
-  const { authorization } = knock.headers;
+export async function admit(
+  request: UpgradeRequest,
+  { host, tokens }: Admitting,
+): Promise<Admitted | Refused> {
+  const query = new URLSearchParams(splitTarget(request.url).search);
+  const { authorization } = request.headers;
   let caller: RequestCaller | undefined;
   try {
     const settled = await settleCaller(tokens, {
       authorization,
       queryToken: authorization === undefined ? readToken(query) : undefined,
-      address: knock.address,
+      address: request.address,
       withoutToken: 'anonymous',
     });
     if (settled.kind === 'refused') return settled;
     caller = settled.caller;
-    return { kind: 'admitted', caller, ...checked(knock, query, host) };
+    return { kind: 'admitted', caller, ...checked(request, query, host) };
   } catch (error) {
-    if (error instanceof KnockError || error instanceof ParameterError) {
+    if (error instanceof UpgradeError || error instanceof ParameterError) {
       return { kind: 'refused', status: 400, text: error.message, caller };
     }
     if (!(error instanceof Refusal)) throw error;
@@ -79,7 +82,7 @@ export async function admit(knock: Knock, { host, tokens }: Knowing): Promise<Ad
 
 /** Checks the request of a known caller and returns its terms. */
 function checked(
-  { url, headers }: Knock,
+  { url, headers }: UpgradeRequest,
   query: URLSearchParams,
   host: Host,
 ): Omit<Admitted, 'kind' | 'caller'> {
@@ -88,18 +91,18 @@ function checked(
   if (parseTarget(name).kind === 'invalid') host.resolve(name);
   const parameters = readParameters(query);
   checkHandshake(headers);
-  if (parameters.connectionId === 0n) throw new KnockError(zeroText);
+  if (parameters.connectionId === 0n) throw new UpgradeError(zeroText);
   const database = host.database(name);
   const offers = subprotocolOffers(headers['sec-websocket-protocol'] ?? '');
   const protocol = chooseSubprotocol(offers);
-  if (protocol === undefined) throw new KnockError('no valid protocol selected');
+  if (protocol === undefined) throw new UpgradeError('no valid protocol selected');
   const asked = { ...parameters, compression: safeCompression(parameters, offers) };
   return { database, ...terms(asked, protocol) };
 }
 
 /** An invalid upgrade request; the message is the text of the response. */
-class KnockError extends Error {
-  override readonly name = 'KnockError';
+class UpgradeError extends Error {
+  override readonly name = 'UpgradeError';
 }
 
 const zeroText = 'Invalid connection ID: the all-zeros ConnectionId is reserved.';
@@ -137,11 +140,11 @@ const typescriptOffers = [
 
 function checkHandshake(headers: IncomingHttpHeaders): void {
   if (headers['sec-websocket-version'] !== '13') {
-    throw new KnockError("`Sec-WebSocket-Version` header did not include '13'");
+    throw new UpgradeError("`Sec-WebSocket-Version` header did not include '13'");
   }
   const key = headers['sec-websocket-key'];
   const isKey = key !== undefined && /^[+/0-9A-Za-z]{22}==$/.test(key);
-  if (!isKey) throw new KnockError('`Sec-WebSocket-Key` header missing');
+  if (!isKey) throw new UpgradeError('`Sec-WebSocket-Key` header missing');
 }
 
 /** Returns the name or identity in the path. */

@@ -3,7 +3,7 @@ import type { Stay } from '../doors/stay.ts';
 import type { LiveConnection } from '../host/feeds/live-connection.ts';
 import { Backlog } from './backlog.ts';
 import { Connection, type ConnectionParts } from './connection.ts';
-import type { Dialect } from './dialect.ts';
+import type { MessageCodec } from './message-codec.ts';
 import type { SendQueue } from './send-queue.ts';
 import type { Socket } from './socket.ts';
 import { completeSocketLimits } from './socket-limits.ts';
@@ -13,7 +13,7 @@ function held() {
   const log: string[] = [];
   const live = { unanswered: 0, heldCount: 1, close: () => log.push('left') };
   const socket = { close: (code: number) => log.push(`closed ${code}`) };
-  const dialect = { told: () => ({ messages: ['answer'], requests: [] }) };
+  const codec = { encode: () => ({ messages: ['answer'], requests: [] }) };
   const queue = {
     messageCount: 0,
     push: (message: string) => {
@@ -38,7 +38,7 @@ function held() {
   const parts: ConnectionParts = {
     socket: socket as unknown as Socket,
     live: live as unknown as LiveConnection,
-    dialect: dialect as unknown as Dialect,
+    codec: codec as unknown as MessageCodec,
     queue: queue as unknown as SendQueue,
     stay: { isOver: false } as unknown as Stay,
     pace: () => 0,

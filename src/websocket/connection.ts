@@ -9,9 +9,8 @@ import type {
 import type { Loss } from '../host/registry/grants.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import type { Backlog } from './backlog.ts';
-import type { Dialect } from './dialect.ts';
 import { Intake } from './intake.ts';
-import { RequestLine } from './request-line.ts';
+import type { MessageCodec } from './message-codec.ts';
 import type { SendQueue } from './send-queue.ts';
 import { closeReason, type Socket, type SocketEvents } from './socket.ts';
 import type { SocketLimits } from './socket-limits.ts';
@@ -44,7 +43,7 @@ export interface ConnectionParts {
   readonly socket: Socket;
   /** The database's side, which answers the client's requests. */
   readonly live: LiveConnection;
-  readonly dialect: Dialect;
+  readonly codec: MessageCodec;
   readonly queue: SendQueue;
   readonly stay: Stay;
   /** Counts requests; returns the seconds for which reading must pause. */
@@ -70,7 +69,6 @@ export interface ConnectionParts {
 export class Connection implements LiveSink, SocketEvents {
   readonly #parts: ConnectionParts;
   readonly #intake: Intake;
-  readonly #line: RequestLine;
   #state: State = { kind: 'open' };
   #isPaused = false;
   /** The client has used up its request rate until this time; 0 if it has not. */
@@ -83,9 +81,10 @@ export class Connection implements LiveSink, SocketEvents {
   constructor(parts: ConnectionParts, nowMillis: number) {
     this.#parts = parts;
     const { messagesInMax, bytesInMax } = parts.limits;
-    this.#intake = new Intake({ messagesMax: messagesInMax, bytesMax: bytesInMax });
-    this.#line = new RequestLine({
-      send: (request) => parts.live.send(request),
+    this.#intake = new Intake({
+      live: parts.live,
+      messagesMax: messagesInMax,
+      bytesMax: bytesInMax,
       failed: (error) => this.#refuse(error),
     });
     this.#heardAt = nowMillis;
@@ -111,19 +110,17 @@ export class Connection implements LiveSink, SocketEvents {
     let count = 0;
     if (this.#endsFlood()) return;
     try {
-      for (const request of this.#parts.dialect.requests(bytes, isBinary)) {
+      for (const request of this.#parts.codec.decode(bytes, isBinary)) {
         if (this.#endsFlood()) return;
         count += 1;
-        this.#line.add(request);
+        this.#intake.add(request);
       }
     } catch (error) {
-      // Requests queued earlier must be processed first.
-      if (this.#line.length > 0) this.#line.add(Promise.reject(error));
-      else this.#refuse(error);
+      this.#intake.fail(error);
       return;
     }
     traffic.messagesIn += count;
-    this.#intake.add(count, bytes.length);
+    this.#intake.count(count, bytes.length);
     const seconds = this.#parts.pace(count);
     if (seconds > 0) this.#pausedUntil = performance.now() + seconds * 1000;
     this.#regulate();
@@ -140,7 +137,7 @@ export class Connection implements LiveSink, SocketEvents {
   deliver(events: readonly LiveEvent[]): void {
     if (this.#state.kind !== 'open' && this.#state.kind !== 'finishing') return;
     try {
-      this.#tell(events);
+      this.#send(events);
     } catch (error) {
       this.#fail(error);
     }
@@ -212,10 +209,10 @@ export class Connection implements LiveSink, SocketEvents {
     }
   }
 
-  #tell(events: readonly LiveEvent[]): void {
-    const { live, dialect, queue, owner } = this.#parts;
-    const { messages, requests } = dialect.told(events);
-    for (const request of requests) this.#line.add(request);
+  #send(events: readonly LiveEvent[]): void {
+    const { codec, queue, owner } = this.#parts;
+    const { messages, requests } = codec.encode(events);
+    for (const request of requests) this.#intake.add(request);
     for (const message of messages) {
       owner.traffic.messagesOut += message.messageCount;
       owner.traffic.bytesOut += message.byteCount;
@@ -224,15 +221,15 @@ export class Connection implements LiveSink, SocketEvents {
       return;
     }
     if (owner.backlog.isOver) owner.relieve();
-    this.#intake.settle(live.unanswered + this.#line.length);
+    this.#intake.settle();
     this.#regulate();
     owner.hasMessages(this);
   }
 
   /** Ends the connection if one more request would be too many. */
   #endsFlood(): boolean {
-    const { live, dialect, owner } = this.#parts;
-    if (!this.#intake.isFull(live.unanswered + this.#line.length + dialect.keptCount)) return false;
+    const { codec, owner } = this.#parts;
+    if (!this.#intake.isFull(codec.keptCount)) return false;
     owner.traffic.dropped += 1;
     this.#closeWith(1013, 'too many requests');
     return true;
@@ -271,7 +268,7 @@ export class Connection implements LiveSink, SocketEvents {
   #finishIfDone(): void {
     if (this.#state.kind !== 'finishing') return;
     const { live, queue } = this.#parts;
-    const isDone = live.unanswered + live.heldCount + this.#line.length === 0;
+    const isDone = this.#intake.unanswered + live.heldCount === 0;
     if (!isDone || queue.messageCount > 0) return;
     this.#closeWith(1001, 'module exited');
   }
@@ -284,7 +281,7 @@ export class Connection implements LiveSink, SocketEvents {
     this.#state = { kind: 'closing', deadlineMillis };
     // Messages still being compressed must not follow the close frame.
     queue.abandon();
-    this.#line.abandon();
+    this.#intake.abandon();
     if (this.#isPaused) socket.resume();
     socket.close(code, closeReason(reason));
     live.close();
@@ -311,7 +308,7 @@ export class Connection implements LiveSink, SocketEvents {
     if (this.#state.kind === 'gone') return;
     this.#state = { kind: 'gone' };
     this.#parts.queue.abandon();
-    this.#line.abandon();
+    this.#intake.abandon();
     this.#parts.live.close();
     this.#parts.owner.gone(this);
   }

@@ -15,12 +15,12 @@ import { limits } from '../limits.ts';
 import { type Admitted, admit } from './admission.ts';
 import { Backlog } from './backlog.ts';
 import { Connection, type ConnectionOwner, type Traffic } from './connection.ts';
-import type { Dialect } from './dialect.ts';
+import type { MessageCodec } from './message-codec.ts';
 import { callerHeaders, type RefusedUpgrade, refuse } from './refuse.ts';
 import { forgetJoined, SendQueue } from './send-queue.ts';
 import { completeSocketLimits, type SocketLimits } from './socket-limits.ts';
 import { type UpgradedSocket, Upgrader } from './upgrade.ts';
-import { v1Dialect } from './v1.ts';
+import { v1Codec } from './v1.ts';
 import { V2 } from './v2.ts';
 import { forgetApplied } from './v2-rows.ts';
 
@@ -55,7 +55,7 @@ export class WebSocketDoor {
   readonly #upgrader = new Upgrader();
   readonly #connections = new Set<Connection>();
   /** Handshakes in progress; they count as connections. */
-  #knocking = 0;
+  #handshakes = 0;
   readonly #owner: ConnectionOwner;
   readonly #traffic: Traffic = {
     messagesIn: 0,
@@ -93,14 +93,14 @@ export class WebSocketDoor {
   /** Handles an upgrade request and the connection it came on. Never throws. */
   handle(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     stream.on('error', () => stream.destroy());
-    this.#knocking += 1;
+    this.#handshakes += 1;
     this.#answer(request, stream, head)
       .catch((error: unknown) => {
         this.#options.onError(error, `upgrading ${splitTarget(request.url).path}`);
         refuse(stream, { status: 500, text: 'internal error' });
       })
       .finally(() => {
-        this.#knocking -= 1;
+        this.#handshakes -= 1;
       });
   }
 
@@ -117,7 +117,7 @@ export class WebSocketDoor {
     this.#isClosing = true;
     clearInterval(this.#timer);
     const deadlineMillis = performance.now() + millis;
-    while (this.#connections.size > 0 || this.#knocking > 0) {
+    while (this.#connections.size > 0 || this.#handshakes > 0) {
       for (const connection of [...this.#connections]) {
         connection.finish(deadlineMillis);
         connection.tick(performance.now());
@@ -129,7 +129,7 @@ export class WebSocketDoor {
   async #answer(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
     if (this.#isClosing) return refuse(stream, stopping);
     const { socketsMax } = this.#options;
-    if (this.#connections.size + this.#knocking > socketsMax)
+    if (this.#connections.size + this.#handshakes > socketsMax)
       return refuse(stream, full(socketsMax));
     const { url = '', headers, socket } = request;
     const badHost = hostFault(request.rawHeaders);
@@ -198,8 +198,8 @@ export class WebSocketDoor {
       bytesMax: this.#limits.bytesOutMax,
       backlog: this.#backlog,
     });
-    const dialect = dialectOf(admitted, live);
-    const parts = { socket, live, dialect, queue, stay, pace: this.#paceOf(admitted) };
+    const codec = codecOf(admitted, live);
+    const parts = { socket, live, codec, queue, stay, pace: this.#paceOf(admitted) };
     const bounds = { limits: this.#limits, owner: this.#owner };
     const connection = new Connection({ ...parts, ...bounds }, now);
     this.#connections.add(connection);
@@ -288,7 +288,7 @@ function full(socketsMax: number): RefusedUpgrade {
   return { status: 503, text };
 }
 
-function dialectOf({ protocol, caller, connectionId }: Admitted, live: LiveConnection): Dialect {
+function codecOf({ protocol, caller, connectionId }: Admitted, live: LiveConnection): MessageCodec {
   const person = { identity: caller.identity, connectionId, token: caller.token };
   switch (protocol) {
     case 'v3.bsatn.spacetimedb':
@@ -297,7 +297,7 @@ function dialectOf({ protocol, caller, connectionId }: Admitted, live: LiveConne
       return new V2('v2', person);
     case 'v1.bsatn.spacetimedb':
     case 'v1.json.spacetimedb':
-      return v1Dialect(protocol, person, live);
+      return v1Codec(protocol, person, live);
     default:
       return unreachable(protocol);
   }

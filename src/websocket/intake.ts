@@ -1,40 +1,78 @@
+import type { LiveConnection } from '../host/feeds/live-connection.ts';
+import type { DecodedRequest } from './message-codec.ts';
+
+export interface IntakeOptions {
+  readonly live: Pick<LiveConnection, 'send' | 'unanswered'>;
+  /** Unanswered requests before the connection is dropped. */
+  readonly messagesMax: number;
+  /** Bytes of messages with unanswered requests before reading pauses. */
+  readonly bytesMax: number;
+  /** Called when decoding a request failed; the requests behind it are dropped. */
+  readonly failed: (error: unknown) => void;
+}
+
 /**
- * Bounds what one client has sent and not had answered: the count of requests before the connection
- * is dropped, and the bytes before reading pauses.
+ * The requests of one client: passes them to the database in order, where those behind one that is
+ * still being parsed wait, and bounds what is unanswered.
  */
 export class Intake {
-  readonly #messagesMax: number;
-  readonly #bytesMax: number;
+  readonly #options: IntakeOptions;
+  /** Requests that are not sent yet; the first one is being parsed. */
+  #waiting: DecodedRequest[] = [];
   /** Messages with unanswered requests, in order. */
   #messages: { readonly lastRequest: number; readonly byteCount: number }[] = [];
   #byteCount = 0;
   #received = 0;
 
-  constructor(limits: { readonly messagesMax: number; readonly bytesMax: number }) {
-    this.#messagesMax = limits.messagesMax;
-    this.#bytesMax = limits.bytesMax;
+  constructor(options: IntakeOptions) {
+    this.#options = options;
   }
 
-  /** Whether the next request would exceed the bound and end the connection. */
-  isFull(unanswered: number): boolean {
-    return unanswered >= this.#messagesMax;
+  /** Requests that wait here, or for their answer. */
+  get unanswered(): number {
+    return this.#options.live.unanswered + this.#waiting.length;
   }
 
   /** Whether reading must pause. */
   get isSated(): boolean {
-    return this.#byteCount > this.#bytesMax;
+    return this.#byteCount > this.#options.bytesMax;
   }
 
-  /** Counts a message and its requests. */
-  add(requestCount: number, byteCount: number): void {
+  /**
+   * Whether the next request would exceed the bound and end the connection; `keptCount`: messages
+   * that the codec holds back.
+   */
+  isFull(keptCount: number): boolean {
+    return this.unanswered + keptCount >= this.#options.messagesMax;
+  }
+
+  add(request: DecodedRequest): void {
+    if (this.#waiting.length === 0 && !(request instanceof Promise)) {
+      this.#options.live.send(request);
+      return;
+    }
+    // A failure is handled when its turn comes.
+    if (request instanceof Promise) request.catch(() => {});
+    this.#waiting.push(request);
+    if (this.#waiting.length === 1) void this.#goOn(this.#waiting);
+  }
+
+  /** Reports a message that cannot be decoded, after the requests before it. */
+  fail(error: unknown): void {
+    if (this.#waiting.length > 0) this.add(Promise.reject(error));
+    else this.#options.failed(error);
+  }
+
+  /** Counts a message and the requests that it added. */
+  count(requestCount: number, byteCount: number): void {
     this.#received += requestCount;
     this.#messages.push({ lastRequest: this.#received, byteCount });
     this.#byteCount += byteCount;
   }
 
-  /** Releases fully answered messages, given the number of unanswered requests. */
-  settle(unanswered: number): void {
-    const answered = this.#received - unanswered;
+  /** Releases the bytes of fully answered messages. */
+  settle(): void {
+    const answered = this.#received - this.unanswered;
     let count = 0;
     for (const { lastRequest, byteCount } of this.#messages) {
       if (lastRequest > answered) break;
@@ -42,5 +80,26 @@ export class Intake {
       count += 1;
     }
     if (count > 0) this.#messages = this.#messages.slice(count);
+  }
+
+  /** Drops all waiting requests. */
+  abandon(): void {
+    this.#waiting = [];
+  }
+
+  /** Runs until `waiting` is empty or abandoned. */
+  async #goOn(waiting: readonly DecodedRequest[]): Promise<void> {
+    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+      try {
+        const request = await next;
+        if (this.#waiting !== waiting) return;
+        this.#waiting.shift();
+        this.#options.live.send(request);
+      } catch (error) {
+        if (this.#waiting !== waiting) return;
+        this.abandon();
+        this.#options.failed(error);
+      }
+    }
   }
 }

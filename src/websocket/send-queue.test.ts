@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { Backlog } from './backlog.ts';
-import { Outgoing } from './outgoing.ts';
+import { EncodedMessage } from './encoded-message.ts';
 import { SendQueue, type SendQueueOptions } from './send-queue.ts';
 import type { Socket } from './socket.ts';
 
@@ -72,7 +72,7 @@ function queueOf(given: Partial<SendQueueOptions> = {}) {
   return { socket, queue, backlog };
 }
 
-const message = (text: string) => new Outgoing(new TextEncoder().encode(text));
+const message = (text: string) => new EncodedMessage(new TextEncoder().encode(text));
 
 describe('what waits for a socket', () => {
   it('[websocket 10] is written in one go, one frame for each message', () => {

@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import type { Backlog } from './backlog.ts';
+import { EncodedMessage, type Packing } from './encoded-message.ts';
 import { LastJoin } from './last-join.ts';
-import { Outgoing, type Packing } from './outgoing.ts';
 import type { Socket } from './socket.ts';
 
 export interface SendQueueOptions extends Packing {
@@ -31,7 +31,7 @@ interface Slot {
 export class SendQueue {
   readonly #socket: Socket;
   readonly #options: SendQueueOptions;
-  #messages: Outgoing[] = [];
+  #messages: EncodedMessage[] = [];
   /** In order; the first one is still being compressed. */
   #slots: Slot[] = [];
   #messageCount = 0;
@@ -61,7 +61,7 @@ export class SendQueue {
   }
 
   /** Queues a message for the next `flush`. Returns false if the queue exceeds its limits. */
-  push(message: Outgoing): boolean {
+  push(message: EncodedMessage): boolean {
     if (this.#isAbandoned) return true;
     this.#messages.push(message);
     this.#messageCount += message.messageCount;
@@ -92,7 +92,7 @@ export class SendQueue {
     this.#writtenAt.length = 0;
   }
 
-  #slotOf(group: readonly Outgoing[]): Slot {
+  #slotOf(group: readonly EncodedMessage[]): Slot {
     const message = joined(group);
     const { opcode, compression } = this.#options;
     const byteCount = message.byteCount;
@@ -141,9 +141,9 @@ export class SendQueue {
 }
 
 /** Groups messages into frames, as many in each as its bounds allow. */
-function grouped(messages: readonly Outgoing[]): Outgoing[][] {
-  const groups: Outgoing[][] = [];
-  let group: Outgoing[] = [];
+function grouped(messages: readonly EncodedMessage[]): EncodedMessage[][] {
+  const groups: EncodedMessage[][] = [];
+  let group: EncodedMessage[] = [];
   let messageCount = 0;
   let byteCount = 0;
   for (const message of messages) {
@@ -165,12 +165,14 @@ function grouped(messages: readonly Outgoing[]): Outgoing[][] {
 }
 
 /** Concatenates messages without separators. */
-function joined(group: readonly Outgoing[]): Outgoing {
+function joined(group: readonly EncodedMessage[]): EncodedMessage {
   const [first] = group;
   return first !== undefined && group.length === 1 ? first : joinedMessages.of(group);
 }
 
-const joinedMessages = new LastJoin((group: readonly Outgoing[]) => Outgoing.joined(group));
+const joinedMessages = new LastJoin((group: readonly EncodedMessage[]) =>
+  EncodedMessage.joined(group),
+);
 
 /** Several chunks up to this total size are joined into one write, which costs less. */
 const joinedBytesMax = 65_536;

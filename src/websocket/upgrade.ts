@@ -7,7 +7,7 @@ import type { Socket, SocketEvents } from './socket.ts';
 /**
  * Adapts the WebSocket library; only this file knows it. It completes the handshakes of admitted
  * clients and wraps each connection as a `Socket`. The library reads; data frames are written past
- * it, because `outgoing.ts` builds them once for many sockets.
+ * it, because `encoded-message.ts` builds them once for many sockets.
  */
 export class Upgrader {
   readonly #server: WebSocketServer;

@@ -21,7 +21,7 @@ import { BinaryReader } from '../values/binary-reader.ts';
 import { encodedToJson, parseJson } from '../values/json.ts';
 import type { NamedType, ProductType, Typespace } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
-import type { Outgoing } from './outgoing.ts';
+import type { EncodedMessage } from './encoded-message.ts';
 import { queryUpdate } from './v1-rows.ts';
 
 /** A call as its sender wrote it: arguments in binary, in JSON, or both. */
@@ -42,7 +42,7 @@ export interface V1Format<Rows, Given> {
   readonly nothingGiven: Given;
   write(message: ServerMessage<Rows | QueryUpdate, Given>): Uint8Array;
   /** Messages sent to more than one connection. */
-  readonly shared: WeakMap<UpdatedEvent, Outgoing>;
+  readonly shared: WeakMap<UpdatedEvent, EncodedMessage>;
 }
 
 export type BinaryFormat = V1Format<EncodedRows, Uint8Array>;
@@ -66,7 +66,7 @@ export const binaryFormat: BinaryFormat = {
 };
 
 const textRows = new WeakMap<LiveUpdate, readonly UpdateText[]>();
-const sharedTexts = new WeakMap<UpdatedEvent, Outgoing>();
+const sharedTexts = new WeakMap<UpdatedEvent, EncodedMessage>();
 
 /** Creates the text format; `describe` returns the current program, whose row types it needs. */
 export function textFormat(describe: () => DatabaseDescription | undefined): TextFormat {

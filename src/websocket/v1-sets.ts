@@ -1,3 +1,4 @@
+import type { SetId } from '../database/live/set-id.ts';
 import type { SetUpdate } from '../host/feeds/live-connection.ts';
 import type { LiveUpdate, QueryRows } from '../live/live-update.ts';
 
@@ -6,19 +7,19 @@ import type { LiveUpdate, QueryRows } from '../live/live-update.ts';
  * sets are sent once.
  */
 export class V1Sets {
-  readonly #sets = new Map<number, readonly number[]>();
+  readonly #sets = new Map<SetId, readonly number[]>();
   readonly #uses = new Map<number, number>();
 
-  get ids(): number[] {
+  get ids(): SetId[] {
     return [...this.#sets.keys()];
   }
 
-  has(setId: number): boolean {
+  has(setId: SetId): boolean {
     return this.#sets.has(setId);
   }
 
   /** Adds a set. Returns those of its queries that no other set held. */
-  add(setId: number, queries: readonly QueryRows[]): QueryRows[] {
+  add(setId: SetId, queries: readonly QueryRows[]): QueryRows[] {
     this.#sets.set(
       setId,
       queries.map(({ query }) => query),
@@ -31,7 +32,7 @@ export class V1Sets {
   }
 
   /** Removes a set. Returns the ids of those of its queries that no set holds any more. */
-  remove(setId: number): ReadonlySet<number> {
+  remove(setId: SetId): ReadonlySet<number> {
     const freed = new Set<number>();
     for (const query of this.#sets.get(setId) ?? []) {
       const uses = (this.#uses.get(query) ?? 1) - 1;

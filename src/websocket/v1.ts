@@ -1,4 +1,5 @@
 import { present, unreachable } from '../assert.ts';
+import { querySetId, type SetId } from '../database/live/set-id.ts';
 import type { CallError, CallOutcome } from '../database/outcome.ts';
 import { inSlices } from '../doors/slices.ts';
 import type {
@@ -16,19 +17,25 @@ import { type ClientMessage, decodeClientMessage } from '../protocol/v1/client-m
 import { clientMessageFromText, clientMessageSteps, utf8Text } from '../protocol/v1/client-text.ts';
 import type { QueryUpdate, ServerMessage, TableUpdate } from '../protocol/v1/server-message.ts';
 import { callErrorText } from './call-error-text.ts';
-import { type Asked, type Dialect, nothingTold, type Person, type Told } from './dialect.ts';
-import { Outgoing } from './outgoing.ts';
+import { EncodedMessage } from './encoded-message.ts';
+import {
+  type DecodedRequest,
+  type Encoded,
+  type MessageCodec,
+  noMessages,
+  type Person,
+} from './message-codec.ts';
 import { argumentsFromText } from './v1-arguments.ts';
 import { binaryFormat, textFormat, type V1Format } from './v1-format.ts';
 import { tableOfRows, tablesOfRows, tablesOfUpdates } from './v1-rows.ts';
 import { V1Sets } from './v1-sets.ts';
 
-/** Creates the dialect of version 1, binary or text, for the subprotocol that was negotiated. */
-export function v1Dialect(
+/** Creates the codec of version 1, binary or text, for the subprotocol that was negotiated. */
+export function v1Codec(
   protocol: 'v1.bsatn.spacetimedb' | 'v1.json.spacetimedb',
   person: Person,
   live: Described,
-): Dialect {
+): MessageCodec {
   if (protocol === 'v1.bsatn.spacetimedb') return new V1(person, live, binaryFormat);
   return new V1(
     person,
@@ -46,7 +53,7 @@ type CallMessage = Extract<Received, { kind: 'callReducer' }>;
  * subscriptions serve as set ids; subscriptions by the oldest message, which has no id, get set ids
  * above all others.
  */
-class V1<Rows, Given> implements Dialect {
+class V1<Rows, Given> implements MessageCodec {
   readonly #person: Person;
   readonly #live: Described;
   readonly #format: V1Format<Rows, Given>;
@@ -54,8 +61,8 @@ class V1<Rows, Given> implements Dialect {
   readonly #messages = new WeakMap<LiveRequest, Received>();
   /** Received before the database was known, which text arguments need; `undefined` afterwards. */
   #early: (Received | Promise<Received>)[] | undefined = [];
-  #unnamedSet: number | undefined;
-  #lastUnnamedSet = 2 ** 32;
+  #unnamedSet: SetId | undefined;
+  #lastUnnamedSet = querySetId(2 ** 32);
 
   constructor(person: Person, live: Described, format: V1Format<Rows, Given>) {
     this.#person = person;
@@ -63,10 +70,10 @@ class V1<Rows, Given> implements Dialect {
     this.#format = format;
   }
 
-  *requests(bytes: Uint8Array, isBinary: boolean): Generator<Asked, void, void> {
+  *decode(bytes: Uint8Array, isBinary: boolean): Generator<DecodedRequest, void, void> {
     const message = isBinary ? decodeClientMessage(bytes) : messageFromText(utf8Text(bytes));
     if (this.#early === undefined) {
-      yield this.#askedBy(message);
+      yield this.#requestOf(message);
       return;
     }
     // A failure is handled when its turn comes.
@@ -78,15 +85,15 @@ class V1<Rows, Given> implements Dialect {
     return this.#early?.length ?? 0;
   }
 
-  told(events: readonly LiveEvent[]): Told {
-    const told = events.map((event) => this.#told(event));
+  encode(events: readonly LiveEvent[]): Encoded {
+    const all = events.map((event) => this.#encode(event));
     return {
-      messages: told.flatMap(({ messages }) => messages),
-      requests: told.flatMap(({ requests }) => requests),
+      messages: all.flatMap(({ messages }) => messages),
+      requests: all.flatMap(({ requests }) => requests),
     };
   }
 
-  #told(event: LiveEvent): Told {
+  #encode(event: LiveEvent): Encoded {
     switch (event.kind) {
       case 'connected':
         return this.#connected();
@@ -100,7 +107,7 @@ class V1<Rows, Given> implements Dialect {
         return this.#unsubscribed(event);
       case 'oneOff': {
         const { outcome } = event;
-        return this.#tell({
+        return this.#message({
           kind: 'oneOffQueryResponse',
           messageId: this.#messageIdOf(event.request),
           error: outcome.kind === 'failed' ? outcome.error : undefined,
@@ -119,18 +126,18 @@ class V1<Rows, Given> implements Dialect {
     }
   }
 
-  #connected(): Told {
-    const { messages } = this.#tell({ kind: 'identityToken', ...this.#person });
+  #connected(): Encoded {
+    const { messages } = this.#message({ kind: 'identityToken', ...this.#person });
     const early = this.#early ?? [];
     this.#early = undefined;
-    return { messages, requests: early.map((message) => this.#askedBy(message)) };
+    return { messages, requests: early.map((message) => this.#requestOf(message)) };
   }
 
-  #askedBy(message: Received | Promise<Received>): Asked {
-    if (message instanceof Promise) return message.then((read) => this.#askedBy(read));
-    const asked = this.#translate(message);
-    if (!(asked instanceof Promise)) return this.#remember(asked, message);
-    return asked.then((request) => this.#remember(request, message));
+  #requestOf(message: Received | Promise<Received>): DecodedRequest {
+    if (message instanceof Promise) return message.then((read) => this.#requestOf(read));
+    const request = this.#translate(message);
+    if (!(request instanceof Promise)) return this.#remember(request, message);
+    return request.then((request) => this.#remember(request, message));
   }
 
   #remember(request: LiveRequest, message: Received): LiveRequest {
@@ -138,23 +145,25 @@ class V1<Rows, Given> implements Dialect {
     return request;
   }
 
-  #translate(message: Received): Asked {
+  #translate(message: Received): DecodedRequest {
     switch (message.kind) {
       case 'callReducer':
         return this.#callOf(message);
       case 'subscribe': {
-        this.#lastUnnamedSet += 1;
+        this.#lastUnnamedSet = querySetId(this.#lastUnnamedSet + 1);
         const { requestId, queries } = message;
         return subscribeOf(requestId, this.#lastUnnamedSet, queries);
       }
       case 'subscribeSingle':
-        return subscribeOf(message.requestId, message.queryId, [withoutStar(message.query)]);
+        return subscribeOf(message.requestId, querySetId(message.queryId), [
+          withoutStar(message.query),
+        ]);
       case 'subscribeMulti':
-        return subscribeOf(message.requestId, message.queryId, message.queries);
+        return subscribeOf(message.requestId, querySetId(message.queryId), message.queries);
       case 'unsubscribe':
       case 'unsubscribeMulti': {
-        const { requestId, queryId: setId } = message;
-        return { kind: 'unsubscribe', requestId, setId, withRows: true };
+        const { requestId, queryId } = message;
+        return { kind: 'unsubscribe', requestId, setId: querySetId(queryId), withRows: true };
       }
       case 'oneOffQuery':
         return { kind: 'oneOff', requestId: 0, sql: message.query };
@@ -167,7 +176,7 @@ class V1<Rows, Given> implements Dialect {
     }
   }
 
-  #callOf({ reducer, requestId, args, notifySuccess: isCaller }: CallMessage): Asked {
+  #callOf({ reducer, requestId, args, notifySuccess: isCaller }: CallMessage): DecodedRequest {
     const call = { kind: 'call', requestId, reducer, isCaller } as const;
     if (typeof args !== 'string') return { ...call, args, schemaVersion: undefined };
     const description = present(this.#live.description, 'what serves, once it serves');
@@ -177,12 +186,12 @@ class V1<Rows, Given> implements Dialect {
     return encoded.then((args): LiveCall => ({ ...call, args, schemaVersion }));
   }
 
-  #called(event: CalledEvent): Told {
+  #called(event: CalledEvent): Encoded {
     const { request, outcome, sets } = event;
     const message = this.#messageOf(request, 'callReducer');
     const isOvertaken = outcome.kind === 'aborted' && outcome.error.code === 'schema.changed';
-    if (isOvertaken) return { messages: [], requests: [this.#askedBy(message)] };
-    if (!request.isCaller) return nothingTold;
+    if (isOvertaken) return { messages: [], requests: [this.#requestOf(message)] };
+    if (!request.isCaller) return noMessages;
     if (outcome.kind === 'aborted' && !hasRun(outcome.error)) {
       return this.#rejected(message, callErrorText(outcome.error));
     }
@@ -190,7 +199,7 @@ class V1<Rows, Given> implements Dialect {
     const bytes = request.args instanceof Uint8Array ? request.args : undefined;
     const json = typeof message.args === 'string' ? message.args : undefined;
     const { reducer, requestId } = request;
-    return this.#tell({
+    return this.#message({
       kind: 'transactionUpdate',
       status: statusOf(outcome, tables),
       timestamp: event.timestampMicros,
@@ -208,9 +217,9 @@ class V1<Rows, Given> implements Dialect {
   }
 
   /** Answers a call that was rejected before it ran. */
-  #rejected({ reducer }: CallMessage, message: string): Told {
+  #rejected({ reducer }: CallMessage, message: string): Encoded {
     const { identity, connectionId } = this.#person;
-    return this.#tell({
+    return this.#message({
       kind: 'transactionUpdate',
       status: { kind: 'failed', message },
       timestamp: BigInt(Date.now()) * 1000n,
@@ -227,20 +236,20 @@ class V1<Rows, Given> implements Dialect {
     });
   }
 
-  #updated(event: UpdatedEvent): Told {
+  #updated(event: UpdatedEvent): Encoded {
     const { requestId, sets } = event;
     const updates = this.#sets.updatesOf(sets);
-    if (updates.size === 0) return nothingTold;
+    if (updates.size === 0) return noMessages;
     // With one set, all connections that get the event are sent the same message.
     const known = sets.length === 1 ? this.#format.shared.get(event) : undefined;
     if (known !== undefined) return { messages: [known], requests: [] };
     const tables = tablesOfUpdates(updates, this.#format.rowsOf);
-    const told = this.#tell({ kind: 'transactionUpdateLight', requestId, tables });
-    for (const message of told.messages) this.#format.shared.set(event, message);
-    return told;
+    const encoded = this.#message({ kind: 'transactionUpdateLight', requestId, tables });
+    for (const message of encoded.messages) this.#format.shared.set(event, message);
+    return encoded;
   }
 
-  #subscribed({ request, outcome }: Extract<LiveEvent, { kind: 'subscribed' }>): Told {
+  #subscribed({ request, outcome }: Extract<LiveEvent, { kind: 'subscribed' }>): Encoded {
     const message = this.#messages.get(request);
     if (outcome.kind === 'refused') {
       return this.#failSet(request, outcome.error, outcome.micros);
@@ -250,7 +259,7 @@ class V1<Rows, Given> implements Dialect {
     const fresh = this.#sets.add(setId, outcome.queries);
     if (message?.kind === 'subscribe') {
       const tables = tablesOfRows(outcome.queries, 'inserts');
-      const { messages } = this.#tell({
+      const { messages } = this.#message({
         kind: 'initialSubscription',
         tables,
         requestId,
@@ -261,28 +270,28 @@ class V1<Rows, Given> implements Dialect {
     const answer = { requestId, durationMicros, queryId: setId };
     if (message?.kind === 'subscribeSingle') {
       const rows = singleTable(outcome.queries, fresh, 'inserts');
-      return this.#tell({ kind: 'subscribeApplied', ...answer, rows });
+      return this.#message({ kind: 'subscribeApplied', ...answer, rows });
     }
     const tables = tablesOfRows(fresh, 'inserts');
-    return this.#tell({ kind: 'subscribeMultiApplied', ...answer, tables });
+    return this.#message({ kind: 'subscribeMultiApplied', ...answer, tables });
   }
 
   /** Replaces the subscription made by the previous message of the oldest kind. */
-  #replaceUnnamed(setId: number): LiveRequest[] {
+  #replaceUnnamed(setId: SetId): LiveRequest[] {
     const before = this.#unnamedSet;
     this.#unnamedSet = setId;
     return before === undefined ? [] : [this.#forget(before)];
   }
 
   /** Ends a set silently: no more updates are sent, and its end is not reported. */
-  #forget(setId: number): LiveUnsubscribe {
+  #forget(setId: SetId): LiveUnsubscribe {
     this.#sets.remove(setId);
     return { kind: 'unsubscribe', requestId: 0, setId, withRows: false };
   }
 
-  #unsubscribed({ request, outcome }: Extract<LiveEvent, { kind: 'unsubscribed' }>): Told {
+  #unsubscribed({ request, outcome }: Extract<LiveEvent, { kind: 'unsubscribed' }>): Encoded {
     const message = this.#messages.get(request);
-    if (message === undefined) return nothingTold;
+    if (message === undefined) return noMessages;
     const { requestId, setId } = request;
     const freed = this.#sets.remove(setId);
     if (outcome.kind === 'refused') {
@@ -293,17 +302,17 @@ class V1<Rows, Given> implements Dialect {
     const answer = { requestId, durationMicros: BigInt(outcome.micros), queryId: setId };
     if (message.kind === 'unsubscribe') {
       const rows = singleTable(queries, dropped, 'deletes');
-      return this.#tell({ kind: 'unsubscribeApplied', ...answer, rows });
+      return this.#message({ kind: 'unsubscribeApplied', ...answer, rows });
     }
     const tables = tablesOfRows(dropped, 'deletes');
-    return this.#tell({ kind: 'unsubscribeMultiApplied', ...answer, tables });
+    return this.#message({ kind: 'unsubscribeMultiApplied', ...answer, tables });
   }
 
-  #failSet(request: LiveSubscribe | LiveUnsubscribe, reason: string, micros: number): Told {
+  #failSet(request: LiveSubscribe | LiveUnsubscribe, reason: string, micros: number): Encoded {
     const message = this.#messages.get(request);
     const isNamed = message?.kind !== 'subscribe';
     const error = message?.kind === 'subscribeSingle' ? executing(reason, message.query) : reason;
-    return this.#tell({
+    return this.#message({
       kind: 'subscriptionError',
       durationMicros: BigInt(micros),
       requestId: request.requestId,
@@ -317,12 +326,12 @@ class V1<Rows, Given> implements Dialect {
    * Ends all subscriptions, because an error without ids makes the client drop them all. Further
    * sets that failed with the same commit are not reported.
    */
-  #failAll({ setId, error }: Extract<LiveEvent, { kind: 'setFailed' }>): Told {
-    if (!this.#sets.has(setId)) return nothingTold;
+  #failAll({ setId, error }: Extract<LiveEvent, { kind: 'setFailed' }>): Encoded {
+    if (!this.#sets.has(setId)) return noMessages;
     const requests = this.#sets.ids.map((setId) => this.#forget(setId));
     this.#sets.clear();
     this.#unnamedSet = undefined;
-    const { messages } = this.#tell({
+    const { messages } = this.#message({
       kind: 'subscriptionError',
       durationMicros: 0n,
       requestId: undefined,
@@ -333,19 +342,19 @@ class V1<Rows, Given> implements Dialect {
     return { messages, requests };
   }
 
-  #refused(request: LiveRequest, error: string): Told {
+  #refused(request: LiveRequest, error: string): Encoded {
     switch (request.kind) {
       case 'call':
-        if (!request.isCaller) return nothingTold;
+        if (!request.isCaller) return noMessages;
         return this.#rejected(this.#messageOf(request, 'callReducer'), error);
       case 'subscribe':
         return this.#failSet(request, error, 0);
       case 'unsubscribe':
-        return this.#messages.has(request) ? this.#failSet(request, error, 0) : nothingTold;
+        return this.#messages.has(request) ? this.#failSet(request, error, 0) : noMessages;
       case 'oneOff': {
         const messageId = this.#messageIdOf(request);
         const answer = { messageId, error, tables: [], durationMicros: 0n };
-        return this.#tell({ kind: 'oneOffQueryResponse', ...answer });
+        return this.#message({ kind: 'oneOffQueryResponse', ...answer });
       }
       case 'procedure':
         return this.#failProcedure(request.requestId, error);
@@ -354,8 +363,8 @@ class V1<Rows, Given> implements Dialect {
     }
   }
 
-  #failProcedure(requestId: number, message: string): Told {
-    return this.#tell({
+  #failProcedure(requestId: number, message: string): Encoded {
+    return this.#message({
       kind: 'procedureResult',
       status: { kind: 'internalError', message },
       timestamp: 0n,
@@ -364,8 +373,8 @@ class V1<Rows, Given> implements Dialect {
     });
   }
 
-  #tell(message: ServerMessage<Rows | QueryUpdate, Given>): Told {
-    return { messages: [new Outgoing(this.#format.write(message))], requests: [] };
+  #message(message: ServerMessage<Rows | QueryUpdate, Given>): Encoded {
+    return { messages: [new EncodedMessage(this.#format.write(message))], requests: [] };
   }
 
   #messageIdOf(request: LiveRequest): Uint8Array {
@@ -396,7 +405,7 @@ function messageFromText(text: string): Received | Promise<Received> {
   return inSlices(clientMessageSteps(text));
 }
 
-function subscribeOf(requestId: number, setId: number, queries: readonly string[]): LiveSubscribe {
+function subscribeOf(requestId: number, setId: SetId, queries: readonly string[]): LiveSubscribe {
   return { kind: 'subscribe', requestId, setId, queries, knowsEvents: false };
 }
 
@@ -421,11 +430,11 @@ function suffixOf(query: string): string {
 
 function singleTable(
   all: Parameters<typeof tableOfRows>[0],
-  told: Parameters<typeof tableOfRows>[0],
+  sent: Parameters<typeof tableOfRows>[0],
   as: 'inserts' | 'deletes',
 ): TableUpdate<QueryUpdate> {
   const { tableId, table } = tableOfRows(all, as);
-  return { ...tableOfRows(told, as), tableId, table };
+  return { ...tableOfRows(sent, as), tableId, table };
 }
 
 function hasRun({ code }: CallError): boolean {

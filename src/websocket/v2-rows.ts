@@ -1,5 +1,6 @@
+import { unreachable } from '../assert.ts';
 import type { EncodedRows } from '../protocol/message-parts.ts';
-import { type RowList, rowCountOf, rowListParts } from '../protocol/row-list.ts';
+import { type RowList, rowListCount, rowListParts } from '../protocol/row-list.ts';
 import {
   encodeServerMessage,
   type OutgoingMessage,
@@ -7,7 +8,7 @@ import {
   type TableRows,
   type TableUpdateRows,
 } from '../protocol/v2/server-message.ts';
-import { Outgoing } from './outgoing.ts';
+import { EncodedMessage } from './encoded-message.ts';
 
 /** A message that holds its rows; changes may already be encoded. */
 export type PlainMessage = ServerMessage<RowList, TableUpdateRows | EncodedRows>;
@@ -22,7 +23,7 @@ const sharedBytesMin = 4_096;
  * Encodes a message. Clients that subscribe alike at once, as all do after a restart, get the same
  * message, so it is encoded, framed and compressed once. `forgetApplied` ends the sharing.
  */
-export function encodedMessage(message: PlainMessage): Outgoing {
+export function encodedMessage(message: PlainMessage): EncodedMessage {
   if (message.kind !== 'subscribeApplied') return encoded(message);
   if (lastApplied !== undefined && isSame(lastApplied.message, message))
     return lastApplied.outgoing;
@@ -37,7 +38,7 @@ export function forgetApplied(): void {
 }
 
 type Applied = Extract<PlainMessage, { kind: 'subscribeApplied' }>;
-let lastApplied: { readonly message: Applied; readonly outgoing: Outgoing } | undefined;
+let lastApplied: { readonly message: Applied; readonly outgoing: EncodedMessage } | undefined;
 
 function isSame(one: Applied, other: Applied): boolean {
   return (
@@ -52,11 +53,11 @@ function isSame(one: Applied, other: Applied): boolean {
 }
 
 function areEmpty(one: RowList, other: RowList): boolean {
-  return rowCountOf(one) === 0 && rowCountOf(other) === 0;
+  return rowListCount(one) === 0 && rowListCount(other) === 0;
 }
 
 function bytesOfRows(message: PlainMessage): number {
-  return tablesOf(message).reduce((sum, { rows }) => sum + rows.data.length, 0);
+  return tablesWithRows(message).reduce((sum, { rows }) => sum + rows.data.length, 0);
 }
 
 /**
@@ -64,9 +65,9 @@ function bytesOfRows(message: PlainMessage): number {
  * tables come last, each as its name and its rows, so the positions of the rows follow from the
  * sizes of the surrounding parts.
  */
-function encoded(message: PlainMessage): Outgoing {
-  if (bytesOfRows(message) < largeBytesMin) return new Outgoing(encodeServerMessage(message));
-  const tables = tablesOf(message);
+function encoded(message: PlainMessage): EncodedMessage {
+  if (bytesOfRows(message) < largeBytesMin) return new EncodedMessage(encodeServerMessage(message));
+  const tables = tablesWithRows(message);
   const heads = tables.map(({ table }): TableRows<EncodedRows> => ({ table, rows: noRows }));
   const lengths = tables.map(({ table }) => 4 + Buffer.byteLength(table));
   const bytes = encodeServerMessage(withTables(message, heads));
@@ -77,18 +78,24 @@ function encoded(message: PlainMessage): Outgoing {
     parts.push(bytes.subarray(at, at + length), ...rowListParts(rows));
     at += length;
   }
-  return new Outgoing(...parts);
+  return new EncodedMessage(...parts);
 }
 
-function tablesOf(message: PlainMessage): readonly TableRows[] {
+function tablesWithRows(message: PlainMessage): readonly TableRows[] {
   switch (message.kind) {
     case 'subscribeApplied':
     case 'unsubscribeApplied':
       return message.tables ?? [];
     case 'oneOffQueryResult':
       return message.result.kind === 'ok' ? message.result.tables : [];
-    default:
+    case 'initialConnection':
+    case 'subscriptionError':
+    case 'transactionUpdate':
+    case 'reducerResult':
+    case 'procedureResult':
       return [];
+    default:
+      return unreachable(message);
   }
 }
 
@@ -102,8 +109,14 @@ function withTables(
       return { ...message, tables };
     case 'oneOffQueryResult':
       return { ...message, result: { kind: 'ok', tables } };
-    default:
+    case 'initialConnection':
+    case 'subscriptionError':
+    case 'transactionUpdate':
+    case 'reducerResult':
+    case 'procedureResult':
       return message;
+    default:
+      return unreachable(message);
   }
 }
 

@@ -1,4 +1,5 @@
 import { unreachable } from '../assert.ts';
+import { querySetId } from '../database/live/set-id.ts';
 import type { CallOutcome } from '../database/outcome.ts';
 import type {
   CalledEvent,
@@ -23,12 +24,12 @@ import { clientMessagesIn } from '../protocol/v3.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { callErrorText } from './call-error-text.ts';
-import type { Dialect, Person, Told } from './dialect.ts';
-import { Outgoing } from './outgoing.ts';
+import { EncodedMessage } from './encoded-message.ts';
+import type { Encoded, MessageCodec, Person } from './message-codec.ts';
 import { encodedMessage, type PlainMessage } from './v2-rows.ts';
 
 /** Versions 2 and 3, whose messages are the same. */
-export class V2 implements Dialect {
+export class V2 implements MessageCodec {
   readonly keptCount = 0;
   readonly #version: 'v2' | 'v3';
   readonly #person: Person;
@@ -38,7 +39,7 @@ export class V2 implements Dialect {
     this.#person = person;
   }
 
-  *requests(bytes: Uint8Array, isBinary: boolean): Generator<LiveRequest, void, void> {
+  *decode(bytes: Uint8Array, isBinary: boolean): Generator<LiveRequest, void, void> {
     if (!isBinary) {
       throw new DecodeError(`${this.#version} websocket does not support text messages`);
     }
@@ -49,18 +50,18 @@ export class V2 implements Dialect {
     for (const message of clientMessagesIn(bytes)) yield requestOf(message);
   }
 
-  told(events: readonly LiveEvent[]): Told {
-    const messages: Outgoing[] = [];
+  encode(events: readonly LiveEvent[]): Encoded {
+    const messages: EncodedMessage[] = [];
     for (let at = 0; at < events.length; ) {
       const end = this.#version === 'v3' ? endOfDone(events, at) : at;
       if (end > at) messages.push(doneMessages(events, at, end));
-      else messages.push(this.#told(events[at] as LiveEvent));
+      else messages.push(this.#encode(events[at] as LiveEvent));
       at = Math.max(end, at + 1);
     }
     return { messages, requests: none };
   }
 
-  #told(event: LiveEvent): Outgoing {
+  #encode(event: LiveEvent): EncodedMessage {
     if (event.kind === 'updated') return updateMessage(event);
     if (event.kind === 'called') return resultMessage(event);
     return encodedMessage(this.#messageOf(event));
@@ -76,7 +77,7 @@ export class V2 implements Dialect {
           const { error } = event.outcome;
           return { kind: 'subscriptionError', requestId, querySetId, error };
         }
-        const tables = tablesOf(event.outcome.queries);
+        const tables = rowsByTable(event.outcome.queries);
         return { kind: 'subscribeApplied', requestId, querySetId, tables };
       }
       case 'unsubscribed': {
@@ -86,7 +87,7 @@ export class V2 implements Dialect {
           return { kind: 'subscriptionError', requestId, querySetId, error };
         }
         const { queries } = event.outcome;
-        const tables = queries === undefined ? undefined : tablesOf(queries);
+        const tables = queries === undefined ? undefined : rowsByTable(queries);
         return { kind: 'unsubscribeApplied', requestId, querySetId, tables };
       }
       case 'setFailed': {
@@ -116,11 +117,13 @@ function requestOf(message: ClientMessage): LiveRequest {
   const { requestId } = message;
   switch (message.kind) {
     case 'subscribe': {
-      const { querySetId: setId, queries } = message;
+      const setId = querySetId(message.querySetId);
+      const { queries } = message;
       return { kind: 'subscribe', requestId, setId, queries, knowsEvents: true };
     }
     case 'unsubscribe': {
-      const { querySetId: setId, sendDroppedRows: withRows } = message;
+      const setId = querySetId(message.querySetId);
+      const { sendDroppedRows: withRows } = message;
       return { kind: 'unsubscribe', requestId, setId, withRows };
     }
     case 'oneOffQuery':
@@ -137,16 +140,16 @@ function requestOf(message: ClientMessage): LiveRequest {
 }
 
 /** Encodes an update; connections that get the same update share the message. */
-function updateMessage(event: UpdatedEvent): Outgoing {
+function updateMessage(event: UpdatedEvent): EncodedMessage {
   const known = updateMessages.get(event);
   if (known !== undefined) return known;
   const querySets = event.sets.map(querySetOf);
-  const message = new Outgoing(encodeServerMessage({ kind: 'transactionUpdate', querySets }));
+  const message = new EncodedMessage(encodeServerMessage({ kind: 'transactionUpdate', querySets }));
   updateMessages.set(event, message);
   return message;
 }
 
-const updateMessages = new WeakMap<UpdatedEvent, Outgoing>();
+const updateMessages = new WeakMap<UpdatedEvent, EncodedMessage>();
 
 function querySetOf({ setId, updates }: SetUpdate): QuerySetUpdate<EncodedRows> {
   const tables: { table: string; changes: EncodedRows[] }[] = [];
@@ -172,7 +175,7 @@ function changesOf(update: LiveUpdate): readonly EncodedRows[] {
 
 const encodedChanges = new WeakMap<LiveUpdate, readonly EncodedRows[]>();
 
-function tablesOf(queries: readonly QueryRows[]) {
+function rowsByTable(queries: readonly QueryRows[]) {
   return queries.flatMap(({ table, fragments }) => fragments.map((rows) => ({ table, rows })));
 }
 
@@ -190,7 +193,7 @@ function isDone(event: LiveEvent): boolean {
 }
 
 /** Encodes these in one pass, without an object each: most messages of a busy connection. */
-function doneMessages(events: readonly LiveEvent[], start: number, end: number): Outgoing {
+function doneMessages(events: readonly LiveEvent[], start: number, end: number): EncodedMessage {
   const bytes = encodedBy((writer) => {
     for (let at = start; at < end; at += 1) {
       const { request, timestampMicros } = events[at] as CalledEvent;
@@ -199,20 +202,20 @@ function doneMessages(events: readonly LiveEvent[], start: number, end: number):
       writeServerMessage(writer, { kind: 'reducerResult', requestId, timestamp, outcome: done });
     }
   });
-  return Outgoing.several(bytes, end - start);
+  return EncodedMessage.several(bytes, end - start);
 }
 
 const noBytes = new Uint8Array(0);
 const done = { kind: 'ok', returned: noBytes, querySets: [] } as const;
 
-function resultMessage({ request, timestampMicros, outcome, sets }: CalledEvent): Outgoing {
+function resultMessage({ request, timestampMicros, outcome, sets }: CalledEvent): EncodedMessage {
   const message: PlainMessage = {
     kind: 'reducerResult',
     requestId: request.requestId,
     timestamp: timestampMicros,
     outcome: outcomeOf(outcome, sets),
   };
-  return new Outgoing(encodeServerMessage(message));
+  return new EncodedMessage(encodeServerMessage(message));
 }
 
 function outcomeOf(outcome: CallOutcome, sets: readonly SetUpdate[]): ReducerOutcome<EncodedRows> {

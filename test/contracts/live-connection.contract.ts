@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { querySetId } from '../../src/database/live/set-id.ts';
 import { Refusal } from '../../src/database/outcome.ts';
 import type {
   LiveConnection,
@@ -141,7 +142,7 @@ export function liveConnectionContract(name: string, open: ShopOpener): void {
       await withShop();
       const ada = arrive();
       ada.subscribe(1, 1, 'SELECT * FROM item');
-      ada.send({ kind: 'unsubscribe', requestId: 2, setId: 1, withRows: true });
+      ada.send({ kind: 'unsubscribe', requestId: 2, setId: querySetId(1), withRows: true });
       ada.call(3, 'add', 'x');
       const kinds = [await ada.next(), await ada.next(), await ada.next()].map(({ kind }) => kind);
       expect(kinds).toEqual(['connected', 'subscribed', 'unsubscribed']);
@@ -290,7 +291,8 @@ class Visitor implements LiveSink {
     this.send({ kind: 'call', requestId, reducer, args, schemaVersion: undefined, isCaller });
   }
 
-  subscribe(requestId: number, setId: number, ...queries: string[]): void {
+  subscribe(requestId: number, set: number, ...queries: string[]): void {
+    const setId = querySetId(set);
     this.send({ kind: 'subscribe', requestId, setId, queries, knowsEvents: true });
   }
 

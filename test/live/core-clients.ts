@@ -1,7 +1,8 @@
-import type { LiveCommit } from '../../src/database/live/live-feed.ts';
+import type { LiveCommit } from '../../src/database/live/live-commit.ts';
 import type { PausedRows } from '../../src/database/live/paused-rows.ts';
+import { querySetId } from '../../src/database/live/set-id.ts';
 import { answerOnce, subscribe, unsubscribe } from '../../src/database/live/subscribe.ts';
-import type { SubscribeOutcome } from '../../src/database/outcome.ts';
+import type { OpenConnection, SubscribeOutcome } from '../../src/database/outcome.ts';
 import type { DatabaseReply } from '../../src/database/turn.ts';
 import type { QueryRows } from '../../src/live/live-update.ts';
 import type { QueryDialect } from '../../src/live/query-dialect.ts';
@@ -86,7 +87,7 @@ export class CoreClient {
 
   unsubscribe(setId: number, withRows = false): string[][] | string | undefined {
     const { connectionId } = this;
-    const request = { connectionId, setId, withRows };
+    const request = { connectionId, unsubscribe: { setId: querySetId(setId), withRows } };
     const begun = unsubscribe(this.#database.core, request, this.#now);
     const outcome = begun.kind === 'paused' ? outcomeOf('unsubscribed', readOn(begun)) : begun;
     if (outcome.kind === 'refused') return outcome.error;
@@ -94,8 +95,7 @@ export class CoreClient {
   }
 
   once(sql: string): string[] | string {
-    const { connectionId } = this;
-    const request = { caller: this.#caller, connectionId, sql, dialect: this.#dialect };
+    const request = { connection: this.#connection, oneOff: { sql } };
     const begun = answerOnce(this.#database.core, request, this.#now);
     const outcome = begun.kind === 'paused' ? outcomeOf('oneOff', readOn(begun)) : begun;
     if (outcome.kind === 'failed') return outcome.error;
@@ -106,6 +106,10 @@ export class CoreClient {
     const { core } = this.#database;
     core.live.dropConnection(core, this.connectionId, this.#now);
     core.connections.delete(this.connectionId);
+  }
+
+  get #connection(): OpenConnection {
+    return { caller: this.#caller, connectionId: this.connectionId, dialect: this.#dialect };
   }
 
   get #now(): bigint {
@@ -126,9 +130,8 @@ export class CoreClient {
   }
 
   #begin(setId: number, queries: readonly string[], knowsEvents: boolean) {
-    const { connectionId } = this;
-    const dialect = this.#dialect;
-    const request = { caller: this.#caller, connectionId, setId, queries, knowsEvents, dialect };
+    const subscription = { setId: querySetId(setId), queries, knowsEvents };
+    const request = { connection: this.#connection, subscribe: subscription };
     return subscribe(this.#database.core, request, this.#now);
   }
 

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { querySetId } from '../../src/database/live/set-id.ts';
 import type { RequestConnection } from '../../src/database/outcome.ts';
 import type {
   Preview,
@@ -84,7 +85,8 @@ class PreviewLab {
     });
     const names = ['ev', 'large', ...this.#tables.map(({ name }) => name)];
     const queries = names.map((name) => `SELECT * FROM ${name}`);
-    this.#live.send({ kind: 'subscribe', requestId: 1, setId: 1, queries, knowsEvents: true });
+    const setId = querySetId(1);
+    this.#live.send({ kind: 'subscribe', requestId: 1, setId, queries, knowsEvents: true });
     const isSubscribed = () => this.#events.some(({ kind }) => kind === 'subscribed');
     await expect.poll(isSubscribed, { timeout: 20_000 }).toBe(true);
   }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { deriveIdentity } from '../../src/auth/identity.ts';
-import { rowCountOf } from '../../src/protocol/row-list.ts';
+import { rowListCount } from '../../src/protocol/row-list.ts';
 import { encodeClientMessage } from '../../src/protocol/v2/client-message.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { identityToHex } from '../../src/values/identity.ts';
@@ -225,7 +225,7 @@ describe.each(['v2', 'v3'])('the WebSocket door in %s', (version) => {
     expect((await one.expect('subscriptionError')).error).toContain('number of tables');
     one.send({ kind: 'oneOffQuery', requestId: 2, query: three });
     const { result } = await one.expect('oneOffQueryResult');
-    const rows = result.kind === 'ok' ? result.tables.map((one) => rowCountOf(one.rows)) : result;
+    const rows = result.kind === 'ok' ? result.tables.map((one) => rowListCount(one.rows)) : result;
     expect(rows).toEqual([1]);
   });
 

@@ -1,7 +1,7 @@
 import { AssertionError, present } from '../../src/assert.ts';
 import type { Clock } from '../../src/database/clock.ts';
 import { Database } from '../../src/database/database.ts';
-import type { LiveCommit } from '../../src/database/live/live-feed.ts';
+import type { LiveCommit } from '../../src/database/live/live-commit.ts';
 import { createCore } from '../../src/database/open-database.ts';
 import type {
   Caller,
@@ -12,6 +12,7 @@ import type {
 import type { UpdatePermission } from '../../src/database/program-source.ts';
 import { noProgress, type Progress } from '../../src/database/progress.ts';
 import type { ReadRun, ReadTimes, Slices, StartReadRun } from '../../src/database/read-run.ts';
+import { type Ticket, ticketNumber } from '../../src/database/ticket.ts';
 import {
   type DatabaseReply,
   type DatabaseRequest,
@@ -55,7 +56,7 @@ export class ItemDatabase {
   /** Lines of the module's log. */
   readonly lines: ModuleLogLine[] = [];
   stopped: StopReason | undefined;
-  readonly #waiting = new Map<number, (reply: DatabaseReply) => void>();
+  readonly #waiting = new Map<Ticket, (reply: DatabaseReply) => void>();
   readonly #schemaVersion: number;
   #lastTicket = 0;
 
@@ -150,7 +151,7 @@ export class ItemDatabase {
   }
 
   request(request: DatabaseRequest): Promise<DatabaseReply> {
-    const ticket = ++this.#lastTicket;
+    const ticket = ticketNumber(++this.#lastTicket);
     return new Promise((resolve) => {
       this.#waiting.set(ticket, resolve);
       this.database.submit({ ticket, request, acceptedMicros: BigInt(ticket) });

@@ -10,7 +10,7 @@ import { CoreUnderTest } from '../../../test/support/core-under-test.ts';
 import { buildModule } from '../../bundle/build-module.ts';
 import { Random } from '../../testing/random.ts';
 import type { ProgramSource } from '../program-source.ts';
-import type { LiveCommit } from './live-feed.ts';
+import type { LiveCommit } from './live-commit.ts';
 
 const folder = fileURLToPath(new URL('../../../test/fixtures/modules/views', import.meta.url));
 let program: ProgramSource;

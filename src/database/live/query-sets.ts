@@ -2,6 +2,7 @@ import type { LiveQuery } from '../../live/live-query.ts';
 import type { Rights } from '../../sql/rights.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { CallerIdentity } from '../../values/identity-roles.ts';
+import type { SetId } from './set-id.ts';
 
 /** The queries of one `subscribe` of a connection. */
 export interface QuerySet {
@@ -15,9 +16,9 @@ export interface QuerySet {
 /** The query sets of all connections. */
 export class QuerySets {
   /** By connection id, then by the id that the client chose. */
-  readonly #byConnection = new Map<ConnectionNumber, Map<number, QuerySet>>();
+  readonly #byConnection = new Map<ConnectionNumber, Map<SetId, QuerySet>>();
 
-  get(connectionId: ConnectionNumber, setId: number): QuerySet | undefined {
+  get(connectionId: ConnectionNumber, setId: SetId): QuerySet | undefined {
     return this.#byConnection.get(connectionId)?.get(setId);
   }
 
@@ -26,13 +27,13 @@ export class QuerySets {
     return this.#byConnection.get(connectionId)?.size ?? 0;
   }
 
-  add(setId: number, set: QuerySet): void {
-    const sets = this.#byConnection.get(set.connectionId) ?? new Map<number, QuerySet>();
+  add(setId: SetId, set: QuerySet): void {
+    const sets = this.#byConnection.get(set.connectionId) ?? new Map<SetId, QuerySet>();
     this.#byConnection.set(set.connectionId, sets);
     sets.set(setId, set);
   }
 
-  remove(connectionId: ConnectionNumber, setId: number): void {
+  remove(connectionId: ConnectionNumber, setId: SetId): void {
     const sets = this.#byConnection.get(connectionId);
     sets?.delete(setId);
     if (sets?.size === 0) this.#byConnection.delete(connectionId);

@@ -7,6 +7,7 @@ import { ownerRights } from '../../sql/rights.ts';
 import { connectionNumber } from '../../values/connection-number.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
 import type { DatabaseReply } from '../turn.ts';
+import { querySetId } from './set-id.ts';
 
 const caller = { identity: callerIdentity(1n), rights: ownerRights, jwtPayload: '' };
 const all = 'SELECT * FROM item';
@@ -24,9 +25,10 @@ async function opened(rowCount = count) {
 
 type Opened = Awaited<ReturnType<typeof opened>>;
 
-function subscribe({ items, connectionId }: Opened, setId: number, ...queries: string[]) {
-  const request = { caller, connectionId, setId, queries, knowsEvents: true };
-  return items.request({ kind: 'subscribe', subscribe: request });
+function subscribe({ items, connectionId }: Opened, raw: number, ...queries: string[]) {
+  const request = { setId: querySetId(raw), queries, knowsEvents: true };
+  const connection = { caller, connectionId };
+  return items.request({ kind: 'subscribe', connection, subscribe: request });
 }
 
 /** Kinds of what the actor reported, in order, except for the numbered turns. */
@@ -72,8 +74,8 @@ describe('first rows in slices', () => {
     const { items, connectionId } = database;
     const subscribing = subscribe(database, 1, all);
     await items.remove(1);
-    const unsubscribe = { connectionId, setId: 1, withRows: true };
-    const leaving = items.request({ kind: 'unsubscribe', unsubscribe });
+    const unsubscribe = { setId: querySetId(1), withRows: true };
+    const leaving = items.request({ kind: 'unsubscribe', connectionId, unsubscribe });
     await items.remove(2);
     const numbers = items.entries.flatMap((entry) => ('updates' in entry ? entry.updates : []));
     expect(numbers).toHaveLength(1);

@@ -5,12 +5,13 @@ import { CoreUnderTest } from '../../../test/support/core-under-test.ts';
 import { present } from '../../assert.ts';
 import { buildModule } from '../../bundle/build-module.ts';
 import { limits } from '../../limits.ts';
-import { ownerRights } from '../../sql/rights.ts';
 import { connectionNumber } from '../../values/connection-number.ts';
 import { encodeValue } from '../../values/encode.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
 import type { ProgramSource } from '../program-source.ts';
 import { runReducer } from '../run-reducer.ts';
+import { ticketNumber } from '../ticket.ts';
+import { querySetId } from './set-id.ts';
 
 function fixture(name: string): string {
   return fileURLToPath(new URL(`../../../test/fixtures/modules/${name}`, import.meta.url));
@@ -50,15 +51,8 @@ describe('subscribing', () => {
     const { core } = database;
     const client = clients.connect();
     const queries = ['SELECT * FROM secret', 'SELECT * FROM hero WHERE id = 9'];
-    const request = {
-      caller: { identity: callerIdentity(1n), rights: ownerRights, jwtPayload: '' },
-      connectionId: client.connectionId,
-      setId: 1,
-      queries,
-      knowsEvents: true,
-    };
     expect(client.subscribe(1, ...queries)).toEqual([[], []]);
-    expect(core.live.sets.get(request.connectionId, 1)?.queries).toHaveLength(2);
+    expect(core.live.sets.get(client.connectionId, querySetId(1))?.queries).toHaveLength(2);
   });
 
   it('[limits] refuses results of views beyond those that are kept, and says what to do', () => {
@@ -161,7 +155,9 @@ describe('SELECT * FROM *', () => {
     const owner = clients.connect();
     const all = owner.subscribe(1, ' select  *  from * ');
     expect(all).toHaveLength(database.core.live.queries.count);
-    const texts = database.core.live.sets.get(owner.connectionId, 1)?.queries.map(({ sql }) => sql);
+    const texts = database.core.live.sets
+      .get(owner.connectionId, querySetId(1))
+      ?.queries.map(({ sql }) => sql);
     expect(texts).toContain('SELECT * FROM "secret"');
     expect(texts).toContain('SELECT * FROM "my_secrets"');
     expect(texts?.some((text) => text.includes('st_'))).toBe(false);
@@ -184,7 +180,7 @@ describe('a commit', () => {
   it('[subscriptions 5] is told with its offset, and whose call it was', () => {
     const client = clients.connect(ada);
     client.subscribe(1, 'SELECT * FROM hero');
-    database.core.live.begin(17, 3);
+    database.core.live.begin(ticketNumber(17), 3);
     database.run('put', 3, ada, 1, 1);
     database.sql('UPDATE hero SET level = 2 WHERE id = 3');
     database.call('refuse', [3]);

@@ -13,20 +13,21 @@ import type { DatabaseCore } from '../core.ts';
 import type {
   Caller,
   OneOffOutcome,
-  OneOffRequest,
+  OpenConnection,
   SubscribeOutcome,
   SubscribeRequest,
   UnsubscribeOutcome,
-  UnsubscribeRequest,
 } from '../outcome.ts';
 import { budgetOf } from '../read-run.ts';
+import type { DatabaseRequest } from '../turn.ts';
 import { failureText } from '../views/view-failure.ts';
 import { connectionIdText, identityText } from './client-text.ts';
-import { tablesFor } from './live-feed.ts';
 import type { PausedRows } from './paused-rows.ts';
 import type { QuerySet } from './query-sets.ts';
 import { type Refused, readAll, type Timed, timed } from './read-all.ts';
+import type { SetId } from './set-id.ts';
 import { type QueryToRead, SetRows } from './set-rows.ts';
+import { tablesFor } from './subscriptions.ts';
 import { expandAll, isOfAll } from './whole-database.ts';
 
 /**
@@ -36,7 +37,7 @@ import { expandAll, isOfAll } from './whole-database.ts';
  */
 export function subscribe(
   core: DatabaseCore,
-  request: SubscribeRequest,
+  request: Asked<'subscribe'>,
   nowMicros: bigint,
 ): SubscribeOutcome | PausedRows {
   return timed(core, (millis) => new NewSet(core, request, nowMicros).accept(millis));
@@ -45,9 +46,10 @@ export function subscribe(
 /** Removes a query set; its rows, if requested, are those of this moment. */
 export function unsubscribe(
   core: DatabaseCore,
-  { connectionId, setId, withRows }: UnsubscribeRequest,
+  { connectionId, unsubscribe }: Asked<'unsubscribe'>,
   nowMicros: bigint,
 ): UnsubscribeOutcome | PausedRows {
+  const { setId, withRows } = unsubscribe;
   const { live, store } = core;
   return timed<Removed>(core, (millis) => {
     const set = live.sets.get(connectionId, setId);
@@ -80,9 +82,11 @@ export function unsubscribe(
 /** Answers a query once; joins need no index. */
 export function answerOnce(
   core: DatabaseCore,
-  { caller, connectionId, sql, dialect = 'subscription' }: OneOffRequest,
+  { connection, oneOff }: Asked<'oneOff'>,
   nowMicros: bigint,
 ): OneOffOutcome | PausedRows {
+  const { caller, connectionId, dialect = 'subscription' } = connection;
+  const { sql } = oneOff;
   const outcome = timed<Found>(core, (millis) => {
     requireOpen(core, connectionId);
     const { schema } = core.live.queries;
@@ -106,21 +110,30 @@ export function answerOnce(
   return outcome.kind === 'paused' ? outcome : failedOf(outcome);
 }
 
+/** A request of this kind, without its kind. */
+type Asked<Kind> = Omit<Extract<DatabaseRequest, { kind: Kind }>, 'kind'>;
+
 class NewSet {
   readonly #core: DatabaseCore;
+  readonly #connection: OpenConnection;
   readonly #request: SubscribeRequest;
   readonly #nowMicros: bigint;
   readonly #identity: CallerIdentity;
 
-  constructor(core: DatabaseCore, request: SubscribeRequest, nowMicros: bigint) {
+  constructor(
+    core: DatabaseCore,
+    { connection, subscribe }: Asked<'subscribe'>,
+    nowMicros: bigint,
+  ) {
     this.#core = core;
-    this.#request = request;
+    this.#connection = connection;
+    this.#request = subscribe;
     this.#nowMicros = nowMicros;
-    this.#identity = request.caller.identity;
+    this.#identity = connection.caller.identity;
   }
 
   accept(millis: () => number): Applied | PausedRows {
-    const { connectionId } = this.#request;
+    const { connectionId } = this.#connection;
     requireOpen(this.#core, connectionId);
     this.#requireNewId();
     const prepared = this.#prepare();
@@ -139,7 +152,8 @@ class NewSet {
   }
 
   #requireNewId(): void {
-    const { connectionId, setId, caller } = this.#request;
+    const { connectionId, caller } = this.#connection;
+    const { setId } = this.#request;
     const { sets } = this.#core.live;
     if (sets.get(connectionId, setId) !== undefined) {
       const client = clientText(caller, connectionId);
@@ -153,7 +167,8 @@ class NewSet {
 
   /** Prepares each text once. Throws the error of the first that cannot be watched. */
   #prepare(): PreparedQuery[] {
-    const { queries, caller } = this.#request;
+    const { caller } = this.#connection;
+    const { queries } = this.#request;
     const characters = queries.reduce((sum, text) => sum + text.length, 0);
     if (characters > limits.querySetCharactersMax) {
       throw invalid(
@@ -176,7 +191,8 @@ class NewSet {
 
   /** An error names the text if the client has written it. */
   #prepareOne(sql: string, isWritten: boolean): PreparedQuery {
-    const { caller, knowsEvents, dialect } = this.#request;
+    const { caller, dialect } = this.#connection;
+    const { knowsEvents } = this.#request;
     try {
       if (sql === '') throw invalid('SubscriptionError: Empty string');
       const query = this.#core.live.queries.prepare(sql, caller.rights, dialect);
@@ -200,16 +216,16 @@ class NewSet {
     const identity = this.#identity;
     const { queries } = core.live;
     const { offset } = core.store;
-    const reader = readerFor(core, this.#request.caller, this.#nowMicros);
+    const reader = readerFor(core, this.#connection.caller, this.#nowMicros);
     reader.requireWithinLimit(prepared.filter((query) => !queries.find(query, identity)));
     const reads = prepared.filter(({ isKept }) => !isKept);
     const rows = new SetRows(
       core,
       reads.map((query) => toRead(queries.keyOf(query, identity), query, reader)),
-      this.#request.caller.rights.rowsMax,
+      this.#connection.caller.rights.rowsMax,
     );
-    let watched: Watched | undefined;
-    const register = (): Watched => {
+    let watched: Registered | undefined;
+    const register = (): Registered => {
       watched ??= this.#register(prepared, { reader, rows });
       return watched;
     };
@@ -217,7 +233,7 @@ class NewSet {
       core,
       { rows, millis },
       {
-        connectionId: this.#request.connectionId,
+        connectionId: this.#connection.connectionId,
         begun: () => register().set.queries.map(({ number }) => number),
         done: (sets) => ({ kind: 'applied', offset, queries: rowsOfQueries(register(), sets) }),
         failed: () => this.#giveUp(register().set),
@@ -229,8 +245,9 @@ class NewSet {
   #register(
     prepared: readonly PreparedQuery[],
     { reader, rows }: { readonly reader: RowsReader; readonly rows: SetRows },
-  ): Watched {
-    const { connectionId, setId } = this.#request;
+  ): Registered {
+    const { connectionId, caller } = this.#connection;
+    const { setId } = this.#request;
     const { live } = this.#core;
     const identity = this.#identity;
     const queries: LiveQuery[] = [];
@@ -240,7 +257,7 @@ class NewSet {
       }
       const kept = queries.map((query) => reader.keptRows(query));
       rows.alsoGets(kept.flatMap((sets) => sets ?? []));
-      const set = { connectionId, identity, rights: this.#request.caller.rights, queries };
+      const set = { connectionId, identity, rights: caller.rights, queries };
       live.sets.add(setId, set);
       return { set, kept };
     } catch (error) {
@@ -251,7 +268,8 @@ class NewSet {
 
   /** Gives up a set whose rows cannot be read to the end. It may already be gone. */
   #giveUp(set: QuerySet): void {
-    const { connectionId, setId } = this.#request;
+    const { connectionId } = this.#connection;
+    const { setId } = this.#request;
     const { live } = this.#core;
     if (live.sets.get(connectionId, setId) !== set) return;
     live.sets.remove(connectionId, setId);
@@ -260,7 +278,7 @@ class NewSet {
 }
 
 /** A set, and the rows of those of its queries that keep them, as they were when it began. */
-interface Watched {
+interface Registered {
   readonly set: QuerySet;
   readonly kept: readonly (readonly RowSet[] | undefined)[];
 }
@@ -285,7 +303,10 @@ const eventsRefused =
   'Please upgrade your client SDK and regenerate your module bindings.';
 
 /** `rows` belong to the queries that keep none. */
-function rowsOfQueries({ set, kept }: Watched, rows: readonly (readonly RowSet[])[]): QueryRows[] {
+function rowsOfQueries(
+  { set, kept }: Registered,
+  rows: readonly (readonly RowSet[])[],
+): QueryRows[] {
   let next = 0;
   return set.queries.map(({ number: query, table }, at) => {
     const { name, id: tableId, isEvent } = table;
@@ -335,7 +356,7 @@ function requireOpen({ connections }: DatabaseCore, connectionId: ConnectionNumb
   if (!connections.has(connectionId)) throw invalid('The connection is not open.');
 }
 
-function notFound(core: DatabaseCore, connectionId: ConnectionNumber, setId: number): SqlFailure {
+function notFound(core: DatabaseCore, connectionId: ConnectionNumber, setId: SetId): SqlFailure {
   const client = core.connections.get(connectionId);
   const text =
     client === undefined ? connectionIdText(connectionId) : clientText(client, connectionId);

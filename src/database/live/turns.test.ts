@@ -4,6 +4,7 @@ import { rowCountOf } from '../../live/row-set.ts';
 import { strangerRights } from '../../sql/rights.ts';
 import { connectionNumber } from '../../values/connection-number.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
+import { querySetId } from './set-id.ts';
 
 const caller = { identity: callerIdentity(5n), rights: strangerRights, jwtPayload: '' };
 const all = 'SELECT * FROM item';
@@ -14,23 +15,25 @@ async function opened(rowCount = 0) {
   const connectionId = connectionNumber(9n);
   await items.request({ kind: 'connect', caller, connectionId });
   items.entries.length = 0;
-  const subscribe = (setId: number, ...queries: string[]) => {
-    const request = { caller, connectionId, setId, queries, knowsEvents: true };
-    return items.request({ kind: 'subscribe', subscribe: request });
+  const subscribe = (raw: number, ...queries: string[]) => {
+    const request = { setId: querySetId(raw), queries, knowsEvents: true };
+    const connection = { caller, connectionId };
+    return items.request({ kind: 'subscribe', connection, subscribe: request });
   };
   return { items, connectionId, subscribe };
 }
 
 it('[subscriptions 6] tells commits and answers in the order of the requests', async () => {
   const { items, connectionId, subscribe } = await opened();
-  const unsubscribe = { connectionId, setId: 1, withRows: true };
+  const connection = { caller, connectionId };
+  const unsubscribe = { setId: querySetId(1), withRows: true };
   await Promise.all([
     items.put(1, 'before'),
     subscribe(1, all),
     items.put(2, 'watched'),
-    items.request({ kind: 'oneOff', oneOff: { caller, connectionId, sql: all } }),
+    items.request({ kind: 'oneOff', connection, oneOff: { sql: all } }),
     items.remove(1),
-    items.request({ kind: 'unsubscribe', unsubscribe }),
+    items.request({ kind: 'unsubscribe', connectionId, unsubscribe }),
     items.put(3, 'after'),
   ]);
   const told = items.entries.map((entry) => {

@@ -1,8 +1,9 @@
 import { assert } from '../../assert.ts';
+import type { Ticket } from '../../database/ticket.ts';
 import { limits } from '../../limits.ts';
 
 export interface Ticketed {
-  readonly ticketed: { readonly ticket: number };
+  readonly ticket: Ticket;
 }
 
 const slotsMin = 16;
@@ -21,7 +22,7 @@ assert((slotsMax & (slotsMax - 1)) === 0, 'a ticket modulo the slots is some of 
  */
 export class ByTicket<Item extends Ticketed> {
   #slots = emptySlots<Item>(slotsMin);
-  readonly #stragglers = new Map<number, Item>();
+  readonly #stragglers = new Map<Ticket, Item>();
   #size = 0;
 
   get size(): number {
@@ -30,11 +31,11 @@ export class ByTicket<Item extends Ticketed> {
 
   /** The ticket must be new. */
   add(item: Item): void {
-    const { ticket } = item.ticketed;
+    const { ticket } = item;
     let at = ticket % this.#slots.length;
     for (let other = this.#slots[at]; other !== undefined; other = this.#slots[at]) {
       if (this.#slots.length === slotsMax) {
-        this.#stragglers.set(other.ticketed.ticket, other);
+        this.#stragglers.set(other.ticket, other);
         break;
       }
       this.#grow();
@@ -44,13 +45,13 @@ export class ByTicket<Item extends Ticketed> {
     this.#size += 1;
   }
 
-  get(ticket: number): Item | undefined {
+  get(ticket: Ticket): Item | undefined {
     const item = this.#slots[ticket % this.#slots.length];
-    if (item?.ticketed.ticket === ticket) return item;
+    if (item?.ticket === ticket) return item;
     return this.#stragglers.size === 0 ? undefined : this.#stragglers.get(ticket);
   }
 
-  take(ticket: number): Item | undefined {
+  take(ticket: Ticket): Item | undefined {
     const item = this.get(ticket);
     if (item === undefined) return undefined;
     this.#size -= 1;
@@ -73,13 +74,13 @@ export class ByTicket<Item extends Ticketed> {
     this.#slots = emptySlots(slotsMin);
     this.#stragglers.clear();
     this.#size = 0;
-    return items.sort((one, other) => one.ticketed.ticket - other.ticketed.ticket);
+    return items.sort((one, other) => one.ticket - other.ticket);
   }
 
   #grow(): void {
     const slots = emptySlots<Item>(this.#slots.length * 2);
     for (const item of this.#slots) {
-      if (item !== undefined) slots[item.ticketed.ticket % slots.length] = item;
+      if (item !== undefined) slots[item.ticket % slots.length] = item;
     }
     this.#slots = slots;
   }

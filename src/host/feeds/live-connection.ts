@@ -1,16 +1,18 @@
 import type { DatabaseDescription } from '../../database/description.ts';
+import type { SetId } from '../../database/live/set-id.ts';
 import type {
-  ArgumentsFault,
-  Caller,
   CallOutcome,
+  CallRequest,
   OneOffOutcome,
+  OneOffRequest,
+  OpenConnection,
   RefusalBody,
   SubscribeOutcome,
+  SubscribeRequest,
   UnsubscribeOutcome,
+  UnsubscribeRequest,
 } from '../../database/outcome.ts';
 import type { LiveUpdate } from '../../live/live-update.ts';
-import type { QueryDialect } from '../../live/query-dialect.ts';
-import type { ConnectionNumber } from '../../values/connection-number.ts';
 
 /**
  * A long-lived connection, as a door sees it. Requests are sent without waiting; the sink receives
@@ -36,14 +38,9 @@ export interface LiveConnection {
   close(): void;
 }
 
-export interface LiveOptions {
-  readonly caller: Caller;
-  /** 128 bits, never 0n. */
-  readonly connectionId: ConnectionNumber;
+export interface LiveOptions extends OpenConnection {
   /** True: nothing is sent before it is durable. */
   readonly confirmed: boolean;
-  /** The dialect of its queries; absent: the narrow one. */
-  readonly dialect?: QueryDialect;
 }
 
 /** Receives the events of a connection; nothing that it throws is caught. */
@@ -65,42 +62,33 @@ export interface LiveSink {
  */
 export type LiveEnd = 'refused' | 'database' | 'slow';
 
-/** A request of a door, which gets the same object back with the answer. */
+/**
+ * A request of a door, which gets the same object back with the answer: what the database is asked,
+ * and what the client adds for itself.
+ */
 export type LiveRequest = LiveCall | LiveSubscribe | LiveUnsubscribe | LiveOneOff | LiveProcedure;
 
-export interface LiveCall {
+export interface LiveCall extends Pick<CallRequest, 'reducer' | 'args' | 'schemaVersion'> {
   readonly kind: 'call';
   /** The client's own number; it is sent to others with the changes. */
   readonly requestId: number;
-  readonly reducer: string;
-  readonly args: Uint8Array | ArgumentsFault;
-  /** Which definition the arguments were made for; `undefined` when the client made them. */
-  readonly schemaVersion: number | undefined;
   /** False: the caller receives the changes like everyone else, not with the outcome. */
   readonly isCaller: boolean;
 }
 
-export interface LiveSubscribe {
+export interface LiveSubscribe extends SubscribeRequest {
   readonly kind: 'subscribe';
   readonly requestId: number;
-  /** Unique among the sets of the connection. */
-  readonly setId: number;
-  readonly queries: readonly string[];
-  /** False for clients that do not know of event tables. */
-  readonly knowsEvents: boolean;
 }
 
-export interface LiveUnsubscribe {
+export interface LiveUnsubscribe extends UnsubscribeRequest {
   readonly kind: 'unsubscribe';
   readonly requestId: number;
-  readonly setId: number;
-  readonly withRows: boolean;
 }
 
-export interface LiveOneOff {
+export interface LiveOneOff extends OneOffRequest {
   readonly kind: 'oneOff';
   readonly requestId: number;
-  readonly sql: string;
 }
 
 /** No module has procedures; the answer takes its turn among the others. */
@@ -130,7 +118,7 @@ export type LiveEvent =
   | { readonly kind: 'refused'; readonly request: LiveRequest; readonly body: RefusalBody }
   | UpdatedEvent
   /** The set is gone: one of its queries could not be evaluated. */
-  | { readonly kind: 'setFailed'; readonly setId: number; readonly error: string };
+  | { readonly kind: 'setFailed'; readonly setId: SetId; readonly error: string };
 
 export interface CalledEvent {
   readonly kind: 'called';
@@ -155,7 +143,7 @@ export interface UpdatedEvent {
 }
 
 export interface SetUpdate {
-  readonly setId: number;
-  /** By ascending name of the table; never empty. Each is shared by all watchers of the query. */
+  readonly setId: SetId;
+  /** By ascending name of the table; never empty. Each is shared by all who watch the query. */
   readonly updates: readonly LiveUpdate[];
 }

@@ -1,10 +1,11 @@
-import { assert, unreachable } from '../../assert.ts';
+import { AssertionError, assert, unreachable } from '../../assert.ts';
 import type { DatabaseDescription } from '../../database/description.ts';
-import type { RefusalBody } from '../../database/outcome.ts';
+import type { SetId } from '../../database/live/set-id.ts';
+import type { RefusalBody, RequestConnection, SubscribeOutcome } from '../../database/outcome.ts';
 import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import type { LiveUpdate } from '../../live/live-update.ts';
-import { EventLine } from './event-line.ts';
+import { EventQueue } from './event-queue.ts';
 import type {
   LiveConnection,
   LiveEnd,
@@ -13,6 +14,7 @@ import type {
   LiveProcedure,
   LiveRequest,
   LiveSink,
+  LiveSubscribe,
   SetUpdate,
 } from './live-connection.ts';
 
@@ -26,65 +28,95 @@ export type FeedRequest =
 export interface FeedOwner {
   /** The feed has requests to submit. */
   hasRequests(feed: LiveFeed): void;
-  /** The feed has events that `flush` will take. */
+  /** The feed has events that `deliver` will take. */
   hasEvents(feed: LiveFeed): void;
   /** The feed has ended before an actor learned of it. */
   forget(feed: LiveFeed): void;
   /** The running database. */
   describe(): DatabaseDescription | undefined;
-  watch(feed: LiveFeed, setId: number, queries: readonly number[]): void;
-  unwatch(feed: LiveFeed, setId: number, queries: readonly number[]): void;
+  watch(feed: LiveFeed, setId: SetId, queries: readonly number[]): void;
+  unwatch(feed: LiveFeed, setId: SetId, queries: readonly number[]): void;
 }
+
+type State =
+  /** No actor has been asked to admit it. `early`: answers that need no database. */
+  | { readonly kind: 'waiting'; readonly early: readonly LiveEvent[] }
+  | { readonly kind: 'connecting'; readonly early: readonly LiveEvent[] }
+  | { readonly kind: 'open' }
+  /** It gets the events that it has so far, and no others. */
+  | {
+      readonly kind: 'ending';
+      readonly reason: LiveEnd;
+      /** True when an actor was asked to admit it. */
+      readonly hasBegun: boolean;
+      /** The running database when the end was decided. */
+      readonly description: DatabaseDescription | undefined;
+    }
+  /** `description`: as it was when it began to end; `undefined` if it ended at once. */
+  | { readonly kind: 'ended'; readonly description: DatabaseDescription | undefined };
 
 /**
  * One connection on the gateway's side of a database:
  *
  * ```
- *  waiting ──began──▶ connecting ──connected──▶ open ──close, end──▶ ended
- *  waiting, connecting ──close, refused, end──▶ ended
+ *  waiting ──began──▶ connecting ──answered: admitted──▶ open
+ *  waiting ──refused──▶ ending              its `connect` was never run
+ *  connecting ──answered, refused──▶ ending    rejected by `client_connected`, or lost
+ *  connecting, open ──too much waits, endAfterEvents──▶ ending
+ *  any but ended ──close, endNow──▶ ended
  * ```
  *
  * Requests go through `#requests` to the database as it has room for them. Answers and changes are
- * collected in `#line` while a turn is handed over, and leave with `takeEvents`.
+ * collected in `#queue` while a turn is handed over, and leave with `takeEvents`.
  */
 export class LiveFeed implements LiveConnection {
   readonly options: LiveOptions;
   readonly #sink: LiveSink;
   readonly #owner: FeedOwner;
-  #state: 'waiting' | 'connecting' | 'open' | 'ended' = 'waiting';
+  #state: State = { kind: 'waiting', early: [] };
   #requests: FeedRequest[] = [{ kind: 'connect' }];
-  readonly #line = new EventLine();
-  #end: LiveEnd | undefined;
-  /** The running database when its end was decided. */
-  #lastDescription: DatabaseDescription | undefined;
+  readonly #queue = new EventQueue();
   #changes: Change[] = [];
-  /** Answers that need no database, held until the connection is admitted. */
-  #early: LiveEvent[] = [];
   /** Requests of the door that the database has. */
   #submitted = 0;
   /** Query sets that the database has, and the numbers of their queries. */
-  readonly #sets = new Map<number, readonly number[]>();
+  readonly #sets = new Map<SetId, readonly number[]>();
+  /** Its connection, as its calls name it. */
+  readonly #connection: RequestConnection;
   /** Events that wait to become durable. */
   heldCount = 0;
 
   constructor(options: LiveOptions, sink: LiveSink, owner: FeedOwner) {
     assert(options.connectionId !== 0n, 'the id 0 stands for no connection');
     this.options = options;
+    this.#connection = { kind: 'open', id: options.connectionId };
     this.#sink = sink;
     this.#owner = owner;
   }
 
   get hasEnded(): boolean {
-    return this.#state === 'ended';
+    return this.#state.kind === 'ended';
   }
 
-  /** True when an actor was asked to admit it. */
+  /** True when an actor was asked to admit it, and it has not ended. */
   get hasBegun(): boolean {
-    return this.#state === 'connecting' || this.#state === 'open';
+    const state = this.#state;
+    switch (state.kind) {
+      case 'connecting':
+      case 'open':
+        return true;
+      case 'ending':
+        return state.hasBegun;
+      case 'waiting':
+      case 'ended':
+        return false;
+      default:
+        return unreachable(state);
+    }
   }
 
   get isOpen(): boolean {
-    return this.#state === 'open';
+    return this.#state.kind === 'open';
   }
 
   get setCount(): number {
@@ -99,14 +131,20 @@ export class LiveFeed implements LiveConnection {
     return this.#lastDescription ?? this.#owner.describe();
   }
 
+  /** The running database when its end was decided. */
+  get #lastDescription(): DatabaseDescription | undefined {
+    const state = this.#state;
+    return state.kind === 'ending' || state.kind === 'ended' ? state.description : undefined;
+  }
+
   send(request: LiveRequest): void {
-    if (this.#state === 'ended') return;
+    if (this.hasEnded) return;
     // With others queued, the owner already knows of it.
     if (this.#requests.push(request) === 1) this.#owner.hasRequests(this);
   }
 
   close(): void {
-    if (this.#state === 'ended') return;
+    if (this.hasEnded) return;
     const left = this.hasBegun ? this.#requests.filter(({ kind }) => kind === 'call') : undefined;
     this.#finish();
     if (left === undefined) {
@@ -126,9 +164,36 @@ export class LiveFeed implements LiveConnection {
     return taken;
   }
 
+  /** The request as the database takes it. */
+  databaseRequest(request: Exclude<FeedRequest, LiveProcedure>): DatabaseRequest {
+    const { options } = this;
+    const { caller, connectionId, confirmed } = options;
+    switch (request.kind) {
+      case 'connect':
+        return { kind: 'connect', caller, connectionId };
+      case 'disconnect':
+        return { kind: 'disconnect', connectionId };
+      case 'call': {
+        const { reducer, args, schemaVersion } = request;
+        const connection = this.#connection;
+        const call = { caller, connection, reducer, args, schemaVersion, confirmed };
+        return { kind: 'call', call };
+      }
+      case 'subscribe':
+        return { kind: 'subscribe', connection: options, subscribe: request };
+      case 'unsubscribe':
+        return { kind: 'unsubscribe', connectionId, unsubscribe: request };
+      case 'oneOff':
+        return { kind: 'oneOff', connection: options, oneOff: request };
+      default:
+        return unreachable(request);
+    }
+  }
+
   /** Notes that the actor received the request to admit it. */
   began(): void {
-    if (this.#state === 'waiting') this.#state = 'connecting';
+    const state = this.#state;
+    if (state.kind === 'waiting') this.#state = { kind: 'connecting', early: state.early };
   }
 
   /** True when it has requests that the database can take now. */
@@ -138,7 +203,7 @@ export class LiveFeed implements LiveConnection {
 
   /** How many requests the database can take; a feed that has ended will not send more. */
   get #room(): number {
-    if (this.#state === 'ended') return Number.POSITIVE_INFINITY;
+    if (this.hasEnded) return Number.POSITIVE_INFINITY;
     return limits.feedShareMax - this.#submitted;
   }
 
@@ -151,8 +216,8 @@ export class LiveFeed implements LiveConnection {
     if (request.kind === 'disconnect') return;
     this.#settle();
     const event = this.#eventOf(request, reply, timestampMicros);
-    if (this.#line.isPromised(request)) this.#keep(request, event);
-    else this.#tell(event);
+    if (this.#queue.isPromised(request)) this.#keep(request, event);
+    else this.#push(event);
   }
 
   /** Reserves the place of an answer that comes later. A new set watches `queries` from now on. */
@@ -160,16 +225,29 @@ export class LiveFeed implements LiveConnection {
     if (this.#hearsNothing || request.kind === 'connect' || request.kind === 'disconnect') return;
     if (request.kind === 'subscribe') this.#addSet(request.setId, queries);
     if (request.kind === 'unsubscribe') this.dropSet(request.setId);
-    this.#line.promise(request);
+    this.#queue.promise(request);
   }
 
   /** Answers a procedure, which the database never receives. */
   answerProcedure(request: LiveProcedure): void {
-    if (this.#hearsNothing) return;
-    this.#settle();
+    const state = this.#state;
     const event = { kind: 'noProcedure', request } as const;
-    if (this.#state === 'open') this.#tell(event);
-    else this.#early.push(event);
+    switch (state.kind) {
+      case 'waiting':
+      case 'connecting':
+        this.#settle();
+        this.#state = { ...state, early: [...state.early, event] };
+        return;
+      case 'open':
+        this.#settle();
+        this.#push(event);
+        return;
+      case 'ending':
+      case 'ended':
+        return;
+      default:
+        unreachable(state);
+    }
   }
 
   /** Answers a request of which nothing ran. */
@@ -180,11 +258,11 @@ export class LiveFeed implements LiveConnection {
       return;
     }
     this.#settle();
-    this.#tell({ kind: 'refused', request, body });
+    this.#push({ kind: 'refused', request, body });
   }
 
   /** Remembers what a commit changed for one of its sets. Returns true for the first one. */
-  collect(setId: number, update: LiveUpdate): boolean {
+  collect(setId: SetId, update: LiveUpdate): boolean {
     this.#changes.push({ setId, update });
     return this.#changes.length === 1;
   }
@@ -200,7 +278,7 @@ export class LiveFeed implements LiveConnection {
     if (changes.length === 0) return noSets;
     this.#changes = [];
     if (changes.length > 1) changes.sort(byPlace);
-    const sets: { setId: number; updates: LiveUpdate[] }[] = [];
+    const sets: { setId: SetId; updates: LiveUpdate[] }[] = [];
     for (const { setId, update } of changes) {
       const last = sets.at(-1);
       if (last?.setId === setId) last.updates.push(update);
@@ -210,12 +288,12 @@ export class LiveFeed implements LiveConnection {
   }
 
   /** Adds a commit of another, or its effect on a set. */
-  tell(event: LiveEvent): void {
-    if (!this.#hearsNothing) this.#tell(event);
+  push(event: LiveEvent): void {
+    if (!this.#hearsNothing) this.#push(event);
   }
 
   /** Removes one of its sets. Returns false when it was already gone. */
-  dropSet(setId: number): boolean {
+  dropSet(setId: SetId): boolean {
     const queries = this.#sets.get(setId);
     if (queries === undefined) return false;
     this.#sets.delete(setId);
@@ -225,19 +303,20 @@ export class LiveFeed implements LiveConnection {
 
   /** Ends the feed after the events that it has so far. */
   endAfterEvents(reason: LiveEnd): void {
-    if (this.#state === 'ended') return;
-    this.#lastDescription = this.description;
-    this.#end ??= reason;
+    if (this.#hearsNothing) return;
+    const { hasBegun, description } = this;
+    this.#state = { kind: 'ending', reason, hasBegun, description };
     this.#owner.hasEvents(this);
   }
 
   /** Takes the events to deliver, in order, and then the end. */
   takeEvents(): { readonly events: readonly LiveEvent[]; readonly end: LiveEnd | undefined } {
-    return { events: this.#line.take(), end: this.#end };
+    const state = this.#state;
+    return { events: this.#queue.take(), end: state.kind === 'ending' ? state.reason : undefined };
   }
 
   deliver(events: readonly LiveEvent[]): void {
-    if (this.#state !== 'ended' && events.length > 0) this.#sink.deliver(events);
+    if (!this.hasEnded && events.length > 0) this.#sink.deliver(events);
   }
 
   /**
@@ -251,7 +330,7 @@ export class LiveFeed implements LiveConnection {
 
   /** Ends without being closed. The database knows, or is gone, unless `mustLeave`. */
   endNow(reason: LiveEnd, mustLeave = false): void {
-    if (this.#state === 'ended') return;
+    if (this.hasEnded) return;
     if (mustLeave) this.close();
     else this.#finish();
     this.#sink.ended(reason);
@@ -259,7 +338,7 @@ export class LiveFeed implements LiveConnection {
 
   /** True when it has ended, or the end is its next event. */
   get #hearsNothing(): boolean {
-    return this.#state === 'ended' || this.#end !== undefined;
+    return this.#state.kind === 'ending' || this.#state.kind === 'ended';
   }
 
   /** Notes that the database has one of its requests fewer. */
@@ -270,77 +349,97 @@ export class LiveFeed implements LiveConnection {
   }
 
   #connected(reply: DatabaseReply): void {
+    const state = this.#state;
     assert(reply.kind === 'connected', 'a connection is answered by its outcome');
+    assert(state.kind === 'connecting', 'a connection is answered once it was asked for');
     if (reply.refusal !== undefined) {
       this.endAfterEvents('refused');
       return;
     }
-    this.#state = 'open';
-    this.#tell({ kind: 'connected' });
-    for (const event of this.#early) this.#tell(event);
-    this.#early = [];
+    this.#state = { kind: 'open' };
+    this.#push({ kind: 'connected' });
+    for (const event of state.early) this.#push(event);
   }
 
-  #tell(event: LiveEvent): void {
-    const hadReady = this.#line.hasReady;
-    this.#line.push(event);
-    if (!hadReady && this.#line.hasReady) this.#owner.hasEvents(this);
-    else if (this.#line.isTooLong) this.endAfterEvents('slow');
+  #push(event: LiveEvent): void {
+    const hadReady = this.#queue.hasReady;
+    this.#queue.push(event);
+    if (!hadReady && this.#queue.hasReady) this.#owner.hasEvents(this);
+    else if (this.#queue.isTooLong) this.endAfterEvents('slow');
   }
 
   #keep(request: LiveRequest, event: LiveEvent): void {
-    const hadReady = this.#line.hasReady;
-    this.#line.keep(request, event);
-    if (!hadReady && this.#line.hasReady) this.#owner.hasEvents(this);
+    const hadReady = this.#queue.hasReady;
+    this.#queue.keep(request, event);
+    if (!hadReady && this.#queue.hasReady) this.#owner.hasEvents(this);
   }
 
-  #addSet(setId: number, queries: readonly number[]): void {
+  #addSet(setId: SetId, queries: readonly number[]): void {
     this.#sets.set(setId, queries);
     this.#owner.watch(this, setId, queries);
   }
 
   #eventOf(request: LiveRequest, reply: DatabaseReply, timestampMicros: bigint): LiveEvent {
-    if (reply.kind === 'called' && request.kind === 'call') {
-      const sets = this.takeChanges();
-      return { kind: 'called', request, outcome: reply.outcome, timestampMicros, sets };
-    }
-    if (reply.kind === 'subscribed' && request.kind === 'subscribe') {
-      const { outcome } = reply;
-      const isPromised = this.#line.isPromised(request);
-      if (outcome.kind === 'applied' && !isPromised) {
-        const queries = outcome.queries.map(({ query }) => query);
-        this.#addSet(request.setId, queries);
+    if (reply.kind === 'refused') return { kind: 'refused', request, body: reply.body };
+    switch (request.kind) {
+      case 'call': {
+        assert(reply.kind === 'called', unfit);
+        const sets = this.takeChanges();
+        return { kind: 'called', request, outcome: reply.outcome, timestampMicros, sets };
       }
-      if (outcome.kind === 'refused' && isPromised && this.#line.withdrawSet(request)) {
-        this.dropSet(request.setId);
-      }
-      return { kind: 'subscribed', request, outcome };
+      case 'subscribe':
+        assert(reply.kind === 'subscribed', unfit);
+        this.#subscribed(request, reply.outcome);
+        return { kind: 'subscribed', request, outcome: reply.outcome };
+      case 'unsubscribe':
+        assert(reply.kind === 'unsubscribed', unfit);
+        if (!this.#queue.isPromised(request)) this.dropSet(request.setId);
+        return { kind: 'unsubscribed', request, outcome: reply.outcome };
+      case 'oneOff':
+        assert(reply.kind === 'oneOff', unfit);
+        return { kind: 'oneOff', request, outcome: reply.outcome };
+      case 'procedure':
+        throw new AssertionError('a procedure is not a request to the database');
+      default:
+        return unreachable(request);
     }
-    if (reply.kind === 'unsubscribed' && request.kind === 'unsubscribe') {
-      if (!this.#line.isPromised(request)) this.dropSet(request.setId);
-      return { kind: 'unsubscribed', request, outcome: reply.outcome };
+  }
+
+  /** Notes which set there is now, or that a promised one will not be. */
+  #subscribed(request: LiveSubscribe, outcome: SubscribeOutcome): void {
+    const isPromised = this.#queue.isPromised(request);
+    switch (outcome.kind) {
+      case 'applied':
+        if (isPromised) return;
+        this.#addSet(
+          request.setId,
+          outcome.queries.map(({ query }) => query),
+        );
+        return;
+      case 'refused':
+        if (isPromised && this.#queue.withdrawSet(request)) this.dropSet(request.setId);
+        return;
+      default:
+        unreachable(outcome);
     }
-    if (reply.kind === 'oneOff' && request.kind === 'oneOff') {
-      return { kind: 'oneOff', request, outcome: reply.outcome };
-    }
-    assert(reply.kind === 'refused', `a request ${request.kind} is not answered by ${reply.kind}`);
-    return { kind: 'refused', request, body: reply.body };
   }
 
   #finish(): void {
-    this.#state = 'ended';
+    this.#state = { kind: 'ended', description: this.#lastDescription };
     this.#requests = [];
-    this.#line.clear();
+    this.#queue.clear();
     this.#changes = [];
     for (const setId of [...this.#sets.keys()]) this.dropSet(setId);
   }
 }
 
+const unfit = 'a request is answered by its own kind of reply, or refused';
+
 const noSets: readonly SetUpdate[] = [];
 
 /** The changes of a commit for one query of one set. */
 export interface Change {
-  readonly setId: number;
+  readonly setId: SetId;
   readonly update: LiveUpdate;
 }
 
@@ -349,38 +448,4 @@ function byPlace(one: Change, other: Change): number {
   const { table, query } = one.update;
   if (table !== other.update.table) return table < other.update.table ? -1 : 1;
   return query - other.update.query;
-}
-
-/** The request as the database takes it. */
-export function databaseRequest(
-  request: Exclude<FeedRequest, LiveProcedure>,
-  { caller, connectionId, confirmed, dialect = 'subscription' }: LiveOptions,
-): DatabaseRequest {
-  switch (request.kind) {
-    case 'connect':
-      return { kind: 'connect', caller, connectionId };
-    case 'disconnect':
-      return { kind: 'disconnect', connectionId };
-    case 'call': {
-      const { reducer, args, schemaVersion } = request;
-      const connection = { kind: 'open', id: connectionId } as const;
-      const call = { caller, connection, reducer, args, schemaVersion, confirmed };
-      return { kind: 'call', call };
-    }
-    case 'subscribe': {
-      const { setId, queries, knowsEvents } = request;
-      return {
-        kind: 'subscribe',
-        subscribe: { caller, connectionId, setId, queries, knowsEvents, dialect },
-      };
-    }
-    case 'unsubscribe': {
-      const { setId, withRows } = request;
-      return { kind: 'unsubscribe', unsubscribe: { connectionId, setId, withRows } };
-    }
-    case 'oneOff':
-      return { kind: 'oneOff', oneOff: { caller, connectionId, sql: request.sql, dialect } };
-    default:
-      return unreachable(request);
-  }
 }

@@ -1,26 +1,36 @@
 import { describe, expect, it } from 'vitest';
-import type { LiveCommit } from '../../database/live/live-feed.ts';
+import type { LiveCommit } from '../../database/live/live-commit.ts';
+import { querySetId } from '../../database/live/set-id.ts';
 import type { SubscribeOutcome } from '../../database/outcome.ts';
+import { writeNumber } from '../../database/write-number.ts';
 import { limits } from '../../limits.ts';
 import type { LiveUpdate } from '../../live/live-update.ts';
 import { emptyRowSet } from '../../live/row-set.ts';
 import { strangerRights } from '../../sql/rights.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
+import { TestClock } from '../../testing/test-clock.ts';
 import { connectionNumber } from '../../values/connection-number.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
 import type { LiveEnd, LiveEvent, LiveSubscribe } from './live-connection.ts';
 import type { FeedRequest, LiveFeed } from './live-feed.ts';
 import { LiveFeeds } from './live-feeds.ts';
+import { Outbox } from './outbox.ts';
+import { type FeedPending, PendingRequests } from './pending-requests.ts';
 
 const caller = { identity: callerIdentity(1n), rights: strangerRights, jwtPayload: '' };
 
 /** Feeds whose database is the test. */
 class Lab {
-  readonly feeds = new LiveFeeds(
-    () => undefined,
-    () => undefined,
-  );
+  readonly pending = new PendingRequests(new TestClock());
+  readonly outbox = new Outbox();
+  readonly feeds = new LiveFeeds({
+    pending: this.pending,
+    outbox: this.outbox,
+    wake: () => undefined,
+    describe: () => undefined,
+  });
   #lastId = 0n;
+  #writes = 0;
 
   /** Opens a connection that was admitted, and collects what it receives from then on. */
   open(confirmed = false) {
@@ -32,29 +42,41 @@ class Lab {
       { deliver: (events) => told.push(...events), ended: (reason) => ends.push(reason) },
     );
     for (const request of this.requests(feed)) {
-      feed.began();
       feed.answered(request, { kind: 'connected', refusal: undefined }, 0n);
     }
-    this.feeds.flush();
+    this.deliver();
     told.length = 0;
     return { feed, told, ends };
   }
 
-  /** Takes the feed's requests for the database. */
+  /** Takes the requests of all feeds for the database, and returns those of this one. */
   requests(feed: LiveFeed): FeedRequest[] {
-    const taken: FeedRequest[] = [];
-    this.feeds.submitAll(
-      () => 1_000,
-      (one) => {
-        const requests = one.take(1_000);
-        if (one === feed) taken.push(...requests);
-      },
-    );
-    return taken;
+    return this.submitted().flatMap((one) => (one.feed === feed ? [one.asked] : []));
   }
 
-  watch(feed: LiveFeed, setId: number, ...numbers: number[]): void {
-    const request = subscribeTo(setId);
+  /** Takes the requests of all feeds, as if the database had answered those before. */
+  submitted(): FeedPending[] {
+    this.feeds.submit();
+    const requests = this.pending.submit();
+    return requests.flatMap(({ ticket }) => {
+      const pending = this.pending.take(ticket);
+      return pending?.kind === 'feed' ? [pending] : [];
+    });
+  }
+
+  /** Delivers what the feeds have; what must be durable waits for `durable`. */
+  deliver(): void {
+    this.#writes += 1;
+    const last = { write: writeNumber(this.#writes), offset: commitOffset(0) };
+    this.feeds.deliver(last, () => undefined);
+  }
+
+  durable(): void {
+    this.outbox.durable(writeNumber(this.#writes));
+  }
+
+  watch(feed: LiveFeed, set: number, ...numbers: number[]): void {
+    const request = subscribeTo(set);
     const queries = numbers.map((query) => {
       return { query, table: 't', tableId: 1, isEvent: false, fragments: [] };
     });
@@ -62,11 +84,12 @@ class Lab {
     feed.send(request);
     this.requests(feed);
     feed.answered(request, { kind: 'subscribed', outcome }, 0n);
-    this.feeds.flush();
+    this.deliver();
   }
 }
 
-function subscribeTo(setId: number): LiveSubscribe {
+function subscribeTo(set: number): LiveSubscribe {
+  const setId = querySetId(set);
   return { kind: 'subscribe', requestId: 0, setId, queries: [], knowsEvents: true };
 }
 
@@ -98,16 +121,16 @@ describe('feeds', () => {
     lab.watch(other.feed, 3, 10);
     told.length = 0;
     other.told.length = 0;
-    lab.feeds.commit(commit([update(11)], [10]), undefined);
-    lab.feeds.flush();
+    lab.feeds.commit(commit([update(11)], [10]));
+    lab.deliver();
     expect(told).toMatchObject([
       { kind: 'setFailed', setId: 1, error: 'no 10' },
       { kind: 'updated', sets: [{ setId: 2, updates: [{ query: 11 }] }] },
     ]);
     expect(other.told).toMatchObject([{ kind: 'setFailed', setId: 3 }]);
     expect(lab.feeds.setCount).toBe(1);
-    lab.feeds.commit(commit([update(10), update(11)]), undefined);
-    lab.feeds.flush();
+    lab.feeds.commit(commit([update(10), update(11)]));
+    lab.deliver();
     expect(other.told).toHaveLength(1);
     expect(told.at(-1)).toMatchObject({ sets: [{ setId: 2, updates: [{ query: 11 }] }] });
   });
@@ -120,8 +143,8 @@ describe('feeds', () => {
     lab.watch(two.feed, 5, 1);
     lab.watch(three.feed, 5, 1);
     for (const { told } of [one, two, three]) told.length = 0;
-    lab.feeds.commit(commit([update(1, 'z'), update(2, 'a')]), undefined);
-    lab.feeds.flush();
+    lab.feeds.commit(commit([update(1, 'z'), update(2, 'a')]));
+    lab.deliver();
     const [event] = one.told;
     const sets = event?.kind === 'updated' ? event.sets : [];
     expect(sets.map(({ setId, updates }) => [setId, updates.map(({ table }) => table)])).toEqual([
@@ -135,15 +158,15 @@ describe('feeds', () => {
     const lab = new Lab();
     const { feed, told, ends } = lab.open(true);
     lab.watch(feed, 1, 1);
-    const held: (() => void)[] = [];
+    lab.durable();
+    told.length = 0;
     for (let at = 0; at <= limits.socketMessagesOutMax && ends.length === 0; at += 1) {
-      lab.feeds.commit(commit([update(1)]), undefined);
-      const events = lab.feeds.flush();
-      if (events !== undefined) held.push(events.release);
+      lab.feeds.commit(commit([update(1)]));
+      lab.deliver();
     }
     expect(ends).toEqual(['slow']);
     expect(lab.requests(feed)).toEqual([{ kind: 'disconnect' }]);
-    for (const release of held) release();
+    lab.durable();
     expect(told).toEqual([]);
     expect([lab.feeds.count, lab.feeds.setCount]).toEqual([0, 0]);
   });
@@ -153,13 +176,16 @@ describe('feeds', () => {
     const [one, two] = [lab.open(true), lab.open(true)];
     lab.watch(one.feed, 1, 1);
     lab.watch(two.feed, 1, 1);
-    lab.feeds.commit(commit([update(1)]), undefined);
-    const held = lab.feeds.flush();
-    expect([one.told, two.told]).toEqual([[], []]);
-    held?.release();
+    lab.durable();
+    for (const { told } of [one, two]) told.length = 0;
+    lab.feeds.commit(commit([update(1)]));
+    lab.deliver();
+    expect([one.told, two.told, lab.outbox.size]).toEqual([[], [], 1]);
+    lab.durable();
     expect([one.told.length, two.told.length]).toEqual([1, 1]);
-    lab.feeds.commit(commit([update(1)]), undefined);
-    lab.feeds.flush()?.fail();
+    lab.feeds.commit(commit([update(1)]));
+    lab.deliver();
+    lab.outbox.failAll();
     expect([one.ends, two.ends]).toEqual([['database'], ['database']]);
     expect(one.told).toHaveLength(1);
   });
@@ -183,16 +209,16 @@ describe('feeds', () => {
       feed.reading(request, [9]);
       const answer = (outcome: SubscribeOutcome) => {
         feed.answered(request, { kind: 'subscribed', outcome }, 0n);
-        lab.feeds.flush();
+        lab.deliver();
       };
       return { lab, feed, told, ends, answer };
     }
 
     it('[subscriptions 6, 17] hear of what was committed meanwhile after the rows', () => {
       const { lab, feed, told, answer } = reading();
-      lab.feeds.commit(commit([update(1), update(9)]), undefined);
-      lab.feeds.commit(commit([update(9)]), undefined);
-      lab.feeds.flush();
+      lab.feeds.commit(commit([update(1), update(9)]));
+      lab.feeds.commit(commit([update(9)]));
+      lab.deliver();
       expect([told.length, feed.unanswered]).toEqual([0, 1]);
       answer(applied);
       expect(told).toMatchObject([
@@ -201,8 +227,8 @@ describe('feeds', () => {
         { kind: 'updated', sets: [{ setId: 2 }] },
       ]);
       expect(feed.unanswered).toBe(0);
-      lab.feeds.commit(commit([update(9)]), undefined);
-      lab.feeds.flush();
+      lab.feeds.commit(commit([update(9)]));
+      lab.deliver();
       expect(told).toHaveLength(4);
     });
 
@@ -216,7 +242,7 @@ describe('feeds', () => {
       const outcome = { kind: 'failed', error: 'no', micros: 0 } as const;
       feed.answered(again, { kind: 'oneOff', outcome }, 0n);
       feed.answered(once, { kind: 'oneOff', outcome }, 0n);
-      lab.feeds.flush();
+      lab.deliver();
       expect(told).toEqual([]);
       answer(applied);
       expect(told.map((event) => 'request' in event && event.request.requestId)).toEqual([5, 6, 7]);
@@ -224,22 +250,22 @@ describe('feeds', () => {
 
     it('[subscriptions 8] hear nothing of a set whose rows could not be read', () => {
       const { lab, feed, told, answer } = reading();
-      lab.feeds.commit(commit([update(1), update(9)]), undefined);
-      lab.feeds.commit(commit([update(9)]), undefined);
+      lab.feeds.commit(commit([update(1), update(9)]));
+      lab.feeds.commit(commit([update(9)]));
       answer(refused);
       expect(told).toMatchObject([
         { kind: 'subscribed', outcome: refused },
         { kind: 'updated', sets: [{ setId: 1, updates: [{ query: 1 }] }] },
       ]);
       expect(feed.setCount).toBe(1);
-      lab.feeds.commit(commit([update(9)]), undefined);
-      lab.feeds.flush();
+      lab.feeds.commit(commit([update(9)]));
+      lab.deliver();
       expect(told).toHaveLength(2);
     });
 
     it('[subscriptions 8] hear of one error when it also failed for a commit', () => {
       const { lab, feed, told, answer } = reading();
-      lab.feeds.commit(commit([], [9]), undefined);
+      lab.feeds.commit(commit([], [9]));
       answer(refused);
       expect(told).toMatchObject([{ kind: 'subscribed', outcome: refused }]);
       expect(feed.setCount).toBe(1);
@@ -247,15 +273,20 @@ describe('feeds', () => {
 
     it('[subscriptions 8] keep another set that took its id meanwhile', () => {
       const { lab, feed, told, answer } = reading();
-      const leave = { kind: 'unsubscribe', requestId: 6, setId: 2, withRows: false } as const;
+      const leave = {
+        kind: 'unsubscribe',
+        requestId: 6,
+        setId: querySetId(2),
+        withRows: false,
+      } as const;
       const again = { ...subscribeTo(2), requestId: 7 };
       for (const request of [leave, again]) feed.send(request);
       lab.requests(feed);
-      lab.feeds.commit(commit([update(9)]), undefined);
+      lab.feeds.commit(commit([update(9)]));
       const outcome = { kind: 'removed', offset, queries: undefined, micros: 0 } as const;
       feed.answered(leave, { kind: 'unsubscribed', outcome }, 0n);
       feed.answered(again, { kind: 'subscribed', outcome: applied }, 0n);
-      lab.feeds.commit(commit([update(9)]), undefined);
+      lab.feeds.commit(commit([update(9)]));
       answer(refused);
       expect(told.map(({ kind }) => kind)).toEqual([
         'subscribed',
@@ -269,8 +300,8 @@ describe('feeds', () => {
     it('[subscriptions 14.2] end when more waits than may', () => {
       const { lab, feed, told, ends } = reading();
       for (let at = 0; at <= limits.socketMessagesOutMax && ends.length === 0; at += 1) {
-        lab.feeds.commit(commit([update(9)]), undefined);
-        lab.feeds.flush();
+        lab.feeds.commit(commit([update(9)]));
+        lab.deliver();
       }
       expect([ends, told]).toEqual([['slow'], []]);
       expect(lab.requests(feed)).toEqual([{ kind: 'disconnect' }]);
@@ -282,17 +313,12 @@ describe('feeds', () => {
     const request = { kind: 'oneOff', requestId: 0, sql: '' } as const;
 
     /** Fills the given room, and returns the feeds that had a turn. */
-    function fill(lab: Lab, roomAtFirst: number): LiveFeed[] {
-      const order: LiveFeed[] = [];
-      let room = roomAtFirst;
-      lab.feeds.submitAll(
-        () => room,
-        (feed) => {
-          room -= feed.take(Math.min(room, 256)).length;
-          order.push(feed);
-        },
-      );
-      return order;
+    function fill(lab: Lab, room: number): LiveFeed[] {
+      for (let left = limits.feedQueueMax - room; left > 0; left -= 1) {
+        void lab.pending.add({ kind: 'program' }, false);
+      }
+      const feeds = lab.submitted().map(({ feed }) => feed);
+      return feeds.filter((feed, at) => feed !== feeds[at - 1]);
     }
 
     it('while there is room', () => {

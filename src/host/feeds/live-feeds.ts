@@ -1,11 +1,15 @@
-import type { LiveCommit } from '../../database/live/live-feed.ts';
+import type { LiveCommit } from '../../database/live/live-commit.ts';
+import type { SetId } from '../../database/live/set-id.ts';
+import type { TurnReport } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import type { LiveUpdate } from '../../live/live-update.ts';
 import type { LiveEnd, LiveEvent, LiveOptions, LiveSink, UpdatedEvent } from './live-connection.ts';
 import { type FeedOwner, LiveFeed } from './live-feed.ts';
+import type { Outbox } from './outbox.ts';
+import type { PendingRequests } from './pending-requests.ts';
 
-/** The call that a commit belongs to. */
-export interface CommitCaller {
+/** The call of a connection that a commit belongs to. */
+interface CommitCaller {
   readonly feed: LiveFeed;
   readonly requestId: number;
   /** False: it receives the changes like everyone else. */
@@ -13,42 +17,53 @@ export interface CommitCaller {
 }
 
 /** One set of one connection that watches a query. */
-interface Watcher {
+interface Subscriber {
   readonly feed: LiveFeed;
-  readonly setId: number;
+  readonly setId: SetId;
 }
 
-/** Events from `flush` that the owner holds until they are durable. */
-export interface HeldEvents {
-  /** Delivers them; drops those of feeds that have ended meanwhile. */
-  readonly release: () => void;
-  /** Ends the feeds, because the events are lost. */
-  readonly fail: () => void;
+export interface LiveFeedsOptions {
+  /** Takes the requests of all connections, and finds whose call made a commit. */
+  readonly pending: PendingRequests;
+  /** Holds events until they are durable. */
+  readonly outbox: Outbox;
+  /** Called when feeds have requests, or events that no turn brought: `submit` is due. */
+  readonly wake: () => void;
+  /** The running database. */
+  readonly describe: FeedOwner['describe'];
 }
+
+/** Requests that one connection submits before others have their turn. */
+const requestsInTurnMax = 256;
 
 /**
  * All connections of one database, and which of them watch which query. The database reports each
- * query once; here it is sent to all its watchers.
+ * query once; here it is sent to all its subscribers.
+ *
+ * ```
+ *  send ─▶ feed ─▶ submit ─▶ pending requests        once per tick, and after each turn
+ *  turn ─▶ answers, commit ─▶ feed ─▶ deliver ─▶ outbox ─▶ sink
+ * ```
  */
 export class LiveFeeds {
+  readonly #options: LiveFeedsOptions;
   readonly #feeds = new Set<LiveFeed>();
-  readonly #watchers = new Map<number, Set<Watcher>>();
+  readonly #subscribers = new Map<number, Set<Subscriber>>();
+  /** Feeds with requests, in the order of their turns. */
   readonly #waiting = new Set<LiveFeed>();
   #eventful: LiveFeed[] = [];
   /** Feeds with changes of the current commit. */
   #affected: LiveFeed[] = [];
   readonly #owner: FeedOwner;
-  /** Called when feeds have requests, or events that no turn brought. */
-  readonly #wake: () => void;
-  #watcherOf = new Map<LiveFeed, Map<number, Watcher>>();
+  readonly #subscribersOf = new Map<LiveFeed, Map<SetId, Subscriber>>();
 
-  constructor(wake: () => void, describe: FeedOwner['describe']) {
-    this.#wake = wake;
+  constructor(options: LiveFeedsOptions) {
+    this.#options = options;
     this.#owner = {
-      describe,
+      describe: options.describe,
       hasRequests: (feed) => {
         this.#waiting.add(feed);
-        this.#wake();
+        options.wake();
       },
       hasEvents: (feed) => {
         this.#eventful.push(feed);
@@ -87,13 +102,19 @@ export class LiveFeeds {
   }
 
   /**
-   * Passes requests to `submit` while there is `room`, a few of each feed in turn, so that a feed
-   * that sends many does not keep the others waiting.
+   * Makes requests pending while there is room, a few of each feed in turn, so that a feed that
+   * sends many does not keep the others waiting. The others stay in their feeds.
    */
-  submitAll(room: () => number, submit: (feed: LiveFeed) => void): void {
+  submit(): void {
+    const { pending, wake } = this.#options;
     for (const feed of this.#waiting) {
-      if (room() <= 0) return;
-      submit(feed);
+      const room = limits.feedQueueMax - pending.size;
+      if (room <= 0) return;
+      for (const request of feed.take(Math.min(room, requestsInTurnMax))) {
+        if (request.kind === 'procedure') feed.answerProcedure(request);
+        else pending.addOf(feed, request);
+      }
+      wake();
       // It goes to the end of the queue; its turn comes in this loop or when there is room again.
       this.#waiting.delete(feed);
       if (feed.hasMore) this.#waiting.add(feed);
@@ -101,49 +122,60 @@ export class LiveFeeds {
     }
   }
 
-  /** Distributes a commit to the watchers of what it changed. */
-  commit({ updates, failures }: LiveCommit, caller: CommitCaller | undefined): void {
+  /** Distributes a commit to the subscribers of what it changed. */
+  commit(commit: LiveCommit): void {
+    const { updates, failures } = commit;
     for (const { query, error } of failures) {
-      for (const { feed, setId } of [...(this.#watchers.get(query) ?? [])]) {
-        if (feed.dropSet(setId)) feed.tell({ kind: 'setFailed', setId, error });
+      for (const { feed, setId } of [...(this.#subscribers.get(query) ?? [])]) {
+        if (feed.dropSet(setId)) feed.push({ kind: 'setFailed', setId, error });
       }
     }
     for (const update of updates) {
-      const watchers = this.#watchers.get(update.query);
-      if (watchers === undefined) continue;
-      for (const { feed, setId } of watchers) {
+      const subscribers = this.#subscribers.get(update.query);
+      if (subscribers === undefined) continue;
+      for (const { feed, setId } of subscribers) {
         if (feed.collect(setId, update)) this.#affected.push(feed);
       }
     }
-    if (this.#affected.length > 0) this.#tellAffected(caller);
+    if (this.#affected.length > 0) this.#pushUpdates(this.#callerOf(commit));
   }
 
   /**
-   * Delivers what was collected. Events that wait to become durable are returned, in one piece for
-   * all connections.
+   * Delivers what was collected, up to this write: at once, or when it is durable, in one piece for
+   * all connections that wait for that. Calls `left` then; at once, when nothing waits.
    */
-  flush(): HeldEvents | undefined {
+  deliver({ write, offset }: Pick<TurnReport, 'write' | 'offset'>, left: () => void): void {
+    const held = this.#deliverNow();
+    if (held.length === 0) {
+      // No one receives the answers any more, or they wait behind another one.
+      left();
+      return;
+    }
+    const release = (): void => {
+      left();
+      for (const { feed, events, end } of held) {
+        feed.heldCount -= events.length;
+        send(feed, events, end);
+      }
+    };
+    const fail = (): void => {
+      for (const { feed } of held) feed.endNow('database');
+    };
+    this.#options.outbox.hold({ write, offset, release, fail });
+  }
+
+  /** Delivers the events that need not be durable, and returns the others. */
+  #deliverNow(): readonly Held[] {
     const eventful = this.#eventful;
     this.#eventful = [];
     const held: Held[] = [];
     for (const feed of eventful) {
       const { events, end } = feed.takeEvents();
-      if (!feed.options.confirmed) tell(feed, events, end);
+      if (!feed.options.confirmed) send(feed, events, end);
       else hold(held, feed, events, end);
       if (end !== undefined) this.#feeds.delete(feed);
     }
-    if (held.length === 0) return undefined;
-    return {
-      release: () => {
-        for (const { feed, events, end } of held) {
-          feed.heldCount -= events.length;
-          tell(feed, events, end);
-        }
-      },
-      fail: () => {
-        for (const { feed } of held) feed.endNow('database');
-      },
-    };
+    return held;
   }
 
   /** Ends admitted connections, after the events that they have so far. */
@@ -167,10 +199,17 @@ export class LiveFeeds {
   #end(feed: LiveFeed, reason: LiveEnd): void {
     this.#feeds.delete(feed);
     const { events, end } = feed.takeEvents();
-    tell(feed, events, end ?? reason);
+    send(feed, events, end ?? reason);
   }
 
-  #tellAffected(caller: CommitCaller | undefined): void {
+  #callerOf({ caller }: LiveCommit): CommitCaller | undefined {
+    const pending = caller === undefined ? undefined : this.#options.pending.find(caller);
+    if (pending?.kind !== 'feed' || pending.asked.kind !== 'call') return undefined;
+    const { requestId, isCaller } = pending.asked;
+    return { feed: pending.feed, requestId, isCaller };
+  }
+
+  #pushUpdates(caller: CommitCaller | undefined): void {
     const affected = this.#affected;
     this.#affected = [];
     const requestId = caller?.requestId ?? 0;
@@ -180,32 +219,32 @@ export class LiveFeeds {
       if (feed === caller?.feed && caller.isCaller) continue;
       const only = feed.onlyChange;
       const sets = feed.takeChanges();
-      if (only === undefined) feed.tell({ kind: 'updated', requestId, sets });
-      else feed.tell(shared.of(only.setId, only.update));
+      if (only === undefined) feed.push({ kind: 'updated', requestId, sets });
+      else feed.push(shared.of(only.setId, only.update));
     }
   }
 
-  #watch(feed: LiveFeed, setId: number, queries: readonly number[]): void {
-    const watcher = { feed, setId };
-    const ofFeed = this.#watcherOf.get(feed) ?? new Map<number, Watcher>();
-    this.#watcherOf.set(feed, ofFeed.set(setId, watcher));
+  #watch(feed: LiveFeed, setId: SetId, queries: readonly number[]): void {
+    const subscriber = { feed, setId };
+    const ofFeed = this.#subscribersOf.get(feed) ?? new Map<SetId, Subscriber>();
+    this.#subscribersOf.set(feed, ofFeed.set(setId, subscriber));
     for (const query of queries) {
-      const watchers = this.#watchers.get(query);
-      if (watchers === undefined) this.#watchers.set(query, new Set([watcher]));
-      else watchers.add(watcher);
+      const subscribers = this.#subscribers.get(query);
+      if (subscribers === undefined) this.#subscribers.set(query, new Set([subscriber]));
+      else subscribers.add(subscriber);
     }
   }
 
-  #unwatch(feed: LiveFeed, setId: number, queries: readonly number[]): void {
-    const ofFeed = this.#watcherOf.get(feed);
-    const watcher = ofFeed?.get(setId);
-    if (ofFeed === undefined || watcher === undefined) return;
+  #unwatch(feed: LiveFeed, setId: SetId, queries: readonly number[]): void {
+    const ofFeed = this.#subscribersOf.get(feed);
+    const subscriber = ofFeed?.get(setId);
+    if (ofFeed === undefined || subscriber === undefined) return;
     ofFeed.delete(setId);
-    if (ofFeed.size === 0) this.#watcherOf.delete(feed);
+    if (ofFeed.size === 0) this.#subscribersOf.delete(feed);
     for (const query of queries) {
-      const watchers = this.#watchers.get(query);
-      watchers?.delete(watcher);
-      if (watchers?.size === 0) this.#watchers.delete(query);
+      const subscribers = this.#subscribers.get(query);
+      subscribers?.delete(subscriber);
+      if (subscribers?.size === 0) this.#subscribers.delete(query);
     }
   }
 }
@@ -216,7 +255,7 @@ interface Held {
   readonly end: LiveEnd | undefined;
 }
 
-function tell(feed: LiveFeed, events: readonly LiveEvent[], end: LiveEnd | undefined): void {
+function send(feed: LiveFeed, events: readonly LiveEvent[], end: LiveEnd | undefined): void {
   feed.deliver(events);
   if (end !== undefined) feed.endNow(end, end === 'slow');
 }
@@ -240,14 +279,14 @@ function hold(
 /** Shares events between connections whose one changed query is in a set with the same id. */
 class SharedEvents {
   readonly #requestId: number;
-  readonly #events = new Map<LiveUpdate, Map<number, UpdatedEvent>>();
+  readonly #events = new Map<LiveUpdate, Map<SetId, UpdatedEvent>>();
 
   constructor(requestId: number) {
     this.#requestId = requestId;
   }
 
-  of(setId: number, update: LiveUpdate): UpdatedEvent {
-    const events = this.#events.get(update) ?? new Map<number, UpdatedEvent>();
+  of(setId: SetId, update: LiveUpdate): UpdatedEvent {
+    const events = this.#events.get(update) ?? new Map<SetId, UpdatedEvent>();
     const known = events.get(setId);
     if (known !== undefined) return known;
     const sets = [{ setId, updates: [update] }];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { writeNumber } from '../../database/write-number.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { Outbox } from './outbox.ts';
 
@@ -7,7 +8,7 @@ function outboxWithNotes() {
   const notes: string[] = [];
   const hold = (name: string, write: number, offset: number): void => {
     outbox.hold({
-      write,
+      write: writeNumber(write),
       offset: commitOffset(offset),
       release: () => notes.push(`${name} released`),
       fail: () => notes.push(`${name} failed`),
@@ -22,17 +23,17 @@ describe('the outbox', () => {
     hold('a', 1, 10);
     hold('b', 1, 10);
     hold('c', 2, 12);
-    outbox.durable(1);
+    outbox.durable(writeNumber(1));
     expect(notes).toEqual(['a released', 'b released']);
     expect(outbox.size).toBe(1);
     hold('d', 1, 10);
-    outbox.durable(2);
+    outbox.durable(writeNumber(2));
     expect(notes).toEqual(['a released', 'b released', 'd released', 'c released']);
   });
 
   it('[durability P8] after a reopening releases what was recovered and fails the rest', () => {
     const { outbox, notes, hold } = outboxWithNotes();
-    outbox.durable(4);
+    outbox.durable(writeNumber(4));
     hold('a', 5, 10);
     hold('b', 6, 12);
     outbox.reopened(commitOffset(11));

@@ -1,9 +1,10 @@
 import type { CommitOffset } from '../../database/outcome.ts';
+import { type WriteNumber, writeNumber } from '../../database/write-number.ts';
 
 /** A reply or event that may rest on records which are not durable yet. */
 interface Held {
   /** Write of the actor that it rests on. */
-  readonly write: number;
+  readonly write: WriteNumber;
   /** Offset that a reopened database must have reached for it to be true. */
   readonly offset: CommitOffset;
   readonly release: () => void;
@@ -18,7 +19,7 @@ interface Held {
  */
 export class Outbox {
   #held: Held[] = [];
-  #durableWrite = 0;
+  #durableWrite = writeNumber(0);
 
   get size(): number {
     return this.#held.length;
@@ -30,7 +31,7 @@ export class Outbox {
     else this.#held.push(held);
   }
 
-  durable(write: number): void {
+  durable(write: WriteNumber): void {
     this.#durableWrite = write;
     const held = this.#held;
     let count = 0;
@@ -49,7 +50,7 @@ export class Outbox {
   reopened(offset: CommitOffset): void {
     const held = this.#held;
     this.#held = [];
-    this.#durableWrite = 0;
+    this.#durableWrite = writeNumber(0);
     for (const one of held) {
       if (one.offset <= offset) one.release();
       else one.fail();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ticketNumber } from '../../database/ticket.ts';
 import type { DatabaseRequest } from '../../database/turn.ts';
 import { ownerRights } from '../../sql/rights.ts';
 import { TestClock } from '../../testing/test-clock.ts';
@@ -40,7 +41,7 @@ describe('pending requests, when an actor ends', () => {
     const settled = Promise.allSettled(outcomes.slice(0, 2));
     expect(tickets(pending)).toEqual([1, 2, 3, 4, 5]);
     pending.add(ask, false);
-    pending.actorEnded(endOf({ running: 2, reached: (ticket) => ticket <= 1 }));
+    pending.actorEnded(endOf({ running: ticketNumber(2), reached: (ticket) => ticket <= 1 }));
     expect(await settled).toMatchObject([
       { reason: { body: { code: 'database.lost' } } },
       {
@@ -51,13 +52,13 @@ describe('pending requests, when an actor ends', () => {
   });
 
   it.each([
-    ['ran', { running: 1, reached: () => false }],
-    ['may have ended it', { running: undefined, reached: () => false }],
-  ])('are lost if they are updates, and one %s', async (_, end) => {
+    ['ran', ticketNumber(1)],
+    ['may have ended it', undefined],
+  ])('are lost if they are updates, and one %s', async (_, running) => {
     const pending = new PendingRequests(new TestClock());
     const settled = Promise.allSettled([pending.add(update, false)]);
     expect(tickets(pending)).toEqual([1]);
-    pending.actorEnded(endOf(end));
+    pending.actorEnded(endOf({ running }));
     expect(await settled).toMatchObject([{ reason: { body: { code: 'database.lost' } } }]);
     expect(tickets(pending)).toEqual([]);
   });
@@ -66,7 +67,7 @@ describe('pending requests, when an actor ends', () => {
     const pending = new PendingRequests(new TestClock());
     const settled = Promise.allSettled([query, query].map((each) => pending.add(each, false)));
     expect(tickets(pending)).toEqual([1, 2]);
-    pending.actorEnded(endOf({ running: 1, reached: () => true }));
+    pending.actorEnded(endOf({ running: ticketNumber(1), reached: () => true }));
     expect(await settled).toMatchObject([
       { value: { outcome: { error: { code: 'sql.overBudget', message: 'over' } } } },
       { reason: { body: { code: 'database.lost' } } },
@@ -77,7 +78,7 @@ describe('pending requests, when an actor ends', () => {
     const pending = new PendingRequests(new TestClock());
     const settled = Promise.allSettled([pending.add(query, false)]);
     expect(tickets(pending)).toEqual([1]);
-    pending.actorEnded(endOf({ cause: 'killed', running: 1 }));
+    pending.actorEnded(endOf({ cause: 'killed', running: ticketNumber(1) }));
     const message = expect.stringMatching(/killed while the request ran\. Nothing was changed\./);
     const body = { code: 'database.stopped', message };
     expect(await settled).toMatchObject([{ reason: { body } }]);
@@ -101,7 +102,9 @@ describe('pending requests, when an actor ends', () => {
     for (let death = 0; death < 4; death++) {
       expect(tickets(pending)).toEqual([1, 2, 3]);
       const reached = () => true;
-      pending.actorEnded(endOf({ cause: 'full', isUndone: true, running: 3, reached }));
+      pending.actorEnded(
+        endOf({ cause: 'full', isUndone: true, running: ticketNumber(3), reached }),
+      );
     }
   });
 

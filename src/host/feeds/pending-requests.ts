@@ -2,13 +2,17 @@ import { unreachable } from '../../assert.ts';
 import type { Clock } from '../../database/clock.ts';
 import { stoppedRefusal } from '../../database/database.ts';
 import { Refusal, type RefusalBody } from '../../database/outcome.ts';
+import { noTicket, type Ticket, ticketNumber } from '../../database/ticket.ts';
 import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
 import type { SeatEnd } from '../seats/seat.ts';
 import { ByTicket } from './by-ticket.ts';
 import type { LiveProcedure } from './live-connection.ts';
-import { databaseRequest, type FeedRequest, type LiveFeed } from './live-feed.ts';
+import type { FeedRequest, LiveFeed } from './live-feed.ts';
 
-/** A request whose outcome was not handed over yet, and the party that waits for it. */
+/**
+ * A request whose outcome was not handed over yet, as the actor gets it, and the party that waits
+ * for it.
+ */
 export type Pending = PromisedRequest | FeedPending;
 
 /** A pending request whose outcome settles a promise. */
@@ -23,47 +27,53 @@ export interface PromisedRequest extends PendingState {
 /** A pending request of a connection, which receives the outcome. */
 export class FeedPending implements PendingState {
   readonly kind = 'feed';
-  ticketed: TicketedRequest;
-  readonly feed: LiveFeed;
-  readonly request: FeedRequest;
+  readonly ticket: Ticket;
+  readonly request: DatabaseRequest;
+  acceptedMicros: bigint;
   readonly acceptedAt: number;
   wasSubmitted = false;
   deaths = 0;
+  readonly feed: LiveFeed;
+  /** The request as the door sent it. */
+  readonly asked: FeedRequest;
 
-  constructor({ ticketed, acceptedAt }: Accepted, feed: LiveFeed, request: FeedRequest) {
-    this.ticketed = ticketed;
-    this.acceptedAt = acceptedAt;
+  constructor(accepted: Accepted, feed: LiveFeed, asked: AskedOfDatabase) {
+    this.ticket = accepted.ticket;
+    this.request = feed.databaseRequest(asked);
+    this.acceptedMicros = accepted.acceptedMicros;
+    this.acceptedAt = accepted.acceptedAt;
     this.feed = feed;
-    this.request = request;
+    this.asked = asked;
   }
 
   /** True when no one waits for it any more and it has no effects: it need not begin. */
   get isIdle(): boolean {
-    const { kind } = this.request;
+    const { kind } = this.asked;
     return this.feed.hasEnded && kind !== 'call' && kind !== 'disconnect';
   }
 
   resolve(reply: DatabaseReply): void {
-    this.feed.answered(this.request, reply, this.ticketed.acceptedMicros);
+    this.feed.answered(this.asked, reply, this.acceptedMicros);
   }
 
   /** Notes that the answer is promised, and comes later. */
   reading(queries: readonly number[]): void {
-    this.feed.reading(this.request, queries);
+    this.feed.reading(this.asked, queries);
   }
 
   reject(refusal: Refusal): void {
-    this.feed.refused(this.request, refusal.body);
+    this.feed.refused(this.asked, refusal.body);
   }
 }
 
-interface Accepted {
-  ticketed: TicketedRequest;
+type AskedOfDatabase = Exclude<FeedRequest, LiveProcedure>;
+type Accepted = Pick<PendingState, 'ticket' | 'acceptedMicros' | 'acceptedAt'>;
+
+interface PendingState extends TicketedRequest {
+  /** Moves while no actor has the request: see `notBefore`. */
+  acceptedMicros: bigint;
   /** When it was accepted, in milliseconds of the monotonic clock. */
   readonly acceptedAt: number;
-}
-
-interface PendingState extends Accepted {
   wasSubmitted: boolean;
   /** Actors that ended while they had it. */
   deaths: number;
@@ -78,7 +88,7 @@ export class PendingRequests {
   readonly #byTicket = new ByTicket<Pending>();
   /** Requests that no actor has. */
   #unsubmitted: Pending[] = [];
-  #lastTicket = 0;
+  #lastTicket: Ticket = noTicket;
   /** Time of the last request: a machine's clock may be set back, that of a database is not. */
   #lastMicros = 0n;
 
@@ -90,7 +100,7 @@ export class PendingRequests {
     return this.#byTicket.size;
   }
 
-  get lastTicket(): number {
+  get lastTicket(): Ticket {
     return this.#lastTicket;
   }
 
@@ -100,8 +110,8 @@ export class PendingRequests {
    */
   get oldestAt(): number | undefined {
     let oldest: number | undefined;
-    for (const { ticketed, acceptedAt } of this.#byTicket) {
-      if (ticketed.request.kind === 'update') continue;
+    for (const { request, acceptedAt } of this.#byTicket) {
+      if (request.kind === 'update') continue;
       if (oldest === undefined || acceptedAt < oldest) oldest = acceptedAt;
     }
     return oldest;
@@ -112,23 +122,21 @@ export class PendingRequests {
     if (micros <= this.#lastMicros) return;
     this.#lastMicros = micros;
     for (const pending of this.#unsubmitted) {
-      if (pending.ticketed.acceptedMicros >= micros) continue;
-      pending.ticketed = { ...pending.ticketed, acceptedMicros: micros };
+      if (pending.acceptedMicros < micros) pending.acceptedMicros = micros;
     }
   }
 
   /** Accepts a request: gives it its ticket and its timestamp. */
   add(request: DatabaseRequest, isConfirmed: boolean): Promise<DatabaseReply> {
     return new Promise((resolve, reject) => {
-      const state = { ...this.#accept(request), wasSubmitted: false, deaths: 0 };
+      const state = { request, ...this.#accept(), wasSubmitted: false, deaths: 0 };
       this.#push({ kind: 'promised', ...state, isConfirmed, resolve, reject });
     });
   }
 
   /** Accepts a request of a connection, which receives the outcome. */
-  addOf(feed: LiveFeed, request: Exclude<FeedRequest, LiveProcedure>): void {
-    const accepted = this.#accept(databaseRequest(request, feed.options));
-    this.#push(new FeedPending(accepted, feed, request));
+  addOf(feed: LiveFeed, asked: AskedOfDatabase): void {
+    this.#push(new FeedPending(this.#accept(), feed, asked));
   }
 
   /** Takes the requests that the actor gets now. */
@@ -139,29 +147,29 @@ export class PendingRequests {
     for (const pending of unsubmitted) {
       if (pending.kind === 'feed') {
         if (pending.isIdle) {
-          this.#byTicket.take(pending.ticketed.ticket);
+          this.#byTicket.take(pending.ticket);
           continue;
         }
-        if (pending.request.kind === 'connect') pending.feed.began();
+        if (pending.asked.kind === 'connect') pending.feed.began();
       }
       pending.wasSubmitted = true;
-      requests.push(pending.ticketed);
+      requests.push(pending);
     }
     return requests;
   }
 
   /** The request with this ticket, if its outcome has not arrived yet. */
-  find(ticket: number): Pending | undefined {
+  find(ticket: Ticket): Pending | undefined {
     return this.#byTicket.get(ticket);
   }
 
   /** Removes a request whose outcome has arrived. */
-  take(ticket: number): Pending | undefined {
+  take(ticket: Ticket): Pending | undefined {
     return this.#byTicket.take(ticket);
   }
 
   /** Refuses a request that no actor has; any other is left as it is. */
-  withdraw(ticket: number, refusal: Refusal): void {
+  withdraw(ticket: Ticket, refusal: Refusal): void {
     const pending = this.#byTicket.get(ticket);
     if (pending === undefined || pending.wasSubmitted) return;
     this.#byTicket.take(ticket);
@@ -170,10 +178,10 @@ export class PendingRequests {
   }
 
   /** Refuses all such requests up to a ticket but those of connections; returns their number. */
-  withdrawAll(lastTicket: number, refusal: Refusal): number {
+  withdrawAll(lastTicket: Ticket, refusal: Refusal): number {
     const tickets = this.#unsubmitted
-      .filter(({ kind, ticketed }) => kind === 'promised' && ticketed.ticket <= lastTicket)
-      .map(({ ticketed }) => ticketed.ticket);
+      .filter(({ kind, ticket }) => kind === 'promised' && ticket <= lastTicket)
+      .map(({ ticket }) => ticket);
     for (const ticket of tickets) this.withdraw(ticket, refusal);
     return tickets.length;
   }
@@ -204,12 +212,13 @@ export class PendingRequests {
     for (const pending of this.#byTicket.takeAll()) pending.reject(refusal);
   }
 
-  #accept(request: DatabaseRequest): Accepted {
-    this.#lastTicket += 1;
+  #accept(): Accepted {
+    const ticket = ticketNumber(this.#lastTicket + 1);
+    this.#lastTicket = ticket;
     const now = this.#clock.nowMicros();
     if (now > this.#lastMicros) this.#lastMicros = now;
-    const ticketed = { ticket: this.#lastTicket, request, acceptedMicros: this.#lastMicros };
-    return { ticketed, acceptedAt: this.#clock.monotonicMillis() };
+    const acceptedMicros = this.#lastMicros;
+    return { ticket, acceptedMicros, acceptedAt: this.#clock.monotonicMillis() };
   }
 
   #push(pending: Pending): void {
@@ -220,12 +229,12 @@ export class PendingRequests {
   #settleAfter(pending: Pending, end: SeatEnd): 'kept' | 'lost' | 'settled' {
     if (end.cause === 'full' && end.isUndone === true) return settleUndone(pending, end);
     if (pending.kind === 'feed') {
-      if (pending.ticketed.ticket === end.running) settleRunning(pending, end);
+      if (pending.ticket === end.running) settleRunning(pending, end);
       return pending.feed.hasBegun || pending.feed.hasEnded ? 'settled' : 'kept';
     }
     // What was not handed over is not in the log: it is refused with the reason.
     if (!pending.wasSubmitted || end.cause === 'superseded') return 'kept';
-    const { ticket, request } = pending.ticketed;
+    const { ticket, request } = pending;
     if (request.kind === 'update') return this.#settleUpdate(pending, end);
     // First, because the records of a long read's beginning were written long ago.
     if (ticket === end.running) {
@@ -244,7 +253,7 @@ export class PendingRequests {
    * actor: otherwise its program may have. It changes nothing if it is in the log already.
    */
   #settleUpdate(pending: PromisedRequest, { running }: SeatEnd): 'kept' | 'lost' {
-    if (running !== undefined && running !== pending.ticketed.ticket) {
+    if (running !== undefined && running !== pending.ticket) {
       return this.#keepUnlessSuspect(pending);
     }
     pending.reject(lostUpdate());
@@ -263,13 +272,13 @@ export class PendingRequests {
 function settleUndone(pending: Pending, { message }: SeatEnd): 'kept' | 'settled' {
   if (pending.kind !== 'feed') return 'kept';
   const isOver = pending.feed.hasBegun || pending.feed.hasEnded;
-  if (isOver && pending.request.kind === 'call') pending.reject(refusal('database.full', message));
+  if (isOver && pending.asked.kind === 'call') pending.reject(refusal('database.full', message));
   return isOver ? 'settled' : 'kept';
 }
 
 /** The outcome of the request that an actor ended with; it never committed. */
 function settleRunning(pending: Pending, end: SeatEnd): void {
-  const { request } = pending.ticketed;
+  const { request } = pending;
   if (end.cause !== 'budget' && end.cause !== 'died') {
     pending.reject(end.cause === 'killed' ? killedRefusal() : faultRefusal());
     return;

@@ -1,4 +1,4 @@
-import type { LiveFigures } from '../../database/database.ts';
+import type { LiveFigures } from '../../database/live/live-figures.ts';
 import type { StorageUse } from '../../database/storage-quota.ts';
 import { timeCountsLength } from '../../database/time-counts.ts';
 import { limits } from '../../limits.ts';

@@ -2,8 +2,9 @@ import v8 from 'node:v8';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chunksOf } from '../../../test/support/chunks-of.ts';
-import { noLiveFigures } from '../../database/database.ts';
+import { noLiveFigures } from '../../database/live/live-figures.ts';
 import { noTimes } from '../../database/time-counts.ts';
+import { writeNumber } from '../../database/write-number.ts';
 import { limits } from '../../limits.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { ownEnds } from '../seats/own-ends.ts';
@@ -21,7 +22,7 @@ const batch: Batch = {
 const messages: readonly (ToWorker | FromWorker)[] = [
   { kind: 'requests', batch: { bytes: bytes(10), blobs: [], structured: [] } },
   { kind: 'turn', batch },
-  { kind: 'durable', write: 17, offset: commitOffset(2 ** 40) },
+  { kind: 'durable', write: writeNumber(17), offset: commitOffset(2 ** 40) },
   { kind: 'linked', id: 3, outcome: { kind: 'failed', message: 'no' } },
   { kind: 'close' },
   { kind: 'link', id: 5, bytes: bytes(800) },

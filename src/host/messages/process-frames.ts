@@ -1,4 +1,5 @@
 import v8 from 'node:v8';
+import { writeNumber } from '../../database/write-number.ts';
 import { limits } from '../../limits.ts';
 import { FrameReader, framed, type ReceiveFrame } from '../../node/frames.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
@@ -108,7 +109,7 @@ function decodeMessage(kind: number, body: Buffer, structuredBytesMax: number): 
       return { kind: 'turn', batch: decodeBatch(body, structuredBytesMax) };
     case frameKinds.durable: {
       const offset = commitOffset(body.readDoubleLE(8));
-      return { kind: 'durable', write: body.readDoubleLE(0), offset };
+      return { kind: 'durable', write: writeNumber(body.readDoubleLE(0)), offset };
     }
     case frameKinds.link:
       return { kind: 'link', id: body.readDoubleLE(0), bytes: viewOf(body, 8, body.length) };

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { LiveCommit } from '../../database/live/live-feed.ts';
+import type { LiveCommit } from '../../database/live/live-commit.ts';
+import { querySetId } from '../../database/live/set-id.ts';
+import { ticketNumber } from '../../database/ticket.ts';
 import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
+import { writeNumber } from '../../database/write-number.ts';
 import type { QueryRows } from '../../live/live-update.ts';
 import { emptyRowSet, type RowSet } from '../../live/row-set.ts';
 import { ownerRights, strangerRights } from '../../sql/rights.ts';
@@ -44,7 +47,11 @@ describe('a batch of requests', () => {
       update,
       { kind: 'call', call: { ...call, caller: ada, connection: open, args: Buffer.from('a') } },
     ];
-    const sent = fresh.map((request, ticket) => ({ ticket, request, acceptedMicros: 0n }));
+    const sent = fresh.map((request, at) => ({
+      ticket: ticketNumber(at),
+      request,
+      acceptedMicros: 0n,
+    }));
     for (const _ of Array(2)) {
       const batch = encodeRequests(sent);
       const taken = structuredClone(batch, { transfer: buffersOf(batch) });
@@ -101,22 +108,22 @@ describe('a batch of requests', () => {
     { kind: 'call', call: { ...call, ...noVersion, caller: ada, connection: open } },
     {
       kind: 'subscribe',
+      connection: { caller: bob, connectionId: connectionNumber(3n), dialect: 'subscription' },
       subscribe: {
-        caller: bob,
-        connectionId: connectionNumber(3n),
-        setId: 2 ** 32 + 1,
+        setId: querySetId(2 ** 32 + 1),
         queries: ['SELECT * FROM ä', ''],
         knowsEvents: false,
-        dialect: 'subscription',
       },
     },
     {
       kind: 'unsubscribe',
-      unsubscribe: { connectionId: connectionNumber(3n), setId: 0, withRows: true },
+      connectionId: connectionNumber(3n),
+      unsubscribe: { setId: querySetId(0), withRows: true },
     },
     {
       kind: 'oneOff',
-      oneOff: { caller: ada, connectionId: connectionNumber(3n), sql: 'SELECT', dialect: 'full' },
+      connection: { caller: ada, connectionId: connectionNumber(3n), dialect: 'full' },
+      oneOff: { sql: 'SELECT' },
     },
     { kind: 'program' },
     { kind: 'update', program: { kind: 'js', bytes: Uint8Array.of(7) }, permission },
@@ -124,7 +131,7 @@ describe('a batch of requests', () => {
 
   it('is the same on the other side, after its buffers changed hands', () => {
     const ticketed = requests.map((request, at) => ({
-      ticket: 2 ** 33 + at,
+      ticket: ticketNumber(2 ** 33 + at),
       request,
       acceptedMicros: -5n + BigInt(at),
     }));
@@ -136,7 +143,7 @@ describe('a batch of requests', () => {
   it('leaves the sender its program, which it may send again', () => {
     const bytes = Uint8Array.of(7);
     const request = { kind: 'update', program: { kind: 'js', bytes }, permission } as const;
-    const batch = encodeRequests([{ ticket: 1, request, acceptedMicros: 0n }]);
+    const batch = encodeRequests([{ ticket: ticketNumber(1), request, acceptedMicros: 0n }]);
     structuredClone(batch, { transfer: buffersOf(batch) });
     expect(bytes).toEqual(Uint8Array.of(7));
   });
@@ -164,7 +171,7 @@ describe('the outcomes of a turn', () => {
       kind: 'committed',
       offset,
       timestampMicros: -3n,
-      caller: 2 ** 35,
+      caller: ticketNumber(2 ** 35),
       updates: [
         {
           query: 1,
@@ -272,9 +279,9 @@ describe('the outcomes of a turn', () => {
 
   it('are the same on the other side, after their buffers changed hands', () => {
     const turn = () => ({
-      results: replies().map((reply, at) => ({ ticket: 2 ** 35 + at, reply })),
+      results: replies().map((reply, at) => ({ ticket: ticketNumber(2 ** 35 + at), reply })),
       commits: commits(),
-      write: 17,
+      write: writeNumber(17),
       isDurable: true,
       offset: commitOffset(2 ** 41),
     });
@@ -287,11 +294,17 @@ describe('the outcomes of a turn', () => {
     const many = manyRows();
     const query = { query: 1, table: 't', tableId: 9, isEvent: false, fragments: [many] };
     const outcome = { kind: 'applied', offset, queries: [query, query], micros: 0 } as const;
-    const results = [1, 2].map((ticket) => {
-      return { ticket, reply: { kind: 'subscribed', outcome } as const };
+    const results = [1, 2].map((raw) => {
+      return { ticket: ticketNumber(raw), reply: { kind: 'subscribed', outcome } as const };
     });
     const expected = structuredClone(results);
-    const batch = encodeTurn({ results, commits: [], write: 1, isDurable: false, offset });
+    const batch = encodeTurn({
+      results,
+      commits: [],
+      write: writeNumber(1),
+      isDurable: false,
+      offset,
+    });
     expect(batch.blobs).toHaveLength(1);
     const moved = structuredClone(batch, { transfer: buffersOf(batch) });
     expect(decodeTurn(moved).results).toEqual(expected);
@@ -300,8 +313,14 @@ describe('the outcomes of a turn', () => {
   it('keep the buffers that rows are a part of', () => {
     const rows = new Uint8Array(10_000).subarray(0, 5_000);
     const reply = { kind: 'queried', outcome: { ...result, rows } } as const;
-    const results = [{ ticket: 1, reply }];
-    const turn = { results, commits: [], write: 1, isDurable: true, offset: commitOffset(1) };
+    const results = [{ ticket: ticketNumber(1), reply }];
+    const turn = {
+      results,
+      commits: [],
+      write: writeNumber(1),
+      isDurable: true,
+      offset: commitOffset(1),
+    };
     const batch = encodeTurn(turn);
     structuredClone(batch, { transfer: buffersOf(batch) });
     expect(rows).toHaveLength(5_000);

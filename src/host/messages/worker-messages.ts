@@ -2,6 +2,7 @@ import type { CommitOffset, RefusalBody } from '../../database/outcome.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
+import type { WriteNumber } from '../../database/write-number.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import type { KeptPlace } from '../linking/kept-programs.ts';
@@ -54,7 +55,7 @@ export type FromWorker =
   | { readonly kind: 'read'; readonly bytes: number }
   | { readonly kind: 'opened'; readonly opening: SeatOpening }
   | { readonly kind: 'turn'; readonly batch: Batch }
-  | { readonly kind: 'durable'; readonly write: number; readonly offset: CommitOffset }
+  | { readonly kind: 'durable'; readonly write: WriteNumber; readonly offset: CommitOffset }
   | { readonly kind: 'lines'; readonly lines: readonly StampedLine[] }
   | { readonly kind: 'memory'; readonly memory: SeatMemory }
   | { readonly kind: 'warn'; readonly message: string }

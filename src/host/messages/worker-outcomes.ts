@@ -7,7 +7,9 @@ import type {
   SubscribeOutcome,
   UnsubscribeOutcome,
 } from '../../database/outcome.ts';
+import { ticketNumber } from '../../database/ticket.ts';
 import type { DatabaseReply, TurnReport, TurnResult } from '../../database/turn.ts';
+import { writeNumber } from '../../database/write-number.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { BinaryReader } from '../../values/binary-reader.ts';
 import { BinaryWriter } from '../../values/binary-writer.ts';
@@ -97,13 +99,13 @@ export function decodeTurn({ bytes, blobs, structured }: Batch): TurnReport {
   const beside: Beside = { blobs: [...blobs].reverse(), structured: [...structured].reverse() };
   const rows = new RowsDecoder(reader, () => take(beside.blobs));
   const decoding = { ...beside, reader, rows };
-  const write = reader.f64();
+  const write = writeNumber(reader.f64());
   const isDurable = reader.bool();
   const offset = commitOffset(reader.f64());
   const count = reader.u32();
   const results: TurnResult[] = [];
   for (let at = 0; at < count; at++) {
-    const ticket = reader.f64();
+    const ticket = ticketNumber(reader.f64());
     results.push({ ticket, reply: decodeReply(decoding) });
   }
   const commits = Array.from({ length: reader.u32() }, () => rows.commit());

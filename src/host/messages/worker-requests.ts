@@ -1,8 +1,15 @@
 import { assert, unreachable } from '../../assert.ts';
 import type { ItemSource } from '../../database/call-queue.ts';
-import type { Caller, CallRequest, SqlRequest, SubscribeRequest } from '../../database/outcome.ts';
+import { querySetId } from '../../database/live/set-id.ts';
+import type {
+  Caller,
+  CallRequest,
+  OpenConnection,
+  SqlRequest,
+  SubscribeRequest,
+} from '../../database/outcome.ts';
+import { ticketNumber } from '../../database/ticket.ts';
 import type { DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
-import type { QueryDialect } from '../../live/query-dialect.ts';
 import { BinaryReader } from '../../values/binary-reader.ts';
 import { BinaryWriter } from '../../values/binary-writer.ts';
 import { type ConnectionNumber, connectionNumber } from '../../values/connection-number.ts';
@@ -111,20 +118,19 @@ class RequestEncoder {
         writer.u128(request.connectionId);
         return;
       case 'subscribe':
+        this.#openConnection(request.connection);
         this.#subscribe(request.subscribe);
         return;
       case 'unsubscribe': {
-        const { connectionId, setId, withRows } = request.unsubscribe;
-        writer.u128(connectionId);
+        const { setId, withRows } = request.unsubscribe;
+        writer.u128(request.connectionId);
         writer.f64(setId);
         writer.bool(withRows);
         return;
       }
       case 'oneOff':
-        this.#caller(request.oneOff.caller);
-        writer.u128(request.oneOff.connectionId);
+        this.#openConnection(request.connection);
         writer.string(request.oneOff.sql);
-        this.#dialect(request.oneOff);
         return;
       case 'program':
         return;
@@ -138,20 +144,18 @@ class RequestEncoder {
     }
   }
 
-  #subscribe(request: SubscribeRequest): void {
-    const { caller, connectionId, setId, knowsEvents, queries } = request;
-    const writer = this.#writer;
+  #openConnection({ caller, connectionId, dialect }: OpenConnection): void {
     this.#caller(caller);
-    writer.u128(connectionId);
+    this.#writer.u128(connectionId);
+    this.#writer.bool(dialect === 'full');
+  }
+
+  #subscribe({ setId, knowsEvents, queries }: SubscribeRequest): void {
+    const writer = this.#writer;
     writer.f64(setId);
     writer.bool(knowsEvents);
     writer.u32(queries.length);
     for (const query of queries) writer.string(query);
-    this.#dialect(request);
-  }
-
-  #dialect({ dialect }: Pick<SubscribeRequest, 'dialect'>): void {
-    this.#writer.bool(dialect === 'full');
   }
 
   /** Calls of one connection come together: what they share is written once. */
@@ -233,7 +237,7 @@ export class RequestReader implements ItemSource<TicketedRequest> {
   next(): TicketedRequest {
     const reader = this.#reader;
     this.#remaining -= 1;
-    const ticket = reader.f64();
+    const ticket = ticketNumber(reader.f64());
     const acceptedMicros = reader.i64();
     return { ticket, request: this.#request(requestKinds[reader.u8()]), acceptedMicros };
   }
@@ -255,18 +259,14 @@ export class RequestReader implements ItemSource<TicketedRequest> {
       case 'disconnect':
         return { kind, connectionId: this.#connection() };
       case 'subscribe':
-        return { kind, subscribe: this.#subscribe() };
+        return { kind, connection: this.#openConnection(), subscribe: this.#subscribe() };
       case 'unsubscribe': {
         const connectionId = this.#connection();
-        const setId = reader.f64();
-        return { kind, unsubscribe: { connectionId, setId, withRows: reader.bool() } };
+        const setId = querySetId(reader.f64());
+        return { kind, connectionId, unsubscribe: { setId, withRows: reader.bool() } };
       }
-      case 'oneOff': {
-        const caller = this.#caller();
-        const connectionId = this.#connection();
-        const sql = reader.string();
-        return { kind, oneOff: { caller, connectionId, sql, dialect: this.#dialect() } };
-      }
+      case 'oneOff':
+        return { kind, connection: this.#openConnection(), oneOff: { sql: reader.string() } };
       case 'program':
         return { kind };
       case 'update': {
@@ -300,23 +300,22 @@ export class RequestReader implements ItemSource<TicketedRequest> {
     return new Uint8Array(buffer, byteOffset + reader.claim(byteCount, '[u8]'), byteCount);
   }
 
-  #subscribe(): SubscribeRequest {
-    const reader = this.#reader;
-    const caller = this.#caller();
-    const connectionId = this.#connection();
-    const setId = reader.f64();
-    const knowsEvents = reader.bool();
-    const queries = Array.from({ length: reader.u32() }, () => reader.string());
-    const dialect = this.#dialect();
-    return { caller, connectionId, setId, knowsEvents, queries, dialect };
-  }
-
   #connection(): ConnectionNumber {
     return connectionNumber(this.#reader.u128());
   }
 
-  #dialect(): QueryDialect {
-    return this.#reader.bool() ? 'full' : 'subscription';
+  #openConnection(): OpenConnection {
+    const caller = this.#caller();
+    const connectionId = this.#connection();
+    return { caller, connectionId, dialect: this.#reader.bool() ? 'full' : 'subscription' };
+  }
+
+  #subscribe(): SubscribeRequest {
+    const reader = this.#reader;
+    const setId = querySetId(reader.f64());
+    const knowsEvents = reader.bool();
+    const queries = Array.from({ length: reader.u32() }, () => reader.string());
+    return { setId, knowsEvents, queries };
   }
 
   #query(): SqlRequest {

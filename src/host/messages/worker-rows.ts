@@ -1,5 +1,6 @@
 import { assert, present } from '../../assert.ts';
-import type { LiveCommit } from '../../database/live/live-feed.ts';
+import type { LiveCommit } from '../../database/live/live-commit.ts';
+import { noTicket, ticketNumber } from '../../database/ticket.ts';
 import type { LiveUpdate, QueryRows, RowChanges } from '../../live/live-update.ts';
 import type { RowSet } from '../../live/row-set.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
@@ -58,7 +59,7 @@ export class RowsEncoder {
     const { updates, failures } = commit;
     writer.f64(commit.offset);
     writer.i64(commit.timestampMicros);
-    writer.f64(commit.caller ?? 0);
+    writer.f64(commit.caller ?? noTicket);
     writer.u32(commit.resultsBefore);
     writer.u32(updates.length);
     for (const update of updates) this.#update(update);
@@ -166,12 +167,12 @@ export class RowsDecoder {
     const reader = this.#reader;
     const offset = commitOffset(reader.f64());
     const timestampMicros = reader.i64();
-    const caller = reader.f64();
+    const caller = ticketNumber(reader.f64());
     return {
       kind: 'committed',
       offset,
       timestampMicros,
-      caller: caller === 0 ? undefined : caller,
+      caller: caller === noTicket ? undefined : caller,
       resultsBefore: reader.u32(),
       updates: this.#list(() => this.#update()),
       failures: this.#list(() => ({ query: reader.f64(), error: reader.string() })),

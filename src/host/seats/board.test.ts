@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ticketNumber } from '../../database/ticket.ts';
 import { Board } from './board.ts';
 
 describe('the board between a worker and its watcher', () => {
@@ -6,9 +7,9 @@ describe('the board between a worker and its watcher', () => {
     const board = new Board();
     const seen = new Board(board.buffer);
     expect(seen.phase).toBe('resting');
-    board.calling(7);
+    board.calling(ticketNumber(7));
     expect([seen.phase, seen.running, seen.changes]).toEqual(['calling', 7, 1]);
-    board.calling(8);
+    board.calling(ticketNumber(8));
     expect([seen.running, seen.changes]).toEqual([8, 2]);
     board.viewing();
     expect([seen.phase, seen.running, seen.changes]).toEqual(['viewing', 8, 2]);
@@ -16,7 +17,7 @@ describe('the board between a worker and its watcher', () => {
     expect([seen.phase, seen.running, seen.changes]).toEqual(['calling', 8, 2]);
     board.loading();
     expect(seen.phase).toBe('loading');
-    board.writing(8);
+    board.writing(ticketNumber(8));
     expect(seen.phase).toBe('writing');
     board.resting();
     expect(seen.phase).toBe('resting');
@@ -25,13 +26,13 @@ describe('the board between a worker and its watcher', () => {
   it('knows how far writing came, over the wrap of its words', () => {
     for (const first of [0, 2 ** 31 - 3, 2 ** 32 - 3, 2 ** 40]) {
       const board = new Board();
-      board.startAfter(first);
-      expect(board.reached(first)).toBe(true);
-      expect(board.reached(first + 1)).toBe(false);
-      board.writing(first + 6);
-      expect(board.reached(first + 6)).toBe(true);
-      expect(board.reached(first + 7)).toBe(false);
-      board.calling(first + 7);
+      board.startAfter(ticketNumber(first));
+      expect(board.reached(ticketNumber(first))).toBe(true);
+      expect(board.reached(ticketNumber(first + 1))).toBe(false);
+      board.writing(ticketNumber(first + 6));
+      expect(board.reached(ticketNumber(first + 6))).toBe(true);
+      expect(board.reached(ticketNumber(first + 7))).toBe(false);
+      board.calling(ticketNumber(first + 7));
       expect(board.running).toBe((first + 7) | 0);
     }
   });

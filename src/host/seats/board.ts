@@ -1,4 +1,5 @@
 import type { Progress } from '../../database/progress.ts';
+import type { Ticket } from '../../database/ticket.ts';
 
 /** What a worker is doing, as seen by the thread that watches it. */
 export type Phase = 'resting' | 'calling' | 'loading' | 'writing' | 'viewing';
@@ -32,11 +33,11 @@ export class Board implements Progress {
   }
 
   /** Before the worker starts: requests up to `ticket` belong to an earlier one. */
-  startAfter(ticket: number): void {
+  startAfter(ticket: Ticket): void {
     Atomics.store(this.#words, 3, ticket | 0);
   }
 
-  calling(ticket: number): void {
+  calling(ticket: Ticket): void {
     Atomics.store(this.#words, 1, ticket | 0);
     this.#enter(1);
   }
@@ -54,7 +55,7 @@ export class Board implements Progress {
     this.#enter(2);
   }
 
-  writing(ticket: number): void {
+  writing(ticket: Ticket): void {
     Atomics.store(this.#words, 3, ticket | 0);
     this.#enter(3);
   }
@@ -93,7 +94,7 @@ export class Board implements Progress {
   }
 
   /** True when requests up to `ticket` were being written, or were written. */
-  reached(ticket: number): boolean {
+  reached(ticket: Ticket): boolean {
     return ((Atomics.load(this.#words, 3) - ticket) | 0) >= 0;
   }
 

@@ -1,10 +1,12 @@
-import { type LiveFigures, noLiveFigures } from '../../database/database.ts';
 import type { DatabaseDescription } from '../../database/description.ts';
+import { type LiveFigures, noLiveFigures } from '../../database/live/live-figures.ts';
 import type { CommitOffset, RefusalBody } from '../../database/outcome.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
 import type { StorageLimits, StorageUse } from '../../database/storage-quota.ts';
+import type { Ticket } from '../../database/ticket.ts';
 import { type ActorTimes, noTimes } from '../../database/time-counts.ts';
 import type { TicketedRequest, TurnReport } from '../../database/turn.ts';
+import type { WriteNumber } from '../../database/write-number.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import type { OwnEnd } from './own-ends.ts';
 
@@ -30,7 +32,7 @@ export type SeatTaker = (start: SeatStart, events: SeatEvents) => Seat;
 export interface SeatStart {
   readonly mode: SeatMode;
   /** Requests up to this ticket belong to earlier actors of the same database. */
-  readonly lastTicket: number;
+  readonly lastTicket: Ticket;
   /** How much the database can hold. */
   readonly storage: StorageLimits;
   /** True: this new database stands for one that existed; else `mode` says so. */
@@ -64,7 +66,7 @@ export interface SeatEvents {
   /** The actor serves. All commits up to `offset` are durable. */
   opened(opening: SeatOpening): void;
   handOver(turn: TurnReport): void;
-  durable(write: number, offset: CommitOffset): void;
+  durable(write: WriteNumber, offset: CommitOffset): void;
   /** Lines of the module's log. */
   lines(lines: readonly StampedLine[]): void;
   /** Reports to the operator what recovery cut off, in full sentences. */
@@ -129,7 +131,7 @@ export interface SeatEnd {
   /** True: nothing remains of what was not handed over, whatever `reached` says. */
   readonly isUndone?: boolean | undefined;
   /** Ticket of the request that the actor was running, if any. */
-  readonly running: number | undefined;
+  readonly running: Ticket | undefined;
   /** True when the records of this ticket were written, or were being written. */
-  readonly reached: (ticket: number) => boolean;
+  readonly reached: (ticket: Ticket) => boolean;
 }

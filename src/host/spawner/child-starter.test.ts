@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { childrenOf, spawnersOf } from '../../../test/support/process-tree.ts';
+import { noTicket } from '../../database/ticket.ts';
 import { endingWithParent, systemCommand } from '../../node/command-wrappers.ts';
 import { BoardMirror } from '../workers/board-file.ts';
 import type { Child, ChildStarter } from './child-starter.ts';
@@ -17,7 +18,7 @@ const echo = `
   });
   channel.on('close', () => process.exit());`;
 
-const mirror = new BoardMirror(0);
+const mirror = new BoardMirror(noTicket);
 let starter: ChildStarter;
 afterEach(() => starter.close());
 afterAll(() => mirror.close());

@@ -1,4 +1,4 @@
-import type { LiveFigures } from '../../database/database.ts';
+import type { LiveFigures } from '../../database/live/live-figures.ts';
 import type { CommitOffset } from '../../database/outcome.ts';
 import type { StorageUse } from '../../database/storage-quota.ts';
 import type { ActorTimes } from '../../database/time-counts.ts';

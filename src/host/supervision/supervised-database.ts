@@ -1,7 +1,6 @@
 import { assert } from '../../assert.ts';
 import { overloaded } from '../../database/call-queue.ts';
 import { stoppedRefusal } from '../../database/database.ts';
-import type { LiveCommit } from '../../database/live/live-feed.ts';
 import {
   type Caller,
   type CallOutcome,
@@ -21,12 +20,12 @@ import {
   type TurnResult,
 } from '../../database/turn.ts';
 import { checkTokenPresence } from '../../database/update-program.ts';
+import { type WriteNumber, writeNumber } from '../../database/write-number.ts';
 import { limits } from '../../limits.ts';
 import { type CommitOffset, commitOffset } from '../../store/commit-offset.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
-import type { LiveFeed } from '../feeds/live-feed.ts';
-import { type CommitCaller, LiveFeeds } from '../feeds/live-feeds.ts';
+import { LiveFeeds } from '../feeds/live-feeds.ts';
 import { Outbox } from '../feeds/outbox.ts';
 import { type Pending, PendingRequests, type PromisedRequest } from '../feeds/pending-requests.ts';
 import { programHashInSlices } from '../linking/program-hash.ts';
@@ -66,9 +65,6 @@ import { untilEnded } from './until-ended.ts';
 import { updateOutcome } from './update-outcome.ts';
 import { type VitalFigures, Vitals } from './vitals.ts';
 
-/** Requests that one connection submits before others have their turn. */
-const requestsInTurnMax = 256;
-
 /**
  * Keeps one database running and speaks for it:
  *
@@ -89,10 +85,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   readonly #options: SupervisionOptions;
   readonly #pending: PendingRequests;
   readonly #outbox = new Outbox();
-  readonly #feeds = new LiveFeeds(
-    () => this.#flushSoon(),
-    () => this.#description,
-  );
+  readonly #feeds: LiveFeeds;
   #restarts = 0;
   #state: DatabaseStatistics['state'] = 'closed';
   /** Progress while it opens from its log; a database that is being created has none. */
@@ -110,7 +103,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   readonly #reopening: Reopening;
   readonly #disk: FullDisk;
   /** Write of the present actor that came with the last turn. */
-  #lastWrite = 0;
+  #lastWrite = writeNumber(0);
   #isFlushing = false;
   #offset = commitOffset(0);
   #durableOffset = commitOffset(0);
@@ -126,6 +119,12 @@ export class SupervisedDatabase implements DatabaseHandle {
   constructor(options: SupervisionOptions, mode: SeatMode | 'closed') {
     this.#options = options;
     this.#pending = new PendingRequests(options.clock);
+    this.#feeds = new LiveFeeds({
+      pending: this.#pending,
+      outbox: this.#outbox,
+      wake: () => this.#flushSoon(),
+      describe: () => this.#description,
+    });
     this.#reopening = new Reopening(options.clock);
     this.#lineTimes = new LineTimes(options.clock);
     this.#vitals = new Vitals(options.clock);
@@ -260,7 +259,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   async #close(millisMax: number): Promise<void> {
     if (this.#fault !== undefined) return;
     // Requests of connections, or left behind by them, are waited for, even from this tick.
-    this.#submitFeeds();
+    this.#feeds.submit();
     this.#feeds.endAll('database');
     const deadline = setTimeout(() => {
       this.#isOverdue = true;
@@ -343,10 +342,10 @@ export class SupervisedDatabase implements DatabaseHandle {
     if (this.#isFlushing || this.#state !== 'serving') return;
     this.#isFlushing = true;
     setImmediate(() => {
-      this.#submitFeeds();
+      this.#feeds.submit();
       this.#isFlushing = false;
       this.#flush();
-      this.#flushFeeds();
+      this.#deliver();
     });
   }
 
@@ -358,34 +357,9 @@ export class SupervisedDatabase implements DatabaseHandle {
     else this.#tellIdle();
   }
 
-  /** Requests of connections stay in their feeds while there is no room. */
-  #submitFeeds(): void {
-    if (this.#fault !== undefined) return;
-    const room = (): number => limits.feedQueueMax - this.#pending.size;
-    this.#feeds.submitAll(room, (feed) => this.#submitSome(feed, room()));
-  }
-
-  #submitSome(feed: LiveFeed, room: number): void {
-    for (const request of feed.take(Math.min(room, requestsInTurnMax))) {
-      if (request.kind === 'procedure') feed.answerProcedure(request);
-      else this.#pending.addOf(feed, request);
-    }
-    this.#flushSoon();
-  }
-
-  #flushFeeds(): void {
-    const held = this.#feeds.flush();
-    const left = this.#vitals.owed();
-    if (held === undefined) {
-      // No one receives the answers any more, or they wait behind another one.
-      left();
-      return;
-    }
-    const release = () => {
-      left();
-      held.release();
-    };
-    this.#outbox.hold({ write: this.#lastWrite, offset: this.#offset, release, fail: held.fail });
+  #deliver(): void {
+    const last = { write: this.#lastWrite, offset: this.#offset };
+    this.#feeds.deliver(last, this.#vitals.owed());
   }
 
   /** Opens the database, or creates it. */
@@ -439,14 +413,14 @@ export class SupervisedDatabase implements DatabaseHandle {
     if (lost > 0 && this.#options.logBytes) this.#options.report('error', lossText(lost));
     this.#offset = offset;
     this.#durableOffset = offset;
-    this.#lastWrite = 0;
+    this.#lastWrite = writeNumber(0);
     this.#vitals.opened();
     this.#reopening.opened();
     this.#outbox.reopened(offset);
     this.#state = 'serving';
     this.#opening?.succeeded();
     this.#opening = undefined;
-    this.#submitFeeds();
+    this.#feeds.submit();
     const waiting = this.#whenStarted;
     this.#whenStarted = [];
     for (const { resolve } of waiting) resolve();
@@ -461,14 +435,14 @@ export class SupervisedDatabase implements DatabaseHandle {
     if (turn.isDurable) this.#durable(turn.write, turn.offset);
     for (const one of inOrder(turn)) {
       if ('ticket' in one) this.#settle(one, turn);
-      else this.#feeds.commit(one, this.#callerOf(one));
+      else this.#feeds.commit(one);
     }
-    this.#flushFeeds();
-    this.#submitFeeds();
+    this.#deliver();
+    this.#feeds.submit();
     this.#tellIdle();
   }
 
-  #durable(write: number, offset: CommitOffset): void {
+  #durable(write: WriteNumber, offset: CommitOffset): void {
     this.#durableOffset = offset;
     this.#vitals.durable(write);
     this.#outbox.durable(write);
@@ -495,13 +469,6 @@ export class SupervisedDatabase implements DatabaseHandle {
     if (leavesLater) this.#vitals.owe(pending, reply);
     else this.#vitals.left(this.#vitals.answered(pending, reply), pending.acceptedAt);
     pending.resolve(reply);
-  }
-
-  #callerOf({ caller }: LiveCommit): CommitCaller | undefined {
-    const pending = caller === undefined ? undefined : this.#pending.find(caller);
-    if (pending?.kind !== 'feed' || pending.request.kind !== 'call') return undefined;
-    const { requestId, isCaller } = pending.request;
-    return { feed: pending.feed, requestId, isCaller };
   }
 
   #hold(pending: PromisedRequest, reply: DatabaseReply, { write, offset }: TurnReport): void {
@@ -531,7 +498,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const wasServing = this.#state === 'serving';
     const isRead = this.#closing === undefined && this.#disk.canBeRead(end, mode, wasServing);
     const request = end.running === undefined ? undefined : this.#pending.find(end.running);
-    const line = authorLine(end, request?.ticketed.request);
+    const line = authorLine(end, request?.request);
     if (line) this.#options.lines([{ micros: this.#options.clock.nowMicros(), line }]);
     this.#countEnd(isRead ? { ...end, message: this.#disk.noticed(end) } : end, request);
     this.#feeds.endBegun('database');

@@ -1,4 +1,5 @@
-import { type CommitOffset, Refusal } from '../../database/outcome.ts';
+import { Refusal } from '../../database/outcome.ts';
+import type { TurnReport } from '../../database/turn.ts';
 import type { Outbox } from '../feeds/outbox.ts';
 import { lostUpdate } from '../feeds/pending-requests.ts';
 import { deferred } from './deferred.ts';
@@ -6,7 +7,7 @@ import { deferred } from './deferred.ts';
 /** Waits until what was handed over with this write is durable, at most for `millisMax`. */
 export function untilDurable(
   outbox: Outbox,
-  { write, offset }: { readonly write: number; readonly offset: CommitOffset },
+  { write, offset }: Pick<TurnReport, 'write' | 'offset'>,
   millisMax: number,
 ): Promise<void> {
   const { promise, resolve, reject } = deferred();

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RefusalBody } from '../../database/outcome.ts';
 import { noTimes, spanCount } from '../../database/time-counts.ts';
 import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
+import { writeNumber } from '../../database/write-number.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { TestClock } from '../../testing/test-clock.ts';
 import { Vitals } from './vitals.ts';
@@ -14,7 +15,7 @@ function vitals() {
 }
 
 function requestOf(kind: DatabaseRequest['kind'], acceptedAt: number) {
-  return { ticketed: { request: { kind } }, acceptedAt };
+  return { request: { kind }, acceptedAt };
 }
 
 const committed: DatabaseReply = {
@@ -31,7 +32,7 @@ describe('requests that wait', () => {
     expect(waited(undefined)).toBe(0);
     clock.advance(300);
     expect(waited(acceptedAt)).toBe(300);
-    seen.turned({ write: 0 });
+    seen.turned({ write: writeNumber(0) });
     clock.advance(40);
     expect(waited(acceptedAt)).toBe(40);
     // A turn in which a long read continues and nothing is handed over.
@@ -47,25 +48,25 @@ describe('commits that are not durable', () => {
   it('[living 1.16] are as old as the oldest, by one sync too old at most', () => {
     const { clock, vitals: seen } = vitals();
     const age = () => seen.waits(undefined, noFanOut).undurableMillis;
-    seen.turned({ write: 1 });
+    seen.turned({ write: writeNumber(1) });
     clock.advance(100);
-    seen.turned({ write: 2 });
+    seen.turned({ write: writeNumber(2) });
     clock.advance(100);
     expect(age()).toBe(200);
-    seen.durable(1);
+    seen.durable(writeNumber(1));
     expect(age()).toBeLessThanOrEqual(200);
     expect(age()).toBeGreaterThanOrEqual(100);
     clock.advance(100);
-    seen.turned({ write: 3 });
+    seen.turned({ write: writeNumber(3) });
     clock.advance(10);
     // The sync that began when the first one ended covers the second write.
-    seen.durable(2);
+    seen.durable(writeNumber(2));
     expect(age()).toBe(10);
-    seen.turned({ write: 3 });
+    seen.turned({ write: writeNumber(3) });
     expect(age()).toBe(10);
-    seen.durable(3);
+    seen.durable(writeNumber(3));
     expect(age()).toBe(0);
-    seen.turned({ write: 4 });
+    seen.turned({ write: writeNumber(4) });
     clock.advance(5);
     seen.opened();
     expect(age()).toBe(0);
@@ -73,7 +74,7 @@ describe('commits that are not durable', () => {
 
   it('hold updates back for as long', () => {
     const { clock, vitals: seen } = vitals();
-    seen.turned({ write: 1 });
+    seen.turned({ write: writeNumber(1) });
     clock.advance(70);
     expect(seen.waits(undefined, (heldMillis) => heldMillis).fanOutMillis).toBe(70);
   });

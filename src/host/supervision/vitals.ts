@@ -1,6 +1,7 @@
 import type { Clock } from '../../database/clock.ts';
 import { type ActorTimes, spanCount } from '../../database/time-counts.ts';
 import type { DatabaseReply, DatabaseRequest, TurnReport } from '../../database/turn.ts';
+import { type WriteNumber, writeNumber } from '../../database/write-number.ts';
 import { ownEnds } from '../seats/own-ends.ts';
 import type { SeatEnd } from '../seats/seat.ts';
 import { AnswerCounts, type AnswerFigures } from './answer-counts.ts';
@@ -9,7 +10,7 @@ import type { Waits } from './health.ts';
 
 /** A request when its answer arrives. */
 interface Answered {
-  readonly ticketed: { readonly request: Pick<DatabaseRequest, 'kind'> };
+  readonly request: Pick<DatabaseRequest, 'kind'>;
   readonly acceptedAt: number;
 }
 
@@ -39,7 +40,7 @@ export class Vitals {
   /** When a turn last ended, or an actor opened. */
   #turnedAt: number;
   #turnCount = 0;
-  #lastWrite = 0;
+  #lastWrite = writeNumber(0);
   /**
    * Since when a write waits to be durable, and since when the first one does that came after a
    * sync last ended: when the next one ends, what is left came after that. The sync may cover that
@@ -59,7 +60,7 @@ export class Vitals {
   opened(): void {
     this.#turnedAt = this.#clock.monotonicMillis();
     this.#turnCount = 0;
-    this.#lastWrite = 0;
+    this.#lastWrite = writeNumber(0);
     this.#undurableSince = undefined;
     this.#laterSince = undefined;
   }
@@ -73,7 +74,7 @@ export class Vitals {
     this.#laterSince ??= now;
   }
 
-  durable(write: number): void {
+  durable(write: WriteNumber): void {
     this.#undurableSince = write < this.#lastWrite ? this.#laterSince : undefined;
     this.#laterSince = undefined;
   }
@@ -98,9 +99,9 @@ export class Vitals {
   }
 
   /** Counts an answer; `left` takes the returned number when the answer is sent. */
-  answered({ ticketed }: Answered, reply: DatabaseReply): number {
+  answered({ request }: Answered, reply: DatabaseReply): number {
     countReply(this.counts, reply);
-    return this.#answers.note(ticketed.request.kind, reply);
+    return this.#answers.note(request.kind, reply);
   }
 
   left(slot: number, acceptedAt: number): void {
@@ -132,7 +133,7 @@ export class Vitals {
   failed(reason: FaultReason, running: Answered | undefined): void {
     this.#faults.set(reason, (this.#faults.get(reason) ?? 0) + 1);
     if (running === undefined) return;
-    const { kind } = running.ticketed.request;
+    const { kind } = running.request;
     // An update is lost, and counted as that.
     if (kind === 'update') return;
     const ofModule = kind === 'call' ? 'reducer.overBudget' : 'sql.overBudget';

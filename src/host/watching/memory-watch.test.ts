@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ticketNumber } from '../../database/ticket.ts';
 import { limits } from '../../limits.ts';
 import { Board } from '../seats/board.ts';
 import { MemoryWatch } from './memory-watch.ts';
@@ -54,7 +55,7 @@ function watch(actors: readonly Actor[]) {
 describe('watching memory', () => {
   it('asks nobody while the process does not grow', () => {
     const one = actor();
-    one.board.calling(1);
+    one.board.calling(ticketNumber(1));
     const { look, process } = watch([one]);
     look();
     process.bytes += bytesMax / 8;
@@ -67,7 +68,7 @@ describe('watching memory', () => {
 
   it('goes on where the platform cannot say what the process holds', () => {
     const one = actor();
-    one.board.calling(1);
+    one.board.calling(ticketNumber(1));
     let fault: Error | undefined;
     let bytes = 1_000 * mebibyte;
     const memory = new MemoryWatch(
@@ -93,10 +94,10 @@ describe('watching memory', () => {
   it('ends the one that grew, whoever else runs for longer', () => {
     const computes = actor();
     const eats = actor();
-    computes.board.calling(1);
+    computes.board.calling(ticketNumber(1));
     const { look, process, ended } = watch([computes, eats]);
     look();
-    eats.board.calling(1);
+    eats.board.calling(ticketNumber(1));
     process.bytes += 2 * bytesMax;
     eats.held += 2 * bytesMax;
     look();
@@ -105,7 +106,7 @@ describe('watching memory', () => {
 
   it('ends nobody for what no actor holds', () => {
     const one = actor();
-    one.board.calling(1);
+    one.board.calling(ticketNumber(1));
     const { look, process, ended } = watch([one]);
     process.bytes += 20 * bytesMax;
     for (let times = 0; times < 5; times += 1) look();
@@ -115,7 +116,7 @@ describe('watching memory', () => {
   it('does not count what an actor kept before its call', () => {
     const one = actor({ held: 900 * mebibyte });
     one.board.keeps(850 * mebibyte);
-    one.board.calling(1);
+    one.board.calling(ticketNumber(1));
     const { look, process, ended } = watch([one]);
     process.bytes += 2 * bytesMax;
     look();
@@ -129,8 +130,8 @@ describe('watching memory', () => {
     vi.useFakeTimers();
     const stuck = actor({ answers: false });
     const computes = actor();
-    computes.board.calling(1);
-    stuck.board.calling(1);
+    computes.board.calling(ticketNumber(1));
+    stuck.board.calling(ticketNumber(1));
     const { look, process, ended } = watch([computes, stuck]);
     process.bytes += 2 * bytesMax;
     look();
@@ -143,11 +144,11 @@ describe('watching memory', () => {
   it('forgets an answer that comes after its call', () => {
     const late: ((bytes: number) => void)[] = [];
     const one = actor({ askMemory: (answer) => void late.push(answer) });
-    one.board.calling(1);
+    one.board.calling(ticketNumber(1));
     const { look, process, ended } = watch([one]);
     process.bytes += bytesMax;
     look();
-    one.board.calling(2);
+    one.board.calling(ticketNumber(2));
     for (const answer of late) answer(10 * bytesMax);
     look();
     expect([late.length, ended]).toEqual([1, []]);
@@ -158,7 +159,7 @@ describe('watching memory', () => {
     const first = actor({ held: 2 * bytesMax });
     const second = actor({ held: 3 * bytesMax });
     const stuck = actor({ answers: false });
-    for (const one of [first, second, stuck]) one.board.calling(1);
+    for (const one of [first, second, stuck]) one.board.calling(ticketNumber(1));
     const { look, memory, process, ended } = watch([first, second, stuck]);
     process.bytes += 20 * bytesMax;
     look();
@@ -179,7 +180,7 @@ describe('watching memory', () => {
   it('takes the word of an actor with memory of its own, and asks it nothing', () => {
     let own = 300 * mebibyte;
     const one = actor({ memoryBytes: () => own, askMemory: undefined });
-    one.board.calling(1);
+    one.board.calling(ticketNumber(1));
     const { look, process, ended } = watch([one]);
     process.bytes += 20 * bytesMax;
     look();

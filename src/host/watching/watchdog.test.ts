@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ticketNumber } from '../../database/ticket.ts';
 import { limits } from '../../limits.ts';
 import { Board } from '../seats/board.ts';
 import { completeBudget } from '../seats/budget.ts';
@@ -27,14 +28,14 @@ function watch(board: Board): Promise<Kill> {
 describe('the watchdog', () => {
   it('[abi 14] ends a call that takes too long', async () => {
     const board = new Board();
-    board.calling(3);
+    board.calling(ticketNumber(3));
     const { message } = await watch(board);
     expect(message).toBe(`The call ran longer than ${callMillisMax} ms and was stopped.`);
   });
 
   it('[abi 14] says so when it was a view that took the time', async () => {
     const board = new Board();
-    board.calling(3);
+    board.calling(ticketNumber(3));
     board.viewing();
     const { message } = await watch(board);
     expect(message).toBe(
@@ -89,7 +90,7 @@ describe('the watchdog', () => {
 
   it('[abi 14] gives a call no more time for its views', async () => {
     const board = new Board();
-    board.calling(3);
+    board.calling(ticketNumber(3));
     const startedAt = performance.now();
     const timer = setInterval(() => {
       board.viewing();
@@ -111,11 +112,11 @@ describe('the watchdog', () => {
     });
     const watched = { board, isBusy: () => isBusy, messagesSent: () => 0, kill: () => undefined };
     watchdog.add({ ...watched, setStanding: (standing) => said.push(standing) });
-    board.calling(3);
+    board.calling(ticketNumber(3));
     await vi.waitFor(() => expect(said).toEqual(['usual', 'last']), 10_000);
     board.resting();
     await vi.waitFor(() => expect(said).toEqual(['usual', 'last', 'usual']), 10_000);
-    board.writing(3);
+    board.writing(ticketNumber(3));
     await new Promise((resolve) => setTimeout(resolve, 2 * limits.longCallMillis));
     expect(said).toEqual(['usual', 'last', 'usual']);
   });
@@ -156,7 +157,7 @@ describe('the watchdog', () => {
     });
     const end = performance.now() + callMillisMax * 4;
     while (performance.now() < end) {
-      board.calling(3);
+      board.calling(ticketNumber(3));
       await new Promise((resolve) => setTimeout(resolve, 20));
       board.resting();
     }
@@ -168,7 +169,7 @@ describe('the watchdog', () => {
     stops.push(() => vi.useRealTimers());
     const watchdog = new Watchdog(completeBudget({ callMillisMax }));
     const board = new Board();
-    board.writing(3);
+    board.writing(ticketNumber(3));
     const ended: string[] = [];
     const watched = (name: string) => ({
       board,

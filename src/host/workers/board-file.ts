@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Ticket } from '../../database/ticket.ts';
 import { Board, boardBytes } from '../seats/board.ts';
 import type { ActorBoard } from './actor.ts';
 
@@ -21,7 +22,7 @@ export class BoardFile implements ActorBoard {
     this.#board = new Board(this.#bytes.buffer);
   }
 
-  calling(ticket: number): void {
+  calling(ticket: Ticket): void {
     this.#board.calling(ticket);
     this.#write();
   }
@@ -41,7 +42,7 @@ export class BoardFile implements ActorBoard {
     this.#write();
   }
 
-  writing(ticket: number): void {
+  writing(ticket: Ticket): void {
     this.#board.writing(ticket);
     this.#write();
   }
@@ -74,7 +75,7 @@ export class BoardMirror {
   #isOpen = true;
 
   /** Creates the file. Requests up to `lastTicket` belong to earlier actors. */
-  constructor(lastTicket: number) {
+  constructor(lastTicket: Ticket) {
     this.#descriptor = openNameless();
     this.#board.startAfter(lastTicket);
     fs.writeSync(this.#descriptor, this.#bytes, 0, boardBytes, 0);

@@ -1,4 +1,5 @@
 import type { ProgramSource } from '../../database/program-source.ts';
+import { noTicket } from '../../database/ticket.ts';
 import { limits } from '../../limits.ts';
 import { type DatabaseIdentity, ownerIdentity } from '../../values/identity-roles.ts';
 import { type FromWorker, linkedBuffers } from '../messages/worker-messages.ts';
@@ -21,7 +22,7 @@ export async function examineProgram(
   const start = actorStart({ task, identity, kept: linker.kept, ...nothing }, budget);
   return new Promise((resolve, reject) => {
     const examination = new Examination(options, resolve);
-    startWorker(start, { budget, lastTicket: 0 }, examination).then(
+    startWorker(start, { budget, lastTicket: noTicket }, examination).then(
       (worker) => examination.begin(worker),
       reject,
     );

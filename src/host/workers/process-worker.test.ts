@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
-import { noLiveFigures } from '../../database/database.ts';
+import { noLiveFigures } from '../../database/live/live-figures.ts';
+import { noTicket } from '../../database/ticket.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { databaseIdentity, ownerIdentity } from '../../values/identity-roles.ts';
 import { encodeMessage } from '../messages/process-frames.ts';
@@ -65,7 +66,7 @@ async function workerOf(channel: PassThrough, message: (message: FromWorker) => 
   const write = vi.spyOn(channel, 'write').mockImplementation(() => true);
   const deaths: (WorkerDeath | undefined)[] = [];
   const events = { message, ended: (death?: WorkerDeath) => deaths.push(death) };
-  const worker = await processWorkers(starter)(start, { budget, lastTicket: 0 }, events);
+  const worker = await processWorkers(starter)(start, { budget, lastTicket: noTicket }, events);
   write.mockRestore();
   return { worker, deaths };
 }

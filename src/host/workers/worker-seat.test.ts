@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { noTicket } from '../../database/ticket.ts';
 import { limits } from '../../limits.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { databaseIdentity, ownerIdentity } from '../../values/identity-roles.ts';
@@ -64,7 +65,7 @@ async function endAfter(messages: readonly FromWorker[]) {
         }),
         startWorker: (_start, _options, events) => Promise.resolve(workerWith(events)),
       },
-      { mode: { kind: 'open', skipFirstDisconnect: false }, lastTicket: 0, storage: {} },
+      { mode: { kind: 'open', skipFirstDisconnect: false }, lastTicket: noTicket, storage: {} },
       { hasRead: nothing, opened, handOver, durable, lines, warn, memory, ended: resolve },
     );
   });

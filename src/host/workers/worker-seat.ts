@@ -1,5 +1,6 @@
 import { assert } from '../../assert.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
+import { noTicket, type Ticket, ticketNumber } from '../../database/ticket.ts';
 import type { TicketedRequest, TurnResult } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import { hardeningFile } from '../../node/realm.ts';
@@ -45,7 +46,7 @@ export interface WorkerSeatOptions {
 export class WorkerSeat implements Seat {
   readonly #options: WorkerSeatOptions;
   readonly #events: SeatEvents;
-  readonly #startedAfter: number;
+  readonly #startedAfter: Ticket;
   /** True: until it serves, it is a database that existed before. */
   readonly #isReopening: boolean;
   #worker: Worker | undefined;
@@ -56,7 +57,7 @@ export class WorkerSeat implements Seat {
   #outstanding = 0;
   /** Programs that it can still ask to have linked: it may be controlled by its module. */
   #linksLeft: number = limits.startLinksMax;
-  #lastTicket: number;
+  #lastTicket: Ticket;
   /** How much the database can hold. */
   #storage: StorageLimits;
   #isOpen = false;
@@ -80,7 +81,7 @@ export class WorkerSeat implements Seat {
     if (last === undefined) return;
     this.#outstanding += requests.length;
     for (const { request } of requests) if (request.kind === 'update') this.#linksLeft += 1;
-    this.#lastTicket = Math.max(this.#lastTicket, last.ticket);
+    if (last.ticket > this.#lastTicket) this.#lastTicket = last.ticket;
     const batch = encodeRequests(requests);
     this.#send({ kind: 'requests', batch }, buffersOf(batch));
     this.#options.watchdog.wake();
@@ -233,18 +234,19 @@ export class WorkerSeat implements Seat {
     for (const resolve of this.#whenEmpty) resolve();
   }
 
-  #reached(ticket: number): boolean {
+  #reached(ticket: Ticket): boolean {
     return this.#worker?.board.reached(ticket) ?? ticket <= this.#startedAfter;
   }
 
   /** Ticket of the request that the board says is running. */
-  #running(): number | undefined {
+  #running(): Ticket | undefined {
     const board = this.#worker?.board;
     if (board === undefined) return undefined;
     const { phase } = board;
     if (phase !== 'calling' && phase !== 'viewing') return undefined;
     const behind = ((this.#lastTicket | 0) - board.running) >>> 0;
-    return this.#lastTicket - behind;
+    // A process that a module has taken over may write anything there.
+    return behind < this.#lastTicket ? ticketNumber(this.#lastTicket - behind) : noTicket;
   }
 
   #send(message: ToWorker, transfer: ArrayBuffer[] = []): void {

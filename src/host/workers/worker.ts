@@ -1,3 +1,4 @@
+import type { Ticket } from '../../database/ticket.ts';
 import type { ProcessorTime } from '../../node/processor-time.ts';
 import type { ActorStart, FromWorker, ToWorker } from '../messages/worker-messages.ts';
 import type { Board } from '../seats/board.ts';
@@ -51,5 +52,5 @@ export type StartWorker = (
 export interface WorkerOptions {
   readonly budget: Budget;
   /** Requests up to this ticket belong to earlier actors of the same database. */
-  readonly lastTicket: number;
+  readonly lastTicket: Ticket;
 }

@@ -1,3 +1,4 @@
+import { querySetId, type SetId } from '../../database/live/set-id.ts';
 import type { LiveConnection, LiveEvent, LiveSink } from '../../host/feeds/live-connection.ts';
 import { temporaryConnection } from '../../host/supervision/temporary-connection.ts';
 import type { OpenDatabase } from '../open-database.ts';
@@ -32,9 +33,9 @@ export class TablesConnection implements LiveSink {
     });
     const connectionId = temporaryConnection().id;
     this.#live = handle.live({ caller, connectionId, confirmed: true, dialect: 'full' }, this);
-    for (const [setId, query] of [...options.queries.values()].entries()) {
-      const set = { setId, queries: [query], knowsEvents: false };
-      this.#live.send({ kind: 'subscribe', requestId: setId, ...set });
+    for (const [at, query] of [...options.queries.values()].entries()) {
+      const set = { setId: querySetId(at), queries: [query], knowsEvents: false };
+      this.#live.send({ kind: 'subscribe', requestId: at, ...set });
     }
   }
 
@@ -74,12 +75,12 @@ export class TablesConnection implements LiveSink {
     }
   }
 
-  #changed(setId: number): void {
+  #changed(setId: SetId): void {
     const uri = this.#uris[setId];
     if (uri !== undefined) this.#options.changed(uri);
   }
 
-  #answered(setId: number, isWatched: boolean): void {
+  #answered(setId: SetId, isWatched: boolean): void {
     const uri = this.#uris[setId];
     if (isWatched && uri !== undefined) this.#watched.add(uri);
     this.#unanswered -= 1;

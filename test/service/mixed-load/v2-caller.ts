@@ -1,4 +1,4 @@
-import { rowCountOf } from '../../../src/protocol/row-list.ts';
+import { rowListCount } from '../../../src/protocol/row-list.ts';
 import {
   type ClientMessage,
   encodeClientMessage,
@@ -55,7 +55,7 @@ export class V2Caller {
     if (answer.kind !== 'oneOffQueryResult') throw new Error(`${query}: ${answer.kind}`);
     const { result } = answer;
     if (result.kind === 'err') throw new Error(`${query}: ${result.error}`);
-    return result.tables.reduce((sum, { rows }) => sum + rowCountOf(rows), 0);
+    return result.tables.reduce((sum, { rows }) => sum + rowListCount(rows), 0);
   }
 
   /** Resolves with the function that ends it, when the first rows are there. */

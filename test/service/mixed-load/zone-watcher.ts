@@ -1,5 +1,5 @@
 import { RawSocket } from '../../../bench/load/raw-socket.ts';
-import { rowCountOf } from '../../../src/protocol/row-list.ts';
+import { rowListCount } from '../../../src/protocol/row-list.ts';
 import { encodeClientMessage } from '../../../src/protocol/v2/client-message.ts';
 import type { ServerMessage } from '../../../src/protocol/v2/server-message.ts';
 import { serverMessagesIn } from '../../../src/protocol/v3.ts';
@@ -47,7 +47,7 @@ export class ZoneWatcher {
     for (const { tables } of message.querySets) {
       for (const { changes } of tables) {
         for (const change of changes) {
-          if (change.kind === 'persistent') this.count += rowCountOf(change.inserts);
+          if (change.kind === 'persistent') this.count += rowListCount(change.inserts);
         }
       }
     }

@@ -248,7 +248,7 @@ class Soak {
 const ofClients = [
   ...['Connection', 'LiveFeed', 'SendQueue', 'Intake', 'V1', 'V1Sets', 'V2', 'FeedPending'],
   ...['UpgradedSocket', 'StrictSocket', 'Socket', 'IncomingMessage', 'listeners'],
-  ...['LiveFragment', 'JoinDelta', 'IndexProbe', 'SourceWatch', 'WatchedRanges', 'Outgoing'],
+  ...['LiveFragment', 'JoinDelta', 'IndexProbe', 'SourceWatch', 'WatchedRanges', 'EncodedMessage'],
   ...['Timeout', 'Immediate', 'MessagePort', 'AbortController', 'Response', 'ReadableStream'],
 ];
 

@@ -1,3 +1,5 @@
+import { unreachable } from '../../assert.ts';
+import type { SetId } from '../../database/live/set-id.ts';
 import { limits } from '../../limits.ts';
 import type { LiveUpdate, RowChanges } from '../../live/live-update.ts';
 import type { RowSet } from '../../live/row-set.ts';
@@ -5,7 +7,7 @@ import type { LiveEvent, LiveRequest, LiveSubscribe, SetUpdate } from './live-co
 
 /** An event sent at this place, or the request whose answer takes it. */
 type Place =
-  | { readonly kind: 'told'; readonly event: LiveEvent; readonly byteCount: number }
+  | { readonly kind: 'event'; readonly event: LiveEvent; readonly byteCount: number }
   | { readonly kind: 'promised'; readonly request: LiveRequest };
 
 /**
@@ -13,7 +15,7 @@ type Place =
  * request can be promised: its rows are of that moment, and are still being read. Everything behind
  * it waits for it here.
  */
-export class EventLine {
+export class EventQueue {
   #ready: LiveEvent[] = [];
   /** Places from the first promise on. */
   #behind: Place[] = [];
@@ -32,7 +34,7 @@ export class EventLine {
 
   push(event: LiveEvent): void {
     if (this.#behind.length === 0) this.#ready.push(event);
-    else this.#behind.push(this.#told(event));
+    else this.#behind.push(this.#place(event));
   }
 
   promise(request: LiveRequest): void {
@@ -46,12 +48,12 @@ export class EventLine {
 
   /** Puts the answer in its promised place, and releases what waited for it. */
   keep(request: LiveRequest, event: LiveEvent): void {
-    this.#behind[this.#placeOf(request)] = this.#told(event);
+    this.#behind[this.#placeOf(request)] = this.#place(event);
     this.#promised.delete(request);
     const next = this.#behind.findIndex(({ kind }) => kind === 'promised');
     const ready = this.#behind.splice(0, next < 0 ? this.#behind.length : next);
     for (const place of ready) {
-      if (place.kind !== 'told') continue;
+      if (place.kind !== 'event') continue;
       this.#behindBytes -= place.byteCount;
       this.#ready.push(place.event);
     }
@@ -67,13 +69,13 @@ export class EventLine {
     const behind = this.#behind.slice(start);
     const found = behind.findIndex((place) => isEndOf(setId, place));
     const end = found < 0 ? behind.length : found;
-    const told = behind.slice(0, end).flatMap((place) => {
+    const kept = behind.slice(0, end).flatMap((place) => {
       if (place.kind === 'promised') return [place];
       this.#behindBytes -= place.byteCount;
       const event = withoutSet(place.event, setId);
-      return event === undefined ? [] : [this.#told(event)];
+      return event === undefined ? [] : [this.#place(event)];
     });
-    this.#behind.splice(start, isFailure(behind[end]) ? end + 1 : end, ...told);
+    this.#behind.splice(start, isFailure(behind[end]) ? end + 1 : end, ...kept);
     return found < 0;
   }
 
@@ -90,10 +92,10 @@ export class EventLine {
     this.#behindBytes = 0;
   }
 
-  #told(event: LiveEvent): Place {
+  #place(event: LiveEvent): Place {
     const byteCount = bytesOf(event);
     this.#behindBytes += byteCount;
-    return { kind: 'told', event, byteCount };
+    return { kind: 'event', event, byteCount };
   }
 
   #placeOf(request: LiveRequest): number {
@@ -104,23 +106,57 @@ export class EventLine {
 }
 
 /** From here on the id belongs to no set, or to another one. */
-function isEndOf(setId: number, place: Place): boolean {
-  const of = place.kind === 'promised' ? place : place.event;
-  if (of.kind === 'setFailed') return of.setId === setId;
-  return 'request' in of && of.request.kind === 'unsubscribe' && of.request.setId === setId;
+function isEndOf(setId: SetId, place: Place): boolean {
+  if (place.kind === 'promised') return isRemoval(setId, place.request);
+  const { event } = place;
+  switch (event.kind) {
+    case 'setFailed':
+      return event.setId === setId;
+    case 'unsubscribed':
+    case 'refused':
+      return isRemoval(setId, event.request);
+    case 'connected':
+    case 'called':
+    case 'subscribed':
+    case 'oneOff':
+    case 'noProcedure':
+    case 'updated':
+      return false;
+    default:
+      return unreachable(event);
+  }
+}
+
+function isRemoval(setId: SetId, request: LiveRequest): boolean {
+  return request.kind === 'unsubscribe' && request.setId === setId;
 }
 
 /** The set failed while it was read; its client gets only one error. */
 function isFailure(place: Place | undefined): boolean {
-  return place?.kind === 'told' && place.event.kind === 'setFailed';
+  return place?.kind === 'event' && place.event.kind === 'setFailed';
 }
 
 /** The event without that set; `undefined` when nothing is left of it. */
-function withoutSet(event: LiveEvent, setId: number): LiveEvent | undefined {
-  if (event.kind !== 'updated' && event.kind !== 'called') return event;
-  if (event.sets.every((set) => set.setId !== setId)) return event;
-  const sets = event.sets.filter((set) => set.setId !== setId);
-  return event.kind === 'updated' && sets.length === 0 ? undefined : { ...event, sets };
+function withoutSet(event: LiveEvent, setId: SetId): LiveEvent | undefined {
+  switch (event.kind) {
+    case 'updated':
+    case 'called': {
+      // The same object, if nothing changes: doors encode it once for all who get it.
+      if (event.sets.every((set) => set.setId !== setId)) return event;
+      const sets = event.sets.filter((set) => set.setId !== setId);
+      return event.kind === 'updated' && sets.length === 0 ? undefined : { ...event, sets };
+    }
+    case 'connected':
+    case 'subscribed':
+    case 'unsubscribed':
+    case 'oneOff':
+    case 'noProcedure':
+    case 'refused':
+    case 'setFailed':
+      return event;
+    default:
+      return unreachable(event);
+  }
 }
 
 /** Bytes of rows, which are what makes an event large. */
@@ -136,8 +172,13 @@ function bytesOf(event: LiveEvent): number {
     }
     case 'oneOff':
       return 'rows' in event.outcome ? event.outcome.rows.data.length : 0;
-    default:
+    case 'connected':
+    case 'noProcedure':
+    case 'refused':
+    case 'setFailed':
       return 0;
+    default:
+      return unreachable(event);
   }
 }
 

@@ -7,36 +7,18 @@ import type { ChangeSet } from '../../store/change-set.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { Clock } from '../clock.ts';
-import type { CommitOffset } from '../outcome.ts';
 import type { Program } from '../program.ts';
+import { noTicket, type Ticket } from '../ticket.ts';
 import { CallerTables } from '../views/caller-tables.ts';
 import { failureText } from '../views/view-failure.ts';
 import type { LostInstance, ViewChange } from '../views/view-instance.ts';
 import type { ViewInstances } from '../views/view-instances.ts';
 import { FirstReads } from './first-reads.ts';
+import type { LiveCommit } from './live-commit.ts';
 import { type QuerySet, QuerySets } from './query-sets.ts';
 
-/** The changes of one commit to live queries. */
-export interface LiveCommit {
-  readonly kind: 'committed';
-  readonly offset: CommitOffset;
-  /** When its request was accepted. */
-  readonly timestampMicros: bigint;
-  /**
-   * Ticket of the call whose reducer this was: its connection gets the changes with the outcome of
-   * the call. `undefined`: SQL, lifecycle reducers, updates of the program.
-   */
-  readonly caller: number | undefined;
-  /** One for each query that changed, by ascending number. */
-  readonly updates: readonly LiveUpdate[];
-  /** Queries that failed: every query set that holds one of them ends with this commit. */
-  readonly failures: readonly LiveFailure[];
-  /** How many of the turn's `results` precede it. */
-  readonly resultsBefore: number;
-}
-
-/** The parts of its database that a feed reads. */
-export interface FeedSources {
+/** The parts of its database that live queries read. */
+export interface LiveSources {
   readonly store: Store;
   readonly views: ViewInstances;
   readonly program: Pick<Program, 'systemTables'>;
@@ -58,12 +40,12 @@ export interface Committed {
  * The live queries of one database, the query sets that they belong to, and the changes that
  * commits made to them since the last turn was handed over.
  */
-export class LiveFeed {
+export class Subscriptions {
   readonly queries: LiveQueries;
   readonly sets = new QuerySets();
   readonly firstReads = new FirstReads();
   #commits: LiveCommit[] = [];
-  #ticket = 0;
+  #ticket: Ticket = noTicket;
   #resultsBefore = 0;
 
   constructor(schema: SqlSchema, clock: Clock) {
@@ -71,13 +53,13 @@ export class LiveFeed {
   }
 
   /** Commits from here on belong to that request, and follow that many results. */
-  begin(ticket: number, resultsBefore: number): void {
+  begin(ticket: Ticket, resultsBefore: number): void {
     this.#ticket = ticket;
     this.#resultsBefore = resultsBefore;
   }
 
   /** Must be called right after each commit, once the instances of views are committed too. */
-  committed(sources: FeedSources, commit: Committed): void {
+  committed(sources: LiveSources, commit: Committed): void {
     const { changes, views, timestampMicros, isOfCall, isNewSchema = false } = commit;
     const lost = sources.views.takeLost();
     const { queries } = this;
@@ -116,23 +98,23 @@ export class LiveFeed {
   }
 
   /** Stops watching the queries of a set, unless other sets do; its views may be dropped. */
-  drop(sources: FeedSources, { queries, identity }: QuerySet, nowMicros: bigint): void {
+  drop(sources: LiveSources, { queries, identity }: QuerySet, nowMicros: bigint): void {
     for (const query of queries) {
       sources.views.release(query.views, identity, nowMicros);
       this.queries.release(query);
     }
   }
 
-  dropConnection(sources: FeedSources, connectionId: ConnectionNumber, nowMicros: bigint): void {
+  dropConnection(sources: LiveSources, connectionId: ConnectionNumber, nowMicros: bigint): void {
     this.#dropAll(sources, this.sets.takeConnection(connectionId), nowMicros);
   }
 
   /** Drops everything because all connections are ended. */
-  dropEverything(sources: FeedSources, nowMicros: bigint): void {
+  dropEverything(sources: LiveSources, nowMicros: bigint): void {
     this.#dropAll(sources, this.sets.takeAll(), nowMicros);
   }
 
-  #dropAll(sources: FeedSources, sets: readonly QuerySet[], nowMicros: bigint): void {
+  #dropAll(sources: LiveSources, sets: readonly QuerySet[], nowMicros: bigint): void {
     for (const set of sets) this.drop(sources, set, nowMicros);
   }
 
@@ -147,7 +129,7 @@ export class LiveFeed {
 
 /** The tables that statements of a caller read, as they are now. */
 export function tablesFor(
-  { store, program, views }: FeedSources,
+  { store, program, views }: LiveSources,
   caller: StatementCaller,
   nowMicros: bigint,
 ): CallerTables {

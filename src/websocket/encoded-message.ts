@@ -12,7 +12,7 @@ export interface Packing {
  * One encoded message, or several concatenated. Connections that get the same messages share one
  * object, so that they are framed and compressed only once.
  */
-export class Outgoing {
+export class EncodedMessage {
   /** The encoding in parts: large ones are not copied. */
   readonly #parts: readonly Uint8Array[];
   readonly byteCount: number;
@@ -29,17 +29,17 @@ export class Outgoing {
   }
 
   /** Wraps `bytes`, which holds messages concatenated without separators. */
-  static several(bytes: Uint8Array, messageCount: number): Outgoing {
-    const outgoing = new Outgoing(bytes);
+  static several(bytes: Uint8Array, messageCount: number): EncodedMessage {
+    const outgoing = new EncodedMessage(bytes);
     outgoing.#messageCount = messageCount;
     return outgoing;
   }
 
   /** Concatenates messages without separators. */
-  static joined(messages: readonly Outgoing[]): Outgoing {
+  static joined(messages: readonly EncodedMessage[]): EncodedMessage {
     const bytes = Buffer.concat(messages.flatMap((message) => message.#parts));
     const messageCount = messages.reduce((sum, message) => sum + message.#messageCount, 0);
-    return Outgoing.several(bytes, messageCount);
+    return EncodedMessage.several(bytes, messageCount);
   }
 
   get messageCount(): number {
