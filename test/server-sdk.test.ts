@@ -149,7 +149,7 @@ describe('the handles of tables', () => {
   it('[module-sdk 8] keep a method and an index of one name both usable, with a warning', () => {
     expect(workshop.linesOf('shared')).toEqual(['1n 1 1']);
     expect(workshop.loadLines).toContain(
-      'index accessor count.count has the name of a method of every table',
+      'index accessor count.count has the name of a table method',
     );
   });
 

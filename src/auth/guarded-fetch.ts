@@ -70,7 +70,7 @@ function get(url: URL, rules: FetchRules, signal: AbortSignal): Promise<Incoming
   if (!isSecure && url.protocol !== 'http:') {
     throw new Error(`${url.href} is neither an https nor an http address`);
   }
-  if (hasUser(url)) throw new Error(`${url.host} was to be asked with a user or a password`);
+  if (hasUser(url)) throw new Error(`the address of ${url.host} has a user or a password`);
   const isAllowed = (kind: AddressKind) =>
     kind === 'loopback'
       ? rules.allowsLoopback
@@ -121,7 +121,7 @@ function guardedLookup(url: URL, isAllowed: (kind: AddressKind) => boolean): Loo
 }
 
 function refusedAddress(url: URL, address: string): Error {
-  return new Error(`${url.host} is at ${address}, which may not be asked`);
+  return new Error(`${url.host} is at ${address}, which is not allowed`);
 }
 
 async function bodyOf(response: IncomingMessage, url: URL): Promise<string> {
@@ -131,7 +131,7 @@ async function bodyOf(response: IncomingMessage, url: URL): Promise<string> {
     bytes += chunk.length;
     if (bytes > limits.issuerDocumentBytesMax) {
       response.destroy();
-      throw new Error(`${url.href} answers with over ${limits.issuerDocumentBytesMax} bytes`);
+      throw new Error(`${url.href} answered with more than ${limits.issuerDocumentBytesMax} bytes`);
     }
     chunks.push(chunk);
   }

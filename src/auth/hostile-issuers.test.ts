@@ -72,7 +72,7 @@ describe('addresses that lead inside', () => {
     '[5f00::1]',
     '[4000::1]', // Unallocated.
   ])('[auth 6] https://%s is not asked', async (host) => {
-    expect(await refusal(`https://${host}:9/`, onlyPublic)).toMatch(/, which may not be asked$/);
+    expect(await refusal(`https://${host}:9/`, onlyPublic)).toMatch(/, which is not allowed$/);
   });
 
   it.each(['::7f00:1', '::ffff:0:7f00:1', '::2', 'fec0::1', '5f00::1', '3fff::', '192.88.99.2'])(
@@ -84,9 +84,9 @@ describe('addresses that lead inside', () => {
 
   it('[auth 6] users and passwords are not sent along', async () => {
     const withUser = url.replace('//', '//admin:secret@');
-    expect(await refusal(withUser)).toMatch(/with a user or a password$/);
+    expect(await refusal(withUser)).toMatch(/has a user or a password$/);
     answer = (_request, response) => response.writeHead(302, { location: withUser }).end();
-    expect(await refusal(`${url}/first`)).toMatch(/with a user or a password$/);
+    expect(await refusal(`${url}/first`)).toMatch(/has a user or a password$/);
     expect(asked).toEqual(['/first']);
   });
 
@@ -135,13 +135,13 @@ describe('names that change', () => {
     expect(await fetchJson(named, loopbackToo)).toMatchObject({ document: {} });
     expect(count()).toBe(1);
     expect(await refusal(named)).toBe(
-      `${new URL(named).host} is at 10.0.0.1, which may not be asked`,
+      `${new URL(named).host} is at 10.0.0.1, which is not allowed`,
     );
   });
 
   it('[auth 6] one bad address among good ones is enough', async () => {
     answers(['93.184.215.14', '127.0.0.1']);
-    const text = 'mixed.example is at 127.0.0.1, which may not be asked';
+    const text = 'mixed.example is at 127.0.0.1, which is not allowed';
     expect(await refusal('https://mixed.example', onlyPublic)).toBe(text);
   });
 

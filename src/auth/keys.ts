@@ -82,7 +82,7 @@ export async function rotateKeys(files: KeyFiles, writeFile: WriteFile): Promise
   const { publicKey, publicPem, oldKeys } = await loadKeys(files, writeFile);
   if (oldKeys.length >= limits.oldKeysMax) {
     throw new KeyError(
-      `There are ${oldKeys.length} old keys, each to be tried: retire some first.`,
+      `There are ${oldKeys.length} old keys, and no more are kept: retire some first.`,
     );
   }
   const kept = oldKeys.find(({ key }) => key.equals(publicKey));
@@ -156,8 +156,8 @@ function refuseOpenFile(file: string): void {
   if (process.platform === 'win32' || (mode & forbidden) === 0) return;
   const octal = (mode & 0o777).toString(8).padStart(4, '0');
   throw new KeyError(
-    `${file} can be read or written by others (mode ${octal}), who could then be anybody. ` +
-      `Mend it with: chmod 600 ${file}`,
+    `${file} can be read or written by others (mode ${octal}), who could then act as anyone. ` +
+      `Fix it with: chmod 600 ${file}`,
   );
 }
 
@@ -166,7 +166,7 @@ function readKey(file: string, what: string): string {
     return readFileSync(file, 'utf8');
   } catch (cause) {
     throw new KeyError(
-      `Unable to read ${what}: ${file}. Both key files must be there; remove the other one only ` +
+      `Unable to read ${what}: ${file}. Both key files must exist; remove the other one only ` +
         'if every token that this host has issued may become invalid.',
       { cause },
     );

@@ -158,7 +158,7 @@ describe('buildModule', () => {
 describe('what buildModule refuses', () => {
   it('is a place without a module', async () => {
     expect(await buildError(path.join(root, 'nowhere'))).toContain('there is no module at');
-    expect(await buildError()).toContain('has no src/index.ts');
+    expect(await buildError()).toContain('has no entry file: neither src/index.ts');
   });
 
   it('is told with file, line, column and the line itself', async () => {

@@ -148,7 +148,7 @@ function refuseNodeModules({ root }: Project): esbuild.Plugin {
 
 const whyNoInput =
   'a module runs inside the database, without files, network, timers or environment; ' +
-  'what it needs comes in as arguments of a reducer';
+  'pass what it needs as arguments of a reducer';
 
 /** Marks our own requests to the bundler's resolver, so that our plugin does not handle them. */
 const resolving = Symbol('resolving');

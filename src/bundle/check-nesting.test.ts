@@ -35,7 +35,7 @@ describe('the nesting of a program', () => {
   it('names line and column of the bracket that is one too many, and what to do', () => {
     const text = `let a = 1;\nlet b =\n  ${'('.repeat(max)}[1]`;
     expect(fault(text)).toBe(
-      `module.js:3:${max + 3}: the program nests more than ${max} brackets here; ` +
+      `module.js:3:${max + 3}: more than ${max} brackets are nested here; ` +
         'split the expression, or build the value in steps',
     );
   });

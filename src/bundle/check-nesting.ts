@@ -236,6 +236,6 @@ function tooDeep(text: string, at: number): ProgramError {
     start = end + 1;
   }
   const place = `module.js:${line}:${at - start + 1}`;
-  const words = `the program nests more than ${limits.programNestingMax} brackets here`;
+  const words = `more than ${limits.programNestingMax} brackets are nested here`;
   return new ProgramError(`${place}: ${words}; split the expression, or build the value in steps`);
 }

@@ -182,7 +182,7 @@ describe('import() in a program', () => {
 describe('what cannot be linked', () => {
   it('is what nests too deeply, found before the bundler sees it', async () => {
     const text = await linkError(`export default ${'('.repeat(800_000)}`);
-    expect(text).toMatch(/^module\.js:1:\d+: the program nests more than \d+ brackets here; /);
+    expect(text).toMatch(/^module\.js:1:\d+: more than \d+ brackets are nested here; /);
   });
 
   it('[abi 3.1] is told by the texts of the boundary', async () => {

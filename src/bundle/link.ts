@@ -173,9 +173,12 @@ async function proveTame(script: string): Promise<void> {
     printed = (await esbuild.build(options)).outputFiles?.[0]?.text ?? found;
   } catch (cause) {
     if (!isBuildFailure(cause)) throw cause;
-    throw new ProgramError('the program holds an async function of a form that cannot be run', {
-      cause,
-    });
+    throw new ProgramError(
+      'the program contains an async function in a form that is not supported',
+      {
+        cause,
+      },
+    );
   }
   if (printed.includes(found)) {
     throw new ProgramError('import() with computed options is not available in modules');

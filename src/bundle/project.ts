@@ -24,8 +24,8 @@ export function findProject(location: string): Project {
   );
   if (entry === undefined) {
     throw new BuildError(
-      `${location} has no src/index.ts: a module begins there, ` +
-        'or at the file that "main" in its package.json names',
+      `${location} has no entry file: neither src/index.ts, ` +
+        'nor a file that "main" in its package.json names',
     );
   }
   return { root: absolute, entry };

@@ -106,7 +106,7 @@ export function statusText(status: number, text: string): string {
 
 /** A plain `login` would replace an identity that is valid elsewhere. */
 const tokenAdvice =
-  'Your saved token does not count on this server. To get an identity there and keep yours: ' +
+  'This server does not accept your saved token. To get an identity there and keep yours: ' +
   'reducerdb --config-path <file> login --server <server>';
 
 /** No service answers, or the service is not ready yet. */

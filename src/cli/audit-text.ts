@@ -2,7 +2,7 @@ import { drawTable } from './sql-table.ts';
 
 /** Formats lines of the audit log, which are JSON, as a table; identities are cut to 16 digits. */
 export function auditText(lines: readonly string[]): string {
-  if (lines.length === 0) return 'Nothing has been noted.';
+  if (lines.length === 0) return 'The audit log is empty.';
   return drawTable({ header: ['TIME', 'BY', 'FROM', 'DID', 'DATABASE', ''], rows: lines.map(row) });
 }
 

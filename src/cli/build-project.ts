@@ -9,8 +9,8 @@ import { CliError, type Io } from './io.ts';
 export async function buildProject(folder: string, io: Io): Promise<Uint8Array> {
   if (!existsSync(path.join(folder, 'package.json'))) {
     throw new CliError(
-      `${folder} is no module project: it has no package.json. ` +
-        'Make one with `reducerdb init <name>`, or name its folder with --module-path.',
+      `${folder} is not a module project: it has no package.json. ` +
+        'Create one with `reducerdb init <name>`, or name its folder with --module-path.',
     );
   }
   // Loaded on demand: commands that build nothing start faster without the bundler.

@@ -2,6 +2,9 @@ import { type Api, databasePath, statusText } from './api.ts';
 import { CliError, confirm, type Io } from './io.ts';
 import type { YesKind } from './session.ts';
 
+/** The text where the user has refused a server, or the deletion of rows. */
+export const publishAbortedText = 'Publish aborted by user.';
+
 export type DeleteData = 'always' | 'on-conflict' | 'never';
 
 /** How to upload: the query parameters besides the kind of program. */
@@ -114,5 +117,5 @@ async function clearing(
   const question = `Are you sure you want to proceed? [deleting ${database}]`;
   if (await confirm(io, question, answersYes('delete-data'))) return { query: { clear: 'true' } };
   io.out('Aborted.');
-  throw new CliError('Publish aborted by user.');
+  throw new CliError(publishAbortedText);
 }

@@ -30,7 +30,7 @@ export function printAgentConfig(io: Io, client: string, given: () => BridgeArgu
   const found = clients.find(({ word }) => word === client);
   if (found === undefined) {
     const words = clients.map(({ word }) => word).join(', ');
-    throw new CliError(`--print-config: one of list, ${words}`, 2);
+    throw new CliError(`--print-config must be one of list, ${words}`, 2);
   }
   const isOfProject = !path.isAbsolute(found.file);
   const where = isOfProject ? `${found.file} in the folder of your project` : found.file;

@@ -129,7 +129,7 @@ describe('keys', () => {
       [{ database: 7 }, 'database must be a string'],
       [{ 'break-clients': 'yes' }, 'break-clients must be true or false'],
       [{ children: {} }, 'children must be an array'],
-      [[], 'must hold one object'],
+      [[], 'must contain one object'],
       ['{', 'is not JSON5'],
     ] as const) {
       expect(() => read({ 'service.json': config })).toThrow(words);
@@ -138,7 +138,7 @@ describe('keys', () => {
 
   it('[cli 4.2] of one target may name only one source', () => {
     expect(() => read({ 'service.json': { 'module-path': 'a', 'js-path': 'b' } })).toThrow(
-      'module-path and js-path exclude each other',
+      'module-path and js-path cannot be combined',
     );
   });
 });

@@ -107,7 +107,7 @@ function readLayer(file: string): Layer {
 
 function checkedLayer(parsed: unknown, file: string): Layer {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new CliError(`${file} must hold one object`);
+    throw new CliError(`${file} must contain one object`);
   }
   const layer: Layer = {};
   for (const [given, value] of Object.entries(parsed)) {
@@ -117,7 +117,7 @@ function checkedLayer(parsed: unknown, file: string): Layer {
   }
   const [source, another] = sources.filter((key) => layer[key] !== undefined);
   if (source !== undefined && another !== undefined) {
-    throw new CliError(`${file}: ${source} and ${another} exclude each other`);
+    throw new CliError(`${file}: ${source} and ${another} cannot be combined`);
   }
   return layer;
 }

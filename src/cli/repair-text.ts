@@ -59,7 +59,7 @@ export function keepQuestion(log: ShownLog, kept: Kept): string | undefined {
   const others = tails.filter((tail) => tail !== chosen);
   const commits = others.reduce((sum, tail) => sum + tail.commits, rest?.commits ?? 0);
   const what = commits === 1 ? '1 commit is' : `${commits} commits are`;
-  return `The log will end after offset ${end}; ${what} set aside. Do it?`;
+  return `The log will end after offset ${end}; ${what} set aside. Proceed?`;
 }
 
 /** It is unknown where the common part ends, and a tail continues it. */
@@ -98,13 +98,16 @@ function filesOf(name: string, files: Tail['files']): string[] {
 function notesOf(log: ShownLog, tails: readonly Tail[], named: Named): string[] {
   const { state, rest, common } = log;
   if (state === 'intact') return ['', 'The log is intact: there is nothing to repair.'];
-  if (state === 'torn') return ['', 'The next start cuts off what was never durable.'];
+  if (state === 'torn')
+    return ['', 'The next start removes the end of the log, which was never durable.'];
   const isForked = state === 'forked';
   const gone = tails.filter((tail) => !tail.can_be_kept).map((tail) => nameOf(log, tail));
   const last = common?.last_offset ?? 0;
   const notes = [''];
   if (isForked && log.parting_known === false) {
-    notes.push(`The histories part after offset ${last} or before it; nothing says where.`);
+    notes.push(
+      `The histories diverge after offset ${last} or earlier; the exact point is unknown.`,
+    );
   }
   const first = tails.find(({ is_first: isFirst }) => isFirst);
   if (isForked && first !== undefined) {
@@ -128,5 +131,5 @@ function waysOf(log: ShownLog, tails: readonly Tail[], { database, folder }: Nam
   const wayOf = (kept: Kept) => `  reducerdb repair ${database} --keep ${kept}${folder}`;
   const ways = whole.map(({ tail }) => wayOf(tail));
   if (!isUnclear(log)) ways.push(wayOf('common'));
-  return ['Keep one part; all else is set aside:', ...ways];
+  return ['Keep one part; the rest is set aside:', ...ways];
 }

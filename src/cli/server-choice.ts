@@ -17,7 +17,7 @@ export function chooseServer(config: UserConfig, named: string | undefined): Ser
   const wanted = named ?? config.defaultServer;
   if (wanted === undefined) {
     throw new CliError(
-      'No server is named and there is no default one. ' +
+      'No server is named, and there is no default. ' +
         'Use --server, or choose a default with `reducerdb server set-default`.',
     );
   }

@@ -14,19 +14,18 @@ import { settings } from '../service/settings.ts';
 import { CliError } from './io.ts';
 import { findPlaces } from './places.ts';
 import type { Session } from './session.ts';
+import { withDataDir } from './shared-flags.ts';
 
 /** Adds a flag for each setting of a service, and the flags for its data folder. */
 export function withServiceSettings(command: Command): Command {
-  command
-    .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
-    .option('--in-memory', 'keep databases in memory only');
+  withDataDir(command).option('--in-memory', 'keep databases only in memory');
   for (const setting of settings) command.addOption(optionOf(setting));
   return command;
 }
 
 /** Adds the flags for the key files of a service. */
 export function withKeySettings(command: Command): Command {
-  command.option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)');
+  withDataDir(command);
   for (const setting of settings) {
     if (setting.flag.startsWith('jwt-')) command.addOption(optionOf(setting));
   }

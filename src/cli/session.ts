@@ -31,6 +31,9 @@ export interface SharedFlags {
   readonly env?: string;
 }
 
+/** The text for a command that needs a saved identity and finds none. */
+export const notLoggedInText = 'You are not logged in.';
+
 /** The configuration and connections of one run of a command. */
 export class Session {
   readonly io: Io;

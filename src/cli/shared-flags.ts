@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { CliError } from './io.ts';
 import { yesKinds } from './session.ts';
 
 /** Adds the flags that commands which talk to a host share. */
@@ -10,7 +11,7 @@ export function withServer(command: Command): Command {
 
 /** Adds `--anonymous`. */
 export function withAnonymous(command: Command): Command {
-  return command.option('--anonymous', 'use no saved identity');
+  return command.option('--anonymous', 'do not use the saved identity');
 }
 
 /** Adds `--yes`, which answers questions; with a list it answers those kinds only. */
@@ -18,7 +19,7 @@ export function withYes(command: Command): Command {
   return command.addOption(
     new Option(
       '-y, --yes [=kinds]',
-      'answer yes to questions: all, or a list of their kinds',
+      'answer yes to questions: to all, or to a list of kinds',
     ).argParser((text: string, before: string[] | undefined) => [
       ...(before ?? []),
       ...kinds(text),
@@ -26,11 +27,30 @@ export function withYes(command: Command): Command {
   );
 }
 
+/** Adds `--data-dir`, for commands that work in the data folder of a service. */
+export function withDataDir(command: Command): Command {
+  return command.option('--data-dir <dir>', 'data folder (REDUCERDB_DATA_DIR)');
+}
+
+/** Adds `--format`, which `checkFormat` checks. */
+export function withFormat(command: Command): Command {
+  return command.option('--format <format>', 'text or json', 'text');
+}
+
+export function checkFormat(format: string): void {
+  if (format !== 'text' && format !== 'json') {
+    throw new CliError('--format must be text or json', 2);
+  }
+}
+
+export const lineCountFault = '--num-lines must be a whole number';
+
 function kinds(text: string): string[] {
   const known: readonly string[] = yesKinds;
   const given = text.split(',').map((kind) => kind.trim());
   for (const kind of given) {
-    if (!known.includes(kind)) throw new InvalidArgumentError(`One of: ${known.join(', ')}.`);
+    if (!known.includes(kind))
+      throw new InvalidArgumentError(`Expected one or more of: ${known.join(', ')}.`);
   }
   return given;
 }

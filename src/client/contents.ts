@@ -217,8 +217,7 @@ export class Contents {
     const known = this.#tables.get(name);
     if (known !== undefined) return known;
     const table = this.#schema.tablesByName.get(name);
-    if (table === undefined)
-      throw new TypeError(`the server sent rows of an unknown table ${name}`);
+    if (table === undefined) throw new TypeError(`rows of an unknown table ${name}`);
     const rows = new TableRows(table);
     this.#tables.set(name, rows);
     return rows;

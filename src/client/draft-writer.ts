@@ -49,7 +49,7 @@ class TempId {
     if (type.kind === 'string') return `temp-${this.number}`;
     if (digits === undefined) {
       throw new TypeError(
-        `tempId() is for integers and texts; a column of ${table.parts.accessor} is neither`,
+        `tempId() is for integers and strings; a column of ${table.parts.accessor} is neither`,
       );
     }
     const value = (sign === 'u' ? 1n << BigInt(digits) : 0n) - BigInt(this.number);

@@ -5,15 +5,15 @@ import { refusalText } from '../declare/refusal-text.ts';
  *
  * | code | class | when |
  * |---|---|---|
- * | `sender` | `SenderError`, `CallError` | the reducer rejected the call and says why |
- * | `internal` | `InternalError` | the call failed for another reason |
- * | `connectionLost` | `ConnectionLostError` | no answer: the connection went away, or never came |
- * | `overloaded` | `OverloadedError` | too many calls of this client wait for an answer |
- * | `timeout` | `TimeoutError` | no answer within `timeoutMillis` |
- * | `schemaMismatch` | `SchemaMismatchError` | the database does not have what the types promise |
- * | `identityChanged` | `IdentityChangedError` | another identity came back after a reconnect |
- * | `refused` | `ConnectionRefusedError` | the server rejected the token or its owner |
- * | `query` | `QueryError` | the server rejected a query |
+ * | `reducer.refused` | `SenderError`, `CallError` | the reducer rejected the call and says why |
+ * | `call.failed` | `InternalError` | the call failed for another reason |
+ * | `connection.lost` | `ConnectionLostError` | no answer: the connection ended, or never began |
+ * | `client.overloaded` | `OverloadedError` | too many calls of this client wait for an answer |
+ * | `call.timeout` | `TimeoutError` | no answer within `timeoutMillis` |
+ * | `schema.mismatch` | `SchemaMismatchError` | the database does not have what the types promise |
+ * | `identity.changed` | `IdentityChangedError` | another identity came back after a reconnect |
+ * | `connection.refused` | `ConnectionRefusedError` | the server rejected the token or its owner |
+ * | `query.refused` | `QueryError` | the server rejected a query |
  *
  * @example
  * ```ts
@@ -21,22 +21,22 @@ import { refusalText } from '../declare/refusal-text.ts';
  * ```
  */
 export type ErrorCode =
-  | 'sender'
-  | 'internal'
-  | 'connectionLost'
-  | 'overloaded'
-  | 'timeout'
-  | 'schemaMismatch'
-  | 'identityChanged'
-  | 'refused'
-  | 'query';
+  | 'reducer.refused'
+  | 'call.failed'
+  | 'connection.lost'
+  | 'client.overloaded'
+  | 'call.timeout'
+  | 'schema.mismatch'
+  | 'identity.changed'
+  | 'connection.refused'
+  | 'query.refused';
 
 /**
  * The base of all errors of this library.
  *
  * @example
  * ```ts
- * const isLost = error instanceof ReducerDbError && error.code === 'connectionLost';
+ * const isLost = error instanceof ReducerDbError && error.code === 'connection.lost';
  * ```
  */
 export class ReducerDbError extends Error {
@@ -59,10 +59,10 @@ export class ReducerDbError extends Error {
  */
 export class SenderError extends ReducerDbError {
   override name = 'SenderError';
-  declare readonly code: 'sender';
+  declare readonly code: 'reducer.refused';
 
   constructor(message: string) {
-    super('sender', message);
+    super('reducer.refused', message);
   }
 }
 
@@ -137,10 +137,10 @@ export function isCallError<Value>(
  */
 export class InternalError extends ReducerDbError {
   override name = 'InternalError';
-  declare readonly code: 'internal';
+  declare readonly code: 'call.failed';
 
   constructor(message: string, options?: ErrorOptions) {
-    super('internal', message, options);
+    super('call.failed', message, options);
   }
 
   /** Only the text, for older programs that expect a string here. */
@@ -159,15 +159,15 @@ export class InternalError extends ReducerDbError {
  */
 export class ConnectionLostError extends ReducerDbError {
   override name = 'ConnectionLostError';
-  declare readonly code: 'connectionLost';
+  declare readonly code: 'connection.lost';
   readonly outcome: 'unknown' | 'not-sent';
 
   constructor(outcome: 'unknown' | 'not-sent', options?: ErrorOptions) {
     const text =
       outcome === 'unknown'
-        ? 'the connection was lost before the answer came; the call may have run'
-        : 'there is no connection; the call was not sent';
-    super('connectionLost', text, options);
+        ? 'the connection was lost before the answer; the call may have run'
+        : 'not connected; the call was not sent';
+    super('connection.lost', text, options);
     this.outcome = outcome;
   }
 }
@@ -182,10 +182,10 @@ export class ConnectionLostError extends ReducerDbError {
  */
 export class OverloadedError extends ReducerDbError {
   override name = 'OverloadedError';
-  declare readonly code: 'overloaded';
+  declare readonly code: 'client.overloaded';
 
   constructor(count: number) {
-    super('overloaded', `${count} calls wait for an answer; this one was not sent`);
+    super('client.overloaded', `${count} calls wait for an answer; this one was not sent`);
   }
 }
 
@@ -199,10 +199,10 @@ export class OverloadedError extends ReducerDbError {
  */
 export class TimeoutError extends ReducerDbError {
   override name = 'TimeoutError';
-  declare readonly code: 'timeout';
+  declare readonly code: 'call.timeout';
 
   constructor(millis: number) {
-    super('timeout', `no answer within ${millis} ms; the call may still run`);
+    super('call.timeout', `no answer within ${millis} ms; the call may still run`);
   }
 }
 
@@ -216,11 +216,11 @@ export class TimeoutError extends ReducerDbError {
  */
 export class SchemaMismatchError extends ReducerDbError {
   override name = 'SchemaMismatchError';
-  declare readonly code: 'schemaMismatch';
+  declare readonly code: 'schema.mismatch';
   readonly accessor: string;
 
   constructor(accessor: string, what: string) {
-    super('schemaMismatch', `the database ${what} \`${accessor}\``);
+    super('schema.mismatch', `the database ${what} \`${accessor}\``);
     this.accessor = accessor;
   }
 }
@@ -235,10 +235,10 @@ export class SchemaMismatchError extends ReducerDbError {
  */
 export class IdentityChangedError extends ReducerDbError {
   override name = 'IdentityChangedError';
-  declare readonly code: 'identityChanged';
+  declare readonly code: 'identity.changed';
 
   constructor() {
-    super('identityChanged', 'the server knows this client by another identity than before');
+    super('identity.changed', 'the server gave this client another identity');
   }
 }
 
@@ -252,11 +252,11 @@ export class IdentityChangedError extends ReducerDbError {
  */
 export class ConnectionRefusedError extends ReducerDbError {
   override name = 'ConnectionRefusedError';
-  declare readonly code: 'refused';
+  declare readonly code: 'connection.refused';
   readonly status: number;
 
   constructor(status: number, text: string) {
-    super('refused', text);
+    super('connection.refused', text);
     this.status = status;
   }
 }
@@ -271,10 +271,10 @@ export class ConnectionRefusedError extends ReducerDbError {
  */
 export class QueryError extends ReducerDbError {
   override name = 'QueryError';
-  declare readonly code: 'query';
+  declare readonly code: 'query.refused';
 
   constructor(message: string) {
-    super('query', message);
+    super('query.refused', message);
   }
 }
 

@@ -227,7 +227,7 @@ export class Optimistic {
 
   #layer(): Layer {
     if (this.#running === undefined) {
-      throw new Error('a draft is of use while its function runs, not later');
+      throw new Error('a draft can only be used while its function runs');
     }
     return this.#running;
   }

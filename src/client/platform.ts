@@ -147,9 +147,7 @@ async function packageWebSocket(): Promise<WebSocketClass> {
       // Not installed: try the next one, or throw the error below, which says what to do.
     }
   }
-  throw new Error(
-    'this platform has no WebSocket: install `ws`, or give a class as the option `webSocket`',
-  );
+  throw new Error('this platform has no WebSocket: install `ws`, or pass the option `webSocket`');
 }
 
 function listenToWake(wake: () => void): () => void {

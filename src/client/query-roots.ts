@@ -31,7 +31,7 @@ export function withValues(given: GivenQueries, params: SqlParameters | undefine
   if (params === undefined) return given;
   const texts = listOf(given);
   if (texts.every((text) => typeof text === 'string')) return withParameters(texts, params);
-  throw new TypeError('`params` belong to SQL texts; other queries hold their values');
+  throw new TypeError('`params` are for SQL texts only');
 }
 
 const rootsBySchema = new WeakMap<ClientSchema, object>();

@@ -167,7 +167,7 @@ function columnsOf(
   ref: number,
 ): readonly ClientColumn[] {
   const product = typespace.types[ref];
-  if (product?.kind !== 'product') throw new TypeError(`type ${ref} of the schema is no row`);
+  if (product?.kind !== 'product') throw new TypeError(`type ${ref} is not a row`);
   const named: readonly JsonNamed[] = types[ref]?.Product.elements;
   return product.elements.map(({ name, type }, position) => {
     return { key: name ?? '', name: named[position]?.name.some ?? '', type };

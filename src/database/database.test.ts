@@ -231,7 +231,7 @@ describe('a database that stops by itself', () => {
     expect(reports).toEqual([
       'is opened again: never loads',
       'is opened again: never loads',
-      'does not serve any more: never loads',
+      'no longer serves: never loads',
     ]);
     expect(again.statistics()).toMatchObject({ state: 'broken', restarts: 2 });
     await again.close();
@@ -270,7 +270,7 @@ describe('a database that stops by itself', () => {
       expect.arrayContaining(['before', 'a', 'b']),
     );
     expect(database.statistics()).toMatchObject({ state: 'serving', restarts: restarts + 2 });
-    expect(reports).toContain('is opened again: what kept it from serving may have passed');
+    expect(reports).toContain('is reopened: the reason it did not serve may be gone');
 
     disk.isFailing = true;
     await expect(putName(database, 'lost')).rejects.toMatchObject(lost);
@@ -288,7 +288,7 @@ describe('a database that stops by itself', () => {
     await putName(database, 'a');
     disk.failAt('write', (disk.counts.get('write') ?? 0) + 1, 'ENOSPC');
     await database.close();
-    expect(reports).toEqual([expect.stringContaining('did not end well')]);
+    expect(reports).toEqual([expect.stringContaining('ended with an error')]);
     const again = tinyDatabase(disk, openTiny);
     expect(await namesIn(again)).toHaveLength(1);
     await again.close();

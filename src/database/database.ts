@@ -12,7 +12,7 @@ import type { LiveFigures } from './live/live-figures.ts';
 import type { PausedRows } from './live/paused-rows.ts';
 import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
 import { LongReads } from './long-reads.ts';
-import { Refusal, type SqlRequest } from './outcome.ts';
+import { connectionClosedText, Refusal, type SqlRequest, stoppedRefusal } from './outcome.ts';
 import { runPreview } from './preview.ts';
 import {
   descriptionOf,
@@ -407,7 +407,7 @@ export class Database {
   }
 
   #cancelReads(ticket: Ticket, connectionId: ConnectionNumber, results: TurnResult[]): void {
-    const cancelled = this.#longReads.cancelOf(connectionId, 'The connection is not open.');
+    const cancelled = this.#longReads.cancelOf(connectionId, connectionClosedText);
     if (cancelled.length === 0) return;
     results.push(...cancelled);
     this.#begin(ticket, results.length);
@@ -576,11 +576,4 @@ interface PreparedUpdate {
   readonly request: UpdateRequest;
   readonly loaded: LoadedProgram;
   readonly acceptedMicros: bigint;
-}
-
-export function stoppedRefusal(): Refusal {
-  return new Refusal({
-    code: 'database.stopped',
-    message: 'The database is stopped; nothing was done. Try again when the service runs.',
-  });
 }

@@ -284,7 +284,7 @@ describe('a large write that ends before its commit', () => {
     items.database.setStorage({ rowBytesMax: rowBytes + 1_000 });
     const writing = items.query(`INSERT INTO item (id, text) SELECT id + 100000, text FROM item`);
     await paused(items);
-    expect(await writing).toMatchObject({ kind: 'failed', error: { code: 'sql.overQuota' } });
+    expect(await writing).toMatchObject({ kind: 'failed', error: { code: 'quota.exceeded' } });
     await expectUntouched(items);
   });
 

@@ -190,7 +190,7 @@ describe('a long read', () => {
     await paused(slices);
     items.table.held.letGo('the table was full');
     expect(failureOf(await reading)).toMatch(
-      /^sql.overBudget: The statement was stopped where it had paused, because the table was full/,
+      /^sql.overBudget: The statement was stopped during a pause, because the table was full/,
     );
     expect(items.clientCount).toBe(0);
     expect(await items.put(1, 'after')).toMatchObject({ kind: 'committed' });

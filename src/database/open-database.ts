@@ -93,7 +93,7 @@ export async function createCore(
   const loaded = await examineProgram(source, context, options);
   const tables = makeTables(store, loaded);
   const log = await openLog(options, true, () => {
-    throw new Error('the directory of a new database holds a log already');
+    throw new Error('the directory of a new database already contains a log');
   });
   const program = programIn(options, store, loaded, tables);
   const core = { ...coreOf(options, store, log, program), lastMicros: createdMicros };

@@ -72,7 +72,7 @@ export type CallError =
   /** The reducer does not exist, or this caller must not learn that it does. */
   | { readonly code: 'reducer.unknown'; readonly reducer: string }
   | {
-      readonly code: 'reducer.lifecycle';
+      readonly code: 'reducer.notCallable';
       readonly lifecycle: 'init' | 'onConnect' | 'onDisconnect';
     }
   | { readonly code: 'arguments.invalid'; readonly message: string }
@@ -146,13 +146,13 @@ export type SqlError =
       readonly code:
         | 'sql.notAuthorized'
         | 'sql.invalid'
-        | 'sql.parameter'
+        | 'sql.invalidParameter'
         | 'sql.noHistory'
         | 'sql.overBudget'
         /** Too many statements run, or they hold too much memory; a retry may succeed. */
         | 'sql.busy'
-        /** Like `quota.exceeded` of a call. */
-        | 'sql.overQuota'
+        /** The database, or its owner, has reached its quota. */
+        | 'quota.exceeded'
         /** A bug in the engine; nothing was changed. */
         | 'sql.internal'
         | 'connection.refused';
@@ -232,6 +232,9 @@ export type OneOffOutcome =
     }
   | { readonly kind: 'failed'; readonly error: string; readonly micros: number };
 
+/** The message for a request over a connection that has ended, or never began. */
+export const connectionClosedText = 'The connection is not open.';
+
 /** The message callers receive when a module failed in a way its author did not intend. */
 export const fatalErrorText = 'The instance encountered a fatal error.';
 
@@ -250,6 +253,21 @@ export function refusal(code: RefusalBody['code'], message: string): Refusal {
   return new Refusal({ code, message });
 }
 
+/** The refusal of an update whose outcome the publisher must learn; `detail` says what is known. */
+export function updateFailure(
+  code: RefusalBody['code'],
+  detail: string,
+  options?: ErrorOptions,
+): Refusal {
+  return new Refusal({ code, message: `Database update failed: ${detail}` }, options);
+}
+
+/** The refusal of a request that comes when its database, or the service, has stopped. */
+export function stoppedRefusal(): Refusal {
+  const message = 'The database is stopped; nothing was done. Try again when the service runs.';
+  return refusal('database.stopped', message);
+}
+
 export interface RefusalBody {
   readonly code:
     | 'database.overloaded'
@@ -264,17 +282,19 @@ export interface RefusalBody {
     /** The operator lets only some callers create databases. */
     | 'creation.forbidden'
     /** The caller has as many databases as it may. */
-    | 'quota.databases'
-    | 'quota.names'
+    | 'databases.tooMany'
+    /** The owner has as many names of databases as it may. */
+    | 'names.tooMany'
     /** The program, or the total its owner holds, is larger than the operator allows. */
-    | 'quota.bytes'
+    | 'quota.exceeded'
     | 'name.invalid'
     | 'name.unknown'
     | 'name.taken'
     | 'name.notYours'
     | 'database.unknown'
-    | 'notOwner'
-    | 'notOperator'
+    /** The caller's standing in the database does not allow the action. */
+    | 'caller.notAuthorized'
+    | 'caller.notOperator'
     /** The token is valid only in another database. */
     | 'token.limited'
     | 'token.unknown'
@@ -283,10 +303,10 @@ export interface RefusalBody {
     | 'program.invalid'
     | 'migration.refused'
     | 'migration.breaksClients'
-    | 'migration.token'
+    | 'migration.invalidToken'
     | 'migration.failed'
     | 'init.failed'
-    | 'publish.request'
+    | 'publish.invalid'
     | 'durability.timeout';
   readonly message: string;
   /** When to retry, if that is known. */

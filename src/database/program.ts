@@ -1,5 +1,10 @@
 import { limits } from '../limits.ts';
-import { type ModuleRunner, ProgramError, type RunnerContext } from '../module/runner.ts';
+import {
+  type ModuleRunner,
+  ProgramError,
+  programTooLargeText,
+  type RunnerContext,
+} from '../module/runner.ts';
 import { decodeRawModule } from '../schema/decode-raw-module.ts';
 import type { Lifecycle, ModuleDefinition } from '../schema/definition.ts';
 import { DefinitionErrors } from '../schema/problems.ts';
@@ -78,7 +83,7 @@ export async function examineProgram(
   around: ProgramSurroundings,
 ): Promise<LoadedProgram> {
   if (source.bytes.length > limits.programBytesMax) {
-    throw invalid(`the program is larger than ${limits.programBytesMax} bytes`);
+    throw invalid(programTooLargeText);
   }
   let runner: ModuleRunner | undefined;
   try {

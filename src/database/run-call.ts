@@ -4,7 +4,13 @@ import type { ProgramReducer } from './call-result.ts';
 import { type DatabaseCore, requireSpace } from './core.ts';
 import { hostLine } from './host-line.ts';
 import { type Connecting, connectClient, disconnectClient, tryConnection } from './lifecycle.ts';
-import type { CallError, Caller, CallOutcome, CallRequest } from './outcome.ts';
+import {
+  type CallError,
+  type Caller,
+  type CallOutcome,
+  type CallRequest,
+  connectionClosedText,
+} from './outcome.ts';
 import { type ReducerRun, runReducer, type TransactionOutcome } from './run-reducer.ts';
 import { tentatively } from './tentative.ts';
 
@@ -48,7 +54,7 @@ export function enter(
 ): string | undefined {
   const { caller, connection } = asking;
   if (connection.kind === 'open') {
-    return core.connections.has(connection.id) ? undefined : 'The connection is not open.';
+    return core.connections.has(connection.id) ? undefined : connectionClosedText;
   }
   const connecting = { ...connectingOf(asking, timestampMicros), seed };
   return letIn(core, connecting, caller.rights.isReadOnly);
@@ -128,7 +134,7 @@ type Returned = Extract<TransactionOutcome, { readonly kind: 'returned' }>;
 function findReducer(core: DatabaseCore, { reducer: name, caller }: CallRequest) {
   const reducer = core.program.reducers.get(name);
   if (reducer?.lifecycle !== undefined) {
-    return { code: 'reducer.lifecycle', lifecycle: reducer.lifecycle } satisfies CallError;
+    return { code: 'reducer.notCallable', lifecycle: reducer.lifecycle } satisfies CallError;
   }
   if (reducer === undefined || !mayCall(caller, reducer)) {
     const text = `External attempt to call nonexistent reducer "${name}" failed.`;

@@ -49,7 +49,7 @@ export function afterWriting(
   { returned, ...counts }: WriteOutcome,
 ): SqlRows {
   const fault = core.quota.faultOf(core, transaction, true);
-  if (fault !== undefined) throw new SqlFailure({ code: 'sql.overQuota', message: fault });
+  if (fault !== undefined) throw new SqlFailure({ code: 'quota.exceeded', message: fault });
   const failure = core.views.refresh(transaction, nowMicros, false);
   if (failure !== undefined) throw invalid(statementFailureText(failure));
   return { ...counts, ...(returned ?? noRows) };

@@ -28,8 +28,8 @@ export function readErrorOf(
     const name = error instanceof Error ? error.name : typeof error;
     const [frame = ''] = /\n +at .*/.exec(cause) ?? [];
     warn(
-      `A bug of the service failed a statement: ${name}${frame.replace(/\s+/, ' ')}. ` +
-        'Only its caller got an error, and nothing was changed. The module log has the rest.',
+      `A bug in the service made a statement fail: ${name}${frame.replace(/\s+/, ' ')}. ` +
+        'Its caller got an error, and nothing was changed. The module log has the details.',
     );
     return {
       code: 'sql.internal',

@@ -92,9 +92,14 @@ function fault({ what, used, most }: { what: 'rows' | 'log'; used: number; most:
   const whose = what === 'rows' ? 'rows of this database' : 'log of this database';
   const verb = what === 'rows' ? 'would take' : 'takes';
   const next = what === 'rows' ? 'Delete rows' : 'Reset the database';
+  return quotaText(`the ${whose} ${verb} ${bytesText(used)}`, bytesText(most), next);
+}
+
+/** The text for who has reached a quota: what is used, of which limit, and what makes room. */
+export function quotaText(used: string, limit: string, advice: string): string {
   return (
-    `Quota exceeded: the ${whose} ${verb} ${bytesText(used)}, and the limit is ` +
-    `${bytesText(most)}. ${next}, or ask an operator of the service for more`
+    `Quota exceeded: ${used}, and the limit is ${limit}. ` +
+    `${advice}, or ask an operator of the service for more`
   );
 }
 

@@ -58,7 +58,7 @@ export function applyUpdate(core: DatabaseCore, update: ProgramUpdate): boolean 
 export function checkTokenPresence({ policy, token }: UpdatePermission): void {
   if (policy === 'compatible' || token !== undefined) return;
   const text = 'Migration policy is set to `BreakClients`, but no migration token was provided.';
-  throw refusal('migration.token', text);
+  throw refusal('migration.invalidToken', text);
 }
 
 /** The reasons against a migration, as a publisher reads them. */
@@ -131,7 +131,8 @@ function checkPermission(
     throw failed('migration.breaksClients', text);
   }
   if (token === migrationToken(hash, core.identity, core.program.hash, loaded.hash)) return;
-  throw failed('migration.token', 'Token provided is invalid or does not match expected hash');
+  const text = 'Token provided is invalid or does not match expected hash';
+  throw failed('migration.invalidToken', text);
 }
 
 /** The names statements can use after the update. Throws if row-level security is invalid. */

@@ -3,7 +3,7 @@ import type { CallError, CallOutcome, CallRequest } from '../database/outcome.ts
 import type { Preview, PreviewedWork, PreviewOutcome } from '../database/preview-outcome.ts';
 import type { DatabaseDescription, DatabaseHandle } from '../host/supervision/database-handle.ts';
 import { limits } from '../limits.ts';
-import type { Lifecycle, ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
+import type { ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { encodeValue } from '../values/encode.ts';
 import {
@@ -17,6 +17,7 @@ import {
   type JsonValue,
 } from '../values/json.ts';
 import type { AlgebraicType } from '../values/type.ts';
+import { noSuchReducerText } from './call-error-text.ts';
 import { inSlices } from './slices.ts';
 
 /** A call whose arguments are still the JSON that the caller sent. */
@@ -162,7 +163,7 @@ export function encodeArguments(
   isQuoted = false,
 ): CallRequest['args'] {
   const reducer = findReducer(definition, name);
-  if (reducer === undefined) return { fault: 'no such reducer' };
+  if (reducer === undefined) return { fault: noSuchReducerText };
   try {
     const read = isQuoted ? argumentsFromQuotedJson : argumentsFromJson;
     const values = read(reducer.params, args, name, definition.typespace);
@@ -181,7 +182,7 @@ export async function encodeInSlices(
   isQuoted = false,
 ): Promise<CallRequest['args']> {
   const reducer = findReducer(definition, functionName);
-  if (reducer === undefined) return { fault: 'no such reducer' };
+  if (reducer === undefined) return { fault: noSuchReducerText };
   const { typespace } = definition;
   const encoding = { params: reducer.params, functionName, typespace, isQuoted };
   try {
@@ -198,10 +199,3 @@ export function findReducer(
 ): ReducerDefinition | undefined {
   return definition.reducers.find((reducer) => reducer.name === name);
 }
-
-/** The text for a caller who names a lifecycle reducer. */
-export function lifecycleText(lifecycle: Lifecycle): string {
-  return `can't directly call special ${lifecycleWords[lifecycle]} lifecycle reducer`;
-}
-
-const lifecycleWords = { init: 'Init', onConnect: 'OnConnect', onDisconnect: 'OnDisconnect' };

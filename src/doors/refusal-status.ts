@@ -9,21 +9,21 @@ export function statusOf(code: RefusalBody['code']): number {
   switch (code) {
     case 'name.invalid':
     case 'name.taken':
-    case 'publish.request':
+    case 'publish.invalid':
     case 'migration.refused':
     case 'migration.breaksClients':
-    case 'migration.token':
+    case 'migration.invalidToken':
     case 'migration.failed':
     case 'grants.tooMany':
       return 400;
     case 'name.notYours':
     case 'creation.forbidden':
       return 401;
-    case 'notOwner':
-    case 'notOperator':
+    case 'caller.notAuthorized':
+    case 'caller.notOperator':
     case 'token.limited':
-    case 'quota.databases':
-    case 'quota.names':
+    case 'databases.tooMany':
+    case 'names.tooMany':
     case 'database.locked':
       return 403;
     case 'name.unknown':
@@ -41,7 +41,7 @@ export function statusOf(code: RefusalBody['code']): number {
       return 503;
     case 'durability.timeout':
       return 504;
-    case 'quota.bytes':
+    case 'quota.exceeded':
     case 'database.full':
       return 507;
     default:

@@ -175,7 +175,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     await expect(host.setLock(bob, 'shop', true)).rejects.toThrow(refused('delete database'));
     await expect(host.addName(bob, 'shop', 'x')).rejects.toThrow(refused('rename database'));
     await expect(host.replaceNames(bob, 'shop', [])).rejects.toMatchObject({
-      body: { code: 'notOwner' },
+      body: { code: 'caller.notAuthorized' },
     });
     const request = { lines: undefined, follow: false };
     expect(() => host.logs(bob, 'shop', request)).toThrow(refused('view module logs'));
@@ -367,7 +367,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     });
     expect(host.statistics().databases.map(({ state }) => state)).toEqual(['broken', 'serving']);
     const about = { database: identityToHex(identity), reason: 'refused', next: 'broken' };
-    const message = expect.stringContaining('does not serve any more: log is damaged');
+    const message = expect.stringContaining('no longer serves: log is damaged');
     const errors = reports.filter(({ level }) => level === 'error');
     expect(errors).toEqual([{ level: 'error', message, about }]);
     expect(await logOf()).not.toHaveLength(0);

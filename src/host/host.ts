@@ -19,7 +19,7 @@ import { nameFault, parseTarget } from './registry/names.ts';
 import { openRegistry } from './registry/open-registry.ts';
 import { Quotas } from './registry/quotas.ts';
 import type { RegisteredDatabase, Registry } from './registry/registry.ts';
-import { resolveTarget } from './registry/resolve-target.ts';
+import { noSuchDatabase, resolveTarget } from './registry/resolve-target.ts';
 import { completeBudget } from './seats/budget.ts';
 import { localPlacement } from './seats/local-placement.ts';
 import type { PlanOutcome, ProgramSource } from './supervision/database-handle.ts';
@@ -49,7 +49,7 @@ interface HostParts {
  * | `name.invalid` | the parser's words; after `Invalid URL: ` for a target |
  * | `name.unknown` | `` `x` not found`` |
  * | `database.unknown` | `No such database.` |
- * | `notOwner` | `<caller> is not authorized to perform action on database <identity>: <action>` |
+ * | `caller.notAuthorized` | `… is not authorized to perform action on database …: <action>` |
  * | `name.notYours` | the name itself |
  * | `name.taken` | the whole sentence |
  * | all others | the whole text of the answer |
@@ -310,14 +310,14 @@ export class Host {
 
   #record(target: string): RegisteredDatabase {
     const record = this.#registry.database(this.resolve(target));
-    if (record === undefined) throw refusal('database.unknown', 'No such database.');
+    if (record === undefined) throw noSuchDatabase();
     return record;
   }
 
   /** A database that is being made or removed is registered a moment before or after it runs. */
   #entry({ identity }: RegisteredDatabase): RunningDatabase {
     const running = this.#running.find(identity);
-    if (running === undefined) throw refusal('database.unknown', 'No such database.');
+    if (running === undefined) throw noSuchDatabase();
     return running;
   }
 

@@ -1,5 +1,6 @@
 import { inSlices } from '../doors/slices.ts';
 import { limits } from '../limits.ts';
+import { notJsonText } from '../mcp-protocol/json-rpc.ts';
 import {
   isHeavy,
   JsonError,
@@ -86,8 +87,7 @@ async function parseLarge(body: string): Promise<JsonValue> {
 
 function parseError(error: unknown): unknown {
   if (!(error instanceof JsonError)) return error;
-  const words = `Failed to parse the request body as JSON: ${error.message}`;
-  return new HttpError(text(400, words));
+  return new HttpError(text(400, notJsonText(error.message)));
 }
 
 /** Reads the body of an endpoint of ours that takes a JSON object; an empty body counts as one. */

@@ -1,6 +1,7 @@
 import { present, unreachable } from '../assert.ts';
-import { type CallError, fatalErrorText } from '../database/outcome.ts';
-import { callWithJson, lifecycleText } from '../doors/json-call.ts';
+import type { CallError } from '../database/outcome.ts';
+import { callErrorText, noSuchProcedureText } from '../doors/call-error-text.ts';
+import { callWithJson } from '../doors/json-call.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { argumentsBody, parseBody } from './body.ts';
 import { type HttpContext, openTarget } from './context.ts';
@@ -28,29 +29,28 @@ export async function call(exchange: Exchange, { host }: HttpContext): Promise<R
 const reducerFailedStatus = 530;
 
 function failure(error: CallError, ran: Record<string, string>, value: string | undefined): Reply {
+  const words = callErrorText(error);
   switch (error.code) {
     case 'reducer.unknown':
-      return text(404, 'No such procedure');
-    case 'reducer.lifecycle':
-      return text(400, lifecycleText(error.lifecycle));
+      return text(404, noSuchProcedureText);
+    case 'reducer.notCallable':
     case 'arguments.invalid':
-      return text(400, error.message);
+      return text(400, words);
     case 'reducer.refusedWithValue':
       return json(reducerFailedStatus, present(value, 'the value of the error'), ran);
     case 'reducer.crashed':
-      return text(reducerFailedStatus, fatalErrorText, ran);
     case 'reducer.refused':
     case 'reducer.refusedWithoutValue':
-      return text(reducerFailedStatus, error.message, ran);
+      return text(reducerFailedStatus, words, ran);
     case 'reducer.overBudget':
-      return text(402, 'Module energy budget exhausted.', { ...ran, ...hintHeader(error.message) });
+      return text(402, 'Module energy budget exhausted.', { ...ran, ...hintHeader(words) });
     case 'quota.exceeded':
-      return text(507, error.message, ran);
+      return text(507, words, ran);
     case 'call.readOnly':
     case 'connection.refused':
-      return text(403, error.message);
+      return text(403, words);
     case 'schema.changed':
-      return text(503, 'the database was published again while it was called; call again');
+      return text(503, words);
     default:
       return unreachable(error);
   }

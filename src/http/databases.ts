@@ -70,7 +70,7 @@ export async function replaceNames(exchange: Exchange, { host }: HttpContext): P
     await host.replaceNames(callerOf(exchange), target, names);
     return json(200, '"Success"');
   } catch (error) {
-    if (error instanceof Refusal && error.body.code === 'notOwner') {
+    if (error instanceof Refusal && error.body.code === 'caller.notAuthorized') {
       const body = { NotYourDatabase: { database: identityToHex(identity) } };
       throw new HttpError(json(401, JSON.stringify(body)));
     }

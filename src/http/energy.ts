@@ -2,7 +2,7 @@ import { limits } from '../limits.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import { callerOf } from './context.ts';
 import { type Exchange, empty, json, type Reply } from './exchange.ts';
-import { pathIdentity } from './path-identity.ts';
+import { bareIdentity } from './path-identity.ts';
 import type { Route } from './route.ts';
 
 /**
@@ -38,7 +38,7 @@ export function energyRoute(): Route {
   return {
     path: '/v1/energy/:identity',
     methods: {
-      GET: { token: 'none', run: (exchange) => balanceReply(balances.of(pathIdentity(exchange))) },
+      GET: { token: 'none', run: (exchange) => balanceReply(balances.of(bareIdentity(exchange))) },
       POST: { token: 'required', run: (exchange) => addEnergy(exchange, balances) },
       PUT: { token: 'required', run: () => empty(401) },
     },

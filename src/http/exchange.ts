@@ -1,5 +1,6 @@
 import type { RequestCaller } from '../auth/caller.ts';
 import type { Sender } from '../auth/page-rules.ts';
+import { booleanFault, choiceFault, queryFault, repeatedFault } from '../doors/request-faults.ts';
 
 /** One request as an endpoint sees it, independent of the HTTP library. */
 export interface Exchange {
@@ -78,16 +79,14 @@ export class Query {
 
   string(name: string): string | undefined {
     const values = this.parameters.getAll(name);
-    if (values.length > 1) throw badQuery(`duplicate field \`${name}\``);
+    if (values.length > 1) throw badQuery(repeatedFault(name));
     return values[0];
   }
 
   boolean(name: string, otherwise: boolean): boolean {
     const value = this.string(name);
     if (value === undefined) return otherwise;
-    if (value !== 'true' && value !== 'false') {
-      throw badQuery('provided string was not `true` or `false`');
-    }
+    if (value !== 'true' && value !== 'false') throw badQuery(booleanFault);
     return value === 'true';
   }
 
@@ -105,13 +104,12 @@ export class Query {
     const value = this.string(name);
     const choice = choices.find((candidate) => candidate === value);
     if (value !== undefined && choice === undefined) {
-      const listed = choices.map((candidate) => `\`${candidate}\``).join(' or ');
-      throw badQuery(`unknown variant \`${value}\`, expected ${listed}`);
+      throw badQuery(choiceFault(value, choices));
     }
     return choice;
   }
 }
 
 export function badQuery(detail: string): HttpError {
-  return new HttpError(text(400, `Failed to deserialize query string: ${detail}`));
+  return new HttpError(text(400, queryFault(detail)));
 }

@@ -1,9 +1,9 @@
 import { type Role, roles } from '../database/rights.ts';
-import { identityFromHex, identityToHex } from '../values/identity.ts';
-import { type CallerIdentity, callerIdentity } from '../values/identity-roles.ts';
+import { identityToHex } from '../values/identity.ts';
 import { jsonObject } from './body.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
+import { pathIdentity } from './path-identity.ts';
 
 /** `GET /v1/database/:db/grants`: lists the role of each identity. */
 export function listGrants(exchange: Exchange, { host }: HttpContext): Reply {
@@ -20,7 +20,7 @@ export function listGrants(exchange: Exchange, { host }: HttpContext): Reply {
 /** `PUT /v1/database/:db/grants/:identity` with `{"role":"reader"}`. */
 export async function putGrant(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const database = host.database(targetOf(exchange));
-  const identity = grantee(exchange);
+  const identity = pathIdentity(exchange);
   host.access.require(callerOf(exchange), database, 'grant');
   const { role } = await jsonObject(exchange);
   if (!isRole(role)) {
@@ -33,17 +33,10 @@ export async function putGrant(exchange: Exchange, { host }: HttpContext): Promi
 /** `DELETE /v1/database/:db/grants/:identity`. */
 export async function removeGrant(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const database = host.database(targetOf(exchange));
-  await host.grants.revoke(callerOf(exchange), database, grantee(exchange));
+  await host.grants.revoke(callerOf(exchange), database, pathIdentity(exchange));
   return empty(200);
 }
 
 function isRole(value: unknown): value is Role {
   return roles.some((role) => role === value);
-}
-
-function grantee(exchange: Exchange): CallerIdentity {
-  const given = exchange.params.identity ?? '';
-  const identity = identityFromHex(given);
-  if (identity !== undefined) return callerIdentity(identity);
-  throw new HttpError(text(400, `Invalid URL: \`${given}\` is not an identity (64 hex digits)`));
 }

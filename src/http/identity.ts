@@ -2,7 +2,7 @@ import { identityToHex } from '../values/identity.ts';
 import { asOwner } from '../values/identity-roles.ts';
 import { callerOf, type HttpContext } from './context.ts';
 import { type Exchange, empty, json, type Reply } from './exchange.ts';
-import { pathIdentity } from './path-identity.ts';
+import { bareIdentity } from './path-identity.ts';
 import type { Route } from './route.ts';
 import { giveUpToken } from './tokens.ts';
 
@@ -59,11 +59,11 @@ async function websocketToken(exchange: Exchange, { tokens }: HttpContext): Prom
 }
 
 function verifyIdentity(exchange: Exchange): Reply {
-  const isTheirs = pathIdentity(exchange) === callerOf(exchange).identity;
+  const isTheirs = bareIdentity(exchange) === callerOf(exchange).identity;
   return isTheirs ? { status: 204 } : empty(400);
 }
 
 function ownedDatabases(exchange: Exchange, { host }: HttpContext): Reply {
-  const identities = host.databasesOwnedBy(asOwner(pathIdentity(exchange))).map(identityToHex);
+  const identities = host.databasesOwnedBy(asOwner(bareIdentity(exchange))).map(identityToHex);
   return json(200, JSON.stringify({ identities }));
 }

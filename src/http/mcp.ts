@@ -1,7 +1,7 @@
 import type { RequestCaller } from '../auth/caller.ts';
 import type { PageRules } from '../auth/page-rules.ts';
 import type { EngineReply } from '../mcp-protocol/engine-request.ts';
-import { errorText, noId } from '../mcp-protocol/json-rpc.ts';
+import { errorText, noId, notJsonText } from '../mcp-protocol/json-rpc.ts';
 import { RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
 import { type AgentFeature, agentFeatures, isAgentFeature } from '../protocol/agent-features.ts';
 import { jsonBody } from './body.ts';
@@ -77,10 +77,7 @@ async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {
 }
 
 /** The engine takes text, so bytes that are not UTF-8 get its error for invalid JSON here. */
-const notUtf8 = errorText(
-  noId,
-  new RpcError(rpcCode.parseError, 'Failed to parse the request body as JSON: it is not UTF-8'),
-);
+const notUtf8 = errorText(noId, new RpcError(rpcCode.parseError, notJsonText('it is not UTF-8')));
 
 /** Returns the features that the address asks for in addition to the five tools. */
 function featuresOf({ query }: Exchange): ReadonlySet<AgentFeature> {

@@ -33,7 +33,7 @@ const figures: readonly Figure[] = [
   },
   {
     name: 'reducerdb_request_wait_seconds',
-    help: 'For how long requests have waited without a turn that ended',
+    help: 'Time that requests have waited since the last turn ended',
     read: ({ health }) => health.commits.waitingMillis / 1_000,
   },
   {
@@ -43,12 +43,12 @@ const figures: readonly Figure[] = [
   },
   {
     name: 'reducerdb_fanout_lag_seconds',
-    help: 'Age of the oldest update that has not left for its client',
+    help: 'Age of the oldest update not yet sent to its client',
     read: ({ health }) => health.fanOut.waitingMillis / 1_000,
   },
   {
     name: 'reducerdb_database_read_only',
-    help: '1 while its disk is full: it is read, and what writes is refused',
+    help: '1 while the disk is full: reads work, and writes are refused',
     read: ({ isReadOnly }) => (isReadOnly ? 1 : 0),
   },
   { name: 'reducerdb_commit_offset', help: 'Last commit', read: ({ offset }) => offset },
@@ -79,22 +79,22 @@ const figures: readonly Figure[] = [
   },
   {
     name: 'reducerdb_connections',
-    help: 'Clients that stay connected',
+    help: 'Connected clients',
     read: ({ connections }) => connections,
   },
   {
     name: 'reducerdb_query_sets',
-    help: 'Query sets that they watch',
+    help: 'Query sets that clients watch',
     read: ({ querySets }) => querySets,
   },
   {
     name: 'reducerdb_live_queries',
-    help: 'Different queries in them',
+    help: 'Distinct queries in these sets',
     read: ({ live }) => live.queries,
   },
   {
     name: 'reducerdb_live_query_bytes',
-    help: 'Memory that live queries take, about',
+    help: 'Approximate memory of live queries',
     read: ({ live }) => live.bytes,
   },
   {
@@ -109,17 +109,17 @@ const figures: readonly Figure[] = [
   },
   {
     name: 'reducerdb_live_reruns_total',
-    help: 'Live queries read again as a whole, for want of an incremental form',
+    help: 'Live queries read again as a whole, because they have no incremental form',
     read: ({ live }) => live.reruns,
   },
   {
     name: 'reducerdb_paused_reads',
-    help: 'First rows and long statements that are read in slices at this moment',
+    help: 'First rows and long statements being read in slices',
     read: ({ live }) => live.pausedReads,
   },
   {
     name: 'reducerdb_held_bytes',
-    help: 'Memory kept for them, of rows that were deleted meanwhile',
+    help: 'Memory of deleted rows that is kept for these reads',
     read: ({ live }) => live.heldBytes,
   },
   {
@@ -152,14 +152,14 @@ const figures: readonly Figure[] = [
 const labelled: readonly Figures<number>[] = [
   {
     name: 'reducerdb_refusals_total',
-    help: 'Requests that got an error, by its code',
+    help: 'Requests that got an error, by code',
     labels: ['code', 'outcome'],
     read: ({ vitals }) =>
       [...vitals.refusals].map(([code, count]) => [{ code, outcome: outcomeOf(code) }, count]),
   },
   {
     name: 'reducerdb_faults_total',
-    help: 'Times the database ended before its time, by the reason',
+    help: 'Times the database ended unexpectedly, by reason',
     labels: ['reason'],
     read: ({ vitals }) => [...vitals.faults].map(([reason, count]) => [{ reason }, count]),
   },
@@ -175,19 +175,19 @@ const times: readonly Figures<TimeFigures>[] = [
   },
   {
     name: 'reducerdb_queue_wait_seconds',
-    help: 'Time that the first request of a turn has waited for it',
+    help: 'Time that the first request of a turn waited for the turn',
     labels: [],
     read: ({ times }) => [[{}, times.queue]],
   },
   {
     name: 'reducerdb_turn_duration_seconds',
-    help: 'Time of one turn, from its begin until its records are written',
+    help: 'Time of one turn, from its start until its records are written',
     labels: [],
     read: ({ times }) => [[{}, times.turn]],
   },
   {
     name: 'reducerdb_sync_duration_seconds',
-    help: 'Time that the disk took to make written records durable',
+    help: 'Time to make written records durable',
     labels: [],
     read: ({ times }) => [[{}, times.sync]],
   },
@@ -275,7 +275,11 @@ function addLimits(registry: Registry, { quotas, databases }: HttpContext['host'
     new Gauge({ name, help, labelNames: [label, 'quota'], registers: [registry] });
   const ofDatabase = gauge('reducerdb_quota_limit', 'Quota of a database', 'database');
   const ofOwner = gauge('reducerdb_owner_quota_limit', 'Quota of an identity', 'owner');
-  const usedByOwner = gauge('reducerdb_owner_quota_used', 'What it has of that', 'owner');
+  const usedByOwner = gauge(
+    'reducerdb_owner_quota_used',
+    'Use of that quota by the identity',
+    'owner',
+  );
   for (const record of databases) {
     const database = identityToHex(record.identity);
     for (const { name, limit } of quotas.ofDatabase(record)) {

@@ -12,9 +12,13 @@ export function addOpenings(registry: Registry, databases: readonly HostedStatis
   for (const state of states) {
     byState.set({ state }, databases.filter((one) => one.state === state).length);
   }
-  const bytes = gauge('reducerdb_opening_log_bytes', 'Log of a database that opens', ['database']);
-  const read = gauge('reducerdb_opening_read_bytes', 'Bytes of it that are read', ['database']);
-  const waiting = gauge('reducerdb_opening_requests', 'Requests that wait for it', ['database']);
+  const bytes = gauge('reducerdb_opening_log_bytes', 'Log size of a database that is opening', [
+    'database',
+  ]);
+  const read = gauge('reducerdb_opening_read_bytes', 'Bytes of that log read so far', ['database']);
+  const waiting = gauge('reducerdb_opening_requests', 'Requests that wait for the database', [
+    'database',
+  ]);
   for (const { identity, opening } of databases) {
     if (opening === undefined) continue;
     const labels = { database: identityToHex(identity) };

@@ -1,7 +1,7 @@
 import { Refusal } from '../database/outcome.ts';
 import { parseDuration } from '../doors/duration.ts';
 import type { Host } from '../host/host.ts';
-import type { PublishOutcome } from '../host/publishing/publish-request.ts';
+import { clearsNothingText, type PublishOutcome } from '../host/publishing/publish-request.ts';
 import type { ProgramSource } from '../host/supervision/database-handle.ts';
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
@@ -12,7 +12,7 @@ export async function publish(exchange: Exchange, context: HttpContext): Promise
   const target = exchange.params.db;
   const clear = exchange.query.boolean('clear', false);
   if (clear && target === undefined) {
-    throw new HttpError(text(400, 'Clear database requires database name or identity'));
+    throw new HttpError(text(400, clearsNothingText));
   }
   checkReplicas(exchange);
   checkRelations(exchange, context, clear);

@@ -6,16 +6,16 @@ import {
   type QuotaName,
   type QuotaUse,
 } from '../host/registry/quota-limits.ts';
-import { identityFromHex } from '../values/identity.ts';
-import { asOwner, type CallerIdentity, callerIdentity } from '../values/identity-roles.ts';
+import { asOwner } from '../values/identity-roles.ts';
 import { jsonObject } from './body.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
+import { pathIdentity } from './path-identity.ts';
 
 /** `GET /v1/quota/:identity`: use and limits, for the identity itself and for operators. */
 export function identityQuota(exchange: Exchange, { host }: HttpContext): Reply {
   const caller = callerOf(exchange);
-  const identity = identityOf(exchange);
+  const identity = pathIdentity(exchange);
   const isOwn = caller.identity === identity && caller.capability === undefined;
   if (!isOwn) host.access.requireOperator(caller, 'view quotas');
   return usesReply(host.quotas.ofIdentity(asOwner(identity)));
@@ -24,7 +24,7 @@ export function identityQuota(exchange: Exchange, { host }: HttpContext): Reply 
 /** `PUT /v1/quota/:identity` with `{"databases-per-identity":50}`, for operators. */
 export async function putIdentityQuota(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   host.access.requireOperator(callerOf(exchange), 'set quota');
-  const subject = asOwner(identityOf(exchange));
+  const subject = asOwner(pathIdentity(exchange));
   const amounts = amountsIn(await jsonObject(exchange), identityQuotas);
   await host.quotas.set(callerOf(exchange), { subject, owner: subject }, amounts);
   return empty(200);
@@ -82,11 +82,4 @@ function amountsIn(
     }
   }
   return amounts;
-}
-
-function identityOf(exchange: Exchange): CallerIdentity {
-  const given = exchange.params.identity ?? '';
-  const identity = identityFromHex(given);
-  if (identity !== undefined) return callerIdentity(identity);
-  throw new HttpError(text(400, `Invalid URL: \`${given}\` is not an identity (64 hex digits)`));
 }

@@ -7,6 +7,7 @@ import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import { isLoopbackAddress, type PageRules, type Sender } from '../auth/page-rules.ts';
 import type { RateLimiter, RequestRates } from '../auth/rate-limiter.ts';
+import { pathBytesFault, tooManyRequestsText } from '../doors/request-faults.ts';
 import { decodePathPart, hostFault, splitTarget } from '../doors/request-target.ts';
 import { limits } from '../limits.ts';
 import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
@@ -101,7 +102,7 @@ function manyHosts({ env }: Context<Env>): Reply | undefined {
 function requireRate(limiter: RateLimiter, key: string): void {
   const seconds = limiter.take(key);
   if (seconds === 0) return;
-  throw new HttpError(text(429, 'Too many requests', { 'retry-after': String(seconds) }));
+  throw new HttpError(text(429, tooManyRequestsText, { 'retry-after': String(seconds) }));
 }
 
 const preflight: Reply = empty(200, {
@@ -117,7 +118,7 @@ async function serve(exchange: HonoExchange, route: Route, options: RouterOption
   const rule = method ?? ruleOfOthers(route);
   if (rule !== undefined) await settle(exchange, rule, options);
   if (exchange.badParameter !== undefined) {
-    return text(400, `Invalid URL: Invalid UTF-8 in \`${exchange.badParameter}\``);
+    return text(400, pathBytesFault(exchange.badParameter));
   }
   if (method !== undefined) return method.run(exchange);
   route.resolve?.(exchange);

@@ -113,13 +113,13 @@ function failure(error: SqlError): Reply {
     case 'sql.noTable':
     case 'sql.notAuthorized':
     case 'sql.invalid':
-    case 'sql.parameter':
+    case 'sql.invalidParameter':
     case 'sql.noHistory':
     case 'sql.overBudget':
       return text(400, message, headers);
     case 'sql.busy':
       return text(503, message, { ...headers, 'retry-after': '1' });
-    case 'sql.overQuota':
+    case 'quota.exceeded':
       return text(507, error.message);
     case 'sql.internal':
       return text(500, message);

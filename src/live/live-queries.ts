@@ -309,7 +309,7 @@ export class LiveQueries {
     const prepared = this.preparedAgain(query);
     const operator = prepared.operatorFor(query.identity);
     if (prepared.isKept !== (kept !== undefined) || prepared.table.name !== query.table.name) {
-      throw invalid('The program was updated, and the query means something else; subscribe again');
+      throw invalid('The program was updated, and the query has a new meaning; subscribe again');
     }
     this.#unwatch(query);
     query.operator = operator;

@@ -223,18 +223,18 @@ function wholeTable({ query: { body, columns } }: TypedRead): TableSpec | undefi
 function requireNameable(read: TypedRead): void {
   const hasNoRefs = read.query.columns.every(({ type }) => !hasRefs(type));
   if (hasNoRefs || wholeTable(read) !== undefined) return;
-  throw invalid('Columns of recursive types can be asked for as part of whole rows only');
+  throw invalid('Columns of recursive types can only be read as part of whole rows');
 }
 
 function requireWatchable(read: TypedRead): void {
   visitQuery(read.query, (inner) => {
     if (inner.kind !== 'call' || inner.function.name !== 'now') return;
-    throw invalid('A query that is watched has no now(): its rows would change without a commit');
+    throw invalid('A watched query cannot use now(): its rows would change without a commit');
   });
   const event = tablesOf([read]).find(({ isEvent }) => isEvent);
   if (event === undefined) return;
   throw invalid(
-    `Rows of the event table \`${event.name}\` can be watched whole only: ` +
+    `Rows of the event table \`${event.name}\` can only be watched as a whole: ` +
       `SELECT * FROM ${event.name}, with WHERE or a join`,
   );
 }

@@ -80,5 +80,5 @@ const rereadShare = 0.5;
 const balancesMax = 1_024;
 
 const refusal =
-  'Keeping the query up to date takes too long: changes of what it reads make it read all of it ' +
-  'again; ask for fewer rows, add an index, or ask for it once instead';
+  'Keeping the query up to date takes too long: each change makes it read all its rows again; ' +
+  'read fewer rows, add an index, or run it once instead of watching it';

@@ -30,11 +30,11 @@ export async function acceptLoss(
 ): Promise<AcceptLossOutcome> {
   const onRecord = (): void => undefined;
   const walked = walkLog(disk, { databaseIdentity, onRecord, acceptsLoss: true });
-  if (walked.kind !== 'log') return refused('its log is gone; put it back from a copy');
+  if (walked.kind !== 'log') return refused('its log is gone; restore it from a backup');
   const { log } = walked;
-  if (log.lost === undefined) return refused(`its log, up to offset ${log.offset}, lacks no end`);
+  if (log.lost === undefined) return refused(`its log, up to offset ${log.offset}, is complete`);
   if (log.offset !== offset) return refused(`its log ends at offset ${log.offset}, not ${offset}`);
-  if (offset === 0) return refused('its log holds no program; put it back from a copy');
+  if (offset === 0) return refused('its log holds no program; restore it from a backup');
   const mark = readDurableMark(disk);
   if (mark.kind === 'version') return refused('a later version of reducerdb has written to it');
   const known = mark.kind === 'valid' ? mark.end.offset : undefined;

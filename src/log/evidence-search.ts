@@ -54,7 +54,7 @@ export class EvidenceSearch {
       const isRecord = reader.read(position, this.#salt) === 'record';
       this.#searchedBytes += reader.hashedBytes;
       if (this.#searchedBytes > searchBytesMax) {
-        throw new LogDamageError('what follows is too costly to search', this.#place);
+        throw new LogDamageError('what follows is too large to search', this.#place);
       }
       if (isRecord) this.#noteRecord(reader, base + position);
       position += isRecord ? reader.length : 8;

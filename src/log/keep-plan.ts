@@ -32,7 +32,7 @@ export function pendingKeepError(
   if (!files.includes(keepPlanName)) return undefined;
   const place = { file: keepPlanName, position: 0, offset: 0 };
   const command = repairCommand(databaseIdentity);
-  const advice = `With the service stopped, ${command} says how to go on`;
+  const advice = `With the service stopped, ${command} says how to continue`;
   return new LogDamageError('its repair was interrupted', place, { advice });
 }
 
@@ -50,7 +50,7 @@ export function pendingKeep(disk: Disk): KeepPlan | undefined {
     if (plan !== undefined) return plan;
     const place = { file: keepPlanName, position: 0, offset: 0 };
     const advice = 'Put the log back from a backup, or from the newest folder `set-aside-…`';
-    throw new LogDamageError('it is no plan of a repair', place, { advice });
+    throw new LogDamageError('it is not a repair plan', place, { advice });
   } finally {
     file.close();
   }

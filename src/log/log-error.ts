@@ -45,7 +45,7 @@ export interface DamageDetail {
 /** The first segment is missing: no other one can be read without it. */
 export function beginningGoneError(reason: string): LogDamageError {
   const place = { file: segmentName(1, 1), position: 0, offset: 1 };
-  const advice = 'Put it back from a copy: without it nothing of the log can be read';
+  const advice = 'Restore it from a backup: without it the log cannot be read';
   return new LogDamageError(reason, place, { advice });
 }
 

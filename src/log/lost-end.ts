@@ -63,8 +63,8 @@ function adviceOf({ mark, offset, databaseIdentity, breakReason }: FoundEnd): st
   if (mark.kind === 'version') return 'Start the version that wrote it, or a later one';
   const cause =
     mark.kind === 'valid'
-      ? 'Files may be missing or cut short, as in a copy that was not finished: put them back'
-      : 'Put it back from a copy';
+      ? 'Files may be missing or cut short, as in an unfinished copy: restore them from a backup'
+      : 'Restore it from a backup';
   if (offset === 0) return cause;
   const target = databaseIdentity.toString(16).padStart(64, '0');
   const accept = `reducerdb start --accept-loss-after ${target}:${offset}`;

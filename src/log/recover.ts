@@ -145,7 +145,7 @@ export async function repair(
   log: WalkedLog,
   warn: (message: string) => void,
 ): Promise<RecoveredLog> {
-  if (log.isMarkHalf) warn('A half of the file `durable` was not valid; it is written again.');
+  if (log.isMarkHalf) warn('One half of the file `durable` was not valid; it is rewritten.');
   const verdict = log.lost === undefined ? 'never durable' : 'given up';
   if (log.tail !== undefined) await cutTail(disk, log.tail, verdict, warn);
   const settled = await settle(disk, log);
@@ -213,7 +213,7 @@ async function cutTail(
   if (tail.survivorCount > 0) {
     warn(
       `${tail.survivorCount} whole records behind position ${position} of ${file} were dropped: ` +
-        'what they build on is not there.',
+        'the records that they continue are missing.',
     );
   }
 }

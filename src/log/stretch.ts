@@ -117,7 +117,7 @@ export class StretchScan {
     if (isSearching) this.#searchedBytes += reader.hashedBytes;
     if (this.#searchedBytes > searchBytesMax) {
       const place = { file: reader.name, position: at, offset: 0 };
-      throw new LogDamageError('what is behind the damage is too costly to search', place);
+      throw new LogDamageError('what follows the damage is too large to search', place);
     }
     return isRecord;
   }

@@ -221,7 +221,7 @@ class Walk {
       throw this.#damage(`it belongs to another database, ${found}`, reader.name, 16);
     }
     if (segmentName(header.sequence, header.firstOffset) !== reader.name) {
-      throw this.#damage('the name of a segment is not the one it was made with', reader.name, 48);
+      throw this.#damage('a segment does not have its original name', reader.name, 48);
     }
     return header;
   }

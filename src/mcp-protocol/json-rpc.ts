@@ -68,9 +68,14 @@ export async function readLargeBody(
   }
 }
 
+/** The text for a body that is not JSON, of any request over HTTP. */
+export function notJsonText(detail: string): string {
+  return `Failed to parse the request body as JSON: ${detail}`;
+}
+
 function unparsed(error: unknown): InvalidMessage {
   if (!(error instanceof JsonError)) throw error;
-  const words = `Failed to parse the request body as JSON: ${error.message}`;
+  const words = notJsonText(error.message);
   return {
     kind: 'invalid',
     id: noId,

@@ -1,6 +1,7 @@
 import { type Caller, Refusal } from '../database/outcome.ts';
 import { Stay } from '../doors/stay.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
+import { unknownNameText } from '../host/registry/resolve-target.ts';
 import { identityFromHex } from '../values/identity.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../values/identity-roles.ts';
 import type { McpSession } from './session.ts';
@@ -58,6 +59,6 @@ export function shownName(given: string, { host }: McpSession): string {
 /** Opens a database, or fails with the same text whatever the reason. */
 export function openDatabase(given: string, { session }: ToolContext): OpenDatabase {
   const found = findDatabase(given, session);
-  if (found === undefined) throw new ToolFailure(`\`${given}\` not found`);
+  if (found === undefined) throw new ToolFailure(unknownNameText(given));
   return found;
 }

@@ -190,7 +190,7 @@ function failureText(error: CallError, reducer: string, value: string | undefine
 /** Mistakes of the caller. */
 const unbegun: readonly CallError['code'][] = [
   'reducer.unknown',
-  'reducer.lifecycle',
+  'reducer.notCallable',
   'arguments.invalid',
   'schema.changed',
   'call.readOnly',

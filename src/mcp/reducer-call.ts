@@ -1,6 +1,7 @@
 import { present, unreachable } from '../assert.ts';
-import { type CallError, fatalErrorText } from '../database/outcome.ts';
-import { callWithJson, lifecycleText } from '../doors/json-call.ts';
+import type { CallError } from '../database/outcome.ts';
+import { callErrorText } from '../doors/call-error-text.ts';
+import { callWithJson } from '../doors/json-call.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { invalidParams } from '../mcp-protocol/rpc-error.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
@@ -78,29 +79,27 @@ export function callFailureText(
   reducer: string,
   { value, show }: ModuleWords,
 ): string {
+  const words = callErrorText(error);
   switch (error.code) {
     case 'reducer.unknown':
-      return 'no such reducer';
-    case 'reducer.lifecycle':
-      return lifecycleText(error.lifecycle);
+    case 'reducer.notCallable':
     case 'arguments.invalid':
-      return error.message;
+    case 'schema.changed':
+      return words;
     case 'reducer.refusedWithValue':
       return `reducer '${reducer}' failed: ${show(present(value, 'the value of the error'))}`;
     case 'reducer.crashed':
-      return `reducer '${reducer}' failed: ${fatalErrorText}`;
+      return `reducer '${reducer}' failed: ${words}`;
     case 'reducer.refused':
     case 'reducer.refusedWithoutValue':
-      return `reducer '${reducer}' failed: ${show(error.message)}`;
+      return `reducer '${reducer}' failed: ${show(words)}`;
     case 'reducer.overBudget':
       return `reducer '${reducer}' exceeded the energy budget`;
     case 'quota.exceeded':
     case 'call.readOnly':
-      return show(error.message);
+      return show(words);
     case 'connection.refused':
-      return refusedConnectionText(error.message, show);
-    case 'schema.changed':
-      return `reducer '${reducer}' was published again while it was called; read the schema again`;
+      return refusedConnectionText(words, show);
     default:
       return unreachable(error);
   }

@@ -102,6 +102,8 @@ export interface LinkedProgram {
   readonly imports: readonly string[];
 }
 
+export const programTooLargeText = `the program is larger than ${limits.programBytesMax} bytes`;
+
 /** The program cannot be loaded or described; the text, which is cut, is for the publisher. */
 export class ProgramError extends Error {
   override readonly name = 'ProgramError';

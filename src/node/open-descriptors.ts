@@ -1,5 +1,9 @@
 import fs from 'node:fs';
 
+/** What to do where descriptors are short. */
+export const descriptorsAdvice =
+  'raise the limit on open files of the service (`ulimit -n`, `LimitNOFILE=`)';
+
 /** How many files and sockets this process can have open; `undefined`: the system does not say. */
 export function descriptorsMax(): number | undefined {
   try {

@@ -210,7 +210,7 @@ function readFixedSize(reader: BinaryReader): RowList {
   if (rowBytes === 0) throw new DecodeError('a row list announces rows of 0 bytes');
   const data = readView(reader);
   if (data.length % rowBytes !== 0) {
-    throw new DecodeError(`${data.length} bytes are no whole number of rows of ${rowBytes}`);
+    throw new DecodeError(`${data.length} bytes are not a whole number of rows of ${rowBytes}`);
   }
   return { kind: 'fixedSize', rowBytes, data };
 }

@@ -1,3 +1,4 @@
+import { limits } from '../limits.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { canonicalTypespace } from './canonical-types.ts';
 import { type NamingPolicy, namingPolicyOf } from './case-conversion.ts';
@@ -28,7 +29,7 @@ export function openScope(raw: RawModule, problems: Problems): Scope {
     policy,
     typespace,
     types: new TypeRules(typespace, definitions, problems),
-    entities: new Namespace(problems, (name) => `name \`${name}\` is used for multiple entities`),
+    entities: new Namespace(problems, sharedNameText),
     explicitNames: {
       table: explicitNamesOf(raw, 'table'),
       function: explicitNamesOf(raw, 'function'),
@@ -59,4 +60,18 @@ export function followRefs(type: AlgebraicType, typespace: Typespace): Algebraic
 function explicitNamesOf(raw: RawModule, kind: RawExplicitName['kind']): Map<string, string> {
   const entries = raw.explicitNames.filter((entry) => entry.kind === kind);
   return new Map(entries.map((entry) => [entry.sourceName, entry.canonicalName]));
+}
+
+/** Texts of problems that views and tables share. */
+export function sharedNameText(name: string): string {
+  return `name \`${name}\` is used for multiple entities`;
+}
+
+export function reservedNameText(name: string): string {
+  return `Table name is reserved for system use: ${name}`;
+}
+
+/** `owner` names a table or a view. */
+export function columnCountText(owner: string, count: number): string {
+  return `${owner} has ${count} columns, more than ${limits.columnCountMax}`;
 }

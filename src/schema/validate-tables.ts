@@ -7,7 +7,13 @@ import type { ColumnDefinition, TableDefinition } from './definition.ts';
 import { missingColumnName } from './names.ts';
 import { Namespace } from './problems.ts';
 import type { RawTable } from './raw-module.ts';
-import { canonicalTableName, type Scope } from './scope.ts';
+import {
+  canonicalTableName,
+  columnCountText,
+  reservedNameText,
+  type Scope,
+  sharedNameText,
+} from './scope.ts';
 import { systemTableIds } from './system-tables.ts';
 import {
   checkConstraintIndexes,
@@ -30,7 +36,7 @@ function validateTable(scope: Scope, raw: RawTable): TableDefinition | undefined
   problems.checkIdentifiers(raw.sourceName, name);
   scope.entities.claim(raw.sourceName, name);
   if (isReserved(name, raw.tableType)) {
-    problems.report(`Table name is reserved for system use: ${name}`);
+    problems.report(reservedNameText(name));
   }
   const columns = validateColumns(scope, raw, name);
   if (columns === undefined) return undefined;
@@ -71,12 +77,9 @@ function validateColumns(
     return undefined;
   }
   if (rowType.elements.length > limits.columnCountMax) {
-    const count = `${rowType.elements.length} columns, more than ${limits.columnCountMax}`;
-    problems.report(`table \`${table}\` has ${count}`);
+    problems.report(columnCountText(`table \`${table}\``, rowType.elements.length));
   }
-  const names = new Namespace(problems, (name) => {
-    return `name \`${name}\` is used for multiple entities`;
-  });
+  const names = new Namespace(problems, sharedNameText);
   const columns = rowType.elements.map(({ name, type }, position) => {
     const sourceName = sourceType.elements[position]?.name;
     if (sourceName === undefined || name === undefined) {

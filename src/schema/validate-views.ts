@@ -4,7 +4,7 @@ import { typeText } from '../values/typespace.ts';
 import type { TableDefinition, ViewColumnDefinition, ViewDefinition } from './definition.ts';
 import { Namespace } from './problems.ts';
 import type { RawView } from './raw-module.ts';
-import type { Scope } from './scope.ts';
+import { columnCountText, reservedNameText, type Scope, sharedNameText } from './scope.ts';
 import { nameFunction } from './validate-functions.ts';
 import { viewRowOf } from './view-rows.ts';
 
@@ -19,7 +19,7 @@ export function validateViews(
     const name = nameFunction(scope, raw.sourceName, functions);
     scope.entities.claim(raw.sourceName, name);
     if (name.startsWith('st_')) {
-      scope.problems.report(`Table name is reserved for system use: ${name}`);
+      scope.problems.report(reservedNameText(name));
     }
     scope.types.checkParameters(raw.params, `view \`${name}\``);
     const row = viewRowOf(raw.returnType);
@@ -81,12 +81,9 @@ function validateColumns(scope: Scope, view: string, rowTypeRef: number): ViewCo
   const spelled = productAt(raw.typespace.types[rowTypeRef])?.elements ?? [];
   const elements = productAt(typespace.types[rowTypeRef])?.elements ?? [];
   if (elements.length > limits.columnCountMax) {
-    const count = `${elements.length} columns, more than ${limits.columnCountMax}`;
-    problems.report(`view \`${view}\` has ${count}`);
+    problems.report(columnCountText(`view \`${view}\``, elements.length));
   }
-  const names = new Namespace(problems, (name) => {
-    return `name \`${name}\` is used for multiple entities`;
-  });
+  const names = new Namespace(problems, sharedNameText);
   return elements.map(({ name = '', type }, position) => {
     const sourceName = spelled[position]?.name ?? name;
     problems.checkIdentifiers(sourceName, name);

@@ -2,7 +2,7 @@ import { limits } from '../limits.ts';
 import type { ModuleDefinition, TableDefinition } from './definition.ts';
 import { Problems } from './problems.ts';
 import type { RawModule } from './raw-module.ts';
-import { openScope, type Scope } from './scope.ts';
+import { openScope, type Scope, sharedNameText } from './scope.ts';
 import { lifecycleTexts, validateFunctions } from './validate-functions.ts';
 import { validateHttp } from './validate-http.ts';
 import { validateSchedules } from './validate-schedules.ts';
@@ -64,7 +64,7 @@ function validateSubmodules({ raw, problems }: Scope): ModuleDefinition['submodu
   return raw.submodules.map(({ namespace, module }) => {
     problems.checkIdentifiers(namespace);
     if (namespaces.has(namespace)) {
-      problems.report(`name \`${namespace}\` is used for multiple entities`);
+      problems.report(sharedNameText(namespace));
     }
     namespaces.add(namespace);
     const bytes = new TextEncoder().encode(namespace).length;

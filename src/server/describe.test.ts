@@ -222,8 +222,8 @@ describe('a module that cannot be described', () => {
   const notOurs = 'exporting something that is not a spacetime export';
 
   it.each([
-    [`${notOurs}\n\`x\` was not made by the schema`, { default: db, x: 3 }],
-    [`${notOurs}\n\`x\` was not made by the schema`, { default: db, x: ok }],
+    [`${notOurs}\n\`x\` was not created by the schema`, { default: db, x: 3 }],
+    [`${notOurs}\n\`x\` was not created by the schema`, { default: db, x: ok }],
     ['multiple schemas are not supported', { default: db, x: schema({}).reducer(ok) }],
     [
       "There is already a reducer, procedure, or view with the name 'y'",

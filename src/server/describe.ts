@@ -134,7 +134,7 @@ class Description {
     if (found === undefined) {
       if (!isRoot) return;
       const text = 'exporting something that is not a spacetime export';
-      throw new TypeError(`${text}\n\`${name}\` was not made by the schema`);
+      throw new TypeError(`${text}\n\`${name}\` was not created by the schema`);
     }
     if (found.schema !== this.#schema) throw new TypeError('multiple schemas are not supported');
     const { registration } = found;

@@ -142,7 +142,7 @@ function warnOfSharedNames(plan: ModulePlan, namespace: string, sys: Sys): void 
   for (const planned of plan.tables) {
     for (const accessor of sharedNames(planned)) {
       const column = `${namespace}${planned.key}.${accessor}`;
-      sys.log(logLevels.warn, `index accessor ${column} has the name of a method of every table`);
+      sys.log(logLevels.warn, `index accessor ${column} has the name of a table method`);
     }
   }
   for (const submodule of plan.submodules) {

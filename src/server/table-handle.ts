@@ -88,7 +88,7 @@ function handleOf(members: Members, iter: () => RowIterator<Row>): Row {
 function unreadable(name: string, members: Members): Row {
   const refuse = (): never => {
     throw new TypeError(
-      `a view cannot read the event table ${name}: its rows last for one transaction only`,
+      `a view cannot read the event table ${name}: its rows exist for one transaction only`,
     );
   };
   const handle: Row = {};

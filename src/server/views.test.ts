@@ -47,7 +47,8 @@ describe('views of a module', () => {
       'byZoneLevel,count,id,iter,owner,zone',
       'filter',
       'db,from',
-      'TypeError: a view cannot read the event table shout: its rows last for one transaction only',
+      'TypeError: a view cannot read the event table shout: its rows exist for one ' +
+        'transaction only',
     ]);
   });
 

@@ -199,7 +199,7 @@ export function parsePublishPolicy(text: string): Creators {
   const identities = parts.map((part) => {
     const identity = identityFromHex(part);
     if (identity !== undefined) return identity;
-    throw new ConfigurationError(`\`${text}\` is none of these:\n${policies}`);
+    throw new ConfigurationError(`\`${text}\` is not a publish policy; use one of:\n${policies}`);
   });
   return { identities };
 }

@@ -183,11 +183,11 @@ function finding({ folder, report }: VerifiedLog): Finding {
       return { log: folder, state, commits: '', detail: report.detail };
     case 'intact': {
       const { offset, isMarkHalf } = report.contents;
-      const detail = isMarkHalf ? 'half of `durable` is not valid; the next start mends it' : '';
+      const detail = isMarkHalf ? 'half of `durable` is not valid; the next start repairs it' : '';
       return { log: folder, state, commits: String(offset), detail };
     }
     case 'torn': {
-      const detail = 'the end was being written when the service ended; the next start cuts it';
+      const detail = 'the end was being written when the service ended; the next start removes it';
       return { log: folder, state, commits: String(report.contents.offset), detail };
     }
     case 'damaged':

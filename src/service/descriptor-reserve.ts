@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import { descriptorsMax, openDescriptors } from '../node/open-descriptors.ts';
+import { descriptorsAdvice, descriptorsMax, openDescriptors } from '../node/open-descriptors.ts';
 import { ConfigurationError } from './configuration.ts';
 
 export interface DescriptorSource {
@@ -12,8 +12,6 @@ export interface DescriptorSource {
 /** Milliseconds between counts: with plenty of room, and with little. */
 const calmMillis = 10_000;
 const tightMillis = 100;
-
-const advice = 'raise the limit on open files of the service (`ulimit -n`, `LimitNOFILE=`)';
 
 /**
  * Keeps a reserve of descriptors. Files and sockets share one limit that the system sets for a
@@ -39,7 +37,7 @@ export class DescriptorReserve {
     if (max === undefined || max >= limits.descriptorsMin) return;
     throw new ConfigurationError(
       `The system lets this process have ${max} files open, and a service needs at least ` +
-        `${limits.descriptorsMin}: ${advice}.`,
+        `${limits.descriptorsMin}: ${descriptorsAdvice}.`,
     );
   }
 
@@ -50,9 +48,9 @@ export class DescriptorReserve {
     const forClients = max - limits.descriptorsKept;
     if (forClients >= connectionsMax) return undefined;
     return (
-      `The system lets this process have ${max} files open: not more than ${forClients} ` +
-      `connections find room, databases take some of it, too, and ${connectionsMax} are allowed ` +
-      `(--connections); ${advice}.`
+      `The system lets this process have ${max} files open, which is enough for ${forClients} ` +
+      `connections beside the files of databases, and ${connectionsMax} are allowed ` +
+      `(--connections); ${descriptorsAdvice}.`
     );
   }
 
@@ -79,8 +77,9 @@ export class DescriptorReserve {
   /** Explains why clients are rejected. */
   get refusal(): string {
     return (
-      `refuses connections: of ${this.#source.max} files that this process may have open, fewer ` +
-      `than ${limits.descriptorsKept} are left, which are for databases; ${advice}`
+      `refuses connections: of the ${this.#source.max} files that this process can have open, ` +
+      `fewer than ${limits.descriptorsKept} are left, which are reserved for databases; ` +
+      descriptorsAdvice
     );
   }
 }

@@ -47,7 +47,7 @@ const written = ({ example }: Setting) =>
 describe('the settings of a service', () => {
   it('are not read from what is no file, such as a pipe that nobody writes', () => {
     execFileSync('mkfifo', [path.join(data, 'config.toml')]);
-    expect(fault({})).toBe('DATA/config.toml cannot be read: it is no file');
+    expect(fault({})).toBe('DATA/config.toml cannot be read: it is not a file');
   });
 
   it('[cli 8.2] a flag wins over a variable, that over the file, that over the default', () => {
@@ -145,7 +145,7 @@ describe('the settings of a service', () => {
       '[http]\nallowed-origins = ["app.example.com"]',
       'http.allowed-origins: `app.example.com` is not the origin of a page, such as',
     ],
-    ['', '[http]\nmcp-hosts = ["a", 7]', 'http.mcp-hosts: `["a",7]` is not a list of texts'],
+    ['', '[http]\nmcp-hosts = ["a", 7]', 'http.mcp-hosts: `["a",7]` is not a list of strings'],
     ['', '[http]\nmetrics = 1999-12-31', 'http.metrics: `"1999-12-31"` is not a text'],
     ['', '[auth]\nprivate-issuers = 1', 'auth.private-issuers: `1` is not `true` or `false`'],
     ['', 'operators = ["me"]', 'DATA/config.toml: operators: `me` is not an identity'],
@@ -154,15 +154,23 @@ describe('the settings of a service', () => {
     ['heap-limit=-1', '', '--heap-limit: `-1` is not a whole number above zero'],
     ['heap-limit=0x10', '', '--heap-limit: `0x10` is not'],
     ['heap-limit= ', '', '--heap-limit: ` ` is not'],
-    ['operator=c200,,c200', '', '--operator: `c200,,c200` is not a list of texts'],
+    ['operator=c200,,c200', '', '--operator: `c200,,c200` is not a list of strings'],
     ['trusted-proxy=gateway', '', '--trusted-proxy: `gateway` is neither an address nor a network'],
     ['', '[http]\ntrusted-proxies = ["10.0.0.0/40"]', 'http.trusted-proxies: `10.0.0.0/40` is'],
     ['public-url=db.example.com', '', '--public-url: `db.example.com` is not an address without'],
     ['public-url=https://x/y', '', '--public-url: `https://x/y` is not an address without a path'],
     ['public-url=ftp://x', '', '--public-url: `ftp://x` is not an address without a path, such'],
     ['metrics=everyone', '', '--metrics: `everyone` is none of anyone, operators, off'],
-    ['publish-policy=friends', '', '--publish-policy: `friends` is none of these:'],
-    ['publish-policy=issuer:', '', '--publish-policy: `issuer:` is none of these:'],
+    [
+      'publish-policy=friends',
+      '',
+      '--publish-policy: `friends` is not a publish policy; use one of:',
+    ],
+    [
+      'publish-policy=issuer:',
+      '',
+      '--publish-policy: `issuer:` is not a publish policy; use one of:',
+    ],
     ['listen-addr=nowhere', '', '--listen-addr: `nowhere` is not an address to listen on'],
     ['REDUCERDB_LOG_LEVEL=loud', '', 'REDUCERDB_LOG_LEVEL: `loud` is none of trace, debug'],
   ])('[cli 8.2] a bad value is refused where it stands: %s %j', (word, file, message) => {

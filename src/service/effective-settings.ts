@@ -92,7 +92,7 @@ function readFile(file: string): FileContent {
   let table: Record<string, unknown>;
   try {
     // Reading a pipe would block.
-    if (!statSync(file).isFile()) throw new Error('it is no file');
+    if (!statSync(file).isFile()) throw new Error('it is not a file');
     table = parseToml(readFileSync(file, 'utf8'));
   } catch (cause) {
     const text = `${file} cannot be read: ${(cause as Error).message}`;

@@ -54,7 +54,7 @@ const collectionKinds: Readonly<Record<number, string>> = {
 function measureCollections(registry: Registry): () => void {
   const times = new Histogram({
     name: 'reducerdb_garbage_collection_seconds',
-    help: 'Time for which the process stood still to collect garbage',
+    help: 'Time that the process paused to collect garbage',
     labelNames: ['kind'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     registers: [registry],

@@ -80,7 +80,7 @@ export function applySetting<Kind extends SettingKind>(
 const wanted: Readonly<Record<SettingKind, string>> = {
   text: 'a text',
   path: 'a path',
-  list: 'a list of texts',
+  list: 'a list of strings',
   count: 'a whole number above zero',
   duration: 'a duration, such as `15s`, or a whole number of milliseconds above zero',
   switch: '`true` or `false`',

@@ -34,7 +34,7 @@ export function followTls(
     try {
       server.setSecureContext(readTls(files));
     } catch (error) {
-      report(`The old certificate goes on: ${(error as Error).message}`);
+      report(`The old certificate stays in use: ${(error as Error).message}`);
     }
   };
   const watched = [files.certificateFile, files.keyFile];

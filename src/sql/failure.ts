@@ -10,9 +10,9 @@ export type StatementError = ErrorParts &
     /** Too much is running; the same statement may succeed later. */
     | { readonly code: 'sql.busy'; readonly message: string }
     /** The database holds as much as it is allowed to. */
-    | { readonly code: 'sql.overQuota'; readonly message: string }
+    | { readonly code: 'quota.exceeded'; readonly message: string }
     /** A value of the request does not fit the place of its parameter. */
-    | { readonly code: 'sql.parameter'; readonly message: string }
+    | { readonly code: 'sql.invalidParameter'; readonly message: string }
     /** `AS OF` names another moment than the present. */
     | { readonly code: 'sql.noHistory'; readonly message: string }
   );
@@ -74,11 +74,16 @@ export function noHistory(detail: ErrorDetail = {}): SqlFailure {
 
 /** A value of the request that does not fit the place of its parameter. */
 export function badParameter(message: string): SqlFailure {
-  return new SqlFailure({ code: 'sql.parameter', message });
+  return new SqlFailure({ code: 'sql.invalidParameter', message });
 }
 
 export function overBudget(message: string): SqlFailure {
   return new SqlFailure({ code: 'sql.overBudget', message });
+}
+
+/** A result with more than `most` rows or bytes; `advice` is what makes it smaller. */
+export function resultTooLarge(most: string, advice: string): SqlFailure {
+  return overBudget(`The result has more than ${most}; ${advice}`);
 }
 
 /**

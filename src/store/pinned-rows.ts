@@ -110,7 +110,7 @@ export class PinnedRows implements TablePin, Revocable {
     if (this.#moment !== undefined) return this.#moment;
     assert(this.#revokedFor !== undefined, 'a pin is not read after its release');
     throw new PinRevokedError(
-      `The statement was stopped where it had paused, because ${this.#revokedFor}. Try again, ` +
+      `The statement was stopped during a pause, because ${this.#revokedFor}. Try again, ` +
         'or make it shorter: narrow its WHERE clause or add an index for it',
     );
   }

@@ -359,7 +359,7 @@ export class TableChanges {
   #place(row: Uint8Array, at: number, length: number, state: number): RowRef {
     const ref = this.#heap.place(row, at, length, state);
     if (ref !== noRow || this.#held.isIdle) return ref;
-    this.#held.letGo('the table was full and a write needed the room');
+    this.#held.letGo('the table was full and a write needed the space');
     return this.#heap.place(row, at, length, state);
   }
 

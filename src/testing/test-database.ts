@@ -1,8 +1,8 @@
-import { unreachable } from '../assert.ts';
 import { deriveIdentity } from '../auth/identity.ts';
 import { buildModule } from '../bundle/build-module.ts';
 import type { CallError, SqlParameters } from '../database/outcome.ts';
-import { findReducer, lifecycleText, resultOf } from '../doors/json-call.ts';
+import { callErrorText } from '../doors/call-error-text.ts';
+import { findReducer, resultOf } from '../doors/json-call.ts';
 import { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
 import type { HostCaller } from '../host/registry/host-caller.ts';
@@ -234,28 +234,4 @@ function parametersOf(params: NonNullable<QueryOptions['params']>): SqlParameter
 
 function parameterOf(value: QueryParameter): string | boolean | null {
   return typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
-}
-
-function callErrorText(error: CallError): string {
-  switch (error.code) {
-    case 'reducer.unknown':
-      return `there is no reducer \`${error.reducer}\``;
-    case 'reducer.lifecycle':
-      return lifecycleText(error.lifecycle);
-    case 'reducer.crashed':
-      return 'The instance encountered a fatal error. Its log says more.';
-    case 'arguments.invalid':
-    case 'reducer.refused':
-    case 'reducer.refusedWithValue':
-    case 'reducer.refusedWithoutValue':
-    case 'reducer.overBudget':
-    case 'quota.exceeded':
-    case 'call.readOnly':
-    case 'connection.refused':
-      return error.message;
-    case 'schema.changed':
-      return 'the module was published again while it was called';
-    default:
-      return unreachable(error);
-  }
 }

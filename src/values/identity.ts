@@ -62,6 +62,11 @@ export function identityToHex(identity: bigint): string {
   return bigintToHex(identity, hexDigits);
 }
 
+/** The text for a person who wrote `given`, which `identityFromHex` does not accept. */
+export function notIdentityText(given: string): string {
+  return `\`${given}\` is not an identity (64 hex digits)`;
+}
+
 /** The identity written as 64 hexadecimal digits of any case with an optional `0x`. */
 export function identityFromHex(text: string): bigint | undefined {
   return bigintFromHex(text, hexDigits);

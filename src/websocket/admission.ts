@@ -3,6 +3,7 @@ import { type RequestCaller, settleCaller } from '../auth/caller.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import { Refusal } from '../database/outcome.ts';
 import { statusOf } from '../doors/refusal-status.ts';
+import { pathBytesFault } from '../doors/request-faults.ts';
 import { decodePathPart, splitTarget } from '../doors/request-target.ts';
 import type { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
@@ -152,6 +153,5 @@ function nameIn(url: string): string {
   const [, part = ''] = pathPattern.exec(splitTarget(url).path) ?? [];
   const name = decodePathPart(part);
   if (name !== undefined) return name;
-  const message = 'Invalid URL: Invalid UTF-8 in `name_or_identity`';
-  throw new Refusal({ code: 'name.invalid', message });
+  throw new Refusal({ code: 'name.invalid', message: pathBytesFault('name_or_identity') });
 }

@@ -7,6 +7,7 @@ import { judgePage, type PageRules } from '../auth/page-rules.ts';
 import type { RequestRates } from '../auth/rate-limiter.ts';
 import { Refusal } from '../database/outcome.ts';
 import { statusOf } from '../doors/refusal-status.ts';
+import { tooManyRequestsText } from '../doors/request-faults.ts';
 import { hostFault, splitTarget } from '../doors/request-target.ts';
 import { Stay } from '../doors/stay.ts';
 import type { LiveConnection } from '../host/feeds/live-connection.ts';
@@ -278,7 +279,7 @@ const stopping: RefusedUpgrade = {
 function tooOften(seconds: number): RefusedUpgrade {
   return {
     status: 429,
-    text: 'Too many requests',
+    text: tooManyRequestsText,
     headers: { 'retry-after': String(seconds) },
   };
 }

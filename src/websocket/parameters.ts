@@ -1,3 +1,4 @@
+import { booleanFault, choiceFault, queryFault, repeatedFault } from '../doors/request-faults.ts';
 import type { QueryDialect } from '../live/query-dialect.ts';
 import type { Compression } from '../protocol/compression.ts';
 import { type ConnectionNumber, connectionNumber } from '../values/connection-number.ts';
@@ -19,7 +20,7 @@ export class ParameterError extends Error {
   override readonly name = 'ParameterError';
 
   constructor(detail: string) {
-    super(`Failed to deserialize query string: ${detail}`);
+    super(queryFault(detail));
   }
 }
 
@@ -55,7 +56,7 @@ export function readToken(query: URLSearchParams): string | undefined {
 
 function one(query: URLSearchParams, name: string): string | undefined {
   const values = query.getAll(name);
-  if (values.length > 1) throw new ParameterError(`duplicate field \`${name}\``);
+  if (values.length > 1) throw new ParameterError(repeatedFault(name));
   return values[0];
 }
 
@@ -63,7 +64,7 @@ function readBoolean(query: URLSearchParams, name: string): boolean | undefined 
   const value = one(query, name);
   if (value === undefined) return undefined;
   if (value === 'true' || value === 'false') return value === 'true';
-  throw new ParameterError(`${name}: provided string was not \`true\` or \`false\``);
+  throw new ParameterError(`${name}: ${booleanFault}`);
 }
 
 function readConnectionId(text: string): ConnectionNumber {
@@ -80,12 +81,13 @@ const compressions: ReadonlyMap<string, Compression> = new Map([
 function readCompression(text = 'Brotli'): Compression {
   const compression = compressions.get(text);
   if (compression !== undefined) return compression;
-  const expected = 'expected one of `None`, `Brotli`, `Gzip`';
-  throw new ParameterError(`compression: unknown variant \`${text}\`, ${expected}`);
+  throw new ParameterError(`compression: ${choiceFault(text, [...compressions.keys()])}`);
 }
 
+const dialects: readonly QueryDialect[] = ['subscription', 'full'];
+
 function readDialect(text = 'subscription'): QueryDialect {
-  if (text === 'subscription' || text === 'full') return text;
-  const expected = 'expected `subscription` or `full`';
-  throw new ParameterError(`dialect: unknown variant \`${text}\`, ${expected}`);
+  const dialect = dialects.find((candidate) => candidate === text);
+  if (dialect !== undefined) return dialect;
+  throw new ParameterError(`dialect: ${choiceFault(text, dialects)}`);
 }

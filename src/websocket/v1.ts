@@ -1,6 +1,7 @@
 import { present, unreachable } from '../assert.ts';
 import { querySetId, type SetId } from '../database/live/set-id.ts';
 import type { CallError, CallOutcome } from '../database/outcome.ts';
+import { callErrorText, noSuchProcedureText } from '../doors/call-error-text.ts';
 import { inSlices } from '../doors/slices.ts';
 import type {
   CalledEvent,
@@ -16,7 +17,6 @@ import { limits } from '../limits.ts';
 import { type ClientMessage, decodeClientMessage } from '../protocol/v1/client-message.ts';
 import { clientMessageFromText, clientMessageSteps, utf8Text } from '../protocol/v1/client-text.ts';
 import type { QueryUpdate, ServerMessage, TableUpdate } from '../protocol/v1/server-message.ts';
-import { callErrorText } from './call-error-text.ts';
 import { EncodedMessage } from './encoded-message.ts';
 import {
   type DecodedRequest,
@@ -116,7 +116,7 @@ class V1<Rows, Given> implements MessageCodec {
         });
       }
       case 'noProcedure':
-        return this.#failProcedure(event.request.requestId, 'No such procedure');
+        return this.#failProcedure(event.request.requestId, noSuchProcedureText);
       case 'refused':
         return this.#refused(event.request, event.body.message);
       case 'setFailed':

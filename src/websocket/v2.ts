@@ -1,6 +1,7 @@
 import { unreachable } from '../assert.ts';
 import { querySetId } from '../database/live/set-id.ts';
 import type { CallOutcome } from '../database/outcome.ts';
+import { callErrorText, noSuchProcedureText } from '../doors/call-error-text.ts';
 import type {
   CalledEvent,
   LiveEvent,
@@ -23,7 +24,6 @@ import {
 import { clientMessagesIn } from '../protocol/v3.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
-import { callErrorText } from './call-error-text.ts';
 import { EncodedMessage } from './encoded-message.ts';
 import type { Encoded, MessageCodec, Person } from './message-codec.ts';
 import { encodedMessage, type PlainMessage } from './v2-rows.ts';
@@ -102,7 +102,7 @@ export class V2 implements MessageCodec {
         return { kind: 'oneOffQueryResult', requestId, result };
       }
       case 'noProcedure':
-        return failedProcedure(event.request.requestId, 'No such procedure');
+        return failedProcedure(event.request.requestId, noSuchProcedureText);
       case 'refused':
         return refusedMessage(event.request, event.body.message);
       default:

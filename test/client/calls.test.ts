@@ -34,7 +34,7 @@ describe('calls', () => {
         outcome: { kind: 'internalError', message: 'no such reducer' },
       },
     );
-    expect(await refused).toMatchObject({ code: 'sender', message: 'join first' });
+    expect(await refused).toMatchObject({ code: 'reducer.refused', message: 'join first' });
     const result = await broken;
     expect(result.ok).toBe(false);
     expect(String(result.ok ? '' : result.error)).toBe('no such reducer');
@@ -74,7 +74,7 @@ describe('calls', () => {
     await platform.advance(100);
     const [first, second] = await both;
     expect(first).toMatchObject({ reason: { message: 'never mind' } });
-    expect(second).toMatchObject({ reason: { code: 'timeout' } });
+    expect(second).toMatchObject({ reason: { code: 'call.timeout' } });
     expect(client.pendingCalls.get()).toEqual([]);
   });
 
@@ -133,7 +133,7 @@ describe('calls', () => {
     const { client } = await liveRig();
     const { clientRequestsMax } = limits;
     const calls = Array.from({ length: clientRequestsMax }, () => client.reducers.ping.result());
-    await expect(client.reducers.ping()).rejects.toMatchObject({ code: 'overloaded' });
+    await expect(client.reducers.ping()).rejects.toMatchObject({ code: 'client.overloaded' });
     client.disconnect();
     expect((await Promise.all(calls)).every(({ ok }) => !ok)).toBe(true);
   });
@@ -251,7 +251,7 @@ describe('calls', () => {
     };
     expect(() => loose.db.sword).toThrow('the database has no table `sword`');
     await expect(loose.reducers.fly?.()).rejects.toMatchObject({
-      code: 'schemaMismatch',
+      code: 'schema.mismatch',
       accessor: 'fly',
     });
     const failed = client.subscribe(() => 'SELECT' as never).applied;
@@ -274,7 +274,7 @@ describe('calls', () => {
     await expect(unknown).rejects.toThrow('the database has no column `hero.name`');
     const call = loose.reducers.joinTavern({ name: 'Ada' });
     await expect(call).rejects.toMatchObject({
-      code: 'schemaMismatch',
+      code: 'schema.mismatch',
       accessor: 'joinTavern.nick',
       message: 'the database wants the argument `joinTavern.nick`',
     });

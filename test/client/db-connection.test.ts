@@ -109,7 +109,7 @@ describe('a connection with generated bindings', () => {
     await vi.waitFor(() => expect(lines).toEqual(['Optimistic Ada']));
     expect(conn.db.hero.id.find(2)?.nick).toBe('Ada');
     conn.disconnect();
-    await expect(call).rejects.toMatchObject({ code: 'connectionLost' });
+    await expect(call).rejects.toMatchObject({ code: 'connection.lost' });
     expect(conn.db.hero.count()).toBe(0n);
   });
 

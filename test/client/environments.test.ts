@@ -178,7 +178,7 @@ describe('Node without a WebSocket of its own', () => {
       rmSync(path.join(folder, 'node_modules', each), { recursive: true, force: true });
     }
     const message = await printed(name, program);
-    expect(message).toContain('give a class as the option `webSocket`');
+    expect(message).toContain('pass the option `webSocket`');
     install('undici');
     expect(await printed(name, program)).toBe('undici');
     install('ws');

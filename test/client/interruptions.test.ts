@@ -139,7 +139,7 @@ describe('a callback', () => {
     client.subscribe(refuse, { onError: () => client.disconnect() });
     const second = client.subscribe(all);
     const call = client.reducers.ping();
-    await expect(second.applied).rejects.toMatchObject({ code: 'connectionLost' });
+    await expect(second.applied).rejects.toMatchObject({ code: 'connection.lost' });
     await expect(call).rejects.toMatchObject({ outcome: 'not-sent' });
     expect([second.isEnded, socket.received]).toEqual([true, []]);
   });

@@ -155,7 +155,7 @@ describe('the way back', () => {
     const outcome = first.catch((error: unknown) => error);
     await settled();
     await rig.socket.drop();
-    expect(await outcome).toMatchObject({ code: 'connectionLost', outcome: 'unknown' });
+    expect(await outcome).toMatchObject({ code: 'connection.lost', outcome: 'unknown' });
     await rig.platform.advance(250);
     await rig.socket.open();
     expect(rig.socket.received).toEqual([]);
@@ -181,7 +181,7 @@ describe('the way back', () => {
     await rig.socket.drop();
     const lost = client.reducers.ping().catch((error: unknown) => error);
     await rig.platform.advance(31_000);
-    expect(await lost).toMatchObject({ code: 'connectionLost', outcome: 'not-sent' });
+    expect(await lost).toMatchObject({ code: 'connection.lost', outcome: 'not-sent' });
   });
 
   it('[client-sdk 13] says of a call that is aborted while away that it was not sent', async () => {

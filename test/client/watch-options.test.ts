@@ -93,7 +93,7 @@ describe('how watched queries are shown', () => {
     await good.ready();
     const error = 'no such table';
     await socket.send({ kind: 'subscriptionError', requestId: 0, querySetId: 1, error });
-    await expect(bad).rejects.toMatchObject({ code: 'query', message: error });
+    await expect(bad).rejects.toMatchObject({ code: 'query.refused', message: error });
   });
 
   it('[client-sdk 16] rows that no table has belong to their query alone', async () => {

@@ -109,7 +109,7 @@ describe('watched queries', () => {
     await socket.apply(0, tableRows('hero', hero(1)));
     client.disconnect();
     expect(ready?.get()).toMatchObject({ rows: [{ id: 1 }], isReady: true, isStale: true });
-    expect(waiting?.get()).toMatchObject({ isReady: false, error: { code: 'connectionLost' } });
+    expect(waiting?.get()).toMatchObject({ isReady: false, error: { code: 'connection.lost' } });
   });
 
   it('[client-sdk 16] leave nothing behind when nobody came to listen', async () => {

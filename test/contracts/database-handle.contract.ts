@@ -53,7 +53,7 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
       const { call } = await withShop(shopModule({ more: lifecycleReducers }));
       expect(await call('nothing')).toMatchObject({ error: { code: 'reducer.unknown' } });
       expect(await call('init')).toMatchObject({
-        error: { code: 'reducer.lifecycle', lifecycle: 'init' },
+        error: { code: 'reducer.notCallable', lifecycle: 'init' },
       });
       expect(await call('on_connect')).toMatchObject({ error: { lifecycle: 'onConnect' } });
       expect(shop.messages().at(-1)).toContain('nonexistent reducer "nothing" failed');
@@ -234,7 +234,10 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
         body: { code: 'migration.breaksClients' },
       });
       await expect(update('breakClients')).rejects.toMatchObject({
-        body: { code: 'migration.token', message: expect.stringContaining('no migration token') },
+        body: {
+          code: 'migration.invalidToken',
+          message: expect.stringContaining('no migration token'),
+        },
       });
       await expect(update('breakClients', '0x0')).rejects.toMatchObject({
         body: { message: expect.stringContaining('Token provided is invalid') },

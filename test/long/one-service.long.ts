@@ -57,7 +57,7 @@ it('[cli 8] a service that cannot lock supersedes one that it does not see', asy
   }
   const lines = first.output.split('\n').filter((line) => line.includes('taken over the data'));
   expect(lines).toHaveLength(databases.length);
-  for (const line of lines) expect(line).toMatch(/"level":50.*does not serve any more/);
+  for (const line of lines) expect(line).toMatch(/"level":50.*no longer serves/);
 
   expect(await first.stop()).toBe(0);
   await second.stop('SIGKILL');

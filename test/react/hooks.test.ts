@@ -323,7 +323,7 @@ describe('useSuspenseQuery', () => {
       rig,
       suspended(() => names(useSuspenseQuery((q) => q.hero))),
     );
-    expect(screen.text).toMatch(/^! there is no connection/);
+    expect(screen.text).toMatch(/^! not connected/);
   });
 });
 

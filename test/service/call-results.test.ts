@@ -99,7 +99,7 @@ describe('what reducers return', () => {
     expect(isCallError(error, client.reducers.tradeTwice)).toBe(false);
     expect(isCallError(new Error('x'), client.reducers.trade)).toBe(false);
     if (!isCallError(error, client.reducers.trade)) throw new Error('it is of this reducer');
-    expect(error).toMatchObject({ code: 'sender', message: 'TooPoor', reducer: 'trade' });
+    expect(error).toMatchObject({ code: 'reducer.refused', message: 'TooPoor', reducer: 'trade' });
     expect(error.error).toEqual({ tag: 'TooPoor', value: { missing: 4, ownerName: 'ada' } });
     const result = await client.reducers.trade.result({ ...trade, to: 'eve' });
     expect(result).toMatchObject({ ok: false, error: { error: { tag: 'NoPurse', value: 'eve' } } });
@@ -125,7 +125,10 @@ describe('what reducers return', () => {
     expect(words).toMatchObject({ ok: false, error: { message: 'the guard says no' } });
     expect(words.ok ? undefined : words.error).toBeInstanceOf(InternalError);
     const value = await client.reducers.askClerk.result();
-    expect(value).toMatchObject({ ok: false, error: { code: 'sender', message: 'Closed' } });
+    expect(value).toMatchObject({
+      ok: false,
+      error: { code: 'reducer.refused', message: 'Closed' },
+    });
     expect(value.ok ? undefined : value.error).not.toBeInstanceOf(CallError);
   });
 
@@ -135,7 +138,7 @@ describe('what reducers return', () => {
     const { miscount, forget, later, mistake, boast } = client.reducers;
     for (const call of [miscount, forget, later, mistake, boast]) {
       const result = await call.result();
-      expect(result).toMatchObject({ ok: false, error: { code: 'internal', message: fatal } });
+      expect(result).toMatchObject({ ok: false, error: { code: 'call.failed', message: fatal } });
     }
     expect(await purses(database)).toEqual(untouched);
     expect(
@@ -147,7 +150,7 @@ describe('what reducers return', () => {
         'object, got undefined',
       expect.stringMatching(/reducer `later` must return Receipt; .*: a promise/),
       expect.stringMatching(/reducer `mistake` must throw TradeError; the value: .*TooRich/),
-      expect.stringContaining('Panic: reducer boast gave a value of 5242884 bytes, more than'),
+      expect.stringContaining('Panic: reducer boast returned a value of 5242884 bytes, more than'),
     ]);
   });
 

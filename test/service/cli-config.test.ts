@@ -88,9 +88,9 @@ describe('with one target', () => {
     const loose = await sandbox.run(['call', 'loose', 'add', 'x'], { cwd });
     expect(loose.code).toBe(1);
     expect(loose.stderr).toContain('No such reducer OR procedure `loose` for database `one`');
-    const hint = '`loose` is a database, but in this folder the project';
+    const hint = '`loose` is a database, but the project configuration of this folder selects';
     expect(loose.stderr).toContain(hint);
-    expect(loose.stderr).toContain('leave `loose` out, or call `loose` with --no-config.');
+    expect(loose.stderr).toContain('Leave out `loose`, or pass --no-config to call `loose`.');
     const unknown = await sandbox.run(['call', 'no-such', 'add', 'x'], { cwd });
     expect(unknown.stderr).not.toContain('--no-config');
     expect(await sandbox.run(['call', 'one'], { cwd })).toMatchObject(missing('<function>'));

@@ -87,7 +87,7 @@ it('[auth 3, cli 7.6] is taken up by a running service on SIGHUP', async () => {
 
   chmodSync(path.join(keyFolder, 'id_ecdsa'), 0o644);
   service?.child.kill('SIGHUP');
-  await expect.poll(() => service?.output).toContain('the keys stay as they were: ');
+  await expect.poll(() => service?.output).toContain('the keys were not reloaded: ');
   expect(await isAccepted(url, await newToken(url))).toBe(true);
 });
 
@@ -122,7 +122,7 @@ it('[auth 2.1] issues tokens that expire where the operator says so', async () =
 
 it.each([
   [['keys', 'retire', '1'], 1, 'There is no old key 1'],
-  [['keys', 'retire', 'x'], 2, '<number>: that of an old key'],
+  [['keys', 'retire', 'x'], 2, '<number> must be the number of an old key'],
 ])('[cli 7.6] %j is refused', async (words, code, text) => {
   await start();
   const refused = await sandbox.run(words);

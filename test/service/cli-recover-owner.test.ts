@@ -35,7 +35,7 @@ it('[auth 8, cli 7.9] refuses while a service runs, and what is not there', asyn
   expect(whileRunning.stderr).toContain('Stop the service first.');
   await running.pause();
   for (const [words, code, text] of [
-    [['inn', '--identity', 'x'], 2, '--identity: 64 hex digits'],
+    [['inn', '--identity', 'x'], 2, '--identity: `x` is not an identity (64 hex digits)'],
     [['inn'], 2, "required option '--identity <identity>' not specified"],
     [['nobody', '--identity', heir.identity], 1, '`nobody` not found'],
     [['ab'.repeat(32), '--identity', heir.identity], 1, 'No such database.'],
@@ -50,7 +50,7 @@ it('[auth 8, cli 7.9] refuses while a service runs, and what is not there', asyn
 it('[auth 8, cli 7.9] gives a database with its names to another identity, for good', async () => {
   const done = await recover('inn', '--identity', heir.identity);
   expect(done).toMatchObject({ code: 0, stderr: '' });
-  expect(done.stdout).toContain(`${heir.identity} now; before, it belonged to\n${lost.identity}`);
+  expect(done.stdout).toContain(`New owner:    ${heir.identity}\nFormer owner: ${lost.identity}\n`);
 
   for (let start = 0; start < 2; start += 1) {
     running = await Running.start({ dataDirectory: running.folder });

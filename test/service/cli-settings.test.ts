@@ -79,8 +79,8 @@ describe('config check', () => {
     const text = await sandbox.ok(check(...flags));
     expect(text).toContain('Other machines can connect to 0.0.0.0:3000.');
     expect(text).toContain('Who may publish: those that are listed.');
-    expect(text).toContain('Without TLS, put a proxy with TLS in front');
-    expect(text).toContain('There is no operator');
+    expect(text).toContain('TLS is off, so tokens are sent in clear text.');
+    expect(text).toContain('No operator is set');
   });
 });
 
@@ -96,7 +96,7 @@ describe('config init', () => {
     }
     expect(await sandbox.ok(check())).not.toContain('from config.toml');
     const again = await sandbox.run(init);
-    expect(again).toMatchObject({ code: 1, stderr: `Error: There is a ${file} already.\n` });
+    expect(again).toMatchObject({ code: 1, stderr: `Error: ${file} already exists.\n` });
   });
 });
 

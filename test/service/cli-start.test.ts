@@ -129,7 +129,7 @@ describe('start', () => {
   it.each([
     [['--listen-addr', 'nonsense'], 2, '--listen-addr: `nonsense` is not an address to listen on'],
     [['--listen-addr', '127.0.0.1:70000'], 2, 'is not an address to listen on'],
-    [['--publish-policy', 'friends'], 2, '--publish-policy: `friends` is none'],
+    [['--publish-policy', 'friends'], 2, '--publish-policy: `friends` is not a publish policy'],
     [['--publish-policy', 'owners-list:bob'], 2, 'owners-list:<identity,...>'],
     [['--operator', 'me'], 2, '--operator: `me` is not an identity'],
     [['--tls-cert', 'cert.pem'], 1, '--tls-cert and --tls-key belong together'],
@@ -224,7 +224,7 @@ describe('verify', () => {
     writeFileSync(segment, bytes);
     const { code, stderr } = await sandbox.run(['start', '--listen-addr', '127.0.0.1:0']);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/"msg":"The registry does not serve any more: .*log is damaged/);
+    expect(stderr).toMatch(/"msg":"The registry no longer serves: .*log is damaged/);
     const [line, ...more] = stderr.slice(stderr.indexOf('Error: ')).split('\n');
     expect(line).toMatch(/^Error: .*registry: .*log is damaged.*position \d+.*reducerdb verify/);
     expect(more).toEqual(['']);

@@ -176,7 +176,7 @@ describe('server', () => {
     expect(saved).toContain('ecdsa_public_key');
     const changed = saved.replace(/ecdsa_public_key = .*/, 'ecdsa_public_key = "another"');
     writeFileSync(file, changed);
-    const question = 'Save this one? [y/N]';
+    const question = 'Replace it with this one? [y/N]';
     const no = await sandbox.run(['server', 'fingerprint', 'local'], { input: 'n\n' });
     expect(no.stdout).toContain(question);
     expect(readFileSync(file, 'utf8')).toBe(changed);
@@ -222,7 +222,7 @@ describe('init', () => {
   it('[cli 7.1] makes a project that publishes and runs as it is', async () => {
     const text = await sandbox.ok(['init', 'My First App!']);
     const folder = path.join(sandbox.folder, 'my-first-app');
-    expect(text).toContain(`Made my-first-app in ${folder}.`);
+    expect(text).toContain(`Created my-first-app in ${folder}.`);
     expect(readdirSync(folder).sort()).toEqual([
       '.gitignore',
       'README.md',

@@ -99,10 +99,10 @@ describe('the command line', () => {
     [['call', '--loud'], "unknown option '--loud'"],
     [['rename', 'inn'], "required option '--to <name>'"],
     [['rename', '--to', 'inn2'], "missing required argument 'database'"],
-    [['publish', '--yes=maybe'], 'One of: all, remote'],
-    [['publish', '--delete-data=maybe'], '--delete-data: one of always, on-conflict, never'],
-    [['publish', '-p', 'a', '-j', 'b'], 'exclude each other'],
-    [['login', '--token'], '--token needs the token'],
+    [['publish', '--yes=maybe'], 'Expected one or more of: all, remote'],
+    [['publish', '--delete-data=maybe'], '--delete-data must be one of always, on-conflict, never'],
+    [['publish', '-p', 'a', '-j', 'b'], 'cannot be combined'],
+    [['login', '--token'], '--token requires the token'],
     [['call'], '<database>'],
     [['call', 'inn'], '<function>'],
     [['sql', 'inn'], '<query>'],
@@ -110,10 +110,10 @@ describe('the command line', () => {
     [['logs'], '<database>'],
     [['delete'], '<database>'],
     [['describe', 'inn'], '--json is required'],
-    [['logs', 'inn', '--level', 'loud'], '--level: one of trace'],
-    [['logs', 'inn', '--level-exact'], '--level-exact needs --level'],
-    [['logs', 'inn', '-n', 'x'], '--num-lines: a whole number'],
-    [['logs', 'inn', '--format', 'xml'], '--format: text or json'],
+    [['logs', 'inn', '--level', 'loud'], '--level must be one of trace'],
+    [['logs', 'inn', '--level-exact'], '--level-exact requires --level'],
+    [['logs', 'inn', '-n', 'x'], '--num-lines must be a whole number'],
+    [['logs', 'inn', '--format', 'xml'], '--format must be text or json'],
   ])('[cli 1] exits with 2 for %j', async (args, words) => {
     const { code, stdout, stderr } = await sandbox.run(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -156,7 +156,7 @@ describe('the command line', () => {
     stray.remove();
     expect(code).toBe(1);
     expect(stderr.replace(unstable, '')).toMatch(
-      /^Error: Invalid token: .*\nYour saved token does not count on this server\. /,
+      /^Error: Invalid token: .*\nThis server does not accept your saved token\. /,
     );
   });
 

@@ -87,10 +87,13 @@ describe('the client and the service', () => {
     lines.push('settled');
     expect(lines).toEqual(['Reducer Ada', 'settled']);
     const again = client.reducers.arrive({ id: 1, nick: 'Ada', tableNo: 1 });
-    await expect(again).rejects.toMatchObject({ code: 'sender', message: '1 is here already' });
-    await expect(client.reducers.crash()).rejects.toMatchObject({ code: 'internal' });
+    await expect(again).rejects.toMatchObject({
+      code: 'reducer.refused',
+      message: '1 is here already',
+    });
+    await expect(client.reducers.crash()).rejects.toMatchObject({ code: 'call.failed' });
     const bad = client.subscribe('SELECT * FROM secret').applied;
-    await expect(bad).rejects.toMatchObject({ code: 'query' });
+    await expect(bad).rejects.toMatchObject({ code: 'query.refused' });
   });
 
   it('[client-sdk 13] keeps identity, subscriptions and rows across a restart of the service', async () => {

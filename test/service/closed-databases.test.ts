@@ -135,6 +135,6 @@ it('finds damage when it opens a database, and says so', async () => {
   const identity = identities.get('damaged');
   expect(await metrics()).toContain(`reducerdb_database_up{database="${identity}"} 0`);
   expect(service.output).toMatch(
-    new RegExp(`"level":50.*${identity} does not serve any more: log is damaged`),
+    new RegExp(`"level":50.*${identity} no longer serves: log is damaged`),
   );
 });

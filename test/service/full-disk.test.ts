@@ -247,6 +247,6 @@ it('files that are deleted end their database, until a request finds them back',
   }
   expect(service.output).toContain('no longer in its folder: it was deleted, moved or replaced');
   // A process that may open its own files alone finds it when it opens one to sync it.
-  expect(service.output).toMatch(/does not serve any more: .*ENOENT: .*databases/);
+  expect(service.output).toMatch(/no longer serves: .*ENOENT: .*databases/);
   expect(await service.stop()).toBe(0);
 });

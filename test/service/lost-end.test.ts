@@ -103,7 +103,7 @@ it.each(losses)(
       const refused = await ask('big');
       expect(refused.status).toBe(500);
       expect(refused.text).toMatch(text);
-      expect(service.output).toMatch(/"level":50.*does not serve any more: .*it ends at offset/);
+      expect(service.output).toMatch(/"level":50.*no longer serves: .*it ends at offset/);
     });
     for (const [given, words] of [
       [`big:${lastOffset}`, `its log ends at offset ${end}, not ${lastOffset}`],

@@ -38,8 +38,8 @@ describe('exports that cannot be published', () => {
   const notOurs = 'exporting something that is not a spacetime export';
   const handler = "const board = db.httpHandler(() => new SyncResponse('x'));";
   it.each([
-    ['export const x = 5;', `${notOurs}\n\`x\` was not made by the schema`],
-    ['export function help() {}', `${notOurs}\n\`help\` was not made by the schema`],
+    ['export const x = 5;', `${notOurs}\n\`x\` was not created by the schema`],
+    ['export function help() {}', `${notOurs}\n\`help\` was not created by the schema`],
     [`${other} export const r = other.reducer(() => {});`, 'multiple schemas are not supported'],
     [
       'export const a = db.reducer(clock); export const g = db.exportGroup({ a: db.reducer(clock) });',

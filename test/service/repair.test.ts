@@ -93,11 +93,11 @@ it('[cli 7.8] a forked history is shown, and nothing is changed', async () => {
       { tail: 2, can_be_kept: true, first_offset: 13, last_offset: 17, is_first: false },
     ],
   });
-  await expectRefused(['--keep', 'x'], 2, '--keep: the number of a tail, or common');
+  await expectRefused(['--keep', 'x'], 2, '--keep must be the number of a tail, or common');
   await expectRefused(['--keep', '3'], 1, 'there is no tail 3');
   const no = await sandbox.run(['repair', 'counted', '--keep', '2'], { input: 'n\n' });
   expect(no.code).toBe(0);
-  expect(no.stdout).toContain('will end after offset 17; 3 commits are set aside. Do it? [y/N]');
+  expect(no.stdout).toContain('will end after offset 17; 3 commits are set aside. Proceed? [y/N]');
   expect(no.stdout).toContain('nothing was changed');
   expect(contents()).toEqual(before);
 }, 120_000);
@@ -160,7 +160,7 @@ it('[durability 5.2] what is damaged is shown, and the part before can be kept',
   const kept = await sandbox.ok(['repair', 'counted', '--keep', 'common', '--yes']);
   expect(kept).toContain(`the loss of what followed offset ${end} was accepted`);
   expect(kept).toContain(`Commits missing: ${12 - Number(end)}`);
-  expect(kept).toContain(`The log of counted opens again and goes on after offset ${end}.`);
+  expect(kept).toContain(`The log of counted opens again and continues after offset ${end}.`);
   expect(readdirSync(log)).toContain(`${segment}.torn-1`);
   expect((await sandbox.ok(['verify'])).match(/intact/g)).toHaveLength(2);
 }, 120_000);

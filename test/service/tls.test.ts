@@ -128,7 +128,9 @@ describe('[cli 8] a service with a certificate', () => {
     const agent = new https.Agent({ keepAlive: true, ca: first.cert });
     expect(await get(`${url}/v1/ping`, { agent })).toBe('200 ');
     writeFileSync(certFile(), second.cert);
-    await expect.poll(() => output, { timeout: 15_000 }).toContain('The old certificate goes on');
+    await expect
+      .poll(() => output, { timeout: 15_000 })
+      .toContain('The old certificate stays in use');
     expect(await shownName()).toBe('first');
     writeFileSync(keyFile(), second.key);
     await expect.poll(shownName, { timeout: 15_000 }).toBe('second');
@@ -138,7 +140,9 @@ describe('[cli 8] a service with a certificate', () => {
     // What is no certificate at all changes nothing, either.
     output = '';
     writeFileSync(certFile(), 'garbage');
-    await expect.poll(() => output, { timeout: 15_000 }).toContain('The old certificate goes on');
+    await expect
+      .poll(() => output, { timeout: 15_000 })
+      .toContain('The old certificate stays in use');
     expect(await shownName()).toBe('second');
     // The log says which file, and nothing of what is in it.
     expect(output).not.toContain('garbage');

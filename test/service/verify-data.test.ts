@@ -72,7 +72,7 @@ it('[cli 7.7] a log without its first segment says what to do', async () => {
   expect(name).not.toBe(path.basename(segment));
   renameSync(segment, path.join(path.dirname(segment), name));
   const { stdout } = await sandbox.run(['verify']);
-  expect(stdout).toMatch(/segment 1 is missing .*Put it back from a copy/);
+  expect(stdout).toMatch(/segment 1 is missing .*Restore it from a backup/);
 });
 
 describe('a registry that lacks its end', () => {
@@ -133,7 +133,7 @@ describe('verify, against the registry', () => {
     const found = await fault('1 of 2 logs are missing.');
     expect(found).toMatch(/^ registry +\| intact /m);
     expect(found).toContain(` ${folder} | missing `);
-    expect(found).toContain(`the registry names this log, but ${detail}; put it back from a copy`);
+    expect(found).toContain(`the registry names this log, but ${detail}; restore it from a backup`);
   });
 
   it.each([

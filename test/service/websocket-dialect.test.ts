@@ -138,11 +138,11 @@ describe('[websocket 7] a connection with dialect=full', () => {
     };
     const clock = 'SELECT id FROM visit WHERE id > 0 AND now() > now()';
     expect(await refusalOf(clock)).toBe(
-      'A query that is watched has no now(): its rows would change without a commit, ' +
+      'A watched query cannot use now(): its rows would change without a commit, ' +
         `executing: \`${clock}\``,
     );
     expect(await refusalOf('SELECT count(*) AS n FROM ring')).toMatch(
-      /^Rows of the event table `ring` can be watched whole only/,
+      /^Rows of the event table `ring` can only be watched as a whole/,
     );
     expect(await refusalOf('SELECT count(*) AS n FROM secret')).toMatch(/^no such table: `secret`/);
   });

@@ -36,7 +36,7 @@ function common(depth: number, next: (before: string) => string): string {
   return `${text} SELECT COUNT(*) AS n FROM w${depth - 1}`;
 }
 
-const tooOften = 'The statement is too large: its common tables are named too often';
+const tooOften = 'The statement is too large: its common tables are used too often';
 
 describe('common tables that name each other', () => {
   it.each([
@@ -55,7 +55,7 @@ describe('common tables that name each other', () => {
   });
 
   it('may not form one that later stages could not follow', () => {
-    const tooDeep = 'The statement is too deep: its common tables form too long a chain';
+    const tooDeep = 'The statement is too deep: its chain of common tables is too long';
     const sum = `v${' + 1'.repeat(60)}`;
     for (const next of [
       (w: string) => `SELECT DISTINCT x FROM ${w}`,
@@ -151,7 +151,7 @@ describe('patterns of LIKE', () => {
   it('have a length beyond which they are refused', () => {
     const length = limits.sqlPatternCharactersMax + 2;
     expect(outcome(`SELECT id FROM t WHERE 'a' LIKE repeat('%a', ${length / 2})`)).toBe(
-      `A LIKE pattern of ${length} characters is longer than the ${length - 2} that one may have`,
+      `A LIKE pattern of ${length} characters is too long: at most ${length - 2} are allowed`,
     );
   });
 });

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { auditText } from '../audit-text.ts';
 import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
-import { withServer, withYes } from '../shared-flags.ts';
+import { checkFormat, lineCountFault, withFormat, withServer, withYes } from '../shared-flags.ts';
 
 interface AuditFlags {
   readonly numLines: string;
@@ -12,15 +12,14 @@ interface AuditFlags {
 }
 
 export function addAudit(program: Command, io: Io): void {
-  withYes(withServer(program.command('audit')))
-    .description('print who did what: publishing, deleting, roles, tokens, and what was refused')
-    .option('-n, --num-lines <n>', 'only the last lines', '100')
-    .option('--data-dir <dir>', 'read the folder itself instead of asking a service')
-    .option('--format <format>', 'text or json', 'text')
+  withFormat(withYes(withServer(program.command('audit'))))
+    .description('print the audit log: publishing, deletion, roles, tokens and refused attempts')
+    .option('-n, --num-lines <n>', 'print only the last <n> lines', '100')
+    .option('--data-dir <dir>', 'read the log in this data folder instead of asking a service')
     .action(async (flags: AuditFlags, command: Command) => {
       const { numLines, format } = flags;
-      if (!/^\d{1,9}$/.test(numLines)) throw new CliError('--num-lines: a whole number', 2);
-      if (format !== 'text' && format !== 'json') throw new CliError('--format: text or json', 2);
+      if (!/^\d{1,9}$/.test(numLines)) throw new CliError(lineCountFault, 2);
+      checkFormat(format);
       const lines = await auditLines(io, flags, command);
       if (format === 'json') for (const line of lines) io.out(line);
       else io.out(auditText(lines));

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { callErrorText, noSuchProcedureText } from '../../doors/call-error-text.ts';
 import { nearestNames } from '../../schema/nearest-names.ts';
 import { type Api, databasePath, hintsOf } from '../api.ts';
 import { callArguments } from '../call-arguments.ts';
@@ -11,7 +12,7 @@ import { type FunctionSignature, readSignatures, signatureText } from '../signat
 export function addCall(program: Command, io: Io): void {
   withAnonymous(withYes(withServer(program.command('call [words...]'))))
     .usage('[options] [database] <reducer> [arguments...]')
-    .description('run a reducer; each argument is JSON, a string may stand without its quotes')
+    .description('call a reducer; arguments are JSON, and a string can go without its quotes')
     .addHelpText('after', examples)
     .action(async (words: string[], _flags, command: Command) => {
       warnUnstable(io);
@@ -57,7 +58,7 @@ interface FailedCall {
 }
 
 function isUnknown({ status, text }: FailedCall): boolean {
-  return status === 404 && text === 'No such procedure';
+  return status === 404 && text === noSuchProcedureText;
 }
 
 /**
@@ -69,8 +70,8 @@ async function projectHint(api: Api, { name, database }: FailedCall): Promise<st
   if (!ok) return [];
   return [
     '',
-    `\`${name}\` is a database, but in this folder the project's configuration names the ` +
-      `database, \`${database}\`: leave \`${name}\` out, or call \`${name}\` with --no-config.`,
+    `\`${name}\` is a database, but the project configuration of this folder selects ` +
+      `\`${database}\`. Leave out \`${name}\`, or pass --no-config to call \`${name}\`.`,
   ];
 }
 
@@ -92,7 +93,7 @@ function explain(failed: FailedCall, signatures: readonly FunctionSignature[]): 
   return text;
 }
 
-const crashText = 'The instance encountered a fatal error.';
+const crashText = callErrorText({ code: 'reducer.crashed' });
 
 function unknownText(
   name: string,

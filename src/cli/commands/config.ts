@@ -13,14 +13,15 @@ import {
   withServiceSettings,
 } from '../service-settings.ts';
 import { Session } from '../session.ts';
+import { withDataDir } from '../shared-flags.ts';
 
 /** Adds `config`, which shows the settings of a service and creates a file of them. */
 export function addConfig(program: Command, io: Io): void {
-  const config = program.command('config').description('look at the settings of a service');
+  const config = program.command('config').description('show the settings of a service');
   withServiceSettings(
     config
       .command('check')
-      .description('show every setting of a service, where it comes from, and what is wrong')
+      .description('show every setting and the origin of its value, and report invalid ones')
       .option('--json', 'print JSON'),
   ).action((flags: { json?: true }, command: Command) => {
     const effective = serviceSettings(new Session(io, command), command);
@@ -30,10 +31,8 @@ export function addConfig(program: Command, io: Io): void {
     const consequences = consequencesOf(effective);
     if (flags.json !== true) for (const line of consequences) io.out(line);
   });
-  config
-    .command('init')
-    .description('write a config.toml that explains every setting and sets none')
-    .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
+  withDataDir(config.command('init'))
+    .description('write a config.toml that documents every setting and sets none')
     .action((flags: { dataDir?: string }, command: Command) => {
       writeFile(io, dataFolder(new Session(io, command), flags.dataDir));
     });
@@ -86,14 +85,15 @@ function consequencesOf({ configuration }: ServiceSettings): string[] {
   const most = quotas['databases-per-identity'] ?? 'any number of';
   const legend = [
     '',
-    'Lines with * were set; values in brackets are defaults.',
+    'Settings marked * are set; values in brackets are defaults.',
     `Each database runs in a ${rules.everywhere} of its own (isolation): ${reason}.`,
-    `An identity that is no operator may have ${most} databases.`,
+    `An identity that is not an operator can own ${most} databases.`,
   ];
   if (isLoopback(listen.host)) return [...legend, 'Only programs on this machine can connect.'];
   const policy = typeof publishPolicy === 'string' ? publishPolicy : 'those that are listed';
-  const bare = 'Without TLS, put a proxy with TLS in front: tokens travel readable.';
-  const alone = 'There is no operator: nobody reads the audit log or the metrics over HTTP.';
+  const bare =
+    'TLS is off, so tokens are sent in clear text. Put a TLS proxy in front of the service.';
+  const alone = 'No operator is set: nobody can read the audit log or metrics over HTTP.';
   return [
     ...legend,
     `Other machines can connect to ${listen.host}:${listen.port}. Who may publish: ${policy}.`,
@@ -109,7 +109,7 @@ function writeFile(io: Io, folder: string): void {
     writeFileSync(file, emptySettingsFile(), { flag: 'wx', mode: 0o600 });
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
-    throw new CliError(`There is a ${file} already.`, 1, { cause });
+    throw new CliError(`${file} already exists.`, 1, { cause });
   }
   io.out(`Wrote ${file}`);
 }

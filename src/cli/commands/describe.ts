@@ -11,7 +11,7 @@ import { withAnonymous, withServer, withYes } from '../shared-flags.ts';
 export function addDescribe(program: Command, io: Io): void {
   withAnonymous(withYes(withServer(program.command('describe [words...]'))))
     .usage('[options] --json [database] [reducer|table <name>]')
-    .description('print the schema of a database, or one table or reducer of it')
+    .description('print the schema of a database, or of one table or reducer')
     .option('--json', 'print JSON (the only format so far)')
     .action(async (words: string[], flags: { json?: boolean }, command: Command) => {
       warnUnstable(io);

@@ -23,24 +23,24 @@ interface GenerateFlags {
 
 export function addGenerate(program: Command, io: Io): void {
   withYes(withServer(program.command('generate [target]')))
-    .description('write TypeScript bindings for the clients of a module')
+    .description('generate TypeScript client bindings for a module')
     .option('-l, --lang <language>', 'language of the bindings: typescript')
-    .option('-o, --out-dir <dir>', 'where to write them (default: src/module_bindings)')
+    .option('-o, --out-dir <dir>', 'folder to write them to (default: src/module_bindings)')
     .option('-p, --module-path <dir>', 'folder of the module project (default: the current one)')
-    .option('-j, --js-path <file>', 'read this bundle, without building')
-    .option('--database <database>', 'ask a running database for its schema, without building')
+    .option('-j, --js-path <file>', 'use this bundle instead of building the project')
+    .option('--database <database>', 'use the schema of a running database instead of building')
     .addOption(new Option('--module-def <file>', 'schema as JSON').hideHelp())
-    .option('--include-private', 'cover private tables and functions, too')
-    .option('--schema-only', 'write `schema.ts` alone, for clients typed by the module')
+    .option('--include-private', 'include private tables and functions')
+    .option('--schema-only', 'write only `schema.ts`, for clients typed by the module')
     .addOption(
       new Option(
         '--import-extension <ending>',
-        'how the files import each other (default: as the nearest tsconfig.json wants it)',
+        'file extension in imports (default: what the nearest tsconfig.json requires)',
       ).choices(['none', 'js', 'ts']),
     )
     .addOption(new Option('--build-options <text>').hideHelp())
     .addOption(new Option('--build-opts <text>').hideHelp())
-    .option('--env <name>', 'overlay of the project configuration')
+    .option('--env <name>', 'environment, whose files override the project configuration')
     .addHelpText('after', examples)
     .action(async (pattern: string | undefined, flags: GenerateFlags, command: Command) => {
       const session = new Session(io, command);
@@ -69,8 +69,8 @@ function runsOf(
   const entries = targets.flatMap((target) => target.generate.map((entry) => ({ target, entry })));
   if (entries.length > 1 && (given !== undefined || flags.outDir !== undefined)) {
     throw new CliError(
-      'the project has several bindings generated: ' +
-        'name one target of it, or pass --no-config to go by the flags alone',
+      'The project configures several sets of bindings. ' +
+        'Name one target, or pass --no-config to use only the flags.',
       2,
     );
   }
@@ -122,13 +122,13 @@ function chosenTargets({ project }: Session, pattern: string | undefined): reado
   const available = names.length === 0 ? '' : ` Available databases: ${names.join(', ')}.`;
   throw new CliError(
     `No database target matches '${pattern}'.${available} ` +
-      `To ask a running database for its schema, pass --database ${pattern}.`,
+      `To use the schema of a running database, pass --database ${pattern}.`,
   );
 }
 
 function checkLanguage(language: string | undefined): void {
   if (language === undefined || ['typescript', 'ts'].includes(language.toLowerCase())) return;
-  throw new CliError(`there are no bindings for ${language}, only for typescript`, 2);
+  throw new CliError(`Bindings for ${language} are not supported, only for typescript.`, 2);
 }
 
 /** The source of the definition that the flags name, if any. */
@@ -141,7 +141,7 @@ function sourceOfFlags(flags: GenerateFlags, io: Io): DefinitionSource | undefin
   if (database !== undefined) given.push({ kind: 'database', name: database, server: undefined });
   if (moduleDef !== undefined) given.push({ kind: 'document', file: absolute(moduleDef) });
   if (given.length > 1) {
-    throw new CliError('--module-path, --js-path and --database exclude each other', 2);
+    throw new CliError('--module-path, --js-path and --database cannot be combined', 2);
   }
   return given[0];
 }

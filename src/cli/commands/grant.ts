@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { notIdentityText } from '../../values/identity.ts';
 import { databasePath } from '../api.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
@@ -26,10 +27,10 @@ export function addGrant(program: Command, io: Io): void {
 
 function addPut(program: Command, io: Io): void {
   withYes(withServer(program.command('grant <database> <identity>')))
-    .description('give another identity a role in a database')
+    .description('give an identity a role in a database')
     .requiredOption('--role <role>', roles.join(', '))
     .action(async (database: string, who: string, { role }: { role: string }, command: Command) => {
-      if (!roles.includes(role)) throw new CliError(`--role: one of ${roles.join(', ')}`, 2);
+      if (!roles.includes(role)) throw new CliError(`--role must be one of ${roles.join(', ')}`, 2);
       const session = new Session(io, command);
       const api = await session.apiWithIdentity(onlyDatabase(session, database).server);
       const identity = checkedIdentity(who);
@@ -43,7 +44,7 @@ function addPut(program: Command, io: Io): void {
 
 function addRevoke(program: Command, io: Io): void {
   withYes(withServer(program.command('revoke <database> <identity>')))
-    .description('take the role of an identity in a database away')
+    .description('remove the role of an identity in a database')
     .action(async (database: string, who: string, _flags, command: Command) => {
       const session = new Session(io, command);
       const api = await session.apiWithIdentity(onlyDatabase(session, database).server);
@@ -55,7 +56,7 @@ function addRevoke(program: Command, io: Io): void {
 
 function addGrants(program: Command, io: Io): void {
   withYes(withServer(program.command('grants [database]')))
-    .description('list who has a role in a database')
+    .description('list the roles in a database')
     .action(async (word: string | undefined, _flags, command: Command) => {
       const session = new Session(io, command);
       const { database, server } = onlyDatabase(session, word);
@@ -77,8 +78,6 @@ function addGrants(program: Command, io: Io): void {
 function checkedIdentity(given: string): string {
   const [, digits] = /^(?:0x)?([0-9a-f]{64})$/i.exec(given) ?? [];
   if (digits !== undefined) return digits.toLowerCase();
-  throw new CliError(
-    `\`${given}\` is not an identity (64 hex digits). ` +
-      'That person finds it with `reducerdb login show`.',
-  );
+  const advice = '`reducerdb login show` prints the identity of its user.';
+  throw new CliError(`${notIdentityText(given)}. ${advice}`);
 }

@@ -26,17 +26,17 @@ interface InitFlags {
 
 export function addInit(program: Command, io: Io): void {
   withYes(program.command('init [name]'))
-    .description('make a module project that builds and publishes as it is')
+    .description('create a module project that is ready to build and publish')
     .option(
       '--project-path <dir>',
-      'folder to make it in (default: ./<name>; a name that is a path, such as dir/app or ., is ' +
-        'that folder)',
+      'folder to create it in (default: ./<name>; a name that is a path, such as dir/app or ., ' +
+        'is that folder)',
     )
-    .option('-t, --template [id]', 'template to start from; without an id, list them')
-    .option('--lang <language>', 'typescript')
-    .option('--local', 'use the local server (it is the default)')
-    .option('--server-only', 'make no client (templates have none yet)')
-    .option('--non-interactive', 'never ask anything')
+    .option('-t, --template [id]', 'template to use; without an id, list the templates')
+    .option('--lang <language>', 'language of the module: typescript')
+    .option('--local', 'use the local server (the default)')
+    .option('--server-only', 'create no client (templates have none yet)')
+    .option('--non-interactive', 'never ask questions')
     .action(async (name: string | undefined, flags: InitFlags, command: Command) => {
       if (flags.template === true) {
         for (const id of readdirSync(templates)) io.out(id);
@@ -60,7 +60,7 @@ async function makeProject(session: Session, name: string | undefined, flags: In
   const template = templateFolder(flags);
   const { folder, projectName } = placeOf(io.cwd, name, flags.projectPath);
   if (existsSync(folder) && readdirSync(folder).length > 0) {
-    const question = `${folder} is not empty. Put the project there all the same?`;
+    const question = `${folder} is not empty. Create the project there anyway?`;
     if (!(await confirm(io, question, session.answersYes('all')))) {
       throw new CliError('Nothing was made.');
     }
@@ -156,7 +156,7 @@ function slugOf(name: string): string {
 
 function sayNext(io: Io, folder: string, name: string): void {
   const where = path.relative(io.cwd, folder);
-  io.out(`Made ${name} in ${folder}.
+  io.out(`Created ${name} in ${folder}.
 
 Next, with a service running (reducerdb start):
 ${where === '' ? '' : `  cd ${where}\n`}  reducerdb publish
@@ -164,5 +164,5 @@ ${where === '' ? '' : `  cd ${where}\n`}  reducerdb publish
   reducerdb sql "SELECT * FROM task"
 
 The module is src/index.ts; service.local.json names its database.
-Run \`npm install\` there to have types checked, by publish and in the editor.`);
+Run \`npm install\` there for type checks in publish and in your editor.`);
 }

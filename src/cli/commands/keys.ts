@@ -9,16 +9,18 @@ import { timeText } from '../time-text.ts';
 
 /** Adds `keys`, for the pair that signs a host's tokens and the earlier pairs. */
 export function addKeys(program: Command, io: Io): void {
-  const keys = program.command('keys').description('the keys that sign the tokens of a service');
+  const keys = program
+    .command('keys')
+    .description('manage the keys that sign the tokens of a service');
   withKeySettings(keys.command('list'))
-    .description('show the current key and those that still verify')
+    .description('list the current key and the old keys that still verify tokens')
     .action(async (_flags, command: Command) => {
       const { listKeys } = await import('../../service/key-folder.ts');
       io.out(tableOf(await listKeys(filesOf(io, command))));
     });
   withKeySettings(keys.command('rotate'))
-    .description('make a new key; tokens of the old one stay valid until that is retired')
-    .option('--retire', 'retire all old keys at once: every token so far becomes invalid')
+    .description('create a new key; tokens of the old one stay valid until it is retired')
+    .option('--retire', 'retire all old keys: every token issued so far becomes invalid')
     .action(async ({ retire }: { readonly retire?: true }, command: Command) => {
       const { retireKeys, rotateKeysIn } = await import('../../service/key-folder.ts');
       const files = filesOf(io, command);
@@ -27,7 +29,7 @@ export function addKeys(program: Command, io: Io): void {
       io.out(whenItCounts);
     });
   withKeySettings(keys.command('retire <number>'))
-    .description('refuse what an old key has signed')
+    .description('reject the tokens that an old key has signed')
     .action(async (word: string, _flags, command: Command) => {
       const { listKeys, retireKeys } = await import('../../service/key-folder.ts');
       const files = filesOf(io, command);
@@ -39,7 +41,7 @@ export function addKeys(program: Command, io: Io): void {
     });
 }
 
-const whenItCounts = 'A running service takes this up when it restarts, or gets SIGHUP.';
+const whenItCounts = 'A running service applies this when it restarts or receives SIGHUP.';
 
 function filesOf(io: Io, command: Command) {
   return keyFilesOfService(new Session(io, command), command);
@@ -58,6 +60,7 @@ function tableOf(entries: readonly KeyEntry[]): string {
 }
 
 function numberOf(word: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(word)) throw new CliError('<number>: that of an old key', 2);
+  if (!/^[1-9]\d{0,8}$/.test(word))
+    throw new CliError('<number> must be the number of an old key', 2);
   return Number(word);
 }

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { databasePath } from '../api.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
-import { identityOfToken, Session } from '../session.ts';
+import { identityOfToken, notLoggedInText, Session } from '../session.ts';
 import { withServer, withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
 
 export function addList(program: Command, io: Io): void {
   withYes(withServer(program.command('list')))
     .description('list the databases that you own')
-    .option('--all', 'list all databases of the host, as an operator of it')
+    .option('--all', 'list all databases of the host (operators only)')
     .action(async (flags: { readonly all?: boolean }, command: Command) => {
       warnUnstable(io);
       const session = new Session(io, command);
@@ -18,7 +18,7 @@ export function addList(program: Command, io: Io): void {
         io.out(drawTable(tableOf(answer)));
         return;
       }
-      if (api.token === undefined) throw new CliError('You are not logged in.');
+      if (api.token === undefined) throw new CliError(notLoggedInText);
       const identity = identityOfToken(api.token);
       const owned = (await api.json('GET', `/v1/identity/${identity}/databases`)) as {
         identities: string[];

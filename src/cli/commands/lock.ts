@@ -8,7 +8,7 @@ import { withServer, withYes } from '../shared-flags.ts';
 export function addLock(program: Command, io: Io): void {
   for (const verb of ['lock', 'unlock'] as const) {
     withYes(withServer(program.command(`${verb} [database]`)))
-      .description(verb === 'lock' ? 'keep a database from being deleted' : 'undo a lock')
+      .description(verb === 'lock' ? 'protect a database from deletion and reset' : 'remove a lock')
       .action(async (word: string | undefined, _flags, command: Command) => {
         const session = new Session(io, command);
         const { database, server } = onlyDatabase(session, word);

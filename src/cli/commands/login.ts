@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { CliError, type Io } from '../io.ts';
 import { chooseServer } from '../server-choice.ts';
-import { identityOfToken, Session } from '../session.ts';
+import { identityOfToken, notLoggedInText, Session } from '../session.ts';
 
 export function addLogin(program: Command, io: Io): void {
   const login = program
     .command('login')
-    .description('save an identity: one issued by the server, or that of a token you have')
+    .description('save an identity: a new one from the server, or that of a token')
     // The value is optional because `login show --token` is parsed here, too.
     .option('--token [token]', 'save this token')
     .option('-s, --server <server>', 'server that issues the identity')
@@ -14,7 +14,7 @@ export function addLogin(program: Command, io: Io): void {
     .action(
       async (flags: { token?: string | true; serverIssuedLogin?: string }, command: Command) => {
         const session = new Session(io, command);
-        if (flags.token === true) throw new CliError('--token needs the token to save', 2);
+        if (flags.token === true) throw new CliError('--token requires the token to save', 2);
         if (flags.token !== undefined) {
           const identity = identityOfToken(flags.token);
           session.save({ ...session.config, token: flags.token });
@@ -28,13 +28,13 @@ export function addLogin(program: Command, io: Io): void {
     );
   login
     .command('show')
-    .description('say who you are')
-    .option('--token', 'print the token, too')
+    .description('print your identity')
+    .option('--token', 'also print the token')
     .action((_flags, command: Command) => {
       const { token } = new Session(io, command).config;
       const isTokenShown = command.optsWithGlobals().token !== undefined;
       if (token === undefined) {
-        io.out('You are not logged in. Run `reducerdb login` to log in.');
+        io.out(`${notLoggedInText} Run \`reducerdb login\` to log in.`);
         return;
       }
       io.out(`You are logged in as ${identityOfToken(token)}`);
@@ -47,7 +47,7 @@ export function addLogin(program: Command, io: Io): void {
       const session = new Session(io, command);
       const { token } = session.config;
       if (token === undefined) {
-        io.out('You are not logged in.');
+        io.out(notLoggedInText);
         return;
       }
       session.save({ ...session.config, token: undefined });

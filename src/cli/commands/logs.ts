@@ -4,7 +4,7 @@ import { onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
 import { isShown, type LogLevelName, logLevels, logText, parseRecord } from '../log-text.ts';
 import { Session } from '../session.ts';
-import { withServer, withYes } from '../shared-flags.ts';
+import { checkFormat, lineCountFault, withFormat, withServer, withYes } from '../shared-flags.ts';
 
 interface LogFlags {
   readonly numLines?: string;
@@ -15,13 +15,15 @@ interface LogFlags {
 }
 
 export function addLogs(program: Command, io: Io): void {
-  withYes(withServer(program.command('logs [database]')))
-    .description('print what a module has logged')
-    .option('-n, --num-lines <n>', 'only the last lines (default: all, or 10 with --follow)')
-    .option('-f, --follow', 'go on with lines as they are written')
-    .option('--format <format>', 'text or json', 'text')
-    .option('-l, --level <level>', `lowest level to show: ${logLevels.join(', ')}`)
-    .option('--level-exact', 'show that level only')
+  withFormat(withYes(withServer(program.command('logs [database]'))))
+    .description('print the log of a module')
+    .option(
+      '-n, --num-lines <n>',
+      'print only the last <n> lines (default: all, or 10 with --follow)',
+    )
+    .option('-f, --follow', 'keep printing lines as they are written')
+    .option('-l, --level <level>', `lowest level to print: ${logLevels.join(', ')}`)
+    .option('--level-exact', 'print only that level')
     .action(async (word: string | undefined, flags: LogFlags, command: Command) => {
       const session = new Session(io, command);
       const { database, server } = onlyDatabase(session, word);
@@ -39,16 +41,14 @@ export function addLogs(program: Command, io: Io): void {
 /** The level to show; rejects invalid flags. */
 function levelOf(flags: LogFlags): LogLevelName {
   if (flags.level === undefined && flags.levelExact === true) {
-    throw new CliError('--level-exact needs --level', 2);
+    throw new CliError('--level-exact requires --level', 2);
   }
   const given = flags.level ?? 'trace';
   const level = logLevels.find((candidate) => candidate === given);
-  if (level === undefined) throw new CliError(`--level: one of ${logLevels.join(', ')}`, 2);
-  if (flags.format !== 'text' && flags.format !== 'json') {
-    throw new CliError('--format: text or json', 2);
-  }
+  if (level === undefined) throw new CliError(`--level must be one of ${logLevels.join(', ')}`, 2);
+  checkFormat(flags.format);
   if (flags.numLines !== undefined && !/^\d+$/.test(flags.numLines)) {
-    throw new CliError('--num-lines: a whole number', 2);
+    throw new CliError(lineCountFault, 2);
   }
   return level;
 }

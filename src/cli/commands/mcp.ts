@@ -15,13 +15,16 @@ interface McpFlags {
 
 export function addMcp(program: Command, io: Io): void {
   withAnonymous(withServer(program.command('mcp [database]')))
-    .description('serve a host, or one database, to an agent over standard input and output')
-    .option('--features <list>', `more than the five tools: ${agentFeatures.join(', ')}`, features)
-    .option('--print-config <client>', 'print the configuration of an agent or editor; or: list')
+    .description('connect an agent to a host or one database over standard input and output')
+    .option('--features <list>', `additional features: ${agentFeatures.join(', ')}`, features)
+    .option(
+      '--print-config <client>',
+      'print the configuration for an agent or editor; `list` lists the clients',
+    )
     .addHelpText(
       'after',
       '\nWithout a database (argument or SERVICE_DB_NAME) the server is host-wide.\n' +
-        'Configuration of an agent: reducerdb mcp my-db --print-config claude-code',
+        'Configuration for an agent: reducerdb mcp my-db --print-config claude-code',
     )
     .action(async (word: string | undefined, flags: McpFlags, command: Command) => {
       warnUnstable(io);
@@ -134,7 +137,9 @@ function features(list: string, before: readonly AgentFeature[] = []): readonly 
   const words = list.split(',').map((word) => word.trim());
   const given = words.filter(isAgentFeature);
   if (given.length === words.length) return [...before, ...given];
-  throw new InvalidArgumentError(`Of these, with commas between: ${agentFeatures.join(', ')}.`);
+  throw new InvalidArgumentError(
+    `Expected a comma-separated list of: ${agentFeatures.join(', ')}.`,
+  );
 }
 
 /** Flags for the user's files, for a process that is started elsewhere. */

@@ -5,7 +5,13 @@ import { parseTarget } from '../../host/registry/names.ts';
 import { type Api, databasePath, statusText } from '../api.ts';
 import { buildProject } from '../build-project.ts';
 import { CliError, confirm, type Io } from '../io.ts';
-import { type DeleteData, notYours, prepareUpdate, type UpdateChoice } from '../prepare-update.ts';
+import {
+  type DeleteData,
+  notYours,
+  prepareUpdate,
+  publishAbortedText,
+  type UpdateChoice,
+} from '../prepare-update.ts';
 import type { Target } from '../project-config.ts';
 import { isLocalServer } from '../server-choice.ts';
 import { Session } from '../session.ts';
@@ -22,16 +28,16 @@ interface PublishFlags {
 
 export function addPublish(program: Command, io: Io): void {
   withAnonymous(withYes(withServer(program.command('publish [database]'))))
-    .description('build a module and put it on a server, as a new database or over one you own')
+    .description('build a module and publish it, as a new database or as an update of one you own')
     .option('-p, --module-path <dir>', 'folder of the module project (default: the current one)')
-    .option('-j, --js-path <file>', 'publish this bundle, without building')
+    .option('-j, --js-path <file>', 'publish this bundle instead of building the project')
     .option('-c, --delete-data [=when]', 'delete all rows: always, on-conflict or never')
     .addOption(new Option('--clear-database [=when]').hideHelp())
     .option('--break-clients', 'do not ask before a change that disconnects clients')
     .addOption(new Option('--build-options <text>').hideHelp())
     .addOption(new Option('--build-opts <text>').hideHelp())
     .addOption(new Option('--num-replicas <count>').hideHelp())
-    .option('--env <name>', 'overlay of the project configuration')
+    .option('--env <name>', 'environment, whose files override the project configuration')
     .addHelpText('after', examples)
     .action(async (name: string | undefined, flags: PublishFlags, command: Command) => {
       const session = new Session(io, command);
@@ -46,8 +52,8 @@ export function addPublish(program: Command, io: Io): void {
 const examples = `
 Examples:
   reducerdb publish my-db --module-path app
-  reducerdb publish                          what the service.json of this folder says
-  reducerdb publish my-db --delete-data      again, without the rows`;
+  reducerdb publish                          as service.json in this folder says
+  reducerdb publish my-db --delete-data      delete all rows, then publish`;
 
 /**
  * The targets to publish: from the flags alone, or the project's targets, overridden by the flags.
@@ -55,7 +61,7 @@ Examples:
 function targetsOf(session: Session, name: string | undefined, flags: PublishFlags): Target[] {
   const { modulePath, jsPath } = flags;
   if (modulePath !== undefined && jsPath !== undefined) {
-    throw new CliError('--module-path and --js-path exclude each other', 2);
+    throw new CliError('--module-path and --js-path cannot be combined', 2);
   }
   const fromFlags: Partial<Target> = {
     ...(modulePath === undefined
@@ -98,7 +104,7 @@ async function publishTarget(session: Session, target: Target, flags: PublishFla
       'Are you sure you want to proceed?',
       session.answersYes('remote'),
     );
-    if (!isSure) throw new CliError('Publish aborted by user.');
+    if (!isSure) throw new CliError(publishAbortedText);
   }
   const api = target.anonymous
     ? session.anonymousApi(server)
@@ -122,7 +128,7 @@ function checkDatabase(given: string): void {
   if (found.kind !== 'invalid') return;
   throw new CliError(
     `\`${given}\`: ${found.fault}. ` +
-      'A name has lower-case letters, digits and single hyphens, such as my-db.',
+      'A name consists of lower-case letters, digits and single hyphens, such as my-db.',
   );
 }
 
@@ -143,7 +149,8 @@ function deleteDataOf(flags: PublishFlags): DeleteData {
   const given = flags.deleteData ?? flags.clearDatabase ?? 'never';
   const choices = ['always', 'on-conflict', 'never'] as const;
   const choice = choices.find((candidate) => candidate === given);
-  if (choice === undefined) throw new CliError(`--delete-data: one of ${choices.join(', ')}`, 2);
+  if (choice === undefined)
+    throw new CliError(`--delete-data must be one of ${choices.join(', ')}`, 2);
   return choice;
 }
 

@@ -19,11 +19,11 @@ interface ShownQuota {
 /** Adds `quota`, which shows usage and limits of an identity or a database; operators set them. */
 export function addQuota(program: Command, io: Io): void {
   withYes(withServer(program.command('quota [database]')))
-    .description('show what you, or a database, have and may have; operators set it')
-    .option('--identity <identity>', 'of another identity, for operators')
+    .description('show usage and limits, yours or those of a database; operators can change limits')
+    .option('--identity <identity>', 'the quotas of another identity (operators only)')
     .option(
       '--set <name=amount>',
-      'a count or bytes such as 64MiB, `any`, or `default` (repeatable), for operators',
+      'a count, bytes such as 64MiB, `any` or `default` (repeatable, operators only)',
       (text: string, before: readonly string[] = []) => [...before, text],
     )
     .action(async (database: string | undefined, flags: QuotaFlags, command: Command) => {

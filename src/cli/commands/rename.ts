@@ -6,7 +6,7 @@ import { withServer, withYes } from '../shared-flags.ts';
 
 export function addRename(program: Command, io: Io): void {
   withYes(withServer(program.command('rename <database>')))
-    .description('give a database one new name, in place of all that it has')
+    .description('replace all names of a database with a new one')
     .requiredOption('--to <name>', 'the new name')
     .action(async (database: string, flags: { to: string }, command: Command) => {
       const session = new Session(io, command);

@@ -4,7 +4,7 @@ import { CliError, confirm, type Io } from '../io.ts';
 import { faultText, keepQuestion, logText } from '../repair-text.ts';
 import { dataFolder, dataFolderFlag } from '../service-settings.ts';
 import { Session } from '../session.ts';
-import { withYes } from '../shared-flags.ts';
+import { withDataDir, withYes } from '../shared-flags.ts';
 
 interface RepairFlags {
   readonly keep?: string;
@@ -13,11 +13,10 @@ interface RepairFlags {
 }
 
 export function addRepair(program: Command, io: Io): void {
-  withYes(program.command('repair <database>'))
-    .description('show what a forked or damaged log holds, and keep one part of it')
-    .option('--keep <part>', 'keep this tail, or `common` alone; the rest is set aside')
+  withDataDir(withYes(program.command('repair <database>')))
+    .description('show the parts of a forked or damaged log, and keep one of them')
+    .option('--keep <part>', 'keep this tail, or only the `common` part; set the rest aside')
     .option('--json', 'print JSON')
-    .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
     .addHelpText('after', help)
     .action(async (database: string, flags: RepairFlags, command: Command) => {
       const session = new Session(io, command);
@@ -40,16 +39,16 @@ export function addRepair(program: Command, io: Io): void {
 }
 
 const help = `
-Of a forked history, keep one tail by its number, or the common part. Of a damaged log only the
+For a forked history, keep one tail by its number, or the common part. For a damaged log, only the
 part before the damage can be kept: --keep common. The rest is then beside the log, as ….torn-1.
 
-The service must be stopped, and nothing is changed without --keep. Exits with 1 if the log does not
-open as it is. What is set aside is kept in a folder that the command names.`;
+The service must be stopped. Without --keep, nothing is changed. The exit code is 1 if the log does
+not open as it is. Parts that are set aside are moved to a folder that the command names.`;
 
 function keptOf(text: string | undefined): Kept | undefined {
   if (text === undefined || text === 'common') return text;
   if (!/^[1-9]\d{0,5}$/.test(text))
-    throw new CliError('--keep: the number of a tail, or common', 2);
+    throw new CliError('--keep must be the number of a tail, or common', 2);
   return Number(text);
 }
 
@@ -76,6 +75,6 @@ async function repair(
     return;
   }
   for (const note of notes) io.out(note);
-  io.out(`The log of ${database} opens again and goes on after offset ${offset}.`);
+  io.out(`The log of ${database} opens again and continues after offset ${offset}.`);
   if (aside !== null) io.out(`Set aside, not deleted: ${aside}`);
 }

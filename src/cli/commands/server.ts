@@ -4,19 +4,19 @@ import { CliError, confirm, type Io, warnUnstable } from '../io.ts';
 import { chooseServer, findServer, serverUrl, unknownServer } from '../server-choice.ts';
 import { dataFolder } from '../service-settings.ts';
 import { Session } from '../session.ts';
-import { withYes } from '../shared-flags.ts';
+import { withDataDir, withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
 import type { SavedServer } from '../user-config.ts';
 
 export function addServer(program: Command, io: Io): void {
-  const server = program.command('server').description('the servers that you have given names');
+  const server = program.command('server').description('manage saved servers');
   server.hook('preAction', () => warnUnstable(io));
   addListing(server, io);
   addEditing(server, io);
   addFingerprint(server, io);
   server
     .command('ping <server>')
-    .description('ask whether a server answers')
+    .description('check whether a server responds')
     .action(async (name: string, _flags, command: Command) => {
       const { config } = new Session(io, command);
       const address = chooseServer(config, name);
@@ -25,9 +25,8 @@ export function addServer(program: Command, io: Io): void {
       else if (status === 404) io.out(`Server returned 404 (Not Found): ${address.url}`);
       else throw new CliError(`Server could not be reached (${status}): ${address.url}`);
     });
-  withYes(server.command('clear'))
-    .description('delete all data of the service that you run on this machine')
-    .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
+  withDataDir(withYes(server.command('clear')))
+    .description('delete all data of the service on this machine')
     .action(async (flags: { dataDir?: string }, command: Command) => {
       const session = new Session(io, command);
       const { clearData, hasData } = await import('../../service/data-folder.ts');
@@ -46,7 +45,7 @@ export function addServer(program: Command, io: Io): void {
 function addListing(server: Command, io: Io): void {
   server
     .command('list')
-    .description('list saved servers; *** marks the default one')
+    .description('list saved servers; *** marks the default')
     .action((_flags, command: Command) => {
       const { config } = new Session(io, command);
       const rows = config.servers.map(({ nickname, host, protocol }) => [
@@ -59,7 +58,7 @@ function addListing(server: Command, io: Io): void {
     });
   server
     .command('set-default <server>')
-    .description('use this server when none is named')
+    .description('make a saved server the default')
     .action((name: string, _flags, command: Command) => {
       const session = new Session(io, command);
       const found = known(session, name);
@@ -72,13 +71,15 @@ function addEditing(server: Command, io: Io): void {
     .command('add <nickname>')
     .usage('--url <url> [options] <nickname>')
     .description('save a server under a name')
-    .requiredOption('--url <url>', 'where it answers')
-    .option('-d, --default', 'make it the default one')
-    .option('--no-fingerprint', 'do not ask it for its public key')
+    .requiredOption('--url <url>', 'address of the server')
+    .option('-d, --default', 'make it the default')
+    .option('--no-fingerprint', 'do not fetch its public key')
     .action(async (nickname: string, flags: EditFlags, command: Command) => {
       const session = new Session(io, command);
       if (findServer(session.config, nickname) !== undefined) {
-        throw new CliError(`A server is saved as ${nickname} already; see \`server edit\`.`);
+        throw new CliError(
+          `A server named ${nickname} is already saved. Change it with \`reducerdb server edit\`.`,
+        );
       }
       const added = await savedServer(flags.url ?? '', nickname, flags.fingerprint !== false);
       session.save({
@@ -89,10 +90,10 @@ function addEditing(server: Command, io: Io): void {
       io.out(`Host: ${added.host}\nProtocol: ${added.protocol}`);
     });
   withYes(server.command('edit <server>'))
-    .description('change the name or the address of a saved server')
-    .option('--new-name <nickname>', 'its new name')
-    .option('--url <url>', 'its new address')
-    .option('--no-fingerprint', 'do not ask it for its public key')
+    .description('change the nickname or address of a saved server')
+    .option('--new-name <nickname>', 'new nickname')
+    .option('--url <url>', 'new address')
+    .option('--no-fingerprint', 'do not fetch its public key')
     .action(async (name: string, flags: EditFlags, command: Command) => {
       const session = new Session(io, command);
       const old = known(session, name);
@@ -107,7 +108,7 @@ function addEditing(server: Command, io: Io): void {
       });
     });
   withYes(server.command('remove <server>'))
-    .description('forget a saved server')
+    .description('remove a saved server')
     .action((name: string, _flags, command: Command) => {
       const session = new Session(io, command);
       const old = known(session, name);
@@ -129,14 +130,14 @@ interface EditFlags {
 
 function addFingerprint(server: Command, io: Io): void {
   withYes(server.command('fingerprint <server>'))
-    .description("show a server's public key, and save it when it changed")
+    .description("show a server's public key; if it has changed, ask whether to save it")
     .action(async (name: string, _flags, command: Command) => {
       const session = new Session(io, command);
       const old = known(session, name);
       const fetched = await fingerprintOf(`${old.protocol}://${old.host}`);
       io.out(fetched.trim());
       if (fetched === old.fingerprint) return;
-      const question = 'The saved fingerprint is another one. Save this one?';
+      const question = 'The saved fingerprint differs. Replace it with this one?';
       if (old.fingerprint !== undefined) {
         if (!(await confirm(io, question, session.answersYes('all')))) return;
       }

@@ -5,7 +5,7 @@ import { type ApiRequest, databasePath, hintsOf, statusText } from '../api.ts';
 import { type ChosenDatabase, databaseAndQuery, onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
 import { Session } from '../session.ts';
-import { withAnonymous, withServer, withYes } from '../shared-flags.ts';
+import { checkFormat, withAnonymous, withFormat, withServer, withYes } from '../shared-flags.ts';
 import { parametersJson } from '../sql-parameters.ts';
 import { interactiveSql } from '../sql-prompt.ts';
 import { drawTable, readResult } from '../sql-table.ts';
@@ -18,13 +18,12 @@ interface SqlFlags {
 }
 
 export function addSql(program: Command, io: Io): void {
-  withAnonymous(withYes(withServer(program.command('sql [words...]'))))
+  withFormat(withAnonymous(withYes(withServer(program.command('sql [words...]')))))
     .usage('[options] [database] <query>')
-    .description('run one SQL statement and show its rows')
-    .option('--interactive', 'read statements line by line')
-    .option('--confirmed <bool>', 'wait until what is shown is durable (default: true)')
-    .option('--param <[name=]value>', 'value of $1, $2, … or :name; may be repeated', collect)
-    .option('--format <format>', 'text or json', 'text')
+    .description('run one SQL statement and print its rows')
+    .option('--interactive', 'read statements from standard input, one per line')
+    .option('--confirmed <bool>', 'wait until the result is durable (default: true)')
+    .option('--param <[name=]value>', 'value of $1, $2, … or :name (repeatable)', collect)
     .addHelpText('after', examples)
     .action(async (words: string[], flags: SqlFlags, command: Command) => {
       warnUnstable(io);
@@ -50,9 +49,9 @@ Examples:
   reducerdb sql my-db --interactive`;
 
 function checkFlags({ format, confirmed }: SqlFlags): void {
-  if (format !== 'text' && format !== 'json') throw new CliError('--format: text or json', 2);
+  checkFormat(format);
   if (confirmed !== undefined && confirmed !== 'true' && confirmed !== 'false') {
-    throw new CliError('--confirmed: true or false', 2);
+    throw new CliError('--confirmed must be true or false', 2);
   }
 }
 
@@ -98,7 +97,7 @@ function placeText(statement: string, place: string): string {
 /** One table for each result that has columns. */
 function asTables(answer: string): string {
   const results = parseJson(answer);
-  if (!Array.isArray(results)) throw new CliError('the server did not answer with results');
+  if (!Array.isArray(results)) throw new CliError('the server did not return results');
   return results
     .map(readResult)
     .filter(({ header }) => header.length > 0)

@@ -13,7 +13,7 @@ export function addStart(program: Command, io: Io): void {
     .description('run a service in the foreground, until Ctrl-C')
     .addHelpText('after', helpOfFile);
   withServiceSettings(start)
-    .option('--non-interactive', 'accepted for compatibility; start never asks')
+    .option('--non-interactive', 'accepted for compatibility; start never asks questions')
     .option('--accept-loss-after <database:offset>', helpOfLoss, collectLoss, [])
     .action(async ({ acceptLossAfter }: StartFlags, command: Command) => {
       const { configuration, warnings } = serviceSettings(new Session(io, command), command);
@@ -27,8 +27,8 @@ interface StartFlags {
 }
 
 const helpOfLoss =
-  'open a database whose log lacks its end, which is lost; offset: where the log ends, as the ' +
-  'refusal says (may be repeated; the database may be left out if it is the only one)';
+  'open a database whose log has lost its end; offset: where the log ends now, as the error ' +
+  'says (repeatable; the database can be left out if it is the only one)';
 
 function collectLoss(text: string, before: readonly AcceptedLoss[]): readonly AcceptedLoss[] {
   const match = /^(?:(.+):)?(\d{1,15})$/.exec(text);
@@ -39,8 +39,8 @@ function collectLoss(text: string, before: readonly AcceptedLoss[]): readonly Ac
 }
 
 const helpOfFile = `
-Settings may also stand in config.toml in the data folder, or in the environment (REDUCERDB_ and
-the words of the flag): \`reducerdb config check\` shows all of them and where each comes from.`;
+Settings can also be in config.toml in the data folder, or in environment variables (REDUCERDB_ and
+the words of the flag). \`reducerdb config check\` shows all of them and the origin of each value.`;
 
 /** Starts a service, prints its address, and resolves when a signal has stopped it. */
 async function serveUntilSignal(io: Io, configuration: GivenConfiguration): Promise<void> {
@@ -67,8 +67,8 @@ function reloadOnHangup(service: Service, io: Io): void {
   if (process.stdin.isTTY) return;
   process.on('SIGHUP', () => {
     service.reloadKeys().then(
-      () => io.out('the keys that sign and verify tokens were read again'),
-      (error: Error) => io.err(`the keys stay as they were: ${error.message}`),
+      () => io.out('reloaded the keys that sign and verify tokens'),
+      (error: Error) => io.err(`the keys were not reloaded: ${error.message}`),
     );
   });
 }
@@ -80,7 +80,7 @@ function untilSignal(service: Service, io: Io): Promise<void> {
     const onSignal = () => {
       if (isStopping) process.exit(1);
       isStopping = true;
-      io.err('stopping: accepted work is finished and made durable (again to stop at once)');
+      io.err('stopping: finishing accepted work and making it durable (repeat to stop at once)');
       service.stop().then(resolve, reject);
     };
     process.on('SIGINT', onSignal);

@@ -4,7 +4,7 @@ import { agentFeatures } from '../../protocol/agent-features.ts';
 import { Api, databasePath } from '../api.ts';
 import { type ChosenDatabase, onlyDatabase } from '../database-argument.ts';
 import { CliError, confirm, type Io } from '../io.ts';
-import { identityOfToken, Session } from '../session.ts';
+import { identityOfToken, notLoggedInText, Session } from '../session.ts';
 import { withServer, withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
 import { timeText } from '../time-text.ts';
@@ -47,7 +47,7 @@ interface ListedToken {
 export function addToken(program: Command, io: Io): void {
   const token = program
     .command('token')
-    .description('make, list and revoke tokens with limits, for one database each');
+    .description('create, list and revoke limited tokens, each for one database');
   addCreate(token, io);
   addList(token, io);
   addRevoke(token, io);
@@ -56,15 +56,15 @@ export function addToken(program: Command, io: Io): void {
 
 function addCreate(token: Command, io: Io): void {
   withYes(withServer(token.command('create [database]')))
-    .description('print a new token; what it may is yours, narrowed')
-    .option('--database <database>', 'the database that it is for')
-    .option('--tables <names>', 'the only tables and views that it reads', names)
-    .option('--reducers <names>', 'the only reducers that it calls', names)
-    .option('--read-only', 'it calls no reducer and writes nothing')
-    .option('--sql-writes', 'it may INSERT, UPDATE and DELETE in these tables')
-    .option('--max-rows <n>', 'most rows of one answer', wholeNumber)
-    .option('--features <names>', `what its agent is offered: ${agentFeatures.join(', ')}`, names)
-    .option('--expires <duration>', 'how long it counts, such as 1h or 7d', seconds)
+    .description('create a token with a part of your rights, and print it')
+    .option('--database <database>', 'database of the token')
+    .option('--tables <names>', 'the only tables and views that it can read', names)
+    .option('--reducers <names>', 'the only reducers that it can call', names)
+    .option('--read-only', 'it cannot call reducers or write')
+    .option('--sql-writes', 'it can INSERT, UPDATE and DELETE in the tables of --tables')
+    .option('--max-rows <n>', 'maximum number of rows in a result', wholeNumber)
+    .option('--features <names>', `features for its agent: ${agentFeatures.join(', ')}`, names)
+    .option('--expires <duration>', 'lifetime, such as 1h or 7d', seconds)
     .addHelpText('after', example)
     .action(async (word: string | undefined, flags: CreateFlags, command: Command) => {
       const session = new Session(io, command);
@@ -99,7 +99,7 @@ function requestOf(flags: CreateFlags): object {
 
 function addList(token: Command, io: Io): void {
   withYes(withServer(token.command('list [database]')))
-    .description('list the tokens of a database that count')
+    .description('list the valid tokens of a database')
     .action(async (word: string | undefined, _flags, command: Command) => {
       const session = new Session(io, command);
       const { database, server } = onlyDatabase(session, word);
@@ -113,10 +113,20 @@ function addList(token: Command, io: Io): void {
 
 function tableOf(tokens: readonly ListedToken[]): string {
   return drawTable({
-    header: ['ID', 'READS', 'CALLS', 'SQL WRITES', 'MAX ROWS', 'FEATURES', 'EXPIRES', 'MADE', 'BY'],
+    header: [
+      'ID',
+      'READS',
+      'CALLS',
+      'SQL WRITES',
+      'MAX ROWS',
+      'FEATURES',
+      'EXPIRES',
+      'CREATED',
+      'BY',
+    ],
     rows: tokens.map((token) => [
       token.id,
-      token.tables?.join(', ') ?? 'what everybody may',
+      token.tables?.join(', ') ?? 'what anyone can',
       callsText(token),
       token.sql_writes && !isReadOnly(token) ? 'yes' : 'no',
       String(token.max_rows ?? ''),
@@ -135,13 +145,13 @@ function isReadOnly({ read_only, features }: ListedToken): boolean {
 function callsText(token: ListedToken): string {
   const { reducers } = token;
   if (isReadOnly(token) || reducers?.length === 0) return 'nothing';
-  return reducers?.join(', ') ?? 'what everybody may';
+  return reducers?.join(', ') ?? 'what anyone can';
 }
 
 function addRevoke(token: Command, io: Io): void {
   withYes(withServer(token.command('revoke [database] [id]')))
-    .description('refuse a token from now on, and close its connections')
-    .option('--database <database>', 'the database that it is for')
+    .description('revoke a token and close its connections')
+    .option('--database <database>', 'database of the token')
     .action(
       async (
         first: string | undefined,
@@ -166,24 +176,25 @@ function tokenMeant(
 ): { readonly chosen: ChosenDatabase; readonly id: string } {
   const words = given.filter((word) => word !== undefined);
   const id = words.pop();
-  if (id === undefined) throw new CliError('which token? See `reducerdb token list`', 2);
-  if (words.length > 1) throw new CliError('name the database once, and one token', 2);
+  if (id === undefined)
+    throw new CliError('The id of the token is missing. See `reducerdb token list`.', 2);
+  if (words.length > 1) throw new CliError('Expected at most one database, and one token id.', 2);
   return { chosen: onlyDatabase(session, words[0]), id };
 }
 
 function addGiveUp(token: Command, io: Io): void {
   withYes(withServer(token.command('give-up')))
-    .description('have your saved token, or another one, refused for good')
+    .description('revoke your saved token, or another one, permanently')
     .option('--token <token>', 'the token, instead of the saved one')
     .action(async (flags: { readonly token?: string }, command: Command) => {
       const session = new Session(io, command);
       const { token: saved } = session.config;
       const given = flags.token ?? saved;
-      if (given === undefined) throw new CliError('You are not logged in.');
+      if (given === undefined) throw new CliError(notLoggedInText);
       const identity = identityOfToken(given);
       const question =
-        `This token is all that shows that you are ${identity}: ` +
-        'who loses it owns nothing any more. Give it up?';
+        `This token is the only proof that you are ${identity}. ` +
+        'Without it you lose everything that this identity owns. Give it up?';
       const isSaved = given === saved;
       if (isSaved && !(await confirm(io, question, session.answersYes('give-up')))) {
         io.out('Aborting');
@@ -208,12 +219,12 @@ function names(text: string): string[] {
 
 function wholeNumber(text: string): number {
   const count = /^\d{1,10}$/.test(text) ? Number(text) : 0;
-  if (count === 0) throw new InvalidArgumentError('A whole number above zero.');
+  if (count === 0) throw new InvalidArgumentError('Expected a whole number above zero.');
   return count;
 }
 
 function seconds(text: string): number {
   const millis = parseDuration(text) ?? 0;
-  if (millis < 1000) throw new InvalidArgumentError('A duration, such as 90s, 1h or 7d.');
+  if (millis < 1000) throw new InvalidArgumentError('Expected a duration such as 90s, 1h or 7d.');
   return Math.floor(millis / 1000);
 }

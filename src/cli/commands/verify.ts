@@ -3,13 +3,14 @@ import type { Finding } from '../../service/data-folder.ts';
 import { CliError, type Io } from '../io.ts';
 import { dataFolder, dataFolderFlag } from '../service-settings.ts';
 import { Session } from '../session.ts';
+import { withDataDir } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
 
 export function addVerify(program: Command, io: Io): void {
-  program
-    .command('verify')
-    .description('check the logs of a stopped service, and that none is missing; changes nothing')
-    .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
+  withDataDir(program.command('verify'))
+    .description(
+      'check that the logs of a stopped service are complete and intact; changes nothing',
+    )
     .action(async (flags: { dataDir?: string }, command: Command) => {
       const { checkDataFolder } = await import('../../service/data-folder.ts');
       const session = new Session(io, command);

@@ -1,6 +1,6 @@
 import { type RowSet, rowCountOf } from '../../live/row-set.ts';
 import type { RowsRead } from '../../live/rows-read.ts';
-import { overBudget } from '../../sql/failure.ts';
+import { resultTooLarge } from '../../sql/failure.ts';
 import type { DatabaseCore } from '../core.ts';
 import type { SharedRead } from './first-reads.ts';
 
@@ -112,7 +112,7 @@ export class SetRows {
 
   #requireWithin(sets: readonly RowSet[]): void {
     if (countOf(sets) <= this.#rowsLeft) return;
-    throw overBudget(`The result has more than ${this.#rowsMax} rows; narrow the WHERE clauses`);
+    throw resultTooLarge(`${this.#rowsMax} rows`, 'narrow the WHERE clauses');
   }
 
   #begun(at: number): SharedRead {

@@ -10,13 +10,14 @@ import type { StatementCaller } from '../../sql/rights.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { CallerIdentity } from '../../values/identity-roles.ts';
 import type { DatabaseCore } from '../core.ts';
-import type {
-  Caller,
-  OneOffOutcome,
-  OpenConnection,
-  SubscribeOutcome,
-  SubscribeRequest,
-  UnsubscribeOutcome,
+import {
+  type Caller,
+  connectionClosedText,
+  type OneOffOutcome,
+  type OpenConnection,
+  type SubscribeOutcome,
+  type SubscribeRequest,
+  type UnsubscribeOutcome,
 } from '../outcome.ts';
 import { budgetOf } from '../read-run.ts';
 import type { DatabaseRequest } from '../turn.ts';
@@ -353,7 +354,7 @@ function prepareViews(
 }
 
 function requireOpen({ connections }: DatabaseCore, connectionId: ConnectionNumber): void {
-  if (!connections.has(connectionId)) throw invalid('The connection is not open.');
+  if (!connections.has(connectionId)) throw invalid(connectionClosedText);
 }
 
 function notFound(core: DatabaseCore, connectionId: ConnectionNumber, setId: SetId): SqlFailure {

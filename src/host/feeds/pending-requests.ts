@@ -1,7 +1,11 @@
 import { unreachable } from '../../assert.ts';
 import type { Clock } from '../../database/clock.ts';
-import { stoppedRefusal } from '../../database/database.ts';
-import { Refusal, type RefusalBody } from '../../database/outcome.ts';
+import {
+  Refusal,
+  type RefusalBody,
+  stoppedRefusal,
+  updateFailure,
+} from '../../database/outcome.ts';
 import { noTicket, type Ticket, ticketNumber } from '../../database/ticket.ts';
 import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
 import type { SeatEnd } from '../seats/seat.ts';
@@ -346,7 +350,7 @@ function lostRequest(): Refusal {
 /** `updateOutcome` finds out what happened to the update. */
 export function lostUpdate(): Refusal {
   const text = 'database crashed while waiting for transaction confirmation';
-  return refusal('database.lost', `Database update failed: ${text}`);
+  return updateFailure('database.lost', text);
 }
 
 function suspectRefusal(): Refusal {

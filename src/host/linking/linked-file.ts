@@ -72,10 +72,10 @@ export function decodeLinked(bytes: Uint8Array, wanted?: LinkedOrigin): LinkedPr
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = file.length - digestBytes;
   if (end < headerBytes || !sameBytes(file.subarray(0, magic.length), magic)) {
-    throw new LinkedFileError('it is no linked program');
+    throw new LinkedFileError('it is not a linked program');
   }
   if (file.readUInt32LE(magic.length) !== formatVersion) {
-    throw new LinkedFileError('it has the format of another version');
+    throw new LinkedFileError('its format is of another version');
   }
   if (!sameBytes(digestOf(file.subarray(0, end)), file.subarray(end))) {
     throw new LinkedFileError('its checksum is wrong');

@@ -1,6 +1,6 @@
-import { Refusal } from '../../database/outcome.ts';
+import { Refusal, stoppedRefusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
-import { ProgramError } from '../../module/runner.ts';
+import { ProgramError, programTooLargeText } from '../../module/runner.ts';
 import type { Report } from '../../node/report-line.ts';
 import {
   type LinkAnswer,
@@ -91,8 +91,11 @@ export class Linker {
    * with the program, and with `Refusal` `database.overloaded` when too many wait.
    */
   link(request: LinkRequest): Promise<Uint8Array> {
-    if (this.#isClosed) return Promise.reject(closedError());
-    if (request.bytes.length > limits.programBytesMax) return Promise.reject(tooLargeError());
+    if (this.#isClosed) return Promise.reject(stoppedRefusal());
+    // No published program is too large, but a process of a database can ask for anything.
+    if (request.bytes.length > limits.programBytesMax) {
+      return Promise.reject(new ProgramError(programTooLargeText));
+    }
     const recent = isSmall(request.bytes) ? this.#recent.find(request.bytes) : undefined;
     if (recent !== undefined) return Promise.resolve(recent);
     const { queueMax, queueBytesMax } = this.#bounds;
@@ -110,7 +113,7 @@ export class Linker {
   /** Ends every process; what waits is rejected. */
   close(): void {
     this.#isClosed = true;
-    for (const { reject } of this.#waiting) reject(closedError());
+    for (const { reject } of this.#waiting) reject(stoppedRefusal());
     this.#waiting = [];
     this.#waitingBytes = 0;
     for (const linker of this.#processes) this.#discard(linker);
@@ -159,7 +162,7 @@ export class Linker {
       case 'refused':
         throw new ProgramError(answer.message);
       case 'ended':
-        throw this.#isClosed ? closedError() : this.#endError(answer.end, request.bytes);
+        throw this.#isClosed ? stoppedRefusal() : this.#endError(answer.end, request.bytes);
     }
   }
 
@@ -201,7 +204,7 @@ export class Linker {
     clearTimeout(this.#idle.get(linker));
     this.#idle.delete(linker);
     this.#processes.delete(linker);
-    linker.kill({ cause: 'closed', detail: 'not needed any more' });
+    linker.kill({ cause: 'closed', detail: 'no longer needed' });
   }
 
   #tell({ bytes, database }: LinkRequest, { cause, detail }: LinkerEnd): void {
@@ -240,16 +243,7 @@ function isSmall({ length }: Uint8Array): boolean {
   return length <= limits.smallProgramBytesMax;
 }
 
-/** No published program is too large, but a process of a database can ask for anything. */
-function tooLargeError(): ProgramError {
-  return new ProgramError(`the program is larger than ${limits.programBytesMax} bytes`);
-}
-
 function fullRefusal(): Refusal {
   const message = 'Too many programs wait to be linked. Try again in a moment.';
   return new Refusal({ code: 'database.overloaded', message });
-}
-
-function closedError(): Refusal {
-  return new Refusal({ code: 'database.stopped', message: 'The service stopped.' });
 }

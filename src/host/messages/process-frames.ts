@@ -145,7 +145,7 @@ function decodeBatch(body: Buffer, structuredBytesMax: number): Batch {
   for (let left = count; left > 0; left -= 1) blobs.push(take(u32()));
   if (at >= body.length) return { bytes, blobs, structured: [] };
   const structured = decodeStructured(body.subarray(at), structuredBytesMax) as Structured[];
-  if (!Array.isArray(structured)) throw new Error('a batch whose structured part is no list');
+  if (!Array.isArray(structured)) throw new Error('a batch whose structured part is not a list');
   return { bytes, blobs, structured };
 }
 

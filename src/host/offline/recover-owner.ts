@@ -5,7 +5,7 @@ import { AuditLog } from '../registry/audit-log.ts';
 import { DatabaseFiles } from '../registry/database-files.ts';
 import { openRegistry, type RegistryOptions } from '../registry/open-registry.ts';
 import type { Registry } from '../registry/registry.ts';
-import { resolveTarget } from '../registry/resolve-target.ts';
+import { noSuchDatabaseText, resolveTarget } from '../registry/resolve-target.ts';
 
 export interface RecoverOptions extends RegistryOptions {
   /** The data folder, whose lock the caller holds. */
@@ -53,7 +53,7 @@ async function change(
 ): Promise<RecoverOutcome> {
   const database = resolveTarget(registry, target);
   const formerOwner = registry.database(database)?.owner;
-  if (formerOwner === undefined) return { kind: 'refused', message: 'No such database.' };
+  if (formerOwner === undefined) return { kind: 'refused', message: noSuchDatabaseText };
   await registry.changeOwner(database, owner);
   const detail = { former_owner: identityToHex(formerOwner), owner: identityToHex(owner) };
   await audit.note({ action: 'recover owner', database, outcome: 'done', detail });

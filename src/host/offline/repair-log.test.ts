@@ -64,7 +64,7 @@ it.each([
 ])('a plan of a repair that is none is refused: %s', async (plan) => {
   writeFileSync(path.join(log, 'repair.json'), plan);
   const names = readdirSync(log);
-  await expect(examineLog(options)).rejects.toThrow('it is no plan of a repair');
+  await expect(examineLog(options)).rejects.toThrow('it is not a repair plan');
   await expect(repairLog(options, 'common')).rejects.toThrow(RepairError);
   expect(readdirSync(log)).toEqual(names);
 });
@@ -93,5 +93,5 @@ it('the registry is named by its identity, and a log that opens is left alone', 
   const nobody = examineLog({ ...options, target: 'nobody' });
   await expect(nobody).rejects.toThrow(new RepairError('`nobody` not found'));
   rmSync(log, { recursive: true });
-  await expect(examineLog(options)).rejects.toThrow('is not there');
+  await expect(examineLog(options)).rejects.toThrow('does not exist');
 });

@@ -81,7 +81,9 @@ async function findLog({ directory, target, clock, entropy }: RepairOptions): Pr
 
 function examine(place: LogPlace): Examined {
   const { identity, directory } = place;
-  if (!existsSync(directory)) throw new RepairError(`${directory} is not there; put it back`);
+  if (!existsSync(directory)) {
+    throw new RepairError(`${directory} does not exist; restore it from a backup`);
+  }
   try {
     const disk = new MachineDisk(directory);
     const plan = pendingKeep(disk);
@@ -142,13 +144,13 @@ function tailOf({ tails, isPartingKnown }: LogSurvey, kept: Kept): Tail | undefi
   if (kept === 'common') {
     const whole = tails.find(({ isWhole }) => isWhole);
     if (isPartingKnown || whole === undefined) return undefined;
-    const advice = `keep ${whole.number}, which goes on without a gap`;
-    throw new RepairError(`nothing says where the histories part; ${advice}`);
+    const advice = `keep ${whole.number}, which continues without a gap`;
+    throw new RepairError(`it is unknown where the histories diverge; ${advice}`);
   }
   const tail = tails.find(({ number }) => number === kept);
   if (tail === undefined) throw new RepairError(`there is no tail ${kept}`);
   if (tail.isWhole) return tail;
-  const why = 'what it builds on is gone';
+  const why = 'the commits that it continues are gone';
   throw new RepairError(`tail ${kept} cannot be kept: ${why}. It can only be set aside`);
 }
 

@@ -49,7 +49,7 @@ export async function verifyData(
   });
   if (registry.kind !== 'intact' && registry.kind !== 'torn') {
     const isAbsent = registry.kind === 'absent';
-    const detail = 'nothing says which databases there are; put it back from a copy';
+    const detail = 'the list of databases is missing; restore it from a backup';
     const report = isAbsent ? ({ kind: 'missing', detail } as const) : registry;
     return [{ folder: 'registry', report }, ...found];
   }
@@ -88,7 +88,7 @@ function orMissing(log: VerifiedLog): VerifiedLog {
 }
 
 function missing(what: string): MissingLog {
-  const detail = `the registry names this log, but ${what}; put it back from a copy`;
+  const detail = `the registry names this log, but ${what}; restore it from a backup`;
   return { kind: 'missing', detail };
 }
 

@@ -16,6 +16,9 @@ export interface PublishRequest {
   readonly confirmMillis: number;
 }
 
+/** The text for a request to clear a database that names none. */
+export const clearsNothingText = 'Clear database requires database name or identity';
+
 export interface PublishOutcome {
   readonly kind: 'created' | 'updated';
   readonly identity: DatabaseIdentity;

@@ -19,9 +19,10 @@ import type { Listeners } from '../registry/listeners.ts';
 import { parseTarget } from '../registry/names.ts';
 import type { Quotas } from '../registry/quotas.ts';
 import { type RegisteredDatabase, type Registry, registryIdentity } from '../registry/registry.ts';
+import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
 import type { ProgramSource } from '../supervision/database-handle.ts';
 import { KeyedLock } from './keyed-lock.ts';
-import type { PublishOutcome, PublishRequest } from './publish-request.ts';
+import { clearsNothingText, type PublishOutcome, type PublishRequest } from './publish-request.ts';
 
 export interface PublisherOptions {
   readonly registry: Registry;
@@ -165,8 +166,7 @@ export class Publisher {
     const { registry } = this.#options;
     if (target === undefined) {
       if (clear) {
-        const text = 'Clear database requires database name or identity';
-        throw refusal('publish.request', text);
+        throw refusal('publish.invalid', clearsNothingText);
       }
       this.#requireCreator(caller);
       return { identity: this.#newIdentity(), name: undefined };
@@ -174,7 +174,7 @@ export class Publisher {
     const parsed = parseTarget(target);
     switch (parsed.kind) {
       case 'invalid':
-        throw refusal('name.invalid', `Invalid URL: ${parsed.fault}`);
+        throw invalidName(parsed.fault);
       case 'identity':
         if (registry.database(parsed.identity) === undefined) {
           this.#requireFree(caller, parsed.identity);
@@ -216,9 +216,9 @@ export class Publisher {
   /** Requires an identity without a database: not reserved, nor meant by another's name. */
   #requireFree(caller: HostCaller, identity: DatabaseIdentity): void {
     this.#requireCreator(caller);
-    if (identity === 0n) throw refusal('publish.request', 'the zero identity is reserved');
+    if (identity === 0n) throw refusal('publish.invalid', 'the zero identity is reserved');
     if (identity === registryIdentity) {
-      throw refusal('publish.request', 'the identity of the registry is reserved');
+      throw refusal('publish.invalid', 'the identity of the registry is reserved');
     }
     for (const { name, owner } of this.#options.registry.namesOf(identity)) {
       if (!owns(caller.identity, owner)) throw refusal('name.notYours', name);
@@ -296,7 +296,7 @@ export class Publisher {
 
   #existing(identity: DatabaseIdentity): RegisteredDatabase {
     const record = this.#options.registry.database(identity);
-    if (record === undefined) throw refusal('database.unknown', 'No such database.');
+    if (record === undefined) throw noSuchDatabase();
     return record;
   }
 

@@ -77,7 +77,7 @@ export class Access {
     this.#options = options;
   }
 
-  /** Throws `Refusal` `notOwner` unless the caller can take the action. */
+  /** Throws `Refusal` `caller.notAuthorized` unless the caller can take the action. */
   require(caller: HostCaller, database: DatabaseKey, action: DatabaseAction): void {
     if (this.allows(caller, database, action)) return;
     const { text } = actions[action];
@@ -89,7 +89,8 @@ export class Access {
     });
     const who = identityToHex(caller.identity);
     const what = `perform action on database ${identityToHex(database.identity)}: ${text}`;
-    throw new Refusal({ code: 'notOwner', message: `${who} is not authorized to ${what}` });
+    const message = `${who} is not authorized to ${what}`;
+    throw new Refusal({ code: 'caller.notAuthorized', message });
   }
 
   allows(caller: HostCaller, database: DatabaseKey, action: DatabaseAction): boolean {
@@ -100,12 +101,12 @@ export class Access {
     return allowed.includes(this.standing(capability?.by ?? identity, database));
   }
 
-  /** Throws `Refusal` `notOperator` unless the caller is one. `action` is for the audit log. */
+  /** Throws `Refusal` `caller.notOperator` unless they are one; the audit log has `action`. */
   requireOperator(caller: HostCaller, action: string): void {
     if (this.isOperator(caller)) return;
     void this.#options.audit.note({ action, caller, outcome: 'refused' });
     const message = `${identityToHex(caller.identity)} is not an operator of this host`;
-    throw new Refusal({ code: 'notOperator', message });
+    throw new Refusal({ code: 'caller.notOperator', message });
   }
 
   /** Throws `Refusal` `creation.forbidden` unless the operator lets the caller create databases. */

@@ -51,8 +51,8 @@ describe('an audit log, when a service starts', () => {
     writeFileSync(file, '{"action":"one"}\n\0\0\0\0\n{"action":"thr');
     const { audit, told } = await opened();
     expect(told).toEqual([
-      `The audit log is damaged: 2 of the last 3 lines of ${file} cannot be read; they stay, and ` +
-        'further lines follow them',
+      `The audit log is damaged: 2 of the last 3 lines of ${file} cannot be read; they are kept, ` +
+        'and new lines follow them',
     ]);
     await audit.note({ action: 'lock database', outcome: 'done' });
     const lines = audit.tail(10);

@@ -70,7 +70,7 @@ export class AuditLog {
       if (unreadable === 0) return;
       const count = `${unreadable} of the last ${newest.lines.length} lines`;
       const message = `The audit log is damaged: ${count} of ${newest.file} cannot be read`;
-      report({ level: 'warn', message: `${message}; they stay, and further lines follow them` });
+      report({ level: 'warn', message: `${message}; they are kept, and new lines follow them` });
     } catch (error) {
       report({ level: 'error', message: `the audit log cannot be read: ${String(error)}` });
     }

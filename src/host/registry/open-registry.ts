@@ -90,7 +90,7 @@ function registryError(directory: string | undefined, cause: unknown): RegistryE
   if (directory === undefined || !isDamaged(directory)) {
     return new RegistryError(`${directory}: ${text}`, { cause });
   }
-  const advice = `\`reducerdb verify${commandEnd} checks every log; put this one back from a copy.`;
+  const advice = `\`reducerdb verify${commandEnd} checks every log; restore this from a backup.`;
   return new RegistryError(`${directory}: ${text}. ${advice}`, { cause });
 }
 

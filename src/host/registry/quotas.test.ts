@@ -145,8 +145,9 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
     expect(await fail('two')).not.toContain('Quota');
     await host.addName(ada, 'one', 'three');
     const full =
-      'Quota exceeded: the owner has 3 names of databases, deleted ones included, and the limit ' +
-      'is 3 (names-per-identity). Use one of them, or ask an operator of the service for more';
+      'Quota exceeded: the owner has 3 names of databases, including those of deleted ones, ' +
+      'and the limit is 3 (names-per-identity). Use one of them, or ask an operator of the ' +
+      'service for more';
     expect(await fail('four')).toBe(full);
     expect(await refusalOf(host.addName(ada, 'one', 'four'))).toBe(full);
     expect(await refusalOf(host.replaceNames(ada, 'one', ['four', 'five', 'four']))).toBe(full);
@@ -219,7 +220,7 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
     );
     const before = await sql('SELECT * FROM item');
     const inserted = await sql(`INSERT INTO item (id, text) VALUES (9999, '${kibibyte}')`);
-    expect(inserted).toMatchObject({ code: 'sql.overQuota' });
+    expect(inserted).toMatchObject({ code: 'quota.exceeded' });
     expect(await sql('SELECT * FROM item')).toBe(before);
     expect(await sql("UPDATE item SET text = 'short' WHERE id = 1")).toBe(0);
     expect(await sql('DELETE FROM item WHERE id < 10')).toBe(0);
@@ -234,7 +235,7 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
       /^Quota exceeded: the log of this database takes .*Reset the database, or ask/,
     );
     expect(await sql("UPDATE item SET text = 'x' WHERE id = 1")).toMatchObject({
-      code: 'sql.overQuota',
+      code: 'quota.exceeded',
     });
     expect(await sql('DELETE FROM item WHERE id < 10')).toBe(0);
     expect(await sql('SELECT * FROM item')).toBeGreaterThan(0);

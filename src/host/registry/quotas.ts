@@ -1,6 +1,11 @@
 import { networkOf } from '../../auth/client-address.ts';
 import { Refusal } from '../../database/outcome.ts';
-import { bytesText, type StorageLimits, type StorageUse } from '../../database/storage-quota.ts';
+import {
+  bytesText,
+  quotaText,
+  type StorageLimits,
+  type StorageUse,
+} from '../../database/storage-quota.ts';
 import { limits } from '../../limits.ts';
 import {
   asCaller,
@@ -64,18 +69,17 @@ export class Quotas {
     this.#measured = measured;
   }
 
-  /** Throws `Refusal` `quota.databases` when the caller can create no more databases. */
+  /** Throws `Refusal` `databases.tooMany` when the caller can create no more databases. */
   requireDatabase(caller: HostCaller): void {
     const { access } = this.#options;
     if (access.isOperator(caller)) return;
     for (const { name, used, limit } of this.#databaseUses(caller)) {
       if (limit === undefined || used < limit) continue;
       void this.#noteRefusal(caller, name);
-      const whose = name === 'databases-per-address' ? 'Your address' : 'Your identity';
-      const message =
-        `Quota exceeded: ${whose.toLowerCase()} has ${used} databases, and the limit is ${limit} ` +
-        `(${name}). Delete one, or ask an operator of the service for more`;
-      throw new Refusal({ code: 'quota.databases', message });
+      const whose = name === 'databases-per-address' ? 'your address' : 'your identity';
+      const has = `${whose} has ${used} databases`;
+      const message = quotaText(has, `${limit} (${name})`, 'Delete one');
+      throw new Refusal({ code: 'databases.tooMany', message });
     }
   }
 
@@ -90,7 +94,7 @@ export class Quotas {
   }
 
   /**
-   * Throws `Refusal` `quota.names` when `owner` cannot have `count` more names. They are counted
+   * Throws `Refusal` `names.tooMany` when `owner` cannot have `count` more names. They are counted
    * apart from databases: a name stays when its database could not be created, or was deleted. The
    * caller must ensure that no other name is registered meanwhile.
    */
@@ -100,14 +104,13 @@ export class Quotas {
       if (limit === undefined || used + count <= limit) continue;
       void this.#noteRefusal(caller, name);
       const whose = name === 'names-per-address' ? 'your address' : 'the owner';
-      const message =
-        `Quota exceeded: ${whose} has ${used} names of databases, deleted ones included, and the ` +
-        `limit is ${limit} (${name}). Use one of them, or ask an operator of the service for more`;
-      throw new Refusal({ code: 'quota.names', message });
+      const has = `${whose} has ${used} names of databases, including those of deleted ones`;
+      const message = quotaText(has, `${limit} (${name})`, 'Use one of them');
+      throw new Refusal({ code: 'names.tooMany', message });
     }
   }
 
-  /** Throws `Refusal` `quota.bytes` if the program is too large for the database, or its owner. */
+  /** Throws `Refusal` `quota.exceeded` if a program is too large for its database, or its owner. */
   requireProgram(
     owner: OwnerIdentity,
     database: DatabaseIdentity | undefined,
@@ -296,11 +299,8 @@ export class Quotas {
     const limit = this.limitOf(name, owner);
     if (used <= limit || this.#isOperator(owner)) return undefined;
     const what = name === 'owner-row-bytes' ? 'rows' : 'logs';
-    return (
-      `Quota exceeded: the ${what} of all databases of their owner take ${bytesText(used)}, and ` +
-      `the limit is ${bytesText(limit)} (${name}). Delete something, or ask an operator of the ` +
-      'service for more'
-    );
+    const taken = `the ${what} of all databases of their owner take ${bytesText(used)}`;
+    return quotaText(taken, `${bytesText(limit)} (${name})`, 'Delete something');
   }
 
   #isOperator(owner: OwnerIdentity): boolean {
@@ -337,8 +337,6 @@ function addressKey({ address }: HostCaller): string[] {
 }
 
 function tooLarge(used: string, limit: number, name: QuotaName): Refusal {
-  const message =
-    `Quota exceeded: ${used}, and the limit is ${bytesText(limit)} (${name}). ` +
-    'Publish a smaller one, or ask an operator of the service for more';
-  return new Refusal({ code: 'quota.bytes', message });
+  const message = quotaText(used, `${bytesText(limit)} (${name})`, 'Publish a smaller one');
+  return new Refusal({ code: 'quota.exceeded', message });
 }

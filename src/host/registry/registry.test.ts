@@ -171,7 +171,7 @@ it('that cannot be opened is only put back from a copy when its log is damaged',
   await (await openRegistry(options(), await files())).close();
   const folder = path.join(directory, 'registry');
   const log = path.join(folder, present(readdirSync(folder)[0], 'a segment'));
-  const advice = 'put this one back from a copy';
+  const advice = 'restore this from a backup';
   const fault = async () => {
     const error = await openRegistry(options(), await files()).then(
       () => undefined,

@@ -31,7 +31,7 @@ export function endLine(
     case 'reopens':
       return ['warn', `is opened again: ${message}`, about];
     case 'closed':
-      return ['warn', `did not end well: ${message}`, about];
+      return ['warn', `ended with an error: ${message}`, about];
     case 'broken':
       if (isNew && cause === 'refused') {
         return ['info', 'was not created: its program was rejected'];
@@ -44,7 +44,7 @@ export function endLine(
           { reason: cause },
         ];
       }
-      return ['error', `does not serve any more: ${message}`, about];
+      return ['error', `no longer serves: ${message}`, about];
   }
 }
 

@@ -116,6 +116,9 @@ export interface Kill {
   readonly message: string;
 }
 
+/** Ends an actor that has not ended by itself when its service stops. */
+export const killAtStop: Kill = { cause: 'closed', message: 'The service stopped.' };
+
 export interface SeatEnd {
   /**
    * `refused`: it could not start, and would not the next time. `log`: the disk failed. `full`: the

@@ -14,7 +14,7 @@ it('a database whose folder is not there says so, and no path', () => {
   }
   expect(end).toEqual({
     cause: 'log',
-    message: 'the folder of its log is missing; put it back from a copy',
+    message: 'the folder of its log is missing; restore it from a backup',
     running: undefined,
   });
 });

@@ -33,7 +33,7 @@ export function endOfService({ error, running, isUndone }: StopReason): PlainEnd
   return { cause: isDisk ? diskCause(error) : 'bug', message, isUndone, running };
 }
 
-const folderMissing = 'the folder of its log is missing; put it back from a copy';
+const folderMissing = 'the folder of its log is missing; restore it from a backup';
 
 /** The path is for the operator alone, who finds it by the database's identity. */
 function isWithoutFolder(error: Error): boolean {

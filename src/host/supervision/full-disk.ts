@@ -102,7 +102,7 @@ export function noSpaceRefusal(message: string): Refusal {
 
 function readOnlyText(message: string): string {
   return (
-    `The database is read-only: ${shortText(message)}. Nothing was changed. Reads go on, and ` +
+    `The database is read-only: ${shortText(message)}. Nothing was changed. Reads continue, and ` +
     'writes are accepted again within seconds once there is space; no restart is needed'
   );
 }

@@ -178,7 +178,7 @@ describe('a database that ends while it serves', () => {
     slow.clock.advance(limits.reopenMillisMin);
     void slow.ask();
     expect([database.statistics().state, seats.length]).toEqual(['opening', 4]);
-    expect(slow.reports).toContain('is opened again: what kept it from serving may have passed');
+    expect(slow.reports).toContain('is reopened: the reason it did not serve may be gone');
     seats.at(-1)?.ended(end);
     expect(database.statistics().state).toBe('broken');
   });

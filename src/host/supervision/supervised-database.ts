@@ -1,6 +1,5 @@
 import { assert } from '../../assert.ts';
 import { overloaded } from '../../database/call-queue.ts';
-import { stoppedRefusal } from '../../database/database.ts';
 import {
   type Caller,
   type CallOutcome,
@@ -8,6 +7,7 @@ import {
   Refusal,
   type SqlOutcome,
   type SqlRequest,
+  stoppedRefusal,
 } from '../../database/outcome.ts';
 import { askingOf } from '../../database/preview-outcome.ts';
 import { hashHex } from '../../database/program-hash.ts';
@@ -31,6 +31,7 @@ import { type Pending, PendingRequests, type PromisedRequest } from '../feeds/pe
 import { programHashInSlices } from '../linking/program-hash.ts';
 import { authorLine, endLine, lossText } from '../seats/end-line.ts';
 import {
+  killAtStop,
   nothingMeasured,
   type Seat,
   type SeatEnd,
@@ -112,10 +113,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   readonly #lineTimes: LineTimes;
   readonly #vitals: Vitals;
 
-  /**
-   * Takes the first seat. `create` creates the database; its failure is final. `closed`: it exists,
-   * and takes a seat on the first request.
-   */
+  /** Takes the first seat; a failed `create` is final. `closed`: on the first request. */
   constructor(options: SupervisionOptions, mode: SeatMode | 'closed') {
     this.#options = options;
     this.#pending = new PendingRequests(options.clock);
@@ -263,7 +261,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#feeds.endAll('database');
     const deadline = setTimeout(() => {
       this.#isOverdue = true;
-      this.#seat?.kill({ cause: 'closed', message: 'The service stopped.' });
+      this.#seat?.kill(killAtStop);
     }, millisMax);
     try {
       if (this.#state === 'opening') await this.started().catch(() => undefined);
@@ -312,7 +310,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const mayReopen = this.#closing === undefined && this.#reopening.isDue;
     if (this.#state !== 'broken' || !mayReopen) throw this.#counted(this.#fault);
     this.#reopening.begun();
-    this.#options.report('info', 'is opened again: what kept it from serving may have passed');
+    this.#options.report('info', 'is reopened: the reason it did not serve may be gone');
     this.#fault = undefined;
     this.#reopen(false);
   }

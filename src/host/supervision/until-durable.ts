@@ -1,4 +1,4 @@
-import { Refusal } from '../../database/outcome.ts';
+import { updateFailure } from '../../database/outcome.ts';
 import type { TurnReport } from '../../database/turn.ts';
 import type { Outbox } from '../feeds/outbox.ts';
 import { lostUpdate } from '../feeds/pending-requests.ts';
@@ -13,8 +13,7 @@ export function untilDurable(
   const { promise, resolve, reject } = deferred();
   const timer = setTimeout(() => {
     const text = 'timeout waiting for transaction confirmation';
-    const message = `Database update failed: ${text}`;
-    reject(new Refusal({ code: 'durability.timeout', message }));
+    reject(updateFailure('durability.timeout', text));
   }, millisMax);
   outbox.hold({ write, offset, release: resolve, fail: () => reject(lostUpdate()) });
   return promise.finally(() => clearTimeout(timer));

@@ -1,6 +1,6 @@
 import { assert } from '../../assert.ts';
 import type { DatabaseDescription } from '../../database/description.ts';
-import { Refusal, type RefusalBody } from '../../database/outcome.ts';
+import { Refusal, updateFailure } from '../../database/outcome.ts';
 import type { DatabaseReply } from '../../database/turn.ts';
 import type { UpdateOutcome } from './database-handle.ts';
 
@@ -36,16 +36,12 @@ export async function updateOutcome(update: SubmittedUpdate): Promise<UpdateOutc
 
 function undoneRefusal(cause: Refusal): Refusal {
   const text = 'the database ended before it was applied. Nothing was changed. Publish again.';
-  return failed('database.stopped', text, cause);
+  return updateFailure('database.stopped', text, { cause });
 }
 
 function unknownRefusal(cause: Refusal): Refusal {
   const text =
     'the database ended, and it is not known whether the update was applied. ' +
     'Publish again once the database serves.';
-  return failed('database.lost', text, cause);
-}
-
-function failed(code: RefusalBody['code'], text: string, cause: Refusal): Refusal {
-  return new Refusal({ code, message: `Database update failed: ${text}` }, { cause });
+  return updateFailure('database.lost', text, { cause });
 }

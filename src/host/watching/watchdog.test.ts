@@ -182,6 +182,6 @@ describe('the watchdog', () => {
     vi.advanceTimersByTime(limits.writeMillisMax - 1000);
     expect(ended).toEqual([]);
     vi.advanceTimersByTime(2000);
-    expect(ended).toEqual(['process: The process got no further with a write for 60000 ms.']);
+    expect(ended).toEqual(['process: The process made no progress with a write for 60000 ms.']);
   });
 });

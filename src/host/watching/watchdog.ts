@@ -1,7 +1,7 @@
 import { limits } from '../../limits.ts';
 import type { Phase } from '../seats/board.ts';
 import type { Budget } from '../seats/budget.ts';
-import type { Kill } from '../seats/seat.ts';
+import { type Kill, killAtStop } from '../seats/seat.ts';
 import { MemoryWatch, runsUserCode } from './memory-watch.ts';
 import { ProcessorUse, type Standing } from './standing.ts';
 import type { Watched } from './watched.ts';
@@ -54,7 +54,7 @@ export class Watchdog {
   close(): void {
     for (const [watched, sighting] of this.#watched) {
       sighting.isKilled = true;
-      watched.kill({ cause: 'closed', message: 'The service stopped.' });
+      watched.kill(killAtStop);
     }
   }
 
@@ -128,7 +128,7 @@ export class Watchdog {
         // Ending a thread does not interrupt a write. A process may be stopped, or pretend to
         // write.
         if (askMemory !== undefined || millis <= limits.writeMillisMax) return undefined;
-        return `The process got no further with a write for ${limits.writeMillisMax} ms.`;
+        return `The process made no progress with a write for ${limits.writeMillisMax} ms.`;
     }
   }
 

@@ -71,7 +71,7 @@ class Examination {
     if (this.#linksLeft < 0) {
       this.#outcome ??= {
         cause: 'bug',
-        message: 'it asks for too many programs',
+        message: 'it requested too many programs',
         running: undefined,
       };
       this.#worker?.terminate();

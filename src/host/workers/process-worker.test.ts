@@ -25,7 +25,7 @@ const exit = {
 
 it('tells a process that did not start from a module that ate its memory', () => {
   expect(describeExit({ ...exit, signal: 'SIGABRT' }).message).toBe(
-    'The module used far more than 256 MiB of memory and was stopped (SIGABRT).',
+    'The module used far more than 256 MiB of heap and was stopped.',
   );
   expect(describeExit({ ...exit, signal: 'SIGABRT', hasRun: false }).message).toMatch(
     /^The process of the database did not start \(SIGABRT\)\. The system may allow/,
@@ -36,7 +36,7 @@ it('tells a process that did not start from a module that ate its memory', () =>
   const killed = { ...exit, signal: 'SIGKILL' } as const;
   expect(describeExit(killed)).toEqual({
     cause: 'died',
-    message: expect.stringMatching(/for its memory, or by somebody\.$/),
+    message: expect.stringMatching(/for its memory, or by someone\.$/),
   });
   expect(describeExit({ ...killed, mayBeForMemory: false }).cause).toBe('killed');
   expect(describeExit({ ...exit, code: 7 }).message).toContain('(exit code 7)');

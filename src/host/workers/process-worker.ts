@@ -5,6 +5,7 @@ import { canLowerNiceness, setNiceness } from '../../node/child-priority.ts';
 import { endingWithParent, endsWithParent } from '../../node/command-wrappers.ts';
 import { MemoryCeiling } from '../../node/memory-ceiling.ts';
 import { memoryKills } from '../../node/memory-kills.ts';
+import { descriptorsAdvice } from '../../node/open-descriptors.ts';
 import { type ProcessorTime, processorTime } from '../../node/processor-time.ts';
 import { MessageBudget } from '../messages/message-budget.ts';
 import { encodeMessage, MessageReader, type ToProcess } from '../messages/process-frames.ts';
@@ -14,7 +15,13 @@ import type { Child, ChildExit, ChildStarter } from '../spawner/child-starter.ts
 import { workerEntry } from '../spawner/worker-entry.ts';
 import { nicenessOf, type Standing } from '../watching/standing.ts';
 import { BoardMirror } from './board-file.ts';
-import type { StartWorker, Worker, WorkerDeath, WorkerEvents } from './worker.ts';
+import {
+  overHeap,
+  type StartWorker,
+  type Worker,
+  type WorkerDeath,
+  type WorkerEvents,
+} from './worker.ts';
 
 /** Above what rows and the module may take, in mebibytes: the engine, its code, its own buffers. */
 const engineMebibytes = 512;
@@ -76,8 +83,7 @@ function startFault(error: unknown): string {
     'code' in error &&
     (error.code === 'EMFILE' || error.code === 'ENFILE');
   if (!isFull) return text;
-  const advice = 'raise the limit on open files of the service (`ulimit -n`, `LimitNOFILE=`)';
-  return `${text} Too many files are open; ${advice}.`;
+  return `${text} Too many files are open; ${descriptorsAdvice}.`;
 }
 
 interface Parts {
@@ -293,7 +299,7 @@ export function describeExit(exit: ProcessExit): WorkerDeath {
   if (signal === 'SIGKILL') {
     const text = 'The process of the database was killed (SIGKILL)';
     if (!mayBeForMemory) return { cause: 'killed', message: `${text}, and not for its memory.` };
-    const who = 'by the system for its memory, or by somebody';
+    const who = 'by the system for its memory, or by someone';
     return { cause: 'died', message: `${text}: ${who}.` };
   }
   const how = signal === null ? `exit code ${code}` : signal;
@@ -306,8 +312,7 @@ export function describeExit(exit: ProcessExit): WorkerDeath {
     };
   }
   if (signal !== null && memorySignals.has(signal) && wasInModule) {
-    const text = `far more than ${heapMebibytes} MiB of memory`;
-    return { cause: 'died', message: `The module used ${text} and was stopped (${signal}).` };
+    return overHeap(heapMebibytes);
   }
   return { cause: 'died', message: `The process of the database ended (${how}).` };
 }

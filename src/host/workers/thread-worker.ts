@@ -8,7 +8,13 @@ import { Board } from '../seats/board.ts';
 import type { Budget } from '../seats/budget.ts';
 import { workerEntry } from '../spawner/worker-entry.ts';
 import { nicenessOf } from '../watching/standing.ts';
-import type { Worker, WorkerDeath, WorkerEvents, WorkerOptions } from './worker.ts';
+import {
+  overHeap,
+  type Worker,
+  type WorkerDeath,
+  type WorkerEvents,
+  type WorkerOptions,
+} from './worker.ts';
 
 /** Starts an actor on a thread of this process. */
 export async function startThread(
@@ -49,9 +55,6 @@ export async function startThread(
 
 function describeDeath(error: unknown, { workerHeapMebibytesMax }: Budget): WorkerDeath {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ERR_WORKER_OUT_OF_MEMORY') {
-    const text = `far more than ${workerHeapMebibytesMax} MiB of heap`;
-    return { cause: 'died', message: `The module used ${text} and was stopped.` };
-  }
+  if (code === 'ERR_WORKER_OUT_OF_MEMORY') return overHeap(workerHeapMebibytesMax);
   return { cause: 'died', message: error instanceof Error ? error.message : String(error) };
 }

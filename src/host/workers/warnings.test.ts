@@ -15,7 +15,7 @@ it('sends so many warnings a minute, each within its bound, and counts the rest'
   expect(sent[0]).toHaveLength(reportCharactersMax);
   vi.advanceTimersByTime(60_000);
   const left = 1_000 - (workerWarningsPerMinute - 1);
-  expect(sent.at(-1)).toBe(`${left} more warnings were left out within a minute.`);
+  expect(sent.at(-1)).toBe(`${left} more warnings were omitted within a minute.`);
   warnings.add('again');
   expect(sent.at(-1)).toBe('again');
   vi.advanceTimersByTime(60_000);

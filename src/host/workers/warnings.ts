@@ -30,7 +30,7 @@ export class Warnings {
       const more = this.#count - limits.workerWarningsPerMinute + 1;
       this.#count = 0;
       this.#isMinute = false;
-      if (more > 0) this.#send(`${more} more warnings were left out within a minute.`);
+      if (more > 0) this.#send(`${more} more warnings were omitted within a minute.`);
     }, minuteMillis).unref();
   }
 }

@@ -38,8 +38,9 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   // One for each processor, and one for a request while the first databases open.
   const gate = new StartGate(availableParallelism() + 1);
   const starter = childStarter(() => {
-    const next = 'another one is started, and the databases that ended with it are opened again';
-    report({ level: 'warn', message: `The process that starts those of databases ended; ${next}` });
+    const next = 'another one is started, and the databases that ended with it are reopened';
+    const message = `The process that starts the processes of databases ended; ${next}`;
+    report({ level: 'warn', message });
   });
   if (options.usualIsolation === 'process') starter.prepare();
   const startProcess = processWorkers(starter);
@@ -62,7 +63,7 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
       if (outcome instanceof Uint8Array) return outcome;
       if (isOfService(outcome.cause)) {
         const about = { database: identityToHex(place.identity), reason: outcome.cause };
-        const message = `A program could not be examined, and its publisher has to try again: `;
+        const message = `A program could not be examined, and its publisher must try again: `;
         report({ level: 'warn', message: message + outcome.message, about });
       }
       throw programRefusal(outcome);

@@ -42,6 +42,12 @@ export interface WorkerEvents {
 
 export type WorkerDeath = Pick<PlainEnd, 'cause' | 'message'>;
 
+/** The engine ended the worker, because its module had more than this on its heap. */
+export function overHeap(mebibytesMax: number): WorkerDeath {
+  const text = `far more than ${mebibytesMax} MiB of heap`;
+  return { cause: 'died', message: `The module used ${text} and was stopped.` };
+}
+
 /** Starts workers of one kind. Rejects when the platform cannot start one. */
 export type StartWorker = (
   start: ActorStart,

@@ -1,6 +1,7 @@
 import { Refusal } from '../../database/outcome.ts';
 import { docsFor, moduleDocs } from '../../doors/module-docs.ts';
 import { shownDefinition, usableDefinition } from '../../doors/shown-definition.ts';
+import { unknownNameText } from '../../host/registry/resolve-target.ts';
 import { limits } from '../../limits.ts';
 import type { PromptArgument, PromptMessage } from '../../mcp-protocol/prompt.ts';
 import { invalidParams, RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
@@ -35,7 +36,7 @@ export async function promptDatabase(
 ): Promise<PromptDatabase> {
   const given = session.database ?? args.get('database') ?? '';
   const found = findDatabase(given, session);
-  if (found === undefined) throw invalidParams(`\`${given}\` not found`);
+  if (found === undefined) throw invalidParams(unknownNameText(given));
   const name = shownName(given, session);
   try {
     const { definition } = await found.handle.describe();

@@ -137,7 +137,7 @@ class JavaScriptRunner implements ModuleRunner {
     try {
       return this.#realm.evaluate(source, programFileName) as GuestProgram;
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : 'the engine refuses it';
+      const reason = cause instanceof Error ? cause.message : 'the engine rejects it';
       throw new ProgramError(`the program does not compile: ${reason}`, { cause });
     }
   }
@@ -217,7 +217,7 @@ class JavaScriptRunner implements ModuleRunner {
     const buffer = this.#guest.takeCallResult();
     if (buffer.byteLength > limits.callResultBytesMax) {
       const size = `${buffer.byteLength} bytes, more than ${limits.callResultBytesMax}`;
-      const text = `reducer ${reducerName} gave a value of ${size}: let clients query a table`;
+      const text = `reducer ${reducerName} returned a value of ${size}: let clients query a table`;
       return { kind: 'crashed', message: text, trace: [] };
     }
     const value = new Uint8Array(buffer).slice();

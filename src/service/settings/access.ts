@@ -1,7 +1,7 @@
 import type { AcceptedIssuer } from '../../auth/issuer-rules.ts';
 import { startChoices } from '../../host/databases/open-at-start.ts';
 import { limits } from '../../limits.ts';
-import { identityFromHex } from '../../values/identity.ts';
+import { identityFromHex, notIdentityText } from '../../values/identity.ts';
 import { ConfigurationError, parseListenAddress, parsePublishPolicy } from '../configuration.ts';
 import { parseIsolation, parseIsolationExceptions } from '../isolation-choice.ts';
 import { type Setting, setting } from '../setting.ts';
@@ -32,8 +32,8 @@ function serviceSettings(): Setting[] {
       kind: 'text',
       value: '<policy>',
       help:
-        'who may create databases: anyone, authenticated, owners-list:<identity,...> or ' +
-        'issuer:<issuer,...>; must be given to listen on another address than loopback',
+        'who can create databases: anyone, authenticated, owners-list:<identity,...> or ' +
+        'issuer:<issuer,...>; required for any address but loopback',
       otherwise: 'anyone, on loopback',
       example: 'authenticated',
       apply: (value, draft) => {
@@ -45,8 +45,8 @@ function serviceSettings(): Setting[] {
       flag: 'isolation',
       kind: 'text',
       value: '<kind>',
-      help: 'what keeps databases apart: thread, or process, which contains every runaway',
-      otherwise: 'process where others can connect and strangers may publish, else thread',
+      help: 'isolation of databases: thread, or process, which contains any runaway module',
+      otherwise: 'process where others can connect and strangers can publish, else thread',
       example: 'process',
       apply: (value, draft) => {
         draft.isolation = { ...draft.isolation, everywhere: parseIsolation(value) };
@@ -57,7 +57,7 @@ function serviceSettings(): Setting[] {
       flag: 'isolation-of',
       kind: 'list',
       value: '<database=kind>',
-      help: 'the same for single databases, by name or identity; read when one starts',
+      help: 'isolation of single databases, by name or identity; read when a database starts',
       otherwise: 'none',
       example: ['shop=process'],
       apply: (values, draft) => {
@@ -69,8 +69,8 @@ function serviceSettings(): Setting[] {
       flag: 'start-databases',
       kind: 'text',
       value: '<which>',
-      help: 'which databases open when the service starts: all, or lazily, when first asked for',
-      otherwise: `lazily, but for the ${limits.startDatabasesMax} that were written last`,
+      help: 'databases that open when the service starts: all, or lazily, each when first used',
+      otherwise: `lazily, except the ${limits.startDatabasesMax} that were written last`,
       example: 'all',
       apply: (value, draft) => {
         draft.startDatabases = oneOf(startChoices, value);
@@ -81,7 +81,7 @@ function serviceSettings(): Setting[] {
       flag: 'operator',
       kind: 'list',
       value: '<identity>',
-      help: "has the owner's rights on every database, and reads the audit log",
+      help: "identity with the owner's rights on every database, which can read the audit log",
       otherwise: 'nobody',
       example: [`c200${'0'.repeat(60)}`],
       apply: (values, draft) => {
@@ -99,7 +99,7 @@ function authSettings(): Setting[] {
       kind: 'path',
       value: '<dir>',
       help: 'folder of the key pair that signs tokens',
-      otherwise: '`keys` in a data folder that was named, else your configuration',
+      otherwise: '`keys` in a data folder that was named, else in your configuration folder',
       example: 'keys',
       apply: (value, draft) => {
         draft.keyDirectory = value;
@@ -122,7 +122,7 @@ function authSettings(): Setting[] {
       flag: 'token-expiry',
       kind: 'duration',
       value: '<duration>',
-      help: 'after which tokens of this host expire; their identities end with them',
+      help: 'lifetime of the tokens of this host; their identities end with them',
       otherwise: 'they do not expire',
       example: '90d',
       apply: (value, draft) => {
@@ -134,8 +134,8 @@ function authSettings(): Setting[] {
       flag: 'accept-issuer',
       kind: 'list',
       value: '<issuer[=audience]>',
-      help: 'whose tokens are accepted beside those of this host',
-      otherwise: 'every issuer whose keys may be asked for',
+      help: 'issuers whose tokens are accepted beside those of this host',
+      otherwise: 'every issuer whose keys can be fetched',
       example: ['https://auth.example.com=my-app'],
       apply: (values, draft) => {
         draft.issuers = { ...draft.issuers, accepted: acceptedIssuers(values) };
@@ -145,8 +145,8 @@ function authSettings(): Setting[] {
       key: 'auth.private-issuers',
       flag: 'private-issuers',
       kind: 'switch',
-      help: 'ask issuers at private and loopback addresses for their keys, too, and by http',
-      otherwise: 'loopback ones, while the service listens on loopback',
+      help: 'also fetch keys of issuers at private and loopback addresses, and by http',
+      otherwise: 'loopback addresses, while the service listens on loopback',
       example: false,
       apply: (value, draft) => {
         const allowed = { allowsPrivate: value, allowsLoopback: value };
@@ -164,7 +164,7 @@ function keySettings(): Setting[] {
       flag: 'jwt-priv-key-path',
       kind: 'path',
       value: '<file>',
-      help: 'private key that signs tokens, PEM; with the public one, in place of the folder',
+      help: 'private key that signs tokens, PEM; replaces the folder, together with the public key',
       otherwise: '`id_ecdsa` in the folder of the key pair',
       example: 'keys/id_ecdsa',
       apply: (value, draft) => {
@@ -176,7 +176,7 @@ function keySettings(): Setting[] {
       flag: 'jwt-pub-key-path',
       kind: 'path',
       value: '<file>',
-      help: 'its public key, PEM',
+      help: 'public key of that private key, PEM',
       otherwise: '`id_ecdsa.pub` beside it',
       example: 'keys/id_ecdsa.pub',
       apply: (value, draft) => {
@@ -189,7 +189,7 @@ function keySettings(): Setting[] {
 function operator(text: string): bigint {
   const identity = identityFromHex(text);
   if (identity !== undefined) return identity;
-  throw new ConfigurationError(`\`${text}\` is not an identity (64 hex digits)`);
+  throw new ConfigurationError(notIdentityText(text));
 }
 
 /** Reads `https://auth.example.com`, or with an audience after an equals sign; repeats add up. */

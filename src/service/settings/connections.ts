@@ -15,7 +15,7 @@ function tlsSettings(): Setting[] {
       flag: 'tls-cert',
       kind: 'path',
       value: '<file>',
-      help: 'certificate chain, PEM; read again when it changes',
+      help: 'certificate chain, PEM; reloaded when it changes',
       otherwise: 'no TLS',
       example: 'tls/fullchain.pem',
       apply: (value, draft) => {
@@ -44,7 +44,7 @@ function httpSettings(): Setting[] {
       flag: 'trusted-proxy',
       kind: 'list',
       value: '<address>',
-      help: 'proxies whose `x-forwarded-for` says who asks: addresses, or networks like 10.0.0.0/8',
+      help: 'proxies whose `x-forwarded-for` is trusted: addresses, or networks such as 10.0.0.0/8',
       otherwise: 'none',
       example: ['127.0.0.1'],
       apply: (values, draft) => {
@@ -57,8 +57,8 @@ function httpSettings(): Setting[] {
       flag: 'public-url',
       kind: 'text',
       value: '<url>',
-      help: 'where clients reach the service behind a proxy; its host and its pages are accepted',
-      otherwise: 'what they ask for',
+      help: 'address of the service for clients of a proxy; its host and its pages are accepted',
+      otherwise: 'the address of the request',
       example: 'https://db.example.com',
       apply: (value, draft) => {
         draft.publicUrl = originOf(value);
@@ -69,8 +69,8 @@ function httpSettings(): Setting[] {
       key: 'http.mcp-login',
       flag: 'mcp-login',
       kind: 'switch',
-      help: 'MCP is only for callers with a token; others get 401, and clients ask them to log in',
-      otherwise: 'anonymous callers may, too',
+      help: 'MCP requires a token; others get 401, and their clients ask them to log in',
+      otherwise: 'anonymous callers can use MCP',
       example: true,
       apply: (value, draft) => {
         draft.mcpLogin = value;
@@ -81,7 +81,7 @@ function httpSettings(): Setting[] {
       flag: 'metrics',
       kind: 'text',
       value: '<who>',
-      help: 'who reads /v1/metrics: anyone, operators (with their token), or off for nobody',
+      help: 'who can read /v1/metrics: anyone, operators (with their token), or off for nobody',
       otherwise: 'operators; on loopback anyone',
       example: 'operators',
       apply: (value, draft) => {
@@ -99,8 +99,8 @@ function pageSettings(): Setting[] {
       flag: 'allowed-origin',
       kind: 'list',
       value: '<origin>',
-      help: 'origins of pages that may use the service on loopback, too; `*` allows all pages',
-      otherwise: 'loopback ones, with any port',
+      help: 'additional origins whose pages can use the service on loopback; `*` allows all pages',
+      otherwise: 'loopback origins, with any port',
       example: ['https://app.example.com'],
       apply: (values, draft) => {
         draft.allowedOrigins = values.map(pageOrigin);
@@ -111,7 +111,7 @@ function pageSettings(): Setting[] {
       flag: 'allowed-host',
       kind: 'list',
       value: '<name>',
-      help: '`Host` names that the service accepts on loopback, too',
+      help: 'additional `Host` names that the service accepts on loopback',
       otherwise: 'loopback names',
       example: ['db.example.com'],
       apply: (values, draft) => {
@@ -123,7 +123,7 @@ function pageSettings(): Setting[] {
       flag: 'mcp-host',
       kind: 'list',
       value: '<name>',
-      help: 'the same as `allowed-hosts`; older',
+      help: 'older name of `allowed-hosts`',
       otherwise: 'loopback names',
       example: ['db.example.com'],
       apply: (values, draft) => {
@@ -135,8 +135,8 @@ function pageSettings(): Setting[] {
       flag: 'mcp-origin',
       kind: 'list',
       value: '<origin>',
-      help: 'origins of pages that may use MCP, but nothing else, too',
-      otherwise: "the service's own, and loopback ones on loopback",
+      help: 'additional origins whose pages can use MCP, and nothing else',
+      otherwise: "the service's own; on loopback, loopback origins too",
       example: ['https://app.example.com'],
       apply: (values, draft) => {
         // The form that browsers send.
@@ -153,7 +153,7 @@ function websocketSettings(): Setting[] {
       flag: 'ping-interval',
       kind: 'duration',
       value: '<time>',
-      help: 'between two pings of a WebSocket',
+      help: 'time between two pings of a WebSocket',
       otherwise: durationText(limits.socketPingMillis),
       example: '15s',
       apply: (value, draft) => {
@@ -165,7 +165,7 @@ function websocketSettings(): Setting[] {
       flag: 'idle-timeout',
       kind: 'duration',
       value: '<time>',
-      help: 'silence after which a WebSocket is dropped',
+      help: 'time without a message after which a WebSocket is dropped',
       otherwise: durationText(limits.socketIdleMillis),
       example: '30s',
       apply: (value, draft) => {
@@ -177,7 +177,7 @@ function websocketSettings(): Setting[] {
       flag: 'close-handshake-timeout',
       kind: 'duration',
       value: '<time>',
-      help: 'wait for the answer to a close',
+      help: 'time to wait for the answer to a close',
       otherwise: durationText(limits.socketCloseMillis),
       example: '250ms',
       apply: (value, draft) => {
@@ -189,7 +189,7 @@ function websocketSettings(): Setting[] {
       flag: 'incoming-queue-length',
       kind: 'count',
       value: '<count>',
-      help: 'requests of one WebSocket that wait',
+      help: 'waiting requests of one WebSocket',
       otherwise: String(limits.socketMessagesInMax),
       example: limits.socketMessagesInMax,
       apply: (value, draft) => {

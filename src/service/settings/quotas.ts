@@ -6,34 +6,37 @@ const mebibyte = 1024 * 1024;
 
 /** Returns the settings for quotas of identities, addresses and databases. */
 export function quotaSettings(): Setting[] {
-  const open = 'where strangers may publish, else any number';
+  const open = 'where strangers can publish, else any number';
   return [
     quota('databases-per-identity', '<count>', {
-      help: 'databases of one identity that is no operator; more are refused with 403',
+      help: 'databases of one identity that is not an operator; further ones get 403',
       otherwise: `${limits.strangerDatabasesMax} ${open}`,
       example: limits.strangerDatabasesMax,
     }),
     quota('databases-per-address', '<count>', {
-      help: 'databases created from one address; more are refused with 403, but to operators',
+      help: 'databases created from one address, except by operators; further ones get 403',
       otherwise: `${limits.addressDatabasesMax} ${open}`,
       example: limits.addressDatabasesMax,
     }),
     quota('names-per-identity', '<count>', {
-      help: 'names of one identity that is no operator, also of no database; more get 403',
+      help: 'names of one identity that is not an operator, used or not; further ones get 403',
       otherwise: `${limits.strangerNamesMax} ${open}`,
       example: limits.strangerNamesMax,
     }),
     quota('names-per-address', '<count>', {
-      help: 'names that were registered by publishing from one address; more get 403',
+      help: 'names registered by publishing from one address; further ones get 403',
       otherwise: `${limits.addressNamesMax} ${open}`,
       example: limits.addressNamesMax,
     }),
-    bytes('row-bytes', 'rows of one database; calls and statements that add rows get 507'),
+    bytes(
+      'row-bytes',
+      'rows of one database; beyond it, calls and statements that add rows get 507',
+    ),
     bytes(
       'log-bytes',
-      'the commit log of one database; calls and statements that do not only delete get 507',
+      'commit log of one database; beyond it, calls and statements that do not only delete get 507',
     ),
-    bytes('program-bytes', 'the program of one database; publishing a larger one gets 507'),
+    bytes('program-bytes', 'program of one database; publishing a larger one gets 507'),
     bytes('owner-row-bytes', 'rows of all databases of one owner'),
     bytes('owner-log-bytes', 'commit logs of all databases of one owner'),
     bytes('owner-program-bytes', 'programs of all databases of one owner'),

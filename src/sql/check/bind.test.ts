@@ -46,8 +46,8 @@ describe('bindParameters', () => {
     expect(bound(null, optionType(u8))).toEqual(Uint8Array.of(1));
     expect(bound(5, optionType(u8))).toEqual(Uint8Array.of(0, 5));
     expect(errorOf(() => bound(null, u8, true))).toEqual({
-      code: 'sql.parameter',
-      message: 'The parameter $1 cannot be null: its place takes no NULL',
+      code: 'sql.invalidParameter',
+      message: 'The parameter $1 cannot be null: its place does not accept NULL',
     });
   });
 
@@ -66,7 +66,7 @@ describe('bindParameters', () => {
     ];
     for (const [value, type, end] of cases) {
       expect(errorOf(() => bound(value, type))).toEqual({
-        code: 'sql.parameter',
+        code: 'sql.invalidParameter',
         message: `The value of the parameter $1 cannot be read as ${end}`,
       });
     }

@@ -17,7 +17,7 @@ export type ParameterValue = string | number | bigint | boolean | null;
 /**
  * The encoded values of a statement's parameters, in its order; `undefined` is null. A value is
  * read like a literal: its text counts, so `'5'` and `5` are the same number. Throws `SqlFailure`
- * with the code `sql.parameter` for a value that does not fit its place.
+ * with the code `sql.invalidParameter` for a value that does not fit its place.
  */
 export function bindParameters(
   specs: readonly ParameterSpec[],
@@ -50,7 +50,7 @@ function bindValue(
   if (value === null) {
     if (inner !== undefined) return noneBytes;
     if (!refusesNull) return undefined;
-    throw badParameter(`The parameter ${shown} cannot be null: its place takes no NULL`);
+    throw badParameter(`The parameter ${shown} cannot be null: its place does not accept NULL`);
   }
   const plain = resolveType(inner ?? type, typespace);
   const bytes = encodeParameter(value, plain);

@@ -3,6 +3,7 @@ import type { DerivedRelation, From, Join, NamedRelation, Relation } from '../sy
 import { checkQuery } from './check-query.ts';
 import { requireSettled } from './coerce-query.ts';
 import { type CommonTableUse, detailOf, type Environment, refuse } from './context.ts';
+import { namesFault } from './output-names.ts';
 import { secured } from './row-security.ts';
 import {
   columnsOfQuery,
@@ -119,7 +120,7 @@ function checkDerived(
   const inside: Environment = { ...environment, aliases: undefined };
   const typed = requireSettled(checkQuery(query, inside), environment);
   if (columns !== undefined && columns.length > typed.columns.length) {
-    const message = `There are ${columns.length} names for ${typed.columns.length} columns`;
+    const message = namesFault(columns.length, typed.columns.length);
     throw refuse(message, span, environment);
   }
   const source = { kind: 'query', query: typed, isBarrier: false, commonTable: undefined } as const;

@@ -27,7 +27,7 @@ export function checkGroupingKeys(
     requireResolved(key, expression, environment);
     visitExpression(key, (inner) => {
       if (typeof aggregates === 'string' || !aggregates.has(inner)) return;
-      throw refuse('Aggregate functions cannot stand in GROUP BY', expression.span, environment);
+      throw refuse('Aggregate functions are not allowed in GROUP BY', expression.span, environment);
     });
     return key;
   });

@@ -37,7 +37,7 @@ export function checkOrder(
     const number = structures.numberOf(typed);
     const column = items.findIndex((item) => structures.numberOf(item.expression) === number);
     if (column !== -1) return orderKey({ kind: 'output', column }, order);
-    const message = 'With SELECT DISTINCT, what ORDER BY names must be in the SELECT list';
+    const message = 'With SELECT DISTINCT, ORDER BY can use only what is in the SELECT list';
     throw refuse(message, expression.span, environment);
   });
 }
@@ -63,7 +63,7 @@ function outputColumn(
   const column = itemAt(expression, columns, 'ORDER BY', environment);
   if (column !== undefined) return column;
   if (expression.kind !== 'column' || expression.parts.length > 1) {
-    const message = 'Behind a set operation, ORDER BY takes names and positions of columns only';
+    const message = 'After a set operation, ORDER BY accepts only names and positions of columns';
     throw refuse(message, expression.span, environment);
   }
   const name = expression.parts.join('.');

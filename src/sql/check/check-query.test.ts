@@ -230,12 +230,14 @@ describe('grouping', () => {
       'SELECT (SELECT COUNT(*) FROM s WHERE s.id = t.id) AS n FROM t GROUP BY a': outside('id'),
       'SELECT a FROM t GROUP BY 2': 'GROUP BY 2 is not a position in the list of 1',
       'SELECT a FROM t ORDER BY 0': 'ORDER BY 0 is not a position in the list of 1',
-      'SELECT COUNT(*) AS n FROM t GROUP BY n': 'Aggregate functions cannot stand in GROUP BY',
-      'SELECT a FROM t WHERE COUNT(*) > 1': 'The aggregate function `count` cannot stand in WHERE',
+      'SELECT COUNT(*) AS n FROM t GROUP BY n': 'Aggregate functions are not allowed in GROUP BY',
+      'SELECT a FROM t WHERE COUNT(*) > 1':
+        'The aggregate function `count` is not allowed in WHERE',
       'SELECT SUM(COUNT(*)) AS n FROM t':
-        'The aggregate function `count` cannot stand in the argument of another one',
-      'SELECT SUM(*) AS n FROM t': 'Only COUNT takes *, without DISTINCT',
-      'SELECT SUM(name) AS n FROM t': 'The function `sum` does not take (String)',
+        'The aggregate function `count` is not allowed in the argument of another aggregate ' +
+        'function',
+      'SELECT SUM(*) AS n FROM t': 'Only COUNT accepts *, and only without DISTINCT',
+      'SELECT SUM(name) AS n FROM t': 'The function `sum` does not accept (String)',
     });
   });
 
@@ -275,11 +277,11 @@ describe('order', () => {
       'SELECT DISTINCT a FROM t ORDER BY a': 'ok',
       'SELECT DISTINCT a + 1 FROM t ORDER BY a + 1': 'ok',
       'SELECT DISTINCT a FROM t ORDER BY x':
-        'With SELECT DISTINCT, what ORDER BY names must be in the SELECT list',
+        'With SELECT DISTINCT, ORDER BY can use only what is in the SELECT list',
       'SELECT a FROM t UNION SELECT id FROM s ORDER BY a DESC, 1': 'ok',
       'SELECT a FROM t UNION SELECT id FROM s ORDER BY id': '`id` is not in scope',
       'SELECT a FROM t UNION SELECT id FROM s ORDER BY a + 1':
-        'Behind a set operation, ORDER BY takes names and positions of columns only',
+        'After a set operation, ORDER BY accepts only names and positions of columns',
       'SELECT a FROM t ORDER BY name, x + 1': 'ok',
       'SELECT color FROM opaque ORDER BY color': 'ok',
     });
@@ -309,7 +311,7 @@ describe('subqueries', () => {
     refused({
       'SELECT a FROM t WHERE EXISTS (SELECT 1 FROM s WHERE s.id = u.id)': '`u` is not in scope',
       'SELECT a FROM t WHERE id IN (SELECT id, x FROM s)':
-        'A subquery in this place has one column, not 2',
+        'A subquery in this place must have one column, not 2',
       'SELECT a FROM t WHERE id IN (SELECT x FROM s)': 'ok',
       'SELECT a FROM t WHERE id IN (SELECT name FROM t)': mismatch('String', 'U32'),
       'SELECT a FROM t WHERE id IN (SELECT 5)': 'ok',
@@ -439,8 +441,8 @@ describe('functions', () => {
       'SELECT UPPER(name) FROM t': 'ok',
       'SELECT nope(name), a FROM t': 'no such function: `nope`',
       'SELECT upper(name, 1), a FROM t':
-        'The function `upper` does not take (String, 1). It is: upper(text String) → String',
-      'SELECT upper(DISTINCT name), a FROM t': 'Only aggregate functions take DISTINCT',
+        'The function `upper` does not accept (String, 1). It is: upper(text String) → String',
+      'SELECT upper(DISTINCT name), a FROM t': 'Only aggregate functions accept DISTINCT',
     });
     expect(typeOf('coalesce(e.u8, 300)')).toBe('I64');
     expect(typeOf('coalesce(e.u8, 3)')).toBe('U8');
@@ -471,8 +473,8 @@ describe('limits', () => {
     const joins = Array.from({ length: 600 }, (_, at) => `CROSS JOIN one AS o${at}`);
     refused({
       [`SELECT t.* FROM t ${joins.join(' ')}`]:
-        'The statement has more than 512 relations, those of its subqueries and row filters ' +
-        'included',
+        'The statement has more than 512 relations, including those of its subqueries and row ' +
+        'filters',
     });
   });
 });

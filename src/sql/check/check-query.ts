@@ -5,6 +5,7 @@ import { optionInnerType } from '../functions/convert.ts';
 import { encodeLiteralText } from '../functions/literal.ts';
 import { isIntegerType, isNumericType } from '../functions/value-kind.ts';
 import type { Expression, Query, QueryBody, SetOperation } from '../syntax/ast.ts';
+import { surfaceTexts } from '../syntax/refusal.ts';
 import { checkOutputOrder } from './check-order.ts';
 import { checkSelect } from './check-select.ts';
 import { coerceQuery, openItemsOf, requireSettled } from './coerce-query.ts';
@@ -17,6 +18,7 @@ import {
   refuse,
   u64Type,
 } from './context.ts';
+import { namesFault } from './output-names.ts';
 import { columnsOfQuery, emptyScope, requireDistinct } from './scope.ts';
 import { typeAlone, typeAs } from './type-expression.ts';
 import { isOpen } from './type-literal.ts';
@@ -188,7 +190,7 @@ function checkCommonTables(
     const check = (): TypedQuery => requireSettled(checkQuery(query, inside), environment);
     const typed = check();
     if (columns.length > typed.columns.length) {
-      const message = `There are ${columns.length} names for ${typed.columns.length} columns`;
+      const message = namesFault(columns.length, typed.columns.length);
       throw refuse(message, span, environment);
     }
     const commonTable = environment.statement.newCommonTable();
@@ -210,7 +212,7 @@ function checkRowCount(
   const place: Environment = { ...environment, scope: emptyScope, aggregates: 'LIMIT' };
   if (count.kind === 'parameter') return environment.statement.parameter(count.name, u64Type, true);
   if (count.kind === 'null') {
-    throw refuse('Unsupported literal expression: NULL', count.span, environment);
+    throw refuse(surfaceTexts.literal('NULL'), count.span, environment);
   }
   if (isOpen(count)) return typeAs(count, u64Type, place);
   const typed = typeAlone(count, place);

@@ -46,7 +46,8 @@ describe('stored values', () => {
       'UPDATE opaque SET id = opt': mismatch(option, 'U32'),
       'UPDATE opaque SET id = NULL': 'Unsupported literal expression: NULL',
       'UPDATE t SET a = NULLIF(a, 3)':
-        'The column `a` takes no NULL, and this value may be NULL; write COALESCE(value, other)',
+        'The column `a` does not accept NULL, and this value can be NULL; write ' +
+        'COALESCE(value, other)',
       'UPDATE t SET a = COALESCE(NULLIF(a, 3), 0)': 'ok',
     });
     expect(run('UPDATE opaque SET opt = NULL')).toMatchObject({
@@ -76,7 +77,8 @@ describe('INSERT … SELECT', () => {
       'INSERT INTO s (id, x) SELECT x, id FROM t': mismatch('I32', 'U32'),
       'INSERT INTO s (id, x) SELECT id, COUNT(*) FROM t GROUP BY id': 'ok',
       'INSERT INTO s (id, x) SELECT id, MAX(x) FROM t GROUP BY id':
-        'The column `x` takes no NULL, and this value may be NULL; write COALESCE(value, other)',
+        'The column `x` does not accept NULL, and this value can be NULL; write ' +
+        'COALESCE(value, other)',
       'INSERT INTO s (id, x) SELECT id, -1 FROM t UNION ALL SELECT 7, x FROM t': 'ok',
       'INSERT INTO s (id, x) SELECT -1, x FROM t': badLiteral('-1', 'U32'),
       'INSERT INTO s SELECT id, x FROM t':
@@ -97,7 +99,7 @@ describe('RETURNING', () => {
       'INSERT INTO one (a) VALUES (1) RETURNING one.a': 'ok',
       'INSERT INTO one (a) VALUES (1) RETURNING b': '`b` is not in scope',
       'DELETE FROM t RETURNING COUNT(*)':
-        'The aggregate function `count` cannot stand in RETURNING',
+        'The aggregate function `count` is not allowed in RETURNING',
     });
   });
 });

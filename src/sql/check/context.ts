@@ -63,8 +63,8 @@ export class StatementContext {
   newSlot(): number {
     if (this.#slotCount >= limits.sqlRelationsMax) {
       throw invalid(
-        `The statement has more than ${limits.sqlRelationsMax} relations, those of its ` +
-          'subqueries and row filters included',
+        `The statement has more than ${limits.sqlRelationsMax} relations, including ` +
+          'those of its subqueries and row filters',
       );
     }
     return this.#slotCount++;
@@ -115,10 +115,10 @@ export class StatementContext {
   /** Common tables that name each other would double at each level, for all later stages. */
   requireBounded(query: TypedQuery): void {
     if (depthOfQuery(query) > limits.sqlTypedDepthMax) {
-      throw invalid('The statement is too deep: its common tables form too long a chain');
+      throw invalid('The statement is too deep: its chain of common tables is too long');
     }
     if (sizeOfQuery(query) <= limits.sqlExpressionsMax) return;
-    throw invalid('The statement is too large: its common tables are named too often');
+    throw invalid('The statement is too large: its common tables are used too often');
   }
 
   finish(): StatementParts {

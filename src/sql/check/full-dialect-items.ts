@@ -1,6 +1,7 @@
 import { invalid } from '../failure.ts';
 import { findFunction, functionNames } from '../functions/library.ts';
 import type { SelectItem, Span } from '../syntax/ast.ts';
+import { surfaceTexts } from '../syntax/refusal.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import { nameHint } from './visibility.ts';
 import { aggregateNames } from './written.ts';
@@ -22,7 +23,7 @@ export function requireItems(
   const list = new ItemList(source, hasFrom);
   const [only] = items;
   if (items.length > 1 && items.some((item) => item.kind !== 'expression')) {
-    throw invalid('Mixed wildcard projections are not supported', {
+    throw invalid(surfaceTexts.mixedWildcards, {
       place: only && source.place(only.span),
     });
   }
@@ -35,9 +36,9 @@ export function requireItems(
 /** A hint that avoids the part of a call that is not supported. */
 function insteadOf(message: string): string | undefined {
   if (/\) filter \(/i.test(message)) {
-    return 'FILTER is not there: aggregate a CASE, as in count(CASE WHEN condition THEN 1 END)';
+    return 'FILTER is not supported: aggregate a CASE, as in count(CASE WHEN condition THEN 1 END)';
   }
-  return /\) over \(/i.test(message) ? 'There are no window functions' : undefined;
+  return /\) over \(/i.test(message) ? 'Window functions are not supported' : undefined;
 }
 
 class ItemList {
@@ -57,7 +58,7 @@ class ItemList {
       const isAggregate = aggregateNames.has(name);
       if (alias === undefined && (isAggregate || expression.isBare)) {
         const hint = `Give it a name: ${this.#text(span)} AS name`;
-        throw this.#refusal('Aggregate expressions must have column aliases', span, hint);
+        throw this.#refusal(surfaceTexts.noAlias, span, hint);
       }
       const isKnown = isAggregate || findFunction(name) !== undefined;
       if (!isKnown) throw this.#unknownCall(expression.name, alias !== undefined, span);
@@ -73,7 +74,7 @@ class ItemList {
       expression.isBare &&
       findFunction(expression.name) === undefined;
     if ((isColumn && isParenthesised) || isUnknownWord || (!this.#hasFrom && !isColumn)) {
-      throw this.#refusal(`Unsupported projection expression: ${this.#text(span)}`, span);
+      throw this.#refusal(surfaceTexts.projection(this.#text(span)), span);
     }
   }
 
@@ -81,9 +82,7 @@ class ItemList {
   #unknownCall(name: string, hasAlias: boolean, span: Span): Error {
     const near = nameHint(name.toLowerCase(), [...aggregateNames, ...functionNames()]);
     const hint = `There is no function \`${name}\`.${near === undefined ? '' : ` ${near}`}`;
-    const message = hasAlias
-      ? `Unsupported aggregate function: ${this.#text(span)}`
-      : 'Aggregate expressions must have column aliases';
+    const message = hasAlias ? surfaceTexts.aggregate(this.#text(span)) : surfaceTexts.noAlias;
     return this.#refusal(message, span, hint);
   }
 

@@ -229,35 +229,35 @@ describe('errors', () => {
       'Write CAST(column AS type) on one side to compare numbers of two types',
     );
     expect(hint("SELECT * FROM stamped WHERE ts > '2025-01-01'")).toBe(
-      "Write a moment with its offset, as in '2025-02-17T10:30:45Z'",
+      "Write a timestamp with its offset, as in '2025-02-17T10:30:45Z'",
     );
     expect(hint('SELECT * FROM t WHERE id = -1')).toBe(
-      'Here a whole number from 0 to 4294967295 is expected',
+      'Expected a whole number from 0 to 4294967295',
     );
     expect(hint('SELECT t.id FROM t, s')).toBe(
       'Write CROSS JOIN, or JOIN … ON a.column = b.column',
     );
     expect(hint('SELECT id FROM t JOIN s ON t.id = s.id')).toBe(
-      'Say whose column it is, as in `relation.column`',
+      'Qualify the column, as in `relation.column`',
     );
     expect(hint('SELECT CAST(name AS varchar(3)) AS short FROM t')).toBe(
-      'Texts have no length: write left(text, 10) to cut one',
+      'String has no maximum length: write left(text, 10) to shorten one',
     );
     expect(hint('SELECT COUNT(*) FILTER (WHERE a > 1) AS n FROM t')).toBe(
-      'FILTER is not there: aggregate a CASE, as in count(CASE WHEN condition THEN 1 END)',
+      'FILTER is not supported: aggregate a CASE, as in count(CASE WHEN condition THEN 1 END)',
     );
     expect(hint('SELECT id, rank() OVER (ORDER BY id) FROM t')).toBe(
-      'There are no window functions',
+      'Window functions are not supported',
     );
     expect(hint('SELECT id FROM t WHERE id = $1')).toBe('The request has no value for $1');
     expect(hint("UPDATE stamped SET ts = '2025-01-01T00:00:00Z'")).toBe(
-      "Write a moment as TIMESTAMP '2025-02-17T10:30:45Z'",
+      "Write a timestamp as TIMESTAMP '2025-02-17T10:30:45Z'",
     );
     expect(hint('SELECT ts + 5 AS later FROM stamped')).toBe(
-      "Write a length of time as INTERVAL '1 day 2 hours'",
+      "Write a duration as INTERVAL '1 day 2 hours'",
     );
     expect(hint('SELECT * FROM opaque WHERE opt = 5')).toBe(
-      'A column of this type may have no value: compare what it holds, as in `column.some`',
+      'A column of this type can be empty: compare its value, as in `column.some`',
     );
   });
 });

@@ -14,6 +14,7 @@ import type {
   Span,
   Statement,
 } from '../syntax/ast.ts';
+import { surfaceTexts } from '../syntax/refusal.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import { requireItems } from './full-dialect-items.ts';
 import { unqualifiedMessage } from './scope.ts';
@@ -34,8 +35,8 @@ export function requireFullDialect(
 const commaHint = 'Write CROSS JOIN, or JOIN … ON a.column = b.column';
 const joinHint =
   'Write JOIN, LEFT JOIN or CROSS JOIN, with ON a.column = b.column; ' +
-  'a RIGHT JOIN is a LEFT JOIN with the tables the other way round';
-const qualifyHint = 'Say whose column it is, as in `relation.column`';
+  'a RIGHT JOIN is a LEFT JOIN with its tables swapped';
+const qualifyHint = 'Qualify the column, as in `relation.column`';
 
 /** Types whose name can stand before a literal, as in `UUID '…'`. */
 const literalTypes = ['TIMESTAMP', 'TIMESTAMPTZ', 'INTERVAL', 'UUID'];
@@ -129,7 +130,7 @@ class FullDialect {
       if (item.kind === 'expression') this.#expression(item.expression);
     }
     if (from === undefined && isTop) {
-      throw this.#refusal('A FROM clause is required', select.span);
+      throw this.#refusal(surfaceTexts.noFrom, select.span);
     }
     if (from !== undefined) this.#from(from);
     this.#expression(where);
@@ -141,11 +142,10 @@ class FullDialect {
   #from({ first, joins }: From): void {
     this.#relation(first);
     for (const { kind, relation, on, isParenthesised, span } of joins) {
-      if (kind === 'comma')
-        throw this.#refusal('Implicit joins are not supported', span, commaHint);
+      if (kind === 'comma') throw this.#refusal(surfaceTexts.implicitJoin, span, commaHint);
       if (kind === 'other' || (kind === 'inner' && isParenthesised)) {
         const hint = kind === 'inner' ? 'Write the condition without parentheses' : joinHint;
-        throw this.#refusal('Non-inner joins are not supported', span, hint);
+        throw this.#refusal(surfaceTexts.otherJoin, span, hint);
       }
       if (kind === 'left' && on === undefined) {
         throw this.#refusal('A LEFT JOIN needs a condition: LEFT JOIN … ON …', span);
@@ -171,7 +171,7 @@ class FullDialect {
   #insertValue(value: Expression): void {
     switch (value.kind) {
       case 'sender':
-        throw this.#refusal(`Unsupported literal expression: :sender`, value.span);
+        throw this.#refusal(surfaceTexts.literal(':sender'), value.span);
       case 'unsupported':
         if (isAboutLiteral(value.message)) throw this.#refusal(value.message, value.span);
         break;
@@ -192,7 +192,7 @@ class FullDialect {
 
   #assignment({ value }: Assignment): void {
     if (value.kind === 'sender') {
-      throw this.#refusal('Unsupported literal expression: :sender', value.span);
+      throw this.#refusal(surfaceTexts.literal(':sender'), value.span);
     }
     const isUnsupported = value.kind === 'unsupported' && !isAboutLiteral(value.message);
     if (isUnsupported || hasQuery(value) || hasSender(value)) throw this.#badAssignment(value);
@@ -208,10 +208,7 @@ class FullDialect {
         return;
       case 'null':
       case 'sender':
-        throw this.#refusal(
-          `Unsupported literal expression: ${this.#source.text(value.span)}`,
-          value.span,
-        );
+        throw this.#refusal(surfaceTexts.literal(this.#source.text(value.span)), value.span);
       case 'unsupported':
         if (isAboutLiteral(value.message)) throw this.#refusal(value.message, value.span);
         break;
@@ -251,12 +248,12 @@ class FullDialect {
         if (!this.#parameterNames.has(expression.name)) {
           const text = this.#source.text(expression.span);
           const hint = `The request has no value for ${text}`;
-          throw this.#refusal(`Unsupported literal expression: ${text}`, expression.span, hint);
+          throw this.#refusal(surfaceTexts.literal(text), expression.span, hint);
         }
         return;
       case 'typedLiteral':
         if (!literalTypes.includes(expression.typeName.toUpperCase())) {
-          const hint = "Write a moment as TIMESTAMP '2025-02-17T10:30:45Z'";
+          const hint = "Write a timestamp as TIMESTAMP '2025-02-17T10:30:45Z'";
           throw this.#unsupportedExpression(expression, hint);
         }
         return;
@@ -292,7 +289,7 @@ class FullDialect {
   }
 
   #unsupportedExpression({ span }: Expression, hint?: string): SqlFailure {
-    return this.#refusal(`Unsupported expression: ${this.#source.text(span)}`, span, hint);
+    return this.#refusal(surfaceTexts.expression(this.#source.text(span)), span, hint);
   }
 
   #refusal(message: string, span: Span, hint?: string): SqlFailure {
@@ -302,7 +299,7 @@ class FullDialect {
 
 /** Some refusals of values depend on the kind of the literal: `E'…'`, `?`. */
 function isAboutLiteral(message: string): boolean {
-  return message.startsWith('Unsupported literal expression');
+  return message.startsWith(surfaceTexts.literal(''));
 }
 
 /** The names by which ORDER BY and GROUP BY can refer to an item. */

@@ -6,6 +6,11 @@ export interface ItemName {
   readonly isWritten: boolean;
 }
 
+/** The text for a list of names that is longer than the list of columns that it names. */
+export function namesFault(nameCount: number, columnCount: number): string {
+  return `There are ${nameCount} names for ${columnCount} columns`;
+}
+
 export function nameOfItem(
   item: Extract<SelectItem, { readonly kind: 'expression' }>,
   position: number,

@@ -133,5 +133,5 @@ function invalidOperator(
 function timeHint(left: TypedExpression, right: TypedExpression): string | undefined {
   const kinds = [left, right].map(({ type }) => valueKindOf(type));
   const isAboutTime = kinds.includes('timestamp') || kinds.includes('timeDuration');
-  return isAboutTime ? "Write a length of time as INTERVAL '1 day 2 hours'" : undefined;
+  return isAboutTime ? "Write a duration as INTERVAL '1 day 2 hours'" : undefined;
 }

@@ -21,7 +21,7 @@ export function typeCall(call: Call, environment: Environment): TypedExpression 
   if (family === undefined) throw noFunction(call, environment);
   if (call.isDistinct || call.isOfRows) {
     const what = call.isDistinct ? 'DISTINCT' : '*';
-    throw refuse(`Only aggregate functions take ${what}`, call.span, environment);
+    throw refuse(`Only aggregate functions accept ${what}`, call.span, environment);
   }
   return typeScalarCall(family, call, environment);
 }
@@ -124,7 +124,7 @@ function noOverload(
       : shownType(type, environment.statement.typespace);
   });
   const message =
-    `The function \`${family.name}\` does not take (${types.join(', ')}). ` +
+    `The function \`${family.name}\` does not accept (${types.join(', ')}). ` +
     `It is: ${family.signatures.join('; ')}`;
   return refuse(message, call.span, environment);
 }
@@ -133,7 +133,7 @@ function noOverload(
 function typeAggregate(name: string, call: Call, environment: Environment): TypedExpression {
   const { aggregates } = environment;
   if (typeof aggregates === 'string') {
-    const message = `The aggregate function \`${name}\` cannot stand in ${aggregates}`;
+    const message = `The aggregate function \`${name}\` is not allowed in ${aggregates}`;
     throw refuse(message, call.span, environment);
   }
   const argument = typeAggregateArgument(name, call, environment);
@@ -141,7 +141,7 @@ function typeAggregate(name: string, call: Call, environment: Environment): Type
   if (found === undefined) {
     const type =
       argument === undefined ? '*' : shownType(argument.type, environment.statement.typespace);
-    throw refuse(`The function \`${name}\` does not take (${type})`, call.span, environment);
+    throw refuse(`The function \`${name}\` does not accept (${type})`, call.span, environment);
   }
   const { function: made, result } = found;
   const parameter = made.argument;
@@ -169,14 +169,14 @@ function typeAggregateArgument(
   const [argument, second] = call.arguments;
   if (call.isOfRows) {
     if (name === 'count' && !call.isDistinct) return undefined;
-    throw refuse(`Only COUNT takes *, without DISTINCT`, call.span, environment);
+    throw refuse(`Only COUNT accepts *, and only without DISTINCT`, call.span, environment);
   }
   if (argument === undefined || second !== undefined) {
-    throw refuse(`The function \`${name}\` takes one argument`, call.span, environment);
+    throw refuse(`The function \`${name}\` expects one argument`, call.span, environment);
   }
   const inside: Environment = {
     ...environment,
-    aggregates: 'the argument of another one',
+    aggregates: 'the argument of another aggregate function',
     aliases: undefined,
   };
   return unwrapped(typeAlone(argument, inside), environment);

@@ -106,15 +106,15 @@ function typeHint(typeName: string): string | undefined {
   const plain = withoutSize(typeName);
   switch (plain) {
     case 'date':
-      return "There is no type of days: write date_trunc('day', moment) for their beginning";
+      return "There is no date type: write date_trunc('day', timestamp) for the start of the day";
     case 'numeric':
     case 'decimal':
-      return 'There are no decimal numbers: F64 has about 15 digits, I128 holds whole numbers';
+      return 'There is no decimal type: F64 has about 15 digits, I128 holds whole numbers';
     case 'char':
     case 'character':
     case 'varchar':
     case 'character varying':
-      return 'Texts have no length: write left(text, 10) to cut one';
+      return 'String has no maximum length: write left(text, 10) to shorten one';
     default:
       return nameHint(plain, [...typesByName.keys()]);
   }

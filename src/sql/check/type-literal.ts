@@ -64,22 +64,22 @@ export function badLiteral(
 export function placeHint(type: AlgebraicType, { statement }: Environment): string | undefined {
   if (isIntegerKind(type.kind)) {
     const { min, max } = integerRange[type.kind];
-    return `Here a whole number from ${min} to ${max} is expected`;
+    return `Expected a whole number from ${min} to ${max}`;
   }
   switch (specialKindOf(type)) {
     case 'option':
-      return 'A column of this type may have no value: compare what it holds, as in `column.some`';
+      return 'A column of this type can be empty: compare its value, as in `column.some`';
     case 'timestamp':
-      return "Write a moment with its offset, as in '2025-02-17T10:30:45Z'";
+      return "Write a timestamp with its offset, as in '2025-02-17T10:30:45Z'";
     case 'timeDuration':
-      return "Write a length of time as INTERVAL '1 day 2 hours'";
+      return "Write a duration as INTERVAL '1 day 2 hours'";
     default:
   }
   switch (resolveType(type, statement.typespace).kind) {
     case 'bool':
-      return 'Here TRUE or FALSE is expected';
+      return 'Expected TRUE or FALSE';
     case 'sum':
-      return 'Compare the name of its variant, as in variant_name(column), or what one carries';
+      return 'Compare the name of its variant, as in variant_name(column), or its value';
     case 'product':
       return specialKindOf(type) === undefined
         ? 'Compare one of its elements, as in `column.element`'

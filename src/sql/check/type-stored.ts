@@ -7,6 +7,7 @@ import { optionInnerType } from '../functions/convert.ts';
 import { someOf } from '../functions/option-bytes.ts';
 import { isFloatType, isIntegerType, isNumericType } from '../functions/value-kind.ts';
 import type { Expression, Literal, Span } from '../syntax/ast.ts';
+import { surfaceTexts } from '../syntax/refusal.ts';
 import { boolType, type Environment, equalTypes, mismatch, refuse, stringType } from './context.ts';
 import { unwrapped } from './field.ts';
 import { typeAlone } from './type-expression.ts';
@@ -39,8 +40,8 @@ export function typeStored(
         : someLiteral(value, type, inner, environment);
     case 'null': {
       if (inner !== undefined) return noneOf(type);
-      const hint = `The column \`${column.name}\` is no Option: it takes no NULL`;
-      throw refuse('Unsupported literal expression: NULL', value.span, environment, hint);
+      const hint = `The column \`${column.name}\` is not an Option: it does not accept NULL`;
+      throw refuse(surfaceTexts.literal('NULL'), value.span, environment, hint);
     }
     case 'parameter':
       return statement.parameter(value.name, type, inner === undefined);
@@ -57,7 +58,7 @@ export function storedLiteral(
 ): TypedConstant {
   if (literal.kind === 'string' && type.kind !== 'string') {
     const isTime = specialKindOf(type) === 'timestamp';
-    const hint = isTime ? "Write a moment as TIMESTAMP '2025-02-17T10:30:45Z'" : undefined;
+    const hint = isTime ? "Write a timestamp as TIMESTAMP '2025-02-17T10:30:45Z'" : undefined;
     throw mismatch(stringType, type, literal.span, environment, hint);
   }
   return typeLiteral(literal as Literal, type, environment);
@@ -89,7 +90,7 @@ export function storedValue(
   }
   if (!typed.isNullable) return typed;
   const message =
-    `The column \`${column.name}\` takes no NULL, and this value may be NULL; ` +
+    `The column \`${column.name}\` does not accept NULL, and this value can be NULL; ` +
     'write COALESCE(value, other)';
   throw refuse(message, span, environment);
 }

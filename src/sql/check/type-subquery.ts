@@ -80,6 +80,6 @@ function checkInner(query: Query, environment: Environment): TypedQuery {
 function onlyColumn({ columns }: TypedQuery, span: Span, environment: Environment): OutputColumn {
   const [column, second] = columns;
   if (column !== undefined && second === undefined) return column;
-  const message = `A subquery in this place has one column, not ${columns.length}`;
+  const message = `A subquery in this place must have one column, not ${columns.length}`;
   throw refuse(message, span, environment);
 }

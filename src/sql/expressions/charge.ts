@@ -12,7 +12,7 @@ export function charge(frame: Frame, length: number): void {
   frame.ticks -= Math.floor(length / lengthOfOneRow);
   if (frame.ticks >= -limits.sqlRowWorkMax) return;
   throw overBudget(
-    'One row takes more work with long texts than a statement may spend without a pause; ' +
+    'One row needs too much work on long texts at once; ' +
       'use shorter texts or fewer functions on them',
   );
 }

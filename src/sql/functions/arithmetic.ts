@@ -122,7 +122,7 @@ export function negationOf(type: AlgebraicType): UnaryOperation {
 }
 
 export function integerOverflow(expression: string, kind: IntegerKind): SqlFailure {
-  const hint = 'CAST(x AS I64) makes room, and takes what is below zero';
+  const hint = 'CAST(x AS I64) has a larger range and accepts negative numbers';
   return invalid(`Integer overflow: ${expression} does not fit ${kindName(kind)}`, { hint });
 }
 

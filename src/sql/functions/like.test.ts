@@ -42,8 +42,8 @@ describe('LIKE', () => {
     expect(checkedEscape('😀')).toBe('😀');
   });
 
-  it('a pattern that ends in its escape character is an error', () => {
-    expect(() => like('a', 'a\\')).toThrow('ends in its escape character');
+  it('a pattern that ends with its escape character is an error', () => {
+    expect(() => like('a', 'a\\')).toThrow('ends with its escape character');
     expect(like('a\\', 'a\\\\')).toBe(true);
   });
 

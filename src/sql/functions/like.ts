@@ -41,8 +41,8 @@ export interface LikePiece {
 export function likePieces(pattern: string, options: LikeOptions): readonly LikePiece[] {
   if (pattern.length > limits.sqlPatternCharactersMax) {
     throw overBudget(
-      `A LIKE pattern of ${pattern.length} characters is longer than the ` +
-        `${limits.sqlPatternCharactersMax} that one may have`,
+      `A LIKE pattern of ${pattern.length} characters is too long: ` +
+        `at most ${limits.sqlPatternCharactersMax} are allowed`,
     );
   }
   const pieces: LikePiece[] = [];
@@ -53,7 +53,9 @@ export function likePieces(pattern: string, options: LikeOptions): readonly Like
     if (point === options.escape) {
       const next = points[++at];
       if (next === undefined) {
-        throw invalid('The LIKE pattern ends in its escape character, which must precede another');
+        throw invalid(
+          'The LIKE pattern ends with its escape character, which must precede another',
+        );
       }
       characters.push(options.ignoresCase ? foldCase(next) : next);
     } else if (point === '%') {
@@ -147,7 +149,7 @@ function findFrom(piece: LikePiece, text: string, from: number): number {
 
 function tooLong(text: string): SqlFailure {
   return overBudget(
-    `A text of ${text.length} characters is too long for a LIKE pattern with so many _ in it`,
+    `A text of ${text.length} characters is too long for a LIKE pattern with so many _`,
   );
 }
 

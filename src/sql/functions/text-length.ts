@@ -5,8 +5,8 @@ import { overBudget } from '../failure.ts';
 export function checkTextLength(length: number | bigint): void {
   if (length <= limits.sqlTextCharactersMax) return;
   throw overBudget(
-    `A text of ${length} characters is longer than the ${limits.sqlTextCharactersMax} ` +
-      'that a function may make',
+    `A function cannot return a text of ${length} characters: ` +
+      `at most ${limits.sqlTextCharactersMax} are allowed`,
   );
 }
 

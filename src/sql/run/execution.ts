@@ -61,7 +61,7 @@ export function stateOf(
   for (let at = 0; at < plan.parameters.length; at++) {
     const { name, refusesNull } = plan.parameters[at] as ParameterSpec;
     if (!refusesNull || parameters[at] !== undefined) continue;
-    throw invalid(`The parameter ${name ?? 'sender'} stands where NULL has no meaning`);
+    throw invalid(`The parameter ${name ?? 'sender'} cannot be NULL in this place`);
   }
   return new ExecutionState({
     slotCount: plan.slots.length,

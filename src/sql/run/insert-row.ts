@@ -75,7 +75,9 @@ function refused(
       if (length <= limits.rowBytesMax) {
         return overBudget(`Table '${table.spec.name}' cannot hold more rows`);
       }
-      return overBudget(`A row of ${length} bytes exceeds the ${limits.rowBytesMax} of one row`);
+      return overBudget(
+        `A row of ${length} bytes is too long: at most ${limits.rowBytesMax} are allowed`,
+      );
     default:
       assert(false, `a checked row is not refused with ${result}`);
   }

@@ -1,7 +1,7 @@
 import { limits } from '../../limits.ts';
 import { QueryBudget } from '../budget.ts';
 import { requireRowBytes } from '../expressions/row-sink.ts';
-import { overBudget } from '../failure.ts';
+import { resultTooLarge } from '../failure.ts';
 import type { ResultCollector } from './results.ts';
 
 /**
@@ -55,10 +55,7 @@ export class ResultRows implements ResultCollector {
     this.#rowStart = this.#length;
     this.#rowCount++;
     if (this.#rowCount > this.#rowsMax) {
-      throw overBudget(
-        `The result has more than ${this.#rowsMax} rows; ` +
-          'add a LIMIT or narrow the WHERE clause',
-      );
+      throw resultTooLarge(`${this.#rowsMax} rows`, 'add a LIMIT or narrow the WHERE clause');
     }
   }
 
@@ -77,9 +74,9 @@ export class ResultRows implements ResultCollector {
   #grow(room: number): void {
     const needed = this.#length + room;
     if (needed > limits.sqlResultBytesMax) {
-      throw overBudget(
-        `The result has more than ${limits.sqlResultBytesMax} bytes; ` +
-          'add a LIMIT, name fewer columns or narrow the WHERE clause',
+      throw resultTooLarge(
+        `${limits.sqlResultBytesMax} bytes`,
+        'add a LIMIT, name fewer columns or narrow the WHERE clause',
       );
     }
     const wanted = Math.min(this.#bytes.length * 2, limits.sqlResultBytesMax);

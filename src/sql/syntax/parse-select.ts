@@ -3,7 +3,7 @@ import { parseExpression } from './parse-expression.ts';
 import { parseFrom } from './parse-from.ts';
 import { parseAlias, takeRelationWildcard } from './parse-names.ts';
 import { isQueryAhead } from './parse-query.ts';
-import { unsupported, unsupportedSince } from './refusal.ts';
+import { surfaceTexts, unsupported, unsupportedSince } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
 import { notColumnAlias } from './words.ts';
 
@@ -91,10 +91,7 @@ function refusedAlone(reader: TokenReader, item: SelectItem): SelectItem {
     return refusedItem(reader, item);
   }
   const text = reader.source.text(item.span);
-  const message =
-    item.alias === undefined
-      ? 'Aggregate expressions must have column aliases'
-      : `Unsupported aggregate function: ${text}`;
+  const message = item.alias === undefined ? surfaceTexts.noAlias : surfaceTexts.aggregate(text);
   return { ...item, expression: unsupported(message, item.span) };
 }
 
@@ -102,7 +99,7 @@ function refusedItem(reader: TokenReader, item: SelectItem): SelectItem {
   if (item.kind !== 'expression' || item.expression.kind !== 'unsupported') return item;
   if (!/^Unsupported (expression|literal|binary)/.test(item.expression.message)) return item;
   const text = reader.source.text(item.span);
-  const message = `Unsupported projection expression: ${text}`;
+  const message = surfaceTexts.projection(text);
   return { ...item, expression: unsupported(message, item.span) };
 }
 

@@ -13,7 +13,7 @@ import { parseExpression } from './parse-expression.ts';
 import { skipJoinWords } from './parse-from.ts';
 import { isQueryAhead, parseNames, parseQuery } from './parse-query.ts';
 import { parseItems } from './parse-select.ts';
-import { isRefusedLiteral, unsupported, unsupportedSince } from './refusal.ts';
+import { isRefusedLiteral, surfaceTexts, unsupported, unsupportedSince } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
 import { notInsertTarget, notRelation } from './words.ts';
 
@@ -243,7 +243,7 @@ function parseAssigned(reader: TokenReader): Expression {
 }
 
 function refusedLiteral(literal: string, { span }: Expression): Unsupported {
-  return unsupported(`Unsupported literal expression: ${literal}`, span);
+  return unsupported(surfaceTexts.literal(literal), span);
 }
 
 /** The first of `kinds` found in a node of the tree. */

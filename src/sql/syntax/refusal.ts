@@ -13,12 +13,12 @@ export function unsupportedSince(reader: TokenReader, start: number): Unsupporte
 
 export function unsupportedExpression(reader: TokenReader, start: number): Unsupported {
   const span = reader.spanSince(start);
-  return unsupported(`${expressionRefusal}${reader.source.text(span)}`, span);
+  return unsupported(surfaceTexts.expression(reader.source.text(span)), span);
 }
 
 export function unsupportedLiteral(reader: TokenReader, start: number): Unsupported {
   const span = reader.spanSince(start);
-  return unsupported(`${literalRefusal}${reader.source.text(span)}`, span);
+  return unsupported(surfaceTexts.literal(reader.source.text(span)), span);
 }
 
 export function isRefusedLiteral(expression: Expression): expression is Unsupported {
@@ -27,3 +27,18 @@ export function isRefusedLiteral(expression: Expression): expression is Unsuppor
 
 const expressionRefusal = 'Unsupported expression: ';
 const literalRefusal = 'Unsupported literal expression: ';
+
+/** Texts for what the parser, or more than one surface, refuses; clients rely on them. */
+export const surfaceTexts = {
+  noFrom: 'A FROM clause is required',
+  mixedWildcards: 'Mixed wildcard projections are not supported',
+  implicitJoin: 'Implicit joins are not supported',
+  otherJoin: 'Non-inner joins are not supported',
+  noAlias: 'Aggregate expressions must have column aliases',
+  aggregate: (text: string) => `Unsupported aggregate function: ${text}`,
+  projection: (text: string) => `Unsupported projection expression: ${text}`,
+  from: (text: string) => `Unsupported FROM expression: ${text}`,
+  operator: (text: string) => `Unsupported binary operator: ${text}`,
+  expression: (text: string) => `${expressionRefusal}${text}`,
+  literal: (text: string) => `${literalRefusal}${text}`,
+} as const;

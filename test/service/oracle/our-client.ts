@@ -228,7 +228,8 @@ export class OurClient {
 const nothing: World = { base: new Map(), version: 'one' };
 
 function isRefusal(error: Error & { code?: string }): boolean {
-  return error.code === 'sender' || error.code === 'internal' || error.name === 'SenderError';
+  const { code, name } = error;
+  return code === 'reducer.refused' || code === 'call.failed' || name === 'SenderError';
 }
 
 function plainOf(row: Record_): unknown[] {

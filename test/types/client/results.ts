@@ -34,7 +34,7 @@ export async function refusals(): Promise<string> {
     await client.reducers.trade(args);
   } catch (error) {
     if (isCallError(error, client.reducers.trade)) {
-      expectType<Equal<typeof error.code, 'sender'>>();
+      expectType<Equal<typeof error.code, 'reducer.refused'>>();
       const sender: SenderError = error;
       if (error.error.tag === 'TooPoor') return `${error.error.value.missing} ${sender.message}`;
       if (error.error.tag === 'NoPurse') return error.error.value;

@@ -1,0 +1,43 @@
+import { unreachable } from '../assert.ts';
+import { type CallError, fatalErrorText } from '../database/outcome.ts';
+import type { Lifecycle } from '../schema/definition.ts';
+
+/** The text for a caller who names a reducer that does not exist, or that is not theirs to call. */
+export const noSuchReducerText = 'no such reducer';
+
+/** `noSuchReducerText` where the name could have been that of a procedure. */
+export const noSuchProcedureText = 'No such procedure';
+
+/**
+ * Returns the text for the caller of a call that did not commit. It is the same over each door,
+ * except where the door's interface has words of its own.
+ */
+export function callErrorText(error: CallError): string {
+  switch (error.code) {
+    case 'reducer.unknown':
+      return noSuchReducerText;
+    case 'reducer.notCallable':
+      return `can't directly call special ${lifecycleWords[error.lifecycle]} lifecycle reducer`;
+    case 'reducer.crashed':
+      return fatalErrorText;
+    case 'arguments.invalid':
+    case 'reducer.refused':
+    case 'reducer.refusedWithValue':
+    case 'reducer.refusedWithoutValue':
+    case 'reducer.overBudget':
+    case 'quota.exceeded':
+    case 'call.readOnly':
+    case 'connection.refused':
+      return error.message;
+    case 'schema.changed':
+      return 'the database was published again while it was called; call again';
+    default:
+      return unreachable(error);
+  }
+}
+
+const lifecycleWords: Readonly<Record<Lifecycle, string>> = {
+  init: 'Init',
+  onConnect: 'OnConnect',
+  onDisconnect: 'OnDisconnect',
+};
