@@ -67,9 +67,9 @@ function count(sources, pattern) {
   return sources.reduce((sum, { text }) => sum + (text.match(pattern)?.length ?? 0), 0);
 }
 
-/** Functions and methods of a file without its types, those of guest code in long templates too. */
+/** Functions and methods of a file without its types, those of code in long templates too. */
 function longFunctions({ path: file, text }) {
-  const loader = file.endsWith('.tsx') ? 'tsx' : 'ts';
+  const loader = path.extname(file).slice(1);
   return longFunctionsIn(transformSync(text, { loader, jsx: 'automatic', target: 'es2023' }).code);
 }
 

@@ -1,10 +1,11 @@
 // Checks types once per environment: engine rooms see no Node names, guest rooms no Node and no
-// DOM.
+// DOM, the files of the sandbox only what a realm has.
 import { packageBin, runNode } from './run.mjs';
 
 const projects = [
   'tsconfig.engine.json',
   'tsconfig.guest.json',
+  'tsconfig.sandbox.json',
   'tsconfig.browser.json',
   'tsconfig.node.json',
   'test/types/tsconfig.json',

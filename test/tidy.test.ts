@@ -194,6 +194,8 @@ describe('the tidy rules', () => {
   it('find long files and long lines', () => {
     expect(checkLength(file('src/a/b.ts', 'x\n'.repeat(601)))).toHaveLength(1);
     expect(checkLength(file('src/a/b.ts', `${'x'.repeat(101)}\n`))).toHaveLength(1);
+    const written = file('src/module/javascript/guest-text.ts', 'x\n'.repeat(601));
+    expect(checkLength(written)).toEqual([]);
   });
 
   it('find marks, default exports and silenced compilers', () => {
@@ -220,9 +222,9 @@ describe('the tidy rules', () => {
 
   it('find a file that its README does not name', () => {
     const readme = 'Order: `page.ts` · `tree/*.ts` and `check/type-*.ts`';
-    const paths = ['page.ts', 'tree/leaf.ts', 'check/type-case.ts', 'check/names.ts', 'heap.ts'];
+    const paths = ['page.ts', 'tree/leaf.ts', 'check/type-case.ts', 'check/names.ts', 'heap.js'];
     const room = paths.map((name) => file(`src/store/${name}`, ''));
-    const unlisted = ['src/store/check/names.ts', 'src/store/heap.ts'];
+    const unlisted = ['src/store/check/names.ts', 'src/store/heap.js'];
     expect(unlistedFiles(room, new Map([['store', readme]]))).toEqual(unlisted);
   });
 

@@ -25,9 +25,9 @@ export interface Printed {
  * [a + b, c + d, …]     [a + b, …, pause(y + z)] see `wrap-stretches.ts`
  * ```
  *
- * A guard returns its argument or throws (see `language-guards-source.ts`). Nothing else changes:
- * an engine copies a guarded object as fast as any other. Lines stay the same; the columns of the
- * source map are shifted.
+ * A guard returns its argument or throws (see `module/javascript/guest/prelude/syntax-guards.js`).
+ * Nothing else changes: an engine copies a guarded object as fast as any other. Lines stay the
+ * same; the columns of the source map are shifted.
  *
  * Where a pattern with a rest is a parameter, see `rest-parameters.ts`. In the head of a loop, or
  * within another pattern, there is no place for a guard. In a program with such a pattern the

@@ -180,6 +180,9 @@ export const peerPackages: Readonly<Record<string, readonly string[]>> = { react
 /** Rooms with a published `index.ts`, and the entry's name. */
 export const publishedRooms = ['service', 'server', 'client', 'react', 'values', 'testing'];
 
+/** Files that a script writes from others: they are as long as they must be. */
+export const writtenFiles = ['src/module/javascript/guest-text.ts'];
+
 /** Files that something other than an import statement starts. */
 export const startedFiles = [
   'src/cli/main.ts',
@@ -188,4 +191,8 @@ export const startedFiles = [
   'src/host/spawner/spawner-main.ts',
   'src/host/workers/thread-main.ts',
   'src/engine-globals.d.ts',
+  'src/module/javascript/guest/environment.d.ts',
+  'src/module/javascript/guest/prelude/size-guards.js',
+  'src/module/javascript/guest/prelude/pattern-guards.js',
+  'src/module/javascript/guest/bridge/bridge.js',
 ];

@@ -22,7 +22,7 @@ export function unlistedFiles(
 
 /** Each matches paths inside the room. */
 function patternsIn(readme: string): RegExp[] {
-  const names = readme.matchAll(/`([\w./*-]+\.tsx?)`/g);
+  const names = readme.matchAll(/`([\w./*-]+\.(?:tsx?|js))`/g);
   return [...names].map(([, name = '']) => {
     const source = name.replaceAll('.', '\\.').replaceAll('*', '[\\w.-]*');
     return new RegExp(`^(?:.*/)?${source}$`);

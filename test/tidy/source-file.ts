@@ -7,10 +7,10 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** Every TypeScript file below `src`, or below another folder, in path order. */
+/** Every TypeScript or JavaScript file below `src`, or below another folder, in path order. */
 export function readSources(root: string, folder = 'src'): SourceFile[] {
   return readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') || name.endsWith('.tsx'))
+    .filter((name) => /\.(tsx?|js)$/.test(name))
     .map((name) => `${folder}/${name.split(path.sep).join('/')}`)
     .sort()
     .map((file) => ({ path: file, text: readFileSync(path.join(root, file), 'utf8') }));

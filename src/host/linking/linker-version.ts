@@ -20,7 +20,7 @@ function readVersion(): Uint8Array {
   const hash = createHash('sha256');
   for (const room of ['bundle', 'module/javascript']) {
     const folder = path.join(sourcesFolder, room);
-    for (const name of readdirSync(folder).sort()) {
+    for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
       if (!/\.(ts|js)$/.test(name) || /\.(d|test)\.ts$/.test(name)) continue;
       hash
         .update(`${name}\0`)

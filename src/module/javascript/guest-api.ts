@@ -1,9 +1,10 @@
 import type { Brand } from '../../brand.ts';
 import type { hookNames } from '../../protocol/module-abi.ts';
+import type { guardNames } from './guard-names.ts';
 
 /**
  * The two sides of the bridge, as the engine sees them. Only primitives cross, and buffers of the
- * guest realm in `GuestApi`; `bridge-source.ts` says what keeps it so.
+ * guest realm in `GuestApi`; `guest/bridge/bridge.js` says what keeps it so.
  */
 
 /** Functions that the bridge can call: called plain, they return a primitive, and may throw. */
@@ -50,6 +51,8 @@ export type RangeCall = (
 export interface BridgeOptions {
   readonly hooksKey: string;
   readonly hookNames: typeof hookNames;
+  /** Names that the linker has put into the program, by the guard that each is bound to. */
+  readonly guardNames: typeof guardNames;
   readonly errorBytesKey: string;
   readonly programFileName: string;
   /** Time on the clock while the program loads. */
@@ -60,6 +63,8 @@ export interface BridgeOptions {
   readonly stackFramesMax: number;
   readonly scratchBytes: number;
   readonly scratchBytesMax: number;
+  /** Characters of a text that becomes code while the program runs. */
+  readonly slowCountMax: number;
   /** Size of the arguments buffer that calls share. */
   readonly argumentBytes: number;
 }

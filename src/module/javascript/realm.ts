@@ -1,7 +1,7 @@
 /**
  * A separate world of objects for one program: its own `Object`, `Array`, `Error`, and nothing of
  * ours. Engine code hands it primitives only and takes primitives and buffers back (see
- * `bridge-source.ts`). `node/realm.ts` creates one; a realm serves one program and is then dropped.
+ * `guest/bridge/`). `node/realm.ts` creates one; a realm serves one program and is then dropped.
  *
  * A new realm holds the ECMAScript globals and those of the hardening library (`lockdown`,
  * `Compartment`), and nothing else: no `process`, no loader, no timers.

@@ -24,6 +24,7 @@ import {
 import { SpanTimers } from '../span-timers.ts';
 import { readViewResult } from '../view-result.ts';
 import { bridgeFileName, bridgeSource, programFileName } from './bridge-source.ts';
+import { guardNames } from './guard-names.ts';
 import type {
   Bridge,
   BridgeOptions,
@@ -307,12 +308,14 @@ function bridgeOptions(context: RunnerContext): BridgeOptions {
   return {
     hooksKey: moduleHooksKey,
     hookNames,
+    guardNames,
     errorBytesKey,
     programFileName,
     loadMicros: context.publishedMicros,
     textLengthMax,
     stackLengthMax,
     stackFramesMax,
+    slowCountMax: limits.moduleSlowCountMax,
     scratchBytes,
     scratchBytesMax: limits.rowBytesMax + scratchBytes,
     argumentBytes,

@@ -1,14 +1,10 @@
-import { limits } from '../../limits.ts';
-
-/** Key under which the prelude leaves the guards; the bridge takes them before any program runs. */
-export const guardsKey = 'reducerdb$guards';
-
 /**
- * Script text, the third part of `size-guards-source.ts` (inside its function): guards of syntax.
- * The linker puts calls to them into programs (see `bundle/lower-guards.ts`); no program can name
- * them. Each returns its argument.
+ * Guards of syntax. The linker puts calls to them into programs (see `bundle/lower-guards.ts`); no
+ * program can name them. Each returns its argument.
  */
-export const languageGuardsSource = `// ---- Syntax
+import { guardsKey } from '../guards-key.js';
+import { defineProperty, getPrototypeOf, hasOwn, isArray, isView } from './intrinsics.js';
+import { isTextObject, isTyped, tooLong, typedLengthOf } from './measures.js';
 
 const objects = Object.prototype;
 
@@ -52,10 +48,13 @@ const guards = {
   },
   // The engine looks for an interruption where a function begins, unless it has put the function's
   // text in the place of the call; which it does not with one as long as this.
+  // biome-ignore lint/security/noGlobalEval: the text is of this file
   pause: (0, eval)(
     '(function () { let never; return function pause(value) {' +
-      'if (never) { never = [' + 'value, '.repeat(${limits.modulePauseElementCount}) + ']; }' +
+      'if (never) { never = [' +
+      'value, '.repeat(pauseElementCount) +
+      ']; }' +
       'return value; }; })()',
   ),
 };
-defineProperty(globalThis, '${guardsKey}', { value: guards, configurable: true });`;
+defineProperty(globalThis, guardsKey, { value: guards, configurable: true });

@@ -1,0 +1,229 @@
+/**
+ * The only code that knows both worlds: evaluated in the guest realm before any user code, it
+ * hardens the realm, makes the compartment, and stands between the program and the host. The text
+ * around it makes it the function `bridge(outer, options)`, which returns `api` (see
+ * `bridge-source.ts` and `guest-api.ts`).
+ *
+ * 1. The program is never given a function or object of the host. It gets closures of these files,
+ *    which check that arguments are primitives, call the host, and return the primitive it answers.
+ * 2. What a host function throws is never looked at: it would be an object of the host's realm. Any
+ *    failure becomes a fresh error of this realm. The host keeps the reason on its side.
+ * 3. What the program throws never leaves: it is read here, with every read guarded, into two
+ *    texts.
+ * 4. Buffers are made here. The host writes to them through views of its own; nothing in the realm
+ *    can detach a buffer (see `prelude/pattern-guards.js`).
+ * 5. Intrinsics are frozen before user code runs, so these files may use them by name.
+ */
+import {
+  bindGlobals,
+  boundNames,
+  guardArguments,
+  hiddenGlobals,
+  programSource,
+  target,
+} from './compartment.js';
+import { reseed } from './globals.js';
+import { setClock, stacksAreNative } from './hardening.js';
+import { apply, argumentBytes, host, stackLengthMax, textLengthMax } from './host.js';
+import { drain } from './promise.js';
+import { growScratch, scratch, sys } from './sys.js';
+import { cut, describeThrown, messageOf, stackOf } from './thrown.js';
+
+const argumentsBuffer = new ArrayBuffer(argumentBytes);
+
+let hooks;
+let callReducerHook;
+let describeHook;
+let SenderError;
+let message = '';
+let stack = '';
+let oneOffArguments;
+let description = new ArrayBuffer(0);
+let viewResult = new ArrayBuffer(0);
+let callResult;
+
+/** @type {import('../../guest-api.ts').GuestApi} */
+export const api = Object.freeze({
+  __proto__: null,
+  scratch: () => scratch,
+  growScratch,
+  argumentsBuffer: (length) => {
+    if (length > argumentBytes) return (oneOffArguments = new ArrayBuffer(length));
+    return argumentsBuffer;
+  },
+  programSource,
+  load,
+  describe,
+  description: () => description,
+  callReducer,
+  takeCallResult,
+  callView,
+  callAnonymousView,
+  takeViewResult,
+  settle: () => drain(reportRejection),
+  message: () => message,
+  stack: () => stack,
+  stacksAreNative,
+});
+
+function load(makeProgram) {
+  return guarded(() => {
+    const module = { exports: {} };
+    const values = [bindGlobals, target, ...boundNames.map((name) => target[name])];
+    makeProgram(hiddenGlobals(), target, values)(module, refuseImport, ...guardArguments);
+    const namespace = namespaceOf(module.exports);
+    if (!('default' in namespace)) throw new TypeError('must export schema as default export');
+    const schema = namespace.default;
+    const isObject = typeof schema === 'object' ? schema !== null : typeof schema === 'function';
+    const getHooks = isObject ? schema[Symbol.for(options.hooksKey)] : undefined;
+    if (typeof getHooks !== 'function') {
+      throw new TypeError('default export is not a Schema object');
+    }
+    hooks = apply(getHooks, schema, [namespace, sys]);
+    describeHook = hookNamed(options.hookNames.describeModule);
+    callReducerHook = hookNamed(options.hookNames.callReducer);
+    SenderError = hookNamed(options.hookNames.senderErrorClass);
+  });
+}
+
+function refuseImport() {
+  throw new TypeError('import() is not available in modules: bundle what the module needs');
+}
+
+function namespaceOf(exports) {
+  /** @type {any} */
+  const namespace = { __proto__: null };
+  for (const name of Object.keys(exports).sort()) namespace[name] = exports[name];
+  Object.defineProperty(namespace, Symbol.toStringTag, { value: 'Module' });
+  return Object.freeze(namespace);
+}
+
+function hookNamed(name) {
+  const hook = typeof hooks === 'object' && hooks !== null ? hooks[name] : undefined;
+  if (typeof hook !== 'function') {
+    const got = hook === null ? 'null' : typeof hook;
+    throw new TypeError('Expected module function hook ' + '`' + name + '`, got ' + got);
+  }
+  return hook;
+}
+
+function describe() {
+  return guarded(() => {
+    const bytes = apply(describeHook, hooks, []);
+    const buffer = bufferOf(bytes);
+    if (buffer === undefined) {
+      throw new TypeError(
+        options.hookNames.describeModule + ' must return a Uint8Array, got ' + typeof bytes,
+      );
+    }
+    description = buffer;
+  });
+}
+
+function callReducer(id, sender, connectionId, timestamp, length) {
+  setClock(timestamp);
+  reseed();
+  try {
+    const buffer = length > argumentBytes ? oneOffArguments : argumentsBuffer;
+    oneOffArguments = undefined;
+    const args = new DataView(buffer, 0, length);
+    const returned = apply(callReducerHook, hooks, [id, sender, connectionId, timestamp, args]);
+    if (returned === undefined) return 0;
+    callResult = bufferOf(returned);
+    if (callResult !== undefined) return 3;
+    throw new TypeError('Reducer returned a value other than `undefined`');
+  } catch (thrown) {
+    const status = classify(thrown);
+    if (status !== 1) return status;
+    callResult = errorBytesOf(thrown);
+    return callResult === undefined ? 1 : 4;
+  }
+}
+
+// A copy of the engine's making, whatever the program has done to its own.
+function bufferOf(bytes) {
+  const isBytes = ArrayBuffer.isView(bytes) && bytes instanceof Uint8Array;
+  return isBytes ? new Uint8Array(bytes).buffer : undefined;
+}
+
+function errorBytesOf(thrown) {
+  try {
+    return bufferOf(thrown[options.errorBytesKey]);
+  } catch {
+    return undefined;
+  }
+}
+
+function takeCallResult() {
+  const taken = callResult;
+  callResult = undefined;
+  return taken;
+}
+
+// A view is a function of the rows: its clock stands still and its randomness is always the same.
+function callView(id, sender) {
+  return evaluateView(options.hookNames.callView, [id, sender, new Uint8Array(0)]);
+}
+
+function callAnonymousView(id) {
+  return evaluateView(options.hookNames.callAnonymousView, [id, new Uint8Array(0)]);
+}
+
+function evaluateView(hookName, args) {
+  setClock(options.loadMicros);
+  reseed();
+  viewResult = new ArrayBuffer(0);
+  return guarded(() => {
+    // Looked up with the call: programs without views may come without the hooks.
+    const result = apply(hookNamed(hookName), hooks, args);
+    const isObject = typeof result === 'object' && result !== null;
+    const buffer = bufferOf(isObject ? result.data : undefined);
+    if (buffer === undefined) {
+      throw new TypeError(hookName + ' must return an object whose data is a Uint8Array');
+    }
+    viewResult = buffer;
+  });
+}
+
+// It may be large: nothing here keeps it.
+function takeViewResult() {
+  const taken = viewResult;
+  viewResult = new ArrayBuffer(0);
+  return taken;
+}
+
+function guarded(run) {
+  try {
+    run();
+    return 0;
+  } catch (thrown) {
+    return classify(thrown);
+  }
+}
+
+// 1 = refused by the program in its own words, 2 = anything else. Reads may run guest code.
+function classify(thrown) {
+  message = '';
+  stack = '';
+  if (isSenderError(thrown)) {
+    message = cut(messageOf(thrown), textLengthMax);
+    return 1;
+  }
+  message = cut('Uncaught ' + cut(describeThrown(thrown), textLengthMax), textLengthMax);
+  stack = cut(stackOf(thrown), stackLengthMax);
+  return 2;
+}
+
+function isSenderError(thrown) {
+  try {
+    return SenderError !== undefined && thrown instanceof SenderError;
+  } catch {
+    return false;
+  }
+}
+
+function reportRejection(reason) {
+  if (!host.mayLog()) return;
+  const text = 'Unhandled promise rejection: ' + cut(describeThrown(reason), textLengthMax);
+  host.log(0, cut(text, textLengthMax), cut(stackOf(reason), stackLengthMax));
+}
