@@ -6,8 +6,10 @@ import { pathToFileURL } from 'node:url';
  * The argument is the built package.
  */
 const [dist] = process.argv.slice(2);
-const { childStarter } = await import(pathToFileURL(`${dist}/host/spawner-starter.js`).href);
-const { BoardMirror } = await import(pathToFileURL(`${dist}/host/board-file.js`).href);
+const { childStarter } = await import(
+  pathToFileURL(`${dist}/host/spawner/spawner-starter.js`).href
+);
+const { BoardMirror } = await import(pathToFileURL(`${dist}/host/workers/board-file.js`).href);
 
 const board = new BoardMirror(0);
 const words = ['-e', 'setInterval(() => undefined, 1000)'];

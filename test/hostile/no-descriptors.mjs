@@ -8,10 +8,14 @@ import { pathToFileURL } from 'node:url';
  * files.
  */
 const [dist, left = '0', spawner] = process.argv.slice(2);
-const { processWorkers } = await import(pathToFileURL(`${dist}/host/process-worker.js`).href);
-const { childStarter } = await import(pathToFileURL(`${dist}/host/spawner-starter.js`).href);
-const { actorStart } = await import(pathToFileURL(`${dist}/host/worker-seat.js`).href);
-const { completeBudget } = await import(pathToFileURL(`${dist}/host/budget.js`).href);
+const { processWorkers } = await import(
+  pathToFileURL(`${dist}/host/workers/process-worker.js`).href
+);
+const { childStarter } = await import(
+  pathToFileURL(`${dist}/host/spawner/spawner-starter.js`).href
+);
+const { actorStart } = await import(pathToFileURL(`${dist}/host/workers/worker-seat.js`).href);
+const { completeBudget } = await import(pathToFileURL(`${dist}/host/seats/budget.js`).href);
 
 const budget = completeBudget({});
 const start = actorStart(
