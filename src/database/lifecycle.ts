@@ -1,4 +1,5 @@
 import { assert, present } from '../assert.ts';
+import { tableId } from '../schema/ids.ts';
 import { noRow } from '../store/row-ref.ts';
 import type { Table } from '../store/table.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -111,8 +112,8 @@ export function connectedClients(
   return clients.sort((one, other) => (one.connectionId < other.connectionId ? -1 : 1));
 }
 
-const clientTableId = 7;
-const credentialsTableId = 11;
+const clientTableId = tableId(7);
+const credentialsTableId = tableId(11);
 
 function clientTable(core: DatabaseCore): Table {
   return present(core.store.table(clientTableId), 'st_client');

@@ -9,6 +9,7 @@ import { catalogOf, emptyCatalog } from '../schema/build-catalog.ts';
 import type { Catalog } from '../schema/catalog.ts';
 import { decodeCatalog } from '../schema/catalog-codec.ts';
 import { rowFiltersOf } from '../schema/flatten.ts';
+import type { TableId } from '../schema/ids.ts';
 import { planMigration } from '../schema/migration-plan.ts';
 import { emptyRawModule } from '../schema/raw-module.ts';
 import { validateModule } from '../schema/validate.ts';
@@ -366,8 +367,8 @@ interface ReplayedProgram {
   readonly offset: number;
 }
 
-function defaultsOf({ defaults }: SchemaChange): Map<number, Uint8Array[]> {
-  const byTable = new Map<number, Uint8Array[]>();
+function defaultsOf({ defaults }: SchemaChange): Map<TableId, Uint8Array[]> {
+  const byTable = new Map<TableId, Uint8Array[]>();
   for (const { tableId, value } of [...defaults].sort((a, b) => a.column - b.column)) {
     const values = byTable.get(tableId) ?? [];
     values.push(value.slice());

@@ -1,6 +1,7 @@
 import type { QueryRows } from '../live/live-update.ts';
 import type { QueryDialect } from '../live/query-dialect.ts';
 import type { RowSet } from '../live/row-set.ts';
+import type { TableId } from '../schema/ids.ts';
 import type { Rights } from '../sql/rights.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
@@ -226,7 +227,7 @@ export type OneOffOutcome =
       readonly kind: 'rows';
       readonly offset: CommitOffset;
       readonly table: string;
-      readonly tableId: number;
+      readonly tableId: TableId;
       readonly rows: RowSet;
       readonly micros: number;
     }

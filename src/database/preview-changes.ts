@@ -1,6 +1,7 @@
 import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { keyText } from '../module/read-set.ts';
+import type { TableId } from '../schema/ids.ts';
 import { isVisible, type Rights } from '../sql/rights.ts';
 import { emptyRowList, type RowList, type TableChange } from '../store/change-set.ts';
 import type { RowShape } from '../store/row-shape.ts';
@@ -156,6 +157,6 @@ function firstRows(shape: RowShape, { bytes, count }: RowList, room: Room): RowL
   return { bytes: bytes.slice(0, end), count: taken };
 }
 
-function tableOf(store: Store, id: number): Table {
+function tableOf(store: Store, id: TableId): Table {
   return present(store.table(id), 'a table that was changed');
 }

@@ -1,3 +1,4 @@
+import type { TableId } from '../schema/ids.ts';
 import { SqlFailure } from '../sql/failure.ts';
 import { checkFilter, costlyFilters } from '../sql/published.ts';
 import type { SqlSchema } from '../sql/schema.ts';
@@ -15,8 +16,8 @@ export class RowFilterError extends Error {
 export function filtersByTable(
   texts: readonly string[],
   schema: SqlSchema,
-): ReadonlyMap<number, readonly string[]> {
-  const filters = new Map<number, string[]>();
+): ReadonlyMap<TableId, readonly string[]> {
+  const filters = new Map<TableId, string[]>();
   const seen = new Set<string>();
   for (const text of texts) {
     if (seen.has(text)) throw wrong('An RLS rule is defined twice', text);
@@ -41,7 +42,7 @@ export function filterWarnings(schema: SqlSchema): readonly string[] {
   );
 }
 
-function returnedTable(text: string, schema: SqlSchema): number {
+function returnedTable(text: string, schema: SqlSchema): TableId {
   try {
     return checkFilter(text, schema).tableId;
   } catch (error) {

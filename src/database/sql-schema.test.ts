@@ -51,7 +51,7 @@ describe('the schema of statements', () => {
       ['from_who', 'fromWho'],
       ['to_who', 'toWho'],
     ]);
-    expect([...views]).toEqual([[view?.id, { isAnonymous: false }]]);
+    expect([...views]).toEqual([[view?.id, { id: view?.id, isAnonymous: false }]]);
   });
 
   it('[sql 6.3] has an index on the key of a view, and no other', () => {

@@ -14,7 +14,7 @@ import { filtersByTable } from './row-filters.ts';
  */
 export function sqlSchemaOf(definition: ModuleDefinition, catalog: Catalog): SqlSchema {
   const tables = [...catalog.tables, ...computedTables, ...catalog.views.map(viewTable)];
-  const views = new Map(catalog.views.map(({ id, isAnonymous }) => [id, { isAnonymous }]));
+  const views = new Map(catalog.views.map(({ id, isAnonymous }) => [id, { id, isAnonymous }]));
   const unfiltered: SqlSchema = { tables, types: catalog.types, views, filters: new Map() };
   return { ...unfiltered, filters: filtersByTable(rowFiltersOf(definition), unfiltered) };
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { moduleOf, named, reducer, ref, text, u32, u64 } from '../../test/schema/module-builder.ts';
 import { limits } from '../limits.ts';
 import { catalogOf } from '../schema/build-catalog.ts';
+import { tableId } from '../schema/ids.ts';
 import type { RawModule } from '../schema/raw-module.ts';
 import { computedTables, systemTableIds, systemTables } from '../schema/system-tables.ts';
 import { validateModule } from '../schema/validate.ts';
@@ -94,7 +95,7 @@ function systemOf(
     sequenceMarks: marks,
   });
   const rows = (name: string, offset = 1): Value[] => {
-    const table = system.table(systemTableIds.get(name) ?? 0, offset, ownerRights);
+    const table = system.table(systemTableIds.get(name) ?? tableId(0), offset, ownerRights);
     if (table === undefined) throw new Error(`${name} is not computed`);
     const found = [...table.scan()].map((at) => {
       const start = table.offsetOf(at);
@@ -200,7 +201,7 @@ describe('[sql 11] computed system tables', () => {
     const { userRows, rows, catalog, system } = systemOf(raw, () => marks);
     const id = catalog.tables.find(({ name }) => name === 'hero')?.sequences[0]?.id ?? 0;
     const max = 2n ** 127n - 1n;
-    const before = system.table(3, 1, ownerRights);
+    const before = system.table(tableId(3), 1, ownerRights);
     expect(userRows('st_sequence')).toEqual([
       [id, 'hero_id_seq', ids.hero, 0, 1n, 1n, 1n, max, 0n],
     ]);
@@ -240,8 +241,8 @@ describe('[sql 11] computed system tables', () => {
     ]);
     // A statement that still reads the earlier table is not disturbed.
     expect(before?.rowCount).toBe(2);
-    expect(system.table(3, 2, ownerRights)).not.toBe(before);
-    expect(system.table(1, 2, ownerRights)).toBe(system.table(1, 1, ownerRights));
+    expect(system.table(tableId(3), 2, ownerRights)).not.toBe(before);
+    expect(system.table(tableId(1), 2, ownerRights)).toBe(system.table(tableId(1), 1, ownerRights));
   });
 
   it('st_index and st_constraint have the indexes and constraints of all', () => {
@@ -372,13 +373,13 @@ describe('[sql 11] computed system tables', () => {
       return [];
     });
     expect(asked).toBe(0);
-    system.table(1, 1, ownerRights);
+    system.table(tableId(1), 1, ownerRights);
     expect(asked).toBe(0);
-    system.table(3, 1, ownerRights);
-    system.table(3, 1, ownerRights);
+    system.table(tableId(3), 1, ownerRights);
+    system.table(tableId(3), 1, ownerRights);
     expect(asked).toBe(1);
     for (const id of [7, 8, 11, 21, ids.hero])
-      expect(system.table(id, 1, ownerRights)).toBeUndefined();
+      expect(system.table(tableId(id), 1, ownerRights)).toBeUndefined();
   });
 
   it('describe a database without a module of its own', () => {

@@ -1,6 +1,7 @@
 import { assert, present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { TableSpec } from '../schema/catalog.ts';
+import type { TableId } from '../schema/ids.ts';
 import { computedTables, firstUserId } from '../schema/system-tables.ts';
 import type { Rights } from '../sql/rights.ts';
 import { Store } from '../store/store.ts';
@@ -19,7 +20,7 @@ import { type SystemFacts, systemRowsOf } from './system-rows.ts';
 export class SystemTables {
   readonly #facts: SystemFacts;
   /** By table id, then by the audience that sees the same rows. */
-  readonly #filled = new Map<number, Map<string, FilledTable>>();
+  readonly #filled = new Map<TableId, Map<string, FilledTable>>();
 
   constructor(facts: SystemFacts) {
     this.#facts = facts;
@@ -30,7 +31,7 @@ export class SystemTables {
    * values of sequences, which alone change between updates, are as of that commit. Tables handed
    * out earlier keep their rows.
    */
-  table(id: number, offset: number, rights: Rights): Table | undefined {
+  table(id: TableId, offset: number, rights: Rights): Table | undefined {
     const spec = computedById.get(id);
     if (spec === undefined) return undefined;
     const audience = audienceOf(spec.name, rights);
@@ -61,7 +62,7 @@ interface FilledTable {
   readonly offset: number;
 }
 
-const computedById: ReadonlyMap<number, TableSpec> = new Map(
+const computedById: ReadonlyMap<TableId, TableSpec> = new Map(
   computedTables.map((table) => [table.id, table]),
 );
 

@@ -3,6 +3,7 @@ import { catalogOf } from '../schema/build-catalog.ts';
 import type { Catalog } from '../schema/catalog.ts';
 import { encodeCatalog } from '../schema/catalog-codec.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
+import type { TableId } from '../schema/ids.ts';
 import { logLineOf } from '../schema/migration-log.ts';
 import { addedDefaults, planMigration } from '../schema/migration-plan.ts';
 import type { MigrationStep } from '../schema/migration-steps.ts';
@@ -152,7 +153,7 @@ function checkedSchema(
 function prepare(
   core: DatabaseCore,
   catalog: Catalog,
-  defaults: ReadonlyMap<number, readonly Uint8Array[]>,
+  defaults: ReadonlyMap<TableId, readonly Uint8Array[]>,
 ): Migration {
   try {
     return core.store.prepareMigration(catalog, defaults);

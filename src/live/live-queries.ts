@@ -1,6 +1,7 @@
 import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { TableSpec } from '../schema/catalog.ts';
+import type { TableId, ViewId } from '../schema/ids.ts';
 import { invalid, overBudget, SqlFailure } from '../sql/failure.ts';
 import type { Rights, StatementCaller } from '../sql/rights.ts';
 import type { SqlSchema, SqlTables } from '../sql/schema.ts';
@@ -30,7 +31,7 @@ import { type FragmentHits, WatchIndex } from './watch-index.ts';
 
 /** The change of a view's rows by one commit. */
 export interface LiveViewChange {
-  readonly viewId: number;
+  readonly viewId: ViewId;
   readonly sender: CallerIdentity | undefined;
   readonly inserts: RowList;
   readonly deletes: RowList;
@@ -185,7 +186,7 @@ export class LiveQueries {
   }
 
   /** The queries that read a view's rows for one caller, or for all if `sender` is `undefined`. */
-  readersOf(viewId: number, sender: CallerIdentity | undefined): readonly LiveQuery[] {
+  readersOf(viewId: ViewId, sender: CallerIdentity | undefined): readonly LiveQuery[] {
     return [...this.#byKey.values()].filter(
       ({ views, identity }) =>
         views.includes(viewId) && (sender === undefined || identity === sender),
@@ -228,7 +229,7 @@ export class LiveQueries {
 
   #collectSource(
     source: SourceKey,
-    tableId: number,
+    tableId: TableId,
     change: { readonly inserts: RowList; readonly deletes: RowList },
     hits: Map<LiveFragment, FragmentHits>,
   ): void {

@@ -1,3 +1,4 @@
+import type { ViewId } from '../schema/ids.ts';
 import type { Rights } from '../sql/rights.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { LiveOperator } from './live-operator.ts';
@@ -18,7 +19,7 @@ export interface LiveQuery {
   readonly table: RowsName;
   operator: LiveOperator;
   /** Views that it reads; they are held while it is watched. */
-  views: readonly number[];
+  views: readonly ViewId[];
   schema: LiveSchema;
   useCount: number;
   /** Memory that it is charged for. */

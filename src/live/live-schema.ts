@@ -1,4 +1,5 @@
 import type { TableSpec } from '../schema/catalog.ts';
+import type { TableId } from '../schema/ids.ts';
 import { computedTables } from '../schema/system-tables.ts';
 import type { SlotLayout } from '../sql/expressions/frame.ts';
 import type { SqlSchema } from '../sql/schema.ts';
@@ -8,14 +9,14 @@ import type { Typespace } from '../values/type.ts';
 import { type SourceKey, sourceOfView } from './source-changes.ts';
 
 /** Tables whose rows are in no change set. */
-export const computedIds: ReadonlySet<number> = new Set(computedTables.map(({ id }) => id));
+export const computedIds: ReadonlySet<TableId> = new Set(computedTables.map(({ id }) => id));
 
 /** One version of the schema as live queries see it; what is compiled for a table is shared. */
 export class LiveSchema {
   readonly sql: SqlSchema;
   readonly types: Typespace;
-  readonly #tables: ReadonlyMap<number, TableSpec>;
-  readonly #layouts = new Map<number, SlotLayout>();
+  readonly #tables: ReadonlyMap<TableId, TableSpec>;
+  readonly #layouts = new Map<TableId, SlotLayout>();
 
   constructor(sql: SqlSchema) {
     this.sql = sql;
@@ -23,7 +24,7 @@ export class LiveSchema {
     this.#tables = new Map(sql.tables.map((table) => [table.id, table]));
   }
 
-  table(id: number): TableSpec | undefined {
+  table(id: TableId): TableSpec | undefined {
     return this.#tables.get(id);
   }
 
@@ -37,13 +38,13 @@ export class LiveSchema {
   }
 
   /** The source of the rows of a table or view for a caller. */
-  sourceOf(tableId: number, identity: CallerIdentity): SourceKey {
+  sourceOf(tableId: TableId, identity: CallerIdentity): SourceKey {
     const view = this.sql.views.get(tableId);
-    return view === undefined || view.isAnonymous ? tableId : sourceOfView(tableId, identity);
+    return view === undefined || view.isAnonymous ? tableId : sourceOfView(view.id, identity);
   }
 
   /** Whether callers see different rows under this id. */
-  isOfCaller(tableId: number): boolean {
+  isOfCaller(tableId: TableId): boolean {
     return this.sql.views.get(tableId)?.isAnonymous === false;
   }
 }

@@ -1,3 +1,4 @@
+import type { TableId } from '../schema/ids.ts';
 import { type RowSet, rowCountOf } from './row-set.ts';
 
 /**
@@ -9,7 +10,7 @@ export interface LiveUpdate {
   readonly query: number;
   /** Canonical name and id of what the rows belong to. */
   readonly table: string;
-  readonly tableId: number;
+  readonly tableId: TableId;
   /** One for each changed fragment of the query; at least one. */
   readonly changes: readonly RowChanges[];
 }
@@ -40,7 +41,7 @@ export interface LiveFailure {
 export interface QueryRows {
   readonly query: number;
   readonly table: string;
-  readonly tableId: number;
+  readonly tableId: TableId;
   /** Rows of event tables come in updates only. */
   readonly isEvent: boolean;
   /** One for each fragment that reads no empty table. */

@@ -1,5 +1,6 @@
 import { present, unreachable } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
+import { type TableId, tableId, type ViewId } from '../schema/ids.ts';
 import type { OutputColumn, TypedBlock, TypedRead } from '../sql/check/typed.ts';
 import { visitQuery } from '../sql/check/typed-expression.ts';
 import { layoutOfRows, namedTypeOf } from '../sql/expressions/row-layout.ts';
@@ -27,7 +28,7 @@ export interface RowsName {
   /** Of the table, for its whole rows; else the JSON of the row type, which begins with `{`. */
   readonly name: string;
   /** Zero if no such table exists. */
-  readonly id: number;
+  readonly id: TableId;
   readonly isEvent: boolean;
 }
 
@@ -71,7 +72,7 @@ export class PreparedQuery {
   }
 
   /** Ids of the views that it reads. */
-  get views(): readonly number[] {
+  get views(): readonly ViewId[] {
     return [...new Set(this.reads.flatMap(({ views }) => views))];
   }
 
@@ -200,7 +201,7 @@ function tablesOf(reads: readonly TypedRead[]): readonly TableSpec[] {
 function nameOfRows(reads: readonly TypedRead[], columns: readonly OutputColumn[]): RowsName {
   const table = wholeTable(present(reads[0], 'a read'));
   if (table !== undefined) return table;
-  return { name: namedTypesToJson(columns.map(namedTypeOf)), id: 0, isEvent: false };
+  return { name: namedTypesToJson(columns.map(namedTypeOf)), id: tableId(0), isEvent: false };
 }
 
 /** The table whose whole rows a read returns, under the names of its columns. */

@@ -1,5 +1,6 @@
 import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
+import type { TableId } from '../schema/ids.ts';
 import { quotedName } from '../schema/quoted-name.ts';
 import type { QueryBudget } from '../sql/budget.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
@@ -70,8 +71,8 @@ export class RowsReader {
   }
 
   /** The visible sizes of tables with hidden rows: their true sizes must not be revealed. */
-  #visibleSizes(queries: readonly PreparedQuery[]): ReadonlyMap<number, number> {
-    const sizes = new Map<number, number>();
+  #visibleSizes(queries: readonly PreparedQuery[]): ReadonlyMap<TableId, number> {
+    const sizes = new Map<TableId, number>();
     for (const query of queries) {
       const { rights, schema } = query;
       if (rights.bypassesFilters) continue;

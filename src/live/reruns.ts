@@ -1,3 +1,4 @@
+import { present } from '../assert.ts';
 import { computedTables } from '../schema/system-tables.ts';
 import type { LiveQuery } from './live-query.ts';
 import { computedIds } from './live-schema.ts';
@@ -51,4 +52,7 @@ export class Reruns {
   }
 }
 
-const sequenceTableId = computedTables.find(({ name }) => name === 'st_sequence')?.id ?? -1;
+const sequenceTableId = present(
+  computedTables.find(({ name }) => name === 'st_sequence'),
+  'the table of sequences',
+).id;

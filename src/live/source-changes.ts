@@ -1,3 +1,4 @@
+import type { TableId, ViewId } from '../schema/ids.ts';
 import type { RowList } from '../store/change-set.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
@@ -7,9 +8,9 @@ import { type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
  * Where rows come from: the id of a table or of an anonymous view, or, for a view with separate
  * rows for each caller, a text made of its id and the caller.
  */
-export type SourceKey = number | string;
+export type SourceKey = TableId | string;
 
-export function sourceOfView(viewId: number, sender: CallerIdentity | undefined): SourceKey {
+export function sourceOfView(viewId: ViewId, sender: CallerIdentity | undefined): SourceKey {
   return sender === undefined ? viewId : `${viewId} ${sender.toString(16)}`;
 }
 

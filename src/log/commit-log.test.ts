@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { appendRandom, openLog } from '../../test/simulation/log-fixture.ts';
 import { randomRecord } from '../../test/simulation/log-records.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
+import { tableId } from '../schema/ids.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { Random } from '../testing/random.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
@@ -380,6 +381,6 @@ function someCommit(offset: number, rowBytes = 20) {
   const { inputs } = randomRecord(new Random(4), offset);
   const rows = { bytes: new Uint8Array(rowBytes).fill(offset), count: 1 };
   const none = { bytes: new Uint8Array(0), count: 0 };
-  const table = { tableId: 4096, inserts: rows, deletes: none, truncated: false };
+  const table = { tableId: tableId(4096), inserts: rows, deletes: none, truncated: false };
   return { changes: { offset: commitOffset(offset), tables: [table], sequences: [] }, inputs };
 }

@@ -1,4 +1,5 @@
 import { assert } from '../assert.ts';
+import { tableId } from '../schema/ids.ts';
 import type { ChangeSet, RowList, SequenceMark } from '../store/change-set.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
 import { connectionNumber } from '../values/connection-number.ts';
@@ -76,7 +77,7 @@ function readSchema(reader: PayloadReader, offset: CommitOffset): LogRecord {
   const defaults: ColumnDefault[] = [];
   for (let count = reader.varint(); count > 0; count--) {
     defaults.push({
-      tableId: reader.varint(),
+      tableId: tableId(reader.varint()),
       column: reader.varint(),
       value: reader.counted(),
     });
@@ -94,9 +95,9 @@ function readSchema(reader: PayloadReader, offset: CommitOffset): LogRecord {
 function readChanges(reader: PayloadReader, offset: CommitOffset): ChangeSet {
   const tables: ChangeSet['tables'][number][] = [];
   for (let count = reader.varint(); count > 0; count--) {
-    const tableId = reader.varint();
+    const id = tableId(reader.varint());
     const truncated = reader.flag();
-    tables.push({ tableId, truncated, inserts: readRows(reader), deletes: readRows(reader) });
+    tables.push({ tableId: id, truncated, inserts: readRows(reader), deletes: readRows(reader) });
   }
   return { offset, tables, sequences: readMarks(reader) };
 }

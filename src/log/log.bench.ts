@@ -1,4 +1,5 @@
 import { MemoryDisk } from '../node/memory-disk.ts';
+import { tableId } from '../schema/ids.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { Random } from '../testing/random.ts';
 import { connectionNumber, noConnection } from '../values/connection-number.ts';
@@ -87,7 +88,7 @@ function makeCommits() {
       offset: commitOffset(0),
       tables: [
         {
-          tableId: 4096,
+          tableId: tableId(4096),
           inserts: { bytes: random.bytes(32), count: 2 },
           deletes: { bytes: random.bytes(32), count: 2 },
           truncated: false,

@@ -1,3 +1,4 @@
+import type { TableId } from '../schema/ids.ts';
 import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
@@ -66,7 +67,7 @@ export interface SchemaChange {
 }
 
 export interface ColumnDefault {
-  readonly tableId: number;
+  readonly tableId: TableId;
   /** Position of the column in the new table. */
   readonly column: number;
   /** Encoded value. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openLog } from '../../test/simulation/log-fixture.ts';
+import { tableId } from '../schema/ids.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { Random } from '../testing/random.ts';
 import { PowerCut, SimulatedDisk } from '../testing/simulated-disk.ts';
@@ -24,7 +25,7 @@ function append(log: CommitLog, name: string, bytes = 0): void {
   const offset = commitOffset(log.offset + 1);
   const inserts = { count: 2, bytes: new Uint8Array(8) };
   const deletes = { count: 1, bytes: new Uint8Array(4) };
-  const tables = [{ tableId: 3, truncated: false, inserts, deletes }];
+  const tables = [{ tableId: tableId(3), truncated: false, inserts, deletes }];
   log.appendCommit(
     { offset, tables, sequences: [] },
     {

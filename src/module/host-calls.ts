@@ -1,6 +1,7 @@
 import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { boundTags, errorCodes, scratchBytes } from '../protocol/module-abi.ts';
+import { indexId, tableId } from '../schema/ids.ts';
 import type { RowRef, RowRefs } from '../store/row-ref.ts';
 import type { Store } from '../store/store.ts';
 import type { Table } from '../store/table.ts';
@@ -284,12 +285,12 @@ export class HostCalls {
   }
 
   #table(id: number): Table | undefined {
-    const table = this.#store.table(id);
+    const table = this.#store.table(tableId(id));
     return table !== undefined && this.#isOffered(table) ? table : undefined;
   }
 
   #index(id: number): Index | undefined {
-    const index = this.#store.index(id);
+    const index = this.#store.index(indexId(id));
     return index !== undefined && this.#isOffered(index.table) ? index : undefined;
   }
 

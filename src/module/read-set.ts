@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import type { IndexId, TableId } from '../schema/ids.ts';
 import { floatNormaliserOf } from '../store/canonical-float.ts';
 import type { Index } from '../store/table-index.ts';
 
@@ -8,9 +9,9 @@ import type { Index } from '../store/table-index.ts';
  */
 export interface ReadSet {
   /** Ids of tables that were read as a whole: scanned, counted, or searched by a range. */
-  readonly tables: ReadonlySet<number>;
+  readonly tables: ReadonlySet<TableId>;
   /** By index id: encoded keys, each under `keyText`. None of an index of a table in `tables`. */
-  readonly keys: ReadonlyMap<number, ReadonlySet<string>>;
+  readonly keys: ReadonlyMap<IndexId, ReadonlySet<string>>;
 }
 
 /** Approximate memory of a read set and of its index entries. */
@@ -45,11 +46,11 @@ const chunkBytes = 1_024;
  * which is always correct.
  */
 export class ReadRecorder {
-  readonly #tables = new Set<number>();
-  readonly #keys = new Map<number, RecordedKeys>();
+  readonly #tables = new Set<TableId>();
+  readonly #keys = new Map<IndexId, RecordedKeys>();
   #keyCount = 0;
 
-  table(tableId: number): void {
+  table(tableId: TableId): void {
     this.#tables.add(tableId);
   }
 
@@ -71,7 +72,7 @@ export class ReadRecorder {
   }
 
   finish(): ReadSet {
-    const keys = new Map<number, ReadonlySet<string>>();
+    const keys = new Map<IndexId, ReadonlySet<string>>();
     for (const [indexId, { index, texts }] of this.#keys) {
       if (!this.#tables.has(index.table.spec.id)) keys.set(indexId, texts);
     }

@@ -1,3 +1,4 @@
+import type { Brand } from '../brand.ts';
 import { limits } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -58,9 +59,16 @@ export type RunOutcome =
   /** Anything else that was thrown; for the module's log, never for the caller. */
   | { readonly kind: 'crashed'; readonly message: string; readonly trace: readonly TraceFrame[] };
 
+/** The number of a view for its program; the view's id in the catalog is another. */
+export type ViewHookId = Brand<number, 'ViewHookId'>;
+
+export function viewHookId(raw: number): ViewHookId {
+  return raw as ViewHookId;
+}
+
 export interface ViewCall {
   /** Position among the views of its kind: those with a sender, or the anonymous ones. */
-  readonly viewId: number;
+  readonly hookId: ViewHookId;
   /** Canonical name, for log lines. */
   readonly viewName: string;
   /** The caller it is evaluated for; `undefined` = an anonymous view. */

@@ -11,6 +11,7 @@ import type {
 import { CatalogTypes } from './catalog-types.ts';
 import type { ModuleDefinition, SequenceDefinition, TableDefinition } from './definition.ts';
 import { fullTablesOf, fullViewsOf } from './flatten.ts';
+import { indexId, tableId, type ViewId, viewId } from './ids.ts';
 import { firstUserId, systemTables } from './system-tables.ts';
 import { isSameSignature, signatureOf, type ViewSignature } from './view-signature.ts';
 
@@ -46,7 +47,7 @@ export function catalogOf(definition: ModuleDefinition, previous = emptyCatalog)
   const oldTables = new Map(userTables.map((table) => [table.name, table]));
   const named = fullTablesOf(definition).map((full) => {
     const old = oldTables.get(full.table.name);
-    return { ...full, old, id: old?.id ?? ids.next() };
+    return { ...full, old, id: old?.id ?? tableId(ids.next()) };
   });
   const signatures = fullViewsOf(definition).map(({ view, typespace }) => {
     return { ...view, columns: columnsOf(view, importerOf(typespace)) };
@@ -55,7 +56,7 @@ export function catalogOf(definition: ModuleDefinition, previous = emptyCatalog)
     const old = previous.views.find((other) => {
       return other.name === view.name && isSameSignature(signatureOf(other), view, types, types);
     });
-    return { view, old, id: old?.id ?? ids.next() };
+    return { view, old, id: old?.id ?? viewId(ids.next()) };
   });
   const tables = named.map(({ table, typespace, old, id }): TableSpec => {
     const importType = importerOf(typespace);
@@ -112,7 +113,7 @@ interface NamedView extends ViewSignature {
   readonly isPublic: boolean;
 }
 
-function viewSpec(view: NamedView, old: ViewSpec | undefined, id: number, ids: Ids): ViewSpec {
+function viewSpec(view: NamedView, old: ViewSpec | undefined, id: ViewId, ids: Ids): ViewSpec {
   const { name, sourceName, isPublic, isAnonymous, columns } = view;
   const position = columns.findIndex((column) => column.name === view.primaryKey);
   const primaryKey = position < 0 ? undefined : position;
@@ -135,7 +136,7 @@ function keyParts(view: NamedView, primaryKey: number | undefined, ids: Ids): Ke
   const keyed = `${view.name}_${view.primaryKey}`;
   const name = `${keyed}_idx_btree`;
   const columns = [primaryKey];
-  const index = { id: ids.next(), name, sourceName: name, columns, isUnique: true };
+  const index = { id: indexId(ids.next()), name, sourceName: name, columns, isUnique: true };
   return {
     indexes: [{ ...index, algorithm: 'btree' }],
     constraints: [{ id: ids.next(), name: `${keyed}_key`, columns }],
@@ -152,7 +153,7 @@ function indexesOf(table: TableDefinition, old: TableSpec | undefined, ids: Ids)
       const isSameKind = index.name === name && index.algorithm === algorithm;
       return isSameKind && isSameList(index.columns, columns);
     });
-    return { id: same?.id ?? ids.next(), name, sourceName, algorithm, columns, isUnique };
+    return { id: same?.id ?? indexId(ids.next()), name, sourceName, algorithm, columns, isUnique };
   });
 }
 

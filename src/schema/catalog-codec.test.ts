@@ -5,6 +5,7 @@ import { product, sum } from '../values/special-types.ts';
 import { catalogOf, emptyCatalog } from './build-catalog.ts';
 import type { Catalog, TableSpec, ViewSpec } from './catalog.ts';
 import { decodeCatalog, encodeCatalog } from './catalog-codec.ts';
+import { indexId, tableId, viewId } from './ids.ts';
 import { validateModule } from './validate.ts';
 
 const rich = catalogOf(
@@ -52,7 +53,7 @@ describe('the catalog format', () => {
 
   it('has this form', () => {
     const table: TableSpec = {
-      id: 4096,
+      id: tableId(4096),
       name: 't',
       sourceName: 'T',
       kind: 'user',
@@ -61,7 +62,14 @@ describe('the catalog format', () => {
       columns: [{ name: 'a', sourceName: 'A', type: u32 }],
       primaryKey: 0,
       indexes: [
-        { id: 4097, name: 'i', sourceName: 'I', algorithm: 'hash', columns: [0], isUnique: true },
+        {
+          id: indexId(4097),
+          name: 'i',
+          sourceName: 'I',
+          algorithm: 'hash',
+          columns: [0],
+          isUnique: true,
+        },
       ],
       constraints: [{ id: 4098, name: 'c', columns: [0] }],
       sequences: [
@@ -69,7 +77,7 @@ describe('the catalog format', () => {
       ],
     };
     const view: ViewSpec = {
-      id: 4100,
+      id: viewId(4100),
       name: 'v',
       sourceName: 'V',
       access: 'private',
@@ -129,17 +137,17 @@ describe('a catalog that contradicts itself is refused', () => {
     ['one table id twice', { tables: [first, first] }, 'id 7 is used twice'],
     [
       'one name twice',
-      { tables: [first, { ...first, id: 9, indexes: [], constraints: [] }] },
+      { tables: [first, { ...first, id: tableId(9), indexes: [], constraints: [] }] },
       'st_client',
     ],
     ['an index id twice', { tables: [withIndexes(first.indexes, first.indexes)] }, 'used twice'],
     ['a next id of the system', { nextId: 5 }, 'next id 5 is a system id'],
-    ['an id beyond the next', { tables: [{ ...first, id: 5000 }] }, 'id 5000 is beyond'],
+    ['an id beyond the next', { tables: [{ ...first, id: tableId(5000) }] }, 'id 5000 is beyond'],
     ['a column that does not exist', { tables: [{ ...first, primaryKey: 2 }] }, 'no column 2'],
     ['an index without columns', { tables: [emptyIndex()] }, 'has no columns'],
     ['a column twice', { tables: [twoColumns()] }, 'is there twice'],
     ['a ref that leads nowhere', { types: [ref(1)] }, 'does not exist'],
-    ['a table and a view of one id', { views: [{ ...view, id: 7 }] }, 'id 7 is used twice'],
+    ['a table and a view of one id', { views: [{ ...view, id: viewId(7) }] }, 'id 7 is used twice'],
     ['a table and a view of one name', { views: [{ ...view, name: 'st_var' }] }, 'st_var'],
     [
       'a key that a view does not have',

@@ -13,6 +13,7 @@ import type {
 } from './catalog.ts';
 import { checkCatalog } from './check-catalog.ts';
 import { readColumns, readList, readTag } from './decode-raw-parts.ts';
+import { indexId, tableId, viewId } from './ids.ts';
 
 /**
  * A catalog as the commit log keeps it. Integers are little-endian, `string` is a u32 byte count
@@ -86,7 +87,7 @@ function writeTable(w: BinaryWriter, table: TableSpec): void {
 }
 
 function readTable(r: BinaryReader): TableSpec {
-  const id = r.u32();
+  const id = tableId(r.u32());
   const name = r.string();
   const sourceName = r.string();
   const flags = r.u8();
@@ -119,7 +120,7 @@ function writeView(w: BinaryWriter, view: ViewSpec): void {
 }
 
 function readView(r: BinaryReader): ViewSpec {
-  const id = r.u32();
+  const id = viewId(r.u32());
   const name = r.string();
   const sourceName = r.string();
   const flags = r.u8();
@@ -159,7 +160,7 @@ function writeIndex(w: BinaryWriter, index: IndexSpec): void {
 
 function readIndex(r: BinaryReader): IndexSpec {
   return {
-    id: r.u32(),
+    id: indexId(r.u32()),
     name: r.string(),
     sourceName: r.string(),
     algorithm: readTag(r, algorithms, 'IndexAlgorithm'),

@@ -1,5 +1,6 @@
 import type { AlgebraicType } from '../values/type.ts';
 import type { IndexAlgorithm } from './definition.ts';
+import type { IndexId, TableId, ViewId } from './ids.ts';
 
 /**
  * The physical schema of one database: the store is built from it, and the log records its changes.
@@ -17,7 +18,7 @@ export interface Catalog {
 }
 
 export interface TableSpec {
-  readonly id: number;
+  readonly id: TableId;
   readonly name: string;
   /** The module's spelling; equal to `name` for system tables. */
   readonly sourceName: string;
@@ -34,7 +35,7 @@ export interface TableSpec {
 
 /** A view: the columns of its rows, and the index on its key. */
 export interface ViewSpec {
-  readonly id: number;
+  readonly id: ViewId;
   readonly name: string;
   readonly sourceName: string;
   readonly access: 'public' | 'private';
@@ -54,7 +55,7 @@ export interface ColumnSpec {
 }
 
 export interface IndexSpec {
-  readonly id: number;
+  readonly id: IndexId;
   readonly name: string;
   readonly sourceName: string;
   readonly algorithm: IndexAlgorithm;

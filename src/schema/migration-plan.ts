@@ -1,6 +1,7 @@
 import type { Catalog } from './catalog.ts';
 import type { ModuleDefinition } from './definition.ts';
 import { type FullTable, fullTablesOf } from './flatten.ts';
+import type { TableId } from './ids.ts';
 import { inStepOrder, type MigrationStep } from './migration-steps.ts';
 import { planTable } from './plan-table-parts.ts';
 import { planText } from './plan-text.ts';
@@ -63,9 +64,9 @@ const breakingKinds: ReadonlySet<MigrationStep['kind']> = new Set([
 export function addedDefaults(
   steps: readonly MigrationStep[],
   catalog: Catalog,
-): ReadonlyMap<number, readonly Uint8Array[]> {
+): ReadonlyMap<TableId, readonly Uint8Array[]> {
   const ids = new Map(catalog.tables.map((table) => [table.name, table.id]));
-  const defaults = new Map<number, readonly Uint8Array[]>();
+  const defaults = new Map<TableId, readonly Uint8Array[]>();
   for (const step of steps) {
     const id = step.kind === 'addColumns' ? ids.get(step.table) : undefined;
     if (step.kind !== 'addColumns' || id === undefined) continue;

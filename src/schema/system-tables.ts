@@ -1,6 +1,7 @@
 import { optionType, product, sum } from '../values/special-types.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import type { SequenceSpec, TableSpec } from './catalog.ts';
+import { indexId, type TableId, tableId } from './ids.ts';
 
 /** The first id of a module's own tables, views, indexes, constraints and sequences. */
 export const firstUserId = 4096;
@@ -267,7 +268,7 @@ export const computedTables: readonly TableSpec[] = [
 ];
 
 /** Ids by name of all system tables, stored or computed. Ids below `firstUserId` are reserved. */
-export const systemTableIds: ReadonlyMap<string, number> = new Map(
+export const systemTableIds: ReadonlyMap<string, TableId> = new Map(
   [...systemTables, ...computedTables].map(({ name, id }) => [name, id]),
 );
 
@@ -291,7 +292,7 @@ function systemTable(table: SystemTable): TableSpec {
     return { keyed, positions, firstId: id * 100 + at * 2 };
   });
   return {
-    id,
+    id: tableId(id),
     name,
     sourceName: name,
     kind: 'system',
@@ -301,7 +302,12 @@ function systemTable(table: SystemTable): TableSpec {
     primaryKey,
     indexes: keys.map(({ keyed, positions, firstId }) => {
       const indexName = `${keyed}_idx_btree`;
-      const spec = { id: firstId, name: indexName, sourceName: indexName, columns: positions };
+      const spec = {
+        id: indexId(firstId),
+        name: indexName,
+        sourceName: indexName,
+        columns: positions,
+      };
       return { ...spec, algorithm: 'btree', isUnique: true };
     }),
     constraints: keys.map(({ keyed, positions, firstId }) => {

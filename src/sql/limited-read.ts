@@ -1,10 +1,11 @@
 import { assert } from '../assert.ts';
+import type { TableId } from '../schema/ids.ts';
 import type { ReadExecution } from './run/execution.ts';
 import type { ReadResult } from './run/results.ts';
 
 /** The number of a table's rows that its reader sees: counted, because filters hide some. */
 export interface VisibleCount {
-  readonly tableId: number;
+  readonly tableId: TableId;
   /** A read that returns one row of one U64. */
   readonly execution: ReadExecution;
 }
@@ -15,14 +16,14 @@ export interface VisibleCount {
  */
 export class LimitedRead {
   readonly #counts: readonly VisibleCount[];
-  readonly #start: (sizes: ReadonlyMap<number, number>) => ReadExecution;
-  readonly #sizes = new Map<number, number>();
+  readonly #start: (sizes: ReadonlyMap<TableId, number>) => ReadExecution;
+  readonly #sizes = new Map<TableId, number>();
   #read: ReadExecution | undefined;
 
   /** `start` throws `SqlFailure` when the read would look at more rows than it may. */
   constructor(
     counts: readonly VisibleCount[],
-    start: (sizes: ReadonlyMap<number, number>) => ReadExecution,
+    start: (sizes: ReadonlyMap<TableId, number>) => ReadExecution,
   ) {
     this.#counts = counts;
     this.#start = start;

@@ -1,5 +1,7 @@
 /** Plans for a caller: what may be known of the sizes of tables, and the limit on rows read. */
+
 import type { TableSpec } from '../schema/catalog.ts';
+import { type TableId, tableId } from '../schema/ids.ts';
 import type { Typespace } from '../values/type.ts';
 import type { TypedRead } from './check/typed.ts';
 import { overBudget } from './failure.ts';
@@ -48,7 +50,7 @@ export interface PlanScope {
 }
 
 /** The sizes of the tables of a plan when it was made. */
-export type PlannedSizes = readonly { readonly id: number; readonly rowCount: number }[];
+export type PlannedSizes = readonly { readonly id: TableId; readonly rowCount: number }[];
 
 /** Leaves out tables that the plan does not depend on: replanning could reveal their growth. */
 export function sizesOf(
@@ -60,7 +62,7 @@ export function sizesOf(
     .map(({ id }) => ({ id, rowCount: tables.table(id).rowCount }));
 }
 
-function hidesSize({ filters, views }: SqlSchema, rights: Rights, id: number): boolean {
+function hidesSize({ filters, views }: SqlSchema, rights: Rights, id: TableId): boolean {
   if (rights.bypassesFilters) return false;
   return filters.has(id) || views.get(id)?.isAnonymous === false;
 }
@@ -85,7 +87,7 @@ const smallRowCount = 1_000;
 export function requireWithinRowLimit(
   plan: ReadPlan,
   tables: SqlTables,
-  visibleSizes: ReadonlyMap<number, number> = noSizes,
+  visibleSizes: ReadonlyMap<TableId, number> = noSizes,
 ): void {
   requireAllWithinRowLimit([plan], tables, visibleSizes);
 }
@@ -94,7 +96,7 @@ export function requireWithinRowLimit(
 export function requireAllWithinRowLimit(
   plans: readonly ReadPlan[],
   tables: SqlTables,
-  visibleSizes: ReadonlyMap<number, number> = noSizes,
+  visibleSizes: ReadonlyMap<TableId, number> = noSizes,
 ): void {
   const limit = rowLimitOf(tables);
   if (limit === undefined) return;
@@ -113,13 +115,13 @@ export function requireAllWithinRowLimit(
   throw overBudget(`Estimated cardinality (${estimate} rows) exceeds limit (${limit} rows)`);
 }
 
-const noSizes: ReadonlyMap<number, number> = new Map();
+const noSizes: ReadonlyMap<TableId, number> = new Map();
 
 /** Keys of larger tables are estimated: counting them would cost more than the statement. */
 const countedRowsMax = 20_000;
 
 /** `st_var`, which every database has. */
-const variableTableId = 8;
+const variableTableId = tableId(8);
 /** Key of the variable in it: the encoded text `row_limit`. */
 const rowLimitKey = Uint8Array.of(9, 0, 0, 0, ...new TextEncoder().encode('row_limit'));
 /** Tag of `U64` among the types that a variable can have. */

@@ -1,5 +1,7 @@
 /** SQL texts that a module publishes: they are typed with the rights of its owner. */
+
 import type { TableSpec } from '../schema/catalog.ts';
+import type { TableId } from '../schema/ids.ts';
 import type { ProductType } from '../values/type.ts';
 import { typesEqual } from '../values/typespace.ts';
 import { checkRowSelect } from './check/check-subscription.ts';
@@ -19,7 +21,7 @@ import { parse } from './syntax/parse.ts';
  * A filter of row-level security: whole rows of exactly one public table, in the subscription
  * dialect, with any joins. Throws `SqlFailure`.
  */
-export function checkFilter(text: string, schema: SqlSchema): { readonly tableId: number } {
+export function checkFilter(text: string, schema: SqlSchema): { readonly tableId: TableId } {
   const { statement, source } = parse(text);
   const select = requireSubscriptionDialect(statement, { source, showsPlaces: true });
   const { table } = checkRowSelect(select, source, { schema, rights: ownerRights }, false);

@@ -1,4 +1,5 @@
 import type { TableSpec } from '../schema/catalog.ts';
+import type { TableId, ViewId } from '../schema/ids.ts';
 import type { Table } from '../store/table.ts';
 import type { AlgebraicType } from '../values/type.ts';
 
@@ -13,12 +14,13 @@ export interface SqlSchema {
   /** Typespace that refs in column types index. */
   readonly types: readonly AlgebraicType[];
   /** Those of `tables` that are views, by id. */
-  readonly views: ReadonlyMap<number, SqlView>;
+  readonly views: ReadonlyMap<TableId, SqlView>;
   /** Row-level security: texts of the subscription dialect, by id of the filtered table. */
-  readonly filters: ReadonlyMap<number, readonly string[]>;
+  readonly filters: ReadonlyMap<TableId, readonly string[]>;
 }
 
 export interface SqlView {
+  readonly id: ViewId;
   /** False: each caller has separate rows. */
   readonly isAnonymous: boolean;
 }
@@ -26,5 +28,5 @@ export interface SqlView {
 /** Where one caller's rows are: a view is read from that caller's instance. */
 export interface SqlTables {
   /** Asserts that the schema has the table, and that a view has been evaluated for the caller. */
-  table(id: number): Table;
+  table(id: TableId): Table;
 }

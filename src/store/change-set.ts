@@ -1,3 +1,4 @@
+import type { TableId } from '../schema/ids.ts';
 import type { CommitOffset } from './commit-offset.ts';
 
 /**
@@ -14,7 +15,7 @@ export interface ChangeSet {
 
 /** No row is in both lists. Every deleted row existed before, and no inserted row did. */
 export interface TableChange {
-  readonly tableId: number;
+  readonly tableId: TableId;
   readonly inserts: RowList;
   readonly deletes: RowList;
   /** True if the table had rows and has none now. */

@@ -1,3 +1,5 @@
+import type { IndexId, TableId } from '../schema/ids.ts';
+
 /** Bytes the store holds; the counts are kept up to date, so reading them costs nothing. */
 export interface StoreMemory {
   readonly totalBytes: number;
@@ -5,7 +7,7 @@ export interface StoreMemory {
 }
 
 export interface TableMemory {
-  readonly tableId: number;
+  readonly tableId: TableId;
   readonly name: string;
   readonly rowCount: number;
   /** Slots that hold a row, with their headers and unused ends. */
@@ -22,7 +24,7 @@ export interface TableMemory {
 }
 
 export interface IndexMemory {
-  readonly indexId: number;
+  readonly indexId: IndexId;
   readonly name: string;
   readonly bytes: number;
 }

@@ -16,6 +16,7 @@ import {
   update,
 } from '../../test/support/store/tables.ts';
 import type { Catalog } from '../schema/catalog.ts';
+import { indexId, tableId } from '../schema/ids.ts';
 import { encodeValue } from '../values/encode.ts';
 import { sum, unitType } from '../values/special-types.ts';
 import { MigrationError } from './migrate.ts';
@@ -39,7 +40,7 @@ function openWith(sketch: TableSketch, rows: readonly Values[]): Store {
 
 function migrate(store: Store, next: Sketches | Catalog, defaults: Uint8Array[] = []): void {
   const catalog = 'tables' in next ? (next as Catalog) : catalogFrom(next as Sketches);
-  store.prepareMigration(catalog, new Map([[100, defaults]])).apply();
+  store.prepareMigration(catalog, new Map([[tableId(100), defaults]])).apply();
 }
 
 function failureOf(store: Store, next: Sketches): string {
@@ -156,7 +157,7 @@ describe('indexes and constraints', () => {
     });
     expect(table.scanPoint(indexOf(table, 0), key, key.length)).toHaveLength(3);
     migrate(store, { t: { columns } });
-    expect(store.index(110)).toBeUndefined();
+    expect(store.index(indexId(110))).toBeUndefined();
     inTransaction(store, (transaction) => {
       expect(insert(transaction, tableOf(store, 't'), 4, 'b')).toBe(0);
     });

@@ -1,5 +1,6 @@
 import { assert, present } from '../assert.ts';
 import type { Catalog, IndexSpec, SequenceSpec, TableSpec } from '../schema/catalog.ts';
+import type { IndexId, TableId } from '../schema/ids.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { decoderOf } from '../values/decode.ts';
 import { typesEqual } from '../values/typespace.ts';
@@ -19,7 +20,7 @@ export class MigrationError extends Error {
 }
 
 /** By table id: the encoded values that existing rows get in the columns added at the end. */
-export type ColumnDefaults = ReadonlyMap<number, readonly Uint8Array[]>;
+export type ColumnDefaults = ReadonlyMap<TableId, readonly Uint8Array[]>;
 
 /**
  * The tables of another catalog, built beside those in use. Tables are matched by id. Unchanged
@@ -141,7 +142,7 @@ function keptParts(
   });
   if (!areTypesEqual)
     return { heap: old.heap, rowCount, bodies: new Map(), wholeRows: old.wholeRows };
-  const bodies = new Map<number, IndexBody>();
+  const bodies = new Map<IndexId, IndexBody>();
   for (const index of spec.indexes) {
     const was = old.indexes.find((candidate) => isSameIndex(candidate.spec, index));
     if (was !== undefined) bodies.set(index.id, was.body);

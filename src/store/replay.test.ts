@@ -10,6 +10,7 @@ import {
   tableOf,
   u32,
 } from '../../test/support/store/tables.ts';
+import { tableId } from '../schema/ids.ts';
 import type { ChangeSet, RowList } from './change-set.ts';
 import { commitOffset } from './commit-offset.ts';
 import { ReplayError } from './replay.ts';
@@ -28,8 +29,14 @@ function rows(store: Store, table: string, ...values: (readonly (string | number
 
 const nothing: RowList = { bytes: new Uint8Array(0), count: 0 };
 
-function change(offset: number, tableId: number, parts: Partial<Change>): ChangeSet {
-  const table = { tableId, inserts: nothing, deletes: nothing, truncated: false, ...parts };
+function change(offset: number, id: number, parts: Partial<Change>): ChangeSet {
+  const table = {
+    tableId: tableId(id),
+    inserts: nothing,
+    deletes: nothing,
+    truncated: false,
+    ...parts,
+  };
   return { offset: commitOffset(offset), tables: [table], sequences: [] };
 }
 
@@ -102,12 +109,12 @@ describe('replay', () => {
 describe('loading a snapshot', () => {
   it('takes rows in portions and continues at the offset', () => {
     const store = storeOf(sketches);
-    store.loadRows(100, rows(store, 't', [1, 'a']));
-    store.loadRows(100, rows(store, 't', [2, 'b'], [3, 'c']));
+    store.loadRows(tableId(100), rows(store, 't', [1, 'a']));
+    store.loadRows(tableId(100), rows(store, 't', [2, 'b'], [3, 'c']));
     store.resumeAt(commitOffset(41), []);
     inTransaction(store, (transaction) => insert(transaction, tableOf(store, 't'), 4, 'd'));
     expect(store.offset).toBe(42);
     expect(tableOf(store, 't').rowCount).toBe(4);
-    expect(() => store.loadRows(100, rows(store, 't', [1, 'z']))).toThrow(ReplayError);
+    expect(() => store.loadRows(tableId(100), rows(store, 't', [1, 'z']))).toThrow(ReplayError);
   });
 });

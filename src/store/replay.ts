@@ -1,3 +1,4 @@
+import type { TableId } from '../schema/ids.ts';
 import type { ChangeSet, RowList, SequenceMark, TableChange } from './change-set.ts';
 import { noRow } from './row-ref.ts';
 import type { StoreState } from './store-state.ts';
@@ -28,7 +29,7 @@ export function replaySequences(state: StoreState, marks: readonly SequenceMark[
 }
 
 /** Adds rows that a snapshot holds. */
-export function loadRows(state: StoreState, tableId: number, rows: RowList): void {
+export function loadRows(state: StoreState, tableId: TableId, rows: RowList): void {
   const table = tableOf(state, tableId);
   forEachRow(table, rows, (bytes, at, length) => {
     if (!table.changes.load(bytes, at, length)) fail(table, 'a row is there already');
@@ -66,7 +67,7 @@ function forEachRow(
   if (at !== bytes.length) fail(table, 'bytes are left over after the rows');
 }
 
-function tableOf(state: StoreState, id: number): Table {
+function tableOf(state: StoreState, id: TableId): Table {
   const table = state.tables.get(id);
   if (table === undefined) throw new ReplayError(`table ${id} does not exist`);
   return table;

@@ -1,4 +1,5 @@
 import type { Catalog } from '../schema/catalog.ts';
+import type { IndexId, TableId } from '../schema/ids.ts';
 import type { SequenceMark } from './change-set.ts';
 import { type CommitOffset, commitOffset } from './commit-offset.ts';
 import { PinLedger } from './pin-ledger.ts';
@@ -17,8 +18,8 @@ export class StoreState {
   readonly pins: PinLedger;
   /** True from `begin` to `commit` or `rollback`. */
   isOpen = false;
-  tables = new Map<number, Table>();
-  indexes = new Map<number, Index>();
+  tables = new Map<TableId, Table>();
+  indexes = new Map<IndexId, Index>();
   sequences = new Map<number, Sequence>();
   /** Sequences that handed out values since the marks were last taken. */
   #marked: Sequence[] = [];

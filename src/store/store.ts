@@ -1,5 +1,6 @@
 import { assert } from '../assert.ts';
 import type { Catalog } from '../schema/catalog.ts';
+import type { IndexId, TableId } from '../schema/ids.ts';
 import type { ChangeSet, RowList, SequenceMark } from './change-set.ts';
 import type { CommitOffset } from './commit-offset.ts';
 import type { StoreMemory } from './memory.ts';
@@ -35,7 +36,7 @@ export class Store {
     return this.#state.tables.values();
   }
 
-  table(id: number): Table | undefined {
+  table(id: TableId): Table | undefined {
     return this.#state.tables.get(id);
   }
 
@@ -48,7 +49,7 @@ export class Store {
     );
   }
 
-  index(id: number): Index | undefined {
+  index(id: IndexId): Index | undefined {
     return this.#state.indexes.get(id);
   }
 
@@ -118,7 +119,7 @@ export class Store {
   }
 
   /** Adds rows of a snapshot, in portions of any size. Throws `ReplayError`. */
-  loadRows(tableId: number, rows: RowList): void {
+  loadRows(tableId: TableId, rows: RowList): void {
     assert(!this.#state.isOpen, 'no loading inside a transaction');
     loadRows(this.#state, tableId, rows);
   }

@@ -1,4 +1,5 @@
 import { assert } from '../assert.ts';
+import type { TableId } from '../schema/ids.ts';
 import { emptyRowList, type TableChange } from './change-set.ts';
 import { Graveyard } from './graveyard.ts';
 import type { HeldRows } from './held-rows.ts';
@@ -243,7 +244,7 @@ export class TableChanges {
   }
 
   /** The result that `commit` would return now; nothing becomes permanent. */
-  pending(tableId: number, arena: RowArena): TableChange {
+  pending(tableId: TableId, arena: RowArena): TableChange {
     arena.begin(this.#insertBytes, this.#deleteBytes);
     const deleted = new Set<RowRef>();
     this.visitPending((ref) => {
@@ -264,7 +265,7 @@ export class TableChanges {
   }
 
   /** Makes the changes permanent and returns them. There must be a net change. */
-  commit(tableId: number, arena: RowArena): TableChange {
+  commit(tableId: TableId, arena: RowArena): TableChange {
     const { isTruncated: truncated } = this;
     arena.begin(this.#insertBytes, this.#deleteBytes);
     this.#settle(arena);
@@ -272,7 +273,7 @@ export class TableChanges {
   }
 
   /** Like `commit`, for an event table: its rows leave with the change and are gone. */
-  commitEvents(tableId: number, arena: RowArena): TableChange {
+  commitEvents(tableId: TableId, arena: RowArena): TableChange {
     arena.begin(this.#insertBytes, 0);
     for (let step = 0; step < this.#steps.length; step += 2) {
       const came = this.#steps.at(step);

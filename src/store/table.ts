@@ -1,5 +1,6 @@
 import { assert, present } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
+import type { IndexId, TableId } from '../schema/ids.ts';
 import { isIntegerKind } from '../values/integer-range.ts';
 import type { ProductType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
@@ -64,7 +65,7 @@ export class Table {
     this.changes.rowCount = kept?.rowCount ?? 0;
   }
 
-  get id(): number {
+  get id(): TableId {
     return this.spec.id;
   }
 
@@ -185,7 +186,7 @@ export interface KeptParts {
   readonly heap: RowHeap;
   readonly rowCount: number;
   /** By index id; an index without an entry is empty and has to be filled. */
-  readonly bodies: ReadonlyMap<number, IndexBody>;
+  readonly bodies: ReadonlyMap<IndexId, IndexBody>;
   readonly wholeRows: WholeRowIndex | undefined;
 }
 

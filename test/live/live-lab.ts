@@ -6,6 +6,7 @@ import type { QueryDialect } from '../../src/live/query-dialect.ts';
 import type { MemoryBounds } from '../../src/live/query-memory.ts';
 import { RowsReader } from '../../src/live/read-rows.ts';
 import { endOfRow, type RowSet, rowCountOf, startOfRow } from '../../src/live/row-set.ts';
+import type { TableId } from '../../src/schema/ids.ts';
 import { QueryBudget } from '../../src/sql/budget.ts';
 import { ownerRights, type Rights } from '../../src/sql/rights.ts';
 import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';
@@ -65,7 +66,7 @@ export class LiveLab {
   ) {
     const catalog = sampleCatalog(...tables);
     this.store = new Store(catalog);
-    const idOf = (name: string): number => this.table(name).id;
+    const idOf = (name: string): TableId => this.table(name).id;
     this.schema = {
       tables: catalog.tables,
       types: catalog.types,

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { tableId } from '../../src/schema/ids.ts';
 import { emptyRowList, type TableChange } from '../../src/store/change-set.ts';
 import { forkLog } from './forked-log.ts';
 import { Sandbox } from './harness.ts';
@@ -30,7 +31,7 @@ function entryRow(number: number): Buffer {
 
 function entryChange(number: number): TableChange {
   const inserts = { count: 1, bytes: entryRow(number) };
-  return { tableId: 4096, inserts, deletes: emptyRowList, truncated: false };
+  return { tableId: tableId(4096), inserts, deletes: emptyRowList, truncated: false };
 }
 
 /** All files of the log, by their names. */

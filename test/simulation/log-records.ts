@@ -1,6 +1,7 @@
 import type { CommitLog } from '../../src/log/commit-log.ts';
 import { decodeInputs } from '../../src/log/decode-record.ts';
 import type { CommitInputs, LogRecord } from '../../src/log/record.ts';
+import { tableId } from '../../src/schema/ids.ts';
 import type { ChangeSet } from '../../src/store/change-set.ts';
 import { commitOffset } from '../../src/store/commit-offset.ts';
 import type { Random } from '../../src/testing/random.ts';
@@ -29,7 +30,9 @@ export function randomRecord(random: Random, next: number) {
     definition: random.bytes(random.below(200)),
     programKind: random.pick(['js', 'wasm'] as const),
     program: random.bytes(random.below(3000)),
-    defaults: random.chance(0.5) ? [{ tableId: 5, column: 2, value: random.bytes(4) }] : [],
+    defaults: random.chance(0.5)
+      ? [{ tableId: tableId(5), column: 2, value: random.bytes(4) }]
+      : [],
   };
   const rows = random.chance(0.5) ? changes : undefined;
   return { kind: 'schema' as const, offset, schema, changes: rows, inputs };
@@ -51,7 +54,7 @@ function emptyChanges(offset: number): ChangeSet {
 
 function randomChanges(random: Random, offset: number): ChangeSet {
   const tables = Array.from({ length: random.below(4) }, () => ({
-    tableId: random.below(100_000),
+    tableId: tableId(random.below(100_000)),
     inserts: randomRows(random),
     deletes: randomRows(random),
     truncated: random.chance(0.1),

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { TableSpec } from '../../src/schema/catalog.ts';
+import { type TableId, viewId } from '../../src/schema/ids.ts';
 import { type CheckScope, check } from '../../src/sql/check/check.ts';
 import type {
   OutputColumn,
@@ -24,11 +25,13 @@ export interface SampleSchema {
 
 export function sampleSchema({ tables, views = [], filters = {} }: SampleSchema): SqlSchema {
   const catalog = sampleCatalog(...tables);
-  const idOf = (name: string): number => named(catalog.tables, name).id;
+  const idOf = (name: string): TableId => named(catalog.tables, name).id;
   return {
     tables: catalog.tables,
     types: catalog.types,
-    views: new Map(views.map((name) => [idOf(name), { isAnonymous: false }])),
+    views: new Map(
+      views.map((name) => [idOf(name), { id: viewId(idOf(name)), isAnonymous: false }]),
+    ),
     filters: new Map(Object.entries(filters).map(([name, texts]) => [idOf(name), texts])),
   };
 }

@@ -1,4 +1,5 @@
 import { present } from '../../src/assert.ts';
+import type { TableId } from '../../src/schema/ids.ts';
 import { QueryBudget } from '../../src/sql/budget.ts';
 import type { ParameterValue } from '../../src/sql/check/bind.ts';
 import { SqlFailure } from '../../src/sql/failure.ts';
@@ -72,7 +73,7 @@ export class Engine {
     const store = new Store(sampleCatalog(...tables));
     const { catalog } = store;
     const { filters = new Map(), caller = owner } = asked;
-    const texts = new Map<number, readonly string[]>();
+    const texts = new Map<TableId, readonly string[]>();
     for (const [name, list] of filters) {
       texts.set(present(store.tableByName(name), 'a table with filters').spec.id, list);
     }

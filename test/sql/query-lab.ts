@@ -1,3 +1,4 @@
+import { type TableId, tableId } from '../../src/schema/ids.ts';
 import { QueryBudget } from '../../src/sql/budget.ts';
 import { check } from '../../src/sql/check/check.ts';
 import type { ParameterSpec, TypedRead, TypedStatement } from '../../src/sql/check/typed.ts';
@@ -58,7 +59,7 @@ export class QueryLab {
   ) {
     const catalog = sampleCatalog(...tables);
     this.store = new Store(catalog);
-    const idOf = (name: string): number => this.store.tableByName(name)?.id ?? -1;
+    const idOf = (name: string): TableId => this.store.tableByName(name)?.id ?? tableId(-1);
     this.schema = {
       tables: catalog.tables,
       types: catalog.types,

@@ -6,6 +6,7 @@ import type {
   TableSpec,
 } from '../../src/schema/catalog.ts';
 import type { IndexAlgorithm } from '../../src/schema/definition.ts';
+import { indexId, tableId } from '../../src/schema/ids.ts';
 import { systemTables } from '../../src/schema/system-tables.ts';
 import {
   bytesType,
@@ -144,7 +145,7 @@ function tableSpecOf(table: SampleTable, id: number): TableSpec {
   const unique = indexes.filter((index) => index.isUnique);
   const { autoIncrement, primaryKey } = table;
   return {
-    id,
+    id: tableId(id),
     name: table.name,
     sourceName: table.sourceName ?? table.name,
     kind: 'user',
@@ -176,7 +177,7 @@ function indexSpecOf(
   const columns = names.split(',');
   const name = `${table}_${columns.join('_')}_idx_${algorithm}`;
   return {
-    id,
+    id: indexId(id),
     name,
     sourceName: name,
     algorithm: algorithm as IndexAlgorithm,

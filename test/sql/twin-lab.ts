@@ -1,4 +1,5 @@
 import { present } from '../../src/assert.ts';
+import { type TableId, viewId } from '../../src/schema/ids.ts';
 import { QueryBudget } from '../../src/sql/budget.ts';
 import type { ParameterValue } from '../../src/sql/check/bind.ts';
 import { SqlFailure } from '../../src/sql/failure.ts';
@@ -46,11 +47,16 @@ export class TwinLab {
     const catalog = sampleCatalog(...module.tables);
     this.#module = module;
     this.store = new Store(catalog);
-    const idOf = (name: string): number => present(this.store.tableByName(name), name).id;
+    const idOf = (name: string): TableId => present(this.store.tableByName(name), name).id;
     this.#schema = {
       tables: catalog.tables,
       types: catalog.types,
-      views: new Map((module.views ?? []).map((name) => [idOf(name), { isAnonymous: false }])),
+      views: new Map(
+        (module.views ?? []).map((name) => [
+          idOf(name),
+          { id: viewId(idOf(name)), isAnonymous: false },
+        ]),
+      ),
       filters: new Map(Object.entries(module.filters).map(([name, texts]) => [idOf(name), texts])),
     };
   }

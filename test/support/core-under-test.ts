@@ -15,6 +15,7 @@ import { programHash } from '../../src/host/linking/program-hash.ts';
 import { programLoader } from '../../src/host/seats/program-loader.ts';
 import type { ModuleLogLine } from '../../src/module/log-line.ts';
 import { MemoryDisk } from '../../src/node/memory-disk.ts';
+import type { ViewId } from '../../src/schema/ids.ts';
 import { ownerRights, strangerRights } from '../../src/sql/rights.ts';
 import { noRow } from '../../src/store/row-ref.ts';
 import type { Table } from '../../src/store/table.ts';
@@ -126,7 +127,7 @@ export class CoreUnderTest {
     return tables.table(id);
   }
 
-  viewId(view: string): number {
+  viewId(view: string): ViewId {
     const found = this.core.store.catalog.views.find(({ name }) => name === view);
     if (found === undefined) throw new Error(`there is no view ${view}`);
     return found.id;

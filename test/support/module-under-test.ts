@@ -7,6 +7,7 @@ import { moduleHooksKey } from '../../src/protocol/module-abi.ts';
 import { catalogOf, emptyCatalog } from '../../src/schema/build-catalog.ts';
 import type { Catalog } from '../../src/schema/catalog.ts';
 import { decodeRawModule } from '../../src/schema/decode-raw-module.ts';
+import { indexId, tableId } from '../../src/schema/ids.ts';
 import { validateModule } from '../../src/schema/validate.ts';
 import { Store } from '../../src/store/store.ts';
 import { connectionNumber } from '../../src/values/connection-number.ts';
@@ -105,9 +106,9 @@ export async function runRaw(
   return { ...module, outcome, messages: module.logs.map(({ message }) => message) };
 }
 
-export const accountTableId = 5_000;
-export const accountIdIndex = 5_001;
-export const accountBalanceIndex = 5_002;
+export const accountTableId = tableId(5_000);
+export const accountIdIndex = indexId(5_001);
+export const accountBalanceIndex = indexId(5_002);
 export const accountSequence = 5_003;
 
 /** One user table: `account(id: u32 key, generated; balance: i64, ordered)`, 12 bytes a row. */

@@ -1,5 +1,10 @@
 import { buildModule } from '../../src/bundle/build-module.ts';
-import type { ReducerCall, RunOutcome, ViewOutcome } from '../../src/module/runner.ts';
+import {
+  type ReducerCall,
+  type RunOutcome,
+  type ViewOutcome,
+  viewHookId,
+} from '../../src/module/runner.ts';
 import { decodeRawModule } from '../../src/schema/decode-raw-module.ts';
 import type { RawModule } from '../../src/schema/raw-module.ts';
 import { viewRowOf } from '../../src/schema/view-rows.ts';
@@ -59,7 +64,7 @@ export class RunningModule {
     }
     logs.length = 0;
     const outcome = runner.callView({
-      viewId: view.index,
+      hookId: viewHookId(view.index),
       viewName: name,
       sender: sender === undefined ? undefined : callerIdentity(sender),
     });

@@ -5,6 +5,7 @@ import type { QueryRows } from '../../live/live-update.ts';
 import type { PreparedQuery } from '../../live/prepared-query.ts';
 import { RowsReader } from '../../live/read-rows.ts';
 import { joinedRows, type RowSet } from '../../live/row-set.ts';
+import type { ViewId } from '../../schema/ids.ts';
 import { invalid, overBudget, SqlFailure } from '../../sql/failure.ts';
 import type { StatementCaller } from '../../sql/rights.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
@@ -344,7 +345,7 @@ function readerFor(
 
 function prepareViews(
   { views }: DatabaseCore,
-  ids: readonly number[],
+  ids: readonly ViewId[],
   identity: CallerIdentity,
   nowMicros: bigint,
 ): void {

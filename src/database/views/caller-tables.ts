@@ -1,4 +1,5 @@
 import { present } from '../../assert.ts';
+import { type TableId, type ViewId, viewId } from '../../schema/ids.ts';
 import { invalid } from '../../sql/failure.ts';
 import type { StatementCaller } from '../../sql/rights.ts';
 import type { SqlTables } from '../../sql/schema.ts';
@@ -34,18 +35,19 @@ export class CallerTables implements SqlTables {
    * Evaluates the views of a statement, before it runs and before it begins a transaction. Throws
    * `SqlFailure` when one of them fails.
    */
-  prepareViews(ids: readonly number[]): void {
+  prepareViews(ids: readonly ViewId[]): void {
     if (ids.length === 0) return;
     const failure = this.#sources.views.prepare(ids, this.#caller.identity, this.#nowMicros);
     if (failure !== undefined) throw invalid(statementFailureText(failure));
   }
 
   /** The `id` in the spec of a view's table is that of the instance, not the view's. */
-  table(id: number): Table {
+  table(id: TableId): Table {
     const { store, systemTables, views } = this.#sources;
     const { identity, rights } = this.#caller;
     const found = store.table(id) ?? systemTables.table(id, store.offset, rights);
     if (found !== undefined) return found;
-    return present(views.table(id, identity), `table ${id} of a statement`);
+    // Neither stored nor computed, so it is a view.
+    return present(views.table(viewId(id), identity), `table ${id} of a statement`);
   }
 }

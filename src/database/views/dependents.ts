@@ -1,4 +1,5 @@
 import { keyText, type ReadSet } from '../../module/read-set.ts';
+import type { IndexId, TableId } from '../../schema/ids.ts';
 import type { RowShape } from '../../store/row-shape.ts';
 import type { Store } from '../../store/store.ts';
 import type { Table } from '../../store/table.ts';
@@ -12,9 +13,9 @@ import type { ViewInstance } from './view-instance.ts';
  */
 export class Dependents {
   readonly #store: Store;
-  readonly #byTable = new Map<number, Set<ViewInstance>>();
+  readonly #byTable = new Map<TableId, Set<ViewInstance>>();
   /** By table id. */
-  readonly #byKey = new Map<number, Map<number, KeyedIndex>>();
+  readonly #byKey = new Map<TableId, Map<IndexId, KeyedIndex>>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -35,10 +36,10 @@ export class Dependents {
   remove(instance: ViewInstance, { tables, keys }: ReadSet): void {
     for (const id of tables) outOf(this.#byTable, id, instance);
     for (const [indexId, texts] of keys) {
-      const tableId = this.#store.index(indexId)?.table.spec.id ?? -1;
-      const indexes = this.#byKey.get(tableId);
+      const tableId = this.#store.index(indexId)?.table.spec.id;
+      const indexes = tableId === undefined ? undefined : this.#byKey.get(tableId);
       const keyed = indexes?.get(indexId);
-      if (indexes === undefined || keyed === undefined) continue;
+      if (tableId === undefined || indexes === undefined || keyed === undefined) continue;
       for (const text of texts) outOf(keyed.instances, text, instance);
       if (keyed.instances.size === 0) indexes.delete(indexId);
       if (indexes.size === 0) this.#byKey.delete(tableId);
@@ -64,7 +65,7 @@ export class Dependents {
 
   #keyed(index: Index): KeyedIndex {
     const tableId = index.table.spec.id;
-    const indexes = this.#byKey.get(tableId) ?? new Map<number, KeyedIndex>();
+    const indexes = this.#byKey.get(tableId) ?? new Map<IndexId, KeyedIndex>();
     this.#byKey.set(tableId, indexes);
     const known = indexes.get(index.spec.id);
     if (known !== undefined) return known;

@@ -34,9 +34,9 @@ export function evaluateView(
   sender: CallerIdentity | undefined,
   around: ViewSurroundings,
 ): Evaluation {
-  const { hookId: viewId, name: viewName } = view;
+  const { hookId, name: viewName } = view;
   const hook = present(runner.callView?.bind(runner), 'a program with views evaluates them');
-  const outcome = hook({ viewId, viewName, sender });
+  const outcome = hook({ hookId, viewName, sender });
   switch (outcome.kind) {
     case 'rows':
       return outcome;

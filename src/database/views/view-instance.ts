@@ -1,4 +1,5 @@
 import { type ReadSet, readSetBytes } from '../../module/read-set.ts';
+import type { TableId, ViewId } from '../../schema/ids.ts';
 import type { RowList } from '../../store/change-set.ts';
 import { Table } from '../../store/table.ts';
 import type { CallerIdentity } from '../../values/identity-roles.ts';
@@ -9,8 +10,8 @@ import type { ViewFailure } from './view-failure.ts';
 export interface ViewInstance {
   readonly key: string;
   /** `id` of its table; no two instances of a database have ever shared one. */
-  readonly number: number;
-  readonly viewId: number;
+  readonly number: TableId;
+  readonly viewId: ViewId;
   /** `undefined` if the view is anonymous. */
   readonly sender: CallerIdentity | undefined;
   /** A set: equal rows of one evaluation are one row. */
@@ -34,7 +35,7 @@ const emptyTableBytes = 16_384;
 
 /** The changes of an evaluation to one instance. No row is in both lists. */
 export interface ViewChange {
-  readonly viewId: number;
+  readonly viewId: ViewId;
   readonly sender: CallerIdentity | undefined;
   readonly inserts: RowList;
   readonly deletes: RowList;
@@ -42,24 +43,24 @@ export interface ViewChange {
 
 /** A held instance that was dropped: it failed in a transaction that could not be refused. */
 export interface LostInstance {
-  readonly viewId: number;
+  readonly viewId: ViewId;
   readonly sender: CallerIdentity | undefined;
   readonly failure: ViewFailure;
 }
 
-export function instanceKey(viewId: number, sender: CallerIdentity | undefined): string {
+export function instanceKey(viewId: ViewId, sender: CallerIdentity | undefined): string {
   return sender === undefined ? String(viewId) : `${viewId} ${sender.toString(16)}`;
 }
 
 /** An instance that has never been evaluated. */
 export function newInstance(
   view: ServedView,
-  number: number,
+  number: TableId,
   sender: CallerIdentity | undefined,
   usedMicros: bigint,
 ): ViewInstance {
   const table = new Table({ ...view.table, id: number }, { types: view.schema.types });
   const key = instanceKey(view.id, sender);
-  const reads = { tables: new Set<number>(), keys: new Map() };
+  const reads = { tables: new Set<TableId>(), keys: new Map() };
   return { key, number, viewId: view.id, sender, table, reads, usedMicros, bytes: 0, holdCount: 0 };
 }

@@ -1,6 +1,7 @@
 import { assert, present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import type { ReadSet } from '../../module/read-set.ts';
+import { tableId, type ViewId } from '../../schema/ids.ts';
 import { Store } from '../../store/store.ts';
 import type { Table } from '../../store/table.ts';
 import type { Transaction } from '../../store/transaction.ts';
@@ -99,7 +100,7 @@ export class ViewInstances {
    * Marks the instances as used.
    */
   prepare(
-    viewIds: Iterable<number>,
+    viewIds: Iterable<ViewId>,
     caller: CallerIdentity,
     nowMicros: bigint,
   ): ViewFailure | undefined {
@@ -119,7 +120,7 @@ export class ViewInstances {
    * Keeps the caller's prepared instances of these views until they are released as often. Returns
    * false, and holds nothing, if that would be too many.
    */
-  hold(viewIds: Iterable<number>, caller: CallerIdentity): boolean {
+  hold(viewIds: Iterable<ViewId>, caller: CallerIdentity): boolean {
     const { instancesMax = limits.viewInstancesMax, bytesMax = limits.viewBytesMax } =
       this.#options;
     const wanted = [...viewIds].map((id) => present(this.#instanceOf(id, caller), 'an instance'));
@@ -134,7 +135,7 @@ export class ViewInstances {
   }
 
   /** Releases instances that were held; they are kept while other queries hold them. */
-  release(viewIds: Iterable<number>, caller: CallerIdentity, nowMicros: bigint): void {
+  release(viewIds: Iterable<ViewId>, caller: CallerIdentity, nowMicros: bigint): void {
     for (const id of viewIds) {
       const instance = this.#instanceOf(id, caller);
       // It may have failed, or its program may be gone.
@@ -157,12 +158,12 @@ export class ViewInstances {
   }
 
   /** The rows of a view for a caller, who has had it prepared. */
-  table(viewId: number, caller: CallerIdentity): Table {
+  table(viewId: ViewId, caller: CallerIdentity): Table {
     return present(this.#instanceOf(viewId, caller), `instance of the view ${viewId}`).table;
   }
 
   /** Whether the caller's instance of a view exists. */
-  has(viewId: number, caller: CallerIdentity): boolean {
+  has(viewId: ViewId, caller: CallerIdentity): boolean {
     return this.#instanceOf(viewId, caller) !== undefined;
   }
 
@@ -267,7 +268,7 @@ export class ViewInstances {
       return undefined;
     }
     this.#lastNumber += 1;
-    const instance = newInstance(view, this.#lastNumber, sender, nowMicros);
+    const instance = newInstance(view, tableId(this.#lastNumber), sender, nowMicros);
     this.#rows.adopt(instance.table);
     const open = this.#open ?? this.#begin(undefined);
     const failure = this.#evaluate(instance, open, this.#program);
@@ -316,7 +317,7 @@ export class ViewInstances {
     instance.bytes = bytes;
   }
 
-  #instanceOf(viewId: number, caller: CallerIdentity): ViewInstance | undefined {
+  #instanceOf(viewId: ViewId, caller: CallerIdentity): ViewInstance | undefined {
     const view = this.#program.views.get(viewId);
     if (view === undefined) return undefined;
     return this.#instances.get(instanceKey(viewId, view.isAnonymous ? undefined : caller));

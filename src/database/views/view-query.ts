@@ -1,6 +1,7 @@
 import { present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import type { TableSpec } from '../../schema/catalog.ts';
+import type { TableId } from '../../schema/ids.ts';
 import { QueryBudget } from '../../sql/budget.ts';
 import { SqlFailure } from '../../sql/failure.ts';
 import { prepareViewQuery } from '../../sql/published.ts';
@@ -19,7 +20,7 @@ export type ViewQueryResult =
       readonly rows: Uint8Array;
       readonly count: number;
       /** Ids of the tables it read. */
-      readonly tables: readonly number[];
+      readonly tables: readonly TableId[];
     }
   /** `message` is for the view's author, and for the caller that requested it. */
   | { readonly kind: 'invalid'; readonly message: string };

@@ -38,7 +38,7 @@ function freshRows(database: CoreUnderTest, name: string, sender: bigint): Value
   const view = [...views.values()].find((candidate) => candidate.name === name);
   if (view === undefined) throw new Error(`there is no view ${name}`);
   const outcome = served.runner.callView?.({
-    viewId: view.hookId,
+    hookId: view.hookId,
     viewName: name,
     sender: view.isAnonymous ? undefined : callerIdentity(sender),
   });

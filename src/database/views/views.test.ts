@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CoreUnderTest, ownerIdentity } from '../../../test/support/core-under-test.ts';
 import { buildModule } from '../../bundle/build-module.ts';
 import { limits } from '../../limits.ts';
+import { viewId } from '../../schema/ids.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
 import type { ProgramSource } from '../program-source.ts';
 import { noProgress } from '../progress.ts';
@@ -425,7 +426,7 @@ describe('results that are held', () => {
       program: viewProgramOf(runner, definition, sql),
       runQuery: () => ({ kind: 'invalid', message: 'not asked' }) as const,
     };
-    const [everyone = 0, one = 0] = viewIds('everyone', 'hero_one');
+    const [everyone = viewId(0), one = viewId(0)] = viewIds('everyone', 'hero_one');
     const few = new ViewInstances({ ...options, instancesMax: 1 });
     const small = new ViewInstances({ ...options, bytesMax: 35_000 });
     for (const views of [few, small]) {

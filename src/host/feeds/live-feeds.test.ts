@@ -6,6 +6,7 @@ import { writeNumber } from '../../database/write-number.ts';
 import { limits } from '../../limits.ts';
 import type { LiveUpdate } from '../../live/live-update.ts';
 import { emptyRowSet } from '../../live/row-set.ts';
+import { tableId } from '../../schema/ids.ts';
 import { strangerRights } from '../../sql/rights.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { TestClock } from '../../testing/test-clock.ts';
@@ -78,7 +79,7 @@ class Lab {
   watch(feed: LiveFeed, set: number, ...numbers: number[]): void {
     const request = subscribeTo(set);
     const queries = numbers.map((query) => {
-      return { query, table: 't', tableId: 1, isEvent: false, fragments: [] };
+      return { query, table: 't', tableId: tableId(1), isEvent: false, fragments: [] };
     });
     const outcome = { kind: 'applied', offset: commitOffset(1), queries, micros: 0 } as const;
     feed.send(request);
@@ -96,7 +97,7 @@ function subscribeTo(set: number): LiveSubscribe {
 function update(query: number, table = 't'): LiveUpdate {
   const rows = { kind: 'fixedSize', rowBytes: 1, data: Uint8Array.of(1) } as const;
   const changes = [{ kind: 'persistent', inserts: rows, deletes: emptyRowSet } as const];
-  return { query, table, tableId: 1, changes };
+  return { query, table, tableId: tableId(1), changes };
 }
 
 function commit(updates: LiveUpdate[], failed: number[] = []): LiveCommit {
@@ -192,7 +193,7 @@ describe('feeds', () => {
 
   describe('whose rows are still being read', () => {
     const rows = { kind: 'fixedSize', rowBytes: 1, data: Uint8Array.of(7) } as const;
-    const query = { query: 9, table: 't', tableId: 1, isEvent: false, fragments: [rows] };
+    const query = { query: 9, table: 't', tableId: tableId(1), isEvent: false, fragments: [rows] };
     const offset = commitOffset(1);
     const applied = { kind: 'applied', offset, queries: [query], micros: 0 } as const;
     const refused = { kind: 'refused', error: 'too long', micros: 0 } as const;

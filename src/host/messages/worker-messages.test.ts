@@ -6,6 +6,7 @@ import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../../data
 import { writeNumber } from '../../database/write-number.ts';
 import type { QueryRows } from '../../live/live-update.ts';
 import { emptyRowSet, type RowSet } from '../../live/row-set.ts';
+import { tableId } from '../../schema/ids.ts';
 import { ownerRights, strangerRights } from '../../sql/rights.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { connectionNumber } from '../../values/connection-number.ts';
@@ -163,8 +164,14 @@ describe('the outcomes of a turn', () => {
     data: new Uint8Array(9_000).fill(5),
   });
   const queries = (): QueryRows[] => [
-    { query: 2 ** 34, table: 't', tableId: 9, isEvent: false, fragments: [few, manyRows()] },
-    { query: 2, table: 'u', tableId: 10, isEvent: true, fragments: [] },
+    {
+      query: 2 ** 34,
+      table: 't',
+      tableId: tableId(9),
+      isEvent: false,
+      fragments: [few, manyRows()],
+    },
+    { query: 2, table: 'u', tableId: tableId(10), isEvent: true, fragments: [] },
   ];
   const commits = (): LiveCommit[] => [
     {
@@ -176,7 +183,7 @@ describe('the outcomes of a turn', () => {
         {
           query: 1,
           table: 't',
-          tableId: 9,
+          tableId: tableId(9),
           changes: [
             { kind: 'persistent', inserts: uneven, deletes: emptyRowSet },
             { kind: 'event', events: manyRows() },
@@ -270,7 +277,14 @@ describe('the outcomes of a turn', () => {
     { kind: 'unsubscribed', outcome: { kind: 'refused', error: 'f', micros: 6 } },
     {
       kind: 'oneOff',
-      outcome: { kind: 'rows', offset, table: 't', tableId: 9, rows: manyRows(), micros: 7 },
+      outcome: {
+        kind: 'rows',
+        offset,
+        table: 't',
+        tableId: tableId(9),
+        rows: manyRows(),
+        micros: 7,
+      },
     },
     { kind: 'oneOff', outcome: { kind: 'failed', error: 'g', micros: 8 } },
     { kind: 'program', program: { kind: 'wasm', bytes: Uint8Array.of(1) } },
@@ -292,7 +306,7 @@ describe('the outcomes of a turn', () => {
 
   it('carry rows that several have once', () => {
     const many = manyRows();
-    const query = { query: 1, table: 't', tableId: 9, isEvent: false, fragments: [many] };
+    const query = { query: 1, table: 't', tableId: tableId(9), isEvent: false, fragments: [many] };
     const outcome = { kind: 'applied', offset, queries: [query, query], micros: 0 } as const;
     const results = [1, 2].map((raw) => {
       return { ticket: ticketNumber(raw), reply: { kind: 'subscribed', outcome } as const };

@@ -3,6 +3,7 @@ import type { LiveCommit } from '../../database/live/live-commit.ts';
 import { noTicket, ticketNumber } from '../../database/ticket.ts';
 import type { LiveUpdate, QueryRows, RowChanges } from '../../live/live-update.ts';
 import type { RowSet } from '../../live/row-set.ts';
+import { type TableId, tableId } from '../../schema/ids.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import type { BinaryReader } from '../../values/binary-reader.ts';
 import type { BinaryWriter } from '../../values/binary-writer.ts';
@@ -145,7 +146,7 @@ export class RowsEncoder {
 export class RowsDecoder {
   readonly #reader: BinaryReader;
   readonly #takeBlob: () => Uint8Array;
-  readonly #tables: { readonly table: string; readonly tableId: number }[] = [];
+  readonly #tables: { readonly table: string; readonly tableId: TableId }[] = [];
   readonly #beside: Uint8Array[] = [];
 
   constructor(reader: BinaryReader, takeBlob: () => Uint8Array) {
@@ -179,10 +180,10 @@ export class RowsDecoder {
     };
   }
 
-  table(): { readonly table: string; readonly tableId: number } {
+  table(): { readonly table: string; readonly tableId: TableId } {
     const number = this.#reader.u32();
     if (number === this.#tables.length) {
-      this.#tables.push({ table: this.#reader.string(), tableId: this.#reader.u32() });
+      this.#tables.push({ table: this.#reader.string(), tableId: tableId(this.#reader.u32()) });
     }
     const known = this.#tables[number];
     assert(known !== undefined, 'rows name a table of their turn');

@@ -175,7 +175,7 @@ class JavaScriptRunner implements ModuleRunner {
     return outcome;
   }
 
-  #evaluateView({ viewId, viewName, sender }: ViewCall): ViewOutcome {
+  #evaluateView({ hookId, viewName, sender }: ViewCall): ViewOutcome {
     assert(!this.#calls.isUnfinished, 'the store is half changed by an earlier call');
     this.#seed = this.#fixedSeed;
     this.#log.begin(viewName);
@@ -184,7 +184,7 @@ class JavaScriptRunner implements ModuleRunner {
     let outcome: ViewOutcome;
     try {
       const status =
-        sender === undefined ? guest.callAnonymousView(viewId) : guest.callView(viewId, sender);
+        sender === undefined ? guest.callAnonymousView(hookId) : guest.callView(hookId, sender);
       outcome =
         status === 0
           ? readViewResult(new Uint8Array(guest.takeViewResult()), this.#calls.endView())

@@ -10,7 +10,7 @@ import {
 import { moduleHooksKey } from '../../protocol/module-abi.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
 import { keyText } from '../read-set.ts';
-import type { ViewOutcome } from '../runner.ts';
+import { type ViewOutcome, viewHookId } from '../runner.ts';
 
 /** A program of the raw boundary whose view hooks have the same body. */
 function viewProgram(body: string, hooks = 'view, anonymous'): string {
@@ -49,7 +49,7 @@ async function evaluate(
   call(0);
   if (runner.callView === undefined) throw new Error('the runner has views');
   const outcome = runner.callView({
-    viewId: 4,
+    hookId: viewHookId(4),
     viewName: 'under_test',
     sender: sender === undefined ? undefined : callerIdentity(sender),
   });
@@ -142,7 +142,7 @@ describe('the view hooks', () => {
       viewProgram(`console.log(Date.now(), Math.random()); return rows(0, 0, 0, 0, 0);`),
     );
     for (let turn = 0; turn < 2; turn += 1) {
-      runner.callView?.({ viewId: 0, viewName: 'v', sender: undefined });
+      runner.callView?.({ hookId: viewHookId(0), viewName: 'v', sender: undefined });
     }
     const [first, second] = logs.map(({ message }) => message);
     expect(first).toContain(String(publishedMicros / 1000n));

@@ -108,7 +108,8 @@ export function tableNamed(
     const names = [...visibleTableNames(schema, rights), ...commonTableNames(environment)];
     throw noSuchTable(name, detailOf(span, environment, nameHint(name, names)));
   }
-  if (schema.views.has(table.id)) environment.statement.noteView(table.id);
+  const view = schema.views.get(table.id);
+  if (view !== undefined) environment.statement.noteView(view.id);
   return table;
 }
 

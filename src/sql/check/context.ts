@@ -1,4 +1,5 @@
 import { limits } from '../../limits.ts';
+import type { ViewId } from '../../schema/ids.ts';
 import type { CallerIdentity } from '../../values/identity-roles.ts';
 import type { AlgebraicType, Typespace } from '../../values/type.ts';
 import { typesEqual } from '../../values/typespace.ts';
@@ -48,7 +49,7 @@ export class StatementContext {
   readonly structures = new Structures();
   readonly #parameters: ParameterSpec[] = [];
   readonly #unresolved: UnresolvedParameter[] = [];
-  readonly #views = new Set<number>();
+  readonly #views = new Set<ViewId>();
   #slotCount = 0;
   #valueCount = 0;
   #commonTableCount = 0;
@@ -81,7 +82,7 @@ export class StatementContext {
     return first;
   }
 
-  noteView(id: number): void {
+  noteView(id: ViewId): void {
     this.#views.add(id);
   }
 

@@ -1,4 +1,5 @@
 import type { TableSpec } from '../../schema/catalog.ts';
+import type { ViewId } from '../../schema/ids.ts';
 import type { AlgebraicType, NamedType } from '../../values/type.ts';
 import type { AggregateFunction, ScalarFunction } from '../functions/function.ts';
 import type { ValueType } from '../functions/value-type.ts';
@@ -37,7 +38,7 @@ export interface StatementParts {
   /** The parameters that a `parameter` expression indexes, including the caller's identity. */
   readonly parameters: readonly ParameterSpec[];
   /** Ids of the views whose rows it reads. */
-  readonly views: readonly number[];
+  readonly views: readonly ViewId[];
 }
 
 export interface ParameterSpec {

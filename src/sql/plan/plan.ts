@@ -1,4 +1,5 @@
 import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
+import type { ViewId } from '../../schema/ids.ts';
 import type {
   OutputColumn,
   ParameterSpec,
@@ -31,7 +32,7 @@ export interface PlanParts {
   /** Plans by number of the common table. */
   readonly commonTables: ReadonlyMap<number, RowsPlan>;
   /** Ids of the views whose rows it reads. */
-  readonly views: readonly number[];
+  readonly views: readonly ViewId[];
 }
 
 export interface ReadPlan extends PlanParts {

@@ -1,5 +1,6 @@
 import { assert, present } from '../../assert.ts';
 import type { TableSpec } from '../../schema/catalog.ts';
+import type { TableId } from '../../schema/ids.ts';
 import type { Typespace } from '../../values/type.ts';
 import type {
   OrderKey,
@@ -36,7 +37,7 @@ export interface PlannerScope {
 export class Planner {
   readonly scope: PlannerScope;
   readonly slots: SlotPlan[] = [];
-  readonly tables = new Map<number, TableSpec>();
+  readonly tables = new Map<TableId, TableSpec>();
   readonly subqueries = new Map<TypedSubquery, SubqueryPlan>();
   readonly commonTables = new Map<number, RowsPlan>();
   readonly #commonUses = new Map<number, number>();

@@ -1,4 +1,5 @@
 import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
+import type { IndexId } from '../../schema/ids.ts';
 import { noRow, pageShift, type RowRef } from '../../store/row-ref.ts';
 import type { Table } from '../../store/table.ts';
 import { keyOf } from '../../store/transaction.ts';
@@ -16,7 +17,7 @@ export interface Statistics {
  * counted; in a larger one their number is estimated from a few rows.
  */
 export function statisticsOf(tables: SqlTables, countedRowsMax: number = 100): Statistics {
-  const known = new Map<number, number>();
+  const known = new Map<IndexId, number>();
   return {
     rowCount: (spec) => tables.table(spec.id).rowCount,
     rowsPerKey(spec, index) {

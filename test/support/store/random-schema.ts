@@ -1,5 +1,6 @@
 import type { Catalog, IndexSpec, TableSpec } from '../../../src/schema/catalog.ts';
 import type { IndexAlgorithm } from '../../../src/schema/definition.ts';
+import { indexId, tableId } from '../../../src/schema/ids.ts';
 import type { Random } from '../../../src/testing/random.ts';
 import { encodeValue } from '../../../src/values/encode.ts';
 import {
@@ -106,7 +107,7 @@ export function randomTable(random: Random, name: string, id: number): RandomTab
     };
   });
   const spec: TableSpec = {
-    id,
+    id: tableId(id),
     name,
     sourceName: name,
     kind: 'user',
@@ -152,7 +153,7 @@ function randomIndex(
   const algorithm = random.pick(algorithms);
   const name = `${table}_${chosen.map((at) => `c${at}`).join('_')}_idx_${algorithm}_${id}`;
   const isUnique = random.chance(0.5);
-  return { id, name, sourceName: name, algorithm, columns: chosen, isUnique };
+  return { id: indexId(id), name, sourceName: name, algorithm, columns: chosen, isUnique };
 }
 
 export function randomRow(random: Random, { kinds: columns }: RandomTable): Uint8Array {

@@ -1,6 +1,7 @@
 import { present } from '../../../src/assert.ts';
 import type { Catalog, ColumnSpec, IndexSpec, TableSpec } from '../../../src/schema/catalog.ts';
 import type { IndexAlgorithm } from '../../../src/schema/definition.ts';
+import { indexId, tableId } from '../../../src/schema/ids.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { Table } from '../../../src/store/table.ts';
 import type { Index } from '../../../src/store/table-index.ts';
@@ -49,7 +50,7 @@ function tableSpec(name: string, sketch: TableSketch, id: number): TableSpec {
   const indexes: IndexSpec[] = (sketch.indexes ?? []).map((index, at) => {
     const algorithm = index.algorithm ?? 'btree';
     return {
-      id: id + 10 + at,
+      id: indexId(id + 10 + at),
       name: `${name}_${index.columns.join('_')}_idx_${algorithm}`,
       sourceName: `${name}${at}`,
       algorithm,
@@ -58,7 +59,7 @@ function tableSpec(name: string, sketch: TableSketch, id: number): TableSpec {
     };
   });
   return {
-    id,
+    id: tableId(id),
     name,
     sourceName: name,
     kind: 'user',

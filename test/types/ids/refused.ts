@@ -1,12 +1,17 @@
 import type { Capability } from '../../../src/auth/capability.ts';
 import type { Caller } from '../../../src/database/outcome.ts';
 import { ownerRights } from '../../../src/database/rights.ts';
+import type { ServedView } from '../../../src/database/views/served-views.ts';
+import type { ViewInstances } from '../../../src/database/views/view-instances.ts';
 import type { Host } from '../../../src/host/host.ts';
 import type { Access } from '../../../src/host/registry/access.ts';
 import type { Registry } from '../../../src/host/registry/registry.ts';
 import type { DatabaseHandle } from '../../../src/host/supervision/database-handle.ts';
 import { surveyLog } from '../../../src/log/survey.ts';
+import type { ViewCall } from '../../../src/module/runner.ts';
 import { MemoryDisk } from '../../../src/node/memory-disk.ts';
+import type { IndexId, TableId, ViewId } from '../../../src/schema/ids.ts';
+import type { Store } from '../../../src/store/store.ts';
 import type { ConnectionNumber } from '../../../src/values/connection-number.ts';
 import {
   asCaller,
@@ -29,6 +34,12 @@ declare const capability: Capability;
 declare const connection: ConnectionNumber;
 declare const handle: DatabaseHandle;
 declare const asked: Caller;
+declare const table: TableId;
+declare const index: IndexId;
+declare const view: ViewId;
+declare const store: Store;
+declare const views: ViewInstances;
+declare const served: ServedView;
 
 // Identities by role.
 
@@ -77,3 +88,22 @@ handle.connect(asked, caller);
 // @ts-expect-error: a bare number is not a connection
 handle.disconnect(7n);
 handle.disconnect(connection);
+
+// Ids of a catalog.
+
+store.table(table);
+// @ts-expect-error: an index is not a table
+store.table(index);
+// @ts-expect-error: nor a table an index
+store.index(table);
+// @ts-expect-error: a bare number is neither
+store.table(4096);
+// @ts-expect-error: a view is not an index
+store.index(view);
+// @ts-expect-error: not every table is a view
+views.has(table, caller);
+views.has(view, caller);
+// A view's rows are read like a table's.
+export const rowsOf: TableId = view;
+// @ts-expect-error: programs number their views in another way
+export const evaluated: ViewCall = { hookId: served.id, viewName: 'v', sender: caller };
