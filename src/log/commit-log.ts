@@ -1,4 +1,4 @@
-import { AssertionError, assert } from '../assert.ts';
+import { AssertionError, assert, unreachable } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
@@ -7,6 +7,15 @@ import { type Disk, DiskError, type DiskFile } from './disk.ts';
 import type { DurableMark } from './durable-mark.ts';
 import { RecordEncoder } from './encode-record.ts';
 import { LogBrokenError } from './log-error.ts';
+import {
+  closedState,
+  idleSync,
+  type LogState,
+  notOpenError,
+  runningSync,
+  type SyncState,
+  syncsOf,
+} from './log-state.ts';
 import { type CommitInputs, type LogRecord, recordKinds, type SchemaChange } from './record.ts';
 import { RecordBuffer } from './record-buffer.ts';
 import { createSegment, type RecoveredLog, recoverLog } from './recover.ts';
@@ -45,14 +54,7 @@ export interface LogOptions {
  *
  * `append…` costs no I/O. `write` hands over everything appended as one piece; after it a killed
  * process loses nothing. `sync` makes it durable; appends and writes can continue while it runs,
- * and what is written after it began waits for the next one. States:
- *
- * ```
- *  open ──▶ open            append…, write, sync
- *  open ──▶ broken          any of them, when the disk refuses: final, all throw LogBrokenError
- *  open, broken ──▶ closed  close, abandon, takeBack
- *  readOnly ──▶ closed      close, abandon; no other call is allowed
- * ```
+ * and what is written after it began waits for the next one. States: see `log-state.ts`.
  */
 export class CommitLog {
   readonly #disk: Disk;
@@ -62,8 +64,8 @@ export class CommitLog {
   readonly #buffer: RecordBuffer;
   readonly #encoder = new RecordEncoder();
   readonly #place: { kind: number; offset: number; durablePosition: number; salt: number };
-  #state: 'open' | 'readOnly' | 'broken' | 'closed' = 'open';
-  #failure: LogBrokenError | undefined;
+  #state: LogState = { kind: 'open' };
+  #syncing: SyncState = idleSync;
 
   #file: DiskFile;
   #sequence: number;
@@ -88,12 +90,6 @@ export class CommitLog {
   readonly #later: (work: () => void) => void;
   #isMarkDue = false;
   #isDirectoryDirty = false;
-  /** The error of a sync that failed. */
-  #syncFailure: unknown;
-  #running: Promise<void> | undefined;
-  /** Log position that the running sync makes durable. */
-  #runningPosition = 0;
-  #waiting: Promise<void> | undefined;
 
   /** Recovers the log of `disk`, or creates one; see `recoverLog`. */
   static async open(disk: Disk, options: LogOptions): Promise<CommitLog> {
@@ -105,7 +101,7 @@ export class CommitLog {
     this.#databaseIdentity = options.databaseIdentity;
     this.#segmentBytes = options.segmentBytes ?? limits.segmentBytes;
     this.#salt = recovered.salt;
-    if (options.isReadOnly === true) this.#state = 'readOnly';
+    if (options.isReadOnly === true) this.#state = { kind: 'readOnly' };
     this.#mark = recovered.mark;
     this.#later = options.later ?? ((work) => work());
     this.#buffer = new RecordBuffer(recovered.chainLow, recovered.chainHigh);
@@ -141,7 +137,7 @@ export class CommitLog {
 
   /** True after a failure; see `LogBrokenError`. */
   get isBroken(): boolean {
-    return this.#state === 'broken';
+    return this.#state.kind === 'broken';
   }
 
   /** True if something was appended since the last `write`. */
@@ -209,7 +205,7 @@ export class CommitLog {
    */
   syncAtOnce(): boolean {
     this.#checkOpen();
-    const isBusy = this.#running !== undefined || this.#leftFiles.length > 0;
+    const isBusy = runningSync(this.#syncing) !== undefined || this.#leftFiles.length > 0;
     if (isBusy || this.#isDirectoryDirty) return false;
     try {
       if (!this.#file.syncAtOnce()) return false;
@@ -234,22 +230,25 @@ export class CommitLog {
     } catch (error) {
       return Promise.reject(error);
     }
-    // The waiting one begins after this call, so it covers it.
-    if (this.#waiting !== undefined) return this.#waiting;
-    const running = this.#running;
-    if (running === undefined) {
-      if (this.#writtenPosition === this.#durablePosition) return Promise.resolve();
-      this.#running = this.#sync();
-      return this.#running;
+    const syncing = this.#syncing;
+    switch (syncing.kind) {
+      case 'idle':
+        if (this.#writtenPosition === this.#durablePosition) return Promise.resolve();
+        return this.#startSync();
+      case 'running': {
+        const { done, position } = syncing;
+        if (this.#writtenPosition === position) return done;
+        const next = done.then(() => this.#startDueSync());
+        this.#syncing = { kind: 'followed', done, next };
+        return next;
+      }
+      case 'followed':
+      case 'due':
+        // It begins after this call, so it covers it.
+        return syncing.next;
+      default:
+        return unreachable(syncing);
     }
-    if (this.#writtenPosition === this.#runningPosition) return running;
-    this.#waiting = running.then(() => {
-      this.#waiting = undefined;
-      this.#checkOpen();
-      this.#running = this.#sync();
-      return this.#running;
-    });
-    return this.#waiting;
   }
 
   /**
@@ -257,9 +256,9 @@ export class CommitLog {
    * log only closes its files.
    */
   async close(): Promise<void> {
-    if (this.#state === 'closed') return;
+    if (this.#state.kind === 'closed') return;
     try {
-      if (this.#state === 'open') {
+      if (this.#state.kind === 'open') {
         await this.sync();
         this.#buffer.begin(0);
         this.#append(recordKinds.stop, this.#offset);
@@ -269,17 +268,17 @@ export class CommitLog {
       }
     } finally {
       // Closing a file during a sync could let another file reuse its number.
-      await Promise.allSettled([this.#running, this.#waiting]);
-      this.#state = 'closed';
+      await Promise.allSettled(syncsOf(this.#syncing));
+      this.#state = closedState(this.#state);
       this.#closeFiles();
     }
   }
 
   /** Closes the files as they are. Records appended but not written are dropped. */
   abandon(): void {
-    if (this.#state === 'closed') return;
-    this.#state = 'closed';
-    const running = this.#running;
+    if (this.#state.kind === 'closed') return;
+    this.#state = closedState(this.#state);
+    const running = runningSync(this.#syncing);
     // Closing a file during a sync could let another file reuse its number.
     if (running === undefined) this.#closeFiles();
     else running.catch(() => undefined).then(() => this.#closeFiles());
@@ -291,18 +290,19 @@ export class CommitLog {
    * false when some may be. Rejects when a sync has failed, now or before.
    */
   async takeBack(): Promise<boolean> {
-    assert(this.#failure?.isForSpace === true, 'only want of space is taken back');
+    const state = this.#state;
+    assert(state.kind === 'broken' && state.failure.isForSpace, 'only want of space is taken back');
     try {
       // During a sync, a closed file's number could be reused, and a cut file could grow again.
-      await Promise.allSettled([this.#running, this.#waiting]);
-      if (this.#syncFailure !== undefined) throw this.#syncFailure;
+      await Promise.allSettled(syncsOf(this.#syncing));
+      if (state.syncFailure !== undefined) throw state.syncFailure;
       // Data that another service has written behind it must not be cut.
       this.#disk.checkWriter?.(true);
       if (!this.#tryToCut()) return false;
       await this.#file.sync();
       return true;
     } finally {
-      this.#state = 'closed';
+      this.#state = closedState(this.#state);
       this.#closeFiles();
     }
   }
@@ -332,6 +332,25 @@ export class CommitLog {
     this.#offset = offset;
   }
 
+  /** The sync that was to follow another one, which has ended. */
+  #startDueSync(): Promise<void> {
+    this.#syncing = idleSync;
+    this.#checkOpen();
+    return this.#startSync();
+  }
+
+  #startSync(): Promise<void> {
+    const position = this.#writtenPosition;
+    const done = this.#sync();
+    this.#syncing = { kind: 'running', done, position };
+    return done;
+  }
+
+  #syncEnded(): void {
+    const syncing = this.#syncing;
+    this.#syncing = syncing.kind === 'followed' ? { kind: 'due', next: syncing.next } : idleSync;
+  }
+
   async #sync(): Promise<void> {
     const offset = this.#writtenOffset;
     const position = this.#writtenPosition;
@@ -339,7 +358,6 @@ export class CommitLog {
     const isDirectoryDirty = this.#isDirectoryDirty;
     const hasLeft = this.#leftFiles.length > 0;
     this.#isDirectoryDirty = false;
-    this.#runningPosition = position;
     try {
       // Segments finished while this runs are behind these in the list and wait for the next sync.
       for (let count = this.#leftFiles.length; count > 0; count--) {
@@ -352,10 +370,11 @@ export class CommitLog {
       // durable.
       this.#disk.checkWriter?.(false);
     } catch (error) {
-      this.#syncFailure ??= error;
-      throw this.#break(error);
+      const failure = this.#break(error);
+      this.#noteFailedSync(error);
+      throw failure;
     } finally {
-      this.#running = undefined;
+      this.#syncEnded();
     }
     this.#checkOpen();
     this.#durableOffset = commitOffset(offset);
@@ -371,7 +390,7 @@ export class CommitLog {
     this.#isMarkDue = true;
     this.#later(() => {
       this.#isMarkDue = false;
-      if (this.#state === 'open') this.#lookAround();
+      if (this.#state.kind === 'open') this.#lookAround();
     });
   }
 
@@ -465,15 +484,29 @@ export class CommitLog {
   }
 
   #checkOpen(): void {
-    if (this.#failure !== undefined) throw this.#failure;
-    assert(this.#state !== 'readOnly', 'nothing is written to a log that is only read');
-    assert(this.#state === 'open', 'the log is closed');
+    if (this.#state.kind !== 'open') throw notOpenError(this.#state);
   }
 
   #break(cause: unknown): LogBrokenError {
-    this.#failure ??= new LogBrokenError(cause);
-    this.#state = 'broken';
-    return this.#failure;
+    const state = this.#state;
+    switch (state.kind) {
+      case 'open':
+      case 'readOnly': {
+        const failure = new LogBrokenError(cause);
+        this.#state = { kind: 'broken', failure, syncFailure: undefined };
+        return failure;
+      }
+      case 'broken':
+        return state.failure;
+      case 'closed':
+        return state.failure ?? new LogBrokenError(cause);
+      default:
+        return unreachable(state);
+    }
+  }
+
+  #noteFailedSync(error: unknown): void {
+    if (this.#state.kind === 'broken') this.#state.syncFailure ??= error;
   }
 }
 

@@ -1,0 +1,413 @@
+import { assert, unreachable } from '../../assert.ts';
+import { type Refusal, stoppedRefusal } from '../../database/outcome.ts';
+import type { StorageLimits } from '../../database/storage-quota.ts';
+import type { Ticket } from '../../database/ticket.ts';
+import { limits } from '../../limits.ts';
+import { endLine } from '../seats/end-line.ts';
+import {
+  type Kill,
+  killAtStop,
+  type Seat,
+  type SeatEnd,
+  type SeatEvents,
+  type SeatMode,
+  type SeatOpening,
+} from '../seats/seat.ts';
+import type { DatabaseStatistics } from './database-statistics.ts';
+import { type Deferred, deferred } from './deferred.ts';
+import { failedRefusal, notStartedRefusal } from './end-refusals.ts';
+import { FullDisk } from './full-disk.ts';
+import { LineTimes } from './line-times.ts';
+import { Opening } from './opening.ts';
+import { Reopening } from './reopening.ts';
+import type { SupervisionOptions } from './supervision-options.ts';
+import { untilEnded } from './until-ended.ts';
+import type { Vitals } from './vitals.ts';
+
+/**
+ * The states of a supervised database, and the function that makes each transition:
+ *
+ * ```
+ *  new ──constructor──▶ creating                        the program of a new database
+ *  closed ──open, or the first request: #begin──▶ opening
+ *  creating, opening ──opened: #opened──▶ serving       before this no request is submitted
+ *  creating, opening, serving, vacating ──ended: #reopen──▶ opening
+ *  creating, opening, serving, vacating ──ended, too often or for good: #break──▶ broken
+ *  broken ──a request: #hopeful──▶ opening              not before `Reopening` allows it
+ *  serving ──space again: #writeAgain──▶ vacating ──its actor has finished: #reopen──▶ opening
+ *  all but broken ──close, crash: #stop──▶ stopped      final; see `#closing`
+ * ```
+ *
+ * A member has the fields that exist in its state alone. What outlives an actor (requests, replies
+ * that are held, connections, offsets) is the owner's, and not part of any state.
+ */
+type LifeState =
+  /** It exists, and has no actor. */
+  | { readonly kind: 'closed' }
+  /** Its first actor creates it, or finds what a crash has left of its creation. */
+  | { readonly kind: 'creating'; readonly seat: Seat; readonly starts: Starts }
+  /** An actor reads its log. */
+  | {
+      readonly kind: 'opening';
+      readonly seat: Seat;
+      readonly starts: Starts;
+      readonly opening: Opening;
+    }
+  | { readonly kind: 'serving'; readonly seat: Seat }
+  /** Its actor, which can only read, finishes its work; the next one can write. */
+  | {
+      readonly kind: 'vacating';
+      readonly seat: Seat;
+      readonly starts: Starts;
+      /** True: there will be no next one, because the time to close has run out. */
+      isLast: boolean;
+    }
+  /** It has no actor; `fault` is the reason, with which requests are refused. */
+  | { readonly kind: 'broken'; readonly fault: Refusal }
+  | { readonly kind: 'stopped' };
+
+/** The states in which it serves, or will unless its actor ends. */
+type HopefulState = Extract<LifeState, { readonly seat: Seat }>;
+
+/** Those who wait for it to serve. States pass the set on until it does, or will not. */
+type Starts = Set<Deferred>;
+
+/** Receives what becomes of the actors. */
+export interface LifeOwner extends Pick<SeatEvents, 'handOver' | 'durable' | 'memory'> {
+  /** Ticket of the last request. */
+  lastTicket(): Ticket;
+  /** Refuses requests up to this ticket that no actor has; see `Opening`. */
+  giveUp(lastTicket: Ticket, refusal: Refusal): void;
+  /** An actor has opened the log, and will serve at once. All commits in it are durable. */
+  opened(opening: SeatOpening): void;
+  /** It takes requests. */
+  serves(): void;
+  /** The actor is gone before its time. `isWanted`: it was ended to close the database. */
+  ended(end: SeatEnd, isWanted: boolean): void;
+  /** The actor has finished its work and is gone. */
+  vacated(): void;
+  /** The database begins to close: no more requests come. */
+  closes(): void;
+  /** Resolves when no request is left; `undefined`: none is. */
+  idle(): Promise<void> | undefined;
+  /** It is broken, or stopped: nothing that waits will be done. */
+  finished(state: 'broken' | 'stopped', fault: Refusal): void;
+}
+
+/**
+ * The actors of one database: takes their seats one after the other, and decides when there is
+ * another one. The states are above. It knows no request; `LifeOwner` has them.
+ */
+export class DatabaseLife {
+  readonly #options: SupervisionOptions;
+  readonly #vitals: Vitals;
+  readonly #owner: LifeOwner;
+  readonly #reopening: Reopening;
+  readonly #disk: FullDisk;
+  readonly #lineTimes: LineTimes;
+  #state: LifeState = { kind: 'closed' };
+  /**
+   * The end that the first `close` or `crash` asked for. Until it comes, actors finish what was
+   * accepted, and new requests are refused.
+   */
+  #closing: Promise<void> | undefined;
+  #restarts = 0;
+  #storage: StorageLimits;
+
+  /** Takes the first seat, unless it begins closed. */
+  constructor(
+    options: SupervisionOptions,
+    vitals: Vitals,
+    owner: LifeOwner,
+    mode: SeatMode | 'closed',
+  ) {
+    this.#options = options;
+    this.#vitals = vitals;
+    this.#owner = owner;
+    this.#reopening = new Reopening(options.clock);
+    this.#lineTimes = new LineTimes(options.clock);
+    this.#disk = new FullDisk(options, () => void this.#writeAgain());
+    this.#storage = options.storage ?? {};
+    if (mode !== 'closed') this.#begin(mode, new Set());
+  }
+
+  get figures(): Pick<DatabaseStatistics, 'state' | 'opening' | 'isReadOnly' | 'restarts'> {
+    return {
+      state: shownState(this.#state),
+      opening: this.#opening?.progress,
+      isReadOnly: this.#disk.text !== undefined,
+      restarts: this.#restarts,
+    };
+  }
+
+  /** The seat to submit requests to, while it serves. */
+  get servingSeat(): Seat | undefined {
+    const state = this.#state;
+    return state.kind === 'serving' ? state.seat : undefined;
+  }
+
+  /** True while there is no actor, and none will follow unless a request opens it. */
+  get isOver(): boolean {
+    const { kind } = this.#state;
+    return kind === 'broken' || kind === 'stopped';
+  }
+
+  /**
+   * Admits a request: opens the database if need be. Returns the opening that the request has to
+   * wait for, if there is one. Throws the refusal if the database does not serve and will not.
+   */
+  admit(): Opening | undefined {
+    const state = this.#hopeful();
+    if (this.#closing !== undefined) throw stoppedRefusal();
+    return state.kind === 'opening' ? state.opening : undefined;
+  }
+
+  /** Opens it, if it is closed. */
+  open(): void {
+    if (this.#state.kind === 'closed') this.#begin(openMode, new Set());
+  }
+
+  /** Opens it and resolves once it serves, however long that takes; rejects when it will not. */
+  async started(): Promise<void> {
+    const state = this.#hopeful();
+    if (state.kind === 'serving') return;
+    const start = deferred();
+    state.starts.add(start);
+    await start.promise;
+  }
+
+  /** Waits like `started` on behalf of a request, within bounds. */
+  async untilServing(): Promise<void> {
+    const state = this.#hopeful();
+    if (state.kind === 'serving') return;
+    const start = deferred();
+    const leave = this.#opening?.wait((refusal) => {
+      state.starts.delete(start);
+      start.reject(refusal);
+    });
+    state.starts.add(start);
+    await start.promise.finally(leave);
+  }
+
+  /** Applies other limits to the database, including after it is reopened. */
+  setStorage(limits: StorageLimits): void {
+    if (JSON.stringify(limits) === JSON.stringify(this.#storage)) return;
+    this.#storage = limits;
+    seatOf(this.#state)?.setStorage(limits);
+  }
+
+  /** Ends the actor without letting it finish; what is not handed over is gone. */
+  crash(): void {
+    this.#closing ??= Promise.resolve();
+    this.#kill({ cause: 'closed', message: 'The database was ended.' });
+  }
+
+  /** Lets accepted work finish; after `millisMax` the actor is killed. */
+  close(millisMax: number): Promise<void> {
+    this.#closing ??= this.#close(millisMax);
+    return this.#closing;
+  }
+
+  async #close(millisMax: number): Promise<void> {
+    if (this.isOver) return;
+    this.#owner.closes();
+    const deadline = setTimeout(() => this.#kill(killAtStop), millisMax);
+    try {
+      if (shownState(this.#state) === 'opening') await this.started().catch(() => undefined);
+      const idle = this.#owner.idle();
+      if (idle !== undefined) await idle;
+      await this.servingSeat?.close();
+    } finally {
+      clearTimeout(deadline);
+      this.#stop();
+    }
+  }
+
+  #kill(kill: Kill): void {
+    const state = this.#state;
+    if (state.kind === 'vacating') state.isLast = true;
+    seatOf(state)?.kill(kill);
+  }
+
+  get #opening(): Opening | undefined {
+    const state = this.#state;
+    return state.kind === 'opening' ? state.opening : undefined;
+  }
+
+  /** Makes sure that it opens; throws the reason if it is broken and not due to be opened again. */
+  #hopeful(): HopefulState {
+    const state = this.#state;
+    switch (state.kind) {
+      case 'serving':
+      case 'creating':
+      case 'opening':
+      case 'vacating':
+        return state;
+      case 'closed':
+        return this.#begin(openMode, new Set());
+      case 'broken':
+        if (this.#closing !== undefined || !this.#reopening.isDue) throw this.#counted(state.fault);
+        this.#reopening.begun();
+        this.#options.report('info', 'is reopened: the reason it did not serve may be gone');
+        return this.#reopen(false);
+      case 'stopped':
+        throw this.#counted(stoppedRefusal());
+      default:
+        return unreachable(state);
+    }
+  }
+
+  #counted(refusal: Refusal): Refusal {
+    this.#vitals.refused(refusal.body.code);
+    return refusal;
+  }
+
+  /** Opens the database, or creates it. */
+  #begin(mode: SeatMode, starts: Starts): HopefulState {
+    const opening = mode.kind === 'open' ? this.#beginOpening() : undefined;
+    const seat = this.#takeSeat(mode, opening?.bytes ?? 0);
+    const state: HopefulState =
+      opening === undefined
+        ? { kind: 'creating', seat, starts }
+        : { kind: 'opening', seat, starts, opening };
+    this.#state = state;
+    return state;
+  }
+
+  #beginOpening(): Opening {
+    const { clock, report, logBytes } = this.#options;
+    const refused = (code: string) => this.#vitals.refused(code);
+    const opening = new Opening({ clock, report, refused, bytes: logBytes?.() });
+    const lastTicket = this.#owner.lastTicket();
+    opening.keep((refusal) => this.#owner.giveUp(lastTicket, refusal));
+    return opening;
+  }
+
+  #takeSeat(mode: SeatMode, logBytes: number): Seat {
+    const owner = this.#owner;
+    const events = untilEnded({
+      hasRead: (bytes) => this.#opening?.hasRead(bytes),
+      opened: (opening) => this.#opened(opening, mode),
+      handOver: (turn) => {
+        this.#reopening.succeeded();
+        owner.handOver(turn);
+      },
+      durable: (write, offset) => owner.durable(write, offset),
+      lines: (lines) => this.#options.lines(this.#lineTimes.within(lines)),
+      warn: (message) => this.#options.report('warn', message),
+      memory: (memory) => owner.memory(memory),
+      ended: (end) => this.#ended(end, mode),
+    });
+    const storage = this.#storage;
+    return this.#options.takeSeat(
+      { mode, lastTicket: owner.lastTicket(), storage, logBytes },
+      events,
+    );
+  }
+
+  #opened(opening: SeatOpening, mode: SeatMode): void {
+    const before = this.#state;
+    assert(before.kind === 'creating' || before.kind === 'opening', 'an actor opens once');
+    this.#disk.opened(mode);
+    this.#reopening.opened();
+    this.#owner.opened(opening);
+    this.#state = { kind: 'serving', seat: before.seat };
+    if (before.kind === 'opening') before.opening.succeeded();
+    for (const { resolve } of before.starts) resolve();
+    this.#owner.serves();
+  }
+
+  /** Decides what follows after an actor ended before its time. */
+  #ended(end: SeatEnd, mode: SeatMode): void {
+    const wasServing = this.#state.kind === 'serving';
+    const isClosing = this.#closing !== undefined;
+    const isRead = !isClosing && this.#disk.canBeRead(end, mode, wasServing);
+    const seen = isRead ? { ...end, message: this.#disk.noticed(end) } : end;
+    this.#owner.ended(seen, isClosing && end.cause === 'closed');
+    if (isRead) this.#reopen(false, this.#disk.text);
+    else this.#conclude(end, mode, wasServing);
+  }
+
+  #conclude(end: SeatEnd, mode: SeatMode, wasServing: boolean): void {
+    if (this.#closing !== undefined) {
+      if (end.cause !== 'closed') this.#options.report(...endLine(end, 'closed', false));
+      this.#stop();
+      return;
+    }
+    const next = this.#reopening.ended(end, mode, wasServing);
+    const isNew = mode.kind === 'create' && !wasServing;
+    this.#options.report(...endLine(end, next, isNew));
+    if (next === 'reopens') this.#reopen(!wasServing && end.running !== undefined, this.#disk.text);
+    else this.#break(wasServing ? failedRefusal(end) : notStartedRefusal(end, mode));
+  }
+
+  /** `full`: why it is opened read-only. */
+  #reopen(skipFirstDisconnect: boolean, full?: string): HopefulState {
+    this.#restarts += 1;
+    return this.#begin({ kind: 'open', skipFirstDisconnect, full }, startsOf(this.#state));
+  }
+
+  /** Space is free: the reading actor finishes its work, and its connections end with it. */
+  async #writeAgain(): Promise<void> {
+    const before = this.#state;
+    if (before.kind !== 'serving' || this.#closing !== undefined) return;
+    const { seat } = before;
+    const vacating: LifeState = { kind: 'vacating', seat, starts: new Set(), isLast: false };
+    this.#state = vacating;
+    const slow = { cause: 'bug', message: 'It was too slow to end.' } as const;
+    const deadline = setTimeout(() => seat.kill(slow), limits.shutdownMillisMax);
+    await seat.close().finally(() => clearTimeout(deadline));
+    // If it ended on its own, another one was started, or there will be none.
+    if (this.#state !== vacating) return;
+    if (vacating.isLast) {
+      this.#stop();
+      return;
+    }
+    this.#owner.vacated();
+    this.#reopen(false);
+  }
+
+  #break(fault: Refusal): void {
+    this.#finish({ kind: 'broken', fault }, fault);
+  }
+
+  #stop(): void {
+    this.#finish({ kind: 'stopped' }, stoppedRefusal());
+  }
+
+  #finish(state: Extract<LifeState, { kind: 'broken' | 'stopped' }>, fault: Refusal): void {
+    const starts = startsOf(this.#state);
+    this.#state = state;
+    this.#disk.stop();
+    this.#owner.finished(state.kind, fault);
+    for (const { reject } of starts) reject(fault);
+  }
+}
+
+const openMode: SeatMode = { kind: 'open', skipFirstDisconnect: false };
+
+/** The actor that there is. */
+function seatOf(state: LifeState): Seat | undefined {
+  return 'seat' in state ? state.seat : undefined;
+}
+
+function startsOf(state: LifeState): Starts {
+  return 'starts' in state ? state.starts : new Set();
+}
+
+/** The state as operators and doors see it. */
+function shownState(state: LifeState): DatabaseStatistics['state'] {
+  switch (state.kind) {
+    case 'creating':
+    case 'opening':
+    case 'vacating':
+      return 'opening';
+    case 'closed':
+    case 'serving':
+    case 'broken':
+    case 'stopped':
+      return state.kind;
+    default:
+      return unreachable(state);
+  }
+}
