@@ -1,6 +1,6 @@
 import { JsonNumber, JsonObject, type JsonValue, member, valueFromJson } from '../values/json.ts';
 import { valueToText } from '../values/text.ts';
-import type { AlgebraicType } from '../values/type.ts';
+import type { AlgebraicType, ScalarKind } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
 import { elementsOf } from './json-parts.ts';
 
@@ -52,6 +52,7 @@ function refersElsewhere(type: AlgebraicType): boolean {
     case 'array':
       return refersElsewhere(type.element);
     default:
+      type.kind satisfies ScalarKind;
       return false;
   }
 }

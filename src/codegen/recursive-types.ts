@@ -1,4 +1,4 @@
-import type { AlgebraicType, Typespace } from '../values/type.ts';
+import type { AlgebraicType, ScalarKind, Typespace } from '../values/type.ts';
 
 /** The refs that `type` mentions directly. */
 export function refsIn(type: AlgebraicType): number[] {
@@ -12,6 +12,7 @@ export function refsIn(type: AlgebraicType): number[] {
     case 'sum':
       return type.variants.flatMap((variant) => refsIn(variant.type));
     default:
+      type.kind satisfies ScalarKind;
       return [];
   }
 }

@@ -1,4 +1,4 @@
-import { assert } from '../assert.ts';
+import { assert, unreachable } from '../assert.ts';
 import { CommitLog } from '../log/commit-log.ts';
 import { acceptedMicrosOf, decodeInputs } from '../log/decode-record.ts';
 import type { Disk } from '../log/disk.ts';
@@ -333,6 +333,8 @@ class Replay {
       case 'marks':
         this.#store.resumeSequences(record.sequences);
         return;
+      default:
+        unreachable(record);
     }
   }
 

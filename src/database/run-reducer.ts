@@ -1,3 +1,4 @@
+import { unreachable } from '../assert.ts';
 import type { CommitInputs } from '../log/record.ts';
 import type { RunOutcome } from '../module/runner.ts';
 import type { ChangeSet } from '../store/change-set.ts';
@@ -151,6 +152,8 @@ function reportFailure(core: DatabaseCore, functionName: string, outcome: RunOut
     case 'crashed':
       core.report({ level: 'panic', message: outcome.message, functionName, trace: outcome.trace });
       return;
+    default:
+      unreachable(outcome);
   }
 }
 

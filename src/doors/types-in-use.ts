@@ -1,4 +1,5 @@
 import type { AlgebraicType, ModuleDefinition } from '../schema/definition.ts';
+import type { ScalarKind } from '../values/type.ts';
 
 /**
  * The definition with only the types that its tables, views and functions use. Types of what was
@@ -81,7 +82,10 @@ function innerTypes(type: AlgebraicType): readonly AlgebraicType[] {
       return type.variants.map((variant) => variant.type);
     case 'array':
       return [type.element];
+    case 'ref':
+      return [];
     default:
+      type.kind satisfies ScalarKind;
       return [];
   }
 }

@@ -3,7 +3,14 @@ import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import { type IntegerKind, integerRange } from '../values/integer-range.ts';
 import { type SpecialKind, specialKindOf } from '../values/special-types.ts';
-import type { AlgebraicType, NamedType, ProductType, SumType, Typespace } from '../values/type.ts';
+import type {
+  AlgebraicType,
+  NamedType,
+  ProductType,
+  ScalarKind,
+  SumType,
+  Typespace,
+} from '../values/type.ts';
 import { resolveType, typeText } from '../values/typespace.ts';
 
 /** The typespace of a definition and the names of its types. */
@@ -213,7 +220,10 @@ function isFlat(type: AlgebraicType): boolean {
       return type.variants.every((variant) => isLeaf(variant.type));
     case 'array':
       return isLeaf(type.element);
+    case 'ref':
+      return true;
     default:
+      type.kind satisfies ScalarKind;
       return true;
   }
 }

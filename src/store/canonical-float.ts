@@ -1,5 +1,5 @@
 import { skipperOf } from '../values/layout.ts';
-import type { AlgebraicType, Typespace } from '../values/type.ts';
+import type { AlgebraicType, ScalarKind, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
 import { readU32 } from './row-shape.ts';
 
@@ -32,6 +32,7 @@ function holdsFloat(type: AlgebraicType, types: Typespace, seen: Set<AlgebraicTy
     case 'sum':
       return resolved.variants.some((variant) => holdsFloat(variant.type, types, seen));
     default:
+      resolved.kind satisfies ScalarKind;
       return false;
   }
 }
@@ -73,6 +74,7 @@ function normaliserOf(
       break;
     }
     default:
+      resolved.kind satisfies ScalarKind;
       normaliser = skipperOf(resolved, types);
   }
   return normaliser;

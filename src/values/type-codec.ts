@@ -42,7 +42,7 @@ export function typeToJson(type: AlgebraicType): string {
     case 'array':
       return `{"Array":${typeToJson(type.element)}}`;
     default:
-      return `{"${kindName(type.kind)}":[]}`;
+      return `{"${kindName(type.kind satisfies ScalarKind)}":[]}`;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Refs, equality and the text of types. */
 import { nestingDepthMax, typeNodeCountMax, variantCountMax } from '../shared-limits.ts';
-import type { AlgebraicType, NamedType, Typespace } from './type.ts';
+import type { AlgebraicType, NamedType, ScalarKind, Typespace } from './type.ts';
 import { emptyTypespace } from './type.ts';
 
 /**
@@ -220,7 +220,7 @@ export function typeText(
       case 'array':
         return `Array<${text(current.element)}>`;
       default:
-        return kindName(current.kind);
+        return kindName(current.kind satisfies ScalarKind);
     }
   };
   const elementText = ({ name, type: part }: NamedType, at: number): string =>

@@ -1,4 +1,4 @@
-import { assert, present } from '../../assert.ts';
+import { assert, present, unreachable } from '../../assert.ts';
 import type { ModuleRunner, ReducerCall, RunOutcome } from '../../module/runner.ts';
 import { encodeRawModuleV10 } from '../../schema/encode-raw-module.ts';
 import { emptyRawModule, type RawTable } from '../../schema/raw-module.ts';
@@ -259,6 +259,8 @@ export class RegistryRunner implements ModuleRunner {
       case 'remove_origin':
         tables.remove('origin', values[0]);
         break;
+      default:
+        unreachable(name);
     }
     return { kind: 'returned' };
   }

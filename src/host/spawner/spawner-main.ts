@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
 import type { Socket } from 'node:net';
+import { unreachable } from '../../assert.ts';
 import { leaveSignalsToParent } from '../../node/parents-signals.ts';
 import { runCommand } from '../../node/run-command.ts';
 import { channelOf, spawnChild } from './spawn-child.ts';
@@ -33,6 +34,8 @@ function receive(request: ToSpawner): void {
         (error: unknown) => tellFault(request.id, error),
       );
       return;
+    default:
+      unreachable(request);
   }
 }
 

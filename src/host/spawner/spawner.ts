@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { unreachable } from '../../assert.ts';
 import { setNiceness } from '../../node/child-priority.ts';
 import { endingWithParent, systemCommand } from '../../node/command-wrappers.ts';
 import type { Child, ChildExit } from './child-starter.ts';
@@ -140,6 +141,8 @@ export class Spawner {
         this.#children.delete(id);
         this.#hold();
         return;
+      default:
+        unreachable(message);
     }
   }
 

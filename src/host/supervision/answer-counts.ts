@@ -1,3 +1,4 @@
+import { unreachable } from '../../assert.ts';
 import type { CallError, RefusalBody, SqlError } from '../../database/outcome.ts';
 import { TimeCounts, type TimeFigures } from '../../database/time-counts.ts';
 import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
@@ -71,8 +72,16 @@ function operationOf(kind: DatabaseRequest['kind']): number {
       return operations.indexOf('sql');
     case 'subscribe':
       return operations.indexOf('subscribe');
-    default:
+    case 'preview':
+    case 'tables':
+    case 'connect':
+    case 'disconnect':
+    case 'unsubscribe':
+    case 'program':
+    case 'update':
       return -1;
+    default:
+      return unreachable(kind);
   }
 }
 
@@ -90,8 +99,16 @@ function codeOf(reply: DatabaseReply): Code | undefined {
       return reply.refusal === undefined ? undefined : 'connection.refused';
     case 'refused':
       return reply.body.code;
-    default:
+    case 'previewed':
+    case 'tables':
+    case 'disconnected':
+    case 'unsubscribed':
+    case 'reading':
+    case 'program':
+    case 'updated':
       return undefined;
+    default:
+      return unreachable(reply);
   }
 }
 

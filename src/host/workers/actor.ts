@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import v8 from 'node:v8';
+import { unreachable } from '../../assert.ts';
 import type { Database } from '../../database/database.ts';
 import type { DatabaseOptions } from '../../database/open-database.ts';
 import type { ProgramLoader } from '../../database/program.ts';
@@ -140,6 +141,8 @@ export class Actor {
         this.#port.post({ kind: 'closed' });
         this.#port.close();
         return;
+      default:
+        unreachable(message);
     }
   }
 

@@ -1,4 +1,4 @@
-import { assert } from '../../assert.ts';
+import { assert, unreachable } from '../../assert.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import { noTicket, type Ticket, ticketNumber } from '../../database/ticket.ts';
 import type { TicketedRequest, TurnResult } from '../../database/turn.ts';
@@ -211,6 +211,8 @@ export class WorkerSeat implements Seat {
         return;
       case 'examined':
         return;
+      default:
+        unreachable(message);
     }
   }
 

@@ -1,3 +1,4 @@
+import { unreachable } from '../../assert.ts';
 import { specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 
@@ -7,7 +8,8 @@ import type { AlgebraicType } from '../../values/type.ts';
  * the type cannot be compared. Quoted texts are validated by the statement itself.
  */
 export function sqlLiteral(type: AlgebraicType, text: string): string | undefined {
-  switch (specialKindOf(type)) {
+  const special = specialKindOf(type);
+  switch (special) {
     case 'identity':
       return hexLiteral(text, 64);
     case 'connectionId':
@@ -19,8 +21,14 @@ export function sqlLiteral(type: AlgebraicType, text: string): string | undefine
       return quotedText(text);
     case undefined:
       return scalarLiteral(type, text);
-    default:
+    case 'timeDuration':
+    case 'scheduleAt':
+    case 'option':
+    case 'result':
+    case 'unit':
       return undefined;
+    default:
+      return unreachable(special);
   }
 }
 

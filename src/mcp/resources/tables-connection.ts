@@ -1,3 +1,4 @@
+import { unreachable } from '../../assert.ts';
 import { querySetId, type SetId } from '../../database/live/set-id.ts';
 import type { LiveConnection, LiveEvent, LiveSink } from '../../host/feeds/live-connection.ts';
 import { temporaryConnection } from '../../host/supervision/temporary-connection.ts';
@@ -70,8 +71,15 @@ export class TablesConnection implements LiveSink {
       case 'refused':
         if (event.request.kind === 'subscribe') this.#answered(event.request.setId, false);
         return;
+      case 'connected':
+      case 'called':
+      case 'unsubscribed':
+      case 'oneOff':
+      case 'noProcedure':
+        // It waits for none of these.
+        return;
       default:
-      // This connection sends no other requests.
+        unreachable(event);
     }
   }
 
