@@ -1,5 +1,7 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import { JsonError } from '../values/json-error.ts';
+import { parseAs, type Shape } from '../values/json-shape.ts';
 import { CliError } from './io.ts';
 import type { ServerAddress } from './server-choice.ts';
 
@@ -76,8 +78,25 @@ export class Api {
     return text;
   }
 
-  async json(method: string, path: string, request: ApiRequest = {}): Promise<unknown> {
-    return JSON.parse(await this.text(method, path, request));
+  /** Sends a request and returns the response, JSON of this shape; errors are those of `text`. */
+  async json<Answer>(
+    method: string,
+    path: string,
+    shape: Shape<Answer>,
+    request: ApiRequest = {},
+  ): Promise<Answer> {
+    return readAnswer(await this.text(method, path, request), shape);
+  }
+}
+
+/** Reads the text of a response, which is JSON of this shape. */
+export function readAnswer<Answer>(text: string, shape: Shape<Answer>): Answer {
+  try {
+    return parseAs(text, shape);
+  } catch (cause) {
+    if (!(cause instanceof JsonError)) throw cause;
+    const fault = `the server's answer has another form than expected: ${cause.message}`;
+    throw new CliError(`${fault}. Is the server of another version?`, 1, { cause });
   }
 }
 

@@ -1,3 +1,4 @@
+import { anything, parseAs, record } from '../values/json-shape.ts';
 import { drawTable } from './sql-table.ts';
 
 /** Formats lines of the audit log, which are JSON, as a table; identities are cut to 16 digits. */
@@ -17,7 +18,7 @@ function row(line: string): string[] {
 /** A line may be incomplete: cut when a process ended, or still being written. */
 function fieldsOf(line: string): Record<string, unknown> {
   try {
-    return JSON.parse(line);
+    return parseAs(line, record(anything));
   } catch {
     return { line };
   }

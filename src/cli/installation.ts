@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { object, optional, parseAs, record, string } from '../values/json-shape.ts';
 
 /** Folder of this package: a clone of its repository, or where a package manager installed it. */
 export const packageFolder = fileURLToPath(new URL('../../', import.meta.url));
@@ -16,7 +17,7 @@ export function packedFile(folder: string): string | undefined {
   const modules = path.dirname(path.resolve(folder));
   const list = path.join(modules, '.package-lock.json');
   if (!existsSync(list)) return undefined;
-  const { packages = {} } = JSON.parse(readFileSync(list, 'utf8')) as InstalledPackages;
+  const { packages = {} } = parseAs(readFileSync(list, 'utf8'), installedPackages);
   const name = path.basename(folder);
   const source = packages[`node_modules/${name}`]?.resolved ?? '';
   if (!source.startsWith('file:')) return undefined;
@@ -25,6 +26,6 @@ export function packedFile(folder: string): string | undefined {
 }
 
 /** The part of `node_modules/.package-lock.json` that is read here. */
-interface InstalledPackages {
-  readonly packages?: Readonly<Record<string, { readonly resolved?: string }>>;
-}
+const installedPackages = object({
+  packages: optional(record(object({ resolved: optional(string) }))),
+});

@@ -1,4 +1,5 @@
-import { type Api, databasePath, statusText } from './api.ts';
+import { boolean, either, object, type Shaped, string } from '../values/json-shape.ts';
+import { type Api, databasePath, readAnswer, statusText } from './api.ts';
 import { CliError, confirm, type Io } from './io.ts';
 import type { YesKind } from './session.ts';
 
@@ -37,28 +38,25 @@ export async function prepareUpdate(question: UpdateQuestion): Promise<UpdateCho
   return automatic(question, plan.AutoMigrate);
 }
 
-type Plan =
-  | {
-      readonly AutoMigrate: {
-        readonly migrate_plan: string;
-        readonly break_clients: boolean;
-        readonly token: string;
-      };
-    }
-  | { readonly ManualMigrate: { readonly reason: string } };
+const automaticPlan = object({ migrate_plan: string, break_clients: boolean, token: string });
+
+const shownPlan = either(
+  object({ AutoMigrate: automaticPlan }),
+  object({ ManualMigrate: object({ reason: string }) }),
+);
 
 /** The server's plan; `undefined` when there is no such database yet. */
 async function prePublish(
   { api, io, program }: UpdateQuestion,
   database: string,
-): Promise<Plan | undefined> {
+): Promise<Shaped<typeof shownPlan> | undefined> {
   const style = io.hasColours ? 'AnsiColor' : 'NoColor';
   const where = databasePath(database, `/pre_publish?host_type=Js&style=${style}`);
   const headers = { 'content-type': 'text/javascript' };
   const answer = await api.send('POST', where, { headers, body: program });
   const text = await answer.text();
   if (answer.status === 404) return undefined;
-  if (answer.ok) return JSON.parse(text) as Plan;
+  if (answer.ok) return readAnswer(text, shownPlan);
   if (answer.status === 403) throw notYours(api, database);
   const reason = statusText(answer.status, text);
   throw new CliError(`Pre-publish check failed with status ${answer.status}: ${reason}`);
@@ -76,7 +74,7 @@ export function notYours({ token }: Api, database: string | undefined): CliError
 
 async function automatic(
   { io, mayBreakClients, answersYes }: UpdateQuestion,
-  plan: { migrate_plan: string; break_clients: boolean; token: string },
+  plan: Shaped<typeof automaticPlan>,
 ): Promise<UpdateChoice> {
   if (plan.migrate_plan !== '') io.out(plan.migrate_plan);
   if (plan.break_clients && !mayBreakClients) {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { deriveIdentity } from '../auth/identity.ts';
 import { identityToHex } from '../values/identity.ts';
+import { object, string } from '../values/json-shape.ts';
 import { Api } from './api.ts';
 import { CliError, type Io } from './io.ts';
 import { findPlaces, type Places } from './places.ts';
@@ -94,10 +95,8 @@ export class Session {
 
   /** Obtains a new identity, issued by the server itself: it is not valid on other servers. */
   async loginDirectly(server: ServerAddress): Promise<void> {
-    const answer = (await new Api(server, undefined).json('POST', '/v1/identity')) as {
-      identity: string;
-      token: string;
-    };
+    const shape = object({ identity: string, token: string });
+    const answer = await new Api(server, undefined).json('POST', '/v1/identity', shape);
     this.save({ ...this.#config, token: answer.token });
     this.io.err('We have logged in directly to your target server.');
     this.io.err('WARNING: This login will NOT work for any other servers.');

@@ -1,4 +1,5 @@
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
+import { list, number, object, parseAs, type Shaped, string } from '../values/json-shape.ts';
 import type { Disk } from './disk.ts';
 import { LogDamageError, repairCommand } from './log-error.ts';
 import { segmentSequence } from './segment.ts';
@@ -8,18 +9,20 @@ import { segmentSequence } from './segment.ts';
  * moment everything to be removed is safe elsewhere until the last of it is removed; a log with it
  * is not opened. One JSON object, put in place by a rename; `docs/format/log.md` describes it.
  */
-export interface KeepPlan {
+export type KeepPlan = Shaped<typeof keepPlan>;
+
+const keepPlan = object({
   /** As the operator named it: the number of a tail, or `common`. */
-  readonly kept: string;
+  kept: string,
   /** The folder that holds what is removed. */
-  readonly aside: string;
+  aside: string,
   /** The segments that stay, in order, and the number of their bytes to keep. */
-  readonly segments: readonly { readonly name: string; readonly bytes: number }[];
-  readonly salt: number;
+  segments: list(object({ name: string, bytes: number })),
+  salt: number,
   /** Where the log ends afterwards. */
-  readonly position: number;
-  readonly offset: number;
-}
+  position: number,
+  offset: number,
+});
 
 export const keepPlanName = 'repair.json';
 const partName = `${keepPlanName}.part`;
@@ -58,10 +61,9 @@ export function pendingKeep(disk: Disk): KeepPlan | undefined {
 
 function readPlan(text: string): KeepPlan | undefined {
   try {
-    const plan = JSON.parse(text) as KeepPlan;
-    const { kept, aside, segments, salt, position, offset } = plan;
+    const plan = parseAs(text, keepPlan);
+    const { segments, salt, position, offset } = plan;
     const isPlan =
-      [kept, aside].every((word) => typeof word === 'string') &&
       [salt, position, offset, ...segments.map(({ bytes }) => bytes)].every(Number.isSafeInteger) &&
       segments.length > 0 &&
       segments.every(({ name }) => segmentSequence(name) !== undefined);

@@ -168,8 +168,9 @@ function parseOwner(text: string | undefined): Owner | undefined {
   if (text === undefined) return undefined;
   try {
     // Earlier versions wrote neither `space` nor `host`.
-    const { pid, start, boot, space = '', host = '' } = JSON.parse(text);
-    if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
+    const owner: { readonly [Key in keyof Owner]?: unknown } = JSON.parse(text);
+    const { pid, start, boot, space = '', host = '' } = owner;
+    if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 0) return undefined;
     return {
       pid,
       start: String(start),

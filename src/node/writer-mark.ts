@@ -80,7 +80,8 @@ function hasEnded(former: string, lock: DirectoryLock): boolean {
 
 function lockOf(mark: string): LockKind | undefined {
   try {
-    return JSON.parse(mark).lock;
+    const { lock }: { readonly lock?: unknown } = JSON.parse(mark);
+    return lock === 'flock' || lock === 'file' ? lock : undefined;
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { unreachable } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import { sessionHeader } from '../../mcp-protocol/client-capabilities.ts';
 import { errorText, noId, notificationText } from '../../mcp-protocol/json-rpc.ts';
@@ -92,6 +93,9 @@ export class Bridge {
       case 'errand':
         while (!this.#hasRoom()) await this.#untilOneEnds();
         void this.#travel(message);
+        return;
+      default:
+        unreachable(message);
     }
   }
 
@@ -213,7 +217,7 @@ function addressed({ line, messages }: ServiceMessage, { ids }: Errand): string 
   const [message] = messages;
   const hasError = message?.error !== undefined && (message.id ?? null) === null;
   if (!hasError || id === undefined || others.length > 0 || messages.length > 1) return line;
-  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(JSON.parse(line).error)}}`;
+  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(message?.error)}}`;
 }
 
 class LateError extends Error {

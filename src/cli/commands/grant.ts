@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { notIdentityText } from '../../values/identity.ts';
+import { list, number, object, string } from '../../values/json-shape.ts';
 import { databasePath } from '../api.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
@@ -10,13 +11,13 @@ import { timeText } from '../time-text.ts';
 
 const roles = ['reader', 'developer', 'admin'];
 
-interface ListedGrant {
-  readonly identity: string;
-  readonly role: string;
-  readonly granted_by: string;
+const listedGrant = object({
+  identity: string,
+  role: string,
+  granted_by: string,
   /** Microseconds since the Unix epoch. */
-  readonly granted_at: number;
-}
+  granted_at: number,
+});
 
 /** Adds `grant`, `revoke` and `grants`, which manage the roles of others in a database. */
 export function addGrant(program: Command, io: Io): void {
@@ -61,8 +62,8 @@ function addGrants(program: Command, io: Io): void {
       const session = new Session(io, command);
       const { database, server } = onlyDatabase(session, word);
       const api = await session.apiWithIdentity(server);
-      const answer = await api.json('GET', databasePath(database, '/grants'));
-      const { grants } = answer as { readonly grants: readonly ListedGrant[] };
+      const shape = object({ grants: list(listedGrant) });
+      const { grants } = await api.json('GET', databasePath(database, '/grants'), shape);
       if (grants.length === 0) {
         io.out(`Nobody but the owner has a role in ${database}.`);
         return;

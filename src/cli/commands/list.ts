@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { list, object, type Shaped, string } from '../../values/json-shape.ts';
 import { databasePath } from '../api.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
 import { identityOfToken, notLoggedInText, Session } from '../session.ts';
@@ -14,24 +15,20 @@ export function addList(program: Command, io: Io): void {
       const session = new Session(io, command);
       const api = await session.apiWithIdentity();
       if (flags.all === true) {
-        const answer = (await api.json('GET', '/v1/databases')) as AllDatabases;
-        io.out(drawTable(tableOf(answer)));
+        io.out(drawTable(tableOf(await api.json('GET', '/v1/databases', allDatabases))));
         return;
       }
       if (api.token === undefined) throw new CliError(notLoggedInText);
       const identity = identityOfToken(api.token);
-      const owned = (await api.json('GET', `/v1/identity/${identity}/databases`)) as {
-        identities: string[];
-      };
+      const path = `/v1/identity/${identity}/databases`;
+      const owned = await api.json('GET', path, object({ identities: list(string) }));
       if (owned.identities.length === 0) {
         io.out(`No databases found for ${identity}.`);
         return;
       }
       const rows: string[][] = [];
       for (const database of owned.identities) {
-        const { names } = (await api.json('GET', databasePath(database, '/names'))) as {
-          names: string[];
-        };
+        const { names } = await api.json('GET', databasePath(database, '/names'), named);
         rows.push([names.join(', '), database]);
       }
       io.out(`Associated databases for user ${identity}:\n`);
@@ -39,15 +36,13 @@ export function addList(program: Command, io: Io): void {
     });
 }
 
-interface AllDatabases {
-  readonly databases: readonly {
-    readonly names: readonly string[];
-    readonly identity: string;
-    readonly owner: string;
-  }[];
-}
+const named = object({ names: list(string) });
 
-function tableOf({ databases }: AllDatabases) {
+const allDatabases = object({
+  databases: list(object({ names: list(string), identity: string, owner: string })),
+});
+
+function tableOf({ databases }: Shaped<typeof allDatabases>) {
   const rows = databases.map(({ names, identity, owner }) => [names.join(', '), identity, owner]);
   return { header: ['Database Name(s)', 'Identity', 'Owner'], rows };
 }

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
 import { parseTarget } from '../../host/registry/names.ts';
-import { type Api, databasePath, statusText } from '../api.ts';
+import { nullable, object, type Shaped, string, word } from '../../values/json-shape.ts';
+import { type Api, databasePath, readAnswer, statusText } from '../api.ts';
 import { buildProject } from '../build-project.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import {
@@ -171,14 +172,16 @@ async function upload(
     (answer.status === 403 && text.includes('is not authorized to'));
   if (isOthers) throw notYours(api, database);
   if (!answer.ok) throw new CliError(statusText(answer.status, text));
-  return (JSON.parse(text) as { Success: Published }).Success;
+  return readAnswer(text, object({ Success: published })).Success;
 }
 
-interface Published {
-  readonly domain: string | null;
-  readonly database_identity: string;
-  readonly op: 'created' | 'updated';
-}
+const published = object({
+  domain: nullable(string),
+  database_identity: string,
+  op: word('created', 'updated'),
+});
+
+type Published = Shaped<typeof published>;
 
 function resultText({ domain, database_identity: identity, op }: Published): string {
   const verb = op === 'created' ? 'Created new' : 'Updated';

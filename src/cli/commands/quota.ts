@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { nullable, number, object, record } from '../../values/json-shape.ts';
 import { databasePath } from '../api.ts';
 import { CliError, type Io } from '../io.ts';
 import { identityOfToken, Session } from '../session.ts';
@@ -10,11 +11,11 @@ interface QuotaFlags {
   readonly set?: readonly string[];
 }
 
-interface ShownQuota {
-  readonly used: number;
+const shownQuota = object({
+  used: number,
   /** `null`: any amount. */
-  readonly limit: number | null;
-}
+  limit: nullable(number),
+});
 
 /** Adds `quota`, which shows usage and limits of an identity or a database; operators set them. */
 export function addQuota(program: Command, io: Io): void {
@@ -43,8 +44,7 @@ export function addQuota(program: Command, io: Io): void {
           body: JSON.stringify(Object.fromEntries(set.map(amountOf))),
         });
       }
-      const answer = await api.json('GET', path);
-      const { quotas } = answer as { readonly quotas: Readonly<Record<string, ShownQuota>> };
+      const { quotas } = await api.json('GET', path, object({ quotas: record(shownQuota) }));
       const rows = Object.entries(quotas).map(([name, { used, limit }]) => [
         name,
         amountText(name, used),

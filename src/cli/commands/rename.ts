@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { databasePath, statusText } from '../api.ts';
+import { string } from '../../values/json-shape.ts';
+import { databasePath, readAnswer, statusText } from '../api.ts';
 import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
 import { withServer, withYes } from '../shared-flags.ts';
@@ -26,5 +27,5 @@ function refusal(status: number, text: string, name: string): string {
   if (text.startsWith('{"NotYourDatabase"')) return 'You may not rename this database.';
   if (text.startsWith('{"PermissionDenied"')) return `The name ${name} belongs to somebody else.`;
   const [, other] = /^\{"OtherError":(".*")\}$/.exec(text) ?? [];
-  return other === undefined ? statusText(status, text) : JSON.parse(other);
+  return other === undefined ? statusText(status, text) : readAnswer(other, string);
 }

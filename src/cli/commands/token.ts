@@ -1,6 +1,16 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { parseDuration } from '../../doors/duration.ts';
 import { agentFeatures } from '../../protocol/agent-features.ts';
+import {
+  boolean,
+  list,
+  nullable,
+  number,
+  object,
+  optional,
+  type Shaped,
+  string,
+} from '../../values/json-shape.ts';
 import { Api, databasePath } from '../api.ts';
 import { type ChosenDatabase, onlyDatabase } from '../database-argument.ts';
 import { CliError, confirm, type Io } from '../io.ts';
@@ -21,27 +31,29 @@ interface CreateFlags {
   readonly expires?: number;
 }
 
-interface CreatedToken {
-  readonly id: string;
-  readonly token: string;
-  readonly identity: string;
+const createdToken = object({
+  id: string,
+  token: string,
+  identity: string,
   /** Seconds since the Unix epoch. */
-  readonly expires_at: number | null;
-}
+  expires_at: nullable(number),
+});
 
-interface ListedToken {
-  readonly id: string;
-  readonly issued_by: string;
+const listedToken = object({
+  id: string,
+  issued_by: string,
   /** Seconds since the Unix epoch, as is the next. */
-  readonly issued_at: number;
-  readonly expires_at: number | null;
-  readonly tables?: readonly string[];
-  readonly reducers?: readonly string[];
-  readonly read_only: boolean;
-  readonly sql_writes: boolean;
-  readonly max_rows?: number;
-  readonly features?: readonly string[];
-}
+  issued_at: number,
+  expires_at: nullable(number),
+  tables: optional(list(string)),
+  reducers: optional(list(string)),
+  read_only: boolean,
+  sql_writes: boolean,
+  max_rows: optional(number),
+  features: optional(list(string)),
+});
+
+type ListedToken = Shaped<typeof listedToken>;
 
 /** Adds `token`, for tokens to one database with fewer rights than their creator. */
 export function addToken(program: Command, io: Io): void {
@@ -70,11 +82,12 @@ function addCreate(token: Command, io: Io): void {
       const session = new Session(io, command);
       const { database, server } = onlyDatabase(session, word ?? flags.database);
       const api = await session.apiWithIdentity(server);
-      const answer = await api.json('POST', databasePath(database, '/tokens'), {
+      const path = databasePath(database, '/tokens');
+      const answer = await api.json('POST', path, createdToken, {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(requestOf(flags)),
       });
-      const { id, token: made, identity, expires_at } = answer as CreatedToken;
+      const { id, token: made, identity, expires_at } = answer;
       io.err(`Token ${id} for ${database}; ${expiryText(expires_at)}.`);
       io.err(`Anyone who has it acts as ${identity}. It is not shown again:`);
       io.out(made);
@@ -104,8 +117,8 @@ function addList(token: Command, io: Io): void {
       const session = new Session(io, command);
       const { database, server } = onlyDatabase(session, word);
       const api = await session.apiWithIdentity(server);
-      const answer = await api.json('GET', databasePath(database, '/tokens'));
-      const { tokens } = answer as { readonly tokens: readonly ListedToken[] };
+      const shape = object({ tokens: list(listedToken) });
+      const { tokens } = await api.json('GET', databasePath(database, '/tokens'), shape);
       if (tokens.length === 0) io.out(`There are no tokens for ${database}.`);
       else io.out(tableOf(tokens));
     });

@@ -3,6 +3,7 @@ import { limits } from '../../limits.ts';
 import type { LinkedProgram } from '../../module/runner.ts';
 import { sameBytes } from '../../values/bytes.ts';
 import { toHex } from '../../values/hex.ts';
+import { list, parseAs, string } from '../../values/json-shape.ts';
 
 /**
  * A linked program as bytes: what a linker gives to the gateway, and what is kept beside the log.
@@ -92,7 +93,7 @@ export function decodeLinked(bytes: Uint8Array, wanted?: LinkedOrigin): LinkedPr
   });
   if (at !== end) throw new LinkedFileError('its parts do not add up');
   const seed = new Uint8Array(file.subarray(seedAt, seedAt + 32));
-  return { script, sourceMap, seed, imports: JSON.parse(imports) as string[] };
+  return { script, sourceMap, seed, imports: parseAs(imports, list(string)) };
 }
 
 /** The origin that the bytes state; they come from a linker of ours. */

@@ -35,7 +35,7 @@ export class MessageBudget {
         this.#once.add(kind);
         return;
       default:
-        throw new Error(`a message of the kind ${String(kind).slice(0, 32)}`);
+        throw new Error(`a message of the kind ${String(kind satisfies never).slice(0, 32)}`);
     }
   }
 }

@@ -6,6 +6,7 @@ import type { ModuleLogLine, TraceFrame } from '../../module/log-line.ts';
 import { ownEnds } from '../seats/own-ends.ts';
 import type { SeatMemory, SeatOpening, StampedLine } from '../seats/seat.ts';
 import type { PlainEnd } from '../seats/start-end.ts';
+import { isDescription, isRefusal } from './batch-checks.ts';
 import type { FromWorker } from './worker-messages.ts';
 
 /**
@@ -44,7 +45,15 @@ function isRight(message: FromWorker): boolean {
       return hasKeys(message, ['message']) && isText(message.message, limits.reportCharactersMax);
     case 'closed':
       return hasKeys(message, []);
+    // These have a frame of their own kind.
+    case 'link':
+    case 'turn':
+    case 'durable':
+    case 'examined':
+      return true;
     default:
+      // A kind that no actor sends: `MessageBudget` refuses it.
+      message satisfies never;
       return true;
   }
 }
@@ -102,21 +111,13 @@ function isFigure(figure: unknown): boolean {
 
 /** Request times and durable commits are compared with these values. */
 function isOpening({ description, offset, lastMicros }: SeatOpening): boolean {
-  const { definition, schemaVersion, programHash } = description;
   return (
     typeof lastMicros === 'bigint' &&
     BigInt.asUintN(63, lastMicros) === lastMicros &&
     isCount(offset) &&
-    isCount(schemaVersion) &&
-    isText(programHash, hashDigits) &&
-    programHash.length === hashDigits &&
-    [definition.tables, definition.reducers, definition.views, definition.types].every(
-      (list: unknown) => Array.isArray(list),
-    )
+    isDescription(description)
   );
 }
-
-const hashDigits = 64;
 
 function isCount(count: unknown): boolean {
   return Number.isSafeInteger(count) && Number(count) >= 0;
@@ -127,7 +128,7 @@ function isEnd({ cause, message, body, isUndone, running }: PlainEnd): boolean {
   return (
     ownEnds.some((known) => known === cause) &&
     isText(message, limits.programErrorCharactersMax) &&
-    (body === undefined || [body.code, body.message].every((text) => typeof text === 'string')) &&
+    (body === undefined || isRefusal(body)) &&
     (isUndone === undefined || typeof isUndone === 'boolean') &&
     (running === undefined || isCount(running))
   );
@@ -152,7 +153,7 @@ function isLine(line: ModuleLogLine): boolean {
     isOptional(functionName, isName) &&
     isOptional(fileName, isName) &&
     isOptional(target, isName) &&
-    isOptional(lineNumber, (number) => typeof number === 'number') &&
+    isOptional(lineNumber, Number.isFinite) &&
     isOptional(trace, isTrace)
   );
 }

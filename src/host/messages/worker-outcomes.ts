@@ -13,7 +13,15 @@ import { writeNumber } from '../../database/write-number.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { BinaryReader } from '../../values/binary-reader.ts';
 import { BinaryWriter } from '../../values/binary-writer.ts';
-import type { Batch, Structured, StructuredReply } from './worker-messages.ts';
+import {
+  checkedReply,
+  parseCallError,
+  parseConnected,
+  parseRefusal,
+  parseResultHead,
+  parseSqlError,
+} from './batch-checks.ts';
+import type { Batch, Structured } from './worker-messages.ts';
 import { RowsDecoder, RowsEncoder } from './worker-rows.ts';
 
 /** Query results of at least this size are transferred in a buffer of their own. */
@@ -276,7 +284,7 @@ function decodeReply(decoding: Decoding): DatabaseReply {
       return { kind: 'called', outcome };
     }
     case 'aborted': {
-      const error = JSON.parse(reader.string());
+      const error = parseCallError(reader.string());
       return { kind: 'called', outcome: { kind, error, micros: reader.f64() } };
     }
     case 'threw': {
@@ -287,11 +295,11 @@ function decodeReply(decoding: Decoding): DatabaseReply {
     case 'result':
       return { kind: 'queried', outcome: decodeResult(reader, decoding) };
     case 'failed': {
-      const error = JSON.parse(reader.string());
+      const error = parseSqlError(reader.string());
       return { kind: 'queried', outcome: { kind, error, micros: reader.f64() } };
     }
     case 'connected':
-      return { kind, refusal: JSON.parse(reader.string()).refusal };
+      return { kind, refusal: parseConnected(reader.string()).refusal };
     case 'disconnected':
       return { kind };
     case 'applied': {
@@ -323,9 +331,9 @@ function decodeReply(decoding: Decoding): DatabaseReply {
       return { kind, program: { kind: programKind, bytes: take(decoding.blobs) } };
     }
     case 'structured':
-      return take(decoding.structured) as StructuredReply;
+      return checkedReply(take(decoding.structured));
     case 'refused':
-      return { kind, body: JSON.parse(reader.string()) };
+      return { kind, body: parseRefusal(reader.string()) };
     default:
       return unreachable(kind);
   }
@@ -336,7 +344,7 @@ function decodeFault(reader: BinaryReader): Fault {
 }
 
 function decodeResult(reader: BinaryReader, { blobs }: Beside): SqlOutcome {
-  const { columns, types } = JSON.parse(reader.string());
+  const { columns, types } = parseResultHead(reader.string());
   const rows = reader.bool() ? take(blobs) : reader.bytes();
   const rowCount = reader.f64();
   const inserted = reader.f64();

@@ -14,6 +14,7 @@ import { BinaryReader } from '../../values/binary-reader.ts';
 import { BinaryWriter } from '../../values/binary-writer.ts';
 import { type ConnectionNumber, connectionNumber } from '../../values/connection-number.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
+import { parseParameters, parseUpdateHead } from './batch-checks.ts';
 import type { Batch, StructuredRequest } from './worker-messages.ts';
 import { readRights, writeRights } from './worker-rights.ts';
 
@@ -270,7 +271,7 @@ export class RequestReader implements ItemSource<TicketedRequest> {
       case 'program':
         return { kind };
       case 'update': {
-        const [programKind, permission] = JSON.parse(reader.string());
+        const [programKind, permission] = parseUpdateHead(reader.string());
         const bytes = this.#blobs[this.#nextBlob++] ?? new Uint8Array(0);
         return { kind, program: { kind: programKind, bytes }, permission };
       }
@@ -326,7 +327,7 @@ export class RequestReader implements ItemSource<TicketedRequest> {
     return {
       ...asker,
       sql,
-      ...(parameters === '' ? {} : { parameters: new Map(JSON.parse(parameters)) }),
+      ...(parameters === '' ? {} : { parameters: parseParameters(parameters) }),
       ...(millisMax === 0 ? {} : { millisMax }),
     };
   }

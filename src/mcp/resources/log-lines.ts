@@ -1,7 +1,9 @@
 import type { LogRequest, LogStream } from '../../host/databases/module-log.ts';
 import type { DatabaseRecord } from '../../host/registry/database-record.ts';
 import { limits } from '../../limits.ts';
+import { logRecord } from '../../protocol/log-record.ts';
 import { identityToHex } from '../../values/identity.ts';
+import { parseAs } from '../../values/json-shape.ts';
 import type { McpSession } from '../session.ts';
 
 export function mayReadLog({ host, caller }: McpSession, database: DatabaseRecord): boolean {
@@ -32,7 +34,7 @@ export async function linesOfReducer(
   const mark = `"function":${JSON.stringify(reducer)}`;
   return text
     .split('\n')
-    .filter((line) => line.includes(mark) && JSON.parse(line).function === reducer)
+    .filter((line) => line.includes(mark) && parseAs(line, logRecord).function === reducer)
     .slice(-limits.promptLogLinesMax);
 }
 

@@ -1,6 +1,7 @@
 import type { SqlError } from '../../database/outcome.ts';
 import { runStatement } from '../../doors/run-statement.ts';
 import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
+import { list, parseAs, string } from '../../values/json-shape.ts';
 import { fenced } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
 import { readingOnly } from '../session.ts';
@@ -45,7 +46,7 @@ export const explain: ToolSource = {
     const outcome = await runStatement(handle, request, wanted);
     if (outcome.kind === 'failed') throw sqlFailure(behind(prefix, outcome.error), fenced);
     const { rows } = sqlRows(outcome, firstRow, () => true);
-    const plan: readonly string[] = rows.map((row) => JSON.parse(row)[0]);
+    const plan = rows.map((row) => parseAs(row, list(string))[0] ?? '');
     return {
       texts: [plan.join('\n')],
       structured: structuredJson({ plan: JSON.stringify(plan), offset: String(outcome.offset) }),

@@ -1,7 +1,8 @@
 import { hostSentinel } from '../../database/host-line.ts';
 import { limits } from '../../limits.ts';
-import type { LogRecord } from '../../protocol/log-record.ts';
+import { type LogRecord, logRecord } from '../../protocol/log-record.ts';
 import type { JsonObject } from '../../values/json.ts';
+import { parseAs } from '../../values/json-shape.ts';
 import { utf8Length } from '../../values/utf8.ts';
 import { fenced } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
@@ -60,7 +61,7 @@ export const logs: ToolSource = {
     const { database } = openDatabase(name, context);
     const text = await lastLines(context.session, database, limits.agentLogScanLinesMax);
     const lines = text.split('\n').filter((line) => line !== '');
-    const found = lines.map((line) => shown(JSON.parse(line) as LogRecord)).filter(filter);
+    const found = lines.map((line) => shown(parseAs(line, logRecord))).filter(filter);
     return answerOf(newest(found, linesMax), found.length);
   },
 };

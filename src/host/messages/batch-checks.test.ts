@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import {
+  checkedReply,
+  parseCallError,
+  parseConnected,
+  parseParameters,
+  parseRefusal,
+  parseResultHead,
+  parseSqlError,
+  parseUpdateHead,
+} from './batch-checks.ts';
+
+const message = 'x';
+const product = { kind: 'product', elements: [{ name: 'a', type: { kind: 'u8' } }] };
+const column = { name: 'a', type: { kind: 'array', element: { kind: 'ref', ref: 0 } } };
+const unnamed = { type: { kind: 'sum', variants: [] } };
+const definition = { tables: [], reducers: [], views: [], types: [] };
+const description = { definition, schemaVersion: 7, programHash: 'a'.repeat(64) };
+
+const cases: readonly [string, (text: string) => unknown, object[], unknown[]][] = [
+  [
+    'the error of a call',
+    parseCallError,
+    [
+      { code: 'reducer.crashed' },
+      { code: 'reducer.unknown', reducer: 'r' },
+      { code: 'reducer.notCallable', lifecycle: 'init' },
+      { code: 'quota.exceeded', message },
+    ],
+    [
+      ...[null, 'text', {}, { code: 'other', message }, { code: 'toString' }, { code: 7 }],
+      { code: 'reducer.unknown', message },
+      { code: 'reducer.notCallable', lifecycle: 'other' },
+      { code: 'quota.exceeded', message: 7 },
+      { code: 'reducer.refusedWithValue', message },
+    ],
+  ],
+  [
+    'the error of a statement',
+    parseSqlError,
+    [
+      { code: 'sql.busy', message },
+      { code: 'sql.noTable', message, table: 't', hint: 'h', place: { line: 1, column: 2 } },
+    ],
+    [
+      ...[null, { message }, { code: 'sql.busy' }, { code: 'sql.noTable', message }],
+      { code: 'sql.busy', message, hint: 7 },
+      { code: 'sql.busy', message, place: { line: 1 } },
+    ],
+  ],
+  [
+    'a refusal',
+    parseRefusal,
+    [
+      { code: 'database.full', message },
+      { code: 'database.opening', message, retryAfterSeconds: 3 },
+    ],
+    [
+      null,
+      { code: 'other', message },
+      { code: 'caller.notOperator' },
+      { code: 'caller.notOperator', message: 7 },
+    ],
+  ],
+  ['the answer to a connection', parseConnected, [{}, { refusal: 'no' }], [null, { refusal: 7 }]],
+  [
+    'the columns of a result',
+    parseResultHead,
+    [
+      { columns: [], types: [] },
+      { columns: [column, unnamed], types: [product] },
+    ],
+    [
+      ...[null, {}, { columns: [] }, { columns: {}, types: [] }],
+      { columns: [{ name: 7, type: product }], types: [] },
+      { columns: [{ name: 'a', type: { kind: 'other' } }], types: [] },
+      { columns: [{ name: 'a', type: { kind: 'ref' } }], types: [] },
+      { columns: [], types: [{ kind: 'product', elements: [{ name: 'a' }] }] },
+    ],
+  ],
+  [
+    'an update',
+    parseUpdateHead,
+    [['js', { policy: 'breakClients', token: 't' }]],
+    [null, [], ['py', { policy: 'compatible' }], ['js', { policy: 'all' }]],
+  ],
+];
+
+describe('a batch', () => {
+  it.each(cases)('has %s in its shape only', (_, parse, right, wrong) => {
+    for (const json of right) expect(parse(JSON.stringify(json))).toEqual(json);
+    for (const json of wrong) expect(() => parse(JSON.stringify(json))).toThrow('no ');
+    expect(() => parse('{')).toThrow(SyntaxError);
+  });
+
+  it('has parameters by their names', () => {
+    const parameters = new Map<string, string | boolean | null>([
+      ['1', 'a'],
+      ['b', true],
+      ['c', null],
+    ]);
+    expect(parseParameters(JSON.stringify([...parameters]))).toEqual(parameters);
+    for (const wrong of [null, [['a']], [[7, 'a']], [['a', 7]]]) {
+      expect(() => parseParameters(JSON.stringify(wrong))).toThrow('no parameters');
+    }
+  });
+
+  it('has structured replies of known kinds', () => {
+    const updated = { kind: 'updated', description, endsConnections: true };
+    const previewed = { kind: 'previewed', outcome: { kind: 'refused', message, micros: 1 } };
+    for (const right of [updated, previewed, { kind: 'tables', tables: [] }]) {
+      expect(checkedReply(right)).toBe(right);
+    }
+    for (const wrong of [
+      ...[undefined, 'text', { kind: 'called' }, { kind: 'reading', queries: [] }],
+      { ...updated, endsConnections: 1 },
+      { ...updated, description: { ...description, definition: null } },
+      { ...updated, description: { ...description, schemaVersion: -1 } },
+      { ...updated, description: { ...description, programHash: 'a' } },
+      { kind: 'previewed', outcome: 'none' },
+      { kind: 'tables', tables: {} },
+    ]) {
+      expect(() => checkedReply(wrong)).toThrow('no reply');
+    }
+  });
+});

@@ -1,0 +1,284 @@
+import type { DatabaseDescription } from '../../database/description.ts';
+import type { CallError, RefusalBody, SqlError, SqlParameters } from '../../database/outcome.ts';
+import type { ProgramSource, UpdatePermission } from '../../database/program-source.ts';
+import type { AlgebraicType, NamedType } from '../../values/type.ts';
+import type { StructuredReply } from './worker-messages.ts';
+
+/**
+ * What is in a batch as JSON text, or structured beside it. The functions throw unless it has the
+ * right shape, as `checkMessage` does for the other messages.
+ */
+
+/** The errors of a call that have no bytes. */
+export type TextCallError = Exclude<CallError, { readonly code: 'reducer.refusedWithValue' }>;
+
+export function parseCallError(text: string): TextCallError {
+  return checked(JSON.parse(text), isCallError, 'error of a call');
+}
+
+export function parseSqlError(text: string): SqlError {
+  return checked(JSON.parse(text), isSqlError, 'error of a statement');
+}
+
+export function parseRefusal(text: string): RefusalBody {
+  return checked(JSON.parse(text), isRefusal, 'refusal');
+}
+
+/** Whether a client was let in: the words of the module that rejected it. */
+export function parseConnected(text: string): { readonly refusal?: string } {
+  return checked(JSON.parse(text), isConnected, 'answer to a connection');
+}
+
+/** The columns of a result, and the types that refs in them index. */
+export interface ResultHead {
+  readonly columns: readonly NamedType[];
+  readonly types: readonly AlgebraicType[];
+}
+
+export function parseResultHead(text: string): ResultHead {
+  return checked(JSON.parse(text), isResultHead, 'columns of a result');
+}
+
+/** Of an update: the kind of its program, and what it may do. */
+export type UpdateHead = readonly [ProgramSource['kind'], UpdatePermission];
+
+export function parseUpdateHead(text: string): UpdateHead {
+  return checked(JSON.parse(text), isUpdateHead, 'update');
+}
+
+export function parseParameters(text: string): SqlParameters {
+  return new Map(checked(JSON.parse(text), areParameters, 'parameters'));
+}
+
+/** Previews and tables are shown as they come; their parts are not looked into. */
+export function checkedReply(structured: unknown): StructuredReply {
+  return checked(structured, isStructuredReply, 'reply');
+}
+
+function checked<Value>(
+  json: unknown,
+  isRight: (json: unknown) => json is Value,
+  what: string,
+): Value {
+  if (!isRight(json)) throw new Error(`no ${what}`);
+  return json;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The field that an error has besides its code. */
+type FieldOf<Code> = Exclude<keyof Extract<TextCallError, { readonly code: Code }>, 'code'>;
+
+const callErrorFields: {
+  readonly [Code in TextCallError['code']]: [FieldOf<Code>] extends [never]
+    ? 'none'
+    : FieldOf<Code>;
+} = {
+  'reducer.unknown': 'reducer',
+  'reducer.notCallable': 'lifecycle',
+  'arguments.invalid': 'message',
+  'reducer.refused': 'message',
+  'reducer.refusedWithoutValue': 'message',
+  'reducer.crashed': 'none',
+  'reducer.overBudget': 'message',
+  'quota.exceeded': 'message',
+  'call.readOnly': 'message',
+  'connection.refused': 'message',
+  'schema.changed': 'none',
+};
+
+type Lifecycle = Extract<TextCallError, { readonly code: 'reducer.notCallable' }>['lifecycle'];
+const lifecycles: KeysOf<Lifecycle> = { init: true, onConnect: true, onDisconnect: true };
+
+/** All members of a union of strings: a new one breaks the build here. */
+type KeysOf<Key extends string> = { readonly [Each in Key]: true };
+
+function isCallError(json: unknown): json is TextCallError {
+  if (!areFields(json) || !isKeyOf(callErrorFields, json.code)) return false;
+  const field = callErrorFields[json.code];
+  if (field === 'none') return true;
+  return field === 'lifecycle' ? isKeyOf(lifecycles, json.lifecycle) : isString(json[field]);
+}
+
+const sqlErrorCodes: KeysOf<SqlError['code']> = {
+  'sql.noTable': true,
+  'sql.notAuthorized': true,
+  'sql.invalid': true,
+  'sql.invalidParameter': true,
+  'sql.noHistory': true,
+  'sql.overBudget': true,
+  'sql.busy': true,
+  'quota.exceeded': true,
+  'sql.internal': true,
+  'connection.refused': true,
+};
+
+function isSqlError(json: unknown): json is SqlError {
+  return (
+    areFields(json) &&
+    isKeyOf(sqlErrorCodes, json.code) &&
+    isString(json.message) &&
+    (json.code !== 'sql.noTable' || isString(json.table)) &&
+    (json.place === undefined || isPlace(json.place)) &&
+    (json.hint === undefined || isString(json.hint))
+  );
+}
+
+function isPlace(json: unknown): boolean {
+  return areFields(json) && isNumber(json.line) && isNumber(json.column);
+}
+
+const refusalCodes: KeysOf<RefusalBody['code']> = {
+  'database.overloaded': true,
+  'database.opening': true,
+  'database.stopped': true,
+  'database.broken': true,
+  'database.full': true,
+  'database.lost': true,
+  'creation.forbidden': true,
+  'databases.tooMany': true,
+  'names.tooMany': true,
+  'quota.exceeded': true,
+  'name.invalid': true,
+  'name.unknown': true,
+  'name.taken': true,
+  'name.notYours': true,
+  'database.unknown': true,
+  'caller.notAuthorized': true,
+  'caller.notOperator': true,
+  'token.limited': true,
+  'token.unknown': true,
+  'grants.tooMany': true,
+  'database.locked': true,
+  'program.invalid': true,
+  'migration.refused': true,
+  'migration.breaksClients': true,
+  'migration.invalidToken': true,
+  'migration.failed': true,
+  'init.failed': true,
+  'publish.invalid': true,
+  'durability.timeout': true,
+};
+
+export function isRefusal(json: unknown): json is RefusalBody {
+  return (
+    areFields(json) &&
+    isKeyOf(refusalCodes, json.code) &&
+    isString(json.message) &&
+    (json.retryAfterSeconds === undefined || isNumber(json.retryAfterSeconds))
+  );
+}
+
+function isConnected(json: unknown): json is { readonly refusal?: string } {
+  return areFields(json) && (json.refusal === undefined || isString(json.refusal));
+}
+
+function isResultHead(json: unknown): json is ResultHead {
+  if (!areFields(json)) return false;
+  const { columns, types } = json;
+  return Array.isArray(types) && types.every(isType) && areNamedTypes(columns);
+}
+
+const scalarKinds: KeysOf<Exclude<AlgebraicType['kind'], 'ref' | 'sum' | 'product' | 'array'>> = {
+  ...{ string: true, bool: true },
+  ...{ i8: true, i16: true, i32: true, i64: true, i128: true, i256: true },
+  ...{ u8: true, u16: true, u32: true, u64: true, u128: true, u256: true },
+  ...{ f32: true, f64: true },
+};
+
+/** A type that is too deep overflows the stack, which counts as a wrong shape like any error. */
+function isType(json: unknown): json is AlgebraicType {
+  if (!areFields(json)) return false;
+  switch (json.kind) {
+    case 'ref':
+      return isNumber(json.ref);
+    case 'sum':
+      return areNamedTypes(json.variants);
+    case 'product':
+      return areNamedTypes(json.elements);
+    case 'array':
+      return isType(json.element);
+    default:
+      return isKeyOf(scalarKinds, json.kind);
+  }
+}
+
+function areNamedTypes(json: unknown): boolean {
+  return Array.isArray(json) && json.every(isNamedType);
+}
+
+/** JSON leaves out a name that is `undefined`. */
+function isNamedType(json: unknown): boolean {
+  return areFields(json) && (json.name === undefined || isString(json.name)) && isType(json.type);
+}
+
+function isUpdateHead(json: unknown): json is UpdateHead {
+  if (!Array.isArray(json)) return false;
+  const [kind, permission]: readonly unknown[] = json;
+  return isKeyOf(programKinds, kind) && areFields(permission) && isPermission(permission);
+}
+
+const programKinds: KeysOf<ProgramSource['kind']> = { js: true, wasm: true };
+const policies: KeysOf<UpdatePermission['policy']> = { compatible: true, breakClients: true };
+
+function isPermission({ policy, token }: Fields): boolean {
+  return isKeyOf(policies, policy) && (token === undefined || isString(token));
+}
+
+type Parameter = readonly [string, string | boolean | null];
+
+function areParameters(json: unknown): json is readonly Parameter[] {
+  return Array.isArray(json) && json.every(isParameter);
+}
+
+function isParameter(json: unknown): json is Parameter {
+  if (!Array.isArray(json)) return false;
+  const [name, value]: readonly unknown[] = json;
+  return isString(name) && (isString(value) || typeof value === 'boolean' || value === null);
+}
+
+const structuredChecks: {
+  readonly [Kind in StructuredReply['kind']]: (reply: Fields) => boolean;
+} = {
+  updated: ({ description, endsConnections }) =>
+    isDescription(description) && typeof endsConnections === 'boolean',
+  previewed: ({ outcome }) => areFields(outcome) && isString(outcome.kind),
+  tables: ({ tables }) => Array.isArray(tables),
+};
+
+function isStructuredReply(reply: unknown): reply is StructuredReply {
+  if (!areFields(reply) || !isKeyOf(structuredChecks, reply.kind)) return false;
+  return structuredChecks[reply.kind](reply);
+}
+
+export function isDescription(description: unknown): description is DatabaseDescription {
+  if (!areFields(description) || !areFields(description.definition)) return false;
+  const { definition, schemaVersion, programHash } = description;
+  const { tables, reducers, views, types } = definition;
+  return (
+    isNumber(schemaVersion) &&
+    Number.isSafeInteger(schemaVersion) &&
+    schemaVersion >= 0 &&
+    isString(programHash) &&
+    programHash.length === hashDigits &&
+    [tables, reducers, views, types].every((list) => Array.isArray(list))
+  );
+}
+
+const hashDigits = 64;
+
+function areFields(json: unknown): json is Fields {
+  return typeof json === 'object' && json !== null;
+}
+
+function isKeyOf<Table extends object>(table: Table, key: unknown): key is keyof Table {
+  return typeof key === 'string' && Object.hasOwn(table, key);
+}
+
+function isString(json: unknown): json is string {
+  return typeof json === 'string';
+}
+
+function isNumber(json: unknown): json is number {
+  return typeof json === 'number';
+}
