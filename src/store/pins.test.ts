@@ -265,7 +265,7 @@ describe('what is held', () => {
     table.changes.commit(table.id, arena);
     expect(rowsOf(pin)).toHaveLength(3);
     expect(insertLarge(3)).toBe('inserted');
-    expect(() => pin.requireValid()).toThrow('a write needed the room');
+    expect(() => pin.requireValid()).toThrow('a write needed the space');
     expect(table.rowCount).toBe(3);
   });
 

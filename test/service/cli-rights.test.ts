@@ -118,7 +118,7 @@ describe('token', () => {
     expect(made.stderr).toContain('; it does not expire.');
     const [header, , ...rows] = (await sandbox.ok(['token', 'list', 'notes'])).split('\n');
     expect(header?.split('|').map((cell) => cell.trim())).toEqual([
-      ...['ID', 'READS', 'CALLS', 'SQL WRITES', 'MAX ROWS', 'FEATURES', 'EXPIRES', 'MADE', 'BY'],
+      ...['ID', 'READS', 'CALLS', 'SQL WRITES', 'MAX ROWS', 'FEATURES', 'EXPIRES', 'CREATED', 'BY'],
     ]);
     const cells = (text: string) =>
       rows

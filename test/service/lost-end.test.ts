@@ -107,7 +107,7 @@ it.each(losses)(
     });
     for (const [given, words] of [
       [`big:${lastOffset}`, `its log ends at offset ${end}, not ${lastOffset}`],
-      ['small:2', 'lacks no end'],
+      ['small:2', 'is complete'],
       [`${end}`, 'Say which database it is'],
       ['nobody:7', '`nobody` not found'],
     ] as const) {
