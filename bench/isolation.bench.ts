@@ -132,19 +132,31 @@ async function start(dataDirectory: string, everywhere: Isolation): Promise<Serv
 
 /** What this process and those that come from it take; pages that several have are divided among them. */
 function memoryMebibytes(): number {
-  const kibibytes = [process.pid, ...descendants(process.pid)].map((id) => {
-    const text = readFileSync(`/proc/${id}/smaps_rollup`, 'latin1');
-    return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0);
-  });
+  const kibibytes = [process.pid, ...descendants(process.pid)].map(kibibytesOf);
   return kibibytes.reduce((sum, one) => sum + one, 0) / 1024;
 }
 
+function kibibytesOf(id: number): number {
+  const text = unlessGone(() => readFileSync(`/proc/${id}/smaps_rollup`, 'latin1'), '');
+  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0);
+}
+
 function descendants(parent: number): number[] {
-  const children = readdirSync(`/proc/${parent}/task`).flatMap((thread) =>
-    readFileSync(`/proc/${parent}/task/${thread}/children`, 'latin1')
+  const threads = unlessGone(() => readdirSync(`/proc/${parent}/task`), []);
+  const children = threads.flatMap((thread) =>
+    unlessGone(() => readFileSync(`/proc/${parent}/task/${thread}/children`, 'latin1'), '')
       .split(' ')
       .filter(Boolean)
       .map(Number),
   );
   return [...children, ...children.flatMap(descendants)];
+}
+
+/** Linkers and threads end at any moment; what is gone holds nothing. */
+function unlessGone<Found>(read: () => Found, nothing: Found): Found {
+  try {
+    return read();
+  } catch {
+    return nothing;
+  }
 }

@@ -310,7 +310,7 @@ describe('work with long values', () => {
     const again = Array.from({ length: 640 }, () => compare(long, '=', constant(string, '')));
     const frame = { ...slots.frame(rows), ticks: 1_000 };
     const condition = compileCondition(chain('or', ...again), slots.context);
-    expect(() => condition(frame)).toThrow('One row takes more work');
+    expect(() => condition(frame)).toThrow('One row needs too much work');
   });
 });
 
