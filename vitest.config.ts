@@ -13,6 +13,7 @@ const together = [
 
 export default defineConfig({
   test: {
+    globalSetup: './test/support/embed-guest.mjs',
     testTimeout: 90_000,
     hookTimeout: 90_000,
     // What never comes true fails as well later, and a machine that is busy is no fault.

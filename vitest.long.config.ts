@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
+    globalSetup: './test/support/embed-guest.mjs',
     include: ['test/long/*.long.ts'],
     testTimeout: 3_600_000,
     hookTimeout: 600_000,

@@ -14,6 +14,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { comparePairs } from './bench-pairs.mjs';
+import { embedGuest } from './embed-guest.mjs';
 import { root } from './run.mjs';
 
 const args = process.argv.slice(2);
@@ -41,6 +42,7 @@ const keepPlaces = {
   },
 };
 
+embedGuest();
 const figures = [];
 const files = findBenchmarks().filter((file) => wanted === undefined || file.includes(wanted));
 if (against === undefined) await runAll();

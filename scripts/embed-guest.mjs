@@ -1,12 +1,13 @@
 // Writes `src/module/javascript/guest-text.ts`: the files of `guest/`, which run in the guest realm,
-// as texts. Run `npm run embed` after a change there.
+// as texts. It is not committed. `npm ci`, the build, the type check, the tests and the benchmarks
+// write it.
 //
 // What runs is what the files say. Each script is its entry and the files that it imports, in the
 // order in which an engine would evaluate them, one after another in one scope. Import statements,
 // the word `export`, comments and empty lines are removed; nothing is added. `assemble` rejects
 // whatever would make this another program than the modules are: a name that two files declare or
 // that hides a global, exports and imports under another name.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'acorn';
@@ -22,18 +23,19 @@ const scripts = {
   bridge: 'bridge/bridge.js',
 };
 
-/** What `guest-text.ts` is to contain. */
-export function guestText() {
+/** Brings `guest-text.ts` up to date. */
+export function embedGuest() {
+  const text = guestText();
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
+}
+
+function guestText() {
   const read = (name) => readFileSync(path.join(folder, 'guest', name), 'utf8');
   const texts = Object.entries(scripts).map(([name, entry]) => {
     const text = assemble(entry, read).replace(/[\\`]|\$(?=\{)/g, '\\$&');
     return `\n/** \`guest/${entry}\` and what it imports: the body of a function. */\nexport const ${name} = \`${text}\`;\n`;
   });
-  return `// Written by \`npm run embed\` from the files of \`guest/\`. Change those.\n${texts.join('')}`;
-}
-
-export function isEmbedded() {
-  return readFileSync(file, 'utf8') === guestText();
+  return `// Written by scripts/embed-guest.mjs from the files of \`guest/\`.\n${texts.join('')}`;
 }
 
 /** The script that starts with `entry`; `read` gives the text of a file by its path. */
@@ -152,6 +154,4 @@ function withoutCuts(text, cuts) {
     .join('');
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(file, guestText());
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) embedGuest();

@@ -1,5 +1,6 @@
 // Checks types once per environment: engine rooms see no Node names, guest rooms no Node and no
 // DOM, the files of the sandbox only what a realm has.
+import { embedGuest } from './embed-guest.mjs';
 import { packageBin, runNode } from './run.mjs';
 
 const projects = [
@@ -17,6 +18,7 @@ const projects = [
   'examples/agent/client/tsconfig.json',
 ];
 
+embedGuest();
 for (const project of projects) {
   const code = await runNode(packageBin('typescript', 'tsc'), ['--noEmit', '-p', project]);
   if (code !== 0) {

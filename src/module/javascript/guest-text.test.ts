@@ -9,10 +9,6 @@ function assembled(files: Readonly<Record<string, string>>): string {
 }
 
 describe('the text of the guest', () => {
-  it('is that of the files in guest/: else, npm run embed', () => {
-    expect(embedding.isEmbedded()).toBe(true);
-  });
-
   it('has each file once, after those that it imports, as it stands in the file', () => {
     const text = assembled({
       'main.js':

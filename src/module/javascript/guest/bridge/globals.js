@@ -39,7 +39,11 @@ function makeMath(random) {
   const math = {};
   for (const key of ownKeys(Math)) {
     if (key !== 'random') {
-      defineProperty(math, key, /** @type {any} */ (getOwnPropertyDescriptor(Math, key)));
+      defineProperty(
+        math,
+        key,
+        /** @type {PropertyDescriptor} */ (getOwnPropertyDescriptor(Math, key)),
+      );
     }
   }
   defineProperty(math, 'random', { value: random, writable: true, configurable: true });

@@ -43,7 +43,9 @@ function prepareRealm() {
   Error.stackTraceLimit = options.stackFramesMax;
   // A date format without a date reads the real clock.
   const { prototype } = Intl.DateTimeFormat;
-  const getFormat = /** @type {any} */ (Object.getOwnPropertyDescriptor(prototype, 'format')).get;
+  const getFormat = /** @type {{ get: () => Intl.DateTimeFormat['format'] }} */ (
+    Object.getOwnPropertyDescriptor(prototype, 'format')
+  ).get;
   const { formatToParts } = prototype;
   const orNow = (date) => (date === undefined ? nowMillis() : date);
   Object.defineProperty(prototype, 'format', {

@@ -79,7 +79,7 @@ function typedSource(source, countMax) {
   return items;
 }
 
-for (const name of /** @type {any[]} */ (ownKeys(globalThis))) {
+for (const name of /** @type {string[]} */ (ownKeys(globalThis))) {
   const Native = globalThis[name];
   if (typeof Native !== 'function' || getPrototypeOf(Native) !== typedArrays.constructor) continue;
   // Text, so that each has type feedback of its own.

@@ -10,7 +10,7 @@ export const { hasOwn } = Object;
 export const { trunc } = Math;
 export const { iterator: iteratorKey, isConcatSpreadable: spreadableKey } = Symbol;
 export const getterOf = (object, key) =>
-  /** @type {any} */ (getOwnPropertyDescriptor(object, key)).get;
+  /** @type {{ get: () => any }} */ (getOwnPropertyDescriptor(object, key)).get;
 
 /** @type {any} */
 export const NativeProxy = Proxy;
@@ -44,7 +44,11 @@ export function dressConstructor(constructor, native, owner = globalThis, name =
   const keys = ownKeys(native).filter((key) => key !== 'prototype' && key !== 'arguments');
   for (const key of keys) {
     if (key !== 'caller') {
-      defineProperty(constructor, key, /** @type {any} */ (getOwnPropertyDescriptor(native, key)));
+      defineProperty(
+        constructor,
+        key,
+        /** @type {PropertyDescriptor} */ (getOwnPropertyDescriptor(native, key)),
+      );
     }
   }
   Reflect.setPrototypeOf(constructor, getPrototypeOf(native));

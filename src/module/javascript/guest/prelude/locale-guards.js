@@ -11,7 +11,7 @@ import {
 import { isObject, localeCountMax, localesOf, textTooLong } from './measures.js';
 import { localeText, uriText } from './text-guards.js';
 
-for (const name of /** @type {any[]} */ (ownKeys(Intl))) {
+for (const name of /** @type {string[]} */ (ownKeys(Intl))) {
   const Native = Intl[name];
   if (typeof Native !== 'function' || Native.prototype === undefined) continue;
   const { [name]: Guarded } = {
