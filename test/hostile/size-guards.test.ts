@@ -12,6 +12,7 @@ const expressions: readonly string[] = [
   '[1].concat({ length: 2, 0: "a", [Symbol.isConcatSpreadable]: true })',
   '[1].concat(Object.assign([2, 3], { [Symbol.isConcatSpreadable]: false })).length',
   '[1].concat(new Proxy([2, 3], {}))',
+  'new Proxy([1, 2, 3], { get: (t, k) => (k === "length" ? { valueOf: () => "2" } : t[k]) }).slice()',
   '[, 1].concat([, 2]).length',
   '1 in [, 1].concat([,])',
   '[1, 2, 3, 4].copyWithin(0, 2)',
@@ -236,5 +237,20 @@ describe('guarded built-ins', () => {
     expect(logs.map(({ message }) => message)).toEqual([
       ...[length, length, length, length, allocation, allocation, length, length, length],
     ]);
+  });
+
+  it('[abi 15] hold for a list whose length is another at each look', async () => {
+    for (const method of ['sort()', 'toReversed()', 'with(0, 1)', 'toSorted()']) {
+      for (let flip = 1; flip <= 8; flip += 1) {
+        const { call } = await loadProgram(
+          rawProgram(`
+            let looks = 0;
+            const length = { valueOf: () => ((looks += 1) === ${flip} ? 2 ** 53 - 1 : 0) };
+            const list = new Proxy([], { get: (t, k) => (k === 'length' ? length : t[k]) });
+            try { list.${method}; } catch {}`),
+        );
+        expect(call(0), `${method}, look ${flip}`).toEqual({ kind: 'returned' });
+      }
+    }
   });
 });

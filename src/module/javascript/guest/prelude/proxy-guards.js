@@ -9,7 +9,7 @@ import {
   NativeProxy,
   ownKeys,
 } from './intrinsics.js';
-import { fewKeys, isTextObject, tooLong } from './measures.js';
+import { fewKeys, isObject, isTextObject, tooLong } from './measures.js';
 
 // Reads the traps of a handler when they are needed, as the engine does; guards one of them.
 class ListHandler {
@@ -40,8 +40,11 @@ class ListHandler {
     const value = hasTrap
       ? apply(trap, this.#handler, [target, key, receiver])
       : get(target, key, receiver);
-    if (key === 'length' && value > elementCountMax) tooLong();
-    return value;
+    if (key !== 'length') return value;
+    // Converted once, and here: an object could give the engine another number than it gave us.
+    const length = isObject(value) ? +value : value;
+    if (length > elementCountMax) tooLong();
+    return length;
   }
 
   ownKeys(target) {
@@ -54,8 +57,7 @@ class ListHandler {
 Reflect.setPrototypeOf(ListHandler.prototype, null);
 
 function guardedHandler(target, handler) {
-  const isObject = typeof handler === 'object' ? handler !== null : typeof handler === 'function';
-  return isObject && isListLike(target) ? new ListHandler(handler) : handler;
+  return isObject(handler) && isListLike(target) ? new ListHandler(handler) : handler;
 }
 
 // Bound: like the engine's, it has no prototype.
