@@ -35,7 +35,7 @@ import type { Vitals } from './vitals.ts';
  *  creating, opening, serving, vacating ──ended, too often or for good: #break──▶ broken
  *  broken ──a request: #hopeful──▶ opening              not before `Reopening` allows it
  *  serving ──space again: #writeAgain──▶ vacating ──its actor has finished: #reopen──▶ opening
- *  all but broken ──close, crash: #stop──▶ stopped      final; see `#closing`
+ *  all but broken ──close: #close; or its actor ended while it closes──▶ stopped     final
  * ```
  *
  * A member has the fields that exist in its state alone. What outlives an actor (requests, replies
@@ -107,8 +107,8 @@ export class DatabaseLife {
   readonly #lineTimes: LineTimes;
   #state: LifeState = { kind: 'closed' };
   /**
-   * The end that the first `close` or `crash` asked for. Until it comes, actors finish what was
-   * accepted, and new requests are refused.
+   * Set by the first `close` or `crash`: new requests are refused, and no actor follows. After
+   * `close`, accepted requests are finished first.
    */
   #closing: Promise<void> | undefined;
   #restarts = 0;
@@ -164,7 +164,8 @@ export class DatabaseLife {
 
   /** Opens it, if it is closed. */
   open(): void {
-    if (this.#state.kind === 'closed') this.#begin(openMode, new Set());
+    const isClosed = this.#state.kind === 'closed' && this.#closing === undefined;
+    if (isClosed) this.#begin(openMode, new Set());
   }
 
   /** Opens it and resolves once it serves, however long that takes; rejects when it will not. */
@@ -216,7 +217,8 @@ export class DatabaseLife {
       if (shownState(this.#state) === 'opening') await this.started().catch(() => undefined);
       const idle = this.#owner.idle();
       if (idle !== undefined) await idle;
-      await this.servingSeat?.close();
+      const seat = this.servingSeat;
+      if (seat !== undefined) await seat.close();
     } finally {
       clearTimeout(deadline);
       this.#stop();
@@ -244,6 +246,7 @@ export class DatabaseLife {
       case 'vacating':
         return state;
       case 'closed':
+        if (this.#closing !== undefined) throw this.#counted(stoppedRefusal());
         return this.#begin(openMode, new Set());
       case 'broken':
         if (this.#closing !== undefined || !this.#reopening.isDue) throw this.#counted(state.fault);

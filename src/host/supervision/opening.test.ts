@@ -156,6 +156,19 @@ describe('a database that ends while it serves', () => {
   const end = { cause: 'died', message: 'gone', running: undefined, reached: () => false } as const;
   const opening = { description: undefined as never, offset: 1 as never, lastMicros: 0n };
 
+  it('takes no seat for a request that comes while a closed one closes', async () => {
+    const slow = new Slow('closed');
+    const closing = slow.database.close(1_000);
+    await slow.ask();
+    slow.database.open();
+    await closing;
+    expect(slow.seats).toEqual([]);
+    const ended = new Slow('closed');
+    ended.database.crash();
+    await ended.ask();
+    expect(ended.seats).toEqual([]);
+  });
+
   it('is opened again however often, where it served for long in between', () => {
     const slow = new Slow(openTiny);
     for (let round = 0; round < 5; round += 1) {
