@@ -159,7 +159,10 @@ export const limits = {
   /** Linkers that work at once; at most one of them links a program above the small size. */
   linkersMax: 2,
   smallProgramBytesMax: mebibyte,
-  /** Memory and wall-clock time of linking one program, and of a small one. */
+  /**
+   * Memory and processor time of linking one program, and of a small one. On a busy machine five
+   * times as much time may pass.
+   */
   linkMebibytesMax: 1_536,
   linkMillisMax: 60_000,
   smallLinkMebibytesMax: 768,

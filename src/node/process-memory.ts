@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { childrenOf, readProc } from './proc.ts';
 
 /** The unit of `/proc`. Where pages are larger, a bound is reached later. */
 const pageBytes = 4_096;
@@ -18,17 +18,4 @@ export function processTreeBytes(pid: number): number | undefined {
 function residentBytes(pid: number): number | undefined {
   const pages = readProc(`/proc/${pid}/statm`)?.split(' ')[1];
   return pages === undefined ? undefined : Number(pages) * pageBytes;
-}
-
-function childrenOf(pid: number): number[] {
-  const text = readProc(`/proc/${pid}/task/${pid}/children`) ?? '';
-  return text.split(' ').filter(Boolean).map(Number);
-}
-
-function readProc(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return undefined;
-  }
 }

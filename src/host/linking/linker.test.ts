@@ -121,6 +121,19 @@ describe('the linker', { timeout: 120_000 }, () => {
     expect(reports[0]).toContain(': time, ');
   });
 
+  it.runIf(hasProc)(
+    'waits longer for one that does not get a processor, yet not for ever',
+    async () => {
+      const linker = open({ small: { mebibytesMax: 512, millisMax: 400 } });
+      const started = performance.now();
+      const linking = fault(link(linker, long));
+      await expect.poll(() => linker.processIds.length).toBe(1);
+      for (const pid of linker.processIds) process.kill(pid, 'SIGSTOP');
+      expect((await linking).message).toContain('the program needs more than 0.4 s to be linked');
+      expect(performance.now() - started).toBeGreaterThan(5 * 400);
+    },
+  );
+
   it.runIf(hasProc)('links with another process when one is killed, once', async () => {
     const linker = open();
     const linking = link(linker, long);
