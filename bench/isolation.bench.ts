@@ -132,13 +132,18 @@ async function start(dataDirectory: string, everywhere: Isolation): Promise<Serv
 
 /** What this process and those that come from it take; pages that several have are divided among them. */
 function memoryMebibytes(): number {
-  const kibibytes = [process.pid, ...descendants(process.pid)].map(kibibytesOf);
+  const own = kibibytesIn(readFileSync('/proc/self/smaps_rollup', 'latin1'));
+  const kibibytes = [own, ...descendants(process.pid).map(kibibytesOf)];
   return kibibytes.reduce((sum, one) => sum + one, 0) / 1024;
 }
 
 function kibibytesOf(id: number): number {
-  const text = unlessGone(() => readFileSync(`/proc/${id}/smaps_rollup`, 'latin1'), '');
-  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0);
+  return unlessGone(() => kibibytesIn(readFileSync(`/proc/${id}/smaps_rollup`, 'latin1')), 0);
+}
+
+/** Of a process that has just ended the file is empty. */
+function kibibytesIn(rollup: string): number {
+  return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0);
 }
 
 function descendants(parent: number): number[] {
@@ -156,7 +161,9 @@ function descendants(parent: number): number[] {
 function unlessGone<Found>(read: () => Found, nothing: Found): Found {
   try {
     return read();
-  } catch {
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code !== 'ENOENT' && code !== 'ESRCH') throw error;
     return nothing;
   }
 }

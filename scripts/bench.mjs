@@ -14,7 +14,6 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { comparePairs } from './bench-pairs.mjs';
-import { embedGuest } from './embed-guest.mjs';
 import { root } from './run.mjs';
 
 const args = process.argv.slice(2);
@@ -42,11 +41,17 @@ const keepPlaces = {
   },
 };
 
-embedGuest();
+await embedGuest();
 const figures = [];
 const files = findBenchmarks().filter((file) => wanted === undefined || file.includes(wanted));
 if (against === undefined) await runAll();
 else comparePairs({ wanted, scale, against, rounds: Number(flagValue('--rounds') ?? 5) });
+
+/** By the script of the checkout that is measured; older checkouts have none and need none. */
+async function embedGuest() {
+  const script = path.join(sources, 'scripts/embed-guest.mjs');
+  if (existsSync(script)) (await import(pathToFileURL(script).href)).embedGuest();
+}
 
 async function runAll() {
   if (peers) installPeers();

@@ -12,7 +12,9 @@ const checkout = path.resolve(process.argv[2] ?? root);
 const linesMax = 70;
 
 const tidy = await loadTidy();
-const files = tidy.readSources(checkout);
+const files = tidy
+  .readSources(checkout)
+  .filter(({ path: file }) => !tidy.writtenFiles.includes(file));
 const product = files.filter(({ path: file }) => !tidy.isTest(file));
 const tests = [
   ...files.filter(({ path: file }) => tidy.isTest(file)),
@@ -41,7 +43,7 @@ print([
 async function loadTidy() {
   const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-counts-'));
   try {
-    const names = ['source-file', 'circles', 'spec-rules', 'phrases'];
+    const names = ['arrows', 'source-file', 'circles', 'spec-rules', 'phrases'];
     const contents = names.map((name) => `export * from './${name}.ts';`).join('\n');
     const resolveDir = path.join(root, 'test/tidy');
     const outfile = path.join(folder, 'tidy.mjs');

@@ -7,7 +7,7 @@
 // the word `export`, comments and empty lines are removed; nothing is added. `assemble` rejects
 // whatever would make this another program than the modules are: a name that two files declare or
 // that hides a global, exports and imports under another name.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'acorn';
@@ -33,7 +33,7 @@ function guestText() {
   const read = (name) => readFileSync(path.join(folder, 'guest', name), 'utf8');
   const texts = Object.entries(scripts).map(([name, entry]) => {
     const text = assemble(entry, read).replace(/[\\`]|\$(?=\{)/g, '\\$&');
-    return `\n/** \`guest/${entry}\` and what it imports: the body of a function. */\nexport const ${name} = \`${text}\`;\n`;
+    return `\n/** \`guest/${entry}\` and what it imports: the body of a function. */\nexport const ${name}: string = \`${text}\`;\n`;
   });
   return `// Written by scripts/embed-guest.mjs from the files of \`guest/\`.\n${texts.join('')}`;
 }
@@ -119,11 +119,9 @@ function declaredNames(node, refuse) {
   }
   if (node.type !== 'VariableDeclaration') return [];
   if (node.kind === 'var') refuse('a variable that is declared with var');
-  return node.declarations.flatMap(({ id, init }) => {
-    // `const { encodeURI } = globalThis` is what the others would find under the name as well.
-    const isGlobal = init?.type === 'Identifier' && init.name === 'globalThis';
-    return boundNames(id, refuse).map((name) => (isGlobal ? name : usable(name, refuse)));
-  });
+  return node.declarations.flatMap(({ id }) =>
+    boundNames(id, refuse).map((name) => usable(name, refuse)),
+  );
 }
 
 function boundNames(pattern, refuse) {
@@ -154,4 +152,5 @@ function withoutCuts(text, cuts) {
     .join('');
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) embedGuest();
+const started = process.argv[1];
+if (started !== undefined && realpathSync(started) === fileURLToPath(import.meta.url)) embedGuest();

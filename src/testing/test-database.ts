@@ -126,8 +126,7 @@ export class TestDatabase {
     const { program } = await buildModule(module, {});
     const caller = callerOf(this.owner);
     const source = { kind: 'js', bytes: program } as const;
-    const isFirst =
-      this.#host.databasesOwnedBy(asOwner(callerOf(this.owner).identity)).length === 0;
+    const isFirst = this.#host.databasesOwnedBy(asOwner(caller.identity)).length === 0;
     const plan = isFirst ? undefined : await this.#host.planPublish(caller, databaseName, source);
     await this.#host.publish({
       caller,

@@ -10,8 +10,7 @@ import type {
 import type { ProgramSource } from '../../src/database/program-source.ts';
 import { KeptPrograms } from '../../src/host/linking/kept-programs.ts';
 import { programHash } from '../../src/host/linking/program-hash.ts';
-import type { Budget } from '../../src/host/seats/budget.ts';
-import { completeBudget } from '../../src/host/seats/budget.ts';
+import { type Budget, completeBudget } from '../../src/host/seats/budget.ts';
 import { localPlacement } from '../../src/host/seats/local-placement.ts';
 import type { Placement } from '../../src/host/seats/placement.ts';
 import type { StampedLine } from '../../src/host/seats/seat.ts';

@@ -174,7 +174,7 @@ export const engineRooms = [
 /** Rooms that run inside modules or browsers; they have no dependencies either. */
 export const guestRooms = ['declare', 'server', 'client'];
 
-/** Rooms that stand upon a package which the program that uses them brings along. */
+/** Rooms that need a package which the program that uses them provides. */
 export const peerPackages: Readonly<Record<string, readonly string[]>> = { react: ['react'] };
 
 /** Rooms with a published `index.ts`, and the entry's name. */

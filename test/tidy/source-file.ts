@@ -30,7 +30,7 @@ export function readDocuments(root: string): SourceFile[] {
     .map((file) => ({ path: file, text: readFileSync(path.join(root, file), 'utf8') }));
 }
 
-/** The room a file is in, or `undefined` for the three files beside the rooms. */
+/** The room a file is in, or `undefined` for the files beside the rooms. */
 export function roomOf(file: string): string | undefined {
   const parts = file.split('/');
   return parts.length > 2 ? parts[1] : undefined;

@@ -13,7 +13,7 @@ export const programLinesBefore = 1;
  * value is `bridge(outer, options)`, which takes a `HostApi` and returns a `GuestApi` (see
  * `guest-api.ts`).
  */
-export const bridgeSource = `(function bridge(outer, options) {
+export const bridgeSource: string = `(function bridge(outer, options) {
 'use strict';
 ${bridge}return api;
 })`;

@@ -137,7 +137,12 @@ replace(JSON, {
   },
 });
 
-const { encodeURI, encodeURIComponent, decodeURI, decodeURIComponent } = globalThis;
+const {
+  encodeURI: nativeEncodeURI,
+  encodeURIComponent: nativeEncodeURIComponent,
+  decodeURI: nativeDecodeURI,
+  decodeURIComponent: nativeDecodeURIComponent,
+} = globalThis;
 export const uriText = (value) => {
   const text = toText(value);
   if (text.length > elementCountMax) textTooLong();
@@ -145,15 +150,15 @@ export const uriText = (value) => {
 };
 replace(globalThis, {
   encodeURI(text) {
-    return encodeURI(uriText(text));
+    return nativeEncodeURI(uriText(text));
   },
   encodeURIComponent(text) {
-    return encodeURIComponent(uriText(text));
+    return nativeEncodeURIComponent(uriText(text));
   },
   decodeURI(text) {
-    return decodeURI(uriText(text));
+    return nativeDecodeURI(uriText(text));
   },
   decodeURIComponent(text) {
-    return decodeURIComponent(uriText(text));
+    return nativeDecodeURIComponent(uriText(text));
   },
 });
