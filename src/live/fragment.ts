@@ -228,8 +228,8 @@ class Conditions {
 }
 
 /**
- * Compiled conditions keep what finds the layouts, so it is made apart from everything that only
- * compiling needs: there may be 100,000 of them.
+ * Compiled conditions keep `layoutOf` alive, so it is made here, where it captures only the tables
+ * and the schema: there may be 100,000 of them.
  */
 function compilerOf(tables: readonly TableSpec[], schema: LiveSchema): RowCompiler {
   return new RowCompiler(schema.types, (slot) =>

@@ -182,7 +182,9 @@ describe('[limits] what live queries may cost', () => {
     const fill = (asker: typeof owner) => {
       for (let n = 0; n < 30; n++) live.watch(`SELECT * FROM score WHERE team = ${n}`, asker);
     };
-    expect(() => fill(stranger)).toThrow(/^Your live queries take more than the 0 MiB that one/);
+    expect(() => fill(stranger)).toThrow(
+      /^Your live queries use more than 0 MiB, the limit for one/,
+    );
     const { count } = live.live;
     expect(() =>
       live.watch('SELECT * FROM score WHERE id = 1', { ...stranger, identity: callerIdentity(8n) }),
@@ -201,7 +203,7 @@ describe('[limits] what live queries may cost', () => {
     expect(live.live.bytes).toBeGreaterThan(before + 20 * 100);
     put(live, ...scores(100, 400));
     expect(live.failures.map(({ query: number }) => number)).toEqual([query.number]);
-    expect(live.failures[0]?.error).toMatch(/^Your live queries take more than/);
+    expect(live.failures[0]?.error).toMatch(/^Your live queries use more than/);
   });
 
   it('refuses while it reads what would be too much to keep', () => {
@@ -213,7 +215,7 @@ describe('[limits] what live queries may cost', () => {
       'SELECT points, count(*) AS n FROM score GROUP BY points',
       'SELECT id FROM score UNION SELECT team FROM score',
     ]) {
-      expect(() => live.watch(sql, stranger, 'full'), sql).toThrow(/^Your live queries take more/);
+      expect(() => live.watch(sql, stranger, 'full'), sql).toThrow(/^Your live queries use more/);
     }
     live.watch('SELECT * FROM score ORDER BY points LIMIT 10', stranger, 'full');
     expect(live.live.count).toBe(1);

@@ -64,7 +64,7 @@ export interface LiveCounters {
 }
 
 /** Replaces the bounds of `limits.ts`, for tests. */
-export interface LiveOptions extends Partial<MemoryBounds> {
+export interface LiveQueriesOptions extends Partial<MemoryBounds> {
   readonly schema: SqlSchema;
   /** Milliseconds that never go backwards. */
   readonly now: () => number;
@@ -80,7 +80,7 @@ export interface LiveOptions extends Partial<MemoryBounds> {
  */
 export class LiveQueries {
   readonly counters: LiveCounters = { commits: 0, evaluations: 0, scans: 0, reruns: 0 };
-  readonly #options: LiveOptions;
+  readonly #options: LiveQueriesOptions;
   readonly #byKey = new Map<string, LiveQuery>();
   readonly #watched = new WatchIndex();
   readonly #owners = new Map<LiveFragment, LiveQuery>();
@@ -94,7 +94,7 @@ export class LiveQueries {
   /** When the evaluation of the current commit began. */
   #startedAt = 0;
 
-  constructor(options: LiveOptions) {
+  constructor(options: LiveQueriesOptions) {
     this.#options = options;
     this.#schema = new LiveSchema(options.schema);
     this.#memory = new QueryMemory(options);
@@ -145,8 +145,8 @@ export class LiveQueries {
   }
 
   /**
-   * Adds a watcher to a query. The caller evaluates and holds its views; `whole` serves to read the
-   * rows that are kept of it. Throws `SqlFailure`, also when queries would exceed their memory.
+   * Adds a subscriber to a query. The caller evaluates and holds its views; `whole` serves to read
+   * the rows that are kept of it. Throws `SqlFailure`, also when queries would exceed their memory.
    */
   add(query: PreparedQuery, identity: CallerIdentity, whole: WholeRead): LiveQuery {
     const key = keyOfQuery(query, identity);
@@ -171,7 +171,7 @@ export class LiveQueries {
     return made;
   }
 
-  /** Removes a watcher from a query. */
+  /** Removes a subscriber from a query. */
   release(query: LiveQuery): void {
     query.useCount -= 1;
     if (query.useCount > 0) return;

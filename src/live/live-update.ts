@@ -33,7 +33,7 @@ export function changesOf(inserts: RowSet, deletes: RowSet): RowChanges | undefi
 /** A live query that could not be evaluated for a commit; it is removed. */
 export interface LiveFailure {
   readonly query: number;
-  /** For its watchers: the reason, and which query. */
+  /** For its subscribers: the reason, and which query. */
   readonly error: string;
 }
 

@@ -19,8 +19,8 @@ export interface MemoryBounds {
 
 /**
  * The estimated memory of all live queries. One identity can use a share of it, so that no one
- * takes all; only a caller whom no row limit binds can use all of it. A query with several watchers
- * is charged to the first of them.
+ * takes all; only a caller whom no row limit binds can use all of it. A query with several
+ * subscribers is charged to the first of them.
  */
 export class QueryMemory {
   readonly #bounds: MemoryBounds;
@@ -71,5 +71,5 @@ const noMemory = 'The database watches many different queries and has no memory 
 
 function shareText(bytesMax: number): string {
   const mebibytes = Math.floor(bytesMax / 2 ** 20);
-  return `Your live queries take more than the ${mebibytes} MiB that one identity may; ${advice}`;
+  return `Your live queries use more than ${mebibytes} MiB, the limit for one identity; ${advice}`;
 }

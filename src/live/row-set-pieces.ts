@@ -144,6 +144,7 @@ export class RowSetPieces implements ResultCollector {
 /** The error for results larger than all queries of a request may have together. */
 export function tooLarge(bound: string): Error {
   return overBudget(
-    `The queries have more than ${bound} together; narrow their WHERE clauses or ask in parts`,
+    `The queries have more than ${bound} together; ` +
+      'narrow their WHERE clauses or split them over several requests',
   );
 }

@@ -1,3 +1,5 @@
+import { textOfBytes } from '../sql/functions/canonical.ts';
+
 /**
  * Makes a value a map key: equal encodings give equal keys. Two values can share a key, so what is
  * found by one must still be tested.
@@ -9,11 +11,7 @@ export function watchKeyOf(bytes: Uint8Array, start: number, end: number): numbe
     const high = littleEndian(bytes, start + 4, 4);
     if (high < highMax) return high * 2 ** 32 + littleEndian(bytes, start, 4);
   }
-  let text = '';
-  for (let at = start; at < end; at += charactersAtOnce) {
-    text += String.fromCharCode(...bytes.subarray(at, Math.min(at + charactersAtOnce, end)));
-  }
-  return text;
+  return textOfBytes(bytes.subarray(start, end));
 }
 
 function littleEndian(bytes: Uint8Array, start: number, length: number): number {
@@ -24,4 +22,3 @@ function littleEndian(bytes: Uint8Array, start: number, length: number): number 
 
 /** Below this, a number of 64 bits is a whole number that a double holds exactly. */
 const highMax = 2 ** 21;
-const charactersAtOnce = 1_024;

@@ -1,8 +1,9 @@
 import type { Brand } from '../brand.ts';
 
 /**
- * Ids of the things that a catalog names. All come from one counter, so none is used twice in a
- * database; each kind has a type of its own, so that an index is not looked up as a table.
+ * Ids of the things that a catalog names. Those of a module come from one counter, those of system
+ * tables are constants below `firstUserId`, so none is used twice in a database; each kind has a
+ * type of its own, so that an index is not looked up as a table.
  */
 
 /**

@@ -68,7 +68,7 @@ export function notAuthorized(identity: string): SqlFailure {
 /** `AS OF` is parsed and refused: no past rows are kept. */
 export function noHistory(detail: ErrorDetail = {}): SqlFailure {
   const message =
-    'AS OF is not served: this database keeps no history yet. Only the present rows can be read';
+    'AS OF is not supported: this database keeps no history yet. Only current rows can be read';
   return new SqlFailure({ code: 'sql.noHistory', message, ...partsOf(detail) });
 }
 

@@ -60,7 +60,7 @@ export function prepareViewQuery(
 
 /**
  * The query of a view that answers with one: as the owner, without filters, for rows of the type
- * that it declares, under the join rules of subscriptions.
+ * that it declares, under the join rules of subscriptions. Throws `SqlFailure`.
  */
 export function checkViewQuery(text: string, schema: SqlSchema, expected: ProductType): TypedRead {
   const { statement, source } = parse(text);

@@ -87,11 +87,11 @@ export interface StatementRequest {
   readonly nowMicros: bigint;
 }
 
-/** A write under way: see `WriteExecution`. */
+/** A running write: see `WriteExecution`. */
 export type StatementWrite = Pick<WriteExecution, 'run' | 'catchUp' | 'write' | 'dispose'>;
 
-/** A read under way: see `ReadExecution`. */
-export type StatementExecution = Pick<ReadExecution, 'run' | 'result' | 'dispose'>;
+/** A running read: see `ReadExecution`. */
+export type StatementRead = Pick<ReadExecution, 'run' | 'result' | 'dispose'>;
 
 /** Parses and checks one statement; reads no rows. Throws `SqlFailure`. */
 export function checkStatement(sql: string, scope: StatementScope): CheckedStatement {
@@ -144,7 +144,7 @@ export function isWrite(
 export function startRead(
   prepared: PreparedRead | PreparedExplain,
   request: StatementRequest,
-): StatementExecution {
+): StatementRead {
   if (prepared.kind === 'explain') return startExplain(prepared, request);
   return execute(prepared.compiled, prepared, request);
 }
@@ -180,7 +180,7 @@ export function executeWrite(
   return { ...outcome, returned: explanation(prepared, measurements) };
 }
 
-function startExplain(prepared: PreparedExplain, request: StatementRequest): StatementExecution {
+function startExplain(prepared: PreparedExplain, request: StatementRequest): StatementRead {
   const { plan, isAnalyze, schema } = prepared;
   if (!isAnalyze || plan.kind !== 'read') {
     return { run: () => 'done', result: () => explanation(prepared), dispose: () => undefined };
@@ -211,7 +211,7 @@ function execute(
   compiled: CompiledRead,
   prepared: Prepared,
   request: StatementRequest,
-): StatementExecution {
+): StatementRead {
   const { plan } = compiled;
   const { rights, schema } = prepared;
   const { tables } = request;

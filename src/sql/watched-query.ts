@@ -54,7 +54,7 @@ export function fullRead(sql: string, scope: QueryScope): TypedRead {
   const parsed = parse(sql);
   const checkScope = { ...scope, identity: nobody, parameterNames: noNames };
   const typed = parsed.statement.kind === 'query' ? check(parsed, checkScope) : undefined;
-  if (typed?.kind !== 'read') throw invalid('Only a SELECT can be asked over a connection');
+  if (typed?.kind !== 'read') throw invalid('Only a SELECT can be run over a connection');
   return typed;
 }
 
@@ -70,5 +70,5 @@ export function callerParameters(
 const noValues: ReadonlyMap<string, ParameterValue> = new Map();
 const noNames: ReadonlySet<string> = new Set();
 
-/** The caller that an error would name; what only reads names none. */
+/** Stands for the caller: only refusals of writes name one, and these queries only read. */
 const nobody = callerIdentity(0n);

@@ -1,7 +1,7 @@
 import { skipperOf } from '../values/layout.ts';
+import { readU32 } from '../values/read-bytes.ts';
 import type { AlgebraicType, ScalarKind, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
-import { readU32 } from './row-shape.ts';
 
 /**
  * Rewrites the floats of an encoded value in place so that equal keys have equal bytes: `-0`

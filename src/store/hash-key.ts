@@ -1,10 +1,11 @@
 import { present } from '../assert.ts';
 import { hashBytes } from '../values/hash.ts';
+import { readU32 } from '../values/read-bytes.ts';
 import { type FloatNormaliser, floatNormaliserOf } from './canonical-float.ts';
 import { copyBytes, equalBytes } from './copy-bytes.ts';
 import { offsetOf, type RowHeap } from './row-heap.ts';
 import type { RowRef } from './row-ref.ts';
-import { type RowShape, readU32 } from './row-shape.ts';
+import type { RowShape } from './row-shape.ts';
 
 /**
  * The key that a hash index looks up: loaded from a row or from key bytes, then compared with

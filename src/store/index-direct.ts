@@ -1,4 +1,5 @@
 import { assert, present } from '../assert.ts';
+import { readU32 } from '../values/read-bytes.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
 import type { RangeBody, RangePart, UniqueBody } from './index-body.ts';
@@ -6,7 +7,7 @@ import type { Bound, KeyRange } from './key-range.ts';
 import type { RefList } from './ref-list.ts';
 import { offsetOf, type RowHeap } from './row-heap.ts';
 import { noRow, type RowRef } from './row-ref.ts';
-import { type RowShape, readU32 } from './row-shape.ts';
+import type { RowShape } from './row-shape.ts';
 
 /**
  * A unique index over one small unsigned column: an array from key to ref, in blocks of

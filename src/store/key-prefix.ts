@@ -1,6 +1,6 @@
+import { readU16, readU32 } from '../values/read-bytes.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
-import { readU32 } from './row-shape.ts';
 
 /**
  * A double made from the beginning of a key, in the order of keys: `a < b` implies `prefix(a) <=
@@ -106,10 +106,6 @@ export function prefixOf(code: PrefixCode, bytes: Uint8Array, at: number): numbe
 function isUnit(type: AlgebraicType, types: Typespace): boolean {
   const resolved = resolveType(type, types);
   return resolved.kind === 'product' && resolved.elements.every((e) => isUnit(e.type, types));
-}
-
-function readU16(bytes: Uint8Array, at: number): number {
-  return (bytes[at] as number) | ((bytes[at + 1] as number) << 8);
 }
 
 /** NaN is above everything, so it shares the prefix of +Infinity. */

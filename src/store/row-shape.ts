@@ -2,6 +2,7 @@ import { assert, present } from '../assert.ts';
 import type { ColumnSpec } from '../schema/catalog.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import { fixedSizeOf, skipperOf, validatorOf } from '../values/layout.ts';
+import { readU32 } from '../values/read-bytes.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
 
@@ -131,16 +132,6 @@ const countedBytes = -1;
 /** Handled by `values`. */
 const general = -2;
 const checkString = -3;
-
-export function readU32(bytes: Uint8Array, at: number): number {
-  return (
-    ((bytes[at] as number) |
-      ((bytes[at + 1] as number) << 8) |
-      ((bytes[at + 2] as number) << 16) |
-      ((bytes[at + 3] as number) << 24)) >>>
-    0
-  );
-}
 
 function endOfCounted(bytes: Uint8Array, at: number, end: number): number {
   if (at + 4 > end) return -1;

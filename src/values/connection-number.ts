@@ -1,7 +1,7 @@
 import type { Brand } from '../brand.ts';
 
 /**
- * Id of a connection as the service counts with it: 128 bits, unsigned; `ConnectionId` is what
+ * Id of a connection inside the service: 128 bits, unsigned; `ConnectionId` is what
  * modules and clients see. At run time it is a plain bigint.
  */
 export type ConnectionNumber = Brand<bigint, 'ConnectionNumber'>;

@@ -51,7 +51,7 @@ describe('the shape of JSON', () => {
     [{ ...right, isOpen: null }, '`isOpen` is not true or false'],
     [{ ...right, until: undefined }, '`until` is not a number'],
     [{ ...right, more: { one: 1 } }, '`more.one` is not an object'],
-    [{ ...right, amount: 'none' }, '`amount` is not one of all'],
+    [{ ...right, amount: 'none' }, '`amount` is not a number, and `amount` is not one of all'],
   ])('refuses %j, and says where', (json, message) => {
     const text = typeof json === 'string' ? json : JSON.stringify(json);
     expect(() => parseAs(text, shape)).toThrow(new JsonError(message));

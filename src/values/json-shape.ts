@@ -97,14 +97,19 @@ export function record<Value>(value: Shape<Value>): Shape<Readonly<Record<string
     );
 }
 
-/** The first of two shapes that it has. */
+/** Reads `one`, or `other` if `one` does not fit. */
 export function either<One, Other>(one: Shape<One>, other: Shape<Other>): Shape<One | Other> {
   return (json, place) => {
     try {
       return one(json, place);
     } catch (error) {
       if (!(error instanceof JsonError)) throw error;
-      return other(json, place);
+      try {
+        return other(json, place);
+      } catch (second) {
+        if (!(second instanceof JsonError)) throw second;
+        throw new JsonError(`${error.message}, and ${second.message}`);
+      }
     }
   };
 }

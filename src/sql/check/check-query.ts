@@ -5,7 +5,7 @@ import { optionInnerType } from '../functions/convert.ts';
 import { encodeLiteralText } from '../functions/literal.ts';
 import { isIntegerType, isNumericType } from '../functions/value-kind.ts';
 import type { Expression, Query, QueryBody, SetOperation } from '../syntax/ast.ts';
-import { surfaceTexts } from '../syntax/refusal.ts';
+import { dialectTexts } from '../syntax/refusal.ts';
 import { checkOutputOrder } from './check-order.ts';
 import { checkSelect } from './check-select.ts';
 import { coerceQuery, openItemsOf, requireSettled } from './coerce-query.ts';
@@ -212,7 +212,7 @@ function checkRowCount(
   const place: Environment = { ...environment, scope: emptyScope, aggregates: 'LIMIT' };
   if (count.kind === 'parameter') return environment.statement.parameter(count.name, u64Type, true);
   if (count.kind === 'null') {
-    throw refuse(surfaceTexts.literal('NULL'), count.span, environment);
+    throw refuse(dialectTexts.literal('NULL'), count.span, environment);
   }
   if (isOpen(count)) return typeAs(count, u64Type, place);
   const typed = typeAlone(count, place);

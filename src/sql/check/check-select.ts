@@ -1,7 +1,7 @@
 import { limits } from '../../limits.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import type { Expression, OrderItem, Select, SelectItem, Span } from '../syntax/ast.ts';
-import { surfaceTexts } from '../syntax/refusal.ts';
+import { dialectTexts } from '../syntax/refusal.ts';
 import { type CheckedFrom, checkFrom } from './check-from.ts';
 import { applyGrouping, checkGroupingKeys, isGrouped } from './check-grouping.ts';
 import { checkOrder } from './check-order.ts';
@@ -103,7 +103,7 @@ export function checkItems(
   const expressions: TypedExpression[] = [];
   for (const [at, item] of items.entries()) {
     if (item.kind !== 'expression') {
-      throw refuse(surfaceTexts.mixedWildcards, item.span, environment);
+      throw refuse(dialectTexts.mixedWildcards, item.span, environment);
     }
     names.push(nameOfItem(item, at));
     expressions.push(typeItem(item.expression, environment));
@@ -140,7 +140,7 @@ function wholeRow(
     const hint = `Write \`${first?.name}.*\`, or name the columns`;
     throw refuse('SELECT * is not supported for joins', item.span, environment, hint);
   }
-  if (relation === undefined) throw refuse(surfaceTexts.noFrom, item.span, environment);
+  if (relation === undefined) throw refuse(dialectTexts.noFrom, item.span, environment);
   return columnsOfRelation(relation, environment).map((column) => {
     return { name: column.name, expression: asOutput(column, environment), span: item.span };
   });

@@ -118,8 +118,8 @@ describe('the subscription dialect', () => {
       'SELECT * FROM t HAVING a = 1': 'Unsupported SELECT: SELECT * FROM t HAVING a = 1',
       'SELECT * FROM (SELECT * FROM t) AS q': 'Unsupported FROM expression: (SELECT * FROM t) AS q',
       'SELECT * FROM t AS OF 3':
-        'AS OF is not served: this database keeps no history yet. ' +
-        'Only the present rows can be read',
+        'AS OF is not supported: this database keeps no history yet. ' +
+        'Only current rows can be read',
     });
   });
 

@@ -53,7 +53,7 @@ function sampleCaller(statement: Statement, rights: Rights): StatementCaller | u
     throw invalid('EXPLAIN AS needs the rights of a developer of the database');
   }
   if (statement.statement.kind !== 'query') {
-    throw invalid('EXPLAIN AS shows plans of SELECT only: others write nothing by SQL');
+    throw invalid('EXPLAIN AS supports only SELECT: other callers cannot write with SQL');
   }
   const identity = identityFromHex(statement.as);
   if (identity !== undefined) return { identity: callerIdentity(identity), rights: strangerRights };

@@ -1,7 +1,7 @@
 import { invalid } from '../failure.ts';
 import { findFunction, functionNames } from '../functions/library.ts';
 import type { SelectItem, Span } from '../syntax/ast.ts';
-import { surfaceTexts } from '../syntax/refusal.ts';
+import { dialectTexts } from '../syntax/refusal.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import { nameHint } from './visibility.ts';
 import { aggregateNames } from './written.ts';
@@ -23,7 +23,7 @@ export function requireItems(
   const list = new ItemList(source, hasFrom);
   const [only] = items;
   if (items.length > 1 && items.some((item) => item.kind !== 'expression')) {
-    throw invalid(surfaceTexts.mixedWildcards, {
+    throw invalid(dialectTexts.mixedWildcards, {
       place: only && source.place(only.span),
     });
   }
@@ -58,7 +58,7 @@ class ItemList {
       const isAggregate = aggregateNames.has(name);
       if (alias === undefined && (isAggregate || expression.isBare)) {
         const hint = `Give it a name: ${this.#text(span)} AS name`;
-        throw this.#refusal(surfaceTexts.noAlias, span, hint);
+        throw this.#refusal(dialectTexts.noAlias, span, hint);
       }
       const isKnown = isAggregate || findFunction(name) !== undefined;
       if (!isKnown) throw this.#unknownCall(expression.name, alias !== undefined, span);
@@ -74,7 +74,7 @@ class ItemList {
       expression.isBare &&
       findFunction(expression.name) === undefined;
     if ((isColumn && isParenthesised) || isUnknownWord || (!this.#hasFrom && !isColumn)) {
-      throw this.#refusal(surfaceTexts.projection(this.#text(span)), span);
+      throw this.#refusal(dialectTexts.projection(this.#text(span)), span);
     }
   }
 
@@ -82,7 +82,7 @@ class ItemList {
   #unknownCall(name: string, hasAlias: boolean, span: Span): Error {
     const near = nameHint(name.toLowerCase(), [...aggregateNames, ...functionNames()]);
     const hint = `There is no function \`${name}\`.${near === undefined ? '' : ` ${near}`}`;
-    const message = hasAlias ? surfaceTexts.aggregate(this.#text(span)) : surfaceTexts.noAlias;
+    const message = hasAlias ? dialectTexts.aggregate(this.#text(span)) : dialectTexts.noAlias;
     return this.#refusal(message, span, hint);
   }
 

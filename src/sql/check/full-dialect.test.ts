@@ -127,8 +127,8 @@ describe('SELECT', () => {
       ).toMatchObject({
         code: 'sql.noHistory',
         message:
-          'AS OF is not served: this database keeps no history yet. ' +
-          'Only the present rows can be read',
+          'AS OF is not supported: this database keeps no history yet. ' +
+          'Only current rows can be read',
       });
     }
   });

@@ -14,7 +14,7 @@ import type {
   Span,
   Statement,
 } from '../syntax/ast.ts';
-import { surfaceTexts } from '../syntax/refusal.ts';
+import { dialectTexts, isRefusedLiteral } from '../syntax/refusal.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import { requireItems } from './full-dialect-items.ts';
 import { unqualifiedMessage } from './scope.ts';
@@ -130,7 +130,7 @@ class FullDialect {
       if (item.kind === 'expression') this.#expression(item.expression);
     }
     if (from === undefined && isTop) {
-      throw this.#refusal(surfaceTexts.noFrom, select.span);
+      throw this.#refusal(dialectTexts.noFrom, select.span);
     }
     if (from !== undefined) this.#from(from);
     this.#expression(where);
@@ -142,10 +142,10 @@ class FullDialect {
   #from({ first, joins }: From): void {
     this.#relation(first);
     for (const { kind, relation, on, isParenthesised, span } of joins) {
-      if (kind === 'comma') throw this.#refusal(surfaceTexts.implicitJoin, span, commaHint);
+      if (kind === 'comma') throw this.#refusal(dialectTexts.implicitJoin, span, commaHint);
       if (kind === 'other' || (kind === 'inner' && isParenthesised)) {
         const hint = kind === 'inner' ? 'Write the condition without parentheses' : joinHint;
-        throw this.#refusal(surfaceTexts.otherJoin, span, hint);
+        throw this.#refusal(dialectTexts.otherJoin, span, hint);
       }
       if (kind === 'left' && on === undefined) {
         throw this.#refusal('A LEFT JOIN needs a condition: LEFT JOIN … ON …', span);
@@ -171,9 +171,9 @@ class FullDialect {
   #insertValue(value: Expression): void {
     switch (value.kind) {
       case 'sender':
-        throw this.#refusal(surfaceTexts.literal(':sender'), value.span);
+        throw this.#refusal(dialectTexts.literal(':sender'), value.span);
       case 'unsupported':
-        if (isAboutLiteral(value.message)) throw this.#refusal(value.message, value.span);
+        if (isRefusedLiteral(value)) throw this.#refusal(value.message, value.span);
         break;
       case 'boolean':
       case 'string':
@@ -187,14 +187,14 @@ class FullDialect {
       default:
     }
     const text = this.#source.text(value.span);
-    throw this.#refusal(`Unsupported INSERT value: ${text}`, value.span);
+    throw this.#refusal(dialectTexts.insertValue(text), value.span);
   }
 
   #assignment({ value }: Assignment): void {
     if (value.kind === 'sender') {
-      throw this.#refusal(surfaceTexts.literal(':sender'), value.span);
+      throw this.#refusal(dialectTexts.literal(':sender'), value.span);
     }
-    const isUnsupported = value.kind === 'unsupported' && !isAboutLiteral(value.message);
+    const isUnsupported = value.kind === 'unsupported' && !isRefusedLiteral(value);
     if (isUnsupported || hasQuery(value) || hasSender(value)) throw this.#badAssignment(value);
     this.#expression(value);
   }
@@ -208,9 +208,9 @@ class FullDialect {
         return;
       case 'null':
       case 'sender':
-        throw this.#refusal(surfaceTexts.literal(this.#source.text(value.span)), value.span);
+        throw this.#refusal(dialectTexts.literal(this.#source.text(value.span)), value.span);
       case 'unsupported':
-        if (isAboutLiteral(value.message)) throw this.#refusal(value.message, value.span);
+        if (isRefusedLiteral(value)) throw this.#refusal(value.message, value.span);
         break;
       default:
     }
@@ -219,7 +219,7 @@ class FullDialect {
 
   #badAssignment({ span }: Expression): SqlFailure {
     const text = this.#source.text(span);
-    return this.#refusal(`Unsupported column/variable assignment expression: ${text}`, span);
+    return this.#refusal(dialectTexts.assignment(text), span);
   }
 
   #returning(items: readonly SelectItem[] | undefined): void {
@@ -248,7 +248,7 @@ class FullDialect {
         if (!this.#parameterNames.has(expression.name)) {
           const text = this.#source.text(expression.span);
           const hint = `The request has no value for ${text}`;
-          throw this.#refusal(surfaceTexts.literal(text), expression.span, hint);
+          throw this.#refusal(dialectTexts.literal(text), expression.span, hint);
         }
         return;
       case 'typedLiteral':
@@ -289,17 +289,12 @@ class FullDialect {
   }
 
   #unsupportedExpression({ span }: Expression, hint?: string): SqlFailure {
-    return this.#refusal(surfaceTexts.expression(this.#source.text(span)), span, hint);
+    return this.#refusal(dialectTexts.expression(this.#source.text(span)), span, hint);
   }
 
   #refusal(message: string, span: Span, hint?: string): SqlFailure {
     return invalid(message, { place: this.#source.place(span), hint });
   }
-}
-
-/** Some refusals of values depend on the kind of the literal: `E'…'`, `?`. */
-function isAboutLiteral(message: string): boolean {
-  return message.startsWith(surfaceTexts.literal(''));
 }
 
 /** The names by which ORDER BY and GROUP BY can refer to an item. */

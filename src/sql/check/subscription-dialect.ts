@@ -11,7 +11,7 @@ import type {
   SelectItem,
   Statement,
 } from '../syntax/ast.ts';
-import { surfaceTexts } from '../syntax/refusal.ts';
+import { dialectTexts } from '../syntax/refusal.ts';
 import { detailOf, refuse, type Written } from './context.ts';
 import { unqualifiedMessage } from './scope.ts';
 import { columnsIn } from './written.ts';
@@ -28,7 +28,7 @@ export function requireSubscriptionDialect(statement: Statement, written: Writte
   }
   const select = requireSelect(statement.query, written);
   const { from, where } = select;
-  if (from === undefined) throw refuse(surfaceTexts.noFrom, select.span, written);
+  if (from === undefined) throw refuse(dialectTexts.noFrom, select.span, written);
   requireFrom(from, written);
   requireCondition(where, written);
   requireList(select.items, written);
@@ -68,9 +68,9 @@ function requireFrom({ first, joins }: From, written: Written): void {
   requireNamed(first, written);
   for (const join of joins) {
     if (join.kind === 'comma') {
-      throw refuse(surfaceTexts.implicitJoin, join.span, written);
+      throw refuse(dialectTexts.implicitJoin, join.span, written);
     }
-    if (!isInner(join)) throw refuse(surfaceTexts.otherJoin, join.span, written);
+    if (!isInner(join)) throw refuse(dialectTexts.otherJoin, join.span, written);
     requireNamed(join.relation, written);
   }
 }
@@ -85,7 +85,7 @@ function requireNamed(relation: Relation, written: Written): void {
   if (relation.kind === 'named') return;
   if (relation.kind === 'unsupported') throw refuse(relation.message, relation.span, written);
   const text = written.source.text(relation.span);
-  throw refuse(surfaceTexts.from(text), relation.span, written);
+  throw refuse(dialectTexts.from(text), relation.span, written);
 }
 
 function requireList(items: readonly SelectItem[], written: Written): void {
@@ -93,7 +93,7 @@ function requireList(items: readonly SelectItem[], written: Written): void {
   if (!isAlone) {
     const wildcard = items.find((item) => item.kind !== 'expression');
     if (wildcard !== undefined) {
-      throw refuse(surfaceTexts.mixedWildcards, wildcard.span, written);
+      throw refuse(dialectTexts.mixedWildcards, wildcard.span, written);
     }
   }
   for (const item of items) {
@@ -112,12 +112,12 @@ function requireItem(
   if (expression.kind === 'column' && !isParenthesised) return;
   if (expression.kind === 'call' && !isParenthesised && isAlone) {
     if (alias === undefined) {
-      throw refuse(surfaceTexts.noAlias, span, written);
+      throw refuse(dialectTexts.noAlias, span, written);
     }
     if (expression.isOfRows && expression.name.toLowerCase() === 'count') return;
-    throw refuse(surfaceTexts.aggregate(text), span, written);
+    throw refuse(dialectTexts.aggregate(text), span, written);
   }
-  throw refuse(surfaceTexts.projection(text), span, written);
+  throw refuse(dialectTexts.projection(text), span, written);
 }
 
 function requireCondition(expression: Expression | undefined, written: Written): void {
@@ -152,11 +152,11 @@ function refusalOf(expression: Expression, { source }: Written): string {
       return expression.message;
     case 'null':
     case 'parameter':
-      return surfaceTexts.literal(source.text(expression.span));
+      return dialectTexts.literal(source.text(expression.span));
     case 'arithmetic':
-      return surfaceTexts.operator(expression.operator);
+      return dialectTexts.operator(expression.operator);
     default:
-      return surfaceTexts.expression(source.text(expression.span));
+      return dialectTexts.expression(source.text(expression.span));
   }
 }
 

@@ -7,7 +7,7 @@ import { optionInnerType } from '../functions/convert.ts';
 import { someOf } from '../functions/option-bytes.ts';
 import { isFloatType, isIntegerType, isNumericType } from '../functions/value-kind.ts';
 import type { Expression, Literal, Span } from '../syntax/ast.ts';
-import { surfaceTexts } from '../syntax/refusal.ts';
+import { dialectTexts } from '../syntax/refusal.ts';
 import { boolType, type Environment, equalTypes, mismatch, refuse, stringType } from './context.ts';
 import { unwrapped } from './field.ts';
 import { typeAlone } from './type-expression.ts';
@@ -41,7 +41,7 @@ export function typeStored(
     case 'null': {
       if (inner !== undefined) return noneOf(type);
       const hint = `The column \`${column.name}\` is not an Option: it does not accept NULL`;
-      throw refuse(surfaceTexts.literal('NULL'), value.span, environment, hint);
+      throw refuse(dialectTexts.literal('NULL'), value.span, environment, hint);
     }
     case 'parameter':
       return statement.parameter(value.name, type, inner === undefined);

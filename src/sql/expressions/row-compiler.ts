@@ -45,10 +45,12 @@ export class RowCompiler {
     const write = compileOutput(items, columns, this.#context);
     return (frame) => {
       sink.reset();
-      write(frame, sink);
-      const row = sink.bytes.slice(0, sink.length);
-      if (row.length > sinkBytesKept) sink = new ByteSink();
-      return row;
+      try {
+        write(frame, sink);
+        return sink.bytes.slice(0, sink.length);
+      } finally {
+        if (sink.bytes.length > sinkBytesKept) sink = new ByteSink();
+      }
     };
   }
 
@@ -63,7 +65,7 @@ export class RowCompiler {
   }
 }
 
-/** Holds a row while it is computed, which computes no other row. */
+/** Holds the row that is being computed. Shared: computing a row never computes another. */
 let sink = new ByteSink();
 const sinkBytesKept = 64 * 1_024;
 

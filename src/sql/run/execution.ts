@@ -4,7 +4,6 @@ import type { QueryBudget } from '../budget.ts';
 import type { ParameterSpec } from '../check/typed.ts';
 import { namedTypeOf } from '../expressions/row-layout.ts';
 import { ByteSink } from '../expressions/row-sink.ts';
-import { invalid } from '../failure.ts';
 import { ExecutionState } from '../operators/execution-state.ts';
 import type { Maker } from '../operators/maker.ts';
 import { paused, type Rows, rowReady, type Step } from '../operators/operator.ts';
@@ -59,9 +58,8 @@ export function stateOf(
   rowsInOneGo = 0,
 ): ExecutionState {
   for (let at = 0; at < plan.parameters.length; at++) {
-    const { name, refusesNull } = plan.parameters[at] as ParameterSpec;
-    if (!refusesNull || parameters[at] !== undefined) continue;
-    throw invalid(`The parameter ${name ?? 'sender'} cannot be NULL in this place`);
+    const { refusesNull } = plan.parameters[at] as ParameterSpec;
+    assert(!refusesNull || parameters[at] !== undefined, 'binding refuses NULL here');
   }
   return new ExecutionState({
     slotCount: plan.slots.length,

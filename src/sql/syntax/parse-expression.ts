@@ -3,7 +3,7 @@ import { recursionLimit } from '../failure.ts';
 import type { ComparisonOperator, Expression } from './ast.ts';
 import { parseOperation } from './parse-operation.ts';
 import { isQueryAhead, parseQueryInParentheses } from './parse-query.ts';
-import { surfaceTexts, unsupported, unsupportedExpression } from './refusal.ts';
+import { dialectTexts, unsupported, unsupportedExpression } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
 
 /**
@@ -40,7 +40,7 @@ function parseExclusiveOr(reader: TokenReader): Expression {
   let left = parseConjunction(reader);
   while (reader.takeWord('XOR')) {
     parseConjunction(reader);
-    left = unsupported(surfaceTexts.operator('XOR'), reader.spanSince(start));
+    left = unsupported(dialectTexts.operator('XOR'), reader.spanSince(start));
   }
   return left;
 }

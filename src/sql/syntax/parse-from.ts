@@ -2,7 +2,7 @@ import type { Expression, From, Join, Relation } from './ast.ts';
 import { parseExpression } from './parse-expression.ts';
 import { isName, parseAlias } from './parse-names.ts';
 import { isQueryAhead, parseNames, parseQueryInParentheses } from './parse-query.ts';
-import { surfaceTexts, unsupported } from './refusal.ts';
+import { dialectTexts, unsupported } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
 import { notRelation, notRelationAlias } from './words.ts';
 
@@ -116,5 +116,5 @@ function parseDerivedRelation(reader: TokenReader): Relation {
 
 function unsupportedRelation(reader: TokenReader, start: number): Relation {
   const span = reader.spanSince(start);
-  return unsupported(surfaceTexts.from(reader.source.text(span)), span);
+  return unsupported(dialectTexts.from(reader.source.text(span)), span);
 }

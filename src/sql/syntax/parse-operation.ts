@@ -1,7 +1,7 @@
 import { assert } from '../../assert.ts';
 import type { ArithmeticOperator, Expression } from './ast.ts';
 import { parseOperand } from './parse-operand.ts';
-import { surfaceTexts, unsupported } from './refusal.ts';
+import { dialectTexts, unsupported } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
 
 /** The precedence of operators. Those that are not arithmetic are refused by name. */
@@ -82,7 +82,7 @@ function reduce(operands: Operand[], operators: Operator[]): void {
 
 function operation(operator: string, left: Operand, right: Operand): Expression {
   const span = { from: left.from, to: right.to };
-  if (!isArithmetic(operator)) return unsupported(surfaceTexts.operator(operator), span);
+  if (!isArithmetic(operator)) return unsupported(dialectTexts.operator(operator), span);
   return {
     kind: 'arithmetic',
     operator,

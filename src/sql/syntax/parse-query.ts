@@ -14,6 +14,7 @@ import { isAsOfAhead } from './parse-names.ts';
 import { parseSelect } from './parse-select.ts';
 import { unsupported, unsupportedSince } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
+import { queryBody, wordsBehindBody } from './words.ts';
 
 /** `[WITH …] body [ORDER BY …] [LIMIT …] [OFFSET …] [AS OF …]`, up to the first foreign token. */
 export function parseQuery(reader: TokenReader): Query {
@@ -66,7 +67,6 @@ export function isQueryAhead(reader: TokenReader, distance = 0): boolean {
   return true;
 }
 
-const wordsBehindBody = new Set('EXCEPT FETCH INTERSECT LIMIT OFFSET ORDER UNION'.split(' '));
 const operatorWords = new Set('AND BETWEEN ILIKE IN IS LIKE OR'.split(' '));
 const symbolsAtItem = new Set(['*', '(', '-', '+', ':', '~', '!']);
 
@@ -162,7 +162,7 @@ function parseBody(reader: TokenReader): QueryBody {
   if (reader.isWord('SELECT')) return parseSelect(reader);
   if (reader.isSymbol('(')) return parseQueryInParentheses(reader);
   if (!reader.isWord('VALUES') && !reader.isOneOf(writeWords)) {
-    throw reader.expected('SELECT, VALUES, or a subquery in the query body');
+    throw reader.expected(queryBody);
   }
   const start = reader.mark();
   reader.skipToClose();

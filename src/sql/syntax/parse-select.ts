@@ -3,7 +3,7 @@ import { parseExpression } from './parse-expression.ts';
 import { parseFrom } from './parse-from.ts';
 import { parseAlias, takeRelationWildcard } from './parse-names.ts';
 import { isQueryAhead } from './parse-query.ts';
-import { surfaceTexts, unsupported, unsupportedSince } from './refusal.ts';
+import { dialectTexts, isRefusedExpression, unsupported, unsupportedSince } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
 import { notColumnAlias } from './words.ts';
 
@@ -91,15 +91,14 @@ function refusedAlone(reader: TokenReader, item: SelectItem): SelectItem {
     return refusedItem(reader, item);
   }
   const text = reader.source.text(item.span);
-  const message = item.alias === undefined ? surfaceTexts.noAlias : surfaceTexts.aggregate(text);
+  const message = item.alias === undefined ? dialectTexts.noAlias : dialectTexts.aggregate(text);
   return { ...item, expression: unsupported(message, item.span) };
 }
 
 function refusedItem(reader: TokenReader, item: SelectItem): SelectItem {
-  if (item.kind !== 'expression' || item.expression.kind !== 'unsupported') return item;
-  if (!/^Unsupported (expression|literal|binary)/.test(item.expression.message)) return item;
+  if (item.kind !== 'expression' || !isRefusedExpression(item.expression)) return item;
   const text = reader.source.text(item.span);
-  const message = surfaceTexts.projection(text);
+  const message = dialectTexts.projection(text);
   return { ...item, expression: unsupported(message, item.span) };
 }
 

@@ -13,9 +13,9 @@ import { parseExpression } from './parse-expression.ts';
 import { skipJoinWords } from './parse-from.ts';
 import { isQueryAhead, parseNames, parseQuery } from './parse-query.ts';
 import { parseItems } from './parse-select.ts';
-import { isRefusedLiteral, surfaceTexts, unsupported, unsupportedSince } from './refusal.ts';
+import { dialectTexts, isRefusedLiteral, unsupported, unsupportedSince } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
-import { notInsertTarget, notRelation } from './words.ts';
+import { notInsertTarget, notRelation, queryBody, wordsBehindBody } from './words.ts';
 
 /** `INSERT [INTO] table [(columns)] (VALUES (values), … | query) [RETURNING items]` */
 export function parseInsert(reader: TokenReader): Insert | Unsupported {
@@ -141,7 +141,7 @@ export function parseSet(reader: TokenReader): SetVariable | Unsupported {
   if (!reader.takeSymbol('=') && !reader.takeWord('TO')) {
     throw reader.expected('equals sign or TO');
   }
-  const constant = parseConstant(reader, assignmentRefusal);
+  const constant = parseConstant(reader, dialectTexts.assignment);
   const value = constant.kind === 'null' ? refusedLiteral('NULL', constant) : constant;
   if (!reader.isSymbol(',')) return { kind: 'set', variable, value, span: reader.spanSince(start) };
   reader.skipToEnd();
@@ -166,7 +166,6 @@ export function parseShow(reader: TokenReader): ShowVariable | Unsupported {
 }
 
 const noRows: Insert['source'] = { kind: 'values', rows: [] };
-const valuesTailWords = new Set('EXCEPT FETCH INTERSECT LIMIT OFFSET ORDER UNION'.split(' '));
 
 /** Reads the rows of VALUES or a query, or refuses another source. */
 function parseSource(reader: TokenReader): Insert['source'] | Unsupported {
@@ -175,14 +174,14 @@ function parseSource(reader: TokenReader): Insert['source'] | Unsupported {
     return { kind: 'query', query: parseQuery(reader) };
   }
   if (!reader.isWord('VALUES')) {
-    throw reader.expected('SELECT, VALUES, or a subquery in the query body');
+    throw reader.expected(queryBody);
   }
   if (!reader.isWord('ROW', 1)) {
     reader.advance();
     const rows: (readonly Expression[])[] = [];
     do rows.push(parseRow(reader));
     while (reader.takeSymbol(','));
-    if (!reader.isOneOf(valuesTailWords)) return { kind: 'values', rows };
+    if (!reader.isOneOf(wordsBehindBody)) return { kind: 'values', rows };
   }
   while (!reader.isAtEnd() && !reader.isWord('RETURNING')) reader.advance();
   const span = reader.spanSince(start);
@@ -193,14 +192,14 @@ function parseRow(reader: TokenReader): readonly Expression[] {
   reader.expectSymbol('(');
   const values: Expression[] = [];
   if (reader.takeSymbol(')')) return values;
-  do values.push(parseConstant(reader, 'Unsupported INSERT value'));
+  do values.push(parseConstant(reader, dialectTexts.insertValue));
   while (reader.takeSymbol(','));
   reader.expectSymbol(')');
   return values;
 }
 
 /** A value that needs no evaluation: a literal or a parameter. */
-function parseConstant(reader: TokenReader, refusal: string): Expression {
+function parseConstant(reader: TokenReader, refusal: (text: string) => string): Expression {
   const start = reader.mark();
   const expression = parseExpression(reader);
   const isParenthesised = expression.span.from > start;
@@ -209,7 +208,7 @@ function parseConstant(reader: TokenReader, refusal: string): Expression {
     return expression;
   }
   const span = reader.spanSince(start);
-  return unsupported(`${refusal}: ${reader.source.text(span)}`, span);
+  return unsupported(refusal(reader.source.text(span)), span);
 }
 
 function isConstant({ kind }: Expression): boolean {
@@ -227,8 +226,6 @@ function isConstant({ kind }: Expression): boolean {
   }
 }
 
-const assignmentRefusal = 'Unsupported column/variable assignment expression';
-
 /** An expression over the row; the caller and other rows are refused in it. */
 function parseAssigned(reader: TokenReader): Expression {
   const start = reader.mark();
@@ -239,11 +236,11 @@ function parseAssigned(reader: TokenReader): Expression {
   const refused = partOf(value, ['sender', 'subquery', 'exists', 'query']);
   if (refused === 'sender') return refusedLiteral(':sender', value);
   if (refused === undefined && !isDefaultAlone) return value;
-  return unsupported(`${assignmentRefusal}: ${reader.source.text(span)}`, span);
+  return unsupported(dialectTexts.assignment(reader.source.text(span)), span);
 }
 
 function refusedLiteral(literal: string, { span }: Expression): Unsupported {
-  return unsupported(surfaceTexts.literal(literal), span);
+  return unsupported(dialectTexts.literal(literal), span);
 }
 
 /** The first of `kinds` found in a node of the tree. */

@@ -13,23 +13,31 @@ export function unsupportedSince(reader: TokenReader, start: number): Unsupporte
 
 export function unsupportedExpression(reader: TokenReader, start: number): Unsupported {
   const span = reader.spanSince(start);
-  return unsupported(surfaceTexts.expression(reader.source.text(span)), span);
+  return unsupported(dialectTexts.expression(reader.source.text(span)), span);
 }
 
 export function unsupportedLiteral(reader: TokenReader, start: number): Unsupported {
   const span = reader.spanSince(start);
-  return unsupported(surfaceTexts.literal(reader.source.text(span)), span);
+  return unsupported(dialectTexts.literal(reader.source.text(span)), span);
 }
 
 export function isRefusedLiteral(expression: Expression): expression is Unsupported {
   return expression.kind === 'unsupported' && expression.message.startsWith(literalRefusal);
 }
 
+/** True of an expression that is refused for what it is, not for its place. */
+export function isRefusedExpression(expression: Expression): expression is Unsupported {
+  if (expression.kind !== 'unsupported') return false;
+  const { message } = expression;
+  const texts = [dialectTexts.expression(''), dialectTexts.literal(''), dialectTexts.operator('')];
+  return texts.some((text) => message.startsWith(text));
+}
+
 const expressionRefusal = 'Unsupported expression: ';
 const literalRefusal = 'Unsupported literal expression: ';
 
-/** Texts for what the parser, or more than one surface, refuses; clients rely on them. */
-export const surfaceTexts = {
+/** Texts for what the parser, or more than one dialect, refuses; clients rely on them. */
+export const dialectTexts = {
   noFrom: 'A FROM clause is required',
   mixedWildcards: 'Mixed wildcard projections are not supported',
   implicitJoin: 'Implicit joins are not supported',
@@ -38,6 +46,8 @@ export const surfaceTexts = {
   aggregate: (text: string) => `Unsupported aggregate function: ${text}`,
   projection: (text: string) => `Unsupported projection expression: ${text}`,
   from: (text: string) => `Unsupported FROM expression: ${text}`,
+  insertValue: (text: string) => `Unsupported INSERT value: ${text}`,
+  assignment: (text: string) => `Unsupported column/variable assignment expression: ${text}`,
   operator: (text: string) => `Unsupported binary operator: ${text}`,
   expression: (text: string) => `${expressionRefusal}${text}`,
   literal: (text: string) => `${literalRefusal}${text}`,

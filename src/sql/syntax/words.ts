@@ -9,6 +9,12 @@ export const notRelation = wordSet('LATERAL TABLE UNNEST');
 /** As the table of INSERT INTO. */
 export const notInsertTarget = wordSet('DIRECTORY LOCAL TABLE');
 
+/** After the body of a query, where the rest of the query begins. */
+export const wordsBehindBody = wordSet('EXCEPT FETCH INTERSECT LIMIT OFFSET ORDER UNION');
+
+/** What the body of a query may be, in words. */
+export const queryBody = 'SELECT, VALUES, or a subquery in the query body';
+
 /** As the alias of a relation without AS: these words continue the statement. */
 export const notRelationAlias = wordSet(`ANALYZE AS CLUSTER CROSS DISTRIBUTE END EXCEPT EXPLAIN
   FETCH FULL GROUP HAVING INNER INTERSECT JOIN LATERAL LEFT LIMIT NATURAL OFFSET ON ORDER OUTER

@@ -473,7 +473,7 @@ describe('beyond the language of the peer', () => {
   });
 
   const noHistory =
-    'AS OF is not served: this database keeps no history yet. Only the present rows can be read';
+    'AS OF is not supported: this database keeps no history yet. Only current rows can be read';
   itAnswers(
     '[sql 3] AS OF is read, and refused until history is kept',
     {
