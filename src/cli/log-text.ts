@@ -1,4 +1,6 @@
-import type { LogRecord } from '../protocol/log-record.ts';
+import { type LogRecord, logRecord } from '../protocol/log-record.ts';
+import { JsonError } from '../values/json-error.ts';
+import { parseAs } from '../values/json-shape.ts';
 
 /** Levels from least to most severe, as flags name them. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'panic'] as const;
@@ -11,13 +13,11 @@ type ShownRecord = Omit<LogRecord, 'ts'> & Partial<Pick<LogRecord, 'ts'>>;
 /** Parses a line; one that is not a record is shown as it is. */
 export function parseRecord(line: string): ShownRecord {
   try {
-    const record = JSON.parse(line) as Partial<ShownRecord> | null;
-    const isRecord = typeof record?.level === 'string' && typeof record.message === 'string';
-    if (isRecord) return record as ShownRecord;
-  } catch {
-    // Handled below.
+    return parseAs(line, logRecord);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    return { level: 'Info', message: line };
   }
-  return { level: 'Info', message: line };
 }
 
 export function isShown(record: ShownRecord, level: LogLevelName, isExact: boolean): boolean {

@@ -30,8 +30,8 @@ import type { Io } from './io.ts';
 const examples = `
 First steps:
   reducerdb start                                   run a service on 127.0.0.1:3000
-  reducerdb init app                                make a module project
-  reducerdb publish my-db --module-path app         build it and put it on the service
+  reducerdb init app                                create a module project
+  reducerdb publish my-db --module-path app         build and publish it
   reducerdb call my-db add_task '"write a reducer"' run a reducer
   reducerdb sql my-db "SELECT * FROM task"          look at the rows
   reducerdb logs my-db --follow                     watch what the module prints

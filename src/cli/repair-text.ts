@@ -95,11 +95,14 @@ function filesOf(name: string, files: Tail['files']): string[] {
   return more === 0 ? lines : [...lines, `${name}: ${more} more files`];
 }
 
+const tornNote =
+  'The next start cuts off the end of the log, which was never durable, ' +
+  'and keeps it beside the log, as `….torn-1`.';
+
 function notesOf(log: ShownLog, tails: readonly Tail[], named: Named): string[] {
   const { state, rest, common } = log;
   if (state === 'intact') return ['', 'The log is intact: there is nothing to repair.'];
-  if (state === 'torn')
-    return ['', 'The next start removes the end of the log, which was never durable.'];
+  if (state === 'torn') return ['', tornNote];
   const isForked = state === 'forked';
   const gone = tails.filter((tail) => !tail.can_be_kept).map((tail) => nameOf(log, tail));
   const last = common?.last_offset ?? 0;

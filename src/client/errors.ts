@@ -12,7 +12,7 @@ import { refusalText } from '../declare/refusal-text.ts';
  * | `call.timeout` | `TimeoutError` | no answer within `timeoutMillis` |
  * | `schema.mismatch` | `SchemaMismatchError` | the database does not have what the types promise |
  * | `identity.changed` | `IdentityChangedError` | another identity came back after a reconnect |
- * | `connection.refused` | `ConnectionRefusedError` | the server rejected the token or its owner |
+ * | `token.refused` | `ConnectionRefusedError` | the server rejected the token or its owner |
  * | `query.refused` | `QueryError` | the server rejected a query |
  *
  * @example
@@ -28,7 +28,7 @@ export type ErrorCode =
   | 'call.timeout'
   | 'schema.mismatch'
   | 'identity.changed'
-  | 'connection.refused'
+  | 'token.refused'
   | 'query.refused';
 
 /**
@@ -252,11 +252,11 @@ export class IdentityChangedError extends ReducerDbError {
  */
 export class ConnectionRefusedError extends ReducerDbError {
   override name = 'ConnectionRefusedError';
-  declare readonly code: 'connection.refused';
+  declare readonly code: 'token.refused';
   readonly status: number;
 
   constructor(status: number, text: string) {
-    super('connection.refused', text);
+    super('token.refused', text);
     this.status = status;
   }
 }

@@ -94,7 +94,8 @@ async function passFor(request: SocketRequest, platform: Platform): Promise<stri
   const address = new URL('/v1/identity/websocket-token', httpAddress(uri));
   const headers = { Authorization: `Bearer ${token}` };
   const answer = await platform.fetch(String(address), { method: 'POST', headers });
-  if (answer.ok) return (JSON.parse(await answer.text()) as { token: string }).token;
+  const pass = answer.ok ? (JSON.parse(await answer.text()) as { token?: unknown }).token : 0;
+  if (typeof pass === 'string') return pass;
   const text = `Failed to verify token: ${answer.statusText || answer.status}`;
   const isRefusal = answer.status === 401 || answer.status === 403;
   throw isRefusal ? new ConnectionRefusedError(answer.status, text) : new Error(text);

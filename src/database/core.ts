@@ -27,7 +27,7 @@ export interface DatabaseCore {
   /** Time limit of one SQL statement (wall clock), in milliseconds. */
   readonly statementMillisMax: number;
   /** Connections that `connect` opened, by connection id. */
-  readonly connections: Map<ConnectionNumber, OpenConnection>;
+  readonly connections: Map<ConnectionNumber, ConnectedClient>;
   /** Writes a line into the module's log; `lines` does the writing. */
   readonly report: (line: ModuleLogLine) => void;
   readonly lines: ModuleLines;
@@ -49,7 +49,7 @@ export interface DatabaseCore {
   program: Program;
 }
 
-export interface OpenConnection {
+export interface ConnectedClient {
   readonly identity: CallerIdentity;
   readonly jwtPayload: string;
   /** True if the connection was let in without leaving a trace. */

@@ -185,7 +185,7 @@ describe('a database that stops by itself', () => {
     ]);
     expect((await namesIn(database)).map(({ name }) => name)).toEqual(['before', 'a', 'b']);
     expect(await clientsIn(database)).toBe(0);
-    expect(reports).toEqual(['is opened again: a bug of ours']);
+    expect(reports).toEqual(['is reopened: a bug of ours']);
     expect(database.statistics().restarts).toBe(1);
     await database.close();
   });
@@ -229,8 +229,8 @@ describe('a database that stops by itself', () => {
       body: { code: 'database.broken', message: 'error starting database: never loads' },
     });
     expect(reports).toEqual([
-      'is opened again: never loads',
-      'is opened again: never loads',
+      'is reopened: never loads',
+      'is reopened: never loads',
       'no longer serves: never loads',
     ]);
     expect(again.statistics()).toMatchObject({ state: 'broken', restarts: 2 });
@@ -251,7 +251,7 @@ describe('a database that stops by itself', () => {
       body: { code: 'database.broken', message: expect.stringContaining('EIO') },
     };
     const refused = (name: string) => expect(putName(database, name)).rejects.toMatchObject(broken);
-    await refused('while it is opened again');
+    await refused('while it is reopened');
     expect(database.statistics().state).toBe('broken');
     const { restarts } = database.statistics();
     await refused('at once');

@@ -7,7 +7,7 @@ import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { type ConnectionNumber, connectionNumber } from '../values/connection-number.ts';
 import { type CallerIdentity, callerIdentity } from '../values/identity-roles.ts';
-import type { DatabaseCore, OpenConnection } from './core.ts';
+import type { ConnectedClient, DatabaseCore } from './core.ts';
 import { fatalErrorText } from './outcome.ts';
 import {
   noBytes,
@@ -18,7 +18,7 @@ import {
   type TransactionOutcome,
 } from './run-reducer.ts';
 
-export interface Connecting extends OpenConnection {
+export interface Connecting extends ConnectedClient {
   readonly connectionId: ConnectionNumber;
   readonly timestampMicros: bigint;
   /** Used instead of fresh randomness. */
@@ -98,12 +98,12 @@ export function disconnectClient(
 /** Connections that have rows in the tables, by ascending connection id. */
 export function connectedClients(
   core: DatabaseCore,
-): (OpenConnection & { connectionId: ConnectionNumber })[] {
+): (ConnectedClient & { connectionId: ConnectionNumber })[] {
   const payloads = new Map<ConnectionNumber, string>();
   readRows(credentialsTable(core), (reader) =>
     payloads.set(connectionNumber(reader.u128()), reader.string()),
   );
-  const clients: (OpenConnection & { connectionId: ConnectionNumber })[] = [];
+  const clients: (ConnectedClient & { connectionId: ConnectionNumber })[] = [];
   readRows(clientTable(core), (reader) => {
     const identity = callerIdentity(reader.u256());
     const connectionId = connectionNumber(reader.u128());

@@ -36,8 +36,9 @@ export function filtersByTable(
 export function filterWarnings(schema: SqlSchema): readonly string[] {
   return costlyFilters(schema).map(
     ({ table, count }) =>
-      `\`${table.name}\` has ${count} row filters, of which one joins: equal rows are dropped ` +
-      'at each read, and watched queries of it are asked again at each commit that touches it. ' +
+      `\`${table.name}\` has ${count} row filters, of which one joins: duplicate rows are ` +
+      'removed at each read, and watched queries of it are run again at each commit that touches ' +
+      'it. ' +
       "Filters without a join cost neither; EXPLAIN AS '<identity>' SELECT … shows the plan.",
   );
 }

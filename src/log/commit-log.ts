@@ -291,7 +291,10 @@ export class CommitLog {
    */
   async takeBack(): Promise<boolean> {
     const state = this.#state;
-    assert(state.kind === 'broken' && state.failure.isForSpace, 'only want of space is taken back');
+    assert(
+      state.kind === 'broken' && state.failure.isForSpace,
+      'only a log without space takes back',
+    );
     try {
       // During a sync, a closed file's number could be reused, and a cut file could grow again.
       await Promise.allSettled(syncsOf(this.#syncing));
@@ -490,14 +493,15 @@ export class CommitLog {
   #break(cause: unknown): LogBrokenError {
     const state = this.#state;
     switch (state.kind) {
-      case 'open':
-      case 'readOnly': {
+      case 'open': {
         const failure = new LogBrokenError(cause);
         this.#state = { kind: 'broken', failure, syncFailure: undefined };
         return failure;
       }
       case 'broken':
         return state.failure;
+      case 'readOnly':
+        throw notOpenError(state);
       case 'closed':
         return state.failure ?? new LogBrokenError(cause);
       default:

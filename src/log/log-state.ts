@@ -36,7 +36,7 @@ export type LogState =
  *  due ──on the next microtask: #startDueSync──▶ running
  * ```
  *
- * A failed sync ends the machine: the log is broken, and what was due never runs.
+ * A failed sync breaks the log: what was due then rejects, and the state stays as it is.
  */
 export type SyncState =
   | { readonly kind: 'idle' }

@@ -280,7 +280,7 @@ function meaningOf(type: AlgebraicType): JsonSchema {
 }
 
 const meanings: Readonly<Record<string, string>> = {
-  identity: 'Who somebody is: 64 hexadecimal digits behind 0x.',
+  identity: 'An identity: 64 hexadecimal digits after 0x.',
   connectionId: 'A connection of a client.',
   timestamp: 'Microseconds since 1970-01-01, UTC.',
   timeDuration: 'Microseconds.',

@@ -81,7 +81,7 @@ describe('the changes of a preview', () => {
 
   it('call rows of event tables what they are', () => {
     const { words, json } = shown({ inserts: [[1, 'ring']], more: { isEvent: true } });
-    expect(words).toBe('item: 1 told to subscribers');
+    expect(words).toBe('item: 1 sent to subscribers');
     expect(json.event).toBe(true);
   });
 

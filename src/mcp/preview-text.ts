@@ -86,7 +86,7 @@ export function changesText(tables: readonly ShownTable[], isComplete: boolean):
 
 function countsText({ isEvent, inserted, deleted, updated, hiddenCount }: ShownTable): string {
   const counts = [
-    [inserted.length, isEvent ? 'told to subscribers' : 'inserted'],
+    [inserted.length, isEvent ? 'sent to subscribers' : 'inserted'],
     [updated.length, 'updated'],
     [deleted.length, 'deleted'],
     [hiddenCount, 'more changed, which are not shown'],

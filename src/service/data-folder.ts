@@ -187,7 +187,9 @@ function finding({ folder, report }: VerifiedLog): Finding {
       return { log: folder, state, commits: String(offset), detail };
     }
     case 'torn': {
-      const detail = 'the end was being written when the service ended; the next start removes it';
+      const detail =
+        'the end was being written when the service ended; ' +
+        'the next start cuts it off, and keeps it beside the log';
       return { log: folder, state, commits: String(report.contents.offset), detail };
     }
     case 'damaged':

@@ -124,6 +124,12 @@ describe('the settings of a service', () => {
     expect(effective({ environment }).configuration.trustedProxies).toEqual(three);
   });
 
+  it('an empty list in the file is a value, on the command line a mistake', () => {
+    const { configuration } = effective({ file: '[auth]\nissuers = []' });
+    expect(configuration.issuers?.accepted).toEqual([]);
+    expect(fault({ flags: { issuer: [] } })).toBe('--issuer: `[]` is not a string');
+  });
+
   it.each([
     ['250', 250],
     [250, 250],
@@ -146,7 +152,7 @@ describe('the settings of a service', () => {
       'http.allowed-origins: `app.example.com` is not the origin of a page, such as',
     ],
     ['', '[http]\nmcp-hosts = ["a", 7]', 'http.mcp-hosts: `["a",7]` is not a list of strings'],
-    ['', '[http]\nmetrics = 1999-12-31', 'http.metrics: `"1999-12-31"` is not a text'],
+    ['', '[http]\nmetrics = 1999-12-31', 'http.metrics: `"1999-12-31"` is not a string'],
     ['', '[auth]\nprivate-issuers = 1', 'auth.private-issuers: `1` is not `true` or `false`'],
     ['', 'operators = ["me"]', 'DATA/config.toml: operators: `me` is not an identity'],
     ['call-timeout=0', '', '--call-timeout: `0` is not a duration, such as `15s`'],

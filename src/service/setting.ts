@@ -78,7 +78,7 @@ export function applySetting<Kind extends SettingKind>(
 }
 
 const wanted: Readonly<Record<SettingKind, string>> = {
-  text: 'a text',
+  text: 'a string',
   path: 'a path',
   list: 'a list of strings',
   count: 'a whole number above zero',

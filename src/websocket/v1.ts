@@ -135,9 +135,9 @@ class V1<Rows, Given> implements MessageCodec {
 
   #requestOf(message: Received | Promise<Received>): DecodedRequest {
     if (message instanceof Promise) return message.then((read) => this.#requestOf(read));
-    const request = this.#translate(message);
-    if (!(request instanceof Promise)) return this.#remember(request, message);
-    return request.then((request) => this.#remember(request, message));
+    const decoded = this.#translate(message);
+    if (!(decoded instanceof Promise)) return this.#remember(decoded, message);
+    return decoded.then((request) => this.#remember(request, message));
   }
 
   #remember(request: LiveRequest, message: Received): LiveRequest {

@@ -25,11 +25,10 @@ const sharedBytesMin = 4_096;
  */
 export function encodedMessage(message: PlainMessage): EncodedMessage {
   if (message.kind !== 'subscribeApplied') return encoded(message);
-  if (lastApplied !== undefined && isSame(lastApplied.message, message))
-    return lastApplied.outgoing;
-  const outgoing = encoded(message);
-  if (bytesOfRows(message) >= sharedBytesMin) lastApplied = { message, outgoing };
-  return outgoing;
+  if (lastApplied !== undefined && isSame(lastApplied.message, message)) return lastApplied.bytes;
+  const bytes = encoded(message);
+  if (bytesOfRows(message) >= sharedBytesMin) lastApplied = { message, bytes };
+  return bytes;
 }
 
 /** Releases the rows, once no other client can share them. */
@@ -38,7 +37,7 @@ export function forgetApplied(): void {
 }
 
 type Applied = Extract<PlainMessage, { kind: 'subscribeApplied' }>;
-let lastApplied: { readonly message: Applied; readonly outgoing: EncodedMessage } | undefined;
+let lastApplied: { readonly message: Applied; readonly bytes: EncodedMessage } | undefined;
 
 function isSame(one: Applied, other: Applied): boolean {
   return (

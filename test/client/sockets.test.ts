@@ -170,7 +170,7 @@ describe('real sockets', () => {
     await state(client, 'closed');
     const closed = client.state.get();
     expect(closed.kind === 'closed' && closed.error).toMatchObject({
-      code: 'connection.refused',
+      code: 'token.refused',
       status: 401,
     });
   });

@@ -88,7 +88,7 @@ export const ends: readonly Fault[] = [
       const before = load.acknowledged;
       await until('calls are answered again', () => load.acknowledged > before + 40);
       await load.stop();
-      said(bed.service.output, /is opened again/);
+      said(bed.service.output, /is reopened/);
       return 'it is started again by itself';
     },
   },

@@ -261,7 +261,7 @@ describe('init', () => {
     mkdirSync(folder);
     writeFileSync(path.join(folder, '.gitignore'), 'mine\n');
     const no = await sandbox.run(['init', 'taken'], { input: 'n\n' });
-    expect(no).toMatchObject({ code: 1, stderr: 'Error: Nothing was made.\n' });
+    expect(no).toMatchObject({ code: 1, stderr: 'Error: Nothing was created.\n' });
     const unasked = await sandbox.run(['init', 'taken']);
     expect(unasked.code).toBe(1);
     expect(unasked.stderr).toContain(
@@ -281,9 +281,9 @@ describe('init', () => {
       [['init'], 'PROJECT_NAME is required in non-interactive mode'],
       [['init', 'x', '--lang', 'ts', '-t', 'basic'], 'Cannot specify both --template and --lang'],
       [['init', 'x', '--lang', 'cobol'], '`cobol` is not supported'],
-      [['init', '!!!'], 'no letter or digit'],
-      [['init', './!!!'], '`!!!` has no letter or digit'],
-      [['init', '/'], '`/` has no letter or digit'],
+      [['init', '!!!'], 'must contain a letter or digit'],
+      [['init', './!!!'], '`!!!` must contain a letter or digit'],
+      [['init', '/'], '`/` must contain a letter or digit'],
       [['init', 'a/b', '--project-path', 'c'], '`a/b` is a path, and --project-path names'],
     ] as const) {
       const { code, stderr } = await sandbox.run(args);
@@ -318,7 +318,7 @@ describe('init', () => {
     const current = path.join(folder, 'Current');
     mkdirSync(path.join(current, 'deep'), { recursive: true });
     const asked = await sandbox.run(['init', '..'], { cwd: path.join(current, 'deep') });
-    expect(asked.stderr).toContain('Nothing was made.');
+    expect(asked.stderr).toContain('Nothing was created.');
     const text = await sandbox.ok(['init', '.', '--yes'], { cwd: current });
     expect(text).not.toContain('cd ');
     expect(nameIn(current)).toBe('current');

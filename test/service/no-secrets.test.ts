@@ -238,7 +238,7 @@ describe('[cli 8] secrets', () => {
     for (const words of ['done: create database', 'refused: update database', 'stopped']) {
       expect(service.output).toContain(words);
     }
-    expect(service.output).toContain('is opened again');
+    expect(service.output).toContain('is reopened');
     expect(logs.audit).toContain('"revoke token"');
     for (const line of service.output.split('\n').filter((text) => text.startsWith('{'))) {
       expect(JSON.parse(line)).toMatchObject({ level: expect.any(Number), msg: expect.anything() });

@@ -120,8 +120,8 @@ describe('[websocket 7] a connection with dialect=full', () => {
     ).toEqual([['[2,true]']]);
     for (const [query, error] of [
       ['SELECT id + 1 AS x FROM secret', /^no such table: `secret`/],
-      ['DELETE FROM person WHERE id = 1', /^Only a SELECT can be asked over a connection$/],
-      ['EXPLAIN SELECT * FROM person', /^Only a SELECT can be asked over a connection$/],
+      ['DELETE FROM person WHERE id = 1', /^Only a SELECT can be run over a connection$/],
+      ['EXPLAIN SELECT * FROM person', /^Only a SELECT can be run over a connection$/],
       ['SELECT id / 0 AS x FROM person', /^Division by zero$/],
     ] as const) {
       ask(query);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { notIdentityText } from '../../values/identity.ts';
+import { identityFromHex, identityToHex, notIdentityText } from '../../values/identity.ts';
 import { list, number, object, string } from '../../values/json-shape.ts';
 import { databasePath } from '../api.ts';
 import { onlyDatabase } from '../database-argument.ts';
@@ -77,8 +77,8 @@ function addGrants(program: Command, io: Io): void {
 
 /** Checks that an identity has the service's form: 64 hex digits. */
 function checkedIdentity(given: string): string {
-  const [, digits] = /^(?:0x)?([0-9a-f]{64})$/i.exec(given) ?? [];
-  if (digits !== undefined) return digits.toLowerCase();
+  const identity = identityFromHex(given);
+  if (identity !== undefined) return identityToHex(identity);
   const advice = '`reducerdb login show` prints the identity of its user.';
   throw new CliError(`${notIdentityText(given)}. ${advice}`);
 }

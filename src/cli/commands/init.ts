@@ -62,7 +62,7 @@ async function makeProject(session: Session, name: string | undefined, flags: In
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     const question = `${folder} is not empty. Create the project there anyway?`;
     if (!(await confirm(io, question, session.answersYes('all')))) {
-      throw new CliError('Nothing was made.');
+      throw new CliError('Nothing was created.');
     }
   }
   mkdirSync(folder, { recursive: true });
@@ -150,7 +150,7 @@ function slugOf(name: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '');
-  if (slug === '') throw new CliError(`\`${name}\` has no letter or digit to make a name of`, 2);
+  if (slug === '') throw new CliError(`\`${name}\` must contain a letter or digit`, 2);
   return slug;
 }
 

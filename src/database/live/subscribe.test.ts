@@ -64,9 +64,9 @@ describe('subscribing', () => {
     });
     const late = clients.connect(1n);
     expect(late.subscribe(1, query)).toBe(
-      'The database keeps no more results of views for subscribers: it keeps 4096 at most, one ' +
-        'for each caller of a view with rows of their own, of 128 MiB together; subscribe to ' +
-        'tables, or to a view that is the same for everybody',
+      'Too many results of views are kept for subscribers (limit 4096, one for each caller of a ' +
+        'view with rows of its own, and 128 MiB in all); subscribe to tables, or to a view with ' +
+        'the same rows for every caller',
     );
     expect(late.subscribe(2, 'SELECT * FROM hero')).toEqual([[first, second]]);
     everyone[7]?.disconnect();

@@ -295,10 +295,9 @@ function toRead(key: string | undefined, query: PreparedQuery, reader: RowsReade
 }
 
 const manyViewsText =
-  'The database keeps no more results of views for subscribers: it keeps ' +
-  `${limits.viewInstancesMax} at most, one for each caller of a view with rows of their own, of ` +
-  `${limits.viewBytesMax / 2 ** 20} MiB together; subscribe to tables, or to a view that is the ` +
-  'same for everybody';
+  `Too many results of views are kept for subscribers (limit ${limits.viewInstancesMax}, one for ` +
+  `each caller of a view with rows of its own, and ${limits.viewBytesMax / 2 ** 20} MiB in all); ` +
+  'subscribe to tables, or to a view with the same rows for every caller';
 
 const eventsRefused =
   'Subscribing to event tables requires WebSocket v2. ' +

@@ -339,7 +339,7 @@ function killedRefusal(): Refusal {
 }
 
 function faultRefusal(): Refusal {
-  return refusal('database.stopped', 'The request failed by a fault of the service.');
+  return refusal('database.stopped', 'The request failed because of a fault in the service.');
 }
 
 function lostRequest(): Refusal {

@@ -89,7 +89,7 @@ const cases: readonly [string, (text: string) => unknown, object[], unknown[]][]
 describe('a batch', () => {
   it.each(cases)('has %s in its shape only', (_, parse, right, wrong) => {
     for (const json of right) expect(parse(JSON.stringify(json))).toEqual(json);
-    for (const json of wrong) expect(() => parse(JSON.stringify(json))).toThrow('no ');
+    for (const json of wrong) expect(() => parse(JSON.stringify(json))).toThrow('invalid ');
     expect(() => parse('{')).toThrow(SyntaxError);
   });
 
@@ -101,7 +101,7 @@ describe('a batch', () => {
     ]);
     expect(parseParameters(JSON.stringify([...parameters]))).toEqual(parameters);
     for (const wrong of [null, [['a']], [[7, 'a']], [['a', 7]]]) {
-      expect(() => parseParameters(JSON.stringify(wrong))).toThrow('no parameters');
+      expect(() => parseParameters(JSON.stringify(wrong))).toThrow('invalid parameters');
     }
   });
 
@@ -120,7 +120,7 @@ describe('a batch', () => {
       { kind: 'previewed', outcome: 'none' },
       { kind: 'tables', tables: {} },
     ]) {
-      expect(() => checkedReply(wrong)).toThrow('no reply');
+      expect(() => checkedReply(wrong)).toThrow('invalid reply');
     }
   });
 });

@@ -60,7 +60,7 @@ function checked<Value>(
   isRight: (json: unknown) => json is Value,
   what: string,
 ): Value {
-  if (!isRight(json)) throw new Error(`no ${what}`);
+  if (!isRight(json)) throw new Error(`invalid ${what}`);
   return json;
 }
 

@@ -16,7 +16,7 @@ import type { FromWorker } from './worker-messages.ts';
  * are decoded.
  */
 export function checkMessage(message: FromWorker): void {
-  if (!isRight(message)) throw new Error(`no ${words.get(message.kind)}`);
+  if (!isRight(message)) throw new Error(`invalid ${words.get(message.kind)}`);
 }
 
 const words: ReadonlyMap<FromWorker['kind'], string> = new Map([

@@ -166,12 +166,12 @@ describe('frames between gateway and process', () => {
       { more: 1 },
     ];
     for (const part of longer) lies.push({ micros: 1n, line: { ...line, ...part } } as never);
-    for (const lie of lies) expect(() => push(lie)).toThrow('no lines');
+    for (const lie of lies) expect(() => push(lie)).toThrow('invalid lines');
     const pushAll = (lines: object) => pushForged({ kind: 'lines', lines });
-    expect(() => pushAll([])).toThrow('no lines');
+    expect(() => pushAll([])).toThrow('invalid lines');
     const one = { micros: 1n, line };
     expect(() => pushAll(new Array(logBatchLinesMax).fill(one))).not.toThrow();
-    expect(() => pushAll(new Array(logBatchLinesMax + 1).fill(one))).toThrow('no lines');
+    expect(() => pushAll(new Array(logBatchLinesMax + 1).fill(one))).toThrow('invalid lines');
     expect(() => pushAll(new Array(3))).toThrow();
   });
 
@@ -179,13 +179,13 @@ describe('frames between gateway and process', () => {
     const warning = { kind: 'warn', message: 'x'.repeat(limits.reportCharactersMax) };
     expect(() => pushForged(warning)).not.toThrow();
     for (const message of [`${warning.message}x`, 5, undefined, { length: 1 }]) {
-      expect(() => pushForged({ ...warning, message })).toThrow('no warning');
+      expect(() => pushForged({ ...warning, message })).toThrow('invalid warning');
     }
     expect(() => pushForged({ kind: 'read', bytes: 7 })).not.toThrow();
     for (const lie of [{}, { bytes: -1 }, { bytes: '7' }, { bytes: 7, more: 1 }]) {
-      expect(() => pushForged({ kind: 'read', ...lie })).toThrow('no figure');
+      expect(() => pushForged({ kind: 'read', ...lie })).toThrow('invalid figure');
     }
-    expect(() => pushForged({ kind: 'closed', more: 1 })).toThrow('no end');
+    expect(() => pushForged({ kind: 'closed', more: 1 })).toThrow('invalid end');
     const definition = { tables: [], reducers: [], views: [], types: [] };
     const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };
     const opening = { description, offset: 3, lastMicros: 5n };

@@ -29,7 +29,7 @@ export function endLine(
   const about = { reason: cause, next };
   switch (next) {
     case 'reopens':
-      return ['warn', `is opened again: ${message}`, about];
+      return ['warn', `is reopened: ${message}`, about];
     case 'closed':
       return ['warn', `ended with an error: ${message}`, about];
     case 'broken':

@@ -77,7 +77,7 @@ function tableIn(tables: readonly ReadableTable[], name: string | undefined) {
 
 function columnIn(table: ReadableTable | undefined, column: string | undefined) {
   if (column === undefined) return undefined;
-  if (table === undefined) throw invalidParams('`column` is of a table: give `table`, too');
+  if (table === undefined) throw invalidParams('`column` requires `table`');
   if (!table.columns.some(({ name }) => name === column)) {
     throw invalidParams(`no such column of ${table.name}: ${column}`);
   }

@@ -79,11 +79,7 @@ describe('the prompts', () => {
       { database: 'library', table: 'book', column: 'x' },
       'no such column of book: x',
     ],
-    [
-      'explore_database',
-      { database: 'library', column: 'x' },
-      '`column` is of a table: give `table`, too',
-    ],
+    ['explore_database', { database: 'library', column: 'x' }, '`column` requires `table`'],
     ['explain_failing_reducer', { database: 'library', reducer: 'x' }, 'no such reducer: x'],
     ['review_access_rules', { database: 'no name' }, '`no name` not found'],
   ])('[mcp B8] %s of %j is refused', async (name, args, message) => {

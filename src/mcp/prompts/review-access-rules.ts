@@ -44,10 +44,10 @@ export function reviewAccessRules(session: McpSession): Prompt<McpSession> {
 }
 
 const rulesWords =
-  'The rules: everybody, logged in or not, reads public tables and views and calls public ' +
+  'The rules: anyone, logged in or not, can read public tables and views and call public ' +
   'reducers. A row filter is a query: of its table, a caller sees the rows that at least one ' +
   'filter gives, where `:sender` is the caller; a public table without one shows all rows to ' +
-  'everybody. Private tables, and all rows, are for the owner and the roles `reader`, ' +
+  'everyone. Private tables, and all rows, are for the owner and the roles `reader`, ' +
   '`developer` and `admin`. SQL writes need the owner or an `admin`.';
 
 /** Describes roles and tokens, within the caller's rights. */

@@ -88,8 +88,8 @@ function withDoc(words: string, doc = ''): string {
 
 const when = {
   init: 'when the database is made',
-  onConnect: 'when somebody connects',
-  onDisconnect: 'when somebody disconnects',
+  onConnect: 'when a client connects',
+  onDisconnect: 'when a client disconnects',
 } as const;
 
 /** Returns the name of a special type, with `?` for an option, such as `Identity?`. */

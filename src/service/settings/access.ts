@@ -81,7 +81,7 @@ function serviceSettings(): Setting[] {
       flag: 'operator',
       kind: 'list',
       value: '<identity>',
-      help: "identity with the owner's rights on every database, which can read the audit log",
+      help: "identity that has the owner's rights on every database and can read the audit log",
       otherwise: 'nobody',
       example: [`c200${'0'.repeat(60)}`],
       apply: (values, draft) => {

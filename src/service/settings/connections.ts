@@ -165,7 +165,7 @@ function websocketSettings(): Setting[] {
       flag: 'idle-timeout',
       kind: 'duration',
       value: '<time>',
-      help: 'time without a message after which a WebSocket is dropped',
+      help: 'time without a byte, pongs included, after which a WebSocket is dropped',
       otherwise: durationText(limits.socketIdleMillis),
       example: '30s',
       apply: (value, draft) => {
