@@ -1,9 +1,10 @@
-import { assert, unreachable } from '../assert.ts';
+import { unreachable } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { isForSpace } from '../log/log-error.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import { CallQueue, type ItemSource } from './call-queue.ts';
+import { endConnection, openConnection } from './connections.ts';
 import type { DatabaseCore } from './core.ts';
 import type { DatabaseDescription } from './description.ts';
 import { connectedClients, disconnectClient } from './lifecycle.ts';
@@ -20,14 +21,13 @@ import {
   type LoadedProgram,
   type ProgramSurroundings,
 } from './program.ts';
-import { letIn, runCall } from './run-call.ts';
+import { runCall } from './run-call.ts';
 import { runQuery } from './run-query.ts';
 import { rowBytesOf, type StorageLimits, type StorageUse } from './storage-quota.ts';
 import { tableFigures } from './table-figures.ts';
 import { noTicket, type Ticket } from './ticket.ts';
 import { type ActorTimes, TimeCounts } from './time-counts.ts';
 import type {
-  ConnectRequest,
   DatabaseOwner,
   DatabaseReply,
   StopReason,
@@ -35,8 +35,8 @@ import type {
   TurnResult,
   UpdateRequest,
 } from './turn.ts';
+import { TurnWriter } from './turn-writer.ts';
 import { applyUpdate } from './update-program.ts';
-import { writeNumber } from './write-number.ts';
 
 /** The parts of the machine that the actor needs, beyond its core. */
 export interface DatabaseSurroundings extends ProgramSurroundings {
@@ -74,19 +74,17 @@ export class Database {
   readonly #around: DatabaseSurroundings;
   readonly #queue = new CallQueue<QueuedWork>();
   readonly #longReads: LongReads;
+  readonly #writer: TurnWriter;
   #state: 'serving' | 'closing' | 'undoing' | 'ended' = 'serving';
   /** The loop that runs turns while there is work. */
   #loop: Promise<void> | undefined;
   #undoing: Promise<void> | undefined;
   /** Updates whose program is being loaded beside the turns. */
   #loads = new Set<Promise<void>>();
-  #sync: Promise<void> | undefined;
-  #writes = writeNumber(0);
-  #durableWrites = writeNumber(0);
   #running: Ticket | undefined;
   /** The last ticket among the requests that have begun. */
   #lastTicket: Ticket = noTicket;
-  readonly #times = { queue: new TimeCounts(), turn: new TimeCounts(), sync: new TimeCounts() };
+  readonly #times = { queue: new TimeCounts(), turn: new TimeCounts() };
   /** Whether the caller of the last request waits until it is durable. */
   #isConfirmed = false;
 
@@ -94,6 +92,12 @@ export class Database {
     this.#core = core;
     this.#around = around;
     this.#longReads = new LongReads(core.clock, (ticket) => this.#resume(ticket));
+    this.#writer = new TurnWriter(core, {
+      owner: around.owner,
+      progress: around.progress,
+      isOver: () => this.#isOver(),
+      failed: (error) => this.#stop(error),
+    });
   }
 
   get description(): DatabaseDescription {
@@ -145,7 +149,8 @@ export class Database {
 
   /** Durations of its turns and syncs since it was opened. */
   times(): ActorTimes {
-    const { queue, turn, sync } = this.#times;
+    const { queue, turn } = this.#times;
+    const sync = this.#writer.times;
     return { queue: queue.figures(), turn: turn.figures(), sync: sync.figures() };
   }
 
@@ -202,7 +207,7 @@ export class Database {
     await Promise.all(this.#loads);
     this.#wake();
     await this.#loop;
-    while (this.#sync !== undefined) await this.#sync;
+    await this.#writer.settled();
     if (this.#isOver()) return this.#undoing;
     try {
       await this.#core.log.close();
@@ -260,24 +265,22 @@ export class Database {
     const { runner } = this.#core.program;
     if (runner.batch === undefined) work();
     else runner.batch(work);
-    const written = this.#writes;
-    this.#write(last);
+    const hasWritten = this.#writer.write(last);
     this.#around.progress.resting();
     this.#times.turn.add(clock.monotonicMillis() - startedAt);
-    if (results.length === 0 && this.#writes === written) return;
+    if (results.length === 0 && !hasWritten) return;
     const commits = this.#core.live.takeCommits();
     // A single waiting caller is served fastest without a background sync.
     const isAlone = results.length <= 1 && this.#queue.length === 0;
     const isAwaited = commits.length === 0 && this.#isConfirmed;
-    if (isAlone && isAwaited) this.#syncAtOnce();
+    if (isAlone && isAwaited) this.#writer.syncAtOnce();
     this.#handOver(results, commits);
-    this.#startSync(isAlone);
+    this.#writer.startSync(isAlone);
   }
 
   #handOver(results: readonly TurnResult[], commits: readonly LiveCommit[]): void {
     const { offset } = this.#core.store;
-    const write = this.#writes;
-    const isDurable = write === this.#durableWrites;
+    const { last: write, isDurable } = this.#writer;
     this.#around.owner.handOver({ results, commits, write, isDurable, offset });
   }
 
@@ -367,10 +370,10 @@ export class Database {
       case 'tables':
         return { kind: 'tables', tables: tableFigures(core, request.caller) };
       case 'connect':
-        return this.#connect(request, acceptedMicros);
+        return openConnection(core, request, acceptedMicros);
       case 'disconnect':
         this.#cancelReads(ticket, request.connectionId, results);
-        return this.#disconnect(request.connectionId, acceptedMicros);
+        return endConnection(core, request.connectionId, acceptedMicros);
       case 'subscribe': {
         const outcome = subscribe(core, request, acceptedMicros);
         if (outcome.kind === 'paused') return this.#readOn(ticket, outcome);
@@ -411,32 +414,6 @@ export class Database {
     if (cancelled.length === 0) return;
     results.push(...cancelled);
     this.#begin(ticket, results.length);
-  }
-
-  #connect({ caller, connectionId }: ConnectRequest, timestampMicros: bigint): DatabaseReply {
-    const { connections } = this.#core;
-    assert(connectionId !== 0n, 'the id 0 stands for no connection');
-    if (connections.has(connectionId)) {
-      return { kind: 'connected', refusal: 'The connection id is in use.' };
-    }
-    const { identity, jwtPayload, rights } = caller;
-    const open = { identity, jwtPayload, isReadOnly: rights.isReadOnly };
-    const connecting = { ...open, connectionId, timestampMicros };
-    const refusal = letIn(this.#core, connecting, open.isReadOnly);
-    if (refusal === undefined) connections.set(connectionId, open);
-    return { kind: 'connected', refusal };
-  }
-
-  #disconnect(connectionId: ConnectionNumber, timestampMicros: bigint): DatabaseReply {
-    const { connections, live, full } = this.#core;
-    const open = connections.get(connectionId);
-    if (open !== undefined) {
-      live.dropConnection(this.#core, connectionId, timestampMicros);
-      connections.delete(connectionId);
-      const leaving = { ...open, connectionId, timestampMicros };
-      if (open.isReadOnly !== true && full === undefined) disconnectClient(this.#core, leaving);
-    }
-    return { kind: 'disconnected' };
   }
 
   /** Loads the new program in parallel with the turns, then queues the update as one item. */
@@ -487,51 +464,6 @@ export class Database {
     }
     const results: TurnResult[] = [{ ticket, reply: { kind: 'refused', body: error.body } }];
     this.#handOver(results, this.#core.live.takeCommits());
-  }
-
-  /** Hands the records of the turn to the operating system. */
-  #write(lastTicket: Ticket | undefined): void {
-    const { log, store, full } = this.#core;
-    if (full !== undefined) return;
-    const marks = store.takeSequenceMarks();
-    if (marks.length > 0) log.appendMarks(marks);
-    if (!log.hasUnwritten) return;
-    if (lastTicket !== undefined) this.#around.progress.writing(lastTicket);
-    log.write();
-    this.#writes = writeNumber(this.#writes + 1);
-  }
-
-  /** False if the disk is slow or busy. */
-  #syncAtOnce(): boolean {
-    if (this.#sync !== undefined || this.#writes === this.#durableWrites) return false;
-    const { clock, log } = this.#core;
-    const startedAt = clock.monotonicMillis();
-    if (!log.syncAtOnce()) return false;
-    this.#times.sync.add(clock.monotonicMillis() - startedAt);
-    this.#durableWrites = this.#writes;
-    return true;
-  }
-
-  /** Keeps a sync running whenever something written is not durable. */
-  #startSync(mayBlock = false): void {
-    if (this.#sync !== undefined || this.#writes === this.#durableWrites) return;
-    const write = this.#writes;
-    const { offset } = this.#core.store;
-    if (mayBlock && this.#syncAtOnce()) {
-      this.#around.owner.durable(write, offset);
-      return;
-    }
-    const { clock, log } = this.#core;
-    const startedAt = clock.monotonicMillis();
-    const done = (): void => {
-      this.#sync = undefined;
-      this.#times.sync.add(clock.monotonicMillis() - startedAt);
-      if (this.#isOver()) return;
-      this.#durableWrites = write;
-      this.#around.owner.durable(write, offset);
-      this.#startSync();
-    };
-    this.#sync = log.sync().then(done, (error: unknown) => this.#stop(error));
   }
 
   #stop(error: unknown): void {
