@@ -1,0 +1,97 @@
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+
+/** The bounds of what agents use: the MCP door, its bridge, and its tools. Part of `limits.ts`. */
+export const agentLimits = {
+  /** Reducers that are separate tools; with more, agents lose track and fill their context. */
+  reducerToolsMax: 64,
+  /** Total characters of their descriptions and schemas, beyond which the list ends too. */
+  reducerToolsCharactersMax: 131_072,
+  /** The argument schema of one, and the types that it uses; a larger one shows less detail. */
+  reducerSchemaCharactersMax: 16_384,
+  reducerSchemaTypesMax: 2_048,
+  /** Requests of an agent that the MCP bridge has under way at once. */
+  bridgeRequestsMax: 16,
+  /** Messages that it has under way or queued, including streams that stay open. */
+  bridgeMessagesMax: 256,
+  /** Streams among them that stay open: they take no place of a request. */
+  bridgeStreamsMax: 64,
+  /** Total length of messages beyond which it accepts no more for a while. */
+  bridgeBytesMax: 32 * mebibyte,
+  /** One message of an agent: twice what a service accepts, so that the service rejects it. */
+  bridgeLineBytesMax: 4 * mebibyte,
+  /** One answer that a service sends to it. */
+  bridgeAnswerBytesMax: 64 * mebibyte,
+  /** Text shown of a response that is not an answer, such as the page of a proxy. */
+  bridgeErrorCharactersMax: 4_096,
+  /** Time without any answer, once the agent has ended its input, after which it gets errors. */
+  bridgeEndMillisMax: 30_000,
+  /** MCP requests of one caller that are under way at once, and streams that report changes. */
+  mcpRequestsMax: 512,
+  mcpListenStreamsMax: 32,
+  /** Messages of one batch. */
+  mcpBatchMax: 50,
+  /** The id of a request, as JSON, and the token of its progress notices. */
+  mcpIdCharactersMax: 1_024,
+  /** Entries of a page of tools, resources, templates or prompts. */
+  mcpPageItemsMax: 200,
+  /** Values of one completion. */
+  mcpCompletionValuesMax: 100,
+  /** Messages queued for one slow reader of a stream. */
+  mcpMessagesWaitingMax: 256,
+  /** Progress messages of one request. */
+  mcpProgressPerSecondMax: 20,
+  /** Time after which a client that reads a quiet stream is sent a keep-alive. */
+  mcpQuietMillisMax: 10_000,
+  /** Times that a client can be asked for input during one request. */
+  mcpRoundsMax: 32,
+  /** Time for which a client can answer such a question. */
+  mcpStateMillisMax: 600_000,
+  /** Resources listed to an agent; it reaches the others by their addresses. */
+  agentResourcesListedMax: 2_000,
+  /** Rows of a table, and lines of a log, that a resource shows, and the length of its text. */
+  resourceRowsMax: 1_000,
+  resourceLogLinesMax: 500,
+  resourceCharactersMax: 256 * kibibyte,
+  /** Size of the schema, the log, and each other list that a prompt shows. */
+  promptSchemaCharactersMax: 64 * kibibyte,
+  promptLogLinesMax: 50,
+  promptListCharactersMax: 32 * kibibyte,
+  /** Resources that an agent watches with one request. */
+  watchedResourcesMax: 100,
+  /** Time between two notices of one watch. */
+  watchNoticeMillis: 250,
+  /** Delay before a watched resource that was lost is looked up again; it grows each time. */
+  watchRetryMillisMin: 1_000,
+  watchRetryMillisMax: 60_000,
+  /** Interval between two notices that a tool of an agent is still running. */
+  agentProgressSeconds: 5,
+  /** Rows of one answer of an MCP tool; the rest is read with a cursor. */
+  agentRowsMax: 10_000,
+  /** Characters of those rows. */
+  agentTextBytesMax: mebibyte,
+  /** Run time that an agent can give a statement, if the service's own bound allows it. */
+  agentStatementMillisMax: 600_000,
+  /** Statement results whose remaining rows are kept for agents: in total, and of one caller. */
+  cursorsMax: 256,
+  callerCursorsMax: 16,
+  /** Encoded rows of one such remainder, and of all together. */
+  cursorBytesMax: 16 * mebibyte,
+  cursorsBytesMax: 64 * mebibyte,
+  /** Time for which a remainder is kept after it was last read. */
+  cursorMillisMax: 300_000,
+  /** Lines of a module log in one answer of the MCP tool, and how much of the log it scans. */
+  agentLogLinesMax: 1_000,
+  agentLogScanLinesMax: 10_000,
+  agentLogScanBytesMax: 8 * mebibyte,
+  /** Previews that an agent can still apply: of all callers, and of one. */
+  previewsMax: 256,
+  callerPreviewsMax: 32,
+  /** Memory kept of one for that, mostly its arguments, and of all together. */
+  previewBytesMax: 4 * mebibyte,
+  previewsBytesMax: 64 * mebibyte,
+  /** Time for which a preview is kept. */
+  previewMillisMax: 600_000,
+  /** Changed rows of one preview that an answer to an agent shows. */
+  agentPreviewRowsMax: 200,
+} as const;
