@@ -3,6 +3,7 @@ import { limits } from '../limits.ts';
 import { isForSpace } from '../log/log-error.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
+import type { MakeAlarm } from './alarm.ts';
 import { CallQueue, type ItemSource } from './call-queue.ts';
 import { endConnection, openConnection } from './connections.ts';
 import type { DatabaseCore } from './core.ts';
@@ -23,6 +24,8 @@ import {
 } from './program.ts';
 import { runCall } from './run-call.ts';
 import { runQuery } from './run-query.ts';
+import { outcomeWithoutSchedules } from './schedules/schedule-ask.ts';
+import { noScheduleFigures, type ScheduleFigures } from './schedules/schedule-figures.ts';
 import { rowBytesOf, type StorageLimits, type StorageUse } from './storage-quota.ts';
 import { tableFigures } from './table-figures.ts';
 import { noTicket, type Ticket } from './ticket.ts';
@@ -43,6 +46,8 @@ export interface DatabaseSurroundings extends ProgramSurroundings {
   readonly owner: DatabaseOwner;
   /** Resolves after outside events, such as arriving requests, had a chance to be processed. */
   readonly nextTurn: () => Promise<void>;
+  /** Absent where no database has schedules. */
+  readonly makeAlarm?: MakeAlarm;
 }
 
 /**
@@ -145,6 +150,16 @@ export class Database {
     const { count, bytes, counters } = live.queries;
     const reading = { pausedReads: this.#longReads.count, heldBytes: store.heldBytes };
     return { queries: count, bytes, ...reading, ...counters };
+  }
+
+  /** Armed rows, and counters of runs since it was opened. */
+  get scheduleFigures(): ScheduleFigures {
+    return noScheduleFigures;
+  }
+
+  /** When the next scheduled run is due; `undefined`: none is to come. */
+  get nextDueMicros(): bigint | undefined {
+    return undefined;
   }
 
   /** Durations of its turns and syncs since it was opened. */
@@ -281,7 +296,8 @@ export class Database {
   #handOver(results: readonly TurnResult[], commits: readonly LiveCommit[]): void {
     const { offset } = this.#core.store;
     const { last: write, isDurable } = this.#writer;
-    this.#around.owner.handOver({ results, commits, write, isDurable, offset });
+    const { nextDueMicros } = this;
+    this.#around.owner.handOver({ results, commits, write, isDurable, offset, nextDueMicros });
   }
 
   /** Runs queued requests, adds the results, and returns the last ticket. */
@@ -369,6 +385,8 @@ export class Database {
       }
       case 'tables':
         return { kind: 'tables', tables: tableFigures(core, request.caller) };
+      case 'schedules':
+        return { kind: 'schedules', outcome: outcomeWithoutSchedules(request.ask) };
       case 'connect':
         return openConnection(core, request, acceptedMicros);
       case 'disconnect':

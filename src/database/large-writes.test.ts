@@ -194,6 +194,7 @@ describe('a large write', () => {
     const told: string[] = [];
     const progress = {
       calling: (ticket: number) => told.push(`calling ${ticket}`),
+      scheduled: () => undefined,
       loading: () => undefined,
       writing: (ticket: number) => told.push(`writing ${ticket}`),
       resting: () => undefined,

@@ -232,6 +232,7 @@ describe('a watcher', () => {
     const told: string[] = [];
     const progress = {
       calling: (ticket: number) => told.push(`calling ${ticket}`),
+      scheduled: () => told.push('scheduled'),
       loading: () => told.push('loading'),
       writing: (ticket: number) => told.push(`writing ${ticket}`),
       resting: () => told.push('resting'),

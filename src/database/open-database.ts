@@ -57,6 +57,8 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly startReadRun?: StartReadRun;
   /** Used instead of those in `limits.ts`, for tests. */
   readonly slices?: Slices;
+  /** True: no scheduled run begins until the schedules are resumed. */
+  readonly schedulesPaused?: boolean;
   /** Limits on what it may hold; absent: unlimited. */
   readonly storage?: StorageLimits;
   /** Receives the lines of the module's log. */

@@ -18,6 +18,7 @@ import type { DatabaseIdentity, OwnerIdentity } from '../values/identity-roles.t
 import { validatorOf } from '../values/layout.ts';
 import type { ProgramReducer } from './call-result.ts';
 import { resultCheckOf } from './call-result.ts';
+import type { CronReader } from './cron.ts';
 import type { DatabaseDescription } from './description.ts';
 import { Refusal } from './outcome.ts';
 import { PreparedStatements } from './prepared-statements.ts';
@@ -38,6 +39,8 @@ export interface ProgramSurroundings {
   readonly loader: ProgramLoader;
   readonly hash: ProgramHash;
   readonly progress: Progress;
+  /** Absent where no program has crons. */
+  readonly cron?: CronReader;
 }
 
 /** A program that was loaded and described, and whose definition passed all checks. */

@@ -1,3 +1,4 @@
+import type { ScheduledMark } from './schedules/scheduled-mark.ts';
 import type { Ticket } from './ticket.ts';
 
 /**
@@ -7,6 +8,8 @@ import type { Ticket } from './ticket.ts';
 export interface Progress {
   /** User code may run now, on behalf of the request with this ticket. */
   calling(ticket: Ticket): void;
+  /** Like `calling`, for a run that no request asked for. */
+  scheduled(mark: ScheduledMark): void;
   /** A view is now evaluated within the last announced step. It has no time limit of its own. */
   viewing(): void;
   /** The view is done; the step announced before it continues. */
@@ -25,6 +28,7 @@ export interface Progress {
 /** For an owner on the same thread, which could not end anything anyway. */
 export const noProgress: Progress = {
   calling() {},
+  scheduled() {},
   viewing() {},
   viewed() {},
   loading() {},

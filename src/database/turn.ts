@@ -19,6 +19,7 @@ import type {
 } from './outcome.ts';
 import type { PreviewOutcome, PreviewRequest } from './preview-outcome.ts';
 import type { ProgramSource, UpdatePermission } from './program-source.ts';
+import type { ScheduleAsk, ScheduleOutcome } from './schedules/schedule-ask.ts';
 import type { TableFigures } from './table-figures.ts';
 import type { Ticket } from './ticket.ts';
 import type { WriteNumber } from './write-number.ts';
@@ -40,6 +41,8 @@ export type DatabaseRequest =
   | { readonly kind: 'preview'; readonly preview: PreviewRequest }
   /** Asks for the structure and the size of tables. */
   | { readonly kind: 'tables'; readonly caller: Caller }
+  /** `caller`: whose rights decide which rows are listed. */
+  | { readonly kind: 'schedules'; readonly caller: Caller; readonly ask: ScheduleAsk }
   | ConnectRequest
   /** Removes the connection's query sets first. */
   | { readonly kind: 'disconnect'; readonly connectionId: ConnectionNumber }
@@ -81,6 +84,7 @@ export type DatabaseReply =
   | { readonly kind: 'queried'; readonly outcome: SqlOutcome }
   | { readonly kind: 'previewed'; readonly outcome: PreviewOutcome }
   | { readonly kind: 'tables'; readonly tables: readonly TableFigures[] }
+  | { readonly kind: 'schedules'; readonly outcome: ScheduleOutcome }
   /** `refusal`: the message of a `client_connected` that rejected the client. */
   | { readonly kind: 'connected'; readonly refusal: string | undefined }
   | { readonly kind: 'disconnected' }
@@ -122,6 +126,8 @@ export interface TurnReport {
   readonly isDurable: boolean;
   /** The store's offset at the end of the turn. */
   readonly offset: CommitOffset;
+  /** When the next scheduled run is due; `undefined`: none is to come. */
+  readonly nextDueMicros: bigint | undefined;
 }
 
 export interface TurnResult {

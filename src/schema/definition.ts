@@ -20,6 +20,8 @@ export interface ModuleDefinition {
   readonly httpHandlers: readonly { readonly name: string; readonly sourceName: string }[];
   readonly httpRoutes: readonly HttpRouteDefinition[];
   readonly rowLevelSecurity: readonly string[];
+  /** Schedules without a table, ascending by name. */
+  readonly crons: readonly CronDefinition[];
   readonly submodules: readonly { readonly namespace: string; readonly module: ModuleDefinition }[];
 }
 
@@ -90,7 +92,38 @@ export interface ScheduleDefinition {
   readonly atColumn: number;
   /** Canonical name of the reducer or procedure. */
   readonly functionName: string;
+  readonly target: 'reducer' | 'procedure';
+  readonly policy: SchedulePolicy;
 }
+
+/** A reducer that runs at the times of an expression. */
+export interface CronDefinition {
+  /** Canonical name of the reducer, and of the schedule. */
+  readonly name: string;
+  readonly sourceName: string;
+  readonly expression: string;
+  /** Name of an IANA time zone; `undefined`: UTC. */
+  readonly timeZone: string | undefined;
+  readonly policy: SchedulePolicy;
+}
+
+/** What happens to runs that were missed, and to runs that fail. */
+export interface SchedulePolicy {
+  /** Of the times that passed while the database was down: none, the last, or each one runs. */
+  readonly catchUp: 'skip' | 'once' | 'all';
+  /** `undefined`: a run that fails is not repeated. */
+  readonly retry: RetryPolicy | undefined;
+}
+
+export interface RetryPolicy {
+  /** Runs in all, the first one included. */
+  readonly attempts: number;
+  /** Delay before the second run, in microseconds; it doubles each time. */
+  readonly backoffMicros: bigint;
+}
+
+/** The policy of a schedule that declares none. */
+export const defaultSchedulePolicy: SchedulePolicy = { catchUp: 'skip', retry: undefined };
 
 export type Lifecycle = 'init' | 'onConnect' | 'onDisconnect';
 

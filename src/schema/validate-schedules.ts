@@ -1,7 +1,11 @@
 import { specialKindOf } from '../values/special-types.ts';
 import type { ProductType } from '../values/type.ts';
 import { typeText } from '../values/typespace.ts';
-import type { ScheduleDefinition, TableDefinition } from './definition.ts';
+import {
+  defaultSchedulePolicy,
+  type ScheduleDefinition,
+  type TableDefinition,
+} from './definition.ts';
 import { generatedScheduleName } from './names.ts';
 import type { RawSchedule } from './raw-module.ts';
 import { canonicalFunctionName, followRefs, type Scope } from './scope.ts';
@@ -64,7 +68,13 @@ function validateSchedule(
     checkTarget(scope, table, source, target);
   }
   const functionName = canonicalFunctionName(scope, source);
-  return { name, atColumn: schedule.atColumn, functionName };
+  return {
+    name,
+    atColumn: schedule.atColumn,
+    functionName,
+    target: target?.kind ?? 'reducer',
+    policy: defaultSchedulePolicy,
+  };
 }
 
 /** Column names are free: only the types of the schedule column and the primary key matter. */

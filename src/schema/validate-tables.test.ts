@@ -344,6 +344,8 @@ describe('schedules', () => {
       name: 'jobs_sched',
       atColumn: 1,
       functionName: 'run_job',
+      target: 'reducer',
+      policy: { catchUp: 'skip', retry: undefined },
     });
     expect(definition.reducers[0]?.visibility).toBe('private');
   });
@@ -354,6 +356,7 @@ describe('schedules', () => {
     const procedures = [{ sourceName, params, visibility, returnType: unitType }];
     const definition = validateModule(moduleOf([jobs], { schedules: [schedule], procedures }));
     expect(definition.procedures[0]?.visibility).toBe('private');
+    expect(definition.tables[0]?.schedule?.target).toBe('procedure');
   });
 
   it('keep their name and leave functions callable in version 9', () => {

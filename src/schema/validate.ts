@@ -44,6 +44,7 @@ function validateScope(scope: Scope): ModuleDefinition {
     httpHandlers: http.handlers,
     httpRoutes: http.routes,
     rowLevelSecurity: validateRowFilters(scope),
+    crons: [],
     submodules: validateSubmodules(scope),
   };
 }

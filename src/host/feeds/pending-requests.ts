@@ -326,6 +326,7 @@ function settleRunning(pending: Pending, end: SeatEnd): void {
       return;
     case 'program':
     case 'tables':
+    case 'schedules':
       pending.reject(stoppedRefusal());
       return;
     default:

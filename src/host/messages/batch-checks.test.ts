@@ -14,7 +14,7 @@ const message = 'x';
 const product = { kind: 'product', elements: [{ name: 'a', type: { kind: 'u8' } }] };
 const column = { name: 'a', type: { kind: 'array', element: { kind: 'ref', ref: 0 } } };
 const unnamed = { type: { kind: 'sum', variants: [] } };
-const definition = { tables: [], reducers: [], views: [], types: [] };
+const definition = { tables: [], reducers: [], views: [], types: [], crons: [] };
 const description = { definition, schemaVersion: 7, programHash: 'a'.repeat(64) };
 
 const cases: readonly [string, (text: string) => unknown, object[], unknown[]][] = [
@@ -108,7 +108,18 @@ describe('a batch', () => {
   it('has structured replies of known kinds', () => {
     const updated = { kind: 'updated', description, endsConnections: true };
     const previewed = { kind: 'previewed', outcome: { kind: 'refused', message, micros: 1 } };
-    for (const right of [updated, previewed, { kind: 'tables', tables: [] }]) {
+    const outcomes = [
+      { kind: 'listed', schedules: [{ name: 'jobs' }] },
+      { kind: 'applied', names: ['jobs'] },
+      ...[{ kind: 'unknown' }, { kind: 'paused' }],
+    ];
+    const asked = outcomes.map((outcome) => ({ kind: 'schedules', outcome }));
+    const wrongOutcomes = [
+      ...[undefined, 'listed', { kind: 'other' }, { kind: 'toString' }],
+      ...[{ kind: 'listed' }, { kind: 'listed', schedules: ['jobs'] }],
+      ...[{ kind: 'applied' }, { kind: 'applied', names: [7] }],
+    ];
+    for (const right of [updated, previewed, { kind: 'tables', tables: [] }, ...asked]) {
       expect(checkedReply(right)).toBe(right);
     }
     for (const wrong of [
@@ -118,7 +129,9 @@ describe('a batch', () => {
       { ...updated, description: { ...description, schemaVersion: -1 } },
       { ...updated, description: { ...description, programHash: 'a' } },
       { kind: 'previewed', outcome: 'none' },
+      { ...updated, description: { ...description, definition: { ...definition, crons: {} } } },
       { kind: 'tables', tables: {} },
+      ...wrongOutcomes.map((outcome) => ({ kind: 'schedules', outcome })),
     ]) {
       expect(() => checkedReply(wrong)).toThrow('invalid reply');
     }

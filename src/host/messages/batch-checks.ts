@@ -1,6 +1,7 @@
 import type { DatabaseDescription } from '../../database/description.ts';
 import type { CallError, RefusalBody, SqlError, SqlParameters } from '../../database/outcome.ts';
 import type { ProgramSource, UpdatePermission } from '../../database/program-source.ts';
+import type { ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
 import type { AlgebraicType, NamedType } from '../../values/type.ts';
 import type { StructuredReply } from './worker-messages.ts';
 
@@ -50,7 +51,7 @@ export function parseParameters(text: string): SqlParameters {
   return new Map(checked(JSON.parse(text), areParameters, 'parameters'));
 }
 
-/** Previews and tables are shown as they come; their parts are not looked into. */
+/** Previews, tables and schedules are shown as they come; their parts are not looked into. */
 export function checkedReply(structured: unknown): StructuredReply {
   return checked(structured, isStructuredReply, 'reply');
 }
@@ -244,7 +245,18 @@ const structuredChecks: {
     isDescription(description) && typeof endsConnections === 'boolean',
   previewed: ({ outcome }) => areFields(outcome) && isString(outcome.kind),
   tables: ({ tables }) => Array.isArray(tables),
+  schedules: ({ outcome }) => areFields(outcome) && isScheduleOutcome(outcome),
 };
+
+const scheduleOutcomes: KeysOf<ScheduleOutcome['kind']> = {
+  ...{ listed: true, applied: true, unknown: true, paused: true },
+};
+
+function isScheduleOutcome({ kind, schedules, names }: Fields): boolean {
+  if (!isKeyOf(scheduleOutcomes, kind)) return false;
+  if (kind === 'listed') return Array.isArray(schedules) && schedules.every(areFields);
+  return kind !== 'applied' || (Array.isArray(names) && names.every(isString));
+}
 
 function isStructuredReply(reply: unknown): reply is StructuredReply {
   if (!areFields(reply) || !isKeyOf(structuredChecks, reply.kind)) return false;
@@ -254,14 +266,14 @@ function isStructuredReply(reply: unknown): reply is StructuredReply {
 export function isDescription(description: unknown): description is DatabaseDescription {
   if (!areFields(description) || !areFields(description.definition)) return false;
   const { definition, schemaVersion, programHash } = description;
-  const { tables, reducers, views, types } = definition;
+  const { tables, reducers, views, types, crons } = definition;
   return (
     isNumber(schemaVersion) &&
     Number.isSafeInteger(schemaVersion) &&
     schemaVersion >= 0 &&
     isString(programHash) &&
     programHash.length === hashDigits &&
-    [tables, reducers, views, types].every((list) => Array.isArray(list))
+    [tables, reducers, views, types, crons].every((list) => Array.isArray(list))
   );
 }
 

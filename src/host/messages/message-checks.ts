@@ -1,4 +1,5 @@
 import type { LiveFigures } from '../../database/live/live-figures.ts';
+import type { ScheduleFigures } from '../../database/schedules/schedule-figures.ts';
 import type { StorageUse } from '../../database/storage-quota.ts';
 import { timeCountsLength } from '../../database/time-counts.ts';
 import { limits } from '../../limits.ts';
@@ -64,12 +65,15 @@ function hasKeys(message: FromWorker, keys: readonly string[]): boolean {
 }
 
 /** The operator sees these figures, and the system is asked for memory by them. */
-function areFigures({ times, ...memory }: SeatMemory): boolean {
+function areFigures({ times, schedules, ...memory }: SeatMemory): boolean {
   const { used, live, ...sizes } = memory;
+  const { lateness, ...runs } = schedules;
   return (
     isLike(sizes, sizeKeys) &&
     isLike(used, usedKeys) &&
     isLike(live, liveKeys) &&
+    isLike(runs, scheduleKeys) &&
+    areTimes(lateness) &&
     Object.keys(times).length === timeKeysCount &&
     [times.queue, times.turn, times.sync].every(areTimes)
   );
@@ -78,7 +82,7 @@ function areFigures({ times, ...memory }: SeatMemory): boolean {
 /** All keys of a type; importing the figures themselves would make the gateway load the engine. */
 type KeysOf<Figures> = { readonly [Key in keyof Figures]: true };
 
-const sizeKeys: KeysOf<Omit<SeatMemory, 'used' | 'live' | 'times'>> = {
+const sizeKeys: KeysOf<Omit<SeatMemory, 'used' | 'live' | 'times' | 'schedules'>> = {
   rowBytes: true,
   indexBytes: true,
 };
@@ -88,6 +92,10 @@ const usedKeys: KeysOf<StorageUse> = { rowBytes: true, logBytes: true, programBy
 const liveKeys: KeysOf<LiveFigures> = {
   ...{ queries: true, bytes: true, pausedReads: true, heldBytes: true },
   ...{ commits: true, evaluations: true, scans: true, reruns: true },
+};
+
+const scheduleKeys: KeysOf<Omit<ScheduleFigures, 'lateness'>> = {
+  ...{ armedRows: true, paused: true, committed: true, failed: true, skipped: true },
 };
 
 /** Number of keys of `ActorTimes`. */
@@ -110,13 +118,19 @@ function isFigure(figure: unknown): boolean {
 }
 
 /** Request times and durable commits are compared with these values. */
-function isOpening({ description, offset, lastMicros }: SeatOpening): boolean {
+function isOpening({ description, offset, lastMicros, nextDueMicros }: SeatOpening): boolean {
   return (
     typeof lastMicros === 'bigint' &&
     BigInt.asUintN(63, lastMicros) === lastMicros &&
     isCount(offset) &&
+    isOptional(nextDueMicros, isTime) &&
     isDescription(description)
   );
+}
+
+/** Not too large for a frame. */
+function isTime(micros: unknown): boolean {
+  return typeof micros === 'bigint' && BigInt.asIntN(64, micros) === micros;
 }
 
 function isCount(count: unknown): boolean {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chunksOf } from '../../../test/support/chunks-of.ts';
 import { noLiveFigures } from '../../database/live/live-figures.ts';
+import { noScheduleFigures } from '../../database/schedules/schedule-figures.ts';
 import { noTimes } from '../../database/time-counts.ts';
 import { writeNumber } from '../../database/write-number.ts';
 import { limits } from '../../limits.ts';
@@ -95,10 +96,11 @@ describe('frames between gateway and process', () => {
   it('with figures have numbers', () => {
     const used = { rowBytes: 1, logBytes: 2, programBytes: 3 };
     const memory = { rowBytes: 0, indexBytes: 5, used, live: noLiveFigures, times: noTimes };
-    const push = (told: object) => {
-      pushForged({ kind: 'memory', memory: told });
+    const told = { ...memory, schedules: noScheduleFigures };
+    const push = (figures: object) => {
+      pushForged({ kind: 'memory', memory: figures });
     };
-    expect(() => push(memory)).not.toThrow();
+    expect(() => push(told)).not.toThrow();
     const lies = [
       { rowBytes: Number.NaN },
       { indexBytes: -1 },
@@ -113,8 +115,12 @@ describe('frames between gateway and process', () => {
       { times: { ...noTimes, turn: [1, 2] } },
       { times: { ...noTimes, sync: noTimes.sync.map(() => '1\nfigure 2') } },
       { state: 'serving 1\nfigure' },
+      ...[undefined, {}].map((schedules) => ({ schedules })),
+      ...[{ paused: -1 }, { failed: '1\nfigure 2' }, { more: 1 }, { lateness: [1] }].map((lie) => {
+        return { schedules: { ...noScheduleFigures, ...lie } };
+      }),
     ];
-    for (const lie of lies) expect(() => push({ ...memory, ...lie })).toThrow();
+    for (const lie of lies) expect(() => push({ ...told, ...lie })).toThrow();
     for (const none of [undefined, null, {}]) expect(() => push(none as never)).toThrow();
   });
 
@@ -186,13 +192,18 @@ describe('frames between gateway and process', () => {
       expect(() => pushForged({ kind: 'read', ...lie })).toThrow('invalid figure');
     }
     expect(() => pushForged({ kind: 'closed', more: 1 })).toThrow('invalid end');
-    const definition = { tables: [], reducers: [], views: [], types: [] };
+    const definition = { tables: [], reducers: [], views: [], types: [], crons: [] };
     const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };
-    const opening = { description, offset: 3, lastMicros: 5n };
+    const opening = { description, offset: 3, lastMicros: 5n, nextDueMicros: undefined };
     expect(() => pushForged({ kind: 'opened', opening })).not.toThrow();
+    for (const nextDueMicros of [-(2n ** 63n), 7n]) {
+      const due = { ...opening, nextDueMicros };
+      expect(() => pushForged({ kind: 'opened', opening: due })).not.toThrow();
+    }
     const lies = [
       ...[-1, 0.5, Number.NaN, '3'].map((offset) => ({ offset })),
       ...[-1n, 2n ** 63n, 5].map((lastMicros) => ({ lastMicros })),
+      ...[2n ** 63n, 5, '5', null].map((nextDueMicros) => ({ nextDueMicros })),
       { description: {} },
       { description: { ...description, programHash: 'a' } },
       { description: { ...description, schemaVersion: undefined } },

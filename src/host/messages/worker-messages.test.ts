@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LiveCommit } from '../../database/live/live-commit.ts';
 import { querySetId } from '../../database/live/set-id.ts';
+import type { ListedSchedule } from '../../database/schedules/schedule-ask.ts';
 import { ticketNumber } from '../../database/ticket.ts';
 import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
 import { writeNumber } from '../../database/write-number.ts';
@@ -126,6 +127,9 @@ describe('a batch of requests', () => {
       connection: { caller: ada, connectionId: connectionNumber(3n), dialect: 'full' },
       oneOff: { sql: 'SELECT' },
     },
+    { kind: 'schedules', caller: eve, ask: { kind: 'list' } },
+    { kind: 'schedules', caller: ada, ask: { kind: 'run', name: 'jöbs', rowKey: 2n ** 64n - 1n } },
+    { kind: 'schedules', caller: ada, ask: { kind: 'pause' } },
     { kind: 'program' },
     { kind: 'update', program: { kind: 'js', bytes: Uint8Array.of(7) }, permission },
   ];
@@ -215,6 +219,28 @@ describe('the outcomes of a turn', () => {
     offset: commitOffset(2 ** 40),
     micros: 12,
   } as const;
+  const listed: ListedSchedule = {
+    name: 'jöbs',
+    tableName: 'jöbs',
+    functionName: 'run_job',
+    target: 'reducer',
+    catchUp: 'skip',
+    expression: undefined,
+    timeZone: undefined,
+    state: 'retrying',
+    rowKey: 2n ** 64n - 1n,
+    armedRows: 3,
+    nextDueMicros: -5n,
+    lastDueMicros: 2n ** 53n,
+    lastRunMicros: 2n ** 53n + 1n,
+    lastOutcome: 'failed',
+    lastError: 'ü',
+    runs: 2 ** 40,
+    failures: 1,
+    latenessP50Micros: 7n,
+    latenessP99Micros: undefined,
+  };
+  const ofCron = { tableName: undefined, expression: '0 3 * * *', timeZone: 'Europe/Berlin' };
   const replies = (): DatabaseReply[] => [
     { kind: 'called', outcome: { kind: 'committed', offset: commitOffset(8), micros: 3 } },
     {
@@ -249,6 +275,12 @@ describe('the outcomes of a turn', () => {
       },
     },
     { kind: 'tables', tables: [] },
+    {
+      kind: 'schedules',
+      outcome: { kind: 'listed', schedules: [listed, { ...listed, ...ofCron }] },
+    },
+    { kind: 'schedules', outcome: { kind: 'applied', names: ['jöbs', 'nightly'] } },
+    { kind: 'schedules', outcome: { kind: 'unknown' } },
     { kind: 'previewed', outcome: { kind: 'overBudget', message: 'ü', micros: 2 } },
     {
       kind: 'previewed',
@@ -291,18 +323,22 @@ describe('the outcomes of a turn', () => {
     { kind: 'refused', body: { code: 'migration.failed', message: 'm' } },
   ];
 
-  it('are the same on the other side, after their buffers changed hands', () => {
-    const turn = () => ({
-      results: replies().map((reply, at) => ({ ticket: ticketNumber(2 ** 35 + at), reply })),
-      commits: commits(),
-      write: writeNumber(17),
-      isDurable: true,
-      offset: commitOffset(2 ** 41),
-    });
-    const batch = encodeTurn(turn());
-    const moved = structuredClone(batch, { transfer: buffersOf(batch) });
-    expect(decodeTurn(moved)).toEqual(turn());
-  });
+  it.each([undefined, 0n, -(2n ** 63n), 2n ** 63n - 1n])(
+    'are the same on the other side, after their buffers changed hands (due %s)',
+    (due) => {
+      const turn = () => ({
+        results: replies().map((reply, at) => ({ ticket: ticketNumber(2 ** 35 + at), reply })),
+        commits: commits(),
+        write: writeNumber(17),
+        isDurable: true,
+        offset: commitOffset(2 ** 41),
+        nextDueMicros: due,
+      });
+      const batch = encodeTurn(turn());
+      const moved = structuredClone(batch, { transfer: buffersOf(batch) });
+      expect(decodeTurn(moved)).toEqual(turn());
+    },
+  );
 
   it('carry rows that several have once', () => {
     const many = manyRows();
@@ -318,6 +354,7 @@ describe('the outcomes of a turn', () => {
       write: writeNumber(1),
       isDurable: false,
       offset,
+      nextDueMicros: undefined,
     });
     expect(batch.blobs).toHaveLength(1);
     const moved = structuredClone(batch, { transfer: buffersOf(batch) });
@@ -334,6 +371,7 @@ describe('the outcomes of a turn', () => {
       write: writeNumber(1),
       isDurable: true,
       offset: commitOffset(1),
+      nextDueMicros: undefined,
     };
     const batch = encodeTurn(turn);
     structuredClone(batch, { transfer: buffersOf(batch) });

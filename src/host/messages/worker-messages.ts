@@ -23,6 +23,8 @@ export interface ActorStart extends HeapLimits {
   readonly statementMillisMax: number;
   /** How much the database can hold. */
   readonly storage: StorageLimits;
+  /** True: no scheduled run begins until the schedules are resumed. */
+  readonly schedulesPaused: boolean;
   /** Directory of the log; `undefined` = in this worker's memory. */
   readonly directory: string | undefined;
   /** The mark of the data folder, which it may read; absent: no other service can write there. */
@@ -86,8 +88,11 @@ export interface Batch {
 }
 
 export type Structured = StructuredRequest | StructuredReply;
-export type StructuredRequest = Extract<DatabaseRequest, { kind: 'preview' }>;
-export type StructuredReply = Extract<DatabaseReply, { kind: 'updated' | 'previewed' | 'tables' }>;
+export type StructuredRequest = Extract<DatabaseRequest, { kind: 'preview' | 'schedules' }>;
+export type StructuredReply = Extract<
+  DatabaseReply,
+  { kind: 'updated' | 'previewed' | 'tables' | 'schedules' }
+>;
 
 /** The buffers that are transferred with a batch. */
 export function buffersOf(batch: Batch): ArrayBuffer[] {

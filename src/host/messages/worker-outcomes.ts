@@ -77,13 +77,13 @@ function newTurnWriter(): BinaryWriter {
  * The outcomes of a turn on their way to the gateway, one buffer:
  *
  * ```
- * write f64 · is durable bool · offset f64
+ * write f64 · is durable bool · offset f64 · is a run to come bool · if so, when it is due i64
  * count u32, then each: ticket f64 · kind u8 · the fields of the kind
  * count u32, then each: a commit, see `worker-rows.ts`
  * ```
  */
 export function encodeTurn(turn: TurnReport): Batch {
-  const { results, commits, write, isDurable, offset } = turn;
+  const { results, commits, write, isDurable, offset, nextDueMicros } = turn;
   const beside: Beside = { blobs: [], structured: [] };
   const writer = turnWriter;
   writer.reset();
@@ -91,6 +91,8 @@ export function encodeTurn(turn: TurnReport): Batch {
   writer.f64(write);
   writer.bool(isDurable);
   writer.f64(offset);
+  writer.bool(nextDueMicros !== undefined);
+  if (nextDueMicros !== undefined) writer.i64(nextDueMicros);
   writer.u32(results.length);
   for (const { ticket, reply } of results) {
     writer.f64(ticket);
@@ -110,6 +112,7 @@ export function decodeTurn({ bytes, blobs, structured }: Batch): TurnReport {
   const write = writeNumber(reader.f64());
   const isDurable = reader.bool();
   const offset = commitOffset(reader.f64());
+  const nextDueMicros = reader.bool() ? reader.i64() : undefined;
   const count = reader.u32();
   const results: TurnResult[] = [];
   for (let at = 0; at < count; at++) {
@@ -119,7 +122,7 @@ export function decodeTurn({ bytes, blobs, structured }: Batch): TurnReport {
   const commits = Array.from({ length: reader.u32() }, () => rows.commit());
   const isRead = beside.blobs.length === 0 && beside.structured.length === 0;
   assert(isRead, 'nothing comes beside a turn that is not of one of its outcomes');
-  return { results, commits, write, isDurable, offset };
+  return { results, commits, write, isDurable, offset, nextDueMicros };
 }
 
 function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
@@ -159,6 +162,7 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
       return;
     case 'previewed':
     case 'tables':
+    case 'schedules':
     case 'updated':
       begin(writer, 'structured');
       encoding.structured.push(reply);

@@ -28,7 +28,7 @@ import { readRights, writeRights } from './worker-rights.ts';
  *   flags u8 (bit 0 asked as the call before, 1 the reducer of the call before, 2 the arguments are
  *     a fault, 3 has a schema version), then what the flags leave open:
  *   asker · reducer string · schema version f64 · arguments, or fault string
- * preview: stands beside the buffer, in the order of the requests
+ * preview, schedules: stands beside the buffer, in the order of the requests
  * asker:
  *   caller · isOpen bool · connection u128 · confirmed bool
  * caller:
@@ -49,6 +49,7 @@ const requestKinds = [
   'oneOff',
   'program',
   'update',
+  'schedules',
 ] as const;
 
 /** Flags of a call. */
@@ -106,6 +107,7 @@ class RequestEncoder {
         return;
       }
       case 'preview':
+      case 'schedules':
         this.#structured.push(request);
         return;
       case 'tables':
@@ -252,6 +254,7 @@ export class RequestReader implements ItemSource<TicketedRequest> {
       case 'query':
         return { kind, query: this.#query() };
       case 'preview':
+      case 'schedules':
         return this.#structured[this.#nextStructured++] as StructuredRequest;
       case 'tables':
         return { kind, caller: this.#caller() };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ticketNumber } from '../../database/ticket.ts';
+import { noTicket, ticketNumber } from '../../database/ticket.ts';
+import { tableId } from '../../schema/ids.ts';
 import { Board } from './board.ts';
 
 describe('the board between a worker and its watcher', () => {
@@ -34,6 +35,33 @@ describe('the board between a worker and its watcher', () => {
       expect(board.reached(ticketNumber(first + 7))).toBe(false);
       board.calling(ticketNumber(first + 7));
       expect(board.running).toBe((first + 7) | 0);
+    }
+  });
+
+  it('names the scheduled run that is under way', () => {
+    const board = new Board();
+    const seen = new Board(board.buffer);
+    expect(seen.mark).toBeUndefined();
+    const marks = [
+      { tableId: tableId(2 ** 32 - 1), key: 2n ** 64n - 1n, dueMicros: -1n },
+      { tableId: tableId(0), key: 2n ** 32n, dueMicros: 2n ** 63n - 1n },
+      { tableId: tableId(4_097), key: 7n, dueMicros: -(2n ** 63n) },
+      { tableId: tableId(4_097), key: 2n ** 31n, dueMicros: 2n ** 53n + 2n ** 31n },
+    ];
+    for (const mark of marks) {
+      const { changes } = seen;
+      board.scheduled(mark);
+      expect([seen.phase, seen.running, seen.changes]).toEqual(['calling', 0, changes + 1]);
+      expect(seen.mark).toEqual(mark);
+      board.viewing();
+      expect(seen.mark).toEqual(mark);
+      board.viewed();
+      expect(seen.mark).toEqual(mark);
+      board.writing(noTicket);
+      expect(seen.mark).toBeUndefined();
+      // A ticket that looks like none is the one of a request.
+      board.calling(ticketNumber(2 ** 32));
+      expect(seen.mark).toBeUndefined();
     }
   });
 

@@ -1,5 +1,7 @@
 import type { Progress } from '../../database/progress.ts';
-import type { Ticket } from '../../database/ticket.ts';
+import type { ScheduledMark } from '../../database/schedules/scheduled-mark.ts';
+import { noTicket, type Ticket } from '../../database/ticket.ts';
+import { tableId } from '../../schema/ids.ts';
 
 /** What a worker is doing, as seen by the thread that watches it. */
 export type Phase = 'resting' | 'calling' | 'loading' | 'writing' | 'viewing';
@@ -21,6 +23,11 @@ const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing', 'v
  * 5  mebibytes of rows and indexes, reported now and then
  * 6  mebibytes that the actor held in all, reported now and then while it runs no call
  * 7  number of the actor's thread for the operating system; 0 = unknown
+ * 8  1 while a scheduled run is under way, whose mark follows (phases `calling` and `viewing`)
+ * 9  id of its table
+ * 10 its key, the lower half first
+ * 12 the time it was due, likewise
+ * 14 unused, like 15
  * ```
  */
 export class Board implements Progress {
@@ -39,6 +46,18 @@ export class Board implements Progress {
 
   calling(ticket: Ticket): void {
     Atomics.store(this.#words, 1, ticket | 0);
+    Atomics.store(this.#words, 8, 0);
+    this.#enter(1);
+  }
+
+  scheduled(mark: ScheduledMark): void {
+    // No mark is read while it is half of another one.
+    Atomics.store(this.#words, 8, 0);
+    Atomics.store(this.#words, 9, mark.tableId | 0);
+    this.#storeWide(10, mark.key);
+    this.#storeWide(12, mark.dueMicros);
+    Atomics.store(this.#words, 1, noTicket | 0);
+    Atomics.store(this.#words, 8, 1);
     this.#enter(1);
   }
 
@@ -89,6 +108,18 @@ export class Board implements Progress {
     return Atomics.load(this.#words, 1);
   }
 
+  /** The scheduled run that is under way. */
+  get mark(): ScheduledMark | undefined {
+    const { phase } = this;
+    if (phase !== 'calling' && phase !== 'viewing') return undefined;
+    if (Atomics.load(this.#words, 8) !== 1) return undefined;
+    return {
+      tableId: tableId(Atomics.load(this.#words, 9) >>> 0),
+      key: BigInt.asUintN(64, this.#loadWide(10)),
+      dueMicros: BigInt.asIntN(64, this.#loadWide(12)),
+    };
+  }
+
   get changes(): number {
     return Atomics.load(this.#words, 2);
   }
@@ -114,6 +145,17 @@ export class Board implements Progress {
     return Atomics.load(this.#words, 7);
   }
 
+  /** 64 bits in two words. */
+  #storeWide(at: number, value: bigint): void {
+    Atomics.store(this.#words, at, Number(BigInt.asIntN(32, value)));
+    Atomics.store(this.#words, at + 1, Number(BigInt.asIntN(32, value >> 32n)));
+  }
+
+  #loadWide(at: number): bigint {
+    const low = BigInt(Atomics.load(this.#words, at) >>> 0);
+    return (BigInt(Atomics.load(this.#words, at + 1)) << 32n) | low;
+  }
+
   #enter(phase: number): void {
     Atomics.store(this.#words, 0, phase);
     Atomics.add(this.#words, 2, 1);
@@ -121,6 +163,6 @@ export class Board implements Progress {
 }
 
 /** Bytes of a board. */
-export const boardBytes = 32;
+export const boardBytes = 64;
 
 const mebibyte = 1024 * 1024;

@@ -5,6 +5,7 @@ import type { ProgramLoader } from '../../database/program.ts';
 import type { ProgramHash } from '../../database/program-hash.ts';
 import type { Progress } from '../../database/progress.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
+import type { Ticket } from '../../database/ticket.ts';
 import type { StopReason, TicketedRequest } from '../../database/turn.ts';
 import type { Disk } from '../../log/disk.ts';
 import { nextTurn } from '../../node/next-turn.ts';
@@ -12,7 +13,7 @@ import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-role
 import { assembleDatabase } from './assemble.ts';
 import { Board } from './board.ts';
 import { later } from './later.ts';
-import type { Kill, Seat, SeatEvents, SeatStart } from './seat.ts';
+import type { Kill, Seat, SeatEvents, SeatMode, SeatStart } from './seat.ts';
 import { endOfService, endOfStart, type PlainEnd } from './start-end.ts';
 
 export interface LocalSeatOptions {
@@ -42,13 +43,13 @@ export class LocalSeat implements Seat {
 
   constructor(
     options: LocalSeatOptions,
-    { mode, lastTicket, storage }: SeatStart,
+    { mode, lastTicket, storage, schedulesPaused }: SeatStart,
     events: SeatEvents,
   ) {
     this.#options = options;
     this.#events = events;
     this.#board.startAfter(lastTicket);
-    this.#opening = this.#open(mode, storage);
+    this.#opening = this.#open(mode, { storage, schedulesPaused });
   }
 
   submit(requests: readonly TicketedRequest[]): void {
@@ -69,7 +70,10 @@ export class LocalSeat implements Seat {
     this.#end({ cause, message, running: undefined });
   }
 
-  async #open(mode: SeatStart['mode'], storage: StorageLimits): Promise<Database | undefined> {
+  async #open(
+    mode: SeatMode,
+    start: Pick<SeatStart, 'storage' | 'schedulesPaused'>,
+  ): Promise<Database | undefined> {
     const { clock, loaderFor } = this.#options;
     const events = this.#events;
     const board = this.#board;
@@ -78,7 +82,7 @@ export class LocalSeat implements Seat {
     try {
       const database = await assembleDatabase(mode, {
         ...this.#options,
-        storage,
+        ...start,
         progress: board,
         loader: loaderFor(board),
         nextTurn,
@@ -99,8 +103,8 @@ export class LocalSeat implements Seat {
       });
       this.#database = database;
       this.#tellMemory();
-      const { description, offset, lastMicros } = database;
-      events.opened({ description, offset, lastMicros });
+      const { description, offset, lastMicros, nextDueMicros } = database;
+      events.opened({ description, offset, lastMicros, nextDueMicros });
       return database;
     } catch (error) {
       this.#end(endOfStart(error));
@@ -112,12 +116,15 @@ export class LocalSeat implements Seat {
     const open = this.#database;
     if (open === undefined) return;
     const used = open.storageUse();
-    this.#events.memory({ ...open.memory(), used, live: open.liveFigures, times: open.times() });
+    const counters = { live: open.liveFigures, schedules: open.scheduleFigures };
+    this.#events.memory({ ...open.memory(), used, times: open.times(), ...counters });
   }
 
   #end(end: PlainEnd): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#events.ended({ ...end, reached: (ticket) => this.#board.reached(ticket) });
+    const board = this.#board;
+    const reached = (ticket: Ticket) => board.reached(ticket);
+    this.#events.ended({ ...end, scheduled: board.mark, reached });
   }
 }

@@ -2,6 +2,11 @@ import type { DatabaseDescription } from '../../database/description.ts';
 import { type LiveFigures, noLiveFigures } from '../../database/live/live-figures.ts';
 import type { CommitOffset, RefusalBody } from '../../database/outcome.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
+import {
+  noScheduleFigures,
+  type ScheduleFigures,
+} from '../../database/schedules/schedule-figures.ts';
+import type { FailedSchedule, ScheduledMark } from '../../database/schedules/scheduled-mark.ts';
 import type { StorageLimits, StorageUse } from '../../database/storage-quota.ts';
 import type { Ticket } from '../../database/ticket.ts';
 import { type ActorTimes, noTimes } from '../../database/time-counts.ts';
@@ -35,6 +40,8 @@ export interface SeatStart {
   readonly lastTicket: Ticket;
   /** How much the database can hold. */
   readonly storage: StorageLimits;
+  /** True: no scheduled run begins until the schedules are resumed. */
+  readonly schedulesPaused: boolean;
   /** True: this new database stands for one that existed; else `mode` says so. */
   readonly isReopening?: boolean;
   /** Bytes of the log to read, if there is one. */
@@ -48,6 +55,8 @@ export type SeatMode =
       readonly skipFirstDisconnect: boolean;
       /** Why it is read-only, in words for callers: its disk is full. */
       readonly full?: string | undefined;
+      /** The scheduled run that ended the last actor. */
+      readonly failedSchedule?: FailedSchedule | undefined;
     }
   /**
    * For a database of which a crash may have left the beginnings; `create` requires that none
@@ -81,6 +90,8 @@ export interface SeatOpening {
   readonly offset: CommitOffset;
   /** When its last commit was accepted; no request gets an earlier time. */
   readonly lastMicros: bigint;
+  /** See `TurnReport`. */
+  readonly nextDueMicros: bigint | undefined;
 }
 
 /** Sizes and counters, reported every now and then. */
@@ -91,6 +102,7 @@ export interface SeatMemory {
   readonly used: StorageUse;
   readonly live: LiveFigures;
   readonly times: ActorTimes;
+  readonly schedules: ScheduleFigures;
 }
 
 export const nothingMeasured: SeatMemory = {
@@ -99,6 +111,7 @@ export const nothingMeasured: SeatMemory = {
   used: { rowBytes: 0, logBytes: 0, programBytes: 0 },
   live: noLiveFigures,
   times: noTimes,
+  schedules: noScheduleFigures,
 };
 
 export interface StampedLine {
@@ -135,6 +148,8 @@ export interface SeatEnd {
   readonly isUndone?: boolean | undefined;
   /** Ticket of the request that the actor was running, if any. */
   readonly running: Ticket | undefined;
+  /** The scheduled run that was under way, if any. */
+  readonly scheduled?: ScheduledMark | undefined;
   /** True when the records of this ticket were written, or were being written. */
   readonly reached: (ticket: Ticket) => boolean;
 }

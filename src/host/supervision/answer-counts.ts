@@ -74,6 +74,7 @@ function operationOf(kind: DatabaseRequest['kind']): number {
       return operations.indexOf('subscribe');
     case 'preview':
     case 'tables':
+    case 'schedules':
     case 'connect':
     case 'disconnect':
     case 'unsubscribe':
@@ -101,6 +102,7 @@ function codeOf(reply: DatabaseReply): Code | undefined {
       return reply.body.code;
     case 'previewed':
     case 'tables':
+    case 'schedules':
     case 'disconnected':
     case 'unsubscribed':
     case 'reading':

@@ -301,9 +301,9 @@ export class DatabaseLife {
       memory: (memory) => owner.memory(memory),
       ended: (end) => this.#ended(end, mode),
     });
-    const storage = this.#storage;
+    const state = { storage: this.#storage, schedulesPaused: false };
     return this.#options.takeSeat(
-      { mode, lastTicket: owner.lastTicket(), storage, logBytes },
+      { mode, lastTicket: owner.lastTicket(), ...state, logBytes },
       events,
     );
   }

@@ -110,7 +110,12 @@ describe('a database that opens', () => {
 
   it('keeps what an earlier actor had waiting no longer', async () => {
     const slow = new Slow(openTiny);
-    slow.seats[0]?.opened({ description: undefined as never, offset: 1 as never, lastMicros: 0n });
+    slow.seats[0]?.opened({
+      description: undefined as never,
+      offset: 1 as never,
+      lastMicros: 0n,
+      nextDueMicros: undefined,
+    });
     const asked = slow.ask();
     await vi.advanceTimersByTimeAsync(10);
     slow.seats[0]?.ended({ cause: 'died', message: '', running: undefined, reached: () => false });
@@ -134,7 +139,12 @@ describe('a database that opens', () => {
       slow.clock.advance(1_000);
       seat?.hasRead(part * 10 * mebibyte);
     }
-    seat?.opened({ description: undefined as never, offset: 1 as never, lastMicros: 0n });
+    seat?.opened({
+      description: undefined as never,
+      offset: 1 as never,
+      lastMicros: 0n,
+      nextDueMicros: undefined,
+    });
     expect(slow.reports).toEqual([
       'is opening: 100 MiB of log to read',
       'is opening: 50 MiB of 100 MiB of its log read after 5.0 s',
@@ -154,7 +164,12 @@ describe('a database that opens', () => {
 
 describe('a database that ends while it serves', () => {
   const end = { cause: 'died', message: 'gone', running: undefined, reached: () => false } as const;
-  const opening = { description: undefined as never, offset: 1 as never, lastMicros: 0n };
+  const opening = {
+    description: undefined as never,
+    offset: 1 as never,
+    lastMicros: 0n,
+    nextDueMicros: undefined,
+  };
 
   it('takes no seat for a request that comes while a closed one closes', async () => {
     const slow = new Slow('closed');
@@ -222,7 +237,12 @@ describe('a database that ends while it serves', () => {
 describe('a database that is closed', () => {
   it('does not wait for what a connection asked that ends with it', async () => {
     const slow = new Slow(openTiny);
-    slow.seats[0]?.opened({ description: undefined as never, offset: 1 as never, lastMicros: 0n });
+    slow.seats[0]?.opened({
+      description: undefined as never,
+      offset: 1 as never,
+      lastMicros: 0n,
+      nextDueMicros: undefined,
+    });
     const caller = { identity: callerIdentity(7n), rights: ownerRights, jwtPayload: '' };
     const sink = { deliver: () => undefined, ended: () => undefined };
     slow.database.live({ caller, connectionId: connectionNumber(7n), confirmed: true }, sink);
@@ -238,7 +258,12 @@ describe('a database that is closed', () => {
 describe('a database that has space again', () => {
   it('and is closed at that moment ends in time', async () => {
     const end = { cause: 'full', message: '', running: undefined, isUndone: true } as const;
-    const opening = { description: undefined as never, offset: 1 as never, lastMicros: 0n };
+    const opening = {
+      description: undefined as never,
+      offset: 1 as never,
+      lastMicros: 0n,
+      nextDueMicros: undefined,
+    };
     const slow = new Slow(openTiny);
     slow.seats[0]?.opened(opening);
     slow.seats[0]?.ended({ ...end, reached: () => false });

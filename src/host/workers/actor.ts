@@ -152,8 +152,8 @@ export class Actor {
       this.#serving = open;
       this.#lines.send();
       this.#tellMemory(open);
-      const { description, offset, lastMicros } = open;
-      const opening = { description, offset, lastMicros };
+      const { description, offset, lastMicros, nextDueMicros } = open;
+      const opening = { description, offset, lastMicros, nextDueMicros };
       this.#port.post({ kind: 'opened', opening });
       return open;
     } catch (error) {
@@ -180,7 +180,8 @@ export class Actor {
   }
 
   #databaseOptions(): DatabaseOptions {
-    const { identity, ownerIdentity, directory, statementMillisMax, storage } = this.#start;
+    const { identity, ownerIdentity, directory, statementMillisMax } = this.#start;
+    const { storage, schedulesPaused } = this.#start;
     return {
       identity,
       ownerIdentity,
@@ -189,6 +190,7 @@ export class Actor {
       entropy: new MachineEntropy(),
       statementMillisMax,
       storage,
+      schedulesPaused,
       progress: this.#board,
       loader: this.#loader,
       hash: programHash,
@@ -273,8 +275,9 @@ export class Actor {
     this.#board.holds(memory.rowBytes + memory.indexBytes);
     this.#board.keeps?.(ownBytes());
     const used = open.storageUse();
-    const figures = { used, live: { ...open.liveFigures }, times: open.times() };
-    this.#port.post({ kind: 'memory', memory: { ...memory, ...figures } });
+    const counters = { live: { ...open.liveFigures }, schedules: open.scheduleFigures };
+    const times = open.times();
+    this.#port.post({ kind: 'memory', memory: { ...memory, used, times, ...counters } });
   }
 
   /** Sends the last message; the gateway then releases the thread or process. */

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
 import { noTicket, ticketNumber } from '../../database/ticket.ts';
+import { tableId } from '../../schema/ids.ts';
 import { BoardFile, BoardMirror } from './board-file.ts';
 
 let mirror: BoardMirror;
@@ -14,6 +15,9 @@ describe('the board of a process', () => {
     expect(mirror.board.reached(ticketNumber(42))).toBe(false);
     file.calling(ticketNumber(42));
     expect(mirror.board).toMatchObject({ phase: 'calling', running: 42 });
+    const mark = { tableId: tableId(4_097), key: 2n ** 63n, dueMicros: 7n };
+    file.scheduled(mark);
+    expect(mirror.board).toMatchObject({ phase: 'calling', running: 0, mark });
     file.viewing();
     expect(mirror.board.phase).toBe('viewing');
     file.viewed();

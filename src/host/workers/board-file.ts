@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { ScheduledMark } from '../../database/schedules/scheduled-mark.ts';
 import type { Ticket } from '../../database/ticket.ts';
 import { Board, boardBytes } from '../seats/board.ts';
 import type { ActorBoard } from './actor.ts';
@@ -24,6 +25,11 @@ export class BoardFile implements ActorBoard {
 
   calling(ticket: Ticket): void {
     this.#board.calling(ticket);
+    this.#write();
+  }
+
+  scheduled(mark: ScheduledMark): void {
+    this.#board.scheduled(mark);
     this.#write();
   }
 

@@ -18,8 +18,9 @@ export async function examineProgram(
 ): Promise<Uint8Array | PlainEnd> {
   const { budget, linker, startWorker } = options;
   const task = { kind: 'examine', program } as const;
-  const nothing = { ownerIdentity: ownerIdentity(0n), directory: undefined, storage: {} };
-  const start = actorStart({ task, identity, kept: linker.kept, ...nothing }, budget);
+  const nothing = { ownerIdentity: ownerIdentity(0n), directory: undefined };
+  const state = { storage: {}, schedulesPaused: true };
+  const start = actorStart({ task, identity, kept: linker.kept, ...nothing, ...state }, budget);
   return new Promise((resolve, reject) => {
     const examination = new Examination(options, resolve);
     startWorker(start, { budget, lastTicket: noTicket }, examination).then(

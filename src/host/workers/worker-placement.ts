@@ -82,13 +82,15 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
  */
 function forgetful(take: (start: SeatStart, events: SeatEvents) => Seat) {
   let program: ProgramSource | undefined;
-  return ({ mode, lastTicket, storage }: SeatStart, events: SeatEvents): Seat => {
+  return ({ mode, ...given }: SeatStart, events: SeatEvents): Seat => {
+    const { lastTicket, storage, schedulesPaused } = given;
     if (mode.kind !== 'open') program = mode.program;
     const createdMicros = BigInt(Date.now()) * 1000n;
     const recreated =
       program === undefined ? mode : ({ kind: 'create', program, createdMicros } as const);
     const isReopening = mode.kind === 'open';
-    const start = { mode: isReopening ? recreated : mode, lastTicket, storage, isReopening };
+    const known = { lastTicket, storage, schedulesPaused, isReopening };
+    const start = { mode: isReopening ? recreated : mode, ...known };
     const seat = take(start, events);
     return {
       submit(requests) {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { noTicket } from '../../database/ticket.ts';
 import { limits } from '../../limits.ts';
+import { tableId } from '../../schema/ids.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { databaseIdentity, ownerIdentity } from '../../values/identity-roles.ts';
 import { Linker } from '../linking/linker.ts';
@@ -15,7 +16,7 @@ import type { WorkerEvents } from './worker.ts';
 import { WorkerSeat } from './worker-seat.ts';
 
 /** The end of a seat whose worker sends these messages and nothing else. */
-async function endAfter(messages: readonly FromWorker[]) {
+async function endAfter(messages: readonly FromWorker[], board = new Board()) {
   const budget = completeBudget({});
   const watchdog = new Watchdog(budget);
   let linkersStarted = 0;
@@ -33,7 +34,7 @@ async function endAfter(messages: readonly FromWorker[]) {
       ended({ cause: 'died', message: 'it was not stopped' });
     });
     return {
-      board: new Board(),
+      board,
       send: () => undefined,
       processorTime: () => undefined,
       setStanding: () => undefined,
@@ -65,7 +66,12 @@ async function endAfter(messages: readonly FromWorker[]) {
         }),
         startWorker: (_start, _options, events) => Promise.resolve(workerWith(events)),
       },
-      { mode: { kind: 'open', skipFirstDisconnect: false }, lastTicket: noTicket, storage: {} },
+      {
+        mode: { kind: 'open', skipFirstDisconnect: false },
+        lastTicket: noTicket,
+        storage: {},
+        schedulesPaused: false,
+      },
       { hasRead: nothing, opened, handOver, durable, lines, warn, memory, ended: resolve },
     );
   });
@@ -91,8 +97,29 @@ it('does not take the word of a worker that it was asked to close', async () => 
 it('[living 6.2] believes one opening of a worker', async () => {
   const definition = {} as never;
   const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };
-  const opening = { description, offset: commitOffset(0), lastMicros: 0n };
+  const opening = {
+    description,
+    offset: commitOffset(0),
+    lastMicros: 0n,
+    nextDueMicros: undefined,
+  };
   const opened = { kind: 'opened', opening } as const;
   const { end } = await endAfter([opened, opened]);
   expect(end).toMatchObject({ cause: 'bug', message: expect.stringContaining('it opens once') });
+});
+
+/** It names another run, which is not for the worker to say. */
+const ownEnd = { cause: 'bug', message: 'x', running: undefined, scheduled: { key: 1n } } as const;
+
+it.each<readonly [how: string, messages: readonly FromWorker[], cause: string]>([
+  ['is gone', [], 'died'],
+  ['ended on its own', [{ kind: 'ended', end: ownEnd }], 'bug'],
+  ['is ended', [{ kind: 'closed' }], 'bug'],
+])('names the scheduled run during which a worker %s', async (_, messages, cause) => {
+  const mark = { tableId: tableId(4_097), key: 7n, dueMicros: 5n };
+  const board = new Board();
+  board.scheduled(mark);
+  const { end } = await endAfter(messages, board);
+  expect(end).toMatchObject({ cause, scheduled: mark });
+  expect((await endAfter(messages)).end.scheduled).toBeUndefined();
 });

@@ -18,7 +18,7 @@ import { encodeRequests } from '../messages/worker-requests.ts';
 import type { Budget } from '../seats/budget.ts';
 import { heapLimits, statementMillis } from '../seats/budget.ts';
 import type { HeapLimits } from '../seats/heap-care.ts';
-import type { Kill, Seat, SeatEvents, SeatStart } from '../seats/seat.ts';
+import type { Kill, Seat, SeatEnd, SeatEvents, SeatStart } from '../seats/seat.ts';
 import type { PlainEnd } from '../seats/start-end.ts';
 import type { Watchdog } from '../watching/watchdog.ts';
 import type { Watched } from '../watching/watched.ts';
@@ -62,7 +62,7 @@ export class WorkerSeat implements Seat {
   #storage: StorageLimits;
   #isOpen = false;
   /** The end to report, once the worker is gone. */
-  #end: PlainEnd | undefined;
+  #end: EndWithMark | undefined;
   #hasEnded = false;
   #whenEmpty: (() => void)[] = [];
 
@@ -102,12 +102,12 @@ export class WorkerSeat implements Seat {
   }
 
   kill({ cause, message }: Kill): void {
-    this.#end ??= { cause, message, running: this.#running() };
+    this.#end ??= { cause, message, ...this.#underWay() };
     if (this.#worker === undefined) this.#ended(undefined);
     else this.#worker.terminate();
   }
 
-  async #start({ mode, logBytes }: SeatStart): Promise<void> {
+  async #start({ mode, logBytes, schedulesPaused }: SeatStart): Promise<void> {
     const { identity, ownerIdentity, directory, writer } = this.#options;
     const { budget, gate, linker, startWorker } = this.#options;
     this.#leaveGate = await gate.enter(logBytes);
@@ -118,7 +118,7 @@ export class WorkerSeat implements Seat {
     const task = { kind: 'serve', mode } as const;
     const place = { identity, ownerIdentity, directory, writer, kept: linker.kept };
     const storage = this.#storage;
-    const start = actorStart({ task, ...place, storage }, budget);
+    const start = actorStart({ task, ...place, storage, schedulesPaused }, budget);
     try {
       const worker = await startWorker(
         start,
@@ -201,7 +201,7 @@ export class WorkerSeat implements Seat {
         events.warn(message.message);
         return;
       case 'ended':
-        this.#end ??= message.end;
+        this.#end ??= { ...message.end, scheduled: this.#worker?.board.mark };
         this.#worker?.terminate();
         return;
       case 'closed':
@@ -229,7 +229,7 @@ export class WorkerSeat implements Seat {
     this.#leaveGate();
     if (this.#watched !== undefined) this.#options.watchdog.remove(this.#watched);
     const unknown = { cause: 'died', message: 'the worker of the database ended' } as const;
-    const end = this.#end ?? { ...(death ?? unknown), running: this.#running() };
+    const end = this.#end ?? { ...(death ?? unknown), ...this.#underWay() };
     if (this.#whenEmpty.length === 0 || end.cause !== 'closed') {
       this.#events.ended({ ...end, reached: (ticket) => this.#reached(ticket) });
     }
@@ -238,6 +238,10 @@ export class WorkerSeat implements Seat {
 
   #reached(ticket: Ticket): boolean {
     return this.#worker?.board.reached(ticket) ?? ticket <= this.#startedAfter;
+  }
+
+  #underWay(): Pick<EndWithMark, 'running' | 'scheduled'> {
+    return { running: this.#running(), scheduled: this.#worker?.board.mark };
   }
 
   /** Ticket of the request that the board says is running. */
@@ -256,6 +260,9 @@ export class WorkerSeat implements Seat {
     this.#worker?.send(message, transfer);
   }
 }
+
+/** An end, with the scheduled run that the board shows. */
+type EndWithMark = PlainEnd & Pick<SeatEnd, 'scheduled'>;
 
 /** A reply with promised rows is not final: a second one brings them, and a caller waits for it. */
 function isAnswer({ reply }: TurnResult): boolean {
