@@ -106,7 +106,7 @@ describe('what a publisher should know of filters', () => {
   it('[ease 3.9] several of one table cost where one of them joins', () => {
     const [text, ...more] = warned(sent, joined, 'SELECT * FROM "theRoom" WHERE id = 1');
     expect(more).toEqual([]);
-    expect(text).toMatch(/^`the_room` has 2 row filters, of which one joins: equal rows are dropp/);
+    expect(text).toMatch(/^`the_room` has 2 row filters, of which one joins: duplicate rows are/);
   });
 
   it('[ease 3.9] others do not', () => {
