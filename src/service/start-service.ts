@@ -10,6 +10,7 @@ import { KeyError } from '../auth/keys.ts';
 import type { PageRules } from '../auth/page-rules.ts';
 import { RateLimiter, type RateLimits, type RequestRates } from '../auth/rate-limiter.ts';
 import { Host } from '../host/host.ts';
+import type { HostOptions } from '../host/host-options.ts';
 import { RegistryError } from '../host/registry/database-files.ts';
 import { RequestTimes } from '../http/request-times.ts';
 import { makeRouter } from '../http/router.ts';
@@ -137,22 +138,7 @@ async function assemble(
   const upgrades = new Upgrades(server);
   releases.push(() => end.close(0));
   releases.push(() => upgrades.end());
-  const host = await Host.open({
-    directory: dataDirectory,
-    writer,
-    placement: configuration.placement,
-    isolation: chooseIsolation({ ...configuration, dataDirectory }).rules,
-    startDatabases: configuration.startDatabases,
-    creators: configuration.publishPolicy ?? 'anyone',
-    operators: configuration.operators.map(callerIdentity),
-    issuer: configuration.issuer,
-    clock: new MachineClock(),
-    entropy: new MachineEntropy(),
-    budget: configuration.budget,
-    moduleLogs: configuration.moduleLogs,
-    quotas: configuration.quotas,
-    report: (line) => log.report(line),
-  });
+  const host = await Host.open(hostOptionsOf(configuration, { dataDirectory, writer, log }));
   let stopsAt: number | undefined;
   releases.push(() => host.close(stopsAt === undefined ? undefined : millisUntil(stopsAt)));
   const stopping = new AbortController();
@@ -185,6 +171,28 @@ async function assemble(
     tokens,
     reloadKeys: async () => tokens.useKeys(await readKeys()),
     stop: once(stop),
+  };
+}
+
+function hostOptionsOf(
+  configuration: ServiceConfiguration,
+  { dataDirectory, writer, log }: DataFolder & { readonly log: ServiceLog },
+): HostOptions {
+  return {
+    directory: dataDirectory,
+    writer,
+    placement: configuration.placement,
+    isolation: chooseIsolation({ ...configuration, dataDirectory }).rules,
+    startDatabases: configuration.startDatabases,
+    creators: configuration.publishPolicy ?? 'anyone',
+    operators: configuration.operators.map(callerIdentity),
+    issuer: configuration.issuer,
+    clock: new MachineClock(),
+    entropy: new MachineEntropy(),
+    budget: configuration.budget,
+    moduleLogs: configuration.moduleLogs,
+    quotas: configuration.quotas,
+    report: (line) => log.report(line),
   };
 }
 

@@ -9,10 +9,10 @@ import { oneOf } from './connections.ts';
 
 /** Returns the settings for the listen address and for rights. */
 export function accessSettings(): Setting[] {
-  return [...serviceSettings(), ...authSettings(), ...keySettings()];
+  return [...doorSettings(), ...databaseSettings(), ...authSettings(), ...keySettings()];
 }
 
-function serviceSettings(): Setting[] {
+function doorSettings(): Setting[] {
   return [
     setting({
       key: 'listen-addr',
@@ -40,6 +40,11 @@ function serviceSettings(): Setting[] {
         draft.publishPolicy = parsePublishPolicy(value);
       },
     }),
+  ];
+}
+
+function databaseSettings(): Setting[] {
+  return [
     setting({
       key: 'isolation',
       flag: 'isolation',
