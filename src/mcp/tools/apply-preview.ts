@@ -29,11 +29,13 @@ export function applyPreviewTool(previews: Previews): ToolSource {
     name: 'apply_preview',
     title: 'Apply preview',
     description:
-      'Makes happen exactly what a preview showed, with the same random values and the same ' +
-      'time. If by now it would come to anything else, nothing happens, and the answer is a new ' +
-      'preview.',
+      'Applies exactly what a preview showed, with the same random values and the same time. If ' +
+      'the result would differ by now, nothing is changed, and the answer is a new preview.',
     properties: {
-      preview: { type: 'string', description: 'As preview_call or preview_sql gave it.' },
+      preview: {
+        type: 'string',
+        description: 'The preview, as returned by preview_call or preview_sql.',
+      },
     },
     required: ['preview'],
     outputSchema: objectSchema(
@@ -117,7 +119,7 @@ function canAsk(capabilities: JsonObject | undefined): boolean {
 }
 
 function question(message: string): InputRequired {
-  const confirm = { type: 'boolean', title: 'Apply', description: 'Make this happen.' };
+  const confirm = { type: 'boolean', title: 'Apply', description: 'Apply the change.' };
   const requestedSchema = { type: 'object', properties: { confirm }, required: ['confirm'] };
   const params = { mode: 'form', message, requestedSchema };
   return { kind: 'inputRequired', requests: { confirm: { method: 'elicitation/create', params } } };

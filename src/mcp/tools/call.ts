@@ -9,7 +9,7 @@ export const call: ToolSource = {
   description:
     'Invokes a reducer, which commits or rolls back as a whole. `args` is a JSON array of its ' +
     'arguments in parameter order; leave it out for a reducer without parameters. A value that ' +
-    'it returns, or refuses with, follows as JSON.',
+    'it returns, or throws to refuse the call, follows as JSON.',
   properties: {
     reducer: { type: 'string', description: 'Name of the reducer, as get_schema shows it.' },
     args: {

@@ -21,7 +21,7 @@ export const explain: ToolSource = {
   title: 'Explain SQL',
   description:
     'How one SQL statement would run: the steps of its plan, the indexes that they use and how ' +
-    'many rows each expects. Nothing runs, but for a SELECT behind EXPLAIN ANALYZE, which is ' +
+    'many rows each expects. Nothing is run, except a SELECT after EXPLAIN ANALYZE, which is ' +
     'measured.',
   properties: {
     sql: { type: 'string', description: 'One SQL statement, with or without EXPLAIN before it.' },

@@ -26,17 +26,21 @@ export const logs: ToolSource = {
   name: 'logs',
   title: 'Read logs',
   description:
-    "The newest lines of the module's log of the last day that has any, oldest first: what " +
+    "The newest lines of the module's log, from the last day that has any, oldest first: what " +
     'reducers wrote with `console`, and why calls failed. For the owner, developers, and tokens ' +
-    'that were made for it.',
+    'that permit it.',
   properties: {
     lines: {
       type: 'integer',
       minimum: 1,
       maximum: limits.agentLogLinesMax,
-      description: `Most lines; ${linesByDefault} unless given.`,
+      description: `Maximum number of lines, ${linesByDefault} by default.`,
     },
-    level: { type: 'string', enum: levels, description: 'Lines of this level or a worse one.' },
+    level: {
+      type: 'string',
+      enum: levels,
+      description: 'Lines of this level or a more severe one.',
+    },
     reducer: { type: 'string', description: 'Lines of this reducer.' },
     contains: { type: 'string', description: 'Lines whose message contains this text.' },
   },

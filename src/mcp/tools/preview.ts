@@ -21,9 +21,9 @@ export function previewCallTool(previews: Previews): ToolSource {
     name: 'preview_call',
     title: 'Preview reducer call',
     description:
-      'Runs a reducer and takes everything back: shows the rows that it would change, the value ' +
-      'that it would return and what it would log. Nothing happens, and nobody else is notified. ' +
-      'apply_preview then does exactly that.',
+      'Runs a reducer and rolls it back: shows the rows that it would change, the value that it ' +
+      'would return and what it would log. Nothing is changed, and no subscriber is notified. ' +
+      'apply_preview then applies exactly that.',
     properties: call.properties,
     required: call.required,
     outputSchema,
@@ -53,8 +53,8 @@ export function previewSqlTool(previews: Previews): ToolSource {
     name: 'preview_sql',
     title: 'Preview SQL write',
     description:
-      'Runs an INSERT, UPDATE or DELETE and takes everything back: shows the rows that it would ' +
-      'change. Nothing happens, and nobody else is notified. apply_preview then does exactly that.',
+      'Runs an INSERT, UPDATE or DELETE and rolls it back: shows the rows that it would change. ' +
+      'Nothing is changed, and no subscriber is notified. apply_preview then applies exactly that.',
     properties: {
       sql: { type: 'string', description: 'One INSERT, UPDATE or DELETE.' },
       params: parametersProperty,

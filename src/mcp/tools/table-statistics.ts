@@ -16,8 +16,8 @@ export const tableStatistics: ToolSource = {
   name: 'table_statistics',
   title: 'Table statistics',
   description:
-    'Of each table that you may read: columns, primary key, indexes with their kind, and how ' +
-    'many rows and bytes there are. A condition that no index serves reads the whole table.',
+    'For each table that you can read: columns, primary key, indexes with their kind, and the ' +
+    'numbers of rows and bytes. A condition that no index serves reads the whole table.',
   properties: { table: { type: 'string', description: 'Only this table.' } },
   required: [],
   outputSchema: objectSchema({

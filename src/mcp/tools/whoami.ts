@@ -12,8 +12,8 @@ export const whoami: ToolSource = {
   name: 'whoami',
   title: 'Who am I',
   description:
-    'Your identity and the features of this session; for a database also your standing there, ' +
-    'and what you may read, call and write.',
+    'Your identity and the features of this session; for a database also your role in it, and ' +
+    'what you can read, call and write.',
   properties: {},
   required: [],
   outputSchema: objectSchema(
