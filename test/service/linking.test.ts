@@ -10,14 +10,12 @@ import { type GoodPrograms, goodPrograms, LinkingService } from './linking-servi
 const someBombs = [
   '2 MB of importExpressionN',
   'a template in a template',
-  'not not',
   'a chain of +',
-  'a long template',
   'a source map of empty lines',
 ];
 
 /** The engine's own recursions: in brackets, in operators, in statements, in calls. */
-const someDeep = ['brackets', '?:', '+', 'else if', 'calls'];
+const someDeep = ['brackets', '?:', 'else if', 'calls'];
 
 describe('linking', { timeout: 600_000 }, () => {
   let linking: LinkingService;

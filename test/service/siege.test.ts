@@ -9,8 +9,8 @@ for (const isolation of isolations) {
   it(`[living 6.3] all attackers at once leave neighbours as they were: ${isolation}`, async () => {
     const report = await siege({
       isolation,
-      aloneSeconds: 2,
-      siegeSeconds: 12,
+      aloneSeconds: 1,
+      siegeSeconds: 8,
       databaseCount: 4,
       runawayCount: 2,
       only: process.env.SIEGE_ONLY,
