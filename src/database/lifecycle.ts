@@ -152,7 +152,7 @@ function deleteClient(
   row.u128(connectionId);
   const index = present(credentials.indexes[0], 'the index of st_connection_credentials');
   const found = credentials.find(index, row.view(), row.length);
-  if (found >= 0) transaction.deleteRef(credentials, found);
+  if (found !== -1 && found !== -3) transaction.deleteRef(credentials, found);
 }
 
 function writeClient(identity: CallerIdentity, connectionId: ConnectionNumber): void {

@@ -7,6 +7,7 @@ import type { RawModule } from '../schema/raw-module.ts';
 import { computedTables, systemTableIds, systemTables } from '../schema/system-tables.ts';
 import { validateModule } from '../schema/validate.ts';
 import type { SequenceMark } from '../store/change-set.ts';
+import { rowRef } from '../store/row-ref.ts';
 import { decodeValue } from '../values/decode.ts';
 import { databaseIdentity, ownerIdentity } from '../values/identity-roles.ts';
 import { identityType, product, scheduleAtType } from '../values/special-types.ts';
@@ -97,9 +98,9 @@ function systemOf(
   const rows = (name: string, offset = 1): Value[] => {
     const table = system.table(systemTableIds.get(name) ?? tableId(0), offset, ownerRights);
     if (table === undefined) throw new Error(`${name} is not computed`);
-    const found = [...table.scan()].map((at) => {
-      const start = table.offsetOf(at);
-      const bytes = table.pageOf(at).subarray(start, start + table.lengthOf(at));
+    const found = [...table.scan()].map(rowRef).map((ref) => {
+      const start = table.offsetOf(ref);
+      const bytes = table.pageOf(ref).subarray(start, start + table.lengthOf(ref));
       return decodeValue(table.rowType, bytes, table.types);
     });
     return found.sort(compareRows);

@@ -1,6 +1,6 @@
 import { present } from '../assert.ts';
 import type { SqlTables } from '../sql/schema.ts';
-import { noRow, type RowRefs } from '../store/row-ref.ts';
+import { noRow, type RowRef, type RowRefs } from '../store/row-ref.ts';
 import type { Table } from '../store/table.ts';
 import { ComputedRows } from './computed-rows.ts';
 import type { FragmentJoin, LiveFragment, LiveFrame } from './fragment.ts';
@@ -147,7 +147,7 @@ class JoinDelta {
   ): void {
     const { frame } = this.#around;
     const test = this.#fragment.relations[side]?.test;
-    const look = (ref: number): void => {
+    const look = (ref: RowRef): void => {
       const page = table.pageOf(ref);
       const start = table.offsetOf(ref);
       frame.pages[side] = page;
@@ -155,7 +155,7 @@ class JoinDelta {
       if (test !== undefined && !test(frame)) return;
       visit({ page, start, end: start + table.lengthOf(ref) });
     };
-    if (refs !== undefined) for (let at = 0; at < refs.length; at++) look(refs[at] as number);
+    if (refs !== undefined) for (let at = 0; at < refs.length; at++) look(refs[at] as RowRef);
     else for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) look(ref);
   }
 

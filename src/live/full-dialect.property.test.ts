@@ -3,6 +3,7 @@ import { type Asker, type Bag, LiveLab, type Watched } from '../../test/live/liv
 import type { SampleTable } from '../../test/sql/sample-tables.ts';
 import { valueText } from '../../test/support/value-text.ts';
 import { ownerRights, strangerRights } from '../sql/rights.ts';
+import type { RowRef } from '../store/row-ref.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { Random } from '../testing/random.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
@@ -226,7 +227,7 @@ class Run {
     const table = lab.table(name);
     const refs = table.scan();
     if (refs.length === 0) return;
-    transaction.deleteRef(table, refs[this.#random.below(refs.length)] as number);
+    transaction.deleteRef(table, refs[this.#random.below(refs.length)] as RowRef);
     if (this.#random.chance(0.5)) lab.insert(transaction, name, ...this.#row(name));
   }
 

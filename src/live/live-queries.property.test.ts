@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Asker, LiveLab, type Watched } from '../../test/live/live-lab.ts';
 import type { SampleTable } from '../../test/sql/sample-tables.ts';
 import { ownerRights, strangerRights } from '../sql/rights.ts';
+import type { RowRef } from '../store/row-ref.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { Random } from '../testing/random.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
@@ -122,7 +123,7 @@ class Run {
     const table = lab.table(name);
     const refs = table.scan();
     if (refs.length === 0) return;
-    const ref = refs[this.#random.below(refs.length)] as number;
+    const ref = refs[this.#random.below(refs.length)] as RowRef;
     const bytes = new Uint8Array(table.lengthOf(ref));
     table.copyRow(ref, bytes, 0);
     transaction.deleteRef(table, ref);

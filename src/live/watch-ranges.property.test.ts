@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LiveLab, type Watched } from '../../test/live/live-lab.ts';
+import { rowRef } from '../store/row-ref.ts';
 import { Random } from '../testing/random.ts';
 import type { Value } from '../values/value.ts';
 
@@ -61,7 +62,7 @@ class Run {
   #removeSome(transaction: Parameters<Parameters<LiveLab['transact']>[0]>[0]): void {
     const table = this.#lab.table('n');
     const refs = table.scan();
-    if (refs.length > 0) transaction.deleteRef(table, this.#random.pick([...refs]));
+    if (refs.length > 0) transaction.deleteRef(table, rowRef(this.#random.pick([...refs])));
   }
 
   #query(): string {

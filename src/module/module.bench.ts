@@ -7,6 +7,7 @@ import {
   rawProgram,
 } from '../../test/support/module-under-test.ts';
 import { present } from '../assert.ts';
+import type { RowRef } from '../store/row-ref.ts';
 import { connectionNumber } from '../values/connection-number.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
 import type { ReducerCall } from './runner.ts';
@@ -111,7 +112,7 @@ function directTransfers({ store }: ModuleUnderTest): Run {
   const rowView = new DataView(row.buffer);
   const find = (id: number): bigint => {
     rowView.setUint32(0, id, true);
-    table.copyRow(table.find(index, row, 4), row, 0);
+    table.copyRow(table.find(index, row, 4) as RowRef, row, 0);
     return rowView.getBigInt64(4, true);
   };
   return (rounds) => {

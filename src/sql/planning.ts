@@ -133,7 +133,7 @@ export function rowLimitOf(tables: SqlTables): bigint | undefined {
   const index = table.indexes.find((candidate) => candidate.isUnique);
   if (index === undefined) return undefined;
   const ref = table.find(index, rowLimitKey, rowLimitKey.length);
-  if (ref < 0) return undefined;
+  if (ref === -1 || ref === -3) return undefined;
   const page = table.pageOf(ref);
   const at = table.columnOffset(ref, 1);
   if (page[at] !== u64Tag) return undefined;

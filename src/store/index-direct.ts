@@ -118,7 +118,7 @@ export class DirectIndex implements UniqueBody, RangeBody {
       const base = block * blockKeys;
       const end = Math.min(blockMask, last - base);
       for (let at = Math.max(0, first - base); at <= end; at++) {
-        const ref = refs[at] as number;
+        const ref = refs[at] as RowRef;
         if (ref !== noRow) into.push(ref);
       }
       if (into.length >= enough) return;
@@ -136,7 +136,7 @@ export class DirectIndex implements UniqueBody, RangeBody {
       const base = block * blockKeys;
       const start = Math.max(0, first - base);
       for (let at = Math.min(blockMask, last - base); at >= start; at--) {
-        const ref = refs[at] as number;
+        const ref = refs[at] as RowRef;
         if (ref !== noRow) into.push(ref);
       }
       if (into.length >= enough) return;
@@ -153,7 +153,7 @@ export class DirectIndex implements UniqueBody, RangeBody {
   #get(key: number): RowRef {
     if (key >= directKeyMax) return noRow;
     const refs = this.#blocks[key >>> blockShift];
-    return refs === undefined ? noRow : (refs[key & blockMask] as number);
+    return refs === undefined ? noRow : (refs[key & blockMask] as RowRef);
   }
 
   /** The key as a number; keys beyond `directKeyMax` may be rounded, but stay beyond it. */

@@ -116,14 +116,14 @@ export class HashIndex implements UniqueBody {
     const lastWord = segment.length - 2;
     let word = homeWord(segment, hash);
     let collisions = 0;
-    let ref = segment[word + 1] as number;
+    let ref = segment[word + 1] as RowRef;
     while (ref !== noRow) {
       if (segment[word] === hash) {
         if (key.matches(ref)) break;
         collisions++;
       }
       word = word === lastWord ? headerWords : word + 2;
-      ref = segment[word + 1] as number;
+      ref = segment[word + 1] as RowRef;
     }
     const walked = word - homeWord(segment, hash);
     if (collisions > collisionsMax || walked > walkedWordsMax) this.isUnfit = true;
@@ -158,7 +158,7 @@ export class HashIndex implements UniqueBody {
     const some = segment[this.#word] as number;
     this.#bytes -= segment.byteLength + directoryEntryBytes;
     for (let word = headerWords; word < segment.length; word += 2) {
-      const ref = segment[word + 1] as number;
+      const ref = segment[word + 1] as RowRef;
       if (ref === noRow) continue;
       const hash = segment[word] as number;
       const isHigh = splits && ((hash >>> (31 - depth)) & 1) === 1;

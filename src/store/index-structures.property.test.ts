@@ -8,6 +8,7 @@ import { RowTreeIndex } from './index-tree.ts';
 import type { TreeKey } from './ordered-key.ts';
 import { RefList } from './ref-list.ts';
 import { offsetOf, RowHeap, slotCommitted } from './row-heap.ts';
+import { type RowRef, rowRef } from './row-ref.ts';
 import { RowShape } from './row-shape.ts';
 import { Tree } from './tree.ts';
 
@@ -22,10 +23,10 @@ describe('tree', () => {
       this.loaded = key;
       this.prefix = Math.floor(key / 16);
     }
-    loadStored(ref: number): void {
+    loadStored(ref: RowRef): void {
       this.load(this.keys[ref] as number);
     }
-    compareStored(ref: number): number {
+    compareStored(ref: RowRef): number {
       return this.loaded - (this.keys[ref] as number);
     }
   }
@@ -35,12 +36,12 @@ describe('tree', () => {
       const random = new Random(spread);
       const key = new FakeKey();
       const tree = new Tree(key, true);
-      const present = new Set<number>();
+      const present = new Set<RowRef>();
       for (let round = 0; round < 30; round++) {
         const grows = random.chance(0.6);
         for (let step = 0; step < 700; step++) {
           if (grows || present.size === 0) {
-            const ref = key.keys.length;
+            const ref = rowRef(key.keys.length);
             key.keys.push(round % 3 === 0 ? ref : random.below(spread));
             tree.add(ref);
             present.add(ref);
@@ -110,7 +111,7 @@ describe('hash index', () => {
     loadKey(bytes: Uint8Array, at: number): void {
       this.loadRow(bytes, at);
     }
-    matches(ref: number): boolean {
+    matches(ref: RowRef): boolean {
       const page = heap.pageOf(ref);
       return new DataView(page.buffer).getUint32(offsetOf(ref), true) === this.ref;
     }
@@ -130,7 +131,7 @@ describe('hash index', () => {
       const random = new Random(7);
       heap = new RowHeap();
       const index = new HashIndex(heap, new FakeKey(hashOf));
-      const rows = new Map<number, number>();
+      const rows = new Map<number, RowRef>();
       const bytes = new Uint8Array(4);
       const write = (value: number) => new DataView(bytes.buffer).setUint32(0, value, true);
       for (let step = 0; step < 40_000; step++) {
@@ -220,7 +221,7 @@ describe('direct index', () => {
   });
 });
 
-function pickFrom(present: Set<number>, random: Random): number {
+function pickFrom(present: Set<RowRef>, random: Random): RowRef {
   // Sets keep the order of insertion: walking to a random one is slow, but this is a test.
   let left = random.below(Math.min(present.size, 200));
   for (const ref of present) if (left-- === 0) return ref;

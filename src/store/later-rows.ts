@@ -1,6 +1,6 @@
 import { isOlder, type Moment } from './held-rows.ts';
 import type { RangeRequest } from './key-range.ts';
-import { noRow, type RowRef, type RowRefs } from './row-ref.ts';
+import { noRow, type RowRef, type RowRefs, rowRef } from './row-ref.ts';
 import type { Table } from './table.ts';
 import type { Index } from './table-index.ts';
 import type { PinnedRange, RowSource } from './table-pin.ts';
@@ -43,7 +43,7 @@ export class LaterRows implements RowSource {
   }
 
   #later(refs: RowRefs): RowRefs {
-    return refs.filter((ref) => !isOlder(ref, this.#moment));
+    return refs.filter((ref) => !isOlder(rowRef(ref), this.#moment));
   }
 }
 

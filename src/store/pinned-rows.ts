@@ -73,7 +73,7 @@ export class PinnedRows implements TablePin, Revocable {
     const now = index.scanPoint(key, keyLength);
     const deleted = this.#deletedRows(index, moment);
     if (deleted === undefined && areOlder(now, moment)) return now;
-    for (const ref of now) if (isOlder(ref, moment)) this.#found.push(ref);
+    pushOlder(now, moment, this.#found);
     deleted?.collect(key, keyLength, this.#found);
     return this.#found.take();
   }
@@ -85,7 +85,7 @@ export class PinnedRows implements TablePin, Revocable {
     const now = index.scanRange(range);
     const deleted = this.#deletedRows(index, moment);
     if (deleted === undefined && areOlder(now, moment)) return { present: now, deleted: noRefs };
-    for (const ref of now) if (isOlder(ref, moment)) this.#found.push(ref);
+    pushOlder(now, moment, this.#found);
     const present = this.#found.take();
     deleted?.collectRange(range, this.#found);
     return { present, deleted: this.#found.take() };
@@ -168,9 +168,16 @@ class DeletedRows {
   }
 }
 
+function pushOlder(refs: RowRefs, moment: Moment, into: RefList): void {
+  for (let at = 0; at < refs.length; at++) {
+    const ref = refs[at] as RowRef;
+    if (isOlder(ref, moment)) into.push(ref);
+  }
+}
+
 function areOlder(refs: RowRefs, moment: Moment): boolean {
   for (let at = 0; at < refs.length; at++) {
-    if (!isOlder(refs[at] as number, moment)) return false;
+    if (!isOlder(refs[at] as RowRef, moment)) return false;
   }
   return true;
 }

@@ -7,7 +7,7 @@ import {
 } from '../../test/support/store/random-schema.ts';
 import { present } from '../assert.ts';
 import { Random } from '../testing/random.ts';
-import { noRow } from './row-ref.ts';
+import { noRow, type RowRef, rowRef } from './row-ref.ts';
 import { Store } from './store.ts';
 import type { Table } from './table.ts';
 import type { TablePin } from './table-pin.ts';
@@ -119,12 +119,12 @@ class Run {
   #check({ pin, copy, order }: Pinned): void {
     const { table } = pin;
     expect(pin.rowCount).toBe(copy.length);
-    const refs: number[] = [];
+    const refs: RowRef[] = [];
     for (let ref = pin.nextRow(noRow); ref !== noRow; ref = pin.nextRow(ref)) refs.push(ref);
     expect(refs).toEqual(order);
     expect(refs.map((ref) => hexOf(rowBytes(table, ref)))).toEqual(copy.map(({ hex }) => hex));
     for (const ref of refs) expect(pin.has(ref)).toBe(true);
-    for (const ref of table.scan()) expect(pin.has(ref)).toBe(order.includes(ref));
+    for (const ref of table.scan()) expect(pin.has(rowRef(ref))).toBe(order.includes(ref));
     this.#checkLater(pin, order);
     this.#checkLookUps(pin, copy);
   }
@@ -132,7 +132,7 @@ class Run {
   #checkLater(pin: TablePin, order: readonly number[]): void {
     const { table } = pin;
     const later = pin.laterRows();
-    const refs: number[] = [];
+    const refs: RowRef[] = [];
     for (let ref = later.nextRow(noRow); ref !== noRow; ref = later.nextRow(ref)) refs.push(ref);
     const now = [...table.scan()];
     const came = now.filter((ref) => !order.includes(ref));
@@ -175,7 +175,8 @@ function tableOf(store: Store, { spec }: RandomTable): Table {
   return present(store.table(spec.id), 'table');
 }
 
-function rowBytes(table: Table, ref: number): Uint8Array {
+function rowBytes(table: Table, raw: number): Uint8Array {
+  const ref = rowRef(raw);
   const bytes = new Uint8Array(table.lengthOf(ref));
   table.copyRow(ref, bytes, 0);
   return bytes;

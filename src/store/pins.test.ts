@@ -21,7 +21,7 @@ import type { Value } from '../values/value.ts';
 import { RefQueue } from './ref-queue.ts';
 import { RowArena } from './row-arena.ts';
 import { RowHeap, slotHeldCount } from './row-heap.ts';
-import { noRow } from './row-ref.ts';
+import { noRow, rowRef } from './row-ref.ts';
 import { Store } from './store.ts';
 import { Table } from './table.ts';
 import { PinRevokedError, type TablePin } from './table-pin.ts';
@@ -103,7 +103,7 @@ describe('a pin', () => {
     inTransaction(store, (transaction) => transaction.deleteMany(table, table.scan()));
     inTransaction(store, (transaction) => insert(transaction, table, 4, 'another'));
     expect(readRows(table, refs)).toEqual(rows);
-    expect([...refs].every((ref) => pin.has(ref))).toBe(true);
+    expect([...refs].map(rowRef).every((ref) => pin.has(ref))).toBe(true);
     pin.release();
   });
 
@@ -371,7 +371,8 @@ describe('a queue of refs', () => {
     const random = new Random(3);
     let [start, end] = [0, 0];
     for (let round = 0; round < 50; round++) {
-      for (let count = random.below(9_000); count > 0; count--) queue.push(end++ & 0xffffff);
+      for (let count = random.below(9_000); count > 0; count--)
+        queue.push(rowRef(end++ & 0xffffff));
       let isInOrder = true;
       for (let count = random.below(Math.min(9_000, end - start + 1)); count > 0; count--) {
         isInOrder &&= queue.take() === (start++ & 0xffffff);

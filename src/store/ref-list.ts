@@ -3,18 +3,18 @@ import type { RowRef, RowRefs } from './row-ref.ts';
 /** Capacity kept between uses; a longer list releases its memory. */
 const keptCapacityMax = 1 << 16;
 
-/** A growing list of numbers that fit 32 bits, reused from one use to the next. */
-export class RefList {
+/** A growing list of refs or other numbers that fit 32 bits, reused from one use to the next. */
+export class RefList<Item extends number = RowRef> {
   items: Int32Array = new Int32Array(16);
   length = 0;
 
-  push(ref: RowRef): void {
+  push(item: Item): void {
     if (this.length === this.items.length) this.#grow();
-    this.items[this.length++] = ref;
+    this.items[this.length++] = item;
   }
 
-  /** Appends two numbers at once. */
-  pushPair(first: number, second: number): void {
+  /** Appends two at once. */
+  pushPair(first: Item, second: Item): void {
     const end = this.length + 2;
     if (end > this.items.length) this.#grow();
     this.items[end - 2] = first;
@@ -22,8 +22,8 @@ export class RefList {
     this.length = end;
   }
 
-  at(index: number): number {
-    return this.items[index] as number;
+  at(index: number): Item {
+    return this.items[index] as Item;
   }
 
   /** A copy of the contents, of exactly their length. */

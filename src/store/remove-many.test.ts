@@ -13,7 +13,7 @@ import {
 import { Random } from '../testing/random.ts';
 import { hashBytes } from '../values/hash.ts';
 import type { ChangeSet } from './change-set.ts';
-import type { RowRef } from './row-ref.ts';
+import { noRow, type RowRef, rowRef } from './row-ref.ts';
 import type { Store } from './store.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -57,7 +57,9 @@ function run(store: Store, seed: number, remove: Delete): (ChangeSet | undefined
   const transaction = store.begin();
   insert(transaction, tableOf(store, 't'), rowCount + 1, 1, 'before');
   for (const name of ['t', 'plain']) {
-    const refs = [...tableOf(store, name).scan()].filter(() => !random.chance(keptShare));
+    const refs = [...tableOf(store, name).scan()]
+      .map(rowRef)
+      .filter(() => !random.chance(keptShare));
     results.push(remove(transaction, name, [...refs, ...refs.slice(0, 10)]));
     for (let step = 0; step < 500; step++) {
       insert(transaction, tableOf(store, name), ...rowOf(random.below(rowCount + 100)));
@@ -131,7 +133,7 @@ describe('deleting most of a large table', () => {
     expect(contentsOf(jointly).join('\n') === contentsOf(singly).join('\n')).toBe(true);
     for (const pin of pins) {
       let seen = 0;
-      for (let ref = pin.nextRow(0); ref !== 0; ref = pin.nextRow(ref)) seen++;
+      for (let ref = pin.nextRow(noRow); ref !== noRow; ref = pin.nextRow(ref)) seen++;
       expect(seen).toBe(rowCount);
       pin.release();
     }

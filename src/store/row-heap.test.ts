@@ -3,13 +3,14 @@ import { limits } from '../limits.ts';
 import { Random } from '../testing/random.ts';
 import { RefList } from './ref-list.ts';
 import { offsetOf, RowHeap, slotCommitted, slotDeleted, slotInserted } from './row-heap.ts';
+import { noRow, type RowRef } from './row-ref.ts';
 import { sharedSlotBytesMax, sizeClassCount, sizeClassOf, slotBytesOf } from './size-class.ts';
 
 function filled(length: number, byte: number): Uint8Array {
   return new Uint8Array(length).fill(byte);
 }
 
-function read(heap: RowHeap, ref: number): Uint8Array {
+function read(heap: RowHeap, ref: RowRef): Uint8Array {
   const bytes = new Uint8Array(heap.lengthOf(ref));
   heap.copy(ref, bytes, 0);
   return bytes;
@@ -49,7 +50,7 @@ describe('row heap', () => {
     for (const ref of refs) heap.free(ref);
     expect(heap.usedBytes).toBe(0);
     expect(heap.allocatedBytes).toBeLessThan(50_000);
-    expect(() => heap.free(refs[0] as number)).toThrow('once');
+    expect(() => heap.free(refs[0] as RowRef)).toThrow('once');
   });
 
   it('tells rows apart that differ in any byte', () => {
@@ -70,11 +71,12 @@ describe('row heap', () => {
     const refs = Array.from({ length: 300 }, (_, at) =>
       heap.place(filled(at, 1), 0, at, at % 2 === 0 ? slotCommitted : slotInserted),
     );
-    for (let at = 0; at < refs.length; at += 3) heap.setState(refs[at] as number, slotDeleted);
+    for (let at = 0; at < refs.length; at += 3) heap.setState(refs[at] as RowRef, slotDeleted);
     const collected = new RefList();
     heap.collectVisible(collected);
     const walked: number[] = [];
-    for (let ref = heap.nextVisible(0); ref !== 0; ref = heap.nextVisible(ref)) walked.push(ref);
+    for (let ref = heap.nextVisible(noRow); ref !== noRow; ref = heap.nextVisible(ref))
+      walked.push(ref);
     expect(walked).toEqual([...collected.copy()]);
     const visible = refs.filter((_, at) => at % 3 !== 0);
     expect(walked.toSorted(ascending)).toEqual(visible.toSorted(ascending));
@@ -88,7 +90,7 @@ describe('row heap', () => {
     const { allocatedBytes } = heap;
     for (let step = 0; step < 100_000; step++) {
       const at = random.below(refs.length);
-      heap.free(refs[at] as number);
+      heap.free(refs[at] as RowRef);
       refs[at] = heap.place(row, 0, 100, slotCommitted);
     }
     expect(heap.allocatedBytes).toBe(allocatedBytes);

@@ -1,7 +1,7 @@
 import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { RefList } from './ref-list.ts';
-import { noRow, offsetMask, pageCountMax, pageShift, type RowRef } from './row-ref.ts';
+import { noRow, offsetMask, pageCountMax, pageShift, type RowRef, rowRef } from './row-ref.ts';
 import { sharedSlotBytesMax, sizeClassCount, sizeClassOf, slotBytesOf } from './size-class.ts';
 
 /**
@@ -331,7 +331,7 @@ export class RowHeap {
       const start = from < 0 ? 0 : from + page.slotBytes;
       for (let offset = start; offset < page.fresh; offset += page.slotBytes) {
         const state = (words[offset >> 2] as number) >>> stateShift;
-        if (isVisible(state)) return (number << pageShift) | (offset >> 3);
+        if (isVisible(state)) return rowRef((number << pageShift) | (offset >> 3));
       }
     }
     return noRow;
@@ -352,7 +352,7 @@ export class RowHeap {
       const end = tails.get(number) ?? page.fresh;
       for (let offset = start; offset < end; offset += page.slotBytes) {
         const state = (words[offset >> 2] as number) >>> stateShift;
-        if (seen[state] === 1) return (number << pageShift) | (offset >> 3);
+        if (seen[state] === 1) return rowRef((number << pageShift) | (offset >> 3));
       }
     }
     return noRow;
@@ -370,7 +370,7 @@ export class RowHeap {
       const start = from < 0 ? first : from + page.slotBytes;
       for (let offset = start; offset < page.fresh; offset += page.slotBytes) {
         const state = (words[offset >> 2] as number) >>> stateShift;
-        if (isVisible(state)) return (number << pageShift) | (offset >> 3);
+        if (isVisible(state)) return rowRef((number << pageShift) | (offset >> 3));
       }
     }
     return noRow;
@@ -385,7 +385,7 @@ export class RowHeap {
       const base = number << pageShift;
       for (let offset = 0; offset < page.fresh; offset += page.slotBytes) {
         const state = (words[offset >> 2] as number) >>> stateShift;
-        if (isVisible(state)) into.push(base | (offset >> 3));
+        if (isVisible(state)) into.push((base | (offset >> 3)) as RowRef);
       }
     }
   }
@@ -420,10 +420,10 @@ export class RowHeap {
     if (ref === noRow) {
       const offset = page.fresh;
       page.fresh = offset + page.slotBytes;
-      return (page.number << pageShift) | (offset >> 3);
+      return rowRef((page.number << pageShift) | (offset >> 3));
     }
     const words = this.words[page.number] as Int32Array;
-    page.freeHead = words[((ref & offsetMask) << 1) + 1] as number;
+    page.freeHead = words[((ref & offsetMask) << 1) + 1] as RowRef;
     return ref;
   }
 
@@ -459,7 +459,7 @@ export class RowHeap {
     page.fresh = rounded;
     page.usedSlots = 1;
     this.#usedBytes += rounded;
-    return page.number << pageShift;
+    return rowRef(page.number << pageShift);
   }
 
   #addPage(sizeClass: number, slotBytes: number, bytes: number): Page | undefined {

@@ -1,4 +1,5 @@
 import { assert } from '../assert.ts';
+import type { Brand } from '../brand.ts';
 import { limits } from '../limits.ts';
 
 /**
@@ -13,12 +14,17 @@ import { limits } from '../limits.ts';
  * `Int32Array`s. 0 is never a ref. A ref is valid from the insert of its row until the transaction
  * that deletes the row ends; after that the slot may hold another row.
  */
-export type RowRef = number;
+export type RowRef = Brand<number, 'RowRef'>;
 
 /** Refs of a materialised scan. */
 export type RowRefs = Int32Array;
 
-export const noRow: RowRef = 0;
+/** Mints a ref from a place in the pages, or from an array of refs; the place is not checked. */
+export function rowRef(raw: number): RowRef {
+  return raw as RowRef;
+}
+
+export const noRow: RowRef = 0 as RowRef;
 
 /** Slots begin at multiples of this many bytes. */
 export const slotUnitBytes = 8;

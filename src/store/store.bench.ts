@@ -1,4 +1,5 @@
 import { i64, indexOf, storeOf, string, tableOf, u32 } from '../../test/support/store/tables.ts';
+import type { RowRef } from './row-ref.ts';
 
 /**
  * The hot paths of the store, each beside a hand-written loop that does the same work with the
@@ -143,7 +144,7 @@ class Subject implements Contestant {
     let transaction = this.store.begin();
     for (let step = from; step < to; step++) {
       this.#view.setUint32(0, idOf(step, rowCount), true);
-      const ref = this.#table.find(this.#index, this.#scratch, 4);
+      const ref = this.#table.find(this.#index, this.#scratch, 4) as RowRef;
       this.#table.copyRow(ref, this.#scratch, 0);
       const amount = this.#view.getInt32(20, true) + 1;
       this.#view.setInt32(20, amount, true);
@@ -159,7 +160,7 @@ class Subject implements Contestant {
     let sum = 0;
     for (let id = 0; id < rowCount; id++) {
       this.#view.setUint32(0, id, true);
-      const ref = this.#table.find(this.#index, this.#scratch, 4);
+      const ref = this.#table.find(this.#index, this.#scratch, 4) as RowRef;
       this.#table.copyRow(ref, this.#scratch, 0);
       sum = (Math.imul(sum, 31) + this.#view.getInt32(20, true)) | 0;
     }

@@ -15,6 +15,7 @@ import { present } from '../assert.ts';
 import { Random } from '../testing/random.ts';
 import type { ChangeSet, RowList } from './change-set.ts';
 import { MigrationError } from './migrate.ts';
+import { rowRef } from './row-ref.ts';
 import { Store } from './store.ts';
 import type { Table } from './table.ts';
 import type { Index } from './table-index.ts';
@@ -358,7 +359,8 @@ function keyOf(table: Table, columns: readonly number[], row: Uint8Array): Uint8
   );
 }
 
-function rowBytes(table: Table, ref: number): Uint8Array {
+function rowBytes(table: Table, raw: number): Uint8Array {
+  const ref = rowRef(raw);
   const bytes = new Uint8Array(table.lengthOf(ref));
   table.copyRow(ref, bytes, 0);
   return bytes;

@@ -18,6 +18,7 @@ import {
 } from '../../test/support/store/tables.ts';
 import { optionType } from '../values/special-types.ts';
 import { commitOffset } from './commit-offset.ts';
+import { noRow } from './row-ref.ts';
 import { hostFailure, noSuchRow, notUnique, undecodable, uniqueViolation } from './transaction.ts';
 
 function people() {
@@ -292,7 +293,7 @@ describe('scans', () => {
       for (let id = 1; id <= 500; id++) insert(transaction, table, id, 'x'.repeat(id), id);
     });
     const walked: number[] = [];
-    for (let ref = table.nextRow(0); ref !== 0; ref = table.nextRow(ref)) walked.push(ref);
+    for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) walked.push(ref);
     expect(walked).toEqual([...table.scan()]);
   });
 });

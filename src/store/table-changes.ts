@@ -15,7 +15,7 @@ import {
   slotDeleted,
   slotInserted,
 } from './row-heap.ts';
-import { noRow, type RowRef, type RowRefs } from './row-ref.ts';
+import { noRow, type RowRef, type RowRefs, rowRef } from './row-ref.ts';
 import type { Index } from './table-index.ts';
 import type { WholeRowIndex } from './whole-row-index.ts';
 
@@ -96,7 +96,8 @@ export class TableChanges {
       const came = this.#steps.at(step);
       const went = this.#steps.at(step + 1);
       if (came === clearedStep) {
-        for (const ref of (this.#cleared[went] as Cleared).refs) this.#visitDeleted(ref, visit);
+        for (const ref of (this.#cleared[went] as Cleared).refs)
+          this.#visitDeleted(rowRef(ref), visit);
         continue;
       }
       if (came !== noRow && this.#heap.stateOf(came) === slotInserted) visit(came);
@@ -193,7 +194,7 @@ export class TableChanges {
     }
     let count = 0;
     for (let index = 0; index < refs.length; index++) {
-      const ref = refs[index] as number;
+      const ref = refs[index] as RowRef;
       if (!isVisible(this.#heap.stateOf(ref))) continue;
       this.remove(ref);
       count++;
@@ -218,7 +219,7 @@ export class TableChanges {
   #removeMost(refs: RowRefs): number {
     const gone = new RefList();
     for (let index = 0; index < refs.length; index++) {
-      const ref = refs[index] as number;
+      const ref = refs[index] as RowRef;
       if (!isVisible(this.#heap.stateOf(ref))) continue;
       this.#disappear(ref);
       gone.push(ref);
@@ -239,7 +240,7 @@ export class TableChanges {
       bodies: [...this.#uniques, ...this.#others].map((index) => index.empty()),
       wholeRows: this.#wholeRows?.empty(),
     });
-    this.#steps.pushPair(clearedStep, this.#cleared.length - 1);
+    this.#steps.pushPair(clearedStep, rowRef(this.#cleared.length - 1));
     this.rowCount -= refs.length;
   }
 
@@ -446,7 +447,7 @@ export class TableChanges {
   }
 
   #restoreCleared(cleared: Cleared): void {
-    for (const ref of cleared.refs) this.#reappear(ref);
+    for (const ref of cleared.refs) this.#reappear(rowRef(ref));
     [...this.#uniques, ...this.#others].forEach((index, position) => {
       index.restore(cleared.bodies[position] as IndexBody);
     });
@@ -461,7 +462,7 @@ export class TableChanges {
       const came = this.#steps.at(step);
       const went = this.#steps.at(step + 1);
       if (came === clearedStep) {
-        for (const ref of (this.#cleared[went] as Cleared).refs) this.#bury(ref, lists);
+        for (const ref of (this.#cleared[went] as Cleared).refs) this.#bury(rowRef(ref), lists);
         continue;
       }
       if (came !== noRow && heap.stateOf(came) === slotInserted) {
@@ -504,7 +505,7 @@ interface Cleared {
 }
 
 /** Stands in for `came`: many rows were removed at once, and `went` numbers that removal. */
-const clearedStep = -1;
+const clearedStep = rowRef(-1);
 
 /** Up to this many rows are cleared one by one: new indexes would cost more. */
 const singlyClearedMax = 64;

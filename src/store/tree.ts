@@ -2,7 +2,7 @@ import { assert } from '../assert.ts';
 import type { RangePart } from './index-body.ts';
 import type { TreeKey } from './ordered-key.ts';
 import type { RefList } from './ref-list.ts';
-import type { RowRef } from './row-ref.ts';
+import { noRow, type RowRef } from './row-ref.ts';
 import { baseOf, type Entry, NodePool, nodeEntries } from './tree-nodes.ts';
 
 /**
@@ -52,20 +52,20 @@ export class Tree {
   }
 
   /**
-   * Finds the loaded key in a tree without ties. Returns its ref, or 0; the path then marks the
-   * place where the key belongs, for `insertHere`.
+   * Finds the loaded key in a tree without ties. Returns its ref, or `noRow`; the path then marks
+   * the place where the key belongs, for `insertHere`.
    */
   find(): RowRef {
     const { prefix, isExact } = this.#key;
     // A row that was read is often written next, and the path is then still valid.
     if (!isExact || prefix !== this.#foundPrefix) {
-      this.#descend(true, 0);
-      if (!this.#isHit) return 0;
+      this.#descend(true, noRow);
+      if (!this.#isHit) return noRow;
       this.#pathAt[0] = (this.#pathAt[0] as number) - 1;
       if (isExact) this.#foundPrefix = prefix;
     }
     const leaf = this.#leafNode();
-    return this.#leaves.refs(leaf)[baseOf(leaf) + (this.#pathAt[0] as number)] as number;
+    return this.#leaves.refs(leaf)[baseOf(leaf) + (this.#pathAt[0] as number)] as RowRef;
   }
 
   /** Adds `ref`, whose key is loaded, at the path of the last `find`. */
@@ -86,14 +86,14 @@ export class Tree {
   /** Adds a stored row. */
   add(ref: RowRef): void {
     this.#key.loadStored(ref);
-    this.#descend(true, this.#hasTies ? ref : 0);
+    this.#descend(true, this.#hasTies ? ref : noRow);
     assert(!this.#isHit, 'an index holds a row once, and a unique one one row for each key');
     this.insertHere(ref);
   }
 
   remove(ref: RowRef): void {
     this.#key.loadStored(ref);
-    this.#descend(true, this.#hasTies ? ref : 0);
+    this.#descend(true, this.#hasTies ? ref : noRow);
     assert(this.#isHit, 'a visible row is in each index of its table');
     this.#pathAt[0] = (this.#pathAt[0] as number) - 1;
     const leaf = this.#leafNode();
@@ -103,7 +103,7 @@ export class Tree {
 
   /** Where the next `collect` begins: before or after all rows that equal the loaded key. */
   startAt(side: 'before' | 'after'): void {
-    this.#descend(side === 'after', 0);
+    this.#descend(side === 'after', noRow);
     this.#keepStart();
   }
 
@@ -120,7 +120,7 @@ export class Tree {
 
   /** Appends the rows from the start up to before or after all rows that equal the loaded key. */
   collectTo(side: 'before' | 'after', into: RefList, part?: RangePart): void {
-    this.#descend(side === 'after', 0);
+    this.#descend(side === 'after', noRow);
     this.#collectPart(into, part);
   }
 
@@ -148,8 +148,8 @@ export class Tree {
 
   /**
    * Sets the path to the first entry that is greater than the loaded key (`after`), or not smaller.
-   * `tieRef` > 0 continues the comparison among equal keys. `#isHit` tells whether the leaf has an
-   * equal entry.
+   * `tieRef`, unless it is `noRow`, continues the comparison among equal keys. `#isHit` tells
+   * whether the leaf has an equal entry.
    */
   #descend(after: boolean, tieRef: RowRef): void {
     this.#foundPrefix = Number.NaN;
@@ -179,7 +179,7 @@ export class Tree {
     const refs = pool.refs(node);
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#goesAfter(refs[middle] as number, after, tieRef)) low = middle + 1;
+      if (this.#goesAfter(refs[middle] as RowRef, after, tieRef)) low = middle + 1;
       else high = middle;
     }
     return low - base;
@@ -349,7 +349,7 @@ export class Tree {
       const first = leaf === firstLeaf ? (this.#startAt[0] as number) : 0;
       for (let at = (this.#pathAt[0] as number) - 1; at >= first; at--) {
         if (into.length >= end) return;
-        into.push(refs[base + at] as number);
+        into.push(refs[base + at] as RowRef);
       }
       if (leaf === firstLeaf || into.length >= end) return;
       this.#retreatPath();
@@ -386,7 +386,7 @@ export class Tree {
       const base = baseOf(leaf);
       const count = leaf === lastLeaf ? (this.#pathAt[0] as number) : this.#leaves.count(leaf);
       for (let at = this.#startAt[0] as number; at < count; at++) {
-        into.push(refs[base + at] as number);
+        into.push(refs[base + at] as RowRef);
       }
       if (leaf === lastLeaf || into.length >= enough) return;
       this.#advanceStart();

@@ -374,7 +374,7 @@ class ItemRunner implements ModuleRunner {
     new DataView(this.#row.buffer).setUint32(0, id, true);
     const [index] = table.indexes;
     const ref = table.find(present(index, 'index'), this.#row, 4);
-    if (ref > noRow) transaction.deleteRef(table, ref);
+    if (ref !== -1 && ref !== -3) transaction.deleteRef(table, ref);
   }
 }
 

@@ -4,6 +4,7 @@ import { CoreUnderTest, ownerIdentity } from '../../../test/support/core-under-t
 import { buildModule } from '../../bundle/build-module.ts';
 import { limits } from '../../limits.ts';
 import { viewId } from '../../schema/ids.ts';
+import { noRow } from '../../store/row-ref.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
 import type { ProgramSource } from '../program-source.ts';
 import { noProgress } from '../progress.ts';
@@ -177,7 +178,7 @@ describe('a read that pauses', () => {
     database.run('put', 3, 0xa3n, 3, 3);
     expect(database.rows('everyone')).toHaveLength(2);
     const ids: (number | undefined)[] = [];
-    for (let ref = pin.nextRow(0); ref !== 0; ref = pin.nextRow(ref)) {
+    for (let ref = pin.nextRow(noRow); ref !== noRow; ref = pin.nextRow(ref)) {
       ids.push(table.pageOf(ref)[table.offsetOf(ref)]);
     }
     expect(ids.sort()).toEqual([1, 2]);
@@ -292,7 +293,7 @@ describe('what a refresh changed', () => {
     const transaction = store.begin();
     const row = new Uint8Array(44);
     row[0] = 9;
-    transaction.deleteRef(hero, hero.nextRow(0));
+    transaction.deleteRef(hero, hero.nextRow(noRow));
     expect(transaction.insert(hero, row, row.length)).toBe(0);
     views.refresh(transaction, database.clock.nowMicros(), false);
     transaction.commit();

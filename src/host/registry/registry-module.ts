@@ -2,6 +2,7 @@ import { assert, present, unreachable } from '../../assert.ts';
 import type { ModuleRunner, ReducerCall, RunOutcome } from '../../module/runner.ts';
 import { encodeRawModuleV10 } from '../../schema/encode-raw-module.ts';
 import { emptyRawModule, type RawTable } from '../../schema/raw-module.ts';
+import { type RowRef, rowRef } from '../../store/row-ref.ts';
 import type { Store } from '../../store/store.ts';
 import type { Table } from '../../store/table.ts';
 import type { Transaction } from '../../store/transaction.ts';
@@ -354,20 +355,20 @@ class RegistryTables {
 
   rows(name: TableName): (readonly Value[])[] {
     const table = this.#table(name);
-    return [...table.scan()].map((ref) => this.#read(name, table, ref));
+    return [...table.scan()].map((ref) => this.#read(name, table, rowRef(ref)));
   }
 
-  #find(name: TableName, key: Value | undefined): number | undefined {
+  #find(name: TableName, key: Value | undefined): RowRef | undefined {
     const table = this.#table(name);
     const [keyColumn] = registryTables[name].elements;
     const [index] = table.indexes;
     if (keyColumn === undefined || index === undefined || key === undefined) return undefined;
     const bytes = encodeValue(keyColumn.type, key);
     const ref = table.find(index, bytes, bytes.length);
-    return ref < 0 ? undefined : ref;
+    return ref === -1 || ref === -3 ? undefined : ref;
   }
 
-  #read(name: TableName, table: Table, ref: number): readonly Value[] {
+  #read(name: TableName, table: Table, ref: RowRef): readonly Value[] {
     const offset = table.offsetOf(ref);
     const bytes = table.pageOf(ref).slice(offset, offset + table.lengthOf(ref));
     return decodeValue(registryTables[name], bytes) as readonly Value[];

@@ -1,4 +1,5 @@
 import { present } from '../../assert.ts';
+import { noRow, type RowRef } from '../../store/row-ref.ts';
 import type { Table } from '../../store/table.ts';
 import type { RowSource } from '../../store/table-pin.ts';
 import type { QueryBudget } from '../budget.ts';
@@ -10,7 +11,7 @@ export class ExecutionState implements Frame {
   readonly pages: (Uint8Array | undefined)[];
   readonly rows: number[];
   /** The current row of each slot that holds a stored table. */
-  readonly refs: number[];
+  readonly refs: RowRef[];
   readonly values: QueryValue[];
   readonly parameters: readonly (Uint8Array | undefined)[];
   readonly nowMicros: bigint;
@@ -47,7 +48,7 @@ export class ExecutionState implements Frame {
     this.#rowsInOneGo = options.rowsInOneGo;
     this.pages = new Array(slotCount).fill(undefined);
     this.rows = new Array(slotCount).fill(0);
-    this.refs = new Array(slotCount).fill(0);
+    this.refs = new Array(slotCount).fill(noRow);
     this.values = [];
     this.parameters = parameters;
     this.nowMicros = nowMicros;

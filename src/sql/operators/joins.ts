@@ -145,7 +145,7 @@ export class HashJoin implements Tuples {
   readonly #options: HashJoinOptions;
   /** The number of the last row with each key; `#before` has the previous one, or -1. */
   readonly #last = new Map<unknown, number>();
-  readonly #before = new RefList();
+  readonly #before = new RefList<number>();
   #isFilled = false;
   #isInside = false;
   #isMatched = false;

@@ -1,6 +1,7 @@
 import { present } from '../../assert.ts';
 import { RefList } from '../../store/ref-list.ts';
 import { offsetOf } from '../../store/row-heap.ts';
+import type { RowRef } from '../../store/row-ref.ts';
 import type { Table } from '../../store/table.ts';
 import type { ExecutionState } from './execution-state.ts';
 import { refBytes } from './held-bytes.ts';
@@ -56,7 +57,7 @@ export class KeptRefs implements KeptTuples {
         this.#taken += refBytes * 0x1000;
         budget.take(refBytes * 0x1000);
       }
-      this.#refs.push(refs[slot] as number);
+      this.#refs.push(refs[slot] as RowRef);
     }
   }
 

@@ -1,3 +1,4 @@
+import type { RowRef } from '../../store/row-ref.ts';
 import type { Frame, Test } from '../expressions/frame.ts';
 import type { RowKey } from '../expressions/row-key.ts';
 import { ByteSink, type RowSink } from '../expressions/row-sink.ts';
@@ -130,7 +131,7 @@ export class TableProjection implements Rows {
     const { refs, rows, pages } = this.#state;
     const slot = this.#slot;
     const row = rows[slot] as number;
-    const length = this.#state.table(this.#number).lengthOf(refs[slot] as number);
+    const length = this.#state.table(this.#number).lengthOf(refs[slot] as RowRef);
     into.append(pages[slot] as Uint8Array, row, row + length);
   }
 }

@@ -11,7 +11,7 @@ export class RowStore {
   readonly #budget: QueryBudget;
   #chunks: Uint8Array[] = [];
   /** Where rows are: chunk, start, end. */
-  readonly #places = new RefList();
+  readonly #places = new RefList<number>();
   #used = 0;
   #taken = 0;
 
@@ -89,7 +89,7 @@ export class DistinctRows {
   readonly #budget: QueryBudget;
   /** Row numbers plus 1, by hash; 0 means none. */
   #slots = new Int32Array(64);
-  readonly #hashes = new RefList();
+  readonly #hashes = new RefList<number>();
   #taken = 0;
 
   constructor(budget: QueryBudget) {

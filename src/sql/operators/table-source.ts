@@ -134,7 +134,7 @@ export class RefScan implements Tuples {
         continue;
       }
       if (--state.ticks <= 0 && state.mustPause()) return paused;
-      const ref = refs[this.#at++] as number;
+      const ref = refs[this.#at++] as RowRef;
       const page = table.pageOf(ref);
       const row = offsetOf(ref);
       if (bytesTest !== undefined && !bytesTest(page, row)) continue;

@@ -1,6 +1,6 @@
 import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
 import type { IndexId } from '../../schema/ids.ts';
-import { noRow, pageShift, type RowRef } from '../../store/row-ref.ts';
+import { noRow, pageShift, type RowRef, rowRef } from '../../store/row-ref.ts';
 import type { Table } from '../../store/table.ts';
 import { keyOf } from '../../store/transaction.ts';
 import type { SqlTables } from '../schema.ts';
@@ -75,7 +75,7 @@ function sampleRows(table: Table): readonly RowRef[] {
   const refs = new Set<RowRef>();
   for (let at = 0; at < sampleCount; at++) {
     const page = Math.floor((pageCount * at) / sampleCount);
-    let ref = table.nextRow(page === 0 ? noRow : (page << pageShift) | 0);
+    let ref = table.nextRow(rowRef(page << pageShift));
     // Neighbours are often alike: goes a little further for each sample.
     for (let step = 0; step < at * 7 && ref !== noRow; step++) {
       const next = table.nextRow(ref);

@@ -3,7 +3,7 @@ import type { IndexSpec } from '../../schema/catalog.ts';
 import type { RangeRequest } from '../../store/key-range.ts';
 import { RefList } from '../../store/ref-list.ts';
 import { offsetOf } from '../../store/row-heap.ts';
-import { noRow, type RowRef, type RowRefs } from '../../store/row-ref.ts';
+import { noRow, type RowRef, type RowRefs, rowRef } from '../../store/row-ref.ts';
 import type { RowShape } from '../../store/row-shape.ts';
 import type { Table } from '../../store/table.ts';
 import type { Index } from '../../store/table-index.ts';
@@ -45,7 +45,7 @@ export function compileUnique(
     const table = state.table(number);
     const index = indexOf(table, spec);
     if (state.sources !== undefined) {
-      return lookUp(state, number, index, writer)[0] ?? noRow;
+      return rowRef(lookUp(state, number, index, writer)[0] ?? noRow);
     }
     const ref = table.find(index, writer.source, writer.length);
     assert(ref !== -3, 'a planned key is a key of its index');
@@ -92,7 +92,7 @@ function compilePoints(
     for (const writeKey of writers) {
       writer.reset();
       if (!writeKey(state, writer) || !isNew(seen, writer.view())) continue;
-      for (const ref of lookUp(state, number, index, writer)) found.push(ref);
+      for (const ref of lookUp(state, number, index, writer)) found.push(rowRef(ref));
     }
     return found.take();
   };
@@ -121,7 +121,7 @@ function compileAmong(
     for (const key of answersOf(subquery, state)) {
       writer.reset();
       writer.raw(key);
-      for (const ref of lookUp(state, number, index, writer)) found.push(ref);
+      for (const ref of lookUp(state, number, index, writer)) found.push(rowRef(ref));
     }
     // In storage order, like a scan: another order would reveal how many rows exist, even hidden
     // ones.

@@ -1,7 +1,7 @@
 import { assert, unreachable } from '../../assert.ts';
 import { RefList } from '../../store/ref-list.ts';
 import { offsetOf } from '../../store/row-heap.ts';
-import { noRow, type RowRefs } from '../../store/row-ref.ts';
+import { noRow, type RowRef, type RowRefs, rowRef } from '../../store/row-ref.ts';
 import type { Table } from '../../store/table.ts';
 import type { Index } from '../../store/table-index.ts';
 import type { Transaction } from '../../store/transaction.ts';
@@ -282,7 +282,7 @@ class ChangingRows {
   readonly #state: ExecutionState;
   readonly #options: ChangingOptions;
   /** Each match: its ref, `noRow` if it is gone, and 1 if it will be replaced. */
-  readonly #matches = new RefList();
+  readonly #matches = new RefList<number>();
   /** The new rows, in the same order; without `isKept` only those that are replaced. */
   readonly #rows: RowStore;
   readonly #sink = new ByteSink();
@@ -305,7 +305,7 @@ class ChangingRows {
     const { table, slot, write, isKept } = this.#options;
     sink.reset();
     write(state, sink);
-    const ref = state.refs[slot] as number;
+    const ref = state.refs[slot] as RowRef;
     const page = state.pages[slot] as Uint8Array;
     const before = table.lengthOf(ref);
     const isSame = sink.length === before && startsWith(sink, page, state.rows[slot] as number);
@@ -319,7 +319,7 @@ class ChangingRows {
     const { table } = this.#options;
     const matches = this.#matches;
     for (let at = 0; at < matches.length; at += 2) {
-      const ref = matches.at(at);
+      const ref = rowRef(matches.at(at));
       if (ref === noRow || table.isVisible(ref)) continue;
       matches.items[at] = noRow;
       this.#goneCount++;
@@ -339,7 +339,7 @@ class ChangingRows {
       const isChanged = matches.at(at + 1) === 1;
       if (!isChanged && !isKept) continue;
       const number = row++;
-      const ref = matches.at(at);
+      const ref = rowRef(matches.at(at));
       if (ref === noRow) continue;
       tick(state);
       sink.reset();
@@ -362,7 +362,8 @@ class ChangingRows {
     const refs = new RefList();
     const matches = this.#matches;
     for (let at = 0; at < matches.length; at += 2) {
-      if (matches.at(at + 1) === 1 && matches.at(at) !== noRow) refs.push(matches.at(at));
+      const ref = rowRef(matches.at(at));
+      if (matches.at(at + 1) === 1 && ref !== noRow) refs.push(ref);
     }
     return refs.copy();
   }
@@ -411,14 +412,14 @@ function compileDelete(
     const tuples = make(state);
     const rows = openedOnce(tuples);
     const add = (): void => {
-      const ref = state.refs[slot] as number;
+      const ref = state.refs[slot] as RowRef;
       state.budget.take(refBytes);
       state.budget.takeChange(0, table.lengthOf(ref));
       refs.push(ref);
     };
     const revise = (): void => {
       const found = refs.take();
-      for (const ref of found) if (table.isVisible(ref)) refs.push(ref);
+      for (const ref of found) if (table.isVisible(rowRef(ref))) refs.push(rowRef(ref));
       tuples.open();
       requireEnded(takeAll(tuples, add));
     };

@@ -2,6 +2,7 @@ import { present } from '../../../src/assert.ts';
 import type { Catalog, ColumnSpec, IndexSpec, TableSpec } from '../../../src/schema/catalog.ts';
 import type { IndexAlgorithm } from '../../../src/schema/definition.ts';
 import { indexId, tableId } from '../../../src/schema/ids.ts';
+import { rowRef } from '../../../src/store/row-ref.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { Table } from '../../../src/store/table.ts';
 import type { Index } from '../../../src/store/table-index.ts';
@@ -125,7 +126,9 @@ export function deleteRow(transaction: Transaction, table: Table, ...values: Val
   return transaction.deleteEqual(table, row, 0, row.length);
 }
 
-export function readRow(table: Table, ref: number): Value[] {
+/** `raw`: a ref, also as a list of refs holds it. */
+export function readRow(table: Table, raw: number): Value[] {
+  const ref = rowRef(raw);
   const bytes = new Uint8Array(table.lengthOf(ref));
   table.copyRow(ref, bytes, 0);
   return decodeValue(table.rowType, bytes, table.types) as Value[];

@@ -11,7 +11,11 @@ import { surveyLog } from '../../../src/log/survey.ts';
 import type { ViewCall } from '../../../src/module/runner.ts';
 import { MemoryDisk } from '../../../src/node/memory-disk.ts';
 import type { IndexId, TableId, ViewId } from '../../../src/schema/ids.ts';
+import { RefList } from '../../../src/store/ref-list.ts';
+import { noRow, type RowRef, rowRef } from '../../../src/store/row-ref.ts';
 import type { Store } from '../../../src/store/store.ts';
+import type { Table } from '../../../src/store/table.ts';
+import type { Index } from '../../../src/store/table-index.ts';
 import type { ConnectionNumber } from '../../../src/values/connection-number.ts';
 import {
   asCaller,
@@ -40,6 +44,10 @@ declare const view: ViewId;
 declare const store: Store;
 declare const views: ViewInstances;
 declare const served: ServedView;
+declare const items: Table;
+declare const byKey: Index;
+declare const row: RowRef;
+declare const bytes: Uint8Array;
 
 // Identities by role.
 
@@ -107,3 +115,33 @@ views.has(view, caller);
 export const rowsOf: TableId = view;
 // @ts-expect-error: programs number their views in another way
 export const evaluated: ViewCall = { hookId: served.id, viewName: 'v', sender: caller };
+
+// Refs of rows.
+
+items.nextRow(noRow);
+// @ts-expect-error: a bare number is not a row
+items.nextRow(0);
+// @ts-expect-error: a table is not a row
+items.pageOf(table);
+// @ts-expect-error: nor a row a table
+store.table(row);
+// @ts-expect-error: nor an offset in a page a row
+items.pageOf(items.offsetOf(row));
+// @ts-expect-error: nor the number of a page
+items.pageOf(items.heap.pageEnd);
+// @ts-expect-error: nor the length of a row
+items.isVisible(items.lengthOf(row));
+// @ts-expect-error: the row after a row is not the next number
+items.pageOf(row + 1);
+// @ts-expect-error: an element of a list of refs is minted first
+export const unminted = [...items.scan()].map((ref) => items.pageOf(ref));
+export const minted = [...items.scan()].map((ref) => items.pageOf(rowRef(ref)));
+// @ts-expect-error: a list of refs holds nothing else
+new RefList().push(items.rowCount);
+new RefList<number>().push(items.rowCount);
+const found = items.find(byKey, bytes, 4);
+// @ts-expect-error: there may be no such row
+items.pageOf(found);
+// @ts-expect-error: or the bytes may not be a key
+if (found !== -1) items.pageOf(found);
+if (found !== -1 && found !== -3) items.pageOf(found);
