@@ -2,7 +2,7 @@ import type { RowMaker } from '../sql/expressions/row-compiler.ts';
 import { ComputedRows } from './computed-rows.ts';
 import type { LiveFragment, LiveFrame } from './fragment.ts';
 import { changesOf, eventsOf, type RowChanges } from './live-update.ts';
-import { RowCollector, type RowSet, rowCountOf } from './row-set.ts';
+import { type RowSet, RowSetBuilder, rowCountOf } from './row-set.ts';
 import { eachPicked, type Picked, type PickedChanges } from './source-changes.ts';
 import type { FragmentHits } from './watch-index.ts';
 
@@ -20,7 +20,7 @@ export function filterChanges(
     const test = relations[0]?.test;
     if (test === undefined && picked === undefined) return rows;
     const { data } = rows;
-    const found = new RowCollector();
+    const found = new RowSetBuilder();
     frame.pages[0] = data;
     eachPicked(rows, picked, (start, end) => {
       frame.rows[0] = start;

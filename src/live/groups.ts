@@ -10,7 +10,7 @@ import { ExtremePart, type GroupPart, partMakerOf } from './group-parts.ts';
 import type { GroupsShape } from './incremental-shape.ts';
 import type { LiveSchema } from './live-schema.ts';
 import { RowBag } from './row-bag.ts';
-import { RowCollector, type RowSet } from './row-set.ts';
+import { type RowSet, RowSetBuilder } from './row-set.ts';
 import { eachPicked, type SourceChanges } from './source-changes.ts';
 import type { RowFeed } from './window.ts';
 
@@ -146,7 +146,7 @@ export class Groups {
   }
 
   rows(): RowSet {
-    const rows = new RowCollector();
+    const rows = new RowSetBuilder();
     this.feed((bytes, start, end) => {
       rows.add(bytes, start, end);
       return true;

@@ -15,10 +15,10 @@ import type { LiveQuery } from './live-query.ts';
 import { LiveSchema } from './live-schema.ts';
 import type { LiveFailure, LiveUpdate, RowChanges } from './live-update.ts';
 import {
-  type AskedQuery,
   type PreparedQuery,
   prepareFull,
   prepareSubscription,
+  type UncheckedQuery,
 } from './prepared-query.ts';
 import type { QueryDialect } from './query-dialect.ts';
 import { type MemoryBounds, QueryMemory } from './query-memory.ts';
@@ -347,7 +347,7 @@ export class LiveQueries {
 /** Prepares a query, to be watched or to be answered once (`isWatched`). Throws `SqlFailure`. */
 export function prepareIn(
   dialect: QueryDialect,
-  asked: AskedQuery,
+  asked: UncheckedQuery,
   isWatched: boolean,
 ): PreparedQuery {
   if (dialect === 'subscription') return prepareSubscription(asked, isWatched);

@@ -54,7 +54,7 @@ export class PreparedQuery {
 
   /** `isOverlapping`: two of the reads can return the same row, which counts once. */
   constructor(
-    asked: AskedQuery,
+    asked: UncheckedQuery,
     dialect: QueryDialect,
     reads: readonly TypedRead[],
     isOverlapping = false,
@@ -135,14 +135,14 @@ export class PreparedQuery {
 }
 
 /** A query text, the rights and the schema to check it with. */
-export interface AskedQuery {
+export interface UncheckedQuery {
   readonly sql: string;
   readonly rights: Rights;
   readonly schema: LiveSchema;
 }
 
 /** `joinRules` is true for a query to be watched. Throws `SqlFailure`. */
-export function prepareSubscription(asked: AskedQuery, joinRules: boolean): PreparedQuery {
+export function prepareSubscription(asked: UncheckedQuery, joinRules: boolean): PreparedQuery {
   const { sql, rights, schema } = asked;
   const { reads, isOverlapping } = subscriptionReads(
     sql,
@@ -153,7 +153,7 @@ export function prepareSubscription(asked: AskedQuery, joinRules: boolean): Prep
 }
 
 /** `isWatched` is true for a query to be watched. Throws `SqlFailure`. */
-export function prepareFull(asked: AskedQuery, isWatched: boolean): PreparedQuery {
+export function prepareFull(asked: UncheckedQuery, isWatched: boolean): PreparedQuery {
   const { sql, rights, schema } = asked;
   const typed = fullRead(sql, { schema: schema.sql, rights });
   requireNameable(typed);

@@ -1,6 +1,6 @@
 import { hashBytes } from '../values/hash.ts';
 import { changesOf, type RowChanges } from './live-update.ts';
-import { RowCollector, type RowSet } from './row-set.ts';
+import { type RowSet, RowSetBuilder } from './row-set.ts';
 import { eachPicked } from './source-changes.ts';
 
 /**
@@ -29,8 +29,8 @@ export class RowBag {
 
   /** The rows with a count above zero, each that many times, and those below. */
   surplus(): { readonly gained: RowSet; readonly lost: RowSet } {
-    const gained = new RowCollector();
-    const lost = new RowCollector();
+    const gained = new RowSetBuilder();
+    const lost = new RowSetBuilder();
     for (const first of this.#entries.values()) {
       for (let entry: Entry | undefined = first; entry !== undefined; entry = entry.next) {
         const { bytes, start, end, count } = entry;
@@ -54,7 +54,7 @@ export function rowDifference(before: RowSet, after: RowSet): RowChanges | undef
 /** Each row of several sets once, in the order of first occurrence. */
 export function distinctRows(sets: readonly RowSet[]): RowSet {
   const bag = new RowBag();
-  const found = new RowCollector();
+  const found = new RowSetBuilder();
   for (const rows of sets) {
     const { data } = rows;
     eachPicked(rows, undefined, (start, end) => {

@@ -101,7 +101,7 @@ const fixedRowBytesMax = 0xffff;
  * Collects the positions of rows and copies each of them once, in `finish`: the rows must not
  * change in between.
  */
-export class RowCollector {
+export class RowSetBuilder {
   readonly #sources: Uint8Array[] = [];
   readonly #bounds: number[] = [];
   #byteCount = 0;

@@ -7,7 +7,7 @@ import type { Typespace } from '../values/type.ts';
 import type { WindowShape } from './incremental-shape.ts';
 import { OrderedBag } from './ordered-bag.ts';
 import { RowBag } from './row-bag.ts';
-import { RowCollector, type RowSet } from './row-set.ts';
+import { type RowSet, RowSetBuilder } from './row-set.ts';
 import { eachPicked, type SourceChanges } from './source-changes.ts';
 
 /** Passes rows to `visit` as `bytes[start, end)` until it returns false. */
@@ -133,7 +133,7 @@ export class Window {
 
   /** The rows of the window, in their order. */
   rows(): RowSet {
-    const rows = new RowCollector();
+    const rows = new RowSetBuilder();
     for (const [{ bytes, shownEnd }, count] of this.#shown) {
       for (let copy = 0; copy < count; copy++) rows.add(bytes, 0, shownEnd);
     }
