@@ -15,7 +15,7 @@ export class ComputedRows {
   /** Computes a row from the rows in the frame. Throws `SqlFailure`. */
   add(frame: LiveFrame, count: number): void {
     const row = this.#rowOf(frame);
-    this.#bag.add(row, 0, row.length, count);
+    this.#bag.add(count, row, 0, row.length);
   }
 
   changes(): RowChanges | undefined {

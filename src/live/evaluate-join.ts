@@ -210,7 +210,7 @@ class JoinDelta {
     const { output } = this.#fragment;
     if (output.kind === 'row') {
       const { page, start, end } = pair[output.slot === 0 ? 0 : 1];
-      this.#bag.add(page, start, end, count);
+      this.#bag.add(count, page, start, end);
       return;
     }
     const [left, right] = pair;
@@ -218,7 +218,7 @@ class JoinDelta {
     const both = new Uint8Array(leftBytes + right.end - right.start);
     both.set(left.page.subarray(left.start, left.end), 0);
     both.set(right.page.subarray(right.start, right.end), leftBytes);
-    this.#bag.add(both, 0, both.length, count);
+    this.#bag.add(count, both, 0, both.length);
   }
 }
 

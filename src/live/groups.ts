@@ -132,8 +132,8 @@ export class Groups {
       const isGone = group.count === 0 && this.#keyOf !== undefined;
       const row = isGone ? undefined : this.#rowOf(group);
       const before = group.row;
-      if (before !== undefined) bag.add(before, 0, before.length, -1);
-      if (row !== undefined) bag.add(row, 0, row.length, 1);
+      if (before !== undefined) bag.add(-1, before, 0, before.length);
+      if (row !== undefined) bag.add(1, row, 0, row.length);
       group.row = row;
       if (isGone) this.#groups.delete(group.key);
       const bytes = isGone ? 0 : bytesOf(group);

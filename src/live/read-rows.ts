@@ -52,7 +52,7 @@ export class RowsReader {
   keptRows({ operator }: LiveQuery): RowSet[] | undefined {
     const rows = operator.rows();
     if (rows === undefined) return undefined;
-    this.#count(rowCountOf(rows), rows.data.length);
+    this.#count({ rowCount: rowCountOf(rows), byteCount: rows.data.length });
     return [rows];
   }
 
@@ -116,9 +116,7 @@ export class RowsReader {
       return !isEmpty;
     });
     const parts = plans.map((plan) => this.#partOf(query, plan));
-    return new RowsRead(parts, this.#request.budget, (pieces) => {
-      this.#count(pieces.rowCount, pieces.byteCount);
-    });
+    return new RowsRead(parts, this.#request.budget, (pieces) => this.#count(pieces));
   }
 
   #plansOf(query: PreparedQuery): readonly ReadPlan[] {
@@ -138,7 +136,7 @@ export class RowsReader {
     return { execution: new ReadExecution(compileRead(plan, types), request, pieces), pieces };
   }
 
-  #count(rowCount: number, byteCount: number): void {
+  #count({ rowCount, byteCount }: Pick<RowSetPieces, 'rowCount' | 'byteCount'>): void {
     this.#rowCount += rowCount;
     this.#byteCount += byteCount;
     const { sqlResultRowsMax, sqlResultBytesMax } = limits;

@@ -15,7 +15,7 @@ export class RowBag {
    * Adds `count` copies, which can be negative, of the row `bytes[start, end)`; returns the new
    * count.
    */
-  add(bytes: Uint8Array, start: number, end: number, count: number): number {
+  add(count: number, bytes: Uint8Array, start: number, end: number): number {
     const hash = hashBytes(bytes, start, end);
     const first = this.#entries.get(hash);
     for (let entry = first; entry !== undefined; entry = entry.next) {
@@ -45,8 +45,8 @@ export class RowBag {
 /** The difference from the rows of one moment to those of a later one; `undefined` if none. */
 export function rowDifference(before: RowSet, after: RowSet): RowChanges | undefined {
   const bag = new RowBag();
-  eachPicked(before, undefined, (start, end) => bag.add(before.data, start, end, -1));
-  eachPicked(after, undefined, (start, end) => bag.add(after.data, start, end, 1));
+  eachPicked(before, undefined, (start, end) => bag.add(-1, before.data, start, end));
+  eachPicked(after, undefined, (start, end) => bag.add(1, after.data, start, end));
   const { gained, lost } = bag.surplus();
   return changesOf(gained, lost);
 }
@@ -58,7 +58,7 @@ export function distinctRows(sets: readonly RowSet[]): RowSet {
   for (const rows of sets) {
     const { data } = rows;
     eachPicked(rows, undefined, (start, end) => {
-      if (bag.add(data, start, end, 1) === 1) found.add(data, start, end);
+      if (bag.add(1, data, start, end) === 1) found.add(data, start, end);
     });
   }
   return found.finish();

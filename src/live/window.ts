@@ -121,10 +121,10 @@ export class Window {
       this.#show();
       for (const [row, count] of this.#shown) {
         const known = before.get(row) ?? 0;
-        if (count !== known) bag.add(row.bytes, 0, row.shownEnd, count - known);
+        if (count !== known) bag.add(count - known, row.bytes, 0, row.shownEnd);
       }
       for (const [row, count] of before) {
-        if (!this.#shown.has(row)) bag.add(row.bytes, 0, row.shownEnd, -count);
+        if (!this.#shown.has(row)) bag.add(-count, row.bytes, 0, row.shownEnd);
       }
     }
     const { gained, lost } = bag.surplus();

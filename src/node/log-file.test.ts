@@ -58,11 +58,11 @@ describe.each([
       for (const line of lines.slice(-count).reverse()) {
         const longer = `${line}\n${text}`;
         const bytes = Buffer.byteLength(longer);
-        expect(log.tail(count, bytes)).toBe(longer);
-        expect(log.tail(count, bytes - 1)).toBe(text);
+        expect(log.tail(count, { bytesMax: bytes })).toBe(longer);
+        expect(log.tail(count, { bytesMax: bytes - 1 })).toBe(text);
         text = longer;
       }
-      expect(log.tail(count, 2 * Buffer.byteLength(text))).toBe(text);
+      expect(log.tail(count, { bytesMax: 2 * Buffer.byteLength(text) })).toBe(text);
     }
     log.close();
   });

@@ -13,12 +13,18 @@ export interface ModuleLog {
    * The last `count` lines of the newest day, or fewer, each with its line end; of these, as many
    * as fit `bytesMax`.
    */
-  tail(count: number, bytesMax?: number): string;
+  tail(count: number, bounds?: TailBounds): string;
   /** `tail` in pieces of whole lines, which are read on demand. */
-  pieces(count: number, bytesMax?: number): Iterable<string>;
+  pieces(count: number, bounds?: TailBounds): Iterable<string>;
   /** Forgets all lines. */
   reset(): void;
   close(): void;
+}
+
+/** Not a second number: a count of lines must not pass for one of bytes. */
+export interface TailBounds {
+  /** Absent: any number. */
+  readonly bytesMax?: number | undefined;
 }
 
 const reading = fs.constants.O_RDONLY | noFollow;
@@ -67,14 +73,15 @@ export class LogFile implements ModuleLog {
     return true;
   }
 
-  tail(count: number, bytesMax?: number): string {
-    return [...this.pieces(count, bytesMax)].join('');
+  tail(count: number, bounds?: TailBounds): string {
+    return [...this.pieces(count, bounds)].join('');
   }
 
-  pieces(count: number, bytesMax = Number.POSITIVE_INFINITY): Iterable<string> {
+  pieces(count: number, { bytesMax }: TailBounds = {}): Iterable<string> {
     const newest = this.#files().at(-1);
     if (newest === undefined || count <= 0) return [];
-    return linesOf(placeOfTail(path.join(this.#directory, newest), count, bytesMax));
+    const file = path.join(this.#directory, newest);
+    return linesOf(placeOfTail(file, { count, bytesMax: bytesMax ?? Number.POSITIVE_INFINITY }));
   }
 
   reset(): void {
@@ -142,7 +149,7 @@ export class MemoryModuleLog implements ModuleLog {
     }
   }
 
-  tail(count: number, bytesMax = Number.POSITIVE_INFINITY): string {
+  tail(count: number, { bytesMax = Number.POSITIVE_INFINITY }: TailBounds = {}): string {
     if (count <= 0) return '';
     let bytes = 0;
     const last = this.#lines.slice(-count);
@@ -156,8 +163,8 @@ export class MemoryModuleLog implements ModuleLog {
       .join('');
   }
 
-  pieces(count: number, bytesMax?: number): Iterable<string> {
-    return [this.tail(count, bytesMax)];
+  pieces(count: number, bounds?: TailBounds): Iterable<string> {
+    return [this.tail(count, bounds)];
   }
 
   reset(): void {
@@ -172,11 +179,11 @@ export class MemoryModuleLog implements ModuleLog {
  * Finds where the last `count` lines of a file begin, or as many of them as fit `bytesMax`, and
  * where they end. Reads the file from its end.
  */
-function placeOfTail(file: string, count: number, bytesMax: number): FilePart {
+function placeOfTail(file: string, wanted: Omit<Tail, 'end'>): FilePart {
   const descriptor = fs.openSync(file, reading);
   try {
     const end = fs.fstatSync(descriptor).size;
-    return { file, start: startOfTail(descriptor, { count, bytesMax, end }), end };
+    return { file, start: startOfTail(descriptor, { ...wanted, end }), end };
   } finally {
     fs.closeSync(descriptor);
   }

@@ -120,7 +120,7 @@ export class Connection implements LiveSink, SocketEvents {
       return;
     }
     traffic.messagesIn += count;
-    this.#intake.count(count, bytes.length);
+    this.#intake.count(bytes, count);
     const seconds = this.#parts.pace(count);
     if (seconds > 0) this.#pausedUntil = performance.now() + seconds * 1000;
     this.#regulate();

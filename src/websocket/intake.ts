@@ -64,7 +64,8 @@ export class Intake {
   }
 
   /** Counts a message and the requests that it added. */
-  count(requestCount: number, byteCount: number): void {
+  count(message: Uint8Array, requestCount: number): void {
+    const byteCount = message.length;
     this.#received += requestCount;
     this.#messages.push({ lastRequest: this.#received, byteCount });
     this.#byteCount += byteCount;

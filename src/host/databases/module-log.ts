@@ -79,12 +79,12 @@ export class FollowedLog {
     this.#tellFollowers();
     if (!follow) {
       const count = lines ?? Number.MAX_SAFE_INTEGER;
-      return streamOf(this.#read((log) => log.pieces(count, bytesMax)));
+      return streamOf(this.#read((log) => log.pieces(count, { bytesMax })));
     }
     const { logTailLinesMax, logTailBytesMax } = limits;
     const count = Math.min(lines ?? 0, logTailLinesMax);
-    const bytes = Math.min(bytesMax ?? logTailBytesMax, logTailBytesMax);
-    const text = this.#read((log) => log.tail(count, bytes));
+    const bounds = { bytesMax: Math.min(bytesMax ?? logTailBytesMax, logTailBytesMax) };
+    const text = this.#read((log) => log.tail(count, bounds));
     const follower = new Follower(text, () => this.#followers.delete(follower));
     this.#followers.add(follower);
     return follower;

@@ -7,8 +7,10 @@ import type { Host } from '../../../src/host/host.ts';
 import type { Access } from '../../../src/host/registry/access.ts';
 import type { Registry } from '../../../src/host/registry/registry.ts';
 import type { DatabaseHandle } from '../../../src/host/supervision/database-handle.ts';
+import type { RowBag } from '../../../src/live/row-bag.ts';
 import { surveyLog } from '../../../src/log/survey.ts';
 import type { ViewCall } from '../../../src/module/runner.ts';
+import type { ModuleLog } from '../../../src/node/log-file.ts';
 import { MemoryDisk } from '../../../src/node/memory-disk.ts';
 import type { IndexId, TableId, ViewId } from '../../../src/schema/ids.ts';
 import { RefList } from '../../../src/store/ref-list.ts';
@@ -25,6 +27,7 @@ import {
   type OwnerIdentity,
   owns,
 } from '../../../src/values/identity-roles.ts';
+import type { Intake } from '../../../src/websocket/intake.ts';
 
 // Each line after a mark is a mistake that the compiler must find. Nothing here runs.
 
@@ -48,6 +51,9 @@ declare const items: Table;
 declare const byKey: Index;
 declare const row: RowRef;
 declare const bytes: Uint8Array;
+declare const bag: RowBag;
+declare const log: ModuleLog;
+declare const intake: Intake;
 
 // Identities by role.
 
@@ -145,3 +151,17 @@ items.pageOf(found);
 // @ts-expect-error: or the bytes may not be a key
 if (found !== -1) items.pageOf(found);
 if (found !== -1 && found !== -3) items.pageOf(found);
+
+// Counts of rows, lines and requests, and counts of bytes.
+
+bag.add(1, bytes, 0, 4);
+// @ts-expect-error: the copies come first, not after the last byte
+bag.add(bytes, 0, 4, 1);
+log.tail(10, { bytesMax: 1_024 });
+// @ts-expect-error: the bytes are not a second number
+log.tail(10, 1_024);
+intake.count(bytes, 2);
+// @ts-expect-error: the message comes first
+intake.count(2, bytes);
+// @ts-expect-error: and not as its number of bytes
+intake.count(bytes.length, 2);
