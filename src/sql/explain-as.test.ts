@@ -73,7 +73,10 @@ it('[ease 3.9] nobody below a developer asks as others', () => {
 
 it.each([
   [`EXPLAIN AS 'ada' ${question}`, 'EXPLAIN AS takes an identity: 64 hexadecimal digits in'],
-  [`EXPLAIN AS '${ada}' DELETE FROM doc`, 'EXPLAIN AS shows plans of SELECT only'],
+  [
+    `EXPLAIN AS '${ada}' DELETE FROM doc`,
+    'EXPLAIN AS supports only SELECT: other callers cannot write with SQL',
+  ],
   [`EXPLAIN AS ${question}`, 'Unsupported: EXPLAIN AS'],
   [`EXPLAIN AS '${ada}'`, 'Unsupported: EXPLAIN AS'],
   [`EXPLAIN ANALYZE AS '${ada}' ${question}`, 'Unsupported: EXPLAIN ANALYZE AS'],
