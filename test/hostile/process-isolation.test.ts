@@ -72,6 +72,10 @@ function databasesOf(gateway: number): number[] {
   return spawnersOf(gateway).flatMap(childrenOf).filter(isOwn);
 }
 
+function isThere(id: number): boolean {
+  return existsSync(`/proc/${id}/exe`);
+}
+
 /** Resolves when a process has computed for a while. */
 async function untilBusy(id: number): Promise<void> {
   // Time in user code, in ticks: the twelfth field behind the name, which may hold anything.
@@ -290,6 +294,8 @@ describe.skipIf(!hasProc)('the process of a database', () => {
       const [spawner = 0] = spawnersOf(gateway);
       const before = databasesOf(gateway);
       process.kill(spawner, 'SIGKILL');
+      // Until they have ended, the old processes still answer.
+      await expect.poll(() => [spawner, ...before].filter(isThere)).toEqual([]);
       for (const name of names) {
         await expect
           .poll(() => call(service.url, name, 'write', ['after']))
