@@ -187,7 +187,8 @@ describe('the linker', { timeout: 120_000 }, () => {
     const linker = open({ queueMax: 1 });
     const order: string[] = [];
     const note = (name: string) => () => order.push(name);
-    const running = [link(linker, long), link(linker, long)];
+    // The large one keeps its place for long: the two that wait follow one another in the other.
+    const running = [link(linker, large), link(linker, long)];
     const waiting = link(linker, 'export default 1').then(note('waited'));
     const refused = await fault(link(linker, 'export default 2'));
     expect(refused).toBeInstanceOf(Refusal);
