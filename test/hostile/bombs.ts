@@ -233,6 +233,13 @@ const ofTexts: readonly Bomb[] = [
     code: '(1).toLocaleString({ length: 2 ** 53 - 1 })',
     end: 'refused',
   },
+  ...['anchor', 'fontcolor', 'fontsize', 'link'].map(
+    (method): Bomb => ({
+      name: `quotes in ${method}`,
+      code: `'x'.${method}('"'.repeat(2 ** 27))`,
+      end: 'refused',
+    }),
+  ),
   { name: 'a message', code: "throw 'x'.repeat(2 ** 29 - 24)", end: 'returned' },
 ];
 

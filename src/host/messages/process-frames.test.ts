@@ -214,6 +214,36 @@ describe('frames between gateway and process', () => {
     }
   });
 
+  it('[living 6.2] with parts that nobody could walk are refused, however short they are', () => {
+    const holes: unknown[] = [];
+    holes.length = 2 ** 32 - 1;
+    holes[7] = {};
+    let twice: object = { kind: 'product', elements: [] };
+    for (let level = 0; level < 40; level += 1) {
+      twice = { kind: 'product', elements: [{ type: twice }, { type: twice }] };
+    }
+    const endless: unknown[] = [];
+    endless.push(endless);
+    const definition = { tables: [], reducers: [], views: [], types: [], crons: [] };
+    const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };
+    const opening = { description, offset: 3, lastMicros: 5n, nextDueMicros: undefined };
+    const gateway = () => new MessageReader(limits.workerStructuredBytesMax);
+    const push = (tables: unknown) => {
+      const told = { ...description, definition: { ...definition, tables } };
+      const message = { kind: 'opened', opening: { ...opening, description: told } } as const;
+      const frame = Buffer.concat(encodeMessage(message as unknown as FromWorker));
+      expect(frame.length).toBeLessThan(8_192);
+      gateway().push(frame, () => undefined);
+    };
+    for (const tables of [holes, [twice], endless]) expect(() => push(tables)).toThrow('parts');
+    const column = { name: 'x', type: { kind: 'u8' } };
+    expect(() => push([{ columns: [column, column, column] }])).not.toThrow();
+    const schedules = { kind: 'schedules', outcome: { kind: 'listed', schedules: holes } };
+    const lie = { ...batch, structured: [schedules] } as unknown as Batch;
+    const turn = Buffer.concat(encodeMessage({ kind: 'turn', batch: lie }));
+    expect(() => gateway().push(turn, () => undefined)).toThrow('parts');
+  });
+
   it('of any bytes either give a message or an error', () => {
     fc.assert(
       fc.property(

@@ -4,6 +4,7 @@ import { limits } from '../../limits.ts';
 import { FrameReader, framed, type ReceiveFrame } from '../../node/frames.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { checkMessage } from './message-checks.ts';
+import { checkPartCount } from './part-count.ts';
 import type { ActorStart, Batch, FromWorker, Structured, ToWorker } from './worker-messages.ts';
 
 /** A message to a process: first its start, then the others. */
@@ -25,7 +26,8 @@ type Message = ToProcess | FromWorker;
  * ```
  *
  * Structured values can take a hundred times their bytes when they are read, so the gateway reads
- * short ones only: see `limits.workerStructuredBytesMax`.
+ * short ones only: see `limits.workerStructuredBytesMax`. Few bytes can also mean endless work for
+ * those who walk the value: see `part-count.ts`.
  */
 const frameKinds = { other: 0, requests: 1, turn: 2, durable: 3, link: 4, examined: 5 } as const;
 
@@ -124,7 +126,9 @@ const frameKindNames: ReadonlySet<string> = new Set(Object.keys(frameKinds));
 
 function decodeStructured(bytes: Buffer, bytesMax: number): unknown {
   if (bytes.length > bytesMax) throw new Error(`a structured value of ${bytes.length} bytes`);
-  return v8.deserialize(bytes);
+  const value: unknown = v8.deserialize(bytes);
+  checkPartCount(value, bytesMax);
+  return value;
 }
 
 function decodeBatch(body: Buffer, structuredBytesMax: number): Batch {

@@ -17,6 +17,7 @@ const { localeCompare, match, matchAll, normalize, replaceAll, search, split } =
 const { includes: textIncludes, indexOf: textIndexOf, lastIndexOf: textLastIndexOf } = texts;
 const { replace: textReplace } = texts;
 const { toLocaleLowerCase, toLocaleUpperCase } = texts;
+const { anchor, fontcolor, fontsize, link } = texts;
 const nativeRaw = String.raw;
 const { parse, stringify } = JSON;
 const splitKey = Symbol.split;
@@ -46,7 +47,26 @@ export function patternText(pattern) {
   return text;
 }
 
+// Each quote in it becomes six characters.
+function attributeText(value) {
+  const text = toText(value);
+  if (text.length > slowCountMax) textTooLong();
+  return text;
+}
+
 replace(texts, {
+  anchor(name) {
+    return anchor.call(present(this), attributeText(name));
+  },
+  fontcolor(color) {
+    return fontcolor.call(present(this), attributeText(color));
+  },
+  fontsize(size) {
+    return fontsize.call(present(this), attributeText(size));
+  },
+  link(url) {
+    return link.call(present(this), attributeText(url));
+  },
   includes(sought, position) {
     const text = toText(present(this));
     // Throws when it is a pattern.
