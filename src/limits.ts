@@ -47,10 +47,12 @@ export const limits = {
   /** Run time after which a call is scheduled behind all others for the processors. */
   longCallMillis: 100,
   /**
-   * Wall-clock time that a worker may leave messages unread outside of any call, including while it
-   * starts. Not the limit of a call: a short one must not end a thread that is slow to start.
+   * Time that a worker may leave messages unread outside of any call, in which it had a processor
+   * or wanted none. Not the limit of a call: a short one must not end a thread that is slow. On a
+   * busy machine, and while the worker starts, up to this many times as much may pass.
    */
   silenceMillisMax: 10_000,
+  silenceWaitFactor: 5,
   /** Time for the process of a database to make progress on a write, however slow the disk is. */
   writeMillisMax: 60_000,
   /** Time for which requests, or commits that are not durable, can wait in a healthy database. */
@@ -89,7 +91,8 @@ export const limits = {
   workerFrameBytesMax: 1024 * mebibyte,
   /**
    * A structured value in a message from the process of a database, such as the definition of its
-   * module. The gateway reads it at once, and it can take a hundred times as much memory.
+   * module. The gateway reads it at once, and it can take a hundred times as much memory. It has at
+   * most as many parts, those counted again that it holds twice.
    */
   workerStructuredBytesMax: 8 * mebibyte,
   /** Bytes written by such a process but unread by the gateway; with more, it starts no turn. */
@@ -353,7 +356,8 @@ export const limits = {
   /** Answers of all requests that wait for slow clients, and the size from which they count. */
   answersBytesMax: 1024 * mebibyte,
   largeAnswerBytesMin: 64 * kibibyte,
-  /** A part of such an answer that is written at once. */
+  /** The JSON of rows that is written at once; what is behind it comes in pieces. */
+  answerAtOnceCharacters: 128 * kibibyte,
   answerPieceCharacters: 64 * kibibyte,
   /** Time without a byte of a body that is still coming. */
   bodyIdleMillisMax: 30_000,

@@ -308,7 +308,9 @@ export interface RefusalBody {
     | 'migration.failed'
     | 'init.failed'
     | 'publish.invalid'
-    | 'durability.timeout';
+    | 'durability.timeout'
+    /** As JSON, a value would be out of proportion to its bytes. */
+    | 'value.tooLong';
   readonly message: string;
   /** When to retry, if that is known. */
   readonly retryAfterSeconds?: number;

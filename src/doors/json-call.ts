@@ -1,5 +1,10 @@
 import { present } from '../assert.ts';
-import type { CallError, CallOutcome, CallRequest } from '../database/outcome.ts';
+import {
+  type CallError,
+  type CallOutcome,
+  type CallRequest,
+  refusal,
+} from '../database/outcome.ts';
 import type { Preview, PreviewedWork, PreviewOutcome } from '../database/preview-outcome.ts';
 import type { DatabaseDescription, DatabaseHandle } from '../host/supervision/database-handle.ts';
 import { limits } from '../limits.ts';
@@ -12,8 +17,10 @@ import {
   encodeArgumentsSteps,
   encodedToJson,
   encodedToJsonSteps,
+  encodedToShortJson,
   isHeavy,
   JsonError,
+  JsonTooLongError,
   type JsonValue,
 } from '../values/json.ts';
 import type { AlgebraicType } from '../values/type.ts';
@@ -48,7 +55,14 @@ export async function callWithJson(handle: DatabaseHandle, call: JsonCall): Prom
     const outcome = await handle.call(request);
     return { outcome, error: outcome.kind === 'aborted' ? outcome.error : undefined };
   });
-  return { outcome, json: await resultJson(description, call.reducer, outcome) };
+  try {
+    return { outcome, json: await resultJson(description, call.reducer, outcome) };
+  } catch (error) {
+    if (!(error instanceof JsonTooLongError)) throw error;
+    const happened =
+      outcome.kind === 'committed' ? 'was committed' : 'was refused, changing nothing';
+    throw refusal('value.tooLong', `The call ${happened}, but ${error.message}.`);
+  }
 }
 
 /** The expected outcome of a call, and what is needed to apply it. */
@@ -120,12 +134,20 @@ function resultJson(
   const value = resultOf(outcome);
   if (value === undefined) return undefined;
   const how = outcome.kind === 'committed' ? 'returns' : 'throws';
-  if (value.length <= limits.wholeTextCharactersMax) {
-    return valueJson(definition, name, how, value);
-  }
   const type = typeOf(definition, name, how);
-  const reader = new BinaryReader(value);
-  return inSlices(encodedToJsonSteps(type, reader, 'named', definition.typespace));
+  const { typespace } = definition;
+  const { wholeTextCharactersMax } = limits;
+  const short =
+    value.length <= wholeTextCharactersMax
+      ? encodedToShortJson(
+          type,
+          new BinaryReader(value),
+          'named',
+          wholeTextCharactersMax,
+          typespace,
+        )
+      : undefined;
+  return short ?? inSlices(encodedToJsonSteps(type, new BinaryReader(value), 'named', typespace));
 }
 
 /** A value that a reducer returned, or refused with. */

@@ -33,6 +33,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'program.invalid':
     case 'init.failed':
     case 'database.broken':
+    case 'value.tooLong':
       return 500;
     case 'database.overloaded':
     case 'database.opening':

@@ -9,7 +9,7 @@ import {
   type SqlParameterValues,
   sqlParametersFromJson,
 } from '../protocol/sql-parameters.ts';
-import { sqlBodyType, sqlResultJson, sqlResultPieces } from '../protocol/sql-result.ts';
+import { sqlBodyType, sqlResultPieces } from '../protocol/sql-result.ts';
 import { JsonError, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
 import { parseBody, textBody } from './body.ts';
 import { callerOf, type HttpContext, openTarget } from './context.ts';
@@ -42,17 +42,23 @@ export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Re
   const { abandoned } = exchange;
   const outcome = await runStatement(database.handle, request, { abandoned, stay });
   if (outcome.kind === 'failed') return failure(outcome.error);
-  const headers = { 'spacetime-execution-duration-micros': String(outcome.micros) };
-  const { length } = outcome.rows;
-  if (length < limits.largeAnswerBytesMin) return json(200, sqlResultJson(outcome), headers);
-  const body = inTurns(sqlResultPieces(outcome, limits.answerPieceCharacters));
-  return { ...json(200, '', headers), body, heldBytes: length };
+  const { rows, micros } = outcome;
+  const headers = { 'spacetime-execution-duration-micros': String(micros) };
+  const pieces = sqlResultPieces(outcome, limits.answerPieceCharacters);
+  let text = '';
+  for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+    text += next.value;
+    if (text.length < limits.answerAtOnceCharacters) continue;
+    return { ...json(200, '', headers), body: inTurns(text, pieces), heldBytes: rows.length };
+  }
+  return json(200, text, headers);
 }
 
-/** Streams a result, yielding between pieces, because it can have a million rows. */
-function inTurns(pieces: Iterator<string>): ReadableStream<Uint8Array> {
+/** Streams a result, yielding between pieces: a few bytes of rows can become a long text. */
+function inTurns(begun: string, pieces: Iterator<string, void>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream({
+    start: (controller) => controller.enqueue(encoder.encode(begun)),
     async pull(controller) {
       await nextTurn();
       const { done, value } = pieces.next();

@@ -3,7 +3,7 @@ import { limits } from '../limits.ts';
 import type { InputRequired } from '../mcp-protocol/input-required.ts';
 import { type Tool, type ToolResult, text } from '../mcp-protocol/tool.ts';
 import type { AgentFeature } from '../protocol/agent-features.ts';
-import type { JsonObject } from '../values/json.ts';
+import { type JsonObject, JsonTooLongError } from '../values/json.ts';
 import { Cursors } from './cursors.ts';
 import { Previews } from './previews.ts';
 import type { McpSession } from './session.ts';
@@ -129,7 +129,9 @@ async function run(
     if ('kind' in answer) return answer;
     return { content: answer.texts.map(text), structured: answer.structured, isError: false };
   } catch (error) {
-    if (!(error instanceof ToolFailure || error instanceof Refusal)) throw error;
+    const isExpected =
+      error instanceof ToolFailure || error instanceof Refusal || error instanceof JsonTooLongError;
+    if (!isExpected) throw error;
     const advice = adviceOf(error, context);
     const texts = [error.message.trim(), ...(advice === undefined ? [] : [advice])];
     return { content: texts.map(text), isError: true };

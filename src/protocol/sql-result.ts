@@ -1,5 +1,10 @@
 import { BinaryReader } from '../values/binary-reader.ts';
-import { encodedToJson, type JsonShape } from '../values/json.ts';
+import {
+  encodedToJsonPieces,
+  encodedToJsonSteps,
+  encodedToShortJson,
+  type JsonShape,
+} from '../values/json.ts';
 import type { NamedType, ProductType, Typespace } from '../values/type.ts';
 import { namedTypesToJson } from '../values/type-codec.ts';
 
@@ -22,24 +27,36 @@ export interface SqlResult {
 
 /**
  * Returns the JSON with which the HTTP and MCP doors answer a statement: an array of one result,
- * with all of its rows, or with the given ones.
+ * here with the given rows.
  */
-export function sqlResultJson(result: SqlResult, rows?: readonly string[]): string {
-  if (rows === undefined) return [...sqlResultPieces(result, Number.POSITIVE_INFINITY)].join('');
+export function sqlResultJson(result: SqlResult, rows: readonly string[]): string {
   const { before, behind } = aroundRows(result);
   return `${before}${rows.join(',')}${behind}`;
 }
 
-/** Yields the result's JSON with all rows, in pieces of about this many characters. */
-export function* sqlResultPieces(result: SqlResult, characters: number): Generator<string> {
+/**
+ * Yields the result's JSON with all rows, in pieces of about this many characters: also within a
+ * row, whose text can be millions of times as long as its bytes.
+ */
+export function* sqlResultPieces(result: SqlResult, characters: number): Generator<string, void> {
   const { columns, types, rows, rowCount } = result;
   const rowType: ProductType = { kind: 'product', elements: columns };
   const reader = new BinaryReader(rows);
   const { before, behind } = aroundRows(result);
   let piece = before;
   for (let row = 0; row < rowCount; row += 1) {
-    const text = encodedToJson(rowType, reader, 'positional', types);
-    piece += row === 0 ? text : `,${text}`;
+    if (row > 0) piece += ',';
+    const at = reader.offset;
+    const text = encodedToShortJson(rowType, reader, 'positional', characters, types);
+    if (text === undefined) {
+      reader.reset(rows, at);
+      for (const part of encodedToJsonPieces(rowType, reader, 'positional', types)) {
+        yield piece + part;
+        piece = '';
+      }
+      continue;
+    }
+    piece += text;
     if (piece.length < characters) continue;
     yield piece;
     piece = '';
@@ -67,26 +84,57 @@ export interface RowPlace {
 
 export const firstRow: RowPlace = { row: 0, byte: 0 };
 
+/** Rows as JSON, and the position behind the last of them. */
+interface ShownRows {
+  readonly rows: readonly string[];
+  readonly next: RowPlace;
+}
+
 /**
  * Returns rows of a result from one position to the next, as JSON written directly from the bytes,
  * so wide integers keep every digit. Ends before the first row that does not fit, or at the end of
  * the result.
  */
 export function sqlRows(
+  result: ResultRows,
+  from: RowPlace,
+  fits: (row: string, count: number) => boolean,
+  shape: JsonShape = 'positional',
+): ShownRows {
+  const steps = sqlRowsSteps(result, from, fits, shape);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** `sqlRows` in steps of a few milliseconds. */
+export function* sqlRowsSteps(
   { columns, types, rows: bytes, rowCount }: ResultRows,
   from: RowPlace,
   fits: (row: string, count: number) => boolean,
   shape: JsonShape = 'positional',
-): { readonly rows: readonly string[]; readonly next: RowPlace } {
+): Generator<undefined, ShownRows> {
   const rowType: ProductType = { kind: 'product', elements: columns };
   const reader = new BinaryReader(bytes, from.byte);
   const rows: string[] = [];
   let next = from;
+  let characters = 0;
   while (next.row < rowCount) {
-    const row = encodedToJson(rowType, reader, shape, types);
+    let row = encodedToShortJson(rowType, reader, shape, stepCharacters, types);
+    if (row === undefined) {
+      reader.reset(bytes, next.byte);
+      row = yield* encodedToJsonSteps(rowType, reader, shape, types);
+    }
     if (!fits(row, rows.length)) break;
     rows.push(row);
     next = { row: next.row + 1, byte: reader.offset };
+    characters += row.length;
+    if (characters < stepCharacters) continue;
+    characters = 0;
+    yield;
   }
   return { rows, next };
 }
+
+const stepCharacters = 64 * 1024;

@@ -1,7 +1,13 @@
 import { expect, it } from 'vitest';
 import { BinaryReader } from './binary-reader.ts';
 import { encodeValue } from './encode.ts';
-import { encodedToJson, encodedToJsonSteps } from './json.ts';
+import {
+  encodedToJson,
+  encodedToJsonPieces,
+  encodedToJsonSteps,
+  encodedToShortJson,
+  JsonTooLongError,
+} from './json.ts';
 import { optionType, product, unitType } from './special-types.ts';
 import type { AlgebraicType } from './type.ts';
 import type { Value } from './value.ts';
@@ -12,6 +18,9 @@ const list = (element: AlgebraicType): AlgebraicType => ({ kind: 'array', elemen
 const u32: AlgebraicType = { kind: 'u32' };
 const string: AlgebraicType = { kind: 'string' };
 const pair = product(['a', u32], ['text', string], ['more', optionType(u32)]);
+const units = Array.from({ length: 500 }, (_, at) => [`unit${at}`, unitType] as const);
+const wide = product(['x', { kind: 'bool' }], ...units);
+const wideValue: Value = [true, ...units.map(() => [])];
 const many = <Item>(item: Item): Item[] => Array.from({ length: 50_000 }, () => item);
 
 it.each<[string, AlgebraicType, Value]>([
@@ -21,14 +30,51 @@ it.each<[string, AlgebraicType, Value]>([
   ['lists of lists', list(list(u32)), many([1, 2, 3])],
   ['what is nested and large', product(['x', product(['y', list(u32)])]), [[many(1)]]],
   ['elements without bytes', list(unitType), many([])],
+  ['elements of a byte and a thousand characters', list(wide), many(wideValue).slice(0, 1_000)],
 ])('[values 4] prints %s in steps', (_, type, value) => {
   const bytes = encodeValue(type, value);
   for (const shape of ['named', 'positional'] as const) {
-    const steps = encodedToJsonSteps(type, new BinaryReader(bytes), shape);
-    let count = 1;
-    let step = steps.next();
-    for (; step.done !== true; count += 1) step = steps.next();
-    expect(step.value === encodedToJson(type, new BinaryReader(bytes), shape)).toBe(true);
-    expect(count).toBeGreaterThan(10);
+    const pieces = [...encodedToJsonPieces(type, new BinaryReader(bytes), shape)];
+    const whole = encodedToShortJson(
+      type,
+      new BinaryReader(bytes),
+      shape,
+      Number.POSITIVE_INFINITY,
+    );
+    expect(pieces.join('') === whole).toBe(true);
+    expect(pieces.length).toBeGreaterThan(10);
   }
+});
+
+it('[values 4] prints no value as a whole whose JSON is out of proportion', () => {
+  const print = (type: AlgebraicType, bytes: Uint8Array) => {
+    expect(() => encodedToJson(type, new BinaryReader(bytes), 'named')).toThrow(JsonTooLongError);
+    expect(() => [...encodedToJsonSteps(type, new BinaryReader(bytes), 'named')]).toThrow(
+      /^the value has more than \d+ characters as JSON/,
+    );
+  };
+  print(list(wide), encodeValue(list(wide), many(wideValue).slice(0, 200)));
+  const nothing = product(...units);
+  const nothings = new Array(100).fill(units.map(() => []));
+  print(list(nothing), encodeValue(list(nothing), nothings));
+  const bytes = encodeValue(list(unitType), new Array(65_536).fill([]));
+  const text = encodedToJson(list(unitType), new BinaryReader(bytes), 'positional');
+  expect(text).toHaveLength(3 * 65_536 + 1);
+});
+
+it.each<[string, AlgebraicType, Value, number]>([
+  ['a number', u32, 7, 1],
+  ['numbers', list(u32), many(7), 1 + 2 * 50_000],
+  ['elements without bytes', list(unitType), many([]), 1 + 3 * 50_000],
+  ['parts of a product', wide, wideValue, 'false'.length + 3 * 500],
+])('[values 4] prints %s only if it is short', (_, type, value, length) => {
+  const bytes = encodeValue(type, value);
+  const printed = (max: number) =>
+    encodedToShortJson(type, new BinaryReader(bytes), 'positional', max);
+  const whole = encodedToJson(type, new BinaryReader(bytes), 'positional');
+  expect(whole.length).toBeGreaterThanOrEqual(length);
+  expect(printed(whole.length) === whole).toBe(true);
+  if (length > 1) expect(printed(length / 2)).toBe(undefined);
+  // The bound was for that value alone.
+  expect(encodedToJson(type, new BinaryReader(bytes), 'positional') === whole).toBe(true);
 });

@@ -1,7 +1,13 @@
 /** Encoded values to JSON in steps, for values of megabytes that other work must not wait for. */
 import { limits } from '../limits.ts';
 import { type BinaryReader, tooDeep, unknownTag } from './binary-reader.ts';
-import { type JsonShape, keyText, printerOf } from './json-write.ts';
+import {
+  type JsonShape,
+  JsonTooLongError,
+  jsonCharactersMax,
+  keyText,
+  printerOf,
+} from './json-write.ts';
 import { fixedSizeOf } from './layout.ts';
 import { productDepthMax } from './special-types.ts';
 import { type AlgebraicType, emptyTypespace, type NamedType, type Typespace } from './type.ts';
@@ -10,6 +16,8 @@ import { resolveType } from './typespace.ts';
 /** Size that is printed in well under a millisecond. */
 const stepBytes = 16 * 1024;
 const stepPieces = 4_096;
+/** Characters that are printed in a few milliseconds, whatever they have in bytes. */
+const stepCharacters = 64 * 1024;
 
 /** `encodedToJson` in steps of less than a millisecond, except single strings and byte arrays. */
 export function* encodedToJsonSteps(
@@ -18,28 +26,60 @@ export function* encodedToJsonSteps(
   shape: JsonShape,
   typespace: Typespace = emptyTypespace,
 ): Generator<undefined, string> {
+  const charactersMax = jsonCharactersMax(reader.remaining);
+  const texts: string[] = [];
+  let characters = 0;
+  for (const text of encodedToJsonPieces(type, reader, shape, typespace)) {
+    texts.push(text);
+    characters += text.length;
+    if (characters > charactersMax) throw new JsonTooLongError(charactersMax);
+    yield;
+  }
+  return texts.join('');
+}
+
+/** The JSON of a value in pieces, each made in a step of `encodedToJsonSteps`. */
+export function* encodedToJsonPieces(
+  type: AlgebraicType,
+  reader: BinaryReader,
+  shape: JsonShape,
+  typespace: Typespace = emptyTypespace,
+): Generator<string, void> {
   reader.beginValue();
   const walk = new SteppedPrinter(reader, shape, typespace);
-  yield* walk.print(type, 0);
-  return walk.pieces.join('');
+  for (const _ of walk.print(type, 0)) yield walk.take();
+  yield walk.take();
 }
 
 type Steps = Generator<undefined, void>;
 
 class SteppedPrinter {
-  readonly pieces: string[] = [];
+  #pieces: string[] = [];
+  #characters = 0;
   readonly #reader: BinaryReader;
   readonly #shape: JsonShape;
   readonly #typespace: Typespace;
-  /** Bytes remaining, and pieces written, at the last pause. */
+  /** Bytes remaining at the last pause. */
   #bytesLeft: number;
-  #pieceCount = 0;
 
   constructor(reader: BinaryReader, shape: JsonShape, typespace: Typespace) {
     this.#reader = reader;
     this.#shape = shape;
     this.#typespace = typespace;
     this.#bytesLeft = reader.remaining;
+  }
+
+  /** Returns what was printed since the last call. */
+  take(): string {
+    const text = this.#pieces.join('');
+    this.#pieces = [];
+    this.#characters = 0;
+    return text;
+  }
+
+  #put(piece: string): void {
+    this.#pieces.push(piece);
+    this.#characters += piece.length;
   }
 
   *print(type: AlgebraicType, depth: number): Steps {
@@ -64,13 +104,14 @@ class SteppedPrinter {
   *#printProduct(elements: readonly NamedType[], depth: number): Steps {
     const [open, close] = this.#shape === 'named' ? ['{', '}'] : ['[', ']'];
     if (elements.length > 0 && depth >= productDepthMax(elements)) throw tooDeep();
-    this.pieces.push(open);
+    this.#put(open);
     for (const [index, element] of elements.entries()) {
-      if (index > 0) this.pieces.push(',');
-      if (this.#shape === 'named') this.pieces.push(keyText(element, index));
+      if (index > 0) this.#put(',');
+      if (this.#shape === 'named') this.#put(keyText(element, index));
       yield* this.print(element.type, depth + 1);
     }
-    this.pieces.push(close);
+    this.#put(close);
+    yield* this.#step();
   }
 
   *#printSum(variants: readonly NamedType[], depth: number): Steps {
@@ -79,9 +120,9 @@ class SteppedPrinter {
     const variant = variants[tag];
     if (variant === undefined) throw unknownTag(tag);
     const isNamed = this.#shape === 'named';
-    this.pieces.push(isNamed ? `{${keyText(variant, tag)}` : `[${tag},`);
+    this.#put(isNamed ? `{${keyText(variant, tag)}` : `[${tag},`);
     yield* this.print(variant.type, depth + 1);
-    this.pieces.push(isNamed ? '}' : ']');
+    this.#put(isNamed ? '}' : ']');
   }
 
   *#printArray(element: AlgebraicType, depth: number): Steps {
@@ -89,9 +130,9 @@ class SteppedPrinter {
     const size = fixedSizeOf(element, this.#typespace);
     const isSmall = size !== undefined && size <= stepBytes;
     const count = this.#reader.count(size === 0);
-    this.pieces.push('[');
+    this.#put('[');
     for (let index = 0; index < count; index += 1) {
-      if (index > 0) this.pieces.push(',');
+      if (index > 0) this.#put(',');
       if (isSmall) {
         this.#printWhole(element, depth + 1);
         yield* this.#step();
@@ -99,20 +140,18 @@ class SteppedPrinter {
         yield* this.print(element, depth + 1);
       }
     }
-    this.pieces.push(']');
+    this.#put(']');
   }
 
   #printWhole(type: AlgebraicType, depth: number): void {
-    this.pieces.push(printerOf(this.#shape, type, this.#typespace)(this.#reader, depth));
+    this.#put(printerOf(this.#shape, type, this.#typespace)(this.#reader, depth));
   }
 
   *#step(): Steps {
     const { remaining } = this.#reader;
-    const { length } = this.pieces;
-    const isShort = this.#bytesLeft - remaining < stepBytes;
-    if (isShort && length - this.#pieceCount < stepPieces) return;
+    const isShort = this.#bytesLeft - remaining < stepBytes && this.#characters < stepCharacters;
+    if (isShort && this.#pieces.length < stepPieces) return;
     this.#bytesLeft = remaining;
-    this.#pieceCount = length;
     yield;
   }
 }

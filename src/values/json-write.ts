@@ -47,16 +47,64 @@ export function valueToJson(
   );
 }
 
-/** The JSON of the encoded value that `reader` is at. Throws `DecodeError`. */
+/**
+ * The JSON of the encoded value that `reader` is at. Throws `DecodeError`, and `JsonTooLongError`
+ * if it is out of proportion to the bytes.
+ */
 export function encodedToJson(
   type: AlgebraicType,
   reader: BinaryReader,
   shape: JsonShape,
   typespace?: Typespace,
 ): string {
-  reader.beginValue();
-  return printerOf(shape, type, typespace)(reader, 0);
+  const charactersMax = jsonCharactersMax(reader.remaining);
+  const text = encodedToShortJson(type, reader, shape, charactersMax, typespace);
+  if (text === undefined) throw new JsonTooLongError(charactersMax);
+  return text;
 }
+
+/**
+ * `encodedToJson` for a value whose JSON is short. `undefined`: an array or a product in it has
+ * more than `charactersMax`, and the reader is somewhere in the value.
+ */
+export function encodedToShortJson(
+  type: AlgebraicType,
+  reader: BinaryReader,
+  shape: JsonShape,
+  charactersMax: number,
+  typespace?: Typespace,
+): string | undefined {
+  reader.beginValue();
+  partCharactersMax = charactersMax;
+  try {
+    return printerOf(shape, type, typespace)(reader, 0);
+  } catch (error) {
+    if (error !== partTooLong) throw error;
+    return undefined;
+  } finally {
+    partCharactersMax = Number.POSITIVE_INFINITY;
+  }
+}
+
+/**
+ * The most characters of JSON that encoded values are worth where it is held as a whole. A few
+ * bytes can become a long text: elements can take no bytes, or one and 100,000 characters.
+ */
+export function jsonCharactersMax(byteCount: number): number {
+  return 2 ** 18 + 64 * byteCount;
+}
+
+export class JsonTooLongError extends Error {
+  override readonly name = 'JsonTooLongError';
+
+  constructor(charactersMax: number) {
+    super(`the value has more than ${charactersMax} characters as JSON, too many for its bytes`);
+  }
+}
+
+/** Of the value that is being printed: printers are shared, and none is interrupted. */
+let partCharactersMax = Number.POSITIVE_INFINITY;
+const partTooLong = new Error('the JSON of a part is too long');
 
 /** Prints a part of a value; `depth` is the nesting depth of that part. */
 export function printerOf(shape: JsonShape, type: AlgebraicType, typespace?: Typespace): Printer {
@@ -119,7 +167,10 @@ function namedProductPrinter(elements: readonly NamedType[], parts: readonly Pri
   return (reader, depth) => {
     if (depth >= depthMax) throw tooDeep();
     let text = '{';
-    for (const { key, print } of fields) text += key + print(reader, depth + 1);
+    for (const { key, print } of fields) {
+      text += key + print(reader, depth + 1);
+      if (text.length > partCharactersMax) throw partTooLong;
+    }
     return `${text}}`;
   };
 }
@@ -129,7 +180,10 @@ function listPrinter(parts: readonly Printer[], depthMax: number): Printer {
   return (reader, depth) => {
     if (depth >= depthMax) throw tooDeep();
     let text = '';
-    for (const print of parts) text += `${text === '' ? '[' : ','}${print(reader, depth + 1)}`;
+    for (const print of parts) {
+      text += `${text === '' ? '[' : ','}${print(reader, depth + 1)}`;
+      if (text.length > partCharactersMax) throw partTooLong;
+    }
     return `${text}]`;
   };
 }
@@ -160,6 +214,7 @@ function arrayPrinter(print: Printer, isEmpty: boolean): Printer {
     for (let index = 0; index < count; index += 1) {
       if (index > 0) text += ',';
       text += print(reader, depth + 1);
+      if (text.length > partCharactersMax) throw partTooLong;
     }
     return `${text}]`;
   };

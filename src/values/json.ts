@@ -11,5 +11,11 @@ export {
   member,
   parseJson,
 } from './json-text.ts';
-export { encodedToJson, type JsonShape, valueToJson } from './json-write.ts';
-export { encodedToJsonSteps } from './json-write-steps.ts';
+export {
+  encodedToJson,
+  encodedToShortJson,
+  type JsonShape,
+  JsonTooLongError,
+  valueToJson,
+} from './json-write.ts';
+export { encodedToJsonPieces, encodedToJsonSteps } from './json-write-steps.ts';

@@ -8,6 +8,7 @@ import type {
 } from '../host/feeds/live-connection.ts';
 import type { Loss } from '../host/registry/grants.ts';
 import { DecodeError } from '../values/binary-reader.ts';
+import { JsonTooLongError } from '../values/json.ts';
 import type { Backlog } from './backlog.ts';
 import { Intake } from './intake.ts';
 import type { MessageCodec } from './message-codec.ts';
@@ -139,7 +140,7 @@ export class Connection implements LiveSink, SocketEvents {
     try {
       this.#send(events);
     } catch (error) {
-      this.#fail(error);
+      this.#refuse(error);
     }
   }
 
@@ -287,9 +288,10 @@ export class Connection implements LiveSink, SocketEvents {
     live.close();
   }
 
-  /** Ends the connection after a message that cannot be decoded. */
+  /** Ends the connection after a message that cannot be decoded, or rows that it cannot be sent. */
   #refuse(error: unknown): void {
-    if (error instanceof DecodeError) this.#closeWith(1011, error.message);
+    const isExpected = error instanceof DecodeError || error instanceof JsonTooLongError;
+    if (isExpected) this.#closeWith(1011, error.message);
     else this.#fail(error);
   }
 

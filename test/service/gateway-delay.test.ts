@@ -25,3 +25,22 @@ it.each(doorNames)(
   },
   120_000,
 );
+
+it('[http 16] the gateway that writes rows of many characters is at most 50 ms late', async () => {
+  const nothings = 60_000;
+  const numbers = 1_000_000;
+  const shortRows = 20;
+  for (let id = 0; id < shortRows; id += 1) await doors.lengthen(id, nothings, 0);
+  await doors.lengthen(shortRows, 0, numbers);
+  const { late, bound, figures } = await leastDelay(() =>
+    doors.delayDuring(async () => {
+      for (let round = 0; round < 10; round += 1) {
+        const ofShort = await doors.lengthOfRows(`id < ${shortRows}`);
+        expect(ofShort).toBeGreaterThan(3 * nothings * shortRows);
+        expect(await doors.lengthOfRows(`id = ${shortRows}`)).toBeGreaterThan(2 * numbers);
+      }
+    }),
+  );
+  console.info('rows', figures);
+  expect(late).toBeLessThan(bound);
+}, 120_000);

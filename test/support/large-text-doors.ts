@@ -36,6 +36,20 @@ export class LargeTextDoors {
     this.#sandbox.remove();
   }
 
+  /** Inserts a row with lists of so many elements; those of the first take no bytes. */
+  async lengthen(id: number, nothings: number, numbers: number): Promise<void> {
+    const where = '/v1/database/shop/call/lengthen';
+    const { status } = await this.#ask('POST', where, { body: `[${id},${nothings},${numbers}]` });
+    if (status !== 200) throw new Error(`inserting: ${status}`);
+  }
+
+  /** Asks for some of those rows, and returns the length of the answer. */
+  async lengthOfRows(where: string): Promise<number> {
+    const body = `SELECT * FROM long WHERE ${where}`;
+    const answer = await this.#ask('POST', '/v1/database/shop/sql', { body });
+    return (await answer.text()).length;
+  }
+
   /** Sends `text` to a door and waits for what comes of it, whatever that is. */
   async send(door: Door, text: string): Promise<void> {
     await Promise.all(doors[door].map((way) => way(this, text)));
@@ -86,8 +100,23 @@ export class LargeTextDoors {
 
 const moduleSource = `
   import { schema, t, table } from 'reducerdb/server';
-  const db = schema({ item: table({ public: true }, { id: t.u32() }) });
+  const nothing = t.object('Nothing', {});
+  const long = table(
+    { public: true },
+    { id: t.u32().primaryKey(), nothings: t.array(nothing), numbers: t.array(t.u32()) },
+  );
+  const db = schema({ item: table({ public: true }, { id: t.u32() }), long });
   export default db;
+  export const lengthen = db.reducer(
+    { id: t.u32(), nothings: t.u32(), numbers: t.u32() },
+    (ctx, { id, nothings, numbers }) => {
+      ctx.db.long.insert({
+        id,
+        nothings: new Array(nothings).fill({}),
+        numbers: new Array(numbers).fill(7),
+      });
+    },
+  );
   export const numbers = db.reducer({ list: t.array(t.u32()) }, () => {});
   export const texts = db.reducer({ list: t.array(t.string()) }, () => {});
   export const text = db.reducer({ text: t.string() }, () => {});

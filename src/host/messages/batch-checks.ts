@@ -159,6 +159,7 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'init.failed': true,
   'publish.invalid': true,
   'durability.timeout': true,
+  'value.tooLong': true,
 };
 
 export function isRefusal(json: unknown): json is RefusalBody {

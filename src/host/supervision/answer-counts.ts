@@ -155,6 +155,7 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'database.stopped': 'failed',
   'database.unknown': 'refused',
   'durability.timeout': 'failed',
+  'value.tooLong': 'failed',
   'caller.notAuthorized': 'refused',
   'caller.notOperator': 'refused',
   'creation.forbidden': 'refused',

@@ -9,6 +9,7 @@ import type {
 } from '../../mcp-protocol/resource.ts';
 import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import type { ResourceText } from '../../mcp-protocol/tool.ts';
+import { JsonTooLongError } from '../../values/json.ts';
 import { databasesJson } from '../listed-databases.ts';
 import { findDatabase } from '../open-database.ts';
 import { type McpSession, readingOnly } from '../session.ts';
@@ -70,7 +71,8 @@ export class DatabaseResources implements Resources<McpSession> {
     try {
       return await this.#textOf(address, reading);
     } catch (error) {
-      if (error instanceof Refusal) throw new RpcError(rpcCode.internal, error.message);
+      const isExpected = error instanceof Refusal || error instanceof JsonTooLongError;
+      if (isExpected) throw new RpcError(rpcCode.internal, error.message);
       throw error;
     }
   }

@@ -1,9 +1,10 @@
 import type { Rights, SqlError, SqlOutcome } from '../../database/outcome.ts';
 import { runStatement } from '../../doors/run-statement.ts';
 import { usableDefinition } from '../../doors/shown-definition.ts';
+import { inSlices } from '../../doors/slices.ts';
 import { limits } from '../../limits.ts';
 import { invalidParams, RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
-import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
+import { firstRow, sqlRowsSteps } from '../../protocol/sql-result.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
 import { quotedName } from '../../schema/quoted-name.ts';
 import type { AlgebraicType } from '../../values/type.ts';
@@ -102,17 +103,17 @@ function unreadable({ code, message }: SqlError): RpcError {
 }
 
 /** Writes rows like structured results, one per line, so that these texts can be compared. */
-function rowsJson(
+async function rowsJson(
   { table }: TableAddress,
   { rowsMax }: Rights,
   result: Extract<SqlOutcome, { kind: 'result' }>,
-): string {
+): Promise<string> {
   let characters = 0;
   const fits = (row: string, count: number) => {
     characters += row.length;
     return count < limits.resourceRowsMax && characters <= limits.resourceCharactersMax;
   };
-  const { rows } = sqlRows(result, firstRow, fits, 'named');
+  const { rows } = await inSlices(sqlRowsSteps(result, firstRow, fits, 'named'));
   const { rowCount, offset } = result;
   // With a row limit, the caller cannot know whether more rows exist.
   const isTruncated = rows.length < rowCount || rowCount === rowsMax;

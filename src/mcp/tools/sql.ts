@@ -1,6 +1,7 @@
 import type { SqlOutcome } from '../../database/outcome.ts';
 import { runStatement } from '../../doors/run-statement.ts';
-import { firstRow, sqlResultJson, sqlRows } from '../../protocol/sql-result.ts';
+import { inSlices } from '../../doors/slices.ts';
+import { firstRow, sqlResultJson, sqlRowsSteps } from '../../protocol/sql-result.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { namedTypesToJson } from '../../values/type-codec.ts';
 import { type Caps, capProperties, capsIn, fitting } from '../caps.ts';
@@ -136,13 +137,13 @@ function unknownCursor(): ToolFailure {
 }
 
 /** Creates a result page; `keep` returns a cursor for the remaining rows, if they can be kept. */
-function pageAnswer(
+async function pageAnswer(
   { session }: ToolContext,
   { result, from }: RowsLeft<StatementResult>,
   caps: Caps,
   keep: (next: RowsLeft['from']) => string | undefined,
-): ToolAnswer {
-  const { rows, next } = sqlRows(result, from, fitting(caps));
+): Promise<ToolAnswer> {
+  const { rows, next } = await inSlices(sqlRowsSteps(result, from, fitting(caps)));
   const isTruncated = next.row < result.rowCount;
   const cursor = isTruncated ? keep(next) : undefined;
   const { inserted, deleted, updated } = result;
