@@ -187,16 +187,16 @@ describe('the linker', { timeout: 120_000 }, () => {
     const linker = open({ queueMax: 1 });
     const order: string[] = [];
     const note = (name: string) => () => order.push(name);
-    // The large one keeps its place for long: the two that wait follow one another in the other.
+    // Large ones are linked one at a time, so the two that wait follow one another.
     const running = [link(linker, large), link(linker, long)];
-    const waiting = link(linker, 'export default 1').then(note('waited'));
+    const waiting = link(linker, large).then(note('waited'));
     const refused = await fault(link(linker, 'export default 2'));
     expect(refused).toBeInstanceOf(Refusal);
     expect((refused as Refusal).body).toEqual({
       code: 'database.overloaded',
       message: 'Too many programs wait to be linked. Try again in a moment.',
     });
-    const reopening = link(linker, 'export default 3', true).then(note('reopened'));
+    const reopening = link(linker, large, true).then(note('reopened'));
     await Promise.all([...running, waiting, reopening]);
     expect(order).toEqual(['reopened', 'waited']);
     await link(linker, 'export default 4');
