@@ -27,6 +27,11 @@ export class ProcessorUse {
     return this.#isHigh;
   }
 
+  /** How long it waited for a processor until the last sample; 0 where that is not known. */
+  get waitedMillis(): number {
+    return this.#last?.waitMillis ?? 0;
+  }
+
   /** Cheap when called often: measures only now and then. */
   look(now: number, measure: () => ProcessorTime | undefined): void {
     const millis = now - this.#sampledAt;

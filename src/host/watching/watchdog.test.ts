@@ -47,6 +47,7 @@ describe('the watchdog', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     try {
       const board = new Board();
+      board.resting();
       const watchdog = new Watchdog(completeBudget({ callMillisMax }));
       const kills: Kill[] = [];
       const isBusy = () => kills.length === 0;
@@ -55,6 +56,35 @@ describe('the watchdog', () => {
       expect(kills).toMatchObject([{ cause: 'silent' }]);
       expect(kills[0]?.message).toMatch(/^The worker took no message/);
       vi.advanceTimersByTime(200);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('gives a silent worker more time while it gets no processor, and while it starts', () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    try {
+      const { silenceMillisMax, silenceWaitFactor } = limits;
+      const silent = (waits: number, hasBegun = true) => {
+        const board = new Board();
+        if (hasBegun) board.resting();
+        const watchdog = new Watchdog(completeBudget({ callMillisMax }));
+        const began = performance.now();
+        let endedAfter: number | undefined;
+        watchdog.add({
+          ...{ board, isBusy: () => endedAfter === undefined, messagesSent: () => 1 },
+          kill: () => {
+            endedAfter = performance.now() - began;
+          },
+          processorTime: () => ({ runMillis: 0, waitMillis: waits * (performance.now() - began) }),
+        });
+        vi.advanceTimersByTime(silenceMillisMax * silenceWaitFactor + 1_000);
+        return Math.round((endedAfter ?? 0) / silenceMillisMax);
+      };
+      expect(silent(0)).toBe(1);
+      expect(silent(0.5)).toBe(2);
+      expect(silent(0.99)).toBe(silenceWaitFactor);
+      expect(silent(0, false)).toBe(silenceWaitFactor);
     } finally {
       vi.useRealTimers();
     }
@@ -69,8 +99,10 @@ describe('the watchdog', () => {
       let isAsked = false;
       let isOver = false;
       watchdog.add({ board: new Board(), isBusy: () => !isOver, messagesSent: () => 0, kill });
+      const board = new Board();
+      board.resting();
       watchdog.add({
-        board: new Board(),
+        board,
         isBusy: () => isAsked && !isOver,
         messagesSent: () => (isAsked ? 1 : 0),
         kill,

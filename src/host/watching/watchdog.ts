@@ -10,6 +10,8 @@ import type { Watched } from './watched.ts';
 interface Sighting {
   changes: number;
   sinceMillis: number;
+  /** `ProcessorUse.waitedMillis` of that moment. */
+  waitedMillis: number;
   readonly processors: ProcessorUse;
   standing: Standing;
   isKilled: boolean;
@@ -40,7 +42,7 @@ export class Watchdog {
     const changes = watched.board.changes;
     const processors = new ProcessorUse();
     const fresh = { processors, standing: 'later' as const, isKilled: false };
-    this.#watched.set(watched, { changes, sinceMillis: now(), ...fresh });
+    this.#watched.set(watched, { changes, sinceMillis: now(), waitedMillis: 0, ...fresh });
     this.#memory.add(watched);
     this.wake();
   }
@@ -61,7 +63,7 @@ export class Watchdog {
   wake(): void {
     if (this.#timer !== undefined) return;
     this.#memory.wake();
-    for (const sighting of this.#watched.values()) sighting.sinceMillis = now();
+    for (const sighting of this.#watched.values()) beginAnew(sighting);
     this.#timer = setInterval(() => this.#look(), lookMillis);
     this.#timer.unref();
   }
@@ -74,7 +76,7 @@ export class Watchdog {
     const busy = held.filter(([watched]) => watched.isBusy());
     // Work given to an idle worker waits from now on, however long the worker was idle.
     for (const [watched, sighting] of this.#watched) {
-      if (!watched.isBusy()) sighting.sinceMillis = now();
+      if (!watched.isBusy()) beginAnew(sighting);
     }
     if (held.length === 0) {
       clearInterval(this.#timer);
@@ -90,12 +92,13 @@ export class Watchdog {
     const { changes } = watched.board;
     if (changes !== sighting.changes) {
       sighting.changes = changes;
-      sighting.sinceMillis = now();
+      beginAnew(sighting);
       return;
     }
     const millis = now() - sighting.sinceMillis;
     const { phase } = watched.board;
-    const message = this.#overTime(watched, phase, millis);
+    const waited = waitedMillis(watched, sighting, millis);
+    const message = this.#overTime(watched, phase, { millis, waited });
     if (message === undefined) return;
     const cause = phase === 'resting' || phase === 'writing' ? 'silent' : 'budget';
     this.#kill(watched, sighting, { cause, message });
@@ -104,7 +107,7 @@ export class Watchdog {
   #overTime(
     { board, messagesSent, askMemory }: Watched,
     phase: Phase,
-    millis: number,
+    { millis, waited }: { readonly millis: number; readonly waited: number },
   ): string | undefined {
     const { callMillisMax, publishMillisMax } = this.#budget;
     switch (phase) {
@@ -121,7 +124,7 @@ export class Watchdog {
         if (millis <= publishMillisMax) return undefined;
         return `The program ran longer than ${publishMillisMax} ms before it served.`;
       case 'resting':
-        if (millis <= limits.silenceMillisMax) return undefined;
+        if (millis - waited <= limits.silenceMillisMax) return undefined;
         if (board.messagesTaken >= messagesSent()) return undefined;
         return `The worker took no message for ${limits.silenceMillisMax} ms outside of any call.`;
       case 'writing':
@@ -159,6 +162,21 @@ function stand(watched: Watched, sighting: Sighting): void {
   if (standing === sighting.standing) return;
   sighting.standing = standing;
   watched.setStanding?.(standing);
+}
+
+function beginAnew(sighting: Sighting): void {
+  sighting.sinceMillis = now();
+  sighting.waitedMillis = sighting.processors.waitedMillis;
+}
+
+/**
+ * How much of that time is not held against a worker that is silent, because the machine was busy
+ * with other things. Before its first sign it is not known: the thread may not exist yet.
+ */
+function waitedMillis({ board }: Watched, sighting: Sighting, millis: number): number {
+  const most = millis * (1 - 1 / limits.silenceWaitFactor);
+  if (board.changes === 0) return most;
+  return Math.min(most, Math.max(0, sighting.processors.waitedMillis - sighting.waitedMillis));
 }
 
 function now(): number {
