@@ -64,6 +64,10 @@ export const limits = {
   /** Delay between two attempts to open a database whose disk has failed; it doubles each time. */
   reopenMillisMin: 1_000,
   reopenMillisMax: 30_000,
+  /** Ends of processes during the same scheduled run, killed from outside, before it has failed. */
+  scheduledKillsMax: 3,
+  /** Interval between two looks at the clock while a scheduled run is waited for. */
+  alarmMillisMax: 5_000,
   /** Databases that open when the service starts although no request needs them yet. */
   startDatabasesMax: 4,
   /** A larger log is a large one; large logs never take every place where databases open. */

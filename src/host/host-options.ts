@@ -1,3 +1,4 @@
+import type { MakeAlarm } from '../database/alarm.ts';
 import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
 import type { Report } from '../node/report-line.ts';
@@ -30,6 +31,8 @@ export interface HostOptions {
   /** Issuer that new databases' identities are derived under; the host's own. */
   readonly issuer: string;
   readonly clock: Clock;
+  /** Alarms of databases in the caller's thread; absent: those of the machine. */
+  readonly makeAlarm?: MakeAlarm;
   readonly entropy: Entropy;
   readonly budget: Partial<Budget>;
   /** Quotas of identities, addresses and databases; absent: unlimited. */

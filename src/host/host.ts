@@ -14,6 +14,7 @@ import { DatabaseFiles } from './registry/database-files.ts';
 import type { DatabaseRecord } from './registry/database-record.ts';
 import { Grants } from './registry/grants.ts';
 import type { HostCaller } from './registry/host-caller.ts';
+import { KnownSchedules } from './registry/known-schedules.ts';
 import { Listeners } from './registry/listeners.ts';
 import { nameFault, parseTarget } from './registry/names.ts';
 import { openRegistry } from './registry/open-registry.ts';
@@ -103,6 +104,7 @@ export class Host {
     const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn) });
     audit.check();
     const access = new Access({ ...options, registry, audit });
+    const schedules = new KnownSchedules(registry);
     const quotas: Quotas = new Quotas({ ...options, registry, access, audit }, (database) =>
       running.measured(database),
     );
@@ -113,6 +115,7 @@ export class Host {
       storageOf: (database) => quotas.storageOf(database),
       measured: (database) => quotas.measured(database),
       isCounted: (owner) => quotas.isCounted(owner),
+      schedules,
     });
     const changes = new Listeners<DatabaseIdentity>();
     const publisher = new Publisher({
@@ -122,6 +125,7 @@ export class Host {
       registry,
       running,
       quotas,
+      schedules,
       changes,
     });
     await running.startAll(registry.databases, options.startDatabases ?? 'lazily');

@@ -84,6 +84,7 @@ export function shopOpener(
       ? localPlacement({ clock, entropy, budget: complete })
       : workerPlacement({
           budget: complete,
+          clock,
           isolationOf: () => kind,
           usualIsolation: kind,
           report: () => undefined,

@@ -5,15 +5,18 @@ import type { StorageLimits } from '../../database/storage-quota.ts';
 import { FolderSpace, noSpaceText } from '../../node/folder-space.ts';
 import { MemoryModuleLog, type ModuleLog } from '../../node/log-file.ts';
 import type { Report } from '../../node/report-line.ts';
+import type { ModuleDefinition } from '../../schema/definition.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import { programHash } from '../linking/program-hash.ts';
 import type { DatabaseFiles } from '../registry/database-files.ts';
+import type { KnownSchedules } from '../registry/known-schedules.ts';
 import type { Measured } from '../registry/quotas.ts';
 import type { RegisteredDatabase } from '../registry/registry.ts';
 import type { Placement } from '../seats/placement.ts';
 import type { SeatMode, StampedLine } from '../seats/seat.ts';
 import { noSpaceRefusal } from '../supervision/full-disk.ts';
+import { isSelfActing } from '../supervision/schedule-state.ts';
 import { SupervisedDatabase } from '../supervision/supervised-database.ts';
 import { defaultLogBounds, FollowedLog, type LogBounds } from './module-log.ts';
 import { type ClosedDatabase, openAtStart, type StartChoice } from './open-at-start.ts';
@@ -29,6 +32,7 @@ export interface RunningOptions {
   readonly measured: (database: DatabaseIdentity) => void;
   /** True: the databases of that owner are limited together, so all their sizes must be known. */
   readonly isCounted: (owner: OwnerIdentity) => boolean;
+  readonly schedules: Pick<KnownSchedules, 'stateOf' | 'note'>;
   /** The defaults are in `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
 }
@@ -92,7 +96,7 @@ export class RunningDatabases {
    * request.
    */
   async startAll(databases: Iterable<RegisteredDatabase>, choice: StartChoice): Promise<void> {
-    const { files, report, isCounted } = this.#options;
+    const { files, report, isCounted, schedules } = this.#options;
     const closed: ClosedDatabase[] = [];
     for (const { identity, owner, generation } of databases) {
       const log = this.#openLog(identity);
@@ -102,7 +106,8 @@ export class RunningDatabases {
       this.#byIdentity.set(identity, { handle, log });
       const extent = files.logExtent(identity, generation);
       const open = () => handle.started();
-      closed.push({ log: extent, isNeeded: isCounted(owner), open });
+      const isNeeded = isCounted(owner) || isSelfActing(schedules.stateOf(identity));
+      closed.push({ log: extent, isNeeded, open });
       await files.keepGeneration(identity, generation).catch((error: unknown) => {
         const message = `Old files of ${nameOf(identity)} stay: ${String(error)}`;
         report({ level: 'warn', message });
@@ -222,20 +227,23 @@ export class RunningDatabases {
   }
 
   #supervise({ identity, owner, generation, mode, lines }: Supervision): SupervisedDatabase {
-    const { clock, files, placement, report, storageOf, measured } = this.#options;
+    const { clock, files, placement, report, storageOf, measured, schedules } = this.#options;
     const directory = files.logDirectory(identity, generation);
     const programs = files.keptPrograms(identity);
-    return new SupervisedDatabase(
+    const handle: SupervisedDatabase = new SupervisedDatabase(
       {
         identity,
         clock,
         hash: programHash,
         takeSeat: placement.seatsOf({ identity, ownerIdentity: owner, directory, programs }),
         examine: (program) => placement.examine(program, { identity, programs }),
-        runs: (hash) =>
+        runs: ({ programHash: hash, definition }) => {
           programs?.runs(hash).catch((error: unknown) => {
             this.#complain(identity, `old linked programs stay: ${String(error)}`);
-          }),
+          });
+          if (this.find(identity)?.handle === handle) this.#noteSchedules(identity, definition);
+        },
+        schedules: () => schedules.stateOf(identity),
         lines,
         storage: storageOf({ identity, owner }),
         ...(directory !== undefined && {
@@ -250,6 +258,14 @@ export class RunningDatabases {
       },
       mode,
     );
+    return handle;
+  }
+
+  /** The registry may not know it yet: a crash came between an update and the note of it. */
+  #noteSchedules(identity: DatabaseIdentity, definition: ModuleDefinition): void {
+    this.#options.schedules.note(identity, definition).catch((error: unknown) => {
+      this.#complain(identity, `it is not known whether it has schedules: ${String(error)}`);
+    });
   }
 }
 

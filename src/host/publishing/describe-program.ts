@@ -1,5 +1,6 @@
 import { Refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
+import { MachineClock } from '../../node/clock.ts';
 import { databaseIdentity } from '../../values/identity-roles.ts';
 import { completeBudget } from '../seats/budget.ts';
 import { workerPlacement } from '../workers/worker-placement.ts';
@@ -18,6 +19,7 @@ export async function describeProgram(bytes: Uint8Array): Promise<ProgramDescrip
   const budget = completeBudget({ publishMillisMax: limits.callMillisMax });
   const placement = workerPlacement({
     budget,
+    clock: new MachineClock(),
     isolationOf: () => 'thread',
     usualIsolation: 'thread',
     report: () => undefined,

@@ -15,12 +15,14 @@ import { programHashInSlices } from '../linking/program-hash.ts';
 import type { Access } from '../registry/access.ts';
 import type { AuditAction, AuditLog } from '../registry/audit-log.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
+import type { KnownSchedules } from '../registry/known-schedules.ts';
 import type { Listeners } from '../registry/listeners.ts';
 import { parseTarget } from '../registry/names.ts';
 import type { Quotas } from '../registry/quotas.ts';
 import { type RegisteredDatabase, type Registry, registryIdentity } from '../registry/registry.ts';
 import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
 import type { ProgramSource } from '../supervision/database-handle.ts';
+import { hasSchedules } from '../supervision/schedule-state.ts';
 import { KeyedLock } from './keyed-lock.ts';
 import { clearsNothingText, type PublishOutcome, type PublishRequest } from './publish-request.ts';
 
@@ -32,6 +34,7 @@ export interface PublisherOptions {
   readonly issuer: string;
   readonly clock: Clock;
   readonly quotas: Quotas;
+  readonly schedules: KnownSchedules;
   /** Receives each database on which something was tried. */
   readonly changes: Listeners<DatabaseIdentity>;
 }
@@ -136,7 +139,7 @@ export class Publisher {
     identity: DatabaseIdentity,
     request: PublishRequest,
   ): Promise<PublishOutcome['kind']> {
-    const { access, registry, running, quotas } = this.#options;
+    const { access, registry, running, quotas, schedules } = this.#options;
     const { caller, program, clear, policy, token, confirmMillis } = request;
     const record = registry.database(identity);
     quotas.requireProgram(
@@ -156,7 +159,9 @@ export class Publisher {
       return 'updated';
     }
     access.require(caller, record, 'update');
-    await running.entry(identity).handle.update(program, { policy, token }, confirmMillis);
+    const { handle } = running.entry(identity);
+    await handle.update(program, { policy, token }, confirmMillis);
+    await schedules.note(identity, (await handle.describe()).definition);
     await this.#note('update database', request, identity);
     return 'updated';
   }
@@ -263,7 +268,7 @@ export class Publisher {
       Partial<RegisteredDatabase>,
     program: ProgramSource,
   ): Promise<void> {
-    const { registry, running, clock } = this.#options;
+    const { registry, running, clock, schedules } = this.#options;
     const { identity, owner, isLocked } = before;
     const made = await running.create(identity, owner, program, before.generation);
     try {
@@ -276,12 +281,16 @@ export class Publisher {
         isLocked,
         generation: made.generation,
       };
+      // After a crash, a database that has schedules must be known to have some.
+      const { definition } = await made.handle.describe();
+      if (hasSchedules(definition)) await schedules.expect(identity);
       await registry.exclusively(() => registry.putDatabase(record));
     } catch (error) {
       await running.discard(made);
       throw error;
     }
     await running.install(made);
+    await schedules.note(identity, (await made.handle.describe()).definition);
   }
 
   async #note(

@@ -26,6 +26,7 @@ import { databaseQuotas } from './quota-limits.ts';
  * | `origin` | the network that a database or its name came from, to count those of one address |
  * | `quota` | what an operator allows an identity, or a database, instead of what is configured |
  * | `revoked_token` | a token that is no longer valid, until it has surely expired (0: forever) |
+ * | `schedule` | what is known of the schedules of a database while it is closed |
  */
 const rows = {
   database: [
@@ -74,6 +75,11 @@ const rows = {
     ['name', { kind: 'string' }],
     ['amount', { kind: 'u64' }],
   ],
+  schedule: [
+    ['database', { kind: 'u256' }],
+    ['has_schedules', { kind: 'bool' }],
+    ['is_paused', { kind: 'bool' }],
+  ],
 } as const satisfies Record<string, readonly Column[]>;
 
 /** Adds the number that each row gets, which orders the rows of a table. */
@@ -85,6 +91,7 @@ export const registryTables = {
   revoked_token: numbered(rows.revoked_token),
   origin: numbered(rows.origin),
   quota: numbered(rows.quota),
+  schedule: numbered(rows.schedule),
 } as const;
 
 function numbered(columns: readonly Column[]): ProductType {
@@ -117,6 +124,7 @@ export const registryReducers = {
   put_quota: product(...rows.quota),
   remove_quota: product(['key', { kind: 'string' }]),
   remove_origin: product(['database', { kind: 'u256' }]),
+  put_schedule: product(...rows.schedule),
 } as const satisfies Record<string, ProductType>;
 
 export type RegistryReducer = keyof typeof registryReducers;
@@ -134,6 +142,7 @@ const typeNames = [
   'RevokedToken',
   'Origin',
   'Quota',
+  'Schedule',
 ] as const;
 
 /**
@@ -260,6 +269,9 @@ export class RegistryRunner implements ModuleRunner {
       case 'remove_origin':
         tables.remove('origin', values[0]);
         break;
+      case 'put_schedule':
+        tables.put('schedule', values);
+        break;
       default:
         unreachable(name);
     }
@@ -276,6 +288,7 @@ export class RegistryRunner implements ModuleRunner {
 function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): void {
   tables.remove('database', database);
   tables.remove('origin', database);
+  tables.remove('schedule', database);
   // A database can have the identity of a person, whose own quotas stay.
   const isOfDatabase = (name: Value | undefined) => databaseQuotas.some((one) => one === name);
   for (const [key, subject, name] of tables.rows('quota')) {

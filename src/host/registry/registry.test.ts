@@ -193,7 +193,7 @@ it('that cannot be opened is only put back from a copy when its log is damaged',
 it('takes its new tables in when an earlier version made it', async () => {
   const now = decodeRawModule(registryProgram());
   const isOld = ({ sourceName }: { sourceName: string }) =>
-    !/grant|revoked|origin|quota/.test(sourceName);
+    !/grant|revoked|origin|quota|schedule/.test(sourceName);
   const bytes = encodeRawModuleV10({
     ...now,
     tables: now.tables.filter(isOld),
@@ -217,11 +217,32 @@ it('takes its new tables in when an earlier version made it', async () => {
   expect(registry.roleOf(five, seven)).toBe('reader');
   await registry.putOrigin(databaseIdentity(4n), '192.0.2.1');
   await registry.putQuota({ subject: ownerIdentity(3n), name: 'row-bytes', amount: undefined });
+  await registry.putSchedules(databaseIdentity(4n), { exist: true, isPaused: true });
   await registry.close();
   const again = await openRegistry(options(), await files());
   expect(again.originOf(databaseIdentity(4n))).toBe('192.0.2.1');
   expect(again.quota(ownerIdentity(3n), 'row-bytes')).toMatchObject({ amount: undefined });
   expect(again.name('kept')).toMatchObject({ owner: 3n });
+  expect(again.schedulesOf(databaseIdentity(4n))).toEqual({ exist: true, isPaused: true });
+  await again.close();
+});
+
+it('keeps what is known of schedules, and forgets it with their database', async () => {
+  const registry = await openRegistry(options(), await files());
+  expect(registry.schedulesOf(five)).toEqual({ exist: false, isPaused: false });
+  await registry.putSchedules(five, { exist: true, isPaused: false });
+  await registry.putSchedules(five, { exist: true, isPaused: true });
+  await registry.putSchedules(six, { exist: true, isPaused: false });
+  await registry.removeDatabase(five);
+  const known = (one: Registry) => [five, six].map((database) => one.schedulesOf(database));
+  const expected = [
+    { exist: false, isPaused: false },
+    { exist: true, isPaused: false },
+  ];
+  expect(known(registry)).toEqual(expected);
+  await registry.close();
+  const again = await openRegistry(options(), await files());
+  expect(known(again)).toEqual(expected);
   await again.close();
 });
 

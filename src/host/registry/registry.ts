@@ -15,6 +15,7 @@ import {
 } from '../../values/identity-roles.ts';
 import type { Value } from '../../values/value.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
+import { noSchedules, type ScheduleState } from '../supervision/schedule-state.ts';
 import { temporaryConnection } from '../supervision/temporary-connection.ts';
 import type { DatabaseRecord } from './database-record.ts';
 import { type QuotaSubject, quotaSubject } from './quota-limits.ts';
@@ -105,6 +106,7 @@ export class Registry {
   #origins = new Map<DatabaseIdentity, string>();
   #nameCounts: ReadonlyMap<OwnerIdentity, number> = new Map();
   #quotas = new Map<string, QuotaRow>();
+  #schedules = new Map<DatabaseIdentity, ScheduleState>();
   /** The last of the requested changes. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -117,6 +119,7 @@ export class Registry {
     await registry.#readDatabases();
     await registry.#readGrants();
     await registry.#readQuotas();
+    await registry.#readSchedules();
     return registry;
   }
 
@@ -208,6 +211,7 @@ export class Registry {
     await this.#readDatabases();
     await this.#readGrants();
     await this.#readQuotas();
+    this.#schedules.delete(identity);
   }
 
   async putName(name: string, owner: OwnerIdentity, database: DatabaseIdentity): Promise<void> {
@@ -291,6 +295,16 @@ export class Registry {
     this.#quotas.delete(key);
   }
 
+  /** What is known of the schedules of a database while it is closed. */
+  schedulesOf(database: DatabaseIdentity): ScheduleState {
+    return this.#schedules.get(database) ?? noSchedules;
+  }
+
+  async putSchedules(database: DatabaseIdentity, state: ScheduleState): Promise<void> {
+    await this.#call('put_schedule', [database, state.exist, state.isPaused]);
+    this.#schedules.set(database, state);
+  }
+
   /** Runs `work`, which checks and changes, while no other `work` runs. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(work);
@@ -355,6 +369,16 @@ export class Registry {
       origins.map((row) => [databaseIdentity(row[0] as bigint), row[1] as string]),
     );
     this.#quotas = new Map(quotas.map((row) => [row[0] as string, quotaOf(row)]));
+  }
+
+  async #readSchedules(): Promise<void> {
+    const rows = await this.#rows('schedule');
+    const stateOf = ([, exist, isPaused]: readonly Value[]): ScheduleState => {
+      return { exist: exist as boolean, isPaused: isPaused as boolean };
+    };
+    this.#schedules = new Map(
+      rows.map((row) => [databaseIdentity(row[0] as bigint), stateOf(row)]),
+    );
   }
 
   /** The rows of a table, by their `number`, which comes last. */

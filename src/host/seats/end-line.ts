@@ -22,14 +22,15 @@ export type ReportOfDatabase = (
  * program of a new database was rejected is for its publisher: these are the program's words.
  */
 export function endLine(
-  { cause, message }: SeatEnd,
+  { cause, message, scheduled }: SeatEnd,
   next: AfterEnd,
   isNew: boolean,
 ): Parameters<ReportOfDatabase> {
   const about = { reason: cause, next };
+  const after = scheduled === undefined ? '' : ' after a scheduled run';
   switch (next) {
     case 'reopens':
-      return ['warn', `is reopened: ${message}`, about];
+      return ['warn', `is reopened${after}: ${message}`, about];
     case 'closed':
       return ['warn', `ended with an error: ${message}`, about];
     case 'broken':
@@ -44,7 +45,7 @@ export function endLine(
           { reason: cause },
         ];
       }
-      return ['error', `no longer serves: ${message}`, about];
+      return ['error', `no longer serves${after}: ${message}`, about];
   }
 }
 
@@ -54,7 +55,10 @@ export function lossText(commitCount: number): string {
   return `serves without ${commits} durable before: its files were replaced`;
 }
 
-/** Line for the module's log, where a call that ended the actor left none of its own. */
+/**
+ * Line for the module's log, where a call that ended the actor left none of its own. That of a
+ * scheduled run is written by the next actor, which knows the names.
+ */
 export function authorLine(
   { cause, message }: SeatEnd,
   request: DatabaseRequest | undefined,

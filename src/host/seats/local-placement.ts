@@ -1,7 +1,9 @@
+import type { MakeAlarm } from '../../database/alarm.ts';
 import type { Clock } from '../../database/clock.ts';
 import type { Entropy } from '../../database/entropy.ts';
 import { noProgress } from '../../database/progress.ts';
 import { MachineDisk } from '../../node/disk.ts';
+import { machineAlarms } from '../../node/machine-alarm.ts';
 import { MemoryDisk } from '../../node/memory-disk.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import { linkHere } from '../linking/local-linker.ts';
@@ -17,6 +19,8 @@ export interface LocalPlacementOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly budget: Budget;
+  /** Absent: those of the machine, which ring by `clock`. */
+  readonly makeAlarm?: MakeAlarm;
   /** The mark of the data folder; see `HostOptions`. */
   readonly writer?: WriterPlace | undefined;
 }
@@ -25,7 +29,7 @@ export interface LocalPlacementOptions {
  * Runs all databases in the caller's thread. Data in memory outlives the actor, not the process.
  */
 export function localPlacement(given: LocalPlacementOptions): Placement {
-  const { clock, entropy, budget, writer } = given;
+  const { clock, entropy, budget, writer, makeAlarm = machineAlarms(clock) } = given;
   return {
     seatsOf({ identity, ownerIdentity, directory }) {
       const disk =
@@ -39,6 +43,7 @@ export function localPlacement(given: LocalPlacementOptions): Placement {
         loaderFor: (progress: typeof noProgress) => programLoader(linkHere, progress),
         hash: programHash,
         statementMillisMax: statementMillis(budget),
+        makeAlarm,
       };
       return (start, events) => new LocalSeat(options, start, events);
     },

@@ -1,3 +1,4 @@
+import type { MakeAlarm } from '../../database/alarm.ts';
 import type { Clock } from '../../database/clock.ts';
 import type { Database } from '../../database/database.ts';
 import type { Entropy } from '../../database/entropy.ts';
@@ -26,6 +27,8 @@ export interface LocalSeatOptions {
   readonly loaderFor: (progress: Progress) => ProgramLoader;
   readonly hash: ProgramHash;
   readonly statementMillisMax: number;
+  /** Absent: the database has no schedules. */
+  readonly makeAlarm?: MakeAlarm;
 }
 
 /**

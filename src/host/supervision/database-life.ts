@@ -20,6 +20,8 @@ import { FullDisk } from './full-disk.ts';
 import { LineTimes } from './line-times.ts';
 import { Opening } from './opening.ts';
 import { Reopening } from './reopening.ts';
+import { isSelfActing, noSchedules, type ScheduleState } from './schedule-state.ts';
+import { ScheduledEnds } from './scheduled-ends.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
 import { untilEnded } from './until-ended.ts';
 import type { Vitals } from './vitals.ts';
@@ -33,7 +35,7 @@ import type { Vitals } from './vitals.ts';
  *  creating, opening ──opened: #opened──▶ serving       before this no request is submitted
  *  creating, opening, serving, vacating ──ended: #reopen──▶ opening
  *  creating, opening, serving, vacating ──ended, too often or for good: #break──▶ broken
- *  broken ──a request: #hopeful──▶ opening              not before `Reopening` allows it
+ *  broken ──a request, or for its schedules: #hopeful──▶ opening  not before `Reopening` allows it
  *  serving ──space again: #writeAgain──▶ vacating ──its actor has finished: #reopen──▶ opening
  *  all but broken ──close: #close; or its actor ended while it closes──▶ stopped     final
  * ```
@@ -105,6 +107,9 @@ export class DatabaseLife {
   readonly #reopening: Reopening;
   readonly #disk: FullDisk;
   readonly #lineTimes: LineTimes;
+  readonly #scheduledEnds = new ScheduledEnds();
+  /** While it is broken, and has schedules. */
+  #retry: NodeJS.Timeout | undefined;
   #state: LifeState = { kind: 'closed' };
   /**
    * Set by the first `close` or `crash`: new requests are refused, and no actor follows. After
@@ -231,6 +236,10 @@ export class DatabaseLife {
     seatOf(state)?.kill(kill);
   }
 
+  get #schedules(): ScheduleState {
+    return this.#options.schedules?.() ?? noSchedules;
+  }
+
   get #opening(): Opening | undefined {
     const state = this.#state;
     return state.kind === 'opening' ? state.opening : undefined;
@@ -301,7 +310,7 @@ export class DatabaseLife {
       memory: (memory) => owner.memory(memory),
       ended: (end) => this.#ended(end, mode),
     });
-    const state = { storage: this.#storage, schedulesPaused: false };
+    const state = { storage: this.#storage, schedulesPaused: this.#schedules.isPaused };
     return this.#options.takeSeat(
       { mode, lastTicket: owner.lastTicket(), ...state, logBytes },
       events,
@@ -313,6 +322,7 @@ export class DatabaseLife {
     assert(before.kind === 'creating' || before.kind === 'opening', 'an actor opens once');
     this.#disk.opened(mode);
     this.#reopening.opened();
+    this.#scheduledEnds.opened(mode);
     this.#owner.opened(opening);
     this.#state = { kind: 'serving', seat: before.seat };
     if (before.kind === 'opening') before.opening.succeeded();
@@ -326,6 +336,7 @@ export class DatabaseLife {
     const isClosing = this.#closing !== undefined;
     const isRead = !isClosing && this.#disk.canBeRead(end, mode, wasServing);
     const seen = isRead ? { ...end, message: this.#disk.noticed(end) } : end;
+    this.#scheduledEnds.ended(end);
     this.#owner.ended(seen, isClosing && end.cause === 'closed');
     if (isRead) this.#reopen(false, this.#disk.text);
     else this.#conclude(end, mode, wasServing);
@@ -340,14 +351,17 @@ export class DatabaseLife {
     const next = this.#reopening.ended(end, mode, wasServing);
     const isNew = mode.kind === 'create' && !wasServing;
     this.#options.report(...endLine(end, next, isNew));
-    if (next === 'reopens') this.#reopen(!wasServing && end.running !== undefined, this.#disk.text);
+    const isOfLeftover = end.running !== undefined && end.scheduled === undefined;
+    if (next === 'reopens') this.#reopen(!wasServing && isOfLeftover, this.#disk.text);
     else this.#break(wasServing ? failedRefusal(end) : notStartedRefusal(end, mode));
   }
 
   /** `full`: why it is opened read-only. */
   #reopen(skipFirstDisconnect: boolean, full?: string): HopefulState {
     this.#restarts += 1;
-    return this.#begin({ kind: 'open', skipFirstDisconnect, full }, startsOf(this.#state));
+    const { failed: failedSchedule } = this.#scheduledEnds;
+    const mode: SeatMode = { kind: 'open', skipFirstDisconnect, full, failedSchedule };
+    return this.#begin(mode, startsOf(this.#state));
   }
 
   /** Space is free: the reading actor finishes its work, and its connections end with it. */
@@ -372,6 +386,20 @@ export class DatabaseLife {
 
   #break(fault: Refusal): void {
     this.#finish({ kind: 'broken', fault }, fault);
+    this.#retryLater();
+  }
+
+  /** Requests may never come to a database that works by itself. */
+  #retryLater(): void {
+    const { waitMillis } = this.#reopening;
+    if (waitMillis === Number.POSITIVE_INFINITY || !isSelfActing(this.#schedules)) return;
+    this.#retry = setTimeout(() => this.#retryNow(), Math.ceil(waitMillis)).unref();
+  }
+
+  #retryNow(): void {
+    if (this.#state.kind !== 'broken' || this.#closing !== undefined) return;
+    if (this.#reopening.isDue) this.#hopeful();
+    else this.#retryLater();
   }
 
   #stop(): void {
@@ -380,6 +408,7 @@ export class DatabaseLife {
 
   #finish(state: Extract<LifeState, { kind: 'broken' | 'stopped' }>, fault: Refusal): void {
     const starts = startsOf(this.#state);
+    clearTimeout(this.#retry);
     this.#state = state;
     this.#disk.stop();
     this.#owner.finished(state.kind, fault);

@@ -6,13 +6,16 @@ import {
   tinyProgram,
 } from '../../../test/support/tiny-database.ts';
 import { Refusal } from '../../database/outcome.ts';
+import { noTicket } from '../../database/ticket.ts';
 import { limits } from '../../limits.ts';
+import { tableId } from '../../schema/ids.ts';
 import { ownerRights } from '../../sql/rights.ts';
 import { TestClock } from '../../testing/test-clock.ts';
 import { connectionNumber } from '../../values/connection-number.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
 import { programHash } from '../linking/program-hash.ts';
-import type { SeatEvents, SeatMode } from '../seats/seat.ts';
+import type { SeatEnd, SeatEvents, SeatMode, SeatOpening, SeatStart } from '../seats/seat.ts';
+import { noSchedules, type ScheduleState } from './schedule-state.ts';
 import { SupervisedDatabase } from './supervised-database.ts';
 
 const mebibyte = 1024 * 1024;
@@ -23,6 +26,9 @@ class Slow {
   readonly reports: string[] = [];
   readonly seats: SeatEvents[] = [];
   closesWhenKilled = false;
+  /** What each of those seats was told. */
+  readonly starts: SeatStart[] = [];
+  schedules: ScheduleState = noSchedules;
   readonly database: SupervisedDatabase;
 
   constructor(mode: SeatMode | 'closed', bytes = 100 * mebibyte) {
@@ -31,8 +37,9 @@ class Slow {
         identity: tinyIdentity,
         clock: this.clock,
         hash: programHash,
-        takeSeat: (_, events) => {
+        takeSeat: (start, events) => {
           this.seats.push(events);
+          this.starts.push(start);
           const nothing = () => undefined;
           let kill: () => void = nothing;
           const isKilled = new Promise<void>((resolve) => {
@@ -44,6 +51,7 @@ class Slow {
         examine: () => Promise.resolve(tinyProgram.bytes),
         lines: () => undefined,
         logBytes: () => bytes,
+        schedules: () => this.schedules,
         report: (_, message) => this.reports.push(message),
       },
       mode,
@@ -232,6 +240,79 @@ describe('a database that ends while it serves', () => {
       expect(slow.seats).toHaveLength(1);
     },
   );
+});
+
+describe('a database with schedules', () => {
+  const mark = { tableId: tableId(4_097), key: 7n, dueMicros: 5n };
+  const dead: SeatEnd = { cause: 'died', message: 'gone', running: noTicket, reached: () => false };
+  const opening: SeatOpening = {
+    description: undefined as never,
+    offset: 1 as never,
+    lastMicros: 0n,
+    nextDueMicros: undefined,
+  };
+
+  /** The last end breaks it. */
+  async function broken(schedules: ScheduleState): Promise<Slow> {
+    const slow = new Slow(openTiny);
+    slow.schedules = schedules;
+    for (let round = 0; round < 3; round += 1) slow.seats.at(-1)?.ended(dead);
+    slow.clock.advance(limits.reopenMillisMin);
+    await vi.advanceTimersByTimeAsync(limits.reopenMillisMin);
+    return slow;
+  }
+
+  it('is opened again without a request where it is broken', async () => {
+    const slow = await broken({ exist: true, isPaused: false });
+    expect(slow.seats).toHaveLength(4);
+    slow.seats.at(-1)?.ended(dead);
+    expect(slow.database.statistics().state).toBe('broken');
+    await vi.advanceTimersByTimeAsync(2 * limits.reopenMillisMin);
+    expect(slow.seats).toHaveLength(4);
+    slow.clock.advance(2 * limits.reopenMillisMin);
+    await vi.advanceTimersByTimeAsync(2 * limits.reopenMillisMin);
+    expect(slow.seats).toHaveLength(5);
+  });
+
+  it.each([
+    ['that are paused', { exist: true, isPaused: true }],
+    ['of which there are none', noSchedules],
+  ])('waits for a request where it is broken: one %s', async (_, schedules) => {
+    const slow = await broken(schedules);
+    await vi.advanceTimersByTimeAsync(10 * limits.reopenMillisMax);
+    expect(slow.seats).toHaveLength(3);
+  });
+
+  it('is not opened again after it was ended', async () => {
+    const slow = new Slow(openTiny);
+    slow.schedules = { exist: true, isPaused: false };
+    for (let round = 0; round < 3; round += 1) slow.seats.at(-1)?.ended(dead);
+    await slow.database.close();
+    slow.clock.advance(limits.reopenMillisMin);
+    await vi.advanceTimersByTimeAsync(limits.reopenMillisMin);
+    expect(slow.seats).toHaveLength(3);
+  });
+
+  it('tells the next actor which run ended the last one, until one serves', () => {
+    const slow = new Slow(openTiny);
+    slow.seats[0]?.opened(opening);
+    slow.seats[0]?.ended({ ...dead, scheduled: mark });
+    const failedSchedule = { mark, message: 'gone' };
+    expect(slow.starts[1]?.mode).toMatchObject({ failedSchedule, skipFirstDisconnect: false });
+    // It was recording that.
+    slow.seats[1]?.ended({ ...dead, scheduled: mark });
+    expect(slow.starts[2]?.mode).toMatchObject({ failedSchedule, skipFirstDisconnect: false });
+    slow.seats[2]?.opened(opening);
+    slow.seats[2]?.ended(dead);
+    expect(slow.starts[3]?.mode).toMatchObject({ failedSchedule: undefined });
+  });
+
+  it('tells each actor whether they are paused', () => {
+    const slow = new Slow(openTiny);
+    slow.schedules = { exist: true, isPaused: true };
+    slow.seats[0]?.ended(dead);
+    expect(slow.starts.map(({ schedulesPaused }) => schedulesPaused)).toEqual([false, true]);
+  });
 });
 
 describe('a database that is closed', () => {

@@ -35,6 +35,11 @@ export class Reopening {
     return this.#clock.monotonicMillis() >= this.#dueMillis;
   }
 
+  /** Time until a request can try again; infinite: none can. */
+  get waitMillis(): number {
+    return Math.max(0, this.#dueMillis - this.#clock.monotonicMillis());
+  }
+
   /** Notes a try for a request; one more end is then enough, as it has had the others. */
   begun(): void {
     this.#dueMillis = Number.POSITIVE_INFINITY;

@@ -366,7 +366,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   #runs(description: DatabaseDescription): void {
     this.#description = description;
-    this.#options.runs?.(description.programHash);
+    this.#options.runs?.(description);
   }
 
   /** Settles what an actor that ended before its time has left. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../database/clock.ts';
+import type { DatabaseDescription } from '../../database/description.ts';
 import type { ProgramHash } from '../../database/program-hash.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
@@ -6,6 +7,7 @@ import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { ReportOfDatabase } from '../seats/end-line.ts';
 import type { SeatTaker, StampedLine } from '../seats/seat.ts';
 import type { Space } from './full-disk.ts';
+import type { ScheduleState } from './schedule-state.ts';
 
 /** Options of a supervised database. */
 export interface SupervisionOptions {
@@ -15,8 +17,10 @@ export interface SupervisionOptions {
   readonly takeSeat: SeatTaker;
   /** Loads a program on a separate worker and returns its description; rejects with `Refusal`. */
   readonly examine: (program: ProgramSource) => Promise<Uint8Array>;
-  /** Receives the hash of the running program, when it may be another one. */
-  readonly runs?: (programHash: string) => void;
+  /** Receives the description of the running program, when it may be another one. */
+  readonly runs?: (description: DatabaseDescription) => void;
+  /** Whether it has schedules, as far as is known without it; absent: it has none. */
+  readonly schedules?: () => ScheduleState;
   readonly lines: (lines: readonly StampedLine[]) => void;
   /** How much it can hold; absent: any amount. */
   readonly storage?: StorageLimits;

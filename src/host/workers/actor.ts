@@ -12,6 +12,7 @@ import { boundedLine, cutText } from '../../module/log-line.ts';
 import { MachineClock } from '../../node/clock.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import { MachineEntropy } from '../../node/entropy.ts';
+import { machineAlarms } from '../../node/machine-alarm.ts';
 import { MemoryDisk } from '../../node/memory-disk.ts';
 import { nextTurn } from '../../node/next-turn.ts';
 import { realmOpener } from '../../node/realm.ts';
@@ -199,6 +200,7 @@ export class Actor {
         this.#tellMemorySoon();
         return this.#port.drained?.()?.then(nextTurn) ?? nextTurn();
       },
+      makeAlarm: machineAlarms(this.#clock),
       later,
       report: (line) => {
         this.#lines.add({ micros: this.#clock.nowMicros(), line: boundedLine(line) });

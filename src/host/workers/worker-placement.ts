@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os';
+import type { Clock } from '../../database/clock.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
+import { machineAlarms } from '../../node/machine-alarm.ts';
 import type { Report } from '../../node/report-line.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import { identityToHex } from '../../values/identity.ts';
@@ -22,6 +24,7 @@ import { WorkerSeat } from './worker-seat.ts';
 
 export interface WorkerPlacementOptions {
   readonly budget: Budget;
+  readonly clock: Clock;
   /** Called each time that a database starts. */
   readonly isolationOf: (database: DatabaseIdentity) => Isolation;
   /** The isolation of databases without a rule of their own. */
@@ -33,7 +36,8 @@ export interface WorkerPlacementOptions {
 
 /** Runs each database in a thread or a process. */
 export function workerPlacement(options: WorkerPlacementOptions): Placement {
-  const { budget, isolationOf, writer, report } = options;
+  const { budget, clock, isolationOf, writer, report } = options;
+  const makeAlarm = machineAlarms(clock);
   const watchdog = new Watchdog(budget);
   // One for each processor, and one for a request while the first databases open.
   const gate = new StartGate(availableParallelism() + 1);
@@ -55,7 +59,7 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   return {
     seatsOf(place) {
       const take = (start: SeatStart, events: SeatEvents): Seat =>
-        new WorkerSeat({ ...sharedBy(place), ...place, writer }, start, events);
+        new WorkerSeat({ ...sharedBy(place), ...place, writer, clock, makeAlarm }, start, events);
       return place.directory === undefined ? forgetful(take) : take;
     },
     async examine(program, place) {

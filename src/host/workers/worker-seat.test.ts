@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import { noTicket } from '../../database/ticket.ts';
 import { limits } from '../../limits.ts';
+import { MachineClock } from '../../node/clock.ts';
+import { machineAlarms } from '../../node/machine-alarm.ts';
 import { tableId } from '../../schema/ids.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { databaseIdentity, ownerIdentity } from '../../values/identity-roles.ts';
@@ -15,9 +17,15 @@ import { StartGate } from './start-gate.ts';
 import type { WorkerEvents } from './worker.ts';
 import { WorkerSeat } from './worker-seat.ts';
 
+const clock = new MachineClock();
+
 /** The end of a seat whose worker sends these messages and nothing else. */
-async function endAfter(messages: readonly FromWorker[], board = new Board()) {
-  const budget = completeBudget({});
+async function endAfter(
+  messages: readonly FromWorker[],
+  board = new Board(),
+  { callMillisMax = limits.callMillisMax as number, staysOpen = false } = {},
+) {
+  const budget = completeBudget({ callMillisMax });
   const watchdog = new Watchdog(budget);
   let linkersStarted = 0;
   const linker = new Linker({
@@ -31,7 +39,7 @@ async function endAfter(messages: readonly FromWorker[], board = new Board()) {
     let isOver = false;
     setImmediate(() => {
       for (const one of messages) if (!isOver) message(one);
-      ended({ cause: 'died', message: 'it was not stopped' });
+      if (!staysOpen) ended({ cause: 'died', message: 'it was not stopped' });
     });
     return {
       board,
@@ -58,6 +66,8 @@ async function endAfter(messages: readonly FromWorker[], board = new Board()) {
           watchdog,
         },
         gate: new StartGate(1),
+        clock,
+        makeAlarm: machineAlarms(clock),
         linker: new DatabaseLinker({
           identity: databaseIdentity(1n),
           programs,
@@ -94,18 +104,32 @@ it('does not take the word of a worker that it was asked to close', async () => 
   expect(end).toMatchObject({ cause: 'bug', message: expect.stringContaining('it is asked to') });
 });
 
-it('[living 6.2] believes one opening of a worker', async () => {
+function openingWith(nextDueMicros: bigint | undefined) {
   const definition = {} as never;
   const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };
-  const opening = {
-    description,
-    offset: commitOffset(0),
-    lastMicros: 0n,
-    nextDueMicros: undefined,
-  };
-  const opened = { kind: 'opened', opening } as const;
+  const opening = { description, offset: commitOffset(0), lastMicros: 0n, nextDueMicros };
+  return { kind: 'opened', opening } as const;
+}
+
+it('[living 6.2] believes one opening of a worker', async () => {
+  const opened = openingWith(undefined);
   const { end } = await endAfter([opened, opened]);
   expect(end).toMatchObject({ cause: 'bug', message: expect.stringContaining('it opens once') });
+});
+
+it('ends a scheduled run that takes too long, which no request waits for', async () => {
+  const mark = { tableId: tableId(4_097), key: 7n, dueMicros: 5n };
+  const board = new Board();
+  // It has started, so the watchdog finds nothing to do before.
+  board.resting();
+  setTimeout(() => board.scheduled(mark), 150);
+  const due = clock.nowMicros() + 200_000n;
+  const { end } = await endAfter([openingWith(due)], board, {
+    callMillisMax: 100,
+    staysOpen: true,
+  });
+  expect(end).toMatchObject({ cause: 'budget', scheduled: mark });
+  expect(end.message).toBe('The call ran longer than 100 ms and was stopped.');
 });
 
 /** It names another run, which is not for the worker to say. */

@@ -1,4 +1,6 @@
 import { assert, unreachable } from '../../assert.ts';
+import type { Alarm, MakeAlarm } from '../../database/alarm.ts';
+import type { Clock } from '../../database/clock.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import { noTicket, type Ticket, ticketNumber } from '../../database/ticket.ts';
 import type { TicketedRequest, TurnResult } from '../../database/turn.ts';
@@ -37,6 +39,8 @@ export interface WorkerSeatOptions {
   readonly gate: StartGate;
   readonly linker: DatabaseLinker;
   readonly startWorker: StartWorker;
+  readonly clock: Pick<Clock, 'nowMicros'>;
+  readonly makeAlarm: MakeAlarm;
 }
 
 /**
@@ -57,6 +61,9 @@ export class WorkerSeat implements Seat {
   #outstanding = 0;
   /** Programs that it can still ask to have linked: it may be controlled by its module. */
   #linksLeft: number = limits.startLinksMax;
+  /** When its next scheduled run is due; the alarm then has it watched. */
+  #nextDueMicros: bigint | undefined;
+  readonly #alarm: Alarm;
   #lastTicket: Ticket;
   /** How much the database can hold. */
   #storage: StorageLimits;
@@ -73,6 +80,9 @@ export class WorkerSeat implements Seat {
     this.#startedAfter = start.lastTicket;
     this.#storage = start.storage;
     this.#isReopening = start.isReopening ?? start.mode.kind === 'open';
+    this.#alarm = options.makeAlarm(() => {
+      if (this.#isBusy()) options.watchdog.wake();
+    });
     void this.#start(start);
   }
 
@@ -146,7 +156,7 @@ export class WorkerSeat implements Seat {
       get board() {
         return worker.board;
       },
-      isBusy: () => !this.#isOpen || this.#outstanding > 0,
+      isBusy: () => this.#isBusy(),
       messagesSent: () => this.#messagesSent,
       memoryBytes: () => worker.memoryBytes?.(),
       askMemory: worker.askMemory,
@@ -155,6 +165,23 @@ export class WorkerSeat implements Seat {
       kill: (end) => this.kill(end),
     };
     this.#options.watchdog.add(this.#watched);
+  }
+
+  /**
+   * True while it has something to do. The board shows a scheduled run that this clock does not
+   * expect yet: the clock of the worker does not go back.
+   */
+  #isBusy(): boolean {
+    if (!this.#isOpen || this.#outstanding > 0) return true;
+    const due = this.#nextDueMicros;
+    if (due === undefined) return false;
+    return due <= this.#options.clock.nowMicros() || this.#worker?.board.mark !== undefined;
+  }
+
+  #expect(nextDueMicros: bigint | undefined): void {
+    if (nextDueMicros === this.#nextDueMicros || this.#hasEnded) return;
+    this.#nextDueMicros = nextDueMicros;
+    this.#alarm.set(nextDueMicros);
   }
 
   #receiveSafely(message: FromWorker): void {
@@ -180,11 +207,13 @@ export class WorkerSeat implements Seat {
         assert(!this.#isOpen, 'it opens once');
         this.#isOpen = true;
         this.#leaveGate();
+        this.#expect(message.opening.nextDueMicros);
         events.opened(message.opening);
         return;
       case 'turn': {
         const turn = decodeTurn(message.batch);
         this.#outstanding -= turn.results.filter(isAnswer).length;
+        this.#expect(turn.nextDueMicros);
         events.handOver(turn);
         return;
       }
@@ -227,6 +256,7 @@ export class WorkerSeat implements Seat {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#leaveGate();
+    this.#alarm.dispose();
     if (this.#watched !== undefined) this.#options.watchdog.remove(this.#watched);
     const unknown = { cause: 'died', message: 'the worker of the database ended' } as const;
     const end = this.#end ?? { ...(death ?? unknown), ...this.#underWay() };
