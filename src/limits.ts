@@ -27,6 +27,13 @@ export const limits = {
   columnCountMax: 1024,
   /** Row-level security filters of one module. */
   rowFilterCountMax: 1024,
+  /** Crons of one module, and the characters of an expression and of the name of a time zone. */
+  cronsMax: 256,
+  cronExpressionCharactersMax: 128,
+  timeZoneCharactersMax: 64,
+  /** Runs of one due time that fails each time, and the longest delay before the next of them. */
+  scheduleAttemptsMax: 100,
+  scheduleRetryMillisMax: 300_000,
   /** One page of the store; larger rows get a page of their own. */
   pageBytes: mebibyte,
   /** Calls queued in one database before new ones are rejected as overloaded. */

@@ -7,8 +7,8 @@ import { CodegenError } from './codegen-error.ts';
 
 /**
  * The definition behind the schema endpoint's answer for version 10. Parts that clients do not need
- * are left out: HTTP routes, column defaults, sequences. Throws `CodegenError`, `JsonError`, or
- * `DefinitionErrors`: a server is not trusted to send a consistent definition.
+ * are left out: HTTP routes, column defaults, sequences, crons. Throws `CodegenError`, `JsonError`,
+ * or `DefinitionErrors`: a server is not trusted to send a consistent definition.
  */
 export function definitionFromSchema(text: string): ModuleDefinition {
   return validateModule(rawModuleOf(parseJson(text)));
@@ -65,6 +65,8 @@ function rawModuleOf(json: JsonValue): RawModule {
       namespace: textOf(field(submodule, 'namespace')),
       module: rawModuleOf(field(submodule, 'module')),
     })),
+    schedulePolicies: [],
+    crons: [],
     strayDefaultTables: [],
   };
 }

@@ -30,6 +30,7 @@ export function usableDefinition(definition: ModuleDefinition, rights: Rights): 
   return withTypesInUse({
     ...definition,
     tables: withSchedulesOf(tables, reducers),
+    crons: cronsOf(definition, reducers),
     views: definition.views.filter(({ name, isPublic }) => reads(name, isPublic)),
     reducers,
     procedures: [],
@@ -51,6 +52,7 @@ function declaredDefinition(definition: ModuleDefinition, rights: Rights): Modul
   return withTypesInUse({
     ...definition,
     tables: withSchedulesOf(tables, reducers),
+    crons: cronsOf(definition, reducers),
     views: definition.views.filter(({ isPublic }) => isPublic || readsPrivateTables),
     reducers,
     procedures,
@@ -85,4 +87,12 @@ function withSchedulesOf(
     if (table.schedule === undefined || names.has(table.schedule.functionName)) return table;
     return { ...table, schedule: undefined };
   });
+}
+
+function cronsOf(
+  { crons }: ModuleDefinition,
+  functions: readonly { readonly name: string }[],
+): ModuleDefinition['crons'] {
+  const names = new Set(functions.map(({ name }) => name));
+  return crons.filter(({ name }) => names.has(name));
 }

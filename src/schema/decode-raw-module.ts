@@ -1,6 +1,7 @@
 import { limits } from '../limits.ts';
 import { BinaryReader, DecodeError } from '../values/binary-reader.ts';
 import { decodeType } from '../values/type-codec.ts';
+import { readExtension } from './decode-extension.ts';
 import { decodeRawModuleV9 } from './decode-raw-module-v9.ts';
 import {
   readAccess,
@@ -30,8 +31,9 @@ import {
 } from './raw-module.ts';
 
 /**
- * Reads the result of a module's describe hook. Bytes after the description are ignored; anything
- * else that is not a description of version 9 or 10 throws `DecodeError`.
+ * Reads the result of a module's describe hook. Bytes after the description are ignored, unless
+ * they are its extension; anything else that is not a description of version 9 or 10 throws
+ * `DecodeError`.
  */
 export function decodeRawModule(bytes: Uint8Array): RawModule {
   const reader = new BinaryReader(bytes);
@@ -44,7 +46,7 @@ export function decodeRawModule(bytes: Uint8Array): RawModule {
     case 9:
       return decodeRawModuleV9(reader);
     case 10:
-      return readModule(reader, 0);
+      return { ...readModule(reader, 0), ...readExtension(reader) };
   }
 }
 

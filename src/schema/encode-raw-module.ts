@@ -1,8 +1,12 @@
 import { BinaryWriter } from '../values/binary-writer.ts';
 import type { ProductType } from '../values/type.ts';
 import { encodeType } from '../values/type-codec.ts';
-import type { Lifecycle } from './definition.ts';
+import type { Lifecycle, SchedulePolicy } from './definition.ts';
 import {
+  catchUpKinds,
+  extensionMagic,
+  extensionTags,
+  extensionVersion,
   httpMethods,
   type RawHttpRoute,
   type RawIndex,
@@ -16,12 +20,14 @@ import {
 
 /**
  * The bytes that a module's describe hook returns. All fifteen sections are written, in the order
- * of the TypeScript library, even if they are empty. Nothing is checked here.
+ * of the TypeScript library, even if they are empty; then the extension, if the module needs it.
+ * Nothing is checked here.
  */
 export function encodeRawModuleV10(raw: RawModule): Uint8Array {
   const writer = new BinaryWriter();
   writer.u8(envelopeV10);
   writeModule(writer, raw);
+  writeExtension(writer, raw);
   return writer.finish();
 }
 
@@ -118,6 +124,46 @@ const lifecycleTags: Readonly<Record<Lifecycle, number>> = {
 const explicitNameTags = { table: 0, function: 1, index: 2 } as const;
 
 const algorithmTags = { btree: 0, hash: 1, direct: 2 } as const;
+
+/** Hosts that do not know the extension ignore what follows the sections. */
+function writeExtension(w: BinaryWriter, raw: RawModule): void {
+  const { schedulePolicies, crons } = raw;
+  if (schedulePolicies.length === 0 && crons.length === 0) return;
+  for (const byte of extensionMagic) w.u8(byte);
+  w.u8(extensionVersion);
+  writeBlock(w, extensionTags.schedulePolicies, schedulePolicies, (block, entry) => {
+    block.string(entry.functionName);
+    writePolicy(block, entry.policy);
+  });
+  writeBlock(w, extensionTags.crons, crons, (block, cron) => {
+    block.string(cron.functionName);
+    block.string(cron.expression);
+    writeOption(block, cron.timeZone, writeString);
+    writePolicy(block, cron.policy);
+  });
+}
+
+/** A block has its length, so that hosts can skip those they do not know. */
+function writeBlock<Item>(
+  w: BinaryWriter,
+  tag: number,
+  items: readonly Item[],
+  write: (block: BinaryWriter, item: Item) => void,
+): void {
+  if (items.length === 0) return;
+  const block = new BinaryWriter();
+  writeList(block, items, write);
+  w.u8(tag);
+  w.bytes(block.view());
+}
+
+function writePolicy(w: BinaryWriter, { catchUp, retry }: SchedulePolicy): void {
+  w.u8(catchUpKinds.indexOf(catchUp));
+  writeOption(w, retry, (_, { attempts, backoffMicros }) => {
+    w.u32(attempts);
+    w.i64(backoffMicros);
+  });
+}
 
 function writeTable(w: BinaryWriter, table: RawTable): void {
   w.string(table.sourceName);

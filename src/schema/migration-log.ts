@@ -20,6 +20,14 @@ export function logLineOf(step: MigrationStep): string | undefined {
       return `Adding sequence \`${step.sequence.name}\` to table \`${step.table}\``;
     case 'removeSequence':
       return `Dropping sequence \`${step.sequence.name}\` from table \`${step.table}\``;
+    case 'addSchedule':
+      return `Adding schedule for table \`${step.table}\``;
+    case 'removeSchedule':
+      return `Removing schedule for table \`${step.table}\``;
+    case 'addCron':
+      return `Adding cron \`${step.cron.name}\``;
+    case 'removeCron':
+      return `Removing cron \`${step.cron.name}\``;
     case 'changeColumns':
     case 'addColumns':
       return `Changing columns of table \`${step.table}\``;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  cronModule,
   moduleOf,
   named,
   personModule,
@@ -15,7 +16,7 @@ import { optionType, product, scheduleAtType, sum, unitType } from '../values/sp
 import type { AlgebraicType } from '../values/type.ts';
 import { catalogOf } from './build-catalog.ts';
 import { addedDefaults, type MigrationPlan, planMigration } from './migration-plan.ts';
-import type { RawModule } from './raw-module.ts';
+import type { RawCron, RawModule } from './raw-module.ts';
 import { validateModule } from './validate.ts';
 
 function plan(old: RawModule, next: RawModule): MigrationPlan {
@@ -419,7 +420,7 @@ describe('tables', () => {
     expect(reasons(withAccessor('a'), withAccessor(undefined))).toHaveLength(1);
   });
 
-  it('do not get or lose a schedule yet, but may be added with one', () => {
+  it('[migrations 2.2] get, lose and change schedules', () => {
     const jobs: TableSketch = {
       name: 'jobs',
       columns: { id: u64, at: scheduleAtType },
@@ -431,12 +432,31 @@ describe('tables', () => {
       atColumn: 1,
       functionName: 'run',
     };
-    const reducers = [reducer('run', { job: ref(0) })];
+    const reducers = [reducer('run', { job: ref(0) }), reducer('walk', { job: ref(0) })];
     const without = moduleOf([jobs], { reducers });
     const scheduled = moduleOf([jobs], { reducers, schedules: [schedule] });
-    expect(reasons(without, scheduled)).toEqual(['Adding schedules is not yet implemented']);
-    expect(reasons(scheduled, without)).toEqual(['Removing schedules is not yet implemented']);
+    const walking = { ...scheduled, schedules: [{ ...schedule, functionName: 'walk' }] };
+    expect(steps(without, scheduled)).toEqual(silent('addSchedule'));
+    expect(steps(scheduled, without)).toEqual(silent('removeSchedule'));
+    expect(steps(scheduled, walking)).toEqual(silent('removeSchedule', 'addSchedule'));
+    expect(steps(scheduled, scheduled)).toEqual(silent());
     expect(steps(moduleOf([]), scheduled)).toEqual(silent('addTable'));
+    const policy = { catchUp: 'all' as const, retry: undefined };
+    const patient = { ...scheduled, schedulePolicies: [{ functionName: 'run', policy }] };
+    expect(steps(scheduled, patient)).toEqual(silent());
+  });
+
+  it('[living 1.11, migrations 2.2] come with crons, which are new when their times change', () => {
+    const cronsWith = (change: Partial<RawCron>) => {
+      return { ...cronModule, crons: cronModule.crons.map((cron) => ({ ...cron, ...change })) };
+    };
+    const other = { catchUp: 'all' as const, retry: undefined };
+    expect(steps(personModule, cronModule)).toEqual(silent('addCron'));
+    expect(steps(cronModule, personModule)).toEqual(silent('removeCron'));
+    expect(steps(cronModule, cronsWith({ policy: other }))).toEqual(silent());
+    for (const change of [{ expression: '@daily' }, { timeZone: undefined }]) {
+      expect(steps(cronModule, cronsWith(change))).toEqual(silent('removeCron', 'addCron'));
+    }
   });
 
   it('collect all that is refused, one to a line', () => {

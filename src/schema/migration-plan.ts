@@ -3,6 +3,7 @@ import type { ModuleDefinition } from './definition.ts';
 import { type FullTable, fullTablesOf } from './flatten.ts';
 import type { TableId } from './ids.ts';
 import { inStepOrder, type MigrationStep } from './migration-steps.ts';
+import { planCrons } from './plan-crons.ts';
 import { planTable } from './plan-table-parts.ts';
 import { planText } from './plan-text.ts';
 import { planRowFilters, planViews } from './plan-views.ts';
@@ -40,7 +41,7 @@ export function planMigration(old: ModuleDefinition, next: ModuleDefinition): Mi
   for (const [name, table] of nextTables) {
     if (!oldTables.has(name)) steps.push({ kind: 'addTable', ...table });
   }
-  steps.push(...planViews(old, next), ...planRowFilters(old, next));
+  steps.push(...planCrons(old, next), ...planViews(old, next), ...planRowFilters(old, next));
   if (refusals.length > 0) return { kind: 'manual', reason: refusals.join('\n') };
   const breaksClients = steps.some(({ kind }) => breakingKinds.has(kind));
   if (breaksClients) steps.push({ kind: 'disconnectClients' });

@@ -1,6 +1,8 @@
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import type {
+  CronDefinition,
   IndexDefinition,
+  ScheduleDefinition,
   SequenceDefinition,
   UniqueConstraintDefinition,
 } from './definition.ts';
@@ -8,13 +10,15 @@ import type { FullTable, FullView } from './flatten.ts';
 
 /**
  * One change of a database's schema. Names are full canonical names; the steps of a plan are in
- * execution order. A changed index, sequence or view is removed and added. Steps about a table's
- * names and access also apply to views.
+ * execution order. A changed index, sequence, schedule, cron or view is removed and added. Steps
+ * about a table's names and access also apply to views.
  */
 export type MigrationStep =
   | ({ readonly kind: 'removeIndex' } & IndexChange)
   | ({ readonly kind: 'removeConstraint' } & ConstraintChange)
   | ({ readonly kind: 'removeSequence' } & SequenceChange)
+  | ({ readonly kind: 'removeSchedule' } & ScheduleChange)
+  | ({ readonly kind: 'removeCron' } & CronChange)
   | ({ readonly kind: 'removeView' } & FullView)
   | { readonly kind: 'removeRowFilter'; readonly sql: string }
   /** The table must be empty when the step is carried out. */
@@ -50,6 +54,9 @@ export type MigrationStep =
   | ({ readonly kind: 'addIndex' } & IndexChange)
   | ({ readonly kind: 'addConstraint' } & ConstraintChange)
   | ({ readonly kind: 'addSequence' } & SequenceChange)
+  /** Rows that are there are armed. */
+  | ({ readonly kind: 'addSchedule' } & ScheduleChange)
+  | ({ readonly kind: 'addCron' } & CronChange)
   | ({ readonly kind: 'addView' } & FullView)
   | { readonly kind: 'addRowFilter'; readonly sql: string }
   | {
@@ -86,6 +93,15 @@ export interface SequenceChange {
   readonly column: string;
 }
 
+export interface ScheduleChange {
+  readonly table: string;
+  readonly schedule: ScheduleDefinition;
+}
+
+export interface CronChange {
+  readonly cron: CronDefinition;
+}
+
 export interface ColumnChange {
   readonly name: string;
   /** Types as people read them. */
@@ -108,6 +124,8 @@ const stepOrder: readonly MigrationStep['kind'][] = [
   'removeIndex',
   'removeConstraint',
   'removeSequence',
+  'removeSchedule',
+  'removeCron',
   'removeView',
   'removeRowFilter',
   'removeTable',
@@ -121,6 +139,8 @@ const stepOrder: readonly MigrationStep['kind'][] = [
   'addIndex',
   'addConstraint',
   'addSequence',
+  'addSchedule',
+  'addCron',
   'addView',
   'addRowFilter',
   'changeAccess',

@@ -1,5 +1,5 @@
 import { isSameSequence, sequenceShape } from './build-catalog.ts';
-import type { IndexDefinition, TableDefinition } from './definition.ts';
+import type { IndexDefinition, ScheduleDefinition, TableDefinition } from './definition.ts';
 import type { FullTable } from './flatten.ts';
 import type { MigrationStep } from './migration-steps.ts';
 import { type ColumnPlan, planColumns, planEventColumns } from './plan-columns.ts';
@@ -16,13 +16,13 @@ export function planTable(old: FullTable, next: FullTable): ColumnPlan {
     ...planIndexes(before, after),
     ...planConstraints(before, after),
     ...planSequences(before, after),
+    ...planSchedule(before, after),
   ];
   const refusals = [
     ...refuseFlags(before, after),
     ...columns.refusals,
     ...refuseAccessors(before, after),
     ...refuseConstraints(before, after),
-    ...refuseSchedule(before, after),
   ];
   return { steps, refusals };
 }
@@ -65,17 +65,6 @@ function refuseConstraints(old: TableDefinition, next: TableDefinition): string[
       return columnNames(next, match.columns).join() !== columnNames(old, columns).join();
     })
     .map(({ name }) => `Changing a unique constraint ${name} requires a manual migration`);
-}
-
-function refuseSchedule(old: TableDefinition, next: TableDefinition): string[] {
-  const before = old.schedule;
-  const after = next.schedule;
-  const isSame =
-    before?.name === after?.name &&
-    before?.atColumn === after?.atColumn &&
-    before?.functionName === after?.functionName;
-  if (isSame) return [];
-  return [`${before === undefined ? 'Adding' : 'Removing'} schedules is not yet implemented`];
 }
 
 function planAttributes(old: TableDefinition, next: TableDefinition): MigrationStep[] {
@@ -158,6 +147,27 @@ function planSequences(old: TableDefinition, next: TableDefinition): MigrationSt
     return { kind: 'addSequence', table, sequence, column };
   });
   return [...removed, ...added];
+}
+
+function planSchedule(old: TableDefinition, next: TableDefinition): MigrationStep[] {
+  const table = next.name;
+  const before = old.schedule;
+  const after = next.schedule;
+  if (isSameSchedule(before, after)) return [];
+  const steps: MigrationStep[] = [];
+  if (before !== undefined) steps.push({ kind: 'removeSchedule', table, schedule: before });
+  if (after !== undefined) steps.push({ kind: 'addSchedule', table, schedule: after });
+  return steps;
+}
+
+/** What a schedule does about missed times and failures is read from the program that serves. */
+function isSameSchedule(
+  a: ScheduleDefinition | undefined,
+  b: ScheduleDefinition | undefined,
+): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  const isSamePlace = a.name === b.name && a.atColumn === b.atColumn;
+  return isSamePlace && a.functionName === b.functionName && a.target === b.target;
 }
 
 function columnNames(table: TableDefinition, columns: readonly number[]): string[] {

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import {
+  cronModule,
   moduleOf,
   named,
+  reducer,
   ref,
   type TableSketch,
   text,
   u32,
+  u64,
 } from '../../test/schema/module-builder.ts';
-import { sum, unitType } from '../values/special-types.ts';
+import { scheduleAtType, sum, unitType } from '../values/special-types.ts';
 import { logLineOf } from './migration-log.ts';
 import { planMigration } from './migration-plan.ts';
 import type { MigrationStep } from './migration-steps.ts';
@@ -127,6 +130,42 @@ describe('the text of a plan', () => {
     const first = moduleOf([{ ...base, unique: [['theB']], primaryKey: 'a' }]);
     expect(entries(first, moved)).toEqual([
       '▸ Changed primary key on table t (changed to column the_b)',
+    ]);
+  });
+
+  it('[migrations 5, 7] tells of schedules and crons', () => {
+    const jobs: TableSketch = {
+      name: 'jobs',
+      columns: { id: u64, at: scheduleAtType },
+      primaryKey: 'id',
+    };
+    const reducers = [reducer('runJob', { job: ref(0) })];
+    const schedule = {
+      sourceName: undefined,
+      tableName: 'jobs',
+      atColumn: 1,
+      functionName: 'runJob',
+    };
+    const without = moduleOf([jobs], { reducers });
+    const scheduled = { ...without, schedules: [schedule] };
+    const text = 'schedule for table jobs calling reducer run_job';
+    expect(entries(without, scheduled)).toEqual([`▸ Created ${text}`]);
+    expect(entries(scheduled, without)).toEqual([`▸ Removed ${text}`]);
+    expect(stepsBetween(without, scheduled).map(logLineOf)).toEqual([
+      'Adding schedule for table `jobs`',
+    ]);
+    expect(stepsBetween(scheduled, without).map(logLineOf)).toEqual([
+      'Removing schedule for table `jobs`',
+    ]);
+    const [cron] = cronModule.crons;
+    const inUtc = { ...cronModule, crons: cron ? [{ ...cron, timeZone: undefined }] : [] };
+    expect(entries(cronModule, inUtc)).toEqual([
+      '▸ Removed cron nightly (0 3 * * *, Europe/Berlin)',
+      '▸ Created cron nightly (0 3 * * *, UTC)',
+    ]);
+    expect(stepsBetween(cronModule, inUtc).map(logLineOf)).toEqual([
+      'Removing cron `nightly`',
+      'Adding cron `nightly`',
     ]);
   });
 

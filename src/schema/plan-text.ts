@@ -49,6 +49,16 @@ function entryOf(step: MigrationStep, paint: Paint): string[] {
       const where = `column ${step.column} of table ${paint('cyan', step.table)}`;
       return [`${verb(step, paint)} auto-increment constraint ${step.sequence.name} on ${where}`];
     }
+    case 'removeSchedule':
+    case 'addSchedule': {
+      const what = `table ${paint('cyan', step.table)} calling reducer`;
+      return [`${verb(step, paint)} schedule for ${what} ${step.schedule.functionName}`];
+    }
+    case 'removeCron':
+    case 'addCron': {
+      const { name, expression, timeZone = 'UTC' } = step.cron;
+      return [`${verb(step, paint)} cron ${paint('cyan', name)} (${expression}, ${timeZone})`];
+    }
     case 'removeView':
     case 'addView':
       return describeView(step, verb(step, paint), paint);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { personModule } from '../../test/schema/module-builder.ts';
+import { cronModule, personModule } from '../../test/schema/module-builder.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import type { AlgebraicType, NamedType, ProductType } from '../values/type.ts';
 import { catalogOf } from './build-catalog.ts';
@@ -9,7 +9,7 @@ import { decodeRawModule } from './decode-raw-module.ts';
 import { encodeRawModuleV10 } from './encode-raw-module.ts';
 import { planMigration } from './migration-plan.ts';
 import { DefinitionErrors } from './problems.ts';
-import { emptyRawModule, type RawModule, type RawTable } from './raw-module.ts';
+import { catchUpKinds, emptyRawModule, type RawModule, type RawTable } from './raw-module.ts';
 import { schemaJson } from './schema-json.ts';
 import { validateModule } from './validate.ts';
 
@@ -77,8 +77,8 @@ const table: fc.Arbitrary<RawTable> = fc.record({
 
 const visibility = fc.constantFrom('private' as const, 'clientCallable' as const);
 
-const { module } = fc.letrec<{ module: RawModule }>((tie) => ({
-  module: fc.record({
+const { sections } = fc.letrec<{ sections: RawModule }>((tie) => ({
+  sections: fc.record({
     version: fc.constant(10 as const),
     typespace: fc.record({ types: list(type) }),
     types: list(
@@ -142,11 +142,34 @@ const { module } = fc.letrec<{ module: RawModule }>((tie) => ({
     submodules: fc.oneof(
       { maxDepth: 2 },
       fc.constant([]),
-      list(fc.record({ namespace: name, module: tie('module') })),
+      list(fc.record({ namespace: name, module: tie('sections') })),
     ),
+    schedulePolicies: fc.constant([]),
+    crons: fc.constant([]),
     strayDefaultTables: fc.constant([]),
   }),
 }));
+
+const policy = fc.record({
+  catchUp: fc.constantFrom(...catchUpKinds),
+  retry: optional(
+    fc.record({
+      attempts: u32,
+      backoffMicros: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+    }),
+  ),
+});
+
+/** Only the module itself has an extension; its submodules have none. */
+const module: fc.Arbitrary<RawModule> = fc
+  .record({
+    sections,
+    schedulePolicies: list(fc.record({ functionName: name, policy })),
+    crons: list(
+      fc.record({ functionName: name, expression: name, timeZone: optional(name), policy }),
+    ),
+  })
+  .map(({ sections: raw, ...extension }) => ({ ...raw, ...extension }));
 
 describe('raw modules', () => {
   it('survive being written and read', () => {
@@ -171,7 +194,7 @@ describe('raw modules', () => {
   });
 
   it('that are damaged in one place are refused by the reader or by the rules, or are fine', () => {
-    const bytes = encodeRawModuleV10(personModule);
+    const bytes = encodeRawModuleV10(cronModule);
     const place = fc.nat({ max: bytes.length - 1 });
     fc.assert(
       fc.property(place, fc.nat({ max: 255 }), (at, byte) => {

@@ -1,5 +1,5 @@
 import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
-import type { IndexAlgorithm, Lifecycle } from './definition.ts';
+import type { IndexAlgorithm, Lifecycle, SchedulePolicy } from './definition.ts';
 
 /**
  * A module's description of itself, before any check: names as the module spells them, references
@@ -28,6 +28,10 @@ export interface RawModule {
   readonly httpRoutes: readonly RawHttpRoute[];
   readonly viewPrimaryKeys: readonly RawViewPrimaryKey[];
   readonly submodules: readonly RawSubmodule[];
+  /** Declared policies of scheduled functions. A submodule has none. */
+  readonly schedulePolicies: readonly RawSchedulePolicy[];
+  /** A submodule has none. */
+  readonly crons: readonly RawCron[];
   /** Version 9 only: nonexistent tables named by a column default. */
   readonly strayDefaultTables: readonly string[];
 }
@@ -121,6 +125,21 @@ export interface RawSchedule {
   readonly functionName: string;
 }
 
+export interface RawSchedulePolicy {
+  /** Source name of a function that a schedule runs. */
+  readonly functionName: string;
+  readonly policy: SchedulePolicy;
+}
+
+/** Runs a reducer with one parameter, its due time. */
+export interface RawCron {
+  /** Source name of a reducer. */
+  readonly functionName: string;
+  readonly expression: string;
+  readonly timeZone: string | undefined;
+  readonly policy: SchedulePolicy;
+}
+
 export interface RawLifecycleReducer {
   readonly event: Lifecycle;
   /** Source name. */
@@ -172,6 +191,17 @@ export const sectionTags = {
   submodules: 14,
 } as const;
 
+/** What the extension begins with, behind the sections: the text `RDBX`. */
+export const extensionMagic: readonly number[] = [0x52, 0x44, 0x42, 0x58];
+
+export const extensionVersion = 1;
+
+/** The wire tags of the blocks of the extension. */
+export const extensionTags = { schedulePolicies: 1, crons: 2 } as const;
+
+/** What happens to missed times, in the order of the wire tags. */
+export const catchUpKinds = ['skip', 'once', 'all'] as const;
+
 /** HTTP methods in the order of their wire tags; any other method is an extension, tag 9. */
 export const httpMethods = [
   'GET',
@@ -203,5 +233,7 @@ export const emptyRawModule: RawModule = {
   httpRoutes: [],
   viewPrimaryKeys: [],
   submodules: [],
+  schedulePolicies: [],
+  crons: [],
   strayDefaultTables: [],
 };

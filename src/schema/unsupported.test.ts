@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { moduleOf, personModule, reducer, ref, u64 } from '../../test/schema/module-builder.ts';
+import {
+  cronModule,
+  moduleOf,
+  personModule,
+  reducer,
+  ref,
+  u64,
+} from '../../test/schema/module-builder.ts';
 import { product, scheduleAtType, unitType } from '../values/special-types.ts';
 import type { RawModule } from './raw-module.ts';
 import { unsupportedFeature } from './unsupported.ts';
@@ -48,6 +55,12 @@ describe('[abi 9, 12, 13, module-def 9, module-sdk 6.4] a module that declares',
     const raw = moduleOf([jobs], { reducers: [reducer('run', { job: ref(0) })], ...parts });
     expect(unsupportedFeature(validateModule(raw))).toBe(
       `module declares the ${text} not supported yet`,
+    );
+  });
+
+  it('crons is refused by name', () => {
+    expect(unsupportedFeature(validateModule(cronModule))).toBe(
+      'module declares the cron `nightly`: crons are not supported yet',
     );
   });
 

@@ -25,7 +25,9 @@ export function validateFunctions(scope: Scope): ValidFunctions {
     return `Name ${name} is used for multiple reducers, procedures and/or views`;
   });
   const events = validateLifecycle(scope);
-  const hidden = new Set([...events.keys(), ...scope.raw.schedules.map((s) => s.functionName)]);
+  const { schedules, crons } = scope.raw;
+  const scheduled = [...schedules, ...crons].map(({ functionName }) => functionName);
+  const hidden = new Set([...events.keys(), ...scheduled]);
   // Version 9 has no private functions.
   const isHidden = (sourceName: string) => scope.raw.version === 10 && hidden.has(sourceName);
   const reducers = scope.raw.reducers.map((raw) => ({

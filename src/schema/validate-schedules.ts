@@ -4,10 +4,12 @@ import { typeText } from '../values/typespace.ts';
 import {
   defaultSchedulePolicy,
   type ScheduleDefinition,
+  type SchedulePolicy,
   type TableDefinition,
 } from './definition.ts';
 import { generatedScheduleName } from './names.ts';
 import type { RawSchedule } from './raw-module.ts';
+import { checkPolicy } from './schedule-policies.ts';
 import { canonicalFunctionName, followRefs, type Scope } from './scope.ts';
 
 /** Schedules by the source name of their table. */
@@ -21,6 +23,7 @@ export function validateSchedules(
   const declared = new Set(raw.tables.map(({ sourceName }) => sourceName));
   const reducers = targetsByName('reducer', raw.reducers);
   const procedures = targetsByName('procedure', raw.procedures);
+  const policies = policiesByFunction(scope);
   for (const schedule of raw.schedules) {
     const { tableName, functionName } = schedule;
     const table = valid.get(tableName);
@@ -31,10 +34,30 @@ export function validateSchedules(
       problems.report(`table ${table.name} is assigned in multiple schedules`);
     } else {
       const target = reducers.get(functionName) ?? procedures.get(functionName);
-      schedules.set(tableName, validateSchedule(scope, schedule, table, target));
+      const policy = policies.get(functionName) ?? defaultSchedulePolicy;
+      schedules.set(tableName, validateSchedule(scope, schedule, table, { target, policy }));
     }
   }
   return schedules;
+}
+
+/** Declared policies by the source name of their function, which some schedule runs. */
+function policiesByFunction({ raw, problems }: Scope): Map<string, SchedulePolicy> {
+  const scheduled = new Set(raw.schedules.map(({ functionName }) => functionName));
+  const policies = new Map<string, SchedulePolicy>();
+  for (const { functionName, policy } of raw.schedulePolicies) {
+    if (!scheduled.has(functionName)) {
+      problems.report(
+        `function ${functionName} has options of a schedule, but no schedule runs it`,
+      );
+    }
+    if (policies.has(functionName)) {
+      problems.report(`function ${functionName} has options of a schedule more than once`);
+    }
+    checkPolicy(problems, functionName, policy);
+    policies.set(functionName, policy);
+  }
+  return policies;
 }
 
 interface Target {
@@ -53,7 +76,7 @@ function validateSchedule(
   scope: Scope,
   schedule: RawSchedule,
   table: TableDefinition,
-  target: Target | undefined,
+  { target, policy }: { readonly target: Target | undefined; readonly policy: SchedulePolicy },
 ): ScheduleDefinition {
   const { problems } = scope;
   const given = scope.raw.version === 9 ? schedule.sourceName : undefined;
@@ -73,7 +96,7 @@ function validateSchedule(
     atColumn: schedule.atColumn,
     functionName,
     target: target?.kind ?? 'reducer',
-    policy: defaultSchedulePolicy,
+    policy,
   };
 }
 

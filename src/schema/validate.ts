@@ -3,6 +3,7 @@ import type { ModuleDefinition, TableDefinition } from './definition.ts';
 import { Problems } from './problems.ts';
 import type { RawModule } from './raw-module.ts';
 import { openScope, type Scope, sharedNameText } from './scope.ts';
+import { validateCrons } from './validate-crons.ts';
 import { lifecycleTexts, validateFunctions } from './validate-functions.ts';
 import { validateHttp } from './validate-http.ts';
 import { validateSchedules } from './validate-schedules.ts';
@@ -44,7 +45,7 @@ function validateScope(scope: Scope): ModuleDefinition {
     httpHandlers: http.handlers,
     httpRoutes: http.routes,
     rowLevelSecurity: validateRowFilters(scope),
-    crons: [],
+    crons: validateCrons(scope, scheduled),
     submodules: validateSubmodules(scope),
   };
 }

@@ -3,14 +3,17 @@ import { columnsOf, resolved } from '../declare/composite.ts';
 import { indexSourceName, toPascalCase } from '../declare/names.ts';
 import { type DeclaredTable, isPrimaryKey } from '../declare/table.ts';
 import { TypeRegistry } from '../declare/type-registry.ts';
+import { defaultSchedulePolicy } from '../schema/definition.ts';
 import {
   emptyRawModule,
+  type RawCron,
   type RawExplicitName,
   type RawHttpRoute,
   type RawModule,
   type RawProcedure,
   type RawReducer,
   type RawSchedule,
+  type RawSchedulePolicy,
   type RawTable,
   type RawView,
 } from '../schema/raw-module.ts';
@@ -19,6 +22,7 @@ import { nativeEncoderOf } from '../values/native.ts';
 import type { AlgebraicType, NamedType, ProductType } from '../values/type.ts';
 import { type AnyHandler, type Registration, registrationOf } from './registration.ts';
 import { routesOf } from './router.ts';
+import { declaredCron, declaredPolicy } from './schedule-policy.ts';
 
 /** The parts of a schema object that `describeModule` reads. */
 export interface SchemaParts {
@@ -83,7 +87,7 @@ export function describeModule(
     namespace: key,
     plan: describeModule(schemaOf(inner.default) as SchemaParts, inner, schemaOf, false),
   }));
-  return description.finish(submodules);
+  return description.finish(submodules, isRoot);
 }
 
 type Of<Kind extends Registration['kind']> = Extract<Registration, { readonly kind: Kind }>;
@@ -103,6 +107,8 @@ class Description {
   readonly #viewCounts = { sender: 0, anonymous: 0 };
   readonly #schedules: RawSchedule[] = [];
   readonly #scheduled: { table: unknown; functionName: string }[] = [];
+  readonly #policies: RawSchedulePolicy[] = [];
+  readonly #crons: RawCron[] = [];
   readonly #lifecycle: RawModule['lifecycleReducers'][number][] = [];
   readonly #rowFilters: string[] = [];
   readonly #names: RawExplicitName[] = [];
@@ -167,6 +173,7 @@ class Description {
   #addReducer(name: string, value: unknown, reducer: Of<'reducer'>): void {
     this.#claimFunction(name);
     this.#addSchedule(reducer.options.onSchedule, name);
+    this.#addPolicy(name, reducer);
     nameFunction(reducer.handler, name);
     const paramsRef = this.#registry.productRef(reducer.params, toPascalCase(name));
     const params = this.#registry.product(paramsRef);
@@ -174,7 +181,7 @@ class Description {
     this.#reducers.push({
       sourceName: name,
       params,
-      visibility: 'clientCallable',
+      visibility: reducer.cron === undefined ? 'clientCallable' : 'private',
       okReturnType: returns ?? unit,
       errReturnType: throws ?? { kind: 'string' },
     });
@@ -287,6 +294,15 @@ class Description {
     this.#scheduled.push({ table, functionName });
   }
 
+  #addPolicy(functionName: string, { options, cron }: Of<'reducer'>): void {
+    const policy = declaredPolicy(functionName, options);
+    if (cron !== undefined) {
+      this.#crons.push(declaredCron(functionName, cron, policy ?? defaultSchedulePolicy));
+    } else if (policy !== undefined) {
+      this.#policies.push({ functionName, policy });
+    }
+  }
+
   /** Binds tables to the functions that name them, then to the functions that the tables name. */
   addSchedules(): void {
     for (const { table, functionName } of this.#scheduled) {
@@ -332,7 +348,12 @@ class Description {
     this.#schedules.push({ sourceName: undefined, tableName, atColumn, functionName });
   }
 
-  finish(submodules: ModulePlan['submodules']): ModulePlan {
+  finish(submodules: ModulePlan['submodules'], isRoot: boolean): ModulePlan {
+    const [first] = [...this.#crons, ...this.#policies];
+    if (first !== undefined && !isRoot) {
+      const what = 'is a cron or has `catchUp` or `retry`';
+      throw new TypeError(`'${first.functionName}' ${what}, which a submodule cannot declare`);
+    }
     const raw: RawModule = {
       ...emptyRawModule,
       typespace: this.#registry.typespace,
@@ -350,6 +371,8 @@ class Description {
       httpRoutes: this.#routers.flatMap(({ router }) => this.#routes(router)),
       viewPrimaryKeys: this.#viewKeys,
       submodules: submodules.map(({ namespace, plan }) => ({ namespace, module: plan.raw })),
+      schedulePolicies: this.#policies,
+      crons: this.#crons,
     };
     const plan = { raw, registry: this.#registry, submodules };
     const runnable = { reducers: this.#runnable, views: this.#plannedViews };

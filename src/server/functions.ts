@@ -3,7 +3,9 @@ import type { columnsType, elementType, RowBuilder, Unit } from '../declare/comp
 import type { Described } from '../declare/described.ts';
 import type { ArgsOf, Columns, RowInput, TraitsOf } from '../declare/infer.ts';
 import type { RowTypedQuery } from '../declare/query-types.ts';
+import type { TimestampBuilder } from '../declare/scalar-builders.ts';
 import type { AnyTable, TableSchema } from '../declare/table.ts';
+import type { TimeDuration } from '../values/time-duration.ts';
 import type {
   AnonymousViewCtx,
   HandlerContext,
@@ -151,6 +153,56 @@ export interface ScheduleOption<Table extends AnyTable> {
   /** The rows of this table schedule the runs. */
   readonly onSchedule: Table;
 }
+
+/** What happens to runs that were missed, and to runs that fail. */
+export interface SchedulePolicyOptions {
+  /**
+   * Which of the times that pass while the database is not running are made up for: none
+   * (`'skip'`, the default), the last one (`'once'`), or each of them (`'all'`). A row with a
+   * single time runs in any case.
+   */
+  readonly catchUp?: 'skip' | 'once' | 'all';
+  /** A run that fails is repeated; without this it is not. */
+  readonly retry?: ScheduleRetry;
+}
+
+/**
+ * How often and when a scheduled run that fails is repeated.
+ *
+ * @example
+ * ```ts
+ * const retry: ScheduleRetry = { attempts: 5, backoff: TimeDuration.fromMillis(1_000) };
+ * ```
+ */
+export interface ScheduleRetry {
+  /** Runs in all, the first one included: 1 to 100. */
+  readonly attempts: number;
+  /** Delay before the second run; it doubles each time, up to 5 minutes. */
+  readonly backoff: TimeDuration;
+}
+
+/** Options of a reducer that the rows of a table schedule. */
+export interface ScheduledReducerOptions<Table extends AnyTable>
+  extends ScheduleOption<Table>,
+    SchedulePolicyOptions {}
+
+/**
+ * Options of a cron.
+ *
+ * @example
+ * ```ts
+ * const options: CronOptions = { timeZone: 'Europe/Berlin', catchUp: 'once' };
+ * ```
+ */
+export interface CronOptions extends SchedulePolicyOptions {
+  /** Its name in the database; defaults to the export's name in snake case. */
+  readonly name?: string;
+  /** An IANA time zone such as `Europe/Berlin`; the default is UTC. */
+  readonly timeZone?: string;
+}
+
+/** A cron has one argument: the time for which it runs. */
+export type CronParams = { readonly due: TimestampBuilder };
 
 /** One parameter, of the table's row type. */
 export type ScheduledParams<Table extends AnyTable> =

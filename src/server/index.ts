@@ -111,10 +111,12 @@ export type {
 } from './contexts.ts';
 export { CallError, errors, HostError, SenderError, SpacetimeHostError } from './errors.ts';
 export type {
+  CronOptions,
   HttpHandlerExport,
   ProcedureExport,
   Reducer,
   ReducerExport,
+  ScheduleRetry,
   ViewExport,
 } from './functions.ts';
 export type { DbView } from './handles.ts';

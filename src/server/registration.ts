@@ -1,6 +1,7 @@
 import type { AnyType } from '../declare/builder.ts';
 import type { Columns } from '../declare/infer.ts';
 import type { Lifecycle } from '../schema/definition.ts';
+import type { TimeDuration } from '../values/time-duration.ts';
 import type { Router } from './router.ts';
 
 /**
@@ -17,9 +18,11 @@ export type Registration =
   | {
       readonly kind: 'reducer';
       readonly lifecycle: Lifecycle | undefined;
-      readonly options: FunctionOptions & ResultOptions;
+      readonly options: FunctionOptions & ResultOptions & PolicyOptions;
       readonly params: Columns;
       readonly handler: AnyHandler;
+      /** Only of a reducer that runs at the times of an expression. */
+      readonly cron?: CronTimes;
     }
   | {
       readonly kind: 'procedure';
@@ -53,6 +56,17 @@ export interface ResultOptions {
 export interface FunctionOptions {
   readonly name?: string;
   readonly onSchedule?: unknown;
+}
+
+/** As it was passed: callers without types pass anything. */
+export interface PolicyOptions {
+  readonly catchUp?: unknown;
+  readonly retry?: { readonly attempts?: unknown; readonly backoff?: Partial<TimeDuration> };
+}
+
+export interface CronTimes {
+  readonly expression: unknown;
+  readonly timeZone: unknown;
 }
 
 /**

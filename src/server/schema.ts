@@ -2,6 +2,7 @@ import { type AnyType, TypeBuilder } from '../declare/builder.ts';
 import { columnsOf, type UnitBuilder } from '../declare/composite.ts';
 import type { Described, VerbatimNames } from '../declare/described.ts';
 import type { Columns } from '../declare/infer.ts';
+import { t } from '../declare/t.ts';
 import { type AnyTable, DeclaredTable } from '../declare/table.ts';
 import { moduleHooksKey } from '../protocol/module-abi.ts';
 import type { Lifecycle } from '../schema/definition.ts';
@@ -10,6 +11,8 @@ import type { Typespace } from '../values/type.ts';
 import { describeModule, type SchemaParts } from './describe.ts';
 import type {
   AnonymousView,
+  CronOptions,
+  CronParams,
   ExactlyOne,
   HttpHandler,
   HttpHandlerExport,
@@ -21,6 +24,7 @@ import type {
   ReducerExport,
   ReducerOptions,
   ScheduledParams,
+  ScheduledReducerOptions,
   ScheduleOption,
   View,
   ViewError,
@@ -95,7 +99,7 @@ export interface Schema<Tables> {
   ): ReducerExport<Tables, Record<never, never>>;
   /** Declares a reducer that the rows of a table schedule. */
   reducer<Table extends AnyTable, P extends ScheduledParams<Table>>(
-    options: ScheduleOption<Table>,
+    options: ScheduledReducerOptions<Table>,
     params: P & ExactlyOne<P>,
     body: Reducer<Tables, P>,
   ): ReducerExport<Tables, P, true>;
@@ -105,6 +109,20 @@ export interface Schema<Tables> {
     params: P,
     body: Reducer<Tables, P, R>,
   ): ReducerExport<Tables, P, false, R, E>;
+
+  /**
+   * Declares a reducer that runs at the times of a cron expression: minute, hour, day of the month,
+   * month and day of the week, or a name such as `@daily`. A sixth field in front counts seconds.
+   */
+  cron(
+    expression: string,
+    body: Reducer<Tables, CronParams>,
+  ): ReducerExport<Tables, CronParams, true>;
+  cron(
+    expression: string,
+    options: CronOptions,
+    body: Reducer<Tables, CronParams>,
+  ): ReducerExport<Tables, CronParams, true>;
 
   /** Declares a reducer that runs once, when the database is created. */
   init: LifecycleForms<Tables>;
@@ -245,6 +263,19 @@ class ModuleSchema implements SchemaParts {
 
   reducer(...given: unknown[]): ModuleExport {
     return this.#reducer(undefined, given);
+  }
+
+  cron(expression: unknown, ...given: unknown[]): ModuleExport {
+    const handler = given.pop() as AnyHandler;
+    const { name, timeZone, ...policy } = (given[0] ?? {}) as CronOptions;
+    return registeredFunction(this, {
+      kind: 'reducer',
+      lifecycle: undefined,
+      options: name === undefined ? policy : { ...policy, name },
+      params: { due: t.timestamp() },
+      handler,
+      cron: { expression, timeZone },
+    });
   }
 
   init(...given: unknown[]): ModuleExport {

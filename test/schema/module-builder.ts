@@ -8,7 +8,7 @@ import {
   type RawTable,
 } from '../../src/schema/raw-module.ts';
 import { validateModule } from '../../src/schema/validate.ts';
-import { product, unitType } from '../../src/values/special-types.ts';
+import { product, timestampType, unitType } from '../../src/values/special-types.ts';
 import type { AlgebraicType } from '../../src/values/type.ts';
 
 /** All that is wrong with a module; nothing when it is fine. */
@@ -143,3 +143,17 @@ export const personModule: RawModule = moduleOf(
   { reducers: [reducer('add', { name: text })] },
   () => 'Person',
 );
+
+/** A module with a cron `nightly`, and with `person`. */
+export const cronModule: RawModule = {
+  ...personModule,
+  reducers: [...personModule.reducers, reducer('nightly', { due: timestampType })],
+  crons: [
+    {
+      functionName: 'nightly',
+      expression: '0 3 * * *',
+      timeZone: 'Europe/Berlin',
+      policy: { catchUp: 'once', retry: { attempts: 3, backoffMicros: 1_000_000n } },
+    },
+  ],
+};

@@ -62,9 +62,9 @@ beforeAll(async () => {
   running = await Running.start();
   owner = await running.person();
   const text = new TextDecoder().decode(await writtenFrom(module));
-  const said = /visibility: ?"clientCallable"/;
+  const said = /visibility: ?reducer\.cron [^,]*"private",/;
   expect(text).toMatch(said);
-  const saying = 'visibility: name.startsWith("hush") ? "private" : "clientCallable"';
+  const saying = 'visibility: name.startsWith("hush") ? "private" : "clientCallable",';
   const program = new TextEncoder().encode(text.replace(said, saying));
   const { status, text: answer } = await running.upload('board', program, owner);
   expect([status, status === 200 ? '' : answer]).toEqual([200, '']);

@@ -8,7 +8,7 @@ import {
   type ReducerCtx,
   type ScheduleAt,
   schema,
-  type TimeDuration,
+  TimeDuration,
   type Timestamp,
   t,
   table,
@@ -196,3 +196,26 @@ export const withRow = db.reducer({ name: 'x' }, { row: line.rowType }, (ctx, { 
 export const ofRow = db.reducer(t.row({ a: t.u8() }), (_ctx, { a }) => console.log(a + 1));
 export const returning = db.reducer((ctx) => ctx.db.line.count());
 export const group = db.exportGroup({ say, both });
+
+// Schedules.
+
+const job = table({}, { id: t.u64().primaryKey().autoInc(), at: t.scheduleAt() });
+const scheduled = schema({ job });
+const retry = { attempts: 3, backoff: TimeDuration.fromMillis(1_000) };
+export const run = scheduled.reducer(
+  { onSchedule: job, catchUp: 'all', retry },
+  { row: job.rowType },
+  (ctx, { row }) => {
+    expectType<Equal<typeof row, { id: bigint; at: ScheduleAt }>>();
+    ctx.db.job.id.delete(row.id);
+  },
+);
+export const nightly = scheduled.cron(
+  '0 3 * * *',
+  { name: 'at_night', timeZone: 'Europe/Berlin', catchUp: 'once', retry },
+  (ctx, { due }) => {
+    expectType<Equal<typeof due, Timestamp>>();
+    console.log(ctx.timestamp.since(due).millis, ctx.db.job.count());
+  },
+);
+export const hourly = scheduled.cron('@hourly', (ctx) => nightly(ctx, { due: ctx.timestamp }));

@@ -149,8 +149,34 @@ db.reducer((ctx) => {
 db.reducer({ onSchedule: job }, { job: job.rowType, more: t.u8() }, () => {});
 // @ts-expect-error: another table's row
 db.reducer({ onSchedule: job }, { job: hero.rowType }, () => {});
+// @ts-expect-error: what happens to missed times is one of three
+db.reducer({ onSchedule: job, catchUp: 'some' }, { job: job.rowType }, () => {});
+const row = { job: job.rowType };
+// @ts-expect-error: the delay is a duration
+db.reducer({ onSchedule: job, retry: { attempts: 2, backoff: 5n } }, row, () => {});
+// @ts-expect-error: a number of runs without a delay
+db.reducer({ onSchedule: job, retry: { attempts: 2 } }, { job: job.rowType }, () => {});
+// @ts-expect-error: nothing that is missed without a schedule
+db.reducer({ name: 'a', catchUp: 'all' }, { a: t.u8() }, () => {});
 // @ts-expect-error: a scheduled procedure has no result
 db.procedure({ onSchedule: job }, { job: job.rowType }, t.u8(), () => 1);
+
+// Crons.
+
+// @ts-expect-error: the expression is a text
+db.cron(5, () => {});
+// @ts-expect-error: the function is missing
+db.cron('@daily');
+// @ts-expect-error: a transaction does not wait
+db.cron('@daily', async () => {});
+// @ts-expect-error: a cron has the argument `due`, and no other
+db.cron('@daily', (_ctx, { at }) => at);
+// @ts-expect-error: no such option
+db.cron('@daily', { zone: 'UTC' }, () => {});
+// @ts-expect-error: a cron needs no table
+db.cron('@daily', { onSchedule: job }, () => {});
+// @ts-expect-error: what happens to missed times is one of three
+db.cron('@daily', { catchUp: true }, () => {});
 
 // Views.
 

@@ -129,8 +129,8 @@ async function publish(running: Running, name: string, program: Program, as: Per
  */
 function withPrivate(program: Program, name: string): Program {
   const text = new TextDecoder().decode(program);
-  const said = /visibility: ?"clientCallable"/;
+  const said = /visibility: ?reducer\.cron [^,]*"private",/;
   if (!said.test(text)) throw new Error('the program does not say who may call its reducers');
-  const saying = `visibility: name === ${JSON.stringify(name)} ? "private" : "clientCallable"`;
+  const saying = `visibility: name === ${JSON.stringify(name)} ? "private" : "clientCallable",`;
   return new TextEncoder().encode(text.replace(said, saying));
 }
