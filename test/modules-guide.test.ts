@@ -92,6 +92,15 @@ describe('the guide to modules', () => {
     });
   });
 
+  it('[living 3.5] says truly which requests are signed, in the sandbox', async () => {
+    const deliveries = await RunningModule.of(path.join(folder, 'deliveries.ts'));
+    const code = '757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
+    const right = deliveries.run('delivered', [`sha256=${code}`, 'Hello, World!']);
+    expect(right.outcome.kind).toBe('returned');
+    const wrong = deliveries.run('delivered', [`sha256=${code}`, 'Hello, World?']);
+    expect(wrong.outcome).toMatchObject({ kind: 'refused', message: 'not signed by GitHub' });
+  });
+
   it('says truly what the seats do', async () => {
     const seats = await RunningModule.of(path.join(folder, 'seats.ts'));
     const [first, second] = seats.raw.reducers

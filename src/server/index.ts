@@ -134,3 +134,4 @@ export type { Random } from './random.ts';
 export type { ModuleExport } from './registration.ts';
 export { Router } from './router.ts';
 export { CaseConversionPolicy, type ModuleSettings, schema } from './schema.ts';
+export { type SignatureOptions, verifySignature } from './verify-signature.ts';

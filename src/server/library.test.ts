@@ -19,7 +19,9 @@ describe('the entry', () => {
       ...'ProductBuilder SumBuilder SimpleSumBuilder ArrayBuilder ByteArrayBuilder'.split(' '),
       ...'OptionBuilder ResultBuilder RefBuilder'.split(' '),
       ...scalars.split(' ').flatMap((name) => [`${name}Builder`, `${name}ColumnBuilder`]),
-      ...'CallError HostError Identity ConnectionId Timestamp TimeDuration Uuid'.split(' '),
+      ...'CallError HostError Identity ConnectionId Timestamp TimeDuration Uuid verifySignature'.split(
+        ' ',
+      ),
     ];
     expect(Object.keys(server).sort()).toEqual(names.sort());
   });
