@@ -49,6 +49,25 @@ export const limits = {
   turnsOfQueue: 4,
   /** Wall-clock time of one turn before it syncs and yields, however many calls wait. */
   turnMillisMax: 20,
+  /** Scheduled reducers run in one turn, before its requests; none begins after this time. */
+  scheduledRunsPerTurnMax: 128,
+  scheduleSliceMillisMax: 2,
+  /** Due times that no longer hold, beyond one for each row, before all of them are dropped. */
+  scheduleStaleMax: 1_024,
+  /** How far ahead of now a row may be due: the peer's bound, a little over two years. */
+  scheduleDelayMillisMax: 2 ** 36 - 1,
+  /** Missed due times of one row that are made up for, and rows moved on in one transaction. */
+  scheduleCatchUpRunsMax: 1_000,
+  scheduleSkippedRowsMax: 1_024,
+  /** A wall clock that goes forward by this much at once has skipped time, as an outage would. */
+  scheduleJumpMillis: 60_000,
+  /** A wall clock that goes back by this much at once is not followed until it has caught up. */
+  scheduleBackMillis: 1_000,
+  /** Rows of one schedule whose failed runs are repeated, as lists show them. */
+  scheduleListedRowsMax: 1_000,
+  /** Lateness from which a schedule is reported in the module's log, and how often at most. */
+  scheduleLateMillis: 30,
+  scheduleLateLineMillis: 60_000,
   /** Wall-clock time of one reducer call. */
   callMillisMax: 10_000,
   /** Run time after which a call is scheduled behind all others for the processors. */

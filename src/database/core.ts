@@ -12,6 +12,7 @@ import type { ModuleLines } from './module-lines.ts';
 import { Refusal } from './outcome.ts';
 import type { Program } from './program.ts';
 import type { Slices, StartReadRun } from './read-run.ts';
+import type { Schedules } from './schedules/schedules.ts';
 import type { StatementMemory } from './statement-memory.ts';
 import type { StorageQuota } from './storage-quota.ts';
 import type { ViewInstances } from './views/view-instances.ts';
@@ -35,6 +36,7 @@ export interface DatabaseCore {
   readonly warn: (message: string) => void;
   readonly views: ViewInstances;
   readonly live: Subscriptions;
+  readonly schedules: Schedules;
   readonly startReadRun: StartReadRun;
   readonly slices: Slices;
   /** The memory that reads hold. */

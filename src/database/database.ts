@@ -3,7 +3,7 @@ import { limits } from '../limits.ts';
 import { isForSpace } from '../log/log-error.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
-import type { MakeAlarm } from './alarm.ts';
+import type { Alarm, MakeAlarm } from './alarm.ts';
 import { CallQueue, type ItemSource } from './call-queue.ts';
 import { endConnection, openConnection } from './connections.ts';
 import type { DatabaseCore } from './core.ts';
@@ -24,8 +24,10 @@ import {
 } from './program.ts';
 import { runCall } from './run-call.ts';
 import { runQuery } from './run-query.ts';
-import { outcomeWithoutSchedules } from './schedules/schedule-ask.ts';
-import { noScheduleFigures, type ScheduleFigures } from './schedules/schedule-figures.ts';
+import { answerAsk } from './schedules/answer-ask.ts';
+import { failMarked, runDue } from './schedules/run-scheduled.ts';
+import type { ScheduleFigures } from './schedules/schedule-figures.ts';
+import type { ScheduledMark } from './schedules/scheduled-mark.ts';
 import { rowBytesOf, type StorageLimits, type StorageUse } from './storage-quota.ts';
 import { tableFigures } from './table-figures.ts';
 import { noTicket, type Ticket } from './ticket.ts';
@@ -92,6 +94,11 @@ export class Database {
   readonly #times = { queue: new TimeCounts(), turn: new TimeCounts() };
   /** Whether the caller of the last request waits until it is durable. */
   #isConfirmed = false;
+  /** False until the owner lets scheduled runs begin. */
+  #runsSchedules = false;
+  readonly #alarm: Alarm | undefined;
+  /** When the next scheduled run is due, as the owner knows it. */
+  #handedDue: bigint | undefined;
 
   constructor(core: DatabaseCore, around: DatabaseSurroundings) {
     this.#core = core;
@@ -103,6 +110,7 @@ export class Database {
       isOver: () => this.#isOver(),
       failed: (error) => this.#stop(error),
     });
+    this.#alarm = around.makeAlarm?.(() => this.#wake());
   }
 
   get description(): DatabaseDescription {
@@ -154,12 +162,13 @@ export class Database {
 
   /** Armed rows, and counters of runs since it was opened. */
   get scheduleFigures(): ScheduleFigures {
-    return noScheduleFigures;
+    return this.#core.schedules.figures();
   }
 
   /** When the next scheduled run is due; `undefined`: none is to come. */
   get nextDueMicros(): bigint | undefined {
-    return undefined;
+    const due = this.#core.schedules.nextDue();
+    return due === undefined ? undefined : BigInt(due);
   }
 
   /** Durations of its turns and syncs since it was opened. */
@@ -197,17 +206,33 @@ export class Database {
    * durable. The owner awaits this before the first request.
    */
   async disconnectLeftovers(nowMicros: bigint, skipFirstReducer: boolean): Promise<void> {
-    const { progress } = this.#around;
     const { lastMicros } = this.#core;
     const timestampMicros = nowMicros > lastMicros ? nowMicros : lastMicros;
-    try {
+    await this.#writeFirst(() => {
       connectedClients(this.#core).forEach((client, at) => {
-        progress.calling(noTicket);
+        this.#around.progress.calling(noTicket);
         const skip = skipFirstReducer && at === 0;
         disconnectClient(this.#core, { ...client, timestampMicros }, skip);
         this.#core.log.write();
       });
-      progress.resting();
+    });
+  }
+
+  /**
+   * Counts a scheduled run that ended the actor before this one as failed, and makes that durable.
+   * The owner awaits this before `beginSchedules`.
+   */
+  async failScheduled(mark: ScheduledMark, message: string): Promise<void> {
+    await this.#writeFirst(() => {
+      failMarked(this.#core, mark, message);
+      this.#core.log.write();
+    });
+  }
+
+  async #writeFirst(work: () => void): Promise<void> {
+    try {
+      work();
+      this.#around.progress.resting();
       await this.#core.log.sync();
     } catch (error) {
       if (isForSpace(error)) await this.#core.log.takeBack();
@@ -215,8 +240,21 @@ export class Database {
     }
   }
 
+  /** Lets scheduled runs begin: what a crash has left is dealt with. */
+  beginSchedules(): void {
+    this.#runsSchedules = true;
+    this.#handedDue = this.nextDueMicros;
+    this.#wake();
+    this.#setAlarm();
+  }
+
+  #setAlarm(): void {
+    if (this.#runsSchedules && this.#state === 'serving') this.#alarm?.set(this.nextDueMicros);
+  }
+
   /** Rejects new requests, finishes accepted ones, and makes everything durable. */
   async close(): Promise<void> {
+    this.#alarm?.dispose();
     if (this.#isOver()) return this.#undoing;
     this.#state = 'closing';
     await Promise.all(this.#loads);
@@ -254,12 +292,20 @@ export class Database {
     } finally {
       // At once: a caller that reads an outcome may submit again before anything else runs.
       this.#loop = undefined;
+      this.#setAlarm();
     }
   }
 
   #hasWork(): boolean {
     const isLoose = this.#state === 'serving' && this.#core.store.hasLoose;
-    return this.#queue.length > 0 || this.#longReads.count > 0 || isLoose;
+    return this.#queue.length > 0 || this.#longReads.count > 0 || isLoose || this.#isDue();
+  }
+
+  /** True if a scheduled run is due; none begins while the database closes. */
+  #isDue(): boolean {
+    const { schedules, full } = this.#core;
+    if (!schedules.isNeeded || !this.#runsSchedules) return false;
+    return this.#state === 'serving' && full === undefined && schedules.isDue();
   }
 
   #turn(): void {
@@ -268,12 +314,13 @@ export class Database {
     const results: TurnResult[] = [];
     let last: Ticket | undefined;
     const work = (): void => {
+      const hasRun = this.#runSchedules();
       last = this.#runBatch(results);
       this.#lastTicket = last ?? this.#lastTicket;
       this.#core.live.begin(noTicket, results.length);
       results.push(...this.#longReads.goOn());
-      // A write that has paused belongs to an earlier ticket, but its record is written now.
-      if (this.#longReads.hasWritten) last ??= this.#lastTicket;
+      // What no request of this turn asked for is written now, under an earlier ticket.
+      if (this.#longReads.hasWritten || hasRun) last ??= this.#lastTicket;
       this.#core.store.freeLoose();
       this.#running = undefined;
     };
@@ -283,20 +330,31 @@ export class Database {
     const hasWritten = this.#writer.write(last);
     this.#around.progress.resting();
     this.#times.turn.add(clock.monotonicMillis() - startedAt);
-    if (results.length === 0 && !hasWritten) return;
+    const isQuiet = results.length === 0 && !hasWritten;
+    if (isQuiet && (!this.#core.schedules.isNeeded || this.nextDueMicros === this.#handedDue))
+      return;
     const commits = this.#core.live.takeCommits();
-    // A single waiting caller is served fastest without a background sync.
-    const isAlone = results.length <= 1 && this.#queue.length === 0;
+    // A single waiting caller is served fastest without a background sync. Without one, nobody
+    // gains by the wait for the disk.
+    const isAlone = results.length === 1 && this.#queue.length === 0;
     const isAwaited = commits.length === 0 && this.#isConfirmed;
     if (isAlone && isAwaited) this.#writer.syncAtOnce();
     this.#handOver(results, commits);
     this.#writer.startSync(isAlone);
   }
 
+  /** Before the requests of the turn, so that neither waits for the other's whole queue. */
+  #runSchedules(): boolean {
+    if (!this.#isDue()) return false;
+    this.#core.live.begin(noTicket, 0);
+    return runDue(this.#core, this.#around.progress);
+  }
+
   #handOver(results: readonly TurnResult[], commits: readonly LiveCommit[]): void {
     const { offset } = this.#core.store;
     const { last: write, isDurable } = this.#writer;
     const { nextDueMicros } = this;
+    this.#handedDue = nextDueMicros;
     this.#around.owner.handOver({ results, commits, write, isDurable, offset, nextDueMicros });
   }
 
@@ -386,7 +444,7 @@ export class Database {
       case 'tables':
         return { kind: 'tables', tables: tableFigures(core, request.caller) };
       case 'schedules':
-        return { kind: 'schedules', outcome: outcomeWithoutSchedules(request.ask) };
+        return { kind: 'schedules', outcome: answerAsk(core, request) };
       case 'connect':
         return openConnection(core, request, acceptedMicros);
       case 'disconnect':

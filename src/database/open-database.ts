@@ -16,6 +16,7 @@ import { validateModule } from '../schema/validate.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import { Store } from '../store/store.ts';
+import type { Transaction } from '../store/transaction.ts';
 import { noConnection } from '../values/connection-number.ts';
 import { asCaller, type DatabaseIdentity, type OwnerIdentity } from '../values/identity-roles.ts';
 import type { Clock } from './clock.ts';
@@ -37,6 +38,8 @@ import type { ProgramSource } from './program-source.ts';
 import { type Slices, type StartReadRun, slicesOfLimits, startReadRun } from './read-run.ts';
 import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
+import { microsOf } from './schedules/due-time.ts';
+import { Schedules } from './schedules/schedules.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
 import { StatementMemory } from './statement-memory.ts';
 import { type StorageLimits, StorageQuota } from './storage-quota.ts';
@@ -89,11 +92,12 @@ export async function createCore(
   given: DatabaseOptions,
   source: ProgramSource,
   createdMicros: bigint,
+  examine: typeof examineProgram = examineProgram,
 ): Promise<DatabaseCore> {
   const options = withLines(given);
   const store = new Store(emptyCatalog);
   const context = contextOf(options, store, createdMicros);
-  const loaded = await examineProgram(source, context, options);
+  const loaded = await examine(source, context, options);
   const tables = makeTables(store, loaded);
   const log = await openLog(options, true, () => {
     throw new Error('the directory of a new database already contains a log');
@@ -129,7 +133,9 @@ export async function openDatabase(given: DatabaseOptions): Promise<Database> {
     const loaded = await reloadProgram(source, described, context, options);
     const sql = reopenedSchema(loaded, store.catalog);
     const program = programIn(options, store, loaded, { sql, offset });
-    return new Database({ ...coreOf(options, store, log, program), lastMicros }, options);
+    const core = { ...coreOf(options, store, log, program), lastMicros };
+    core.schedules.arm();
+    return new Database(core, options);
   } catch (error) {
     log.abandon();
     throw error;
@@ -223,12 +229,20 @@ function coreOf(
     connections,
     views: viewsOf(options, store, program),
     live: new Subscriptions(program.sql, clock),
+    schedules: schedulesOf(options, store, program),
     startReadRun: options.startReadRun ?? startReadRun,
     slices: options.slices ?? slicesOfLimits,
     statementMemory: new StatementMemory(),
     quota: quotaOf(options),
     full: options.full,
   };
+}
+
+function schedulesOf(options: LinedOptions, store: Store, { definition }: Program): Schedules {
+  const { clock, cron, warn, schedulesPaused: isPaused = false } = options;
+  const schedules = new Schedules({ store, clock, cron, warn, isPaused });
+  schedules.serve(definition);
+  return schedules;
 }
 
 function quotaOf({ storage = {} }: DatabaseOptions): StorageQuota {
@@ -292,6 +306,9 @@ function initialize(core: DatabaseCore, tables: FirstTables, createdMicros: bigi
     args: noBytes,
     jwtPayload: '',
     isJoined: true,
+    after: (transaction: Transaction) => {
+      core.schedules.beginCrons(transaction, microsOf(createdMicros));
+    },
   };
   const { outcome, changes, seed } = runUnlogged(core, run);
   if (outcome.kind !== 'returned') {

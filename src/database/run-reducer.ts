@@ -31,6 +31,8 @@ export interface ReducerRun {
   readonly seed?: Uint8Array | undefined;
   /** True if a call requested it, so that the caller receives its changes with the outcome. */
   readonly isOfCall?: boolean;
+  /** For lines of the log: which run this is, if no call requested it. */
+  readonly place?: string;
 }
 
 /** How a transaction ended: as its reducer did, or refused for exceeding the quota. */
@@ -76,12 +78,17 @@ export function runWithin(
   if (outcome.kind !== 'returned') return outcome;
   run.after?.(transaction);
   const fault = quotaFault(core, run, transaction);
-  if (fault !== undefined) return { kind: 'overQuota', message: fault };
+  if (fault !== undefined) {
+    reportRefusal(core, run, fault);
+    return { kind: 'overQuota', message: fault };
+  }
   // No view can prevent the host's own work, such as disconnecting a client.
   const mustSucceed = run.reducer === undefined;
   const failure = core.views.refresh(transaction, run.timestampMicros, mustSucceed);
   if (failure === undefined) return outcome;
-  return { kind: 'crashed', message: failureText(failure), trace: [] };
+  const message = failureText(failure);
+  reportRefusal(core, run, message);
+  return { kind: 'crashed', message, trace: [] };
 }
 
 /** The host's own work, such as recording a client, is not subject to a quota. */
@@ -99,10 +106,12 @@ export function commitRun(
   run: ReducerRun,
   transaction: Transaction,
 ): ChangeSet | undefined {
+  const { timestampMicros, isOfCall = false } = run;
+  core.schedules.beforeCommit(transaction, timestampMicros);
   const isForced = run.isAlwaysLogged ?? false;
   const changes = run.isJoined ? transaction.commitJoined() : transaction.commit(isForced);
+  core.schedules.committed(changes);
   const views = core.views.commit();
-  const { timestampMicros, isOfCall = false } = run;
   core.live.committed(core, { changes, views, timestampMicros, isOfCall });
   return changes;
 }
@@ -126,7 +135,7 @@ export function inputsOf(run: ReducerRun, seed: Uint8Array): CommitInputs {
 
 function callReducer(
   core: DatabaseCore,
-  { reducer, sender, connectionId, timestampMicros, args, jwtPayload }: ReducerRun,
+  { reducer, sender, connectionId, timestampMicros, args, jwtPayload, place }: ReducerRun,
   seed: Uint8Array,
   transaction: Transaction,
 ): RunOutcome {
@@ -137,24 +146,35 @@ function callReducer(
     transaction,
   );
   const checked = checkedOutcome(reducer, outcome);
-  reportFailure(core, reducerName, checked);
+  reportFailure(core, reducerName, checked, place);
   return checked;
 }
 
 /** A failing reducer is reported to the module's author, whatever its caller learns. */
-function reportFailure(core: DatabaseCore, functionName: string, outcome: RunOutcome): void {
+function reportFailure(
+  core: DatabaseCore,
+  functionName: string,
+  outcome: RunOutcome,
+  place: string | undefined,
+): void {
+  if (outcome.kind === 'returned') return;
+  const message = place === undefined ? outcome.message : `${outcome.message} (${place})`;
   switch (outcome.kind) {
-    case 'returned':
-      return;
     case 'refused':
-      core.report({ level: 'error', message: outcome.message, functionName });
+      core.report({ level: 'error', message, functionName });
       return;
     case 'crashed':
-      core.report({ level: 'panic', message: outcome.message, functionName, trace: outcome.trace });
+      core.report({ level: 'panic', message, functionName, trace: outcome.trace });
       return;
     default:
       unreachable(outcome);
   }
+}
+
+/** What a caller would be answered, where there is no caller. */
+function reportRefusal(core: DatabaseCore, { reducer, place }: ReducerRun, message: string): void {
+  if (reducer === undefined || place === undefined) return;
+  core.report({ level: 'error', message: `${message} (${place})`, functionName: reducer.name });
 }
 
 /** The randomness of a run. Valid until the next run: callers that keep it must copy it. */

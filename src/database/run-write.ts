@@ -62,7 +62,9 @@ export function commitWrite(
   timestampMicros: bigint,
   transaction: Transaction,
 ): void {
+  core.schedules.beforeCommit(transaction, timestampMicros);
   const changes = transaction.commit();
+  core.schedules.committed(changes);
   appendChanges(core, changes, {
     reducer: '',
     caller: caller.identity,

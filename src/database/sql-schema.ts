@@ -1,7 +1,7 @@
 import type { Catalog, TableSpec, ViewSpec } from '../schema/catalog.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import { rowFiltersOf } from '../schema/flatten.ts';
-import { computedTables } from '../schema/system-tables.ts';
+import { computedTables, hiddenTableIds } from '../schema/system-tables.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import { filtersByTable } from './row-filters.ts';
 
@@ -13,7 +13,8 @@ import { filtersByTable } from './row-filters.ts';
  * Throws `RowFilterError` when a filter of the definition's row-level security is invalid.
  */
 export function sqlSchemaOf(definition: ModuleDefinition, catalog: Catalog): SqlSchema {
-  const tables = [...catalog.tables, ...computedTables, ...catalog.views.map(viewTable)];
+  const stored = catalog.tables.filter(({ id }) => !hiddenTableIds.has(id));
+  const tables = [...stored, ...computedTables, ...catalog.views.map(viewTable)];
   const views = new Map(catalog.views.map(({ id, isAnonymous }) => [id, { id, isAnonymous }]));
   const unfiltered: SqlSchema = { tables, types: catalog.types, views, filters: new Map() };
   return { ...unfiltered, filters: filtersByTable(rowFiltersOf(definition), unfiltered) };

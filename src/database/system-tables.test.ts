@@ -145,6 +145,13 @@ describe('[sql 11] computed system tables', () => {
       [18, 'st_table_accessor', 'table_name,accessor_name'],
       [19, 'st_index_accessor', 'index_name,accessor_name'],
       [20, 'st_column_accessor', 'table_name,col_name,accessor_name'],
+      [28, 'st_schedule_due', 'schedule_id,row_key,due'],
+      [29, 'st_schedule_attempt', 'schedule_id,row_key,due,at,attempt,state,error'],
+      [
+        30,
+        'st_schedule_control',
+        'name,is_paused,paused,expression,time_zone,due,at,attempt,last_due,last_start,last_error',
+      ],
     ]);
   });
 
@@ -153,8 +160,9 @@ describe('[sql 11] computed system tables', () => {
     for (const { access, kind } of computedTables) {
       expect([access, kind]).toEqual(['public', 'system']);
     }
-    expect(catalog.tables.slice(0, 3)).toEqual(systemTables);
+    expect(catalog.tables.slice(0, 6)).toEqual(systemTables);
     const names = schema.tables.map(({ name }) => name);
+    // Those that keep the state of schedules are hidden.
     expect(names.filter((name) => name.startsWith('st_'))).toHaveLength(20);
     expect(new Set(schema.tables.map(({ id }) => id)).size).toBe(schema.tables.length);
   });

@@ -20,6 +20,8 @@ import { migrationToken, type ProgramHash } from './program-hash.ts';
 import type { UpdatePermission } from './program-source.ts';
 import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { noBytes } from './run-reducer.ts';
+import { microsOf } from './schedules/due-time.ts';
+import { migrateSchedules } from './schedules/migrate-schedules.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
 import { type ViewProgram, viewProgramOf } from './views/served-views.ts';
 import { updateFailureText } from './views/view-failure.ts';
@@ -107,7 +109,8 @@ function migrate(core: DatabaseCore, update: ProgramUpdate): boolean {
   const offset = migration.apply();
   const views = viewProgramOf(loaded.runner, loaded.definition, sql);
   const viewChanges = replaceViews(core, views, migration, plan.breaksClients);
-  log.appendSchema(offset, schema, undefined, inputsOf(core, timestampMicros));
+  const changes = migrateSchedules(core, loaded.definition, microsOf(timestampMicros));
+  log.appendSchema(offset, schema, changes, inputsOf(core, timestampMicros));
   core.program = programOf(loaded, { ...core, schemaVersion: offset, sql });
   old.runner.dispose();
   replaceLive(core, viewChanges, plan.breaksClients, timestampMicros);

@@ -1,10 +1,23 @@
 import { optionType, product, sum } from '../values/special-types.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import type { SequenceSpec, TableSpec } from './catalog.ts';
+import type { IndexAlgorithm } from './definition.ts';
 import { indexId, type TableId, tableId } from './ids.ts';
 
 /** The first id of a module's own tables, views, indexes, constraints and sequences. */
 export const firstUserId = 4096;
+
+const u16: AlgebraicType = { kind: 'u16' };
+const u32: AlgebraicType = { kind: 'u32' };
+const u64: AlgebraicType = { kind: 'u64' };
+const u128: AlgebraicType = { kind: 'u128' };
+const u256: AlgebraicType = { kind: 'u256' };
+const i128: AlgebraicType = { kind: 'i128' };
+const i64: AlgebraicType = { kind: 'i64' };
+const bool: AlgebraicType = { kind: 'bool' };
+const string: AlgebraicType = { kind: 'string' };
+const bytes: AlgebraicType = { kind: 'array', element: { kind: 'u8' } };
+const positions: AlgebraicType = { kind: 'array', element: u16 };
 
 /**
  * Tables that every database has and that hold rows of their own: they are part of each catalog.
@@ -41,18 +54,64 @@ export const systemTables: readonly TableSpec[] = [
     primaryKey: 0,
     access: 'private',
   }),
+  // The next due time of each row that runs at an interval. A row takes 24 bytes of a page.
+  systemTable({
+    id: 28,
+    name: 'st_schedule_due',
+    columns: [
+      ['schedule_id', u32],
+      ['row_key', u64],
+      ['due', i64],
+    ],
+    unique: [[0, 1]],
+    algorithm: 'hash',
+    access: 'private',
+  }),
+  // Rows whose run has failed and is repeated at another time.
+  systemTable({
+    id: 29,
+    name: 'st_schedule_attempt',
+    columns: [
+      ['schedule_id', u32],
+      ['row_key', u64],
+      ['due', i64],
+      ['at', i64],
+      ['attempt', u32],
+      ['state', { kind: 'u8' }],
+      ['error', string],
+    ],
+    unique: [[0, 1]],
+    algorithm: 'hash',
+    access: 'private',
+  }),
+  // Schedules that were paused by name, and those without a table.
+  systemTable({
+    id: 30,
+    name: 'st_schedule_control',
+    columns: [
+      ['name', string],
+      ['is_paused', bool],
+      ['paused', i64],
+      ['expression', string],
+      ['time_zone', string],
+      ['due', i64],
+      ['at', i64],
+      ['attempt', u32],
+      ['last_due', i64],
+      ['last_start', i64],
+      ['last_error', string],
+    ],
+    unique: [[0]],
+    primaryKey: 0,
+    access: 'private',
+  }),
 ];
 
-const u16: AlgebraicType = { kind: 'u16' };
-const u32: AlgebraicType = { kind: 'u32' };
-const u64: AlgebraicType = { kind: 'u64' };
-const u128: AlgebraicType = { kind: 'u128' };
-const u256: AlgebraicType = { kind: 'u256' };
-const i128: AlgebraicType = { kind: 'i128' };
-const bool: AlgebraicType = { kind: 'bool' };
-const string: AlgebraicType = { kind: 'string' };
-const bytes: AlgebraicType = { kind: 'array', element: { kind: 'u8' } };
-const positions: AlgebraicType = { kind: 'array', element: u16 };
+/**
+ * Stored tables that only the host itself reads and writes: no statement, client or module can name
+ * them, and they are listed nowhere.
+ */
+export const hiddenTableIds: ReadonlySet<TableId> = new Set([28, 29, 30].map(tableId));
 
 /**
  * Tables that describe the catalog and the module. They are in no catalog and no log: their rows
@@ -278,6 +337,8 @@ interface SystemTable {
   readonly columns: readonly (readonly [string, AlgebraicType])[];
   /** Lists of columns that are unique together. */
   readonly unique: readonly (readonly number[])[];
+  /** Of the indexes. */
+  readonly algorithm?: IndexAlgorithm;
   readonly primaryKey?: number;
   readonly access?: 'private';
   readonly sequence?: Pick<SequenceSpec, 'column' | 'start' | 'maxValue'>;
@@ -285,7 +346,7 @@ interface SystemTable {
 
 /** Ids of the parts of table `n` start at `100 * n`: index, constraint, index, …, sequence. */
 function systemTable(table: SystemTable): TableSpec {
-  const { id, name, columns, unique, primaryKey, access, sequence } = table;
+  const { id, name, columns, unique, algorithm = 'btree', primaryKey, access, sequence } = table;
   const nameOf = (position: number) => columns[position]?.[0];
   const keys = unique.map((positions, at) => {
     const keyed = [name, ...positions.map(nameOf)].join('_');
@@ -301,14 +362,14 @@ function systemTable(table: SystemTable): TableSpec {
     columns: columns.map(([column, type]) => ({ name: column, sourceName: column, type })),
     primaryKey,
     indexes: keys.map(({ keyed, positions, firstId }) => {
-      const indexName = `${keyed}_idx_btree`;
+      const indexName = `${keyed}_idx_${algorithm}`;
       const spec = {
         id: indexId(firstId),
         name: indexName,
         sourceName: indexName,
         columns: positions,
       };
-      return { ...spec, algorithm: 'btree', isUnique: true };
+      return { ...spec, algorithm, isUnique: true };
     }),
     constraints: keys.map(({ keyed, positions, firstId }) => {
       return { id: firstId + 1, name: `${keyed}_key`, columns: positions };

@@ -40,6 +40,8 @@ export class Table {
   readonly held: HeldRows;
   /** The ledger of the store, once the table belongs to one. */
   pins: PinLedger = new PinLedger();
+  /** Set where rows can be due: false for a row that would be due too far ahead. */
+  guard: ((row: Uint8Array) => boolean) | undefined;
   readonly wholeRows: WholeRowIndex | undefined;
   readonly #scanned = new RefList();
 

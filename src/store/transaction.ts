@@ -185,6 +185,7 @@ export class Transaction {
     this.#touch(table);
     if (length > limits.rowBytesMax) return hostFailure;
     if (length > row.length || !table.shape.isRow(row, 0, length)) return undecodable;
+    if (table.guard?.(row) === false) return delayTooLong;
     return table.sequences.length === 0 ? 0 : this.#fillSequences(table, row);
   }
 
@@ -222,6 +223,7 @@ export class Transaction {
 export const hostFailure = -1;
 export const undecodable = -3;
 export const uniqueViolation = -12;
+export const delayTooLong = -13;
 export const notUnique = -14;
 export const noSuchRow = -15;
 export const sequenceOverflow = -16;

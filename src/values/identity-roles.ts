@@ -39,6 +39,11 @@ export function asCaller(owner: OwnerIdentity): CallerIdentity {
   return callerIdentity(owner);
 }
 
+/** A database as a caller: the sender of its scheduled reducers. */
+export function databaseAsCaller(database: DatabaseIdentity): CallerIdentity {
+  return callerIdentity(database);
+}
+
 export function owns(caller: CallerIdentity, owner: OwnerIdentity): boolean {
   return asOwner(caller) === owner;
 }

@@ -1,5 +1,3 @@
-import { unreachable } from '../../assert.ts';
-
 /** A question or an order about the schedules of a database. Without a name: about each of them. */
 export type ScheduleAsk =
   | { readonly kind: 'list' }
@@ -44,19 +42,4 @@ export interface ListedSchedule {
   /** From the time that a run was due until it began. */
   readonly latenessP50Micros: bigint | undefined;
   readonly latenessP99Micros: bigint | undefined;
-}
-
-/** The outcome in a database that has no schedules. */
-export function outcomeWithoutSchedules(ask: ScheduleAsk): ScheduleOutcome {
-  switch (ask.kind) {
-    case 'list':
-      return { kind: 'listed', schedules: [] };
-    case 'run':
-    case 'skip':
-    case 'pause':
-    case 'resume':
-      return ask.name === undefined ? { kind: 'applied', names: [] } : { kind: 'unknown' };
-    default:
-      return unreachable(ask);
-  }
 }

@@ -21,14 +21,20 @@ export async function assembleDatabase(
   mode: SeatMode,
   options: DatabaseOptions,
 ): Promise<Database> {
+  const database = await assemble(mode, options);
+  database.beginSchedules();
+  return database;
+}
+
+async function assemble(mode: SeatMode, options: DatabaseOptions): Promise<Database> {
   switch (mode.kind) {
     case 'create':
       return createDatabase(options, mode.program, mode.createdMicros);
     case 'open':
-      return open({ ...options, full: mode.full }, mode.skipFirstDisconnect);
+      return open({ ...options, full: mode.full }, mode);
     case 'openOrCreate':
       try {
-        if (options.disk.list().length > 0) return await open(options, false);
+        if (options.disk.list().length > 0) return await open(options, {});
       } catch (error) {
         if (!(error instanceof NoProgramError)) throw error;
       }
@@ -38,12 +44,21 @@ export async function assembleDatabase(
   }
 }
 
-async function open(options: DatabaseOptions, skipFirstDisconnect: boolean): Promise<Database> {
+async function open(options: DatabaseOptions, crash: Crash): Promise<Database> {
+  const { skipFirstDisconnect = false, failedSchedule } = crash;
   const database = await openDatabase(options);
   if (options.full !== undefined) return database;
   await database.disconnectLeftovers(options.clock.nowMicros(), skipFirstDisconnect);
+  if (failedSchedule !== undefined) {
+    await database.failScheduled(failedSchedule.mark, failedSchedule.message);
+  }
   return database;
 }
+
+/** How the actor before this one ended. */
+type Crash = Partial<
+  Pick<Extract<SeatMode, { kind: 'open' }>, 'skipFirstDisconnect' | 'failedSchedule'>
+>;
 
 /** Refuses a new database for lack of space: unlike an existing one, it has nothing to read. */
 function refuseForSpace(error: unknown): never {

@@ -4,6 +4,7 @@ import { uniqueViolationText } from '../../store/duplicates.ts';
 import type { SequenceColumn, Table } from '../../store/table.ts';
 import type { Index } from '../../store/table-index.ts';
 import {
+  delayTooLong,
   hostFailure,
   sequenceOverflow,
   type Transaction,
@@ -71,6 +72,8 @@ function refused(
       return invalid(`IndexError: ${conflictText(transaction, table)}`);
     case sequenceOverflow:
       return invalid(`The auto-increment sequence of table '${table.spec.name}' overflowed`);
+    case delayTooLong:
+      return invalid(`A row of table '${table.spec.name}' would be due in more than two years`);
     case hostFailure:
       if (length <= limits.rowBytesMax) {
         return overBudget(`Table '${table.spec.name}' cannot hold more rows`);
