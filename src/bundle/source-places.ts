@@ -26,6 +26,17 @@ export class SourcePlaces {
     return { source: lines.text, offset: lines.offset(position.line, position.column) };
   }
 
+  /** File, line from 1, column from 0, and the line itself. */
+  positionOf(
+    offset: number,
+  ): { file: string; line: number; column: number; lineText: string } | undefined {
+    const position = this.#map.originalPosition(...this.#bundle.position(offset));
+    const lines = position && this.#sources.get(position.source);
+    if (lines === undefined || position === undefined) return undefined;
+    const { source: file, line, column } = position;
+    return { file, line, column: column - 1, lineText: lines.line(line) };
+  }
+
   /** The doc comment before the name that begins at `offset`. */
   commentBefore(offset: number): string | undefined {
     const place = this.of(offset);
@@ -40,6 +51,12 @@ class Lines {
 
   constructor(text: string) {
     this.text = text;
+  }
+
+  /** The text of a line, without its end. */
+  line(line: number): string {
+    const starts = this.#lineStarts();
+    return this.text.slice(starts[line - 1] ?? 0, starts[line]).replace(/[\r\n\u2028\u2029]+$/, '');
   }
 
   offset(line: number, column: number): number {

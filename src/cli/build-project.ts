@@ -3,8 +3,8 @@ import path from 'node:path';
 import { CliError, type Io } from './io.ts';
 
 /**
- * Type-checks a module project with its own compiler, bundles it, and writes the program to
- * `dist/bundle.js`. Returns the program.
+ * Type-checks a module project with its own compiler, bundles it, checks its crons, and writes the
+ * program to `dist/bundle.js`. Returns the program.
  */
 export async function buildProject(folder: string, io: Io): Promise<Uint8Array> {
   if (!existsSync(path.join(folder, 'package.json'))) {
@@ -25,7 +25,22 @@ export async function buildProject(folder: string, io: Io): Promise<Uint8Array> 
   const { program, warnings } = await buildModule(folder, {});
   for (const warning of warnings) io.err(warning);
   const output = path.join(folder, 'dist', 'bundle.js');
+  await checkCrons(program);
   mkdirSync(path.dirname(output), { recursive: true });
   writeFileSync(output, program);
   return program;
+}
+
+/** Throws for crons that cannot be read, so that no upload is needed to learn of them. */
+async function checkCrons(program: Uint8Array): Promise<void> {
+  const text = new TextDecoder().decode(program);
+  // Only the program itself knows its expressions, and running it takes a while.
+  if (!text.includes('.cron(')) return;
+  const [{ describeProgram }, { renderExportFaults }] = await Promise.all([
+    import('../host/publishing/describe-program.ts'),
+    import('../bundle/export-places.ts'),
+  ]);
+  const description = await describeProgram(program);
+  if (description.kind === 'described' || description.crons.length === 0) return;
+  throw new CliError(renderExportFaults(text, description.crons));
 }

@@ -15,6 +15,6 @@ export interface CronSteps {
 /** Why an expression cannot be used. */
 export interface CronFault {
   readonly message: string;
-  /** Where in the expression, counted from 1. */
-  readonly character: number;
+  /** Where in the expression, counted from 1; `undefined`: not there, but in the time zone. */
+  readonly character: number | undefined;
 }

@@ -19,6 +19,7 @@ import { validatorOf } from '../values/layout.ts';
 import type { ProgramReducer } from './call-result.ts';
 import { resultCheckOf } from './call-result.ts';
 import type { CronReader } from './cron.ts';
+import { cronFaults } from './cron-faults.ts';
 import type { DatabaseDescription } from './description.ts';
 import { Refusal } from './outcome.ts';
 import { PreparedStatements } from './prepared-statements.ts';
@@ -78,7 +79,8 @@ export interface ProgramPlace {
 
 /**
  * Loads and describes a program being published. Rejects with `Refusal` `program.invalid` when it
- * does not load, does not describe itself properly, or declares a feature not supported yet.
+ * does not load, does not describe itself properly, has a cron that cannot be read, or declares a
+ * feature not supported yet.
  */
 export async function examineProgram(
   source: ProgramSource,
@@ -93,6 +95,8 @@ export async function examineProgram(
     runner = await around.loader(source, context);
     const described = describe(runner, around.progress);
     const definition = definitionOf(described);
+    const faults = cronFaults(definition.crons, around.cron);
+    if (faults.length > 0) throw invalid(faults.join('\n'));
     const unsupported = unsupportedFeature(definition);
     if (unsupported !== undefined) throw invalid(unsupported);
     return { source, hash: hashHex(around.hash(source.bytes)), runner, described, definition };

@@ -231,6 +231,28 @@ describe('publish', () => {
     expect(noProject.stderr).toContain('no package.json');
   });
 
+  it('[cli 5.1, living 1.11] shows the crons that cannot be read', async () => {
+    const crons = `
+      export const nightly = db.cron('0 3 * * *', { timeZone: 'Europe/Berlin' }, () => {});
+      export const wrong = db.cron('0 25 * * *', () => {});
+      export const nowhere = db.cron('@daily', { timeZone: 'Mars' }, () => {});`;
+    const folder = writeModule(sandbox, 'crons', itemsModule('', '', crons));
+    for (const args of [
+      ['build', '-p', folder],
+      ['publish', 'crons', '-p', folder],
+    ]) {
+      const { code, stderr } = await sandbox.run(args);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /src\/index\.ts:\d+:20: cron `wrong`: hour 25 is not from 0 to 23 \(character 3 of `/,
+      );
+      expect(stderr).toMatch(/src\/index\.ts:\d+:20: cron `nowhere`: `Mars` is not the name of a /);
+      expect(stderr).toContain("export const wrong = db.cron('0 25 * * *', () => {});");
+      expect(stderr).not.toContain('nightly');
+      expect(existsSync(path.join(folder, 'dist/bundle.js'))).toBe(false);
+    }
+  });
+
   it('[cli 5.1] stops at type errors when the project has a compiler', async () => {
     const folder = writeModule(sandbox, 'typed', itemsModule('', '', 'const wrong: number = "x";'));
     const modules = path.join(folder, 'node_modules');

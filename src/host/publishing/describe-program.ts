@@ -1,3 +1,4 @@
+import { cronFaultsIn } from '../../database/cron-faults.ts';
 import { Refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { MachineClock } from '../../node/clock.ts';
@@ -8,7 +9,12 @@ import { workerPlacement } from '../workers/worker-placement.ts';
 export type ProgramDescription =
   /** The definition in its binary form, as the program gave it, after it passed every rule. */
   | { readonly kind: 'described'; readonly bytes: Uint8Array }
-  | { readonly kind: 'refused'; readonly message: string };
+  /** `crons` are the lines of the message about crons, each with the name of its export. */
+  | {
+      readonly kind: 'refused';
+      readonly message: string;
+      readonly crons: readonly { readonly name: string; readonly text: string }[];
+    };
 
 /**
  * Asks a program for its description the way a host does before it publishes: on a thread and in a
@@ -28,8 +34,9 @@ export async function describeProgram(bytes: Uint8Array): Promise<ProgramDescrip
   try {
     return { kind: 'described', bytes: await placement.examine({ kind: 'js', bytes }, place) };
   } catch (error) {
-    if (error instanceof Refusal) return { kind: 'refused', message: error.message };
-    throw error;
+    if (!(error instanceof Refusal)) throw error;
+    const { message } = error;
+    return { kind: 'refused', message, crons: cronFaultsIn(message) };
   } finally {
     await placement.close();
   }

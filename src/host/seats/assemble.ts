@@ -68,13 +68,13 @@ function refuseForSpace(error: unknown): never {
 
 export type ExamineOptions = Pick<
   DatabaseOptions,
-  'identity' | 'loader' | 'hash' | 'progress' | 'clock'
+  'identity' | 'loader' | 'hash' | 'progress' | 'clock' | 'cron'
 >;
 
 /** Loads a program without any data and returns its description. Rejects with `Refusal`. */
 export async function examineAside(
   program: ProgramSource,
-  { identity, loader, hash, progress, clock }: ExamineOptions,
+  { identity, clock, ...around }: ExamineOptions,
 ): Promise<Uint8Array> {
   const context = {
     store: new Store(emptyCatalog),
@@ -82,7 +82,7 @@ export async function examineAside(
     log: () => undefined,
     publishedMicros: clock.nowMicros(),
   };
-  const loaded = await examineProgram(program, context, { loader, hash, progress });
+  const loaded = await examineProgram(program, context, around);
   loaded.runner.dispose();
   return loaded.described;
 }

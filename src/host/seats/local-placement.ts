@@ -2,6 +2,7 @@ import type { MakeAlarm } from '../../database/alarm.ts';
 import type { Clock } from '../../database/clock.ts';
 import type { Entropy } from '../../database/entropy.ts';
 import { noProgress } from '../../database/progress.ts';
+import { cronReader } from '../../node/cron.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import { machineAlarms } from '../../node/machine-alarm.ts';
 import { MemoryDisk } from '../../node/memory-disk.ts';
@@ -44,13 +45,14 @@ export function localPlacement(given: LocalPlacementOptions): Placement {
         hash: programHash,
         statementMillisMax: statementMillis(budget),
         makeAlarm,
+        cron: cronReader,
       };
       return (start, events) => new LocalSeat(options, start, events);
     },
     examine(program, { identity }) {
       const loader = programLoader(linkHere, noProgress);
-      const progress = noProgress;
-      return examineAside(program, { identity, loader, hash: programHash, progress, clock });
+      const around = { loader, hash: programHash, progress: noProgress, cron: cronReader };
+      return examineAside(program, { identity, clock, ...around });
     },
     close: () => Promise.resolve(),
   };

@@ -1,5 +1,6 @@
 import type { MakeAlarm } from '../../database/alarm.ts';
 import type { Clock } from '../../database/clock.ts';
+import type { CronReader } from '../../database/cron.ts';
 import type { Database } from '../../database/database.ts';
 import type { Entropy } from '../../database/entropy.ts';
 import type { ProgramLoader } from '../../database/program.ts';
@@ -27,8 +28,9 @@ export interface LocalSeatOptions {
   readonly loaderFor: (progress: Progress) => ProgramLoader;
   readonly hash: ProgramHash;
   readonly statementMillisMax: number;
-  /** Absent: the database has no schedules. */
+  /** Absent, both: the database has no schedules. */
   readonly makeAlarm?: MakeAlarm;
+  readonly cron?: CronReader;
 }
 
 /**

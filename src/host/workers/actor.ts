@@ -10,6 +10,7 @@ import type { DatabaseOwner, TurnReport } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import { boundedLine, cutText } from '../../module/log-line.ts';
 import { MachineClock } from '../../node/clock.ts';
+import { cronReader } from '../../node/cron.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import { MachineEntropy } from '../../node/entropy.ts';
 import { machineAlarms } from '../../node/machine-alarm.ts';
@@ -172,6 +173,7 @@ export class Actor {
         hash: programHash,
         progress: this.#board,
         clock: this.#clock,
+        cron: cronReader,
       });
       this.#port.post({ kind: 'examined', described });
     } catch (error) {
@@ -201,6 +203,7 @@ export class Actor {
         return this.#port.drained?.()?.then(nextTurn) ?? nextTurn();
       },
       makeAlarm: machineAlarms(this.#clock),
+      cron: cronReader,
       later,
       report: (line) => {
         this.#lines.add({ micros: this.#clock.nowMicros(), line: boundedLine(line) });
