@@ -39,6 +39,7 @@ import { type Slices, type StartReadRun, slicesOfLimits, startReadRun } from './
 import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
 import { microsOf } from './schedules/due-time.ts';
+import { scheduleWarnings } from './schedules/schedule-warnings.ts';
 import { Schedules } from './schedules/schedules.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
 import { StatementMemory } from './statement-memory.ts';
@@ -295,7 +296,8 @@ function initialize(core: DatabaseCore, tables: FirstTables, createdMicros: bigi
   const views = definition.views.map(({ name }) => `table for view \`${name}\``);
   const filters = rowFiltersOf(definition).map((sql) => `row level security \`${sql}\``);
   for (const what of [...names, ...views, ...filters]) report(hostLine('info', `Creating ${what}`));
-  for (const text of filterWarnings(tables.sql)) report(hostLine('warn', text));
+  const warnings = [...filterWarnings(tables.sql), ...scheduleWarnings(definition)];
+  for (const text of warnings) report(hostLine('warn', text));
   const reducer = core.program.lifecycle.init;
   if (reducer !== undefined) report(hostLine('info', 'Invoking `init` reducer'));
   const run = {

@@ -22,6 +22,7 @@ import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { noBytes } from './run-reducer.ts';
 import { microsOf } from './schedules/due-time.ts';
 import { migrateSchedules } from './schedules/migrate-schedules.ts';
+import { scheduleWarnings } from './schedules/schedule-warnings.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
 import { type ViewProgram, viewProgramOf } from './views/served-views.ts';
 import { updateFailureText } from './views/view-failure.ts';
@@ -116,7 +117,9 @@ function migrate(core: DatabaseCore, update: ProgramUpdate): boolean {
   replaceLive(core, viewChanges, plan.breaksClients, timestampMicros);
   core.report(hostLine('info', `Updated program to ${loaded.hash}`));
   for (const step of plan.steps) reportStep(core, step);
-  for (const text of filterWarnings(sql)) core.report(hostLine('warn', text));
+  for (const text of [...filterWarnings(sql), ...scheduleWarnings(loaded.definition)]) {
+    core.report(hostLine('warn', text));
+  }
   if (plan.breaksClients) endConnections(core, timestampMicros);
   core.report(hostLine('info', 'Database updated'));
   return plan.breaksClients;

@@ -10,7 +10,6 @@ export function unsupportedFeature(definition: ModuleDefinition): string | undef
   const scheduled = tables.find(({ schedule }) => schedule !== undefined);
   const view = views.find(({ params }) => params.elements.length > 0);
   const [procedure] = procedures;
-  const [cron] = definition.crons;
   const [handler] = httpHandlers;
   const [route] = httpRoutes;
   const [submodule] = definition.submodules;
@@ -19,7 +18,6 @@ export function unsupportedFeature(definition: ModuleDefinition): string | undef
   if (scheduled !== undefined) {
     return refuse(`schedule of table \`${scheduled.name}\``, 'scheduled tables');
   }
-  if (cron !== undefined) return refuse(`cron \`${cron.name}\``, 'crons');
   if (handler !== undefined) return refuse(`HTTP handler \`${handler.name}\``, 'HTTP handlers');
   if (route !== undefined) return refuse(`HTTP route \`${route.path}\``, 'HTTP routes');
   if (submodule !== undefined) return refuse(`submodule \`${submodule.namespace}\``, 'submodules');
