@@ -1,4 +1,5 @@
 import type { CommitLog } from '../log/commit-log.ts';
+import { hiddenTableIds } from '../schema/system-tables.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 
@@ -80,7 +81,10 @@ export class StorageQuota {
 /** Bytes of rows that a database holds now. */
 export function rowBytesOf(store: Store): number {
   let bytes = 0;
-  for (const { spec, heap } of store.tables) if (spec.kind === 'user') bytes += heap.usedBytes;
+  for (const { spec, heap } of store.tables) {
+    // Hidden rows exist because rows of the module do.
+    if (spec.kind === 'user' || hiddenTableIds.has(spec.id)) bytes += heap.usedBytes;
+  }
   return bytes;
 }
 

@@ -13,7 +13,7 @@ import {
   type LoadedProgram,
   type ProgramSurroundings,
 } from '../../src/database/program.ts';
-import { hashHex } from '../../src/database/program-hash.ts';
+import { hashHex, migrationToken } from '../../src/database/program-hash.ts';
 import type { ProgramSource } from '../../src/database/program-source.ts';
 import { noProgress, type Progress } from '../../src/database/progress.ts';
 import type { Slices } from '../../src/database/read-run.ts';
@@ -21,6 +21,7 @@ import type { ScheduleAsk, ScheduleOutcome } from '../../src/database/schedules/
 import type { ScheduledMark } from '../../src/database/schedules/scheduled-mark.ts';
 import { type Ticket, ticketNumber } from '../../src/database/ticket.ts';
 import type { DatabaseReply, DatabaseRequest, TurnReport } from '../../src/database/turn.ts';
+import { applyUpdate } from '../../src/database/update-program.ts';
 import { programHash } from '../../src/host/linking/program-hash.ts';
 import type { Disk } from '../../src/log/disk.ts';
 import type {
@@ -31,8 +32,14 @@ import type {
 } from '../../src/module/runner.ts';
 import { MemoryDisk } from '../../src/node/memory-disk.ts';
 import { nextTurn } from '../../src/node/next-turn.ts';
+import { defaultSchedulePolicy, type SchedulePolicy } from '../../src/schema/definition.ts';
 import { encodeRawModuleV10 } from '../../src/schema/encode-raw-module.ts';
-import { emptyRawModule, type RawModule, type RawTable } from '../../src/schema/raw-module.ts';
+import {
+  emptyRawModule,
+  type RawCron,
+  type RawModule,
+  type RawTable,
+} from '../../src/schema/raw-module.ts';
 import { ownerRights } from '../../src/sql/rights.ts';
 import { noRow } from '../../src/store/row-ref.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -97,6 +104,7 @@ export class JobDatabase {
   /** When the alarm is set. */
   alarmAt: bigint | undefined;
   #ring: () => void = () => undefined;
+  #created: { readonly core: DatabaseCore; readonly options: DatabaseOptions } | undefined;
   #opened: { readonly store: Store; readonly database: Database } | undefined;
   readonly #waiting = new Map<Ticket, (reply: DatabaseReply) => void>();
   #lastTicket = 0;
@@ -118,6 +126,28 @@ export class JobDatabase {
 
   get database(): Database {
     return present(this.#opened, 'an open database').database;
+  }
+
+  /** Publishes another definition of the module, between two turns. */
+  async update(raw: RawModule): Promise<void> {
+    const { core, options } = present(this.#created, 'a database that was created here');
+    this.module.raw = raw;
+    const { store, identity: databaseIdentity, report: log, program } = core;
+    const context = { store, databaseIdentity, log, publishedMicros: 1n };
+    const loaded = await loadHere(programOf(this.module), context, options);
+    applyUpdate(core, {
+      loaded,
+      permission: {
+        policy: 'breakClients',
+        token: migrationToken(programHash, core.identity, program.hash, loaded.hash),
+      },
+      timestampMicros: this.clock.nowMicros(),
+      hash: programHash,
+      stopReads: () => undefined,
+    });
+    // The actor writes and sets its alarm with its next turn.
+    await this.act(() => undefined);
+    await this.settled();
   }
 
   async #open({ disk = new MemoryDisk(), opens, failed, ...given }: JobOptions): Promise<void> {
@@ -155,9 +185,9 @@ export class JobDatabase {
       ...(given.schedulesPaused !== undefined && { schedulesPaused: given.schedulesPaused }),
       ...(given.slices !== undefined && { slices: given.slices }),
     };
-    const database = opens
-      ? await openDatabase(options)
-      : new Database(await createHere(options, module), options);
+    if (!opens) this.#created = { core: await createHere(options, module), options };
+    const core = this.#created?.core;
+    const database = core === undefined ? await openDatabase(options) : new Database(core, options);
     this.#opened = { store: present(store, 'store'), database };
     await database.disconnectLeftovers(clock.nowMicros(), false);
     if (failed !== undefined) await database.failScheduled(failed, 'It died.');
@@ -294,7 +324,6 @@ const actParams = product(['body', { kind: 'u32' }]);
 
 const jobTables = ['job', 'other'] as const;
 
-/** A cron for `runs` of the definition: `[name, expression]`. */
 export function rawJobs(parts: Partial<RawModule> = {}): RawModule {
   const reducers: [string, ProductType][] = [
     ['act', actParams],
@@ -420,6 +449,29 @@ function runOf(reducerName: string, args: Uint8Array, micros: bigint): Run {
 
 /** Thrown by a body: the reducer crashes. */
 export class JobFailure extends Error {}
+
+/** Crons whose expression is a number of seconds: they are due at its multiples. */
+export const secondsCron: CronReader = {
+  read(expression) {
+    const seconds = BigInt(expression.replace(/\D/g, '') || 0);
+    if (seconds === 0n) return { message: `\`${expression}\` is not a number`, character: 1 };
+    const every = seconds * 1_000_000n;
+    return {
+      nextAfter: (micros) => (micros / every + 1n) * every,
+      lastUntil: (micros) => (micros / every) * every,
+    };
+  },
+};
+
+export function cronOf(expression: string, policy = defaultSchedulePolicy): RawCron {
+  return { functionName: 'nightly', expression, timeZone: undefined, policy };
+}
+
+/** The policy of `job`. */
+export function policyOf(policy: Partial<SchedulePolicy>): Pick<RawModule, 'schedulePolicies'> {
+  const whole = { ...defaultSchedulePolicy, ...policy };
+  return { schedulePolicies: [{ functionName: 'run_job', policy: whole }] };
+}
 
 /** `ScheduleAt` values as rows have them. */
 export function every(micros: number): Value {

@@ -153,8 +153,7 @@ function endFailed(core: DatabaseCore, work: DueWork, { start, error }: Failed):
 
 /** The delay after this many failed runs doubles with each, up to a bound. */
 function delayOf(backoff: number, attempt: number): number {
-  const longest = Math.max(backoff, limits.scheduleRetryMillisMax * 1_000);
-  return Math.min(backoff * 2 ** (attempt - 1), longest);
+  return Math.min(backoff * 2 ** (attempt - 1), limits.scheduleRetryMillisMax * 1_000);
 }
 
 interface Again extends Failed {
