@@ -44,7 +44,6 @@ describe('[abi 9, 12, 13, module-def 9, module-sdk 6.4] a module that declares',
       'view `my_view`: views with parameters are',
     ],
     ['procedures', { procedures: [procedure] }, 'procedure `ask_it`: procedures are'],
-    ['schedules', { schedules: [schedule] }, 'schedule of table `jobs`: scheduled tables are'],
     ['HTTP handlers', { httpHandlers: ['onHook'] }, 'HTTP handler `on_hook`: HTTP handlers are'],
     [
       'submodules',
@@ -65,5 +64,10 @@ describe('[abi 9, 12, 13, module-def 9, module-sdk 6.4] a module that declares',
   it('tables, reducers, views and filters is fine', () => {
     const raw = { ...personModule, views: [view], rowLevelSecurity: ['SELECT * FROM person'] };
     expect(unsupportedFeature(validateModule(raw))).toBeUndefined();
+  });
+
+  it('a schedule of a reducer is fine', () => {
+    const parts = { reducers: [reducer('run', { job: ref(0) })], schedules: [schedule] };
+    expect(unsupportedFeature(validateModule(moduleOf([jobs], parts)))).toBeUndefined();
   });
 });

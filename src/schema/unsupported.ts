@@ -6,8 +6,7 @@ import type { ModuleDefinition } from './definition.ts';
  * already, so that tools can show them.
  */
 export function unsupportedFeature(definition: ModuleDefinition): string | undefined {
-  const { views, procedures, tables, httpHandlers, httpRoutes } = definition;
-  const scheduled = tables.find(({ schedule }) => schedule !== undefined);
+  const { views, procedures, httpHandlers, httpRoutes } = definition;
   const view = views.find(({ params }) => params.elements.length > 0);
   const [procedure] = procedures;
   const [handler] = httpHandlers;
@@ -15,9 +14,6 @@ export function unsupportedFeature(definition: ModuleDefinition): string | undef
   const [submodule] = definition.submodules;
   if (view !== undefined) return refuse(`view \`${view.name}\``, 'views with parameters');
   if (procedure !== undefined) return refuse(`procedure \`${procedure.name}\``, 'procedures');
-  if (scheduled !== undefined) {
-    return refuse(`schedule of table \`${scheduled.name}\``, 'scheduled tables');
-  }
   if (handler !== undefined) return refuse(`HTTP handler \`${handler.name}\``, 'HTTP handlers');
   if (route !== undefined) return refuse(`HTTP route \`${route.path}\``, 'HTTP routes');
   if (submodule !== undefined) return refuse(`submodule \`${submodule.namespace}\``, 'submodules');

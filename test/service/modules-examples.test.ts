@@ -85,9 +85,7 @@ describe('the complete example of the library', () => {
 
   it('[module-sdk 14] runs without that', async () => {
     const source = readFileSync(path.join(root, file), 'utf8');
-    const [supported = ''] = source
-      .replace('{ onSchedule: sweep },', '')
-      .split('export const heroCount');
+    const [supported = ''] = source.split('export const heroCount');
     const made = await running.upload('tavern', await writtenFrom(supported), owner);
     expect(made).toMatchObject({ status: 200 });
     const call = async (as: Person, reducer: string, args: unknown) => {

@@ -206,11 +206,7 @@ describe('what is declared and not served yet', () => {
     );
   });
 
-  it('[module-sdk 6.2, 11, tables 8] schedules and submodules', async () => {
-    const run = 'export const run = db.reducer({ onSchedule: job }, { j: job.rowType }, clock);';
-    expect(await refusalOf(`${withJobs} ${run}`)).toBe(
-      'module declares the schedule of table `job`: scheduled tables are not supported yet',
-    );
+  it('[module-sdk 11] submodules', async () => {
     const inner = '{ default: schema({ person }) }';
     expect(await refusalOf(`${head} export default schema({ inner: ${inner} });`)).toBe(
       'module declares the submodule `inner`: submodules are not supported yet',
