@@ -249,7 +249,8 @@ export class Database {
   }
 
   #setAlarm(): void {
-    if (this.#runsSchedules && this.#state === 'serving') this.#alarm?.set(this.nextDueMicros);
+    const rings = this.#runsSchedules && this.#state === 'serving';
+    this.#alarm?.set(rings ? this.nextDueMicros : undefined);
   }
 
   /** Rejects new requests, finishes accepted ones, and makes everything durable. */
@@ -567,6 +568,7 @@ export class Database {
 
   #end(reason: StopReason): void {
     this.#state = 'ended';
+    this.#alarm?.dispose();
     this.#around.owner.stopped(reason);
   }
 }

@@ -39,6 +39,7 @@ import { type Slices, type StartReadRun, slicesOfLimits, startReadRun } from './
 import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
 import { microsOf } from './schedules/due-time.ts';
+import type { RanSchedule } from './schedules/ran-schedule.ts';
 import { scheduleWarnings } from './schedules/schedule-warnings.ts';
 import { Schedules } from './schedules/schedules.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
@@ -63,6 +64,8 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly slices?: Slices;
   /** True: no scheduled run begins until the schedules are resumed. */
   readonly schedulesPaused?: boolean;
+  /** Called after each scheduled run. */
+  readonly ran?: ((run: RanSchedule) => void) | undefined;
   /** Limits on what it may hold; absent: unlimited. */
   readonly storage?: StorageLimits;
   /** Receives the lines of the module's log. */
@@ -240,8 +243,8 @@ function coreOf(
 }
 
 function schedulesOf(options: LinedOptions, store: Store, { definition }: Program): Schedules {
-  const { clock, cron, warn, schedulesPaused: isPaused = false } = options;
-  const schedules = new Schedules({ store, clock, cron, warn, isPaused });
+  const { clock, cron, warn, schedulesPaused: isPaused = false, ran } = options;
+  const schedules = new Schedules({ store, clock, cron, warn, isPaused, ran });
   schedules.serve(definition);
   return schedules;
 }

@@ -1,6 +1,7 @@
 import type { MakeAlarm } from '../database/alarm.ts';
 import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
+import type { RanSchedule } from '../database/schedules/ran-schedule.ts';
 import type { Report } from '../node/report-line.ts';
 import type { WriterPlace } from '../node/writer-mark.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
@@ -33,6 +34,8 @@ export interface HostOptions {
   readonly clock: Clock;
   /** Alarms of databases in the caller's thread; absent: those of the machine. */
   readonly makeAlarm?: MakeAlarm;
+  /** Called after each scheduled run of those databases. */
+  readonly ran?: (run: RanSchedule) => void;
   readonly entropy: Entropy;
   readonly budget: Partial<Budget>;
   /** Quotas of identities, addresses and databases; absent: unlimited. */

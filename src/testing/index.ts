@@ -3,7 +3,7 @@
  *
  * @module
  */
-export { TestClock } from './test-clock.ts';
+export { type ScheduledRun, TestClock } from './test-clock.ts';
 export {
   type CallArguments,
   CallFailed,

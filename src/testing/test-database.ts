@@ -1,6 +1,8 @@
+import { present } from '../assert.ts';
 import { deriveIdentity } from '../auth/identity.ts';
 import { buildModule } from '../bundle/build-module.ts';
 import type { CallError, SqlParameters } from '../database/outcome.ts';
+import type { RanSchedule } from '../database/schedules/ran-schedule.ts';
 import { callErrorText } from '../doors/call-error-text.ts';
 import { findReducer, resultOf } from '../doors/json-call.ts';
 import { Host } from '../host/host.ts';
@@ -8,13 +10,15 @@ import type { HostedDatabase } from '../host/hosted-database.ts';
 import type { HostCaller } from '../host/registry/host-caller.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { MachineEntropy } from '../node/entropy.ts';
+import { fullTablesOf } from '../schema/flatten.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { Identity } from '../values/identity.ts';
 import { asOwner, callerIdentity } from '../values/identity-roles.ts';
 import { nativeDecoderOf, nativeEncoderOf } from '../values/native.ts';
+import { Timestamp } from '../values/timestamp.ts';
 import type { ProductType } from '../values/type.ts';
-import { TestClock } from './test-clock.ts';
+import { insideOf, type ScheduledRun, TestClock } from './test-clock.ts';
 
 export interface TestDatabaseOptions {
   /** Folder of a module project; it is built without a type check. */
@@ -79,6 +83,7 @@ export class QueryFailed extends Error {
  */
 export async function openTestDatabase(options: TestDatabaseOptions): Promise<TestDatabase> {
   const clock = options.clock ?? new TestClock();
+  const { makeAlarm, ran } = insideOf(clock);
   const host = await Host.open({
     directory: undefined,
     placement: 'local',
@@ -88,6 +93,8 @@ export async function openTestDatabase(options: TestDatabaseOptions): Promise<Te
     clock,
     entropy: new MachineEntropy(),
     budget: {},
+    makeAlarm,
+    ran: (run) => ran(() => scheduledRun(host, run)),
     report: () => {},
   });
   const database = new TestDatabase(host, clock);
@@ -208,6 +215,27 @@ export class TestDatabase {
   #database(): HostedDatabase {
     return this.#host.database(databaseName);
   }
+}
+
+/** A run as tests see it: its row has the values of a module. */
+function scheduledRun(host: Host, run: RanSchedule): ScheduledRun {
+  const { name: schedule, functionName, row, dueMicros, error } = run;
+  const of = { schedule, function: functionName, due: new Timestamp(dueMicros) };
+  const outcome = error === undefined ? { outcome: 'committed' as const } : failedWith(error);
+  return { ...of, row: row && rowOf(host, schedule, row), ...outcome };
+}
+
+function failedWith(error: string): Pick<ScheduledRun, 'outcome' | 'error'> {
+  return { outcome: 'failed', error };
+}
+
+function rowOf(host: Host, tableName: string, row: Uint8Array): TestRow {
+  const { handle } = host.database(databaseName);
+  const { definition } = present(handle.description, 'a database that has served');
+  const found = fullTablesOf(definition).find(({ table }) => table.name === tableName);
+  const { table, typespace } = present(found, 'the table of a schedule');
+  const type: ProductType = { kind: 'product', elements: table.columns };
+  return nativeDecoderOf(type, typespace)(new BinaryReader(row)) as TestRow;
 }
 
 /** A caller of a test, with the token payload that the module's auth context shows. */

@@ -77,6 +77,9 @@ export function runWork(core: DatabaseCore, work: DueWork): string | undefined {
   armed.state.counts.add(end);
   schedules.counts.add(end);
   if (error !== undefined) endFailed(core, work, { start, error });
+  const { name, functionName } = armed;
+  const row = 'row' in work ? work.bytes : undefined;
+  schedules.ran?.({ name, functionName, row, dueMicros: BigInt(due), error });
   return error;
 }
 

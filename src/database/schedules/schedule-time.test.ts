@@ -17,8 +17,9 @@ class StepClock extends TestClock {
     this.step(millis);
   }
 
-  override advance(by: number): void {
+  override advance(by: number): Promise<readonly []> {
     this.pass(by);
+    return Promise.resolve([]);
   }
 
   override nowMicros(): bigint {

@@ -12,6 +12,7 @@ import { ArmedCron } from './armed-cron.ts';
 import { ArmedTable } from './armed-table.ts';
 import { deriveMissing, deriveRows, type HiddenRows } from './derive.ts';
 import { farMicros } from './due-time.ts';
+import type { RanSchedule } from './ran-schedule.ts';
 import { ScheduleCounts } from './schedule-counts.ts';
 import { noScheduleFigures, type ScheduleFigures } from './schedule-figures.ts';
 import {
@@ -59,6 +60,8 @@ export interface ScheduleParts {
   readonly cron: CronReader | undefined;
   readonly warn: (message: string) => void;
   readonly isPaused: boolean;
+  /** Called after each run, between transactions. */
+  readonly ran: ((run: RanSchedule) => void) | undefined;
 }
 
 /**
@@ -94,6 +97,11 @@ export class Schedules {
     this.hidden = { dues: new DueRows(store), attempts: new AttemptRows(store) };
     this.controls = new ControlRows(store);
     this.time = new ScheduleTime(clock, { warn, skipped: (now) => this.missUntil(now) });
+  }
+
+  /** Called after each run. */
+  get ran(): ScheduleParts['ran'] {
+    return this.#parts.ran;
   }
 
   get all(): readonly Armed[] {

@@ -2,6 +2,7 @@ import type { MakeAlarm } from '../../database/alarm.ts';
 import type { Clock } from '../../database/clock.ts';
 import type { Entropy } from '../../database/entropy.ts';
 import { noProgress } from '../../database/progress.ts';
+import type { RanSchedule } from '../../database/schedules/ran-schedule.ts';
 import { cronReader } from '../../node/cron.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import { machineAlarms } from '../../node/machine-alarm.ts';
@@ -22,6 +23,7 @@ export interface LocalPlacementOptions {
   readonly budget: Budget;
   /** Absent: those of the machine, which ring by `clock`. */
   readonly makeAlarm?: MakeAlarm;
+  readonly ran?: ((run: RanSchedule) => void) | undefined;
   /** The mark of the data folder; see `HostOptions`. */
   readonly writer?: WriterPlace | undefined;
 }
@@ -30,7 +32,7 @@ export interface LocalPlacementOptions {
  * Runs all databases in the caller's thread. Data in memory outlives the actor, not the process.
  */
 export function localPlacement(given: LocalPlacementOptions): Placement {
-  const { clock, entropy, budget, writer, makeAlarm = machineAlarms(clock) } = given;
+  const { clock, entropy, budget, writer, makeAlarm = machineAlarms(clock), ran } = given;
   return {
     seatsOf({ identity, ownerIdentity, directory }) {
       const disk =
@@ -46,6 +48,7 @@ export function localPlacement(given: LocalPlacementOptions): Placement {
         statementMillisMax: statementMillis(budget),
         makeAlarm,
         cron: cronReader,
+        ran,
       };
       return (start, events) => new LocalSeat(options, start, events);
     },

@@ -6,6 +6,7 @@ import type { Entropy } from '../../database/entropy.ts';
 import type { ProgramLoader } from '../../database/program.ts';
 import type { ProgramHash } from '../../database/program-hash.ts';
 import type { Progress } from '../../database/progress.ts';
+import type { RanSchedule } from '../../database/schedules/ran-schedule.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { Ticket } from '../../database/ticket.ts';
 import type { StopReason, TicketedRequest } from '../../database/turn.ts';
@@ -31,6 +32,8 @@ export interface LocalSeatOptions {
   /** Absent, both: the database has no schedules. */
   readonly makeAlarm?: MakeAlarm;
   readonly cron?: CronReader;
+  /** Called after each scheduled run. */
+  readonly ran?: ((run: RanSchedule) => void) | undefined;
 }
 
 /**
