@@ -85,6 +85,8 @@ export const limits = {
   healthWaitMillisMax: 5_000,
   /** Time for which updates can wait for a client: an absent one is waited for nearly as long. */
   healthFanOutMillisMax: 40_000,
+  /** Time for which a scheduled run can be due and not begun in a healthy database. */
+  healthScheduleMillisMax: 10_000,
   /** For how long one health reading of a database is reused for everyone who asks. */
   healthKeptMillis: 100,
   /** Delay between two attempts to open a database whose disk has failed; it doubles each time. */

@@ -20,6 +20,7 @@ import { addQuota } from './commands/quota.ts';
 import { addRecoverOwner } from './commands/recover-owner.ts';
 import { addRename } from './commands/rename.ts';
 import { addRepair } from './commands/repair.ts';
+import { addSchedule } from './commands/schedule.ts';
 import { addServer } from './commands/server.ts';
 import { addSql } from './commands/sql.ts';
 import { addStart } from './commands/start.ts';
@@ -66,6 +67,7 @@ export function makeProgram(io: Io): Command {
     addDelete,
     addGrant,
     addQuota,
+    addSchedule,
     addToken,
     addLogin,
     addServer,

@@ -309,6 +309,10 @@ export interface RefusalBody {
     | 'init.failed'
     | 'publish.invalid'
     | 'durability.timeout'
+    /** There is no such schedule, or no row with that key that has a run to come. */
+    | 'schedule.unknown'
+    /** A paused schedule runs nothing. */
+    | 'schedule.paused'
     /** As JSON, a value would be out of proportion to its bytes. */
     | 'value.tooLong';
   readonly message: string;

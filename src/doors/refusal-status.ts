@@ -29,7 +29,10 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'name.unknown':
     case 'database.unknown':
     case 'token.unknown':
+    case 'schedule.unknown':
       return 404;
+    case 'schedule.paused':
+      return 409;
     case 'program.invalid':
     case 'init.failed':
     case 'database.broken':

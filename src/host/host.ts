@@ -4,6 +4,7 @@ import { boundedReport } from '../node/report-line.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../values/identity-roles.ts';
 import type { LogRequest, LogStream } from './databases/module-log.ts';
 import { type RunningDatabase, RunningDatabases } from './databases/running-databases.ts';
+import { ScheduleControl } from './databases/schedule-control.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostedDatabase, HostStatistics } from './hosted-database.ts';
 import { Publisher } from './publishing/publish.ts';
@@ -35,6 +36,7 @@ interface HostParts {
   readonly grants: Grants;
   readonly audit: AuditLog;
   readonly quotas: Quotas;
+  readonly schedules: ScheduleControl;
   readonly changes: Listeners<DatabaseIdentity>;
 }
 
@@ -66,10 +68,11 @@ export class Host {
   readonly audit: AuditLog;
   /** Quotas of identities and databases, and their usage. */
   readonly quotas: Quotas;
+  readonly schedules: ScheduleControl;
   readonly #changes: Listeners<DatabaseIdentity>;
 
   private constructor(parts: HostParts) {
-    const { registry, running, publisher, access, grants, audit, quotas, changes } = parts;
+    const { registry, running, publisher, access, grants, audit, quotas } = parts;
     this.#registry = registry;
     this.#running = running;
     this.#publisher = publisher;
@@ -77,7 +80,8 @@ export class Host {
     this.grants = grants;
     this.audit = audit;
     this.quotas = quotas;
-    this.#changes = changes;
+    this.schedules = parts.schedules;
+    this.#changes = parts.changes;
   }
 
   /**
@@ -104,7 +108,7 @@ export class Host {
     const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn) });
     audit.check();
     const access = new Access({ ...options, registry, audit });
-    const schedules = new KnownSchedules(registry);
+    const known = new KnownSchedules(registry);
     const quotas: Quotas = new Quotas({ ...options, registry, access, audit }, (database) =>
       running.measured(database),
     );
@@ -115,7 +119,7 @@ export class Host {
       storageOf: (database) => quotas.storageOf(database),
       measured: (database) => quotas.measured(database),
       isCounted: (owner) => quotas.isCounted(owner),
-      schedules,
+      schedules: known,
     });
     const changes = new Listeners<DatabaseIdentity>();
     const publisher = new Publisher({
@@ -125,12 +129,14 @@ export class Host {
       registry,
       running,
       quotas,
-      schedules,
+      schedules: known,
       changes,
     });
     await running.startAll(registry.databases, options.startDatabases ?? 'lazily');
     const grants = new Grants({ ...options, registry, access, audit });
-    return new Host({ registry, running, publisher, access, grants, audit, quotas, changes });
+    const schedules = new ScheduleControl({ access, audit, schedules: known });
+    const rules = { access, grants, audit, quotas };
+    return new Host({ registry, running, publisher, ...rules, schedules, changes });
   }
 
   /**

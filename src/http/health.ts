@@ -47,7 +47,7 @@ function detailIn({ query }: Exchange): boolean {
   return query.string('detail') === '' || query.boolean('detail', false);
 }
 
-function detailed({ isFine, opened, commits, durability, fanOut }: DatabaseHealth) {
+function detailed({ isFine, opened, commits, durability, fanOut, schedules }: DatabaseHealth) {
   return {
     ok: isFine,
     parts: {
@@ -55,6 +55,7 @@ function detailed({ isFine, opened, commits, durability, fanOut }: DatabaseHealt
       commits: shown(commits),
       durability: { ...shown(durability), read_only: durability.isReadOnly },
       fan_out: shown(fanOut),
+      schedules: { ...shown(schedules), paused: schedules.isPaused },
     },
   };
 }

@@ -123,6 +123,21 @@ const figures: readonly Figure[] = [
     read: ({ live }) => live.heldBytes,
   },
   {
+    name: 'reducerdb_schedule_armed_rows',
+    help: 'Rows of scheduled tables that have a run to come',
+    read: ({ schedules }) => schedules.armedRows,
+  },
+  {
+    name: 'reducerdb_schedule_due_seconds',
+    help: 'Age of the oldest scheduled run that is due and has not begun',
+    read: ({ health }) => health.schedules.waitingMillis / 1_000,
+  },
+  {
+    name: 'reducerdb_schedules_paused',
+    help: 'Schedules that are paused',
+    read: ({ schedules }) => schedules.paused,
+  },
+  {
     name: 'reducerdb_row_bytes',
     help: 'Memory that rows take',
     read: ({ rowBytes }) => rowBytes,
@@ -163,6 +178,16 @@ const labelled: readonly Figures<number>[] = [
     labels: ['reason'],
     read: ({ vitals }) => [...vitals.faults].map(([reason, count]) => [{ reason }, count]),
   },
+  {
+    name: 'reducerdb_schedule_runs_total',
+    help: 'Scheduled runs since the database was opened; skipped are due times passed over',
+    labels: ['outcome'],
+    read: ({ schedules: { committed, failed, skipped } }) =>
+      Object.entries({ committed, failed, skipped }).map(([outcome, count]) => [
+        { outcome },
+        count,
+      ]),
+  },
 ];
 
 const times: readonly Figures<TimeFigures>[] = [
@@ -190,6 +215,12 @@ const times: readonly Figures<TimeFigures>[] = [
     help: 'Time to make written records durable',
     labels: [],
     read: ({ times }) => [[{}, times.sync]],
+  },
+  {
+    name: 'reducerdb_schedule_lateness_seconds',
+    help: 'Time from the moment a scheduled run was due until it began',
+    labels: [],
+    read: ({ schedules }) => [[{}, schedules.lateness]],
   },
 ];
 

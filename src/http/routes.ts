@@ -23,6 +23,7 @@ import { lock, prePublish, publish, remove, reset, unlock } from './publish.ts';
 import { databaseQuota, identityQuota, putDatabaseQuota, putIdentityQuota } from './quota.ts';
 import { readiness, readyPath } from './ready.ts';
 import type { Method, Route } from './route.ts';
+import { controlSchedules, listSchedules, scheduleOrders } from './schedules.ts';
 import { schema } from './schema.ts';
 import { sql } from './sql.ts';
 import { createToken, listTokens, revokeToken } from './tokens.ts';
@@ -113,6 +114,10 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     below('schema', { GET: method(schema) }),
     below('logs', { GET: method(logs) }),
     below('health', { GET: method(databaseHealth) }),
+    below('schedules', { GET: method(listSchedules) }),
+    ...scheduleOrders.map((kind) =>
+      below(`schedules/${kind}`, { POST: method(controlSchedules(kind)) }),
+    ),
     below('sql', { POST: method(sql) }),
     below('pre_publish', { POST: upload(prePublish) }),
     below('reset', { PUT: upload(reset) }),

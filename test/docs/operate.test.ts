@@ -150,7 +150,9 @@ describe('the alert rules', () => {
   });
 
   it('[operating] are each fired by a test that brings their cause about', () => {
-    const quick = ['alerts', 'full-disk'].map((name) => `test/service/${name}.test.ts`);
+    const quick = ['alerts', 'full-disk', 'schedules'].map(
+      (name) => `test/service/${name}.test.ts`,
+    );
     const tests = [...quick, 'test/long/alerts.long.ts'];
     const fired = tests.map((file) => readFileSync(path.join(root, file), 'utf8')).join();
     const isFired = (alert: string) =>

@@ -55,7 +55,8 @@ describe('the health of a database', () => {
     const fine = { ok: true, waiting_seconds: expect.any(Number) };
     const opened = { ok: true, state: 'serving' };
     const durability = { ...fine, read_only: false };
-    const parts = { opened, commits: fine, durability, fan_out: fine };
+    const schedules = { ...fine, paused: false };
+    const parts = { opened, commits: fine, durability, fan_out: fine, schedules };
     expect(JSON.parse(text)).toEqual({ ok: true, parts });
     expect((await running.ask('GET', '/v1/database/nobody/health')).status).toBe(404);
   });

@@ -135,9 +135,9 @@ async function publish({ url }: RunningService): Promise<void> {
 }
 
 /** The service went away before it answered: the outcome is not known. */
-class Gone extends Error {}
+export class Gone extends Error {}
 
-function post(url: string, body: string): Promise<{ status: number; text: string }> {
+export function post(url: string, body: string): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json' };
     const outgoing = httpRequest(url, { method: 'POST', headers }, (incoming) => {
@@ -154,6 +154,6 @@ function post(url: string, body: string): Promise<{ status: number; text: string
   });
 }
 
-function pause(millis: number): Promise<void> {
+export function pause(millis: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, millis));
 }

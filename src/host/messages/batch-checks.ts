@@ -159,6 +159,8 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'init.failed': true,
   'publish.invalid': true,
   'durability.timeout': true,
+  'schedule.unknown': true,
+  'schedule.paused': true,
   'value.tooLong': true,
 };
 

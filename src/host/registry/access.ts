@@ -42,6 +42,8 @@ export const actions = {
   rename: { text: 'rename database', allowed: admins },
   viewLogs: { text: 'view module logs', allowed: developers },
   viewHealth: { text: 'view health', allowed: developers },
+  viewSchedules: { text: 'view schedules', allowed: developers },
+  controlSchedules: { text: 'control schedules', allowed: developers },
   viewQuota: { text: 'view quotas', allowed: admins },
   viewGrants: { text: 'view grants', allowed: admins },
   grant: { text: 'grant roles', allowed: admins },
@@ -54,6 +56,7 @@ export const actions = {
 const readingActions: readonly DatabaseAction[] = [
   'viewLogs',
   'viewHealth',
+  'viewSchedules',
   'viewQuota',
   'viewGrants',
   'viewTokens',

@@ -23,7 +23,11 @@ export type AuditAction =
   | 'recover owner'
   | 'accept loss'
   | 'repair log'
-  | 'set quota';
+  | 'set quota'
+  | 'run schedule'
+  | 'skip schedule'
+  | 'pause schedule'
+  | 'resume schedule';
 
 export interface AuditNote {
   /** An `AuditAction`; for a refused action, the words of the refusal. */

@@ -173,6 +173,8 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'program.invalid': 'refused',
   'names.tooMany': 'refused',
   'publish.invalid': 'refused',
+  'schedule.paused': 'refused',
+  'schedule.unknown': 'refused',
   'token.limited': 'refused',
   'token.unknown': 'refused',
   other: 'refused',

@@ -8,6 +8,7 @@ import type {
 } from '../../database/outcome.ts';
 import type { PreviewOutcome, PreviewRequest } from '../../database/preview-outcome.ts';
 import type { ProgramSource, UpdatePermission } from '../../database/program-source.ts';
+import type { ScheduleAsk, ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
 import type { TableFigures } from '../../database/table-figures.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
@@ -49,6 +50,8 @@ export interface DatabaseHandle {
   preview(request: PreviewRequest): Promise<PreviewOutcome>;
   /** The tables that the caller can read, with their definitions and sizes. */
   tables(caller: Caller): Promise<readonly TableFigures[]>;
+  /** Lists schedules as far as the caller may see them, or does something to them, durably. */
+  schedules(caller: Caller, ask: ScheduleAsk): Promise<ScheduleOutcome>;
   /** Opens a connection that requests may name until `disconnect`, or until a crash ends it. */
   connect(caller: Caller, connectionId: ConnectionNumber): Promise<ConnectOutcome>;
   /** Also ends a read that has paused in a temporary connection of this id. */

@@ -18,10 +18,12 @@ import { registryReducers } from '../registry/registry-module.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
 import { healthOf } from './health.ts';
 
-const nothing = { requestMillis: 0, undurableMillis: 0, fanOutMillis: 0 };
-const { healthWaitMillisMax, healthFanOutMillisMax } = limits;
+const nothing = { requestMillis: 0, undurableMillis: 0, fanOutMillis: 0, scheduleMillis: 0 };
+const { healthWaitMillisMax, healthFanOutMillisMax, healthScheduleMillisMax } = limits;
 
-const is = (state: DatabaseStatistics['state'], isReadOnly = false) => ({ state, isReadOnly });
+const is = (state: DatabaseStatistics['state'], isReadOnly = false) => ({
+  ...{ state, isReadOnly, isPaused: false },
+});
 
 describe('the health of a database', () => {
   it('[living 1.16] is fine while nothing waits for longer than its bound', () => {
@@ -31,6 +33,7 @@ describe('the health of a database', () => {
       requestMillis: healthWaitMillisMax,
       undurableMillis: healthWaitMillisMax,
       fanOutMillis: healthFanOutMillisMax,
+      scheduleMillis: healthScheduleMillisMax,
     };
     expect(healthOf(is('serving'), most).isFine).toBe(true);
   });
@@ -45,6 +48,10 @@ describe('the health of a database', () => {
     ],
     ['durability', healthOf(is('serving', true), nothing)],
     ['fanOut', healthOf(is('serving'), { ...nothing, fanOutMillis: healthFanOutMillisMax + 1 })],
+    [
+      'schedules',
+      healthOf(is('serving'), { ...nothing, scheduleMillis: healthScheduleMillisMax + 1 }),
+    ],
   ] as const)('[living 1.16] is not when %s is not, and says which part', (name, health) => {
     const { isFine, ...parts } = health;
     expect(isFine).toBe(false);

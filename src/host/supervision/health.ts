@@ -9,6 +9,8 @@ export interface Waits {
   readonly undurableMillis: number;
   /** The oldest update that has not left for its client. */
   readonly fanOutMillis: number;
+  /** The scheduled run that has been due for longest. */
+  readonly scheduleMillis: number;
 }
 
 /** Whether a database does its work, and which part of it does not. */
@@ -21,6 +23,8 @@ export interface DatabaseHealth {
   readonly durability: WaitingPart & { readonly isReadOnly: boolean };
   /** Clients get the updates that they subscribed to. */
   readonly fanOut: WaitingPart;
+  /** Scheduled runs begin when they are due. */
+  readonly schedules: WaitingPart & { readonly isPaused: boolean };
 }
 
 export interface WaitingPart {
@@ -28,11 +32,16 @@ export interface WaitingPart {
   readonly waitingMillis: number;
 }
 
+interface HealthFacts extends Pick<DatabaseStatistics, 'state' | 'isReadOnly'> {
+  /** True: its schedules are paused, all of them. */
+  readonly isPaused: boolean;
+}
+
 export function healthOf(
-  { state, isReadOnly }: Pick<DatabaseStatistics, 'state' | 'isReadOnly'>,
-  { requestMillis, undurableMillis, fanOutMillis }: Waits,
+  { state, isReadOnly, isPaused }: HealthFacts,
+  { requestMillis, undurableMillis, fanOutMillis, scheduleMillis }: Waits,
 ): DatabaseHealth {
-  const { healthWaitMillisMax, healthFanOutMillisMax } = limits;
+  const { healthWaitMillisMax, healthFanOutMillisMax, healthScheduleMillisMax } = limits;
   // A closed database opens on the first request.
   const opened = { isFine: state === 'serving' || state === 'closed', state };
   const commits = part(requestMillis, healthWaitMillisMax);
@@ -40,8 +49,9 @@ export function healthOf(
   // Nothing waits in a database that rejects writes because its disk is full.
   const durability = { ...written, isFine: written.isFine && !isReadOnly, isReadOnly };
   const fanOut = part(fanOutMillis, healthFanOutMillisMax);
-  const isFine = [opened, commits, durability, fanOut].every((one) => one.isFine);
-  return { isFine, opened, commits, durability, fanOut };
+  const schedules = { ...part(scheduleMillis, healthScheduleMillisMax), isPaused };
+  const isFine = [opened, commits, durability, fanOut, schedules].every((one) => one.isFine);
+  return { isFine, opened, commits, durability, fanOut, schedules };
 }
 
 function part(waitingMillis: number, millisMax: number): WaitingPart {

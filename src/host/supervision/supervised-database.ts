@@ -10,6 +10,7 @@ import {
 } from '../../database/outcome.ts';
 import { askingOf } from '../../database/preview-outcome.ts';
 import { hashHex } from '../../database/program-hash.ts';
+import type { ScheduleAsk, ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import {
   type DatabaseReply,
@@ -53,6 +54,7 @@ import type { DatabaseStatistics } from './database-statistics.ts';
 import { lostReply } from './end-refusals.ts';
 import { type DatabaseHealth, healthOf } from './health.ts';
 import { planProgram } from './plan-program.ts';
+import { noSchedules } from './schedule-state.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
 import { untilDurable } from './until-durable.ts';
 import { updateOutcome } from './update-outcome.ts';
@@ -81,6 +83,8 @@ export class SupervisedDatabase implements DatabaseHandle {
   #offset = commitOffset(0);
   #durableOffset = commitOffset(0);
   #memory: SeatMemory = nothingMeasured;
+  /** When the next scheduled run is due, as the last actor said. */
+  #nextDueMicros: bigint | undefined;
   readonly #vitals: Vitals;
 
   /** Takes the first seat; a failed `create` is final. `closed`: on the first request. */
@@ -134,6 +138,12 @@ export class SupervisedDatabase implements DatabaseHandle {
     return reply.tables;
   }
 
+  async schedules(caller: Caller, ask: ScheduleAsk): Promise<ScheduleOutcome> {
+    const reply = await this.#request({ kind: 'schedules', caller, ask }, ask.kind !== 'list');
+    assert(reply.kind === 'schedules', 'asking for schedules gives their outcome');
+    return reply.outcome;
+  }
+
   async connect(caller: Caller, connectionId: ConnectionNumber): Promise<ConnectOutcome> {
     const reply = await this.#request({ kind: 'connect', caller, connectionId }, false);
     assert(reply.kind === 'connected', 'a connection is answered by its outcome');
@@ -184,6 +194,7 @@ export class SupervisedDatabase implements DatabaseHandle {
       durableOffset: this.#durableOffset,
       ...this.#vitals.counts,
       ...this.#memory,
+      nextDueMicros: this.#nextDueMicros,
       connections: this.#feeds.count,
       querySets: this.#feeds.setCount,
     };
@@ -191,7 +202,16 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   health(): DatabaseHealth {
     const fanOut = (heldMillis: number) => this.#feeds.waitingMillis(heldMillis);
-    return healthOf(this.statistics(), this.#vitals.waits(this.#pending.oldestAt, fanOut));
+    const waits = this.#vitals.waits(this.#pending.oldestAt, fanOut);
+    const { isPaused } = this.#options.schedules?.() ?? noSchedules;
+    const scheduleMillis = isPaused ? 0 : this.#overdueMillis();
+    return healthOf({ ...this.statistics(), isPaused }, { ...waits, scheduleMillis });
+  }
+
+  #overdueMillis(): number {
+    const due = this.#nextDueMicros;
+    if (due === undefined) return 0;
+    return Math.max(0, Number(this.#options.clock.nowMicros() - due) / 1_000);
   }
 
   vitals(): VitalFigures {
@@ -299,8 +319,9 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   /** An actor has opened the log: what an earlier one had handed over is durable, or lost. */
-  #opened({ description, offset, lastMicros }: SeatOpening): void {
+  #opened({ description, offset, lastMicros, nextDueMicros }: SeatOpening): void {
     this.#runs(description);
+    this.#nextDueMicros = nextDueMicros;
     this.#pending.notBefore(lastMicros);
     const lost = this.#durableOffset - offset;
     if (lost > 0 && this.#options.logBytes) this.#options.report('error', lossText(lost));
@@ -314,6 +335,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   #handOver(turn: TurnReport): void {
     this.#offset = turn.offset;
     this.#lastWrite = turn.write;
+    this.#nextDueMicros = turn.nextDueMicros;
     this.#vitals.turned(turn);
     if (turn.isDurable) this.#durable(turn.write, turn.offset);
     for (const one of inOrder(turn)) {

@@ -87,7 +87,10 @@ export class Vitals {
   }
 
   /** `oldestAt`: when the longest-waiting request was accepted. */
-  waits(oldestAt: number | undefined, fanOutMillis: (heldMillis: number) => number): Waits {
+  waits(
+    oldestAt: number | undefined,
+    fanOutMillis: (heldMillis: number) => number,
+  ): Omit<Waits, 'scheduleMillis'> {
     const now = this.#clock.monotonicMillis();
     const since = (moment: number | undefined) => (moment === undefined ? 0 : now - moment);
     const undurableMillis = since(this.#undurableSince);

@@ -1,0 +1,138 @@
+import type { Command } from 'commander';
+import {
+  boolean,
+  list,
+  nullable,
+  number,
+  object,
+  parseAs,
+  type Shaped,
+  string,
+} from '../../values/json-shape.ts';
+import { databasePath } from '../api.ts';
+import { onlyDatabase } from '../database-argument.ts';
+import { CliError, type Io } from '../io.ts';
+import { Session } from '../session.ts';
+import { withServer, withYes } from '../shared-flags.ts';
+import { drawTable } from '../sql-table.ts';
+import { timeText } from '../time-text.ts';
+
+const listedSchedule = object({
+  name: string,
+  kind: string,
+  state: string,
+  expression: nullable(string),
+  /** Key of the row that this is about; `null`: the schedule as a whole. */
+  row: nullable(string),
+  armed_rows: number,
+  /** Times are microseconds since the Unix epoch, durations microseconds. */
+  next_due: nullable(number),
+  last_run: nullable(number),
+  last_outcome: nullable(string),
+  last_error: nullable(string),
+  runs: number,
+  failures: number,
+  lateness_p99: nullable(number),
+});
+
+type ListedSchedule = Shaped<typeof listedSchedule>;
+
+const scheduleList = object({ paused: boolean, schedules: list(listedSchedule) });
+
+/** Adds `schedule`, for what a database does at times of its own. */
+export function addSchedule(program: Command, io: Io): void {
+  const schedule = program
+    .command('schedule')
+    .description('list, run, skip, pause and resume the schedules of a database');
+  addList(schedule, io);
+  addOrder(schedule, io, 'run', 'run now what is due next; its due time is used up');
+  addOrder(schedule, io, 'skip', 'pass over what is due next');
+  addOrder(schedule, io, 'pause', 'run nothing of a schedule, or of all of them, until resumed');
+  addOrder(schedule, io, 'resume', 'run a schedule, or all of them, again');
+}
+
+function addList(schedule: Command, io: Io): void {
+  withYes(withServer(schedule.command('list [database]')))
+    .option('--json', 'print JSON')
+    .description('list the schedules of a database, with what is due and what has run')
+    .action(
+      async (word: string | undefined, flags: { readonly json?: boolean }, command: Command) => {
+        const session = new Session(io, command);
+        const { database, server } = onlyDatabase(session, word);
+        const api = await session.apiWithIdentity(server);
+        const text = await api.text('GET', databasePath(database, '/schedules'));
+        if (flags.json === true) {
+          io.out(text);
+          return;
+        }
+        const { paused, schedules } = parseAs(text, scheduleList);
+        if (schedules.length === 0) io.out(`There are no schedules in ${database}.`);
+        else io.out(tableOf(schedules));
+        if (paused) io.err(`All schedules of ${database} are paused.`);
+      },
+    );
+}
+
+function tableOf(schedules: readonly ListedSchedule[]): string {
+  return drawTable({
+    header: ['NAME', 'KIND', 'STATE', 'ARMED', 'NEXT DUE', 'LAST RUN', 'RUNS', 'FAILED', 'LATE'],
+    rows: schedules.map((one) => [
+      one.row === null ? one.name : `${one.name}, row ${one.row}`,
+      one.expression === null ? one.kind : `${one.kind} ${one.expression}`,
+      one.state,
+      String(one.armed_rows),
+      momentText(one.next_due),
+      lastText(one),
+      String(one.runs),
+      String(one.failures),
+      one.lateness_p99 === null ? '' : `${Math.round(one.lateness_p99 / 1_000)} ms`,
+    ]),
+  });
+}
+
+function lastText({ last_run, last_outcome, last_error }: ListedSchedule): string {
+  const outcome = last_outcome === 'failed' ? `, failed: ${last_error ?? ''}` : '';
+  return momentText(last_run) + outcome;
+}
+
+function momentText(micros: number | null): string {
+  if (micros === null) return '';
+  const millis = Math.floor(micros / 1_000);
+  // A row can name a time beyond all calendars.
+  return Math.abs(millis) > 8.64e15 ? `${micros} µs` : timeText(millis);
+}
+
+const done = { run: 'Run', skip: 'Skipped', pause: 'Paused', resume: 'Resumed' } as const;
+
+function addOrder(schedule: Command, io: Io, verb: keyof typeof done, description: string): void {
+  const command = withYes(withServer(schedule.command(`${verb} <database> [name]`)));
+  const isOfRow = verb === 'run' || verb === 'skip';
+  if (isOfRow) command.option('--row <key>', 'only the row with this primary key');
+  command
+    .description(description)
+    .action(
+      async (
+        word: string,
+        name: string | undefined,
+        flags: { readonly row?: string },
+        command: Command,
+      ) => {
+        const { row } = flags;
+        if (row !== undefined && name === undefined) {
+          throw new CliError('--row needs the name of its schedule', 2);
+        }
+        const session = new Session(io, command);
+        const { database, server } = onlyDatabase(session, word);
+        const api = await session.apiWithIdentity(server);
+        const query = new URLSearchParams({
+          ...(name !== undefined && { name }),
+          ...(row !== undefined && { row }),
+        });
+        const path = databasePath(database, `/schedules/${verb}`);
+        const where = query.size === 0 ? path : `${path}?${query}`;
+        const { schedules } = await api.json('POST', where, object({ schedules: list(string) }));
+        const what = schedules.length === 0 ? 'nothing' : schedules.join(', ');
+        io.out(`${done[verb]}: ${what}.`);
+      },
+    );
+}
