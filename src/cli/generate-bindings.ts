@@ -52,12 +52,9 @@ function filesOf(
   run: BindingsRun,
   io: Session['io'],
 ): Bindings['files'] {
-  const { files, skippedTables, skippedSubmodules } = bindingsOf(definition, run);
+  const { files, skippedTables } = bindingsOf(definition, run);
   if (skippedTables.length > 0) {
     io.err(`Skipping private tables during codegen: ${skippedTables.join(', ')}.`);
-  }
-  if (skippedSubmodules.length > 0) {
-    io.err(`Skipping submodules during codegen: ${skippedSubmodules.join(', ')}.`);
   }
   return files;
 }

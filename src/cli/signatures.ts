@@ -1,3 +1,5 @@
+import { definitionFromSchema } from '../codegen/schema-document.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
 import { type JsonValue, member, parseJson } from '../values/json.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
@@ -12,8 +14,26 @@ export interface FunctionSignature {
   readonly typespace: Typespace;
 }
 
-/** The reducers of a database that clients can call, from its schema. */
-export async function readSignatures(api: Api, database: string): Promise<FunctionSignature[]> {
+/**
+ * The reducers of a database that clients can call, from its schema: those of submodules, too, if
+ * `name` looks like one of them. Only the newer form of schemas has these.
+ */
+export async function readSignatures(
+  api: Api,
+  database: string,
+  name: string,
+): Promise<FunctionSignature[]> {
+  if (name.includes('.')) {
+    const text = await api.text('GET', databasePath(database, '/schema?version=10'));
+    const { reducers, typespace } = flatDefinition(definitionFromSchema(text));
+    return reducers
+      .filter(({ lifecycle }) => lifecycle === undefined)
+      .map(({ name, params }) => ({
+        name,
+        typespace,
+        params: params.elements.map(({ name, type }, at) => ({ name: name ?? `arg${at}`, type })),
+      }));
+  }
   const schema = parseJson(await api.text('GET', databasePath(database, '/schema?version=9')));
   const types = elementsOf(member(member(schema, 'typespace'), 'types')).map(typeFromJson);
   return elementsOf(member(schema, 'reducers'))

@@ -19,8 +19,25 @@ import type { Accessor } from './accessor-type.ts';
 import { ClientFunction, type ClientSchema, ClientTable, schemaOf } from './client-schema.ts';
 import type { Throwing } from './errors.ts';
 import type { ValueOf } from './module-types.ts';
+import { nested } from './query-roots.ts';
 import type { CallOptions } from './requests.ts';
 import type { TableHandle } from './table-handle.ts';
+
+/** `any` where nothing is known of the module. */
+type NestedOf<RM, Items> = 0 extends 1 & RM ? any : Nested<Items>;
+
+/** What is named `guilds.member` is within `guilds`: accessors of submodules are dotted. */
+type Nested<Items> = [Extract<keyof Items, `${string}.${string}`>] extends [never]
+  ? Items
+  : {
+      readonly [Key in keyof Items as Key extends `${infer First}.${string}`
+        ? First
+        : Key]: Key extends `${infer First}.${string}` ? Nested<Within<Items, First>> : Items[Key];
+    };
+
+type Within<Items, First extends string> = {
+  readonly [Key in keyof Items as Key extends `${First}.${infer Rest}` ? Rest : never]: Items[Key];
+};
 
 export type Tables = Readonly<Record<string, AnyTable>>;
 
@@ -186,8 +203,8 @@ function listOf(given: readonly unknown[]): unknown {
  */
 export function convertToAccessorMap<
   const List extends readonly { readonly accessorName: string }[],
->(list: List): { readonly [Item in List[number] as Item['accessorName']]: Item } {
-  return Object.fromEntries(list.map((item) => [item.accessorName, item])) as never;
+>(list: List): Nested<{ readonly [Item in List[number] as Item['accessorName']]: Item }> {
+  return nested(list.map((item) => [item.accessorName, item])) as never;
 }
 
 /**
@@ -198,7 +215,10 @@ export function convertToAccessorMap<
  * const sqlOf = (from: QueryBuilder<SchemaDescription>) => from.hero?.toSql();
  * ```
  */
-export type QueryBuilder<S extends SchemaDescription> = QueryRootsOf<S['tables']>;
+export type QueryBuilder<S extends SchemaDescription> = NestedOf<
+  S['tables'],
+  QueryRootsOf<S['tables']>
+>;
 
 /**
  * Starting points of queries over the tables of generated bindings, under their names in SQL.
@@ -214,9 +234,9 @@ export function makeQueryBuilder<S extends SchemaDescription>(description: S): Q
     const columns = Object.entries(columnsOf(declared.rowType)).map(([key, builder]) => {
       return { key, name: columnOf(builder).traits.name ?? key };
     });
-    return [accessor, queryOfTable(declared.tableName ?? accessor, columns)];
+    return [accessor, queryOfTable(declared.tableName ?? accessor, columns)] as const;
   });
-  return Object.fromEntries(roots) as QueryBuilder<S>;
+  return nested(roots) as QueryBuilder<S>;
 }
 
 /**
@@ -241,15 +261,18 @@ export interface RemoteModule<
 }
 
 /** `conn.db`: table handles by accessor. */
-export type DbView<RM extends RemoteModule, Ctx> = {
-  readonly [Key in keyof RM['tables']]: HandleOf<RM['tables'][Key], Ctx>;
-};
+export type DbView<RM extends RemoteModule, Ctx> = NestedOf<
+  RM,
+  { readonly [Key in keyof RM['tables']]: HandleOf<RM['tables'][Key], Ctx> }
+>;
 
 type HandleOf<Table, Ctx> =
   Table extends TableSchema<infer C, infer Options> ? TableHandle<C, Options, Ctx> : never;
 
 /** `conn.reducers`: calls by accessor. */
-export type ReducerCalls<RM extends RemoteModule> = {
+export type ReducerCalls<RM extends RemoteModule> = NestedOf<RM, ReducersByAccessor<RM>>;
+
+export type ReducersByAccessor<RM extends RemoteModule> = {
   readonly [Item in RM['reducers'][number] as Item['accessorName']]: ReducerCall<Item>;
 };
 
@@ -259,7 +282,9 @@ type ReducerCall<Reducer> =
     : never;
 
 /** `conn.procedures`: calls by accessor. */
-export type ProcedureCalls<RM extends RemoteModule> = {
+export type ProcedureCalls<RM extends RemoteModule> = NestedOf<RM, ProceduresByAccessor<RM>>;
+
+export type ProceduresByAccessor<RM extends RemoteModule> = {
   readonly [Item in RM['procedures'][number] as Item['accessorName']]: CallOf<
     Item['params'],
     Item['returnType'][typeof outType]

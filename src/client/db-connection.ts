@@ -105,7 +105,8 @@ export class DbConnectionImpl<RM extends RemoteModule> {
     introduce(this, {
       core: this.#core,
       remoteModule,
-      roots: this.getFromBuilder(),
+      // Generic here, it may have submodules; the compiler cannot tell.
+      roots: this.getFromBuilder() as QueryBuilder<SchemaDescription>,
       context: (event) => this.#context(event),
       brokenSet: () => {
         if (reconnect === undefined) this.disconnect();

@@ -10,8 +10,21 @@ import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { byName, checkDistinct, fileStem, propertyName, typeName } from './names.ts';
 import { recursiveRefs } from './recursive-types.ts';
 
+/** Where the bindings of a module or a submodule stand. All are empty for the module itself. */
+export interface BindingScope {
+  /** Precedes paths of files: `guilds/`. */
+  readonly folder: string;
+  /** Precedes names on the wire: `guilds.`. */
+  readonly prefix: string;
+  /** Precedes accessors, likewise in the spelling of programs. */
+  readonly path: string;
+  /** Precedes names in the index file: `Guilds`. */
+  readonly stem: string;
+}
+
 /** Everything that bindings contain of a module, under its names in the bindings. */
 export interface BindingPlan {
+  readonly scope: BindingScope;
   readonly typespace: Typespace;
   readonly types: readonly PlannedType[];
   /** Names of types, by their index in the typespace. */
@@ -24,8 +37,7 @@ export interface BindingPlan {
   readonly procedures: readonly PlannedFunction[];
   /** Canonical names of tables and views that were left out because they are private. */
   readonly skippedTables: readonly string[];
-  /** Namespaces of submodules, which bindings do not cover. */
-  readonly skippedSubmodules: readonly string[];
+  readonly submodules: readonly BindingPlan[];
 }
 
 export interface PlannedType {
@@ -75,6 +87,7 @@ export interface PlannedFunction {
 export function planBindings(
   definition: ModuleDefinition,
   { includePrivate }: { readonly includePrivate: boolean },
+  scope = rootScope,
 ): BindingPlan {
   const { typespace } = definition;
   const types = planTypes(definition);
@@ -91,15 +104,34 @@ export function planBindings(
     ...definition.views.filter((view) => !isServed(view)),
   ];
   return {
+    scope,
     typespace,
     types,
     typeNames: new Map(types.map(({ ref, name }) => [ref, name])),
     circles: recursiveRefs(typespace),
     tables,
     ...planFunctions(definition, includePrivate),
-    skippedTables: hidden.map(({ name }) => name).sort(),
-    skippedSubmodules: definition.submodules.map(({ namespace }) => namespace),
+    skippedTables: hidden.map(({ name }) => scope.prefix + name).sort(),
+    submodules: definition.submodules.map(({ namespace, module }) =>
+      planBindings(module, { includePrivate }, scopeWithin(scope, namespace)),
+    ),
   };
+}
+
+const rootScope: BindingScope = { folder: '', prefix: '', path: '', stem: '' };
+
+function scopeWithin(outer: BindingScope, namespace: string): BindingScope {
+  return {
+    folder: `${outer.folder}${namespace}/`,
+    prefix: `${outer.prefix}${namespace}.`,
+    path: `${outer.path}${propertyName(namespace)}.`,
+    stem: outer.stem + typeName(namespace),
+  };
+}
+
+/** The plan and those of all submodules within it. */
+export function allPlans(plan: BindingPlan): readonly BindingPlan[] {
+  return [plan, ...plan.submodules.flatMap(allPlans)];
 }
 
 function planTypes({ types, typespace }: ModuleDefinition): PlannedType[] {

@@ -1,6 +1,12 @@
-import type { BindingPlan, PlannedFunction, PlannedTable } from './binding-plan.ts';
+import {
+  allPlans,
+  type BindingPlan,
+  type BindingScope,
+  type PlannedFunction,
+  type PlannedTable,
+} from './binding-plan.ts';
 import { importReducer } from './import-reducer.ts';
-import { quoted } from './names.ts';
+import { checkDistinct, quoted } from './names.ts';
 import {
   entryText,
   type ImportStyle,
@@ -40,15 +46,26 @@ export function indexFile(
 }
 
 function addDescriptions(file: SourceFile, plan: BindingPlan): void {
-  const entries = plan.tables.map((table) => entryText(table.accessor, tableText(file, table)));
+  const plans = allPlans(plan);
+  checkConstants(plans);
+  const entries = plans.flatMap((each) =>
+    each.tables.map((table) => {
+      return entryText(each.scope.path + table.accessor, tableText(file, table, each.scope));
+    }),
+  );
   file.add(`const tablesSchema = ${file.library('schema')}(${objectText(entries)});`);
-  const reducers = plan.reducers.map((reducer) => reducerText(file, reducer));
+  const reducers = plans.flatMap((each) =>
+    each.reducers.map((reducer) => reducerText(file, reducer, each.scope)),
+  );
   file.add(`const reducersSchema = ${file.library('reducers')}(${argumentsText(reducers)});`);
-  const procedures = plan.procedures.map(({ name, stem, file: source }) => {
-    const from = file.local(`${stem}Procedure`, `./${source}`, 'namespace');
-    const args = `${quoted(name)}, ${from}.params, ${from}.returnType`;
-    return `${file.library('procedureSchema')}(${args})`;
-  });
+  const procedures = plans.flatMap(({ procedures: all, scope }) =>
+    all.map(({ name, stem, file: source }) => {
+      const module = `./${scope.folder}${source}`;
+      const from = file.local(`${scope.stem}${stem}Procedure`, module, 'namespace');
+      const args = `${quoted(scope.prefix + name)}, ${from}.params, ${from}.returnType`;
+      return `${file.library('procedureSchema')}(${args})`;
+    }),
+  );
   file.add(`const proceduresSchema = ${file.library('procedures')}(${argumentsText(procedures)});`);
   file.add(
     'const REMOTE_MODULE = {',
@@ -75,44 +92,67 @@ function addDescriptions(file: SourceFile, plan: BindingPlan): void {
   );
 }
 
+/** What is imported of several folders must not meet under one name. */
+function checkConstants(plans: readonly BindingPlan[]): void {
+  const constants = plans.flatMap(({ scope, tables, reducers, procedures }) => {
+    const of = ({ name }: { readonly name: string }) => scope.prefix + name;
+    const calls = (called: readonly PlannedFunction[], kind: string) =>
+      called.map((one) => ({ of: of(one), name: `${scope.stem}${one.stem}${kind}` }));
+    return [
+      ...tables.map((table) => ({ of: of(table), name: scope.stem + table.constant })),
+      ...calls(reducers, 'Reducer'),
+      ...calls(procedures, 'Procedure'),
+    ];
+  });
+  checkDistinct('imports', constants);
+}
+
 /** A reducer, with the types of its value and its error, if it has any. */
-function reducerText(file: SourceFile, reducer: PlannedFunction): string {
-  const { params, returnType, errorType } = importReducer(file, reducer, './');
+function reducerText(
+  file: SourceFile,
+  reducer: PlannedFunction,
+  { folder, prefix, stem }: BindingScope,
+): string {
+  const { params, returnType, errorType } = importReducer(file, reducer, `./${folder}`, stem);
   const results = [
     ...(returnType === undefined ? [] : [`returns: ${returnType}`]),
     ...(errorType === undefined ? [] : [`throws: ${errorType}`]),
   ];
   const args = [
-    quoted(reducer.name),
+    quoted(prefix + reducer.name),
     params,
     ...(results.length > 0 ? [shortObject(results)] : []),
   ];
   return `${file.library('reducerSchema')}(${args.join(', ')})`;
 }
 
-function tableText(file: SourceFile, table: PlannedTable): string {
+function tableText(
+  file: SourceFile,
+  table: PlannedTable,
+  { folder, prefix, stem }: BindingScope,
+): string {
   const indexes = table.indexes.map(({ accessor, name, columns }) =>
     shortObject([
       `accessor: ${quoted(accessor)}`,
-      `name: ${quoted(name)}`,
+      `name: ${quoted(prefix + name)}`,
       "algorithm: 'btree'",
       `columns: ${listText(columns.map(quoted))}`,
     ]),
   );
   const constraints = table.constraints.map(({ name, columns }) =>
     shortObject([
-      `name: ${quoted(name)}`,
+      `name: ${quoted(prefix + name)}`,
       "constraint: 'unique'",
       `columns: ${listText(columns.map(quoted))}`,
     ]),
   );
   const options = objectText([
-    entryText('name', quoted(table.name)),
+    entryText('name', quoted(prefix + table.name)),
     entryText('indexes', brokenList(indexes)),
     entryText('constraints', brokenList(constraints)),
     ...(table.isEvent ? [entryText('event', 'true')] : []),
   ]);
-  const row = file.local(table.constant, `./${table.file}`, 'default');
+  const row = file.local(stem + table.constant, `./${folder}${table.file}`, 'default');
   return `${file.library('table')}(${options}, ${row})`;
 }
 

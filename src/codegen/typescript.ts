@@ -1,5 +1,6 @@
 import type { ModuleDefinition } from '../schema/definition.ts';
 import {
+  allPlans,
   type BindingPlan,
   type PlannedFunction,
   type PlannedTable,
@@ -8,6 +9,7 @@ import {
 import { builderText, columnsText, definitionText, fieldsText } from './builder-text.ts';
 import { importReducer } from './import-reducer.ts';
 import { indexFile } from './index-file.ts';
+import { checkDistinct } from './names.ts';
 import { type ImportStyle, SourceFile } from './source-file.ts';
 import { valueTypeText } from './value-type-text.ts';
 
@@ -29,8 +31,6 @@ export interface Bindings {
   readonly files: readonly GeneratedFile[];
   /** Canonical names of private tables and views that were left out. */
   readonly skippedTables: readonly string[];
-  /** Namespaces of submodules, which bindings do not cover. */
-  readonly skippedSubmodules: readonly string[];
 }
 
 /**
@@ -42,9 +42,21 @@ export function typescriptBindings(
   options: BindingOptions,
 ): Bindings {
   const plan = planBindings(definition, options);
-  const { style } = options;
+  const plans = allPlans(plan);
   const files = [
-    indexFile(plan, options),
+    { path: 'index.ts', text: indexFile(plan, options).toString() },
+    ...plans.flatMap((each) => filesOf(each, options)),
+  ].sort((a, b) => (a.path < b.path ? -1 : 1));
+  checkDistinct(
+    'files',
+    files.map(({ path }) => ({ of: path, name: path.toLowerCase() })),
+  );
+  return { files, skippedTables: plans.flatMap(({ skippedTables }) => skippedTables) };
+}
+
+/** The files of a module or a submodule; those of one folder refer to each other alone. */
+function filesOf(plan: BindingPlan, { style }: BindingOptions): GeneratedFile[] {
+  const files = [
     typesFile(plan, style),
     callTypesFile('reducers', plan, style),
     callTypesFile('procedures', plan, style),
@@ -52,13 +64,7 @@ export function typescriptBindings(
     ...plan.reducers.map((reducer) => reducerFile(reducer, plan, style)),
     ...plan.procedures.map((procedure) => procedureFile(procedure, plan, style)),
   ];
-  return {
-    files: files
-      .map((file) => ({ path: file.path, text: file.toString() }))
-      .sort((a, b) => (a.path < b.path ? -1 : 1)),
-    skippedTables: plan.skippedTables,
-    skippedSubmodules: plan.skippedSubmodules,
-  };
+  return files.map((file) => ({ path: plan.scope.folder + file.path, text: file.toString() }));
 }
 
 function typesFile(plan: BindingPlan, style: ImportStyle): SourceFile {

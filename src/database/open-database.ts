@@ -8,7 +8,8 @@ import { ProgramError, type RunnerContext } from '../module/runner.ts';
 import { catalogOf, emptyCatalog } from '../schema/build-catalog.ts';
 import type { Catalog } from '../schema/catalog.ts';
 import { decodeCatalog } from '../schema/catalog-codec.ts';
-import { rowFiltersOf } from '../schema/flatten.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
+import { ignoredRouteWarnings, rowFiltersOf } from '../schema/flatten.ts';
 import type { TableId } from '../schema/ids.ts';
 import { planMigration } from '../schema/migration-plan.ts';
 import { emptyRawModule } from '../schema/raw-module.ts';
@@ -295,11 +296,16 @@ function makeTables(store: Store, loaded: LoadedProgram): FirstTables {
 function initialize(core: DatabaseCore, tables: FirstTables, createdMicros: bigint): void {
   const { log, report, owner } = core;
   const { definition } = core.program;
-  const names = definition.tables.map(({ name }) => `table \`${name}\``);
-  const views = definition.views.map(({ name }) => `table for view \`${name}\``);
+  const flat = flatDefinition(definition);
+  const names = flat.tables.map(({ name }) => `table \`${name}\``);
+  const views = flat.views.map(({ name }) => `table for view \`${name}\``);
   const filters = rowFiltersOf(definition).map((sql) => `row level security \`${sql}\``);
   for (const what of [...names, ...views, ...filters]) report(hostLine('info', `Creating ${what}`));
-  const warnings = [...filterWarnings(tables.sql), ...scheduleWarnings(definition)];
+  const warnings = [
+    ...filterWarnings(tables.sql),
+    ...scheduleWarnings(definition),
+    ...ignoredRouteWarnings(definition),
+  ];
   for (const text of warnings) report(hostLine('warn', text));
   const reducer = core.program.lifecycle.init;
   if (reducer !== undefined) report(hostLine('info', 'Invoking `init` reducer'));

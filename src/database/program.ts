@@ -7,6 +7,7 @@ import {
 } from '../module/runner.ts';
 import { decodeRawModule } from '../schema/decode-raw-module.ts';
 import type { Lifecycle, ModuleDefinition } from '../schema/definition.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
 import { DefinitionErrors } from '../schema/problems.ts';
 import { unsupportedFeature } from '../schema/unsupported.ts';
 import { validateModule } from '../schema/validate.ts';
@@ -58,7 +59,7 @@ export interface LoadedProgram {
 /** The program that is serving. */
 export interface Program extends LoadedProgram {
   readonly schemaVersion: number;
-  /** By canonical name. */
+  /** By canonical name, those of submodules by their full names. */
   readonly reducers: ReadonlyMap<string, ProgramReducer>;
   readonly lifecycle: Readonly<Record<Lifecycle, ProgramReducer | undefined>>;
   /** The names that statements can use while it serves. */
@@ -138,7 +139,7 @@ export function definitionOf(described: Uint8Array): ModuleDefinition {
 
 /** Makes a loaded program the one that serves from `schemaVersion` on. */
 export function programOf(loaded: LoadedProgram, place: ProgramPlace): Program {
-  const { definition } = loaded;
+  const definition = flatDefinition(loaded.definition);
   const reducers = definition.reducers.map((reducer, id) => {
     const end = validatorOf(reducer.params, definition.typespace);
     const checkArguments = (args: Uint8Array): void => {

@@ -1,3 +1,4 @@
+import { flatDefinition } from '../schema/flat-definition.ts';
 import { firstUserId } from '../schema/system-tables.ts';
 import { isVisible, type Rights } from '../sql/rights.ts';
 import type { SystemFacts } from './system-rows.ts';
@@ -48,7 +49,7 @@ function seesEverything(rights: Rights): boolean {
 
 /** Names of the functions that a scheduled table can show. */
 function callableNames({ definition }: SystemFacts, rights: Rights): ReadonlySet<string> {
-  const { reducers, procedures } = definition;
+  const { reducers, procedures } = flatDefinition(definition);
   const callable = [...reducers, ...procedures].filter(({ name, visibility }) => {
     if (rights.reducers?.has(name) === false) return false;
     return visibility !== 'private' || rights.callsPrivateReducers;

@@ -1,6 +1,5 @@
 import type { Catalog, TableSpec, ViewSpec } from '../schema/catalog.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
-import { rowFiltersOf } from '../schema/flatten.ts';
 import { computedTables, hiddenTableIds } from '../schema/system-tables.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import { filtersByTable } from './row-filters.ts';
@@ -17,7 +16,7 @@ export function sqlSchemaOf(definition: ModuleDefinition, catalog: Catalog): Sql
   const tables = [...stored, ...computedTables, ...catalog.views.map(viewTable)];
   const views = new Map(catalog.views.map(({ id, isAnonymous }) => [id, { id, isAnonymous }]));
   const unfiltered: SqlSchema = { tables, types: catalog.types, views, filters: new Map() };
-  return { ...unfiltered, filters: filtersByTable(rowFiltersOf(definition), unfiltered) };
+  return { ...unfiltered, filters: filtersByTable(definition, unfiltered) };
 }
 
 /** A view in the shape of a table: the rows of one of its instances. */

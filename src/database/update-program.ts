@@ -3,6 +3,7 @@ import { catalogOf } from '../schema/build-catalog.ts';
 import type { Catalog } from '../schema/catalog.ts';
 import { encodeCatalog } from '../schema/catalog-codec.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
+import { ignoredRouteWarnings } from '../schema/flatten.ts';
 import type { TableId } from '../schema/ids.ts';
 import { logLineOf } from '../schema/migration-log.ts';
 import { addedDefaults, planMigration } from '../schema/migration-plan.ts';
@@ -117,9 +118,13 @@ function migrate(core: DatabaseCore, update: ProgramUpdate): boolean {
   replaceLive(core, viewChanges, plan.breaksClients, timestampMicros);
   core.report(hostLine('info', `Updated program to ${loaded.hash}`));
   for (const step of plan.steps) reportStep(core, step);
-  for (const text of [...filterWarnings(sql), ...scheduleWarnings(loaded.definition)]) {
-    core.report(hostLine('warn', text));
-  }
+  const { definition } = loaded;
+  const warnings = [
+    ...filterWarnings(sql),
+    ...scheduleWarnings(definition),
+    ...ignoredRouteWarnings(definition),
+  ];
+  for (const text of warnings) core.report(hostLine('warn', text));
   if (plan.breaksClients) endConnections(core, timestampMicros);
   core.report(hostLine('info', 'Database updated'));
   return plan.breaksClients;

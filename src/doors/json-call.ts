@@ -9,6 +9,7 @@ import type { Preview, PreviewedWork, PreviewOutcome } from '../database/preview
 import type { DatabaseDescription, DatabaseHandle } from '../host/supervision/database-handle.ts';
 import { limits } from '../limits.ts';
 import type { ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { encodeValue } from '../values/encode.ts';
 import {
@@ -127,10 +128,11 @@ async function withEncoded<Outcome>(
 
 /** `description` is the one that the call was made for. */
 function resultJson(
-  { definition }: DatabaseDescription,
+  description: DatabaseDescription,
   name: string,
   outcome: CallOutcome,
 ): string | undefined | Promise<string> {
+  const definition = flatDefinition(description.definition);
   const value = resultOf(outcome);
   if (value === undefined) return undefined;
   const how = outcome.kind === 'committed' ? 'returns' : 'throws';
@@ -152,11 +154,12 @@ function resultJson(
 
 /** A value that a reducer returned, or refused with. */
 function valueJson(
-  definition: ModuleDefinition,
+  nested: ModuleDefinition,
   name: string,
   how: 'returns' | 'throws',
   value: Uint8Array,
 ): string {
+  const definition = flatDefinition(nested);
   const type = typeOf(definition, name, how);
   return encodedToJson(type, new BinaryReader(value), 'named', definition.typespace);
 }
@@ -179,11 +182,12 @@ export function resultOf(outcome: CallOutcome): Uint8Array | undefined {
 
 /** The arguments of a call by the parameters of `name`, or why they cannot be encoded. */
 export function encodeArguments(
-  { definition }: DatabaseDescription,
+  description: DatabaseDescription,
   name: string,
   args: JsonValue,
   isQuoted = false,
 ): CallRequest['args'] {
+  const definition = flatDefinition(description.definition);
   const reducer = findReducer(definition, name);
   if (reducer === undefined) return { fault: noSuchReducerText };
   try {
@@ -198,11 +202,12 @@ export function encodeArguments(
 
 /** `encodeArguments` for arguments that can take a long time. */
 export async function encodeInSlices(
-  { definition }: DatabaseDescription,
+  description: DatabaseDescription,
   functionName: string,
   args: JsonValue,
   isQuoted = false,
 ): Promise<CallRequest['args']> {
+  const definition = flatDefinition(description.definition);
   const reducer = findReducer(definition, functionName);
   if (reducer === undefined) return { fault: noSuchReducerText };
   const { typespace } = definition;
@@ -215,6 +220,7 @@ export async function encodeInSlices(
   }
 }
 
+/** `definition` is flat (`flatDefinition`): its typespace is that of all its reducers. */
 export function findReducer(
   definition: ModuleDefinition,
   name: string,

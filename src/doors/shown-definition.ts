@@ -17,13 +17,20 @@ export function shownDefinition(
   return rights.readsProgram ? definition : declaredDefinition(definition, rights);
 }
 
-/** The part of a module that a caller with these rights can read and call. */
-export function usableDefinition(definition: ModuleDefinition, rights: Rights): ModuleDefinition {
+/**
+ * The part of a module that a caller with these rights can read and call. Rights name what is in a
+ * submodule by its full name, which begins with `prefix`.
+ */
+export function usableDefinition(
+  definition: ModuleDefinition,
+  rights: Rights,
+  prefix = '',
+): ModuleDefinition {
   const reads = (name: string, isPublic: boolean) => {
-    return rights.tables?.has(name) !== false && (isPublic || rights.readsPrivateTables);
+    return rights.tables?.has(prefix + name) !== false && (isPublic || rights.readsPrivateTables);
   };
   const reducers = definition.reducers.filter(({ name, lifecycle, visibility }) => {
-    if (lifecycle !== undefined || rights.reducers?.has(name) === false) return false;
+    if (lifecycle !== undefined || rights.reducers?.has(prefix + name) === false) return false;
     return visibility !== 'private' || rights.callsPrivateReducers;
   });
   const tables = definition.tables.filter(({ name, access }) => reads(name, access === 'public'));
@@ -35,8 +42,17 @@ export function usableDefinition(definition: ModuleDefinition, rights: Rights): 
     reducers,
     procedures: [],
     rowLevelSecurity: [],
-    submodules: [],
+    submodules: definition.submodules
+      .map(({ namespace, module }) => {
+        return { namespace, module: usableDefinition(module, rights, `${prefix}${namespace}.`) };
+      })
+      // The name of one in which nothing is shown would say that it exists.
+      .filter(({ module }) => showsAnything(module)),
   });
+}
+
+function showsAnything({ tables, views, reducers, submodules }: ModuleDefinition): boolean {
+  return tables.length + views.length + reducers.length + submodules.length > 0;
 }
 
 /** The definition shown to whole identities that cannot publish. */

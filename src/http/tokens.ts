@@ -3,6 +3,7 @@ import { networkOf } from '../auth/client-address.ts';
 import { limits } from '../limits.ts';
 import { agentFeatures, isAgentFeature } from '../protocol/agent-features.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
 import { identityToHex } from '../values/identity.ts';
 import { jsonObject } from './body.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
@@ -19,12 +20,12 @@ export async function createToken(exchange: Exchange, context: HttpContext): Pro
   const caller = callerOf(exchange);
   host.access.require(caller, database, 'createToken');
   const request = await jsonObject(exchange);
-  const { definition } = await database.handle.describe();
+  const flat = flatDefinition((await database.handle.describe()).definition);
   const capability: Capability = {
     database: database.identity,
     by: caller.identity,
-    ...names(request, 'tables', (name) => tableNamed(definition, name)),
-    ...names(request, 'reducers', (name) => reducerNamed(definition, name)),
+    ...names(request, 'tables', (name) => tableNamed(flat, name)),
+    ...names(request, 'reducers', (name) => reducerNamed(flat, name)),
     readOnly: flag(request, 'read_only'),
     sqlWrites: flag(request, 'sql_writes'),
     ...rowsMax(count(request, 'max_rows')),

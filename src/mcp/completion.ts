@@ -2,6 +2,7 @@ import { Refusal } from '../database/outcome.ts';
 import { usableDefinition } from '../doors/shown-definition.ts';
 import type { Completion, CompletionRequest } from '../mcp-protocol/prompt.ts';
 import { invalidParams } from '../mcp-protocol/rpc-error.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
 import { findDatabase } from './open-database.ts';
 import { promptsOf } from './prompts/prompt-list.ts';
 import type { GuidePages } from './resources/guide-pages.ts';
@@ -64,7 +65,7 @@ async function namesIn(target: string, session: McpSession) {
   if (found === undefined) return noNames;
   const { rights } = found.caller;
   try {
-    const { definition } = await found.handle.describe();
+    const definition = flatDefinition((await found.handle.describe()).definition);
     const reducers = definition.reducers.filter(
       ({ lifecycle }) => lifecycle !== undefined && rights.callsPrivateReducers,
     );

@@ -1,6 +1,5 @@
 import type { EntityDocs, ModuleDocs } from '../doors/module-docs.ts';
-import type { DatabaseDescription } from '../host/supervision/database-handle.ts';
-import type { ReducerDefinition } from '../schema/definition.ts';
+import type { ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
 import { JsonObject, type JsonValue } from '../values/json.ts';
 import { fenced } from './fence.ts';
 import { areNamed, argumentsSchema, isOption, type SchemaTypes, shortText } from './json-schema.ts';
@@ -10,7 +9,8 @@ import type { ToolSource } from './tool.ts';
 
 /** The program that the tools are derived from. */
 export interface ReducerToolParts {
-  readonly description: DatabaseDescription;
+  /** Flat: with all submodules. */
+  readonly definition: ModuleDefinition;
   readonly docs: ModuleDocs;
 }
 
@@ -18,7 +18,7 @@ export interface ReducerToolParts {
 export function reducerTool(
   reducer: ReducerDefinition,
   toolName: string,
-  { description: { definition }, docs }: ReducerToolParts,
+  { definition, docs }: ReducerToolParts,
 ): ToolSource {
   const { name, params } = reducer;
   const said = docs.reducers.get(name) ?? nothing;

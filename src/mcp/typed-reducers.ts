@@ -6,6 +6,7 @@ import { limits } from '../limits.ts';
 import type { Tool } from '../mcp-protocol/tool.ts';
 import { agentFeatures } from '../protocol/agent-features.ts';
 import type { ReducerDefinition } from '../schema/definition.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
 import { findDatabase } from './open-database.ts';
 import { type ReducerToolParts, reducerTool } from './reducer-tool.ts';
 import type { McpSession } from './session.ts';
@@ -33,7 +34,8 @@ export function makeReducerTools(toolsOf: ToolsOf): ReducerTools {
     try {
       const description = await found.handle.describe();
       const docs = await moduleDocs(found.handle);
-      const sources = known.get(description) ?? new ReducerSources({ description, docs, taken });
+      const definition = flatDefinition(description.definition);
+      const sources = known.get(description) ?? new ReducerSources({ definition, docs, taken });
       known.set(description, sources);
       return sources.usableBy(found.caller.rights).map((source) => makeTool(source, session));
     } catch (error) {
@@ -63,12 +65,12 @@ class ReducerSources {
 
   constructor(parts: ReducerToolParts & { readonly taken: ReadonlySet<string> }) {
     this.#parts = parts;
-    const names = parts.description.definition.reducers.map(({ name }) => name);
+    const names = parts.definition.reducers.map(({ name }) => name);
     this.#names = toolNames(names, parts.taken);
   }
 
   usableBy(rights: Rights): readonly ToolSource[] {
-    const { reducers } = usableDefinition(this.#parts.description.definition, rights);
+    const { reducers } = usableDefinition(this.#parts.definition, rights);
     const tools: ToolSource[] = [];
     let characters = 0;
     for (const reducer of reducers.slice(0, limits.reducerToolsMax)) {

@@ -1,9 +1,9 @@
 import { useCallback, useSyncExternalStore } from 'react';
 import type {
-  ProcedureCalls,
   ProcedureDescription,
-  ReducerCalls,
+  ProceduresByAccessor,
   ReducerDescription,
+  ReducersByAccessor,
   ReducersDescription,
   RemoteModule,
   SchemaDescription,
@@ -54,11 +54,11 @@ const waiting = still({ rows: [], isReady: false, isStale: false });
 const unconnected = () => undefined;
 
 /** The call of one reducer, as the connection types it. */
-type ReducerCall<D extends ReducerDescription<any, any>> = ReducerCalls<
+type ReducerCall<D extends ReducerDescription<any, any>> = ReducersByAccessor<
   RemoteModule<SchemaDescription, ReducersDescription<readonly [D]>>
 >[D['accessorName']];
 
-type ProcedureCall<D extends ProcedureDescription<any, any, any>> = ProcedureCalls<
+type ProcedureCall<D extends ProcedureDescription<any, any, any>> = ProceduresByAccessor<
   RemoteModule<SchemaDescription, ReducersDescription, { readonly procedures: readonly [D] }>
 >[D['accessorName']];
 

@@ -56,13 +56,30 @@ export function fullViewsOf(definition: ModuleDefinition): FullView[] {
   return views.sort((a, b) => (a.view.name < b.view.name ? -1 : 1));
 }
 
+/**
+ * Warnings for the publisher about routes that submodules declare, one line for each of those: only
+ * the root's are served.
+ */
+export function ignoredRouteWarnings(definition: ModuleDefinition): string[] {
+  return scopesOf(definition).flatMap(({ prefix, module }) => {
+    if (prefix === '' || module.httpRoutes.length === 0) return [];
+    const namespace = prefix.slice(0, -1);
+    return (
+      `The submodule under namespace '${namespace}' registers HTTP routes via a router. Route ` +
+      "registrations in submodules are ignored. Only the root module's routes are served. Define " +
+      "routes in the root module and call the submodule's HTTP handler functions via " +
+      `\`ctx.as.${namespace}\`.`
+    );
+  });
+}
+
 /** The row-level security texts of a database. */
 export function rowFiltersOf(definition: ModuleDefinition): string[] {
   return scopesOf(definition).flatMap(({ module }) => module.rowLevelSecurity);
 }
 
 /** Columns keep their names: they are looked up inside their table only. */
-function prefixTable(table: TableDefinition, prefix: string): TableDefinition {
+export function prefixTable(table: TableDefinition, prefix: string): TableDefinition {
   if (prefix === '') return table;
   const renamed = <Part extends { readonly name: string }>(part: Part): Part => {
     return { ...part, name: prefix + part.name };

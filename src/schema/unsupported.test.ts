@@ -46,9 +46,9 @@ describe('[abi 9, 12, 13, module-def 9, module-sdk 6.4] a module that declares',
     ['procedures', { procedures: [procedure] }, 'procedure `ask_it`: procedures are'],
     ['HTTP handlers', { httpHandlers: ['onHook'] }, 'HTTP handler `on_hook`: HTTP handlers are'],
     [
-      'submodules',
-      { submodules: [{ namespace: 'n', module: personModule }] },
-      'submodule `n`: submodules are',
+      'procedures in a submodule',
+      { submodules: [{ namespace: 'n', module: moduleOf([], { procedures: [procedure] }) }] },
+      'procedure `n.ask_it`: procedures are',
     ],
   ] as [string, Partial<RawModule>, string][])('%s is refused by name', (_, parts, text) => {
     const raw = moduleOf([jobs], { reducers: [reducer('run', { job: ref(0) })], ...parts });

@@ -10,6 +10,7 @@ import type { HostedDatabase } from '../host/hosted-database.ts';
 import type { HostCaller } from '../host/registry/host-caller.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { MachineEntropy } from '../node/entropy.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
 import { fullTablesOf } from '../schema/flatten.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
@@ -153,7 +154,8 @@ export class TestDatabase {
     { as = this.owner }: CallOptions = {},
   ): Promise<Returned> {
     const database = this.#database();
-    const { definition, schemaVersion } = await database.handle.describe();
+    const described = await database.handle.describe();
+    const definition = flatDefinition(described.definition);
     const declared = findReducer(definition, reducer);
     if (declared === undefined) throw new CallFailed({ code: 'reducer.unknown', reducer });
     const writer = new BinaryWriter();
@@ -164,7 +166,7 @@ export class TestDatabase {
       connection: temporaryConnection(),
       reducer,
       args: writer.finish(),
-      schemaVersion,
+      schemaVersion: described.schemaVersion,
       confirmed: true,
     });
     const type = outcome.kind === 'committed' ? declared.returns : declared.throws;

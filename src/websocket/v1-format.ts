@@ -15,6 +15,7 @@ import {
   serverMessageToText,
   type UpdateText,
 } from '../protocol/v1/text.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
 import { fullTablesOf, fullViewsOf } from '../schema/flatten.ts';
 import { systemTables } from '../schema/system-tables.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
@@ -104,7 +105,7 @@ function argumentsText(
   { reducer: name, bytes }: GivenArguments,
   description: DatabaseDescription | undefined,
 ): string {
-  const definition = description?.definition;
+  const definition = description && flatDefinition(description.definition);
   const reducer = definition?.reducers.find((candidate) => candidate.name === name);
   if (bytes === undefined || definition === undefined || reducer === undefined) return '';
   return encodedToJson(reducer.params, new BinaryReader(bytes), 'positional', definition.typespace);

@@ -17,6 +17,7 @@ import { limits } from '../limits.ts';
 import { type ClientMessage, decodeClientMessage } from '../protocol/v1/client-message.ts';
 import { clientMessageFromText, clientMessageSteps, utf8Text } from '../protocol/v1/client-text.ts';
 import type { QueryUpdate, ServerMessage, TableUpdate } from '../protocol/v1/server-message.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
 import { EncodedMessage } from './encoded-message.ts';
 import {
   type DecodedRequest,
@@ -393,7 +394,8 @@ class V1<Rows, Given> implements MessageCodec {
   }
 
   #reducerId(name: string): number {
-    const { reducers = [] } = this.#live.description?.definition ?? {};
+    const definition = this.#live.description?.definition;
+    const reducers = definition === undefined ? [] : flatDefinition(definition).reducers;
     const id = reducers.findIndex((reducer) => reducer.name === name);
     return id < 0 ? 0xffff_ffff : id;
   }

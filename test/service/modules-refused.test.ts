@@ -205,13 +205,6 @@ describe('what is declared and not served yet', () => {
       new RegExp(`^module declares the ${escaped(name)}: [\\w -]+ are not supported yet$`),
     );
   });
-
-  it('[module-sdk 11] submodules', async () => {
-    const inner = '{ default: schema({ person }) }';
-    expect(await refusalOf(`${head} export default schema({ inner: ${inner} });`)).toBe(
-      'module declares the submodule `inner`: submodules are not supported yet',
-    );
-  });
 });
 
 describe('at the service', () => {

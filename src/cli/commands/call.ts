@@ -21,7 +21,7 @@ export function addCall(program: Command, io: Io): void {
       const [name = '', ...args] = rest;
       const { database, server } = chosen;
       const api = await session.apiWithIdentity(server);
-      const signatures = await readSignatures(api, database);
+      const signatures = await readSignatures(api, database, name);
       const signature = signatures.find((candidate) => candidate.name === name);
       const answer = await api.send(
         'POST',

@@ -14,7 +14,10 @@ const message = 'x';
 const product = { kind: 'product', elements: [{ name: 'a', type: { kind: 'u8' } }] };
 const column = { name: 'a', type: { kind: 'array', element: { kind: 'ref', ref: 0 } } };
 const unnamed = { type: { kind: 'sum', variants: [] } };
-const definition = { tables: [], reducers: [], views: [], types: [], crons: [] };
+const definition = {
+  ...{ tables: [], reducers: [], procedures: [], views: [], types: [], crons: [] },
+  ...{ typespace: { types: [] }, submodules: [] },
+};
 const description = { definition, schemaVersion: 7, programHash: 'a'.repeat(64) };
 
 const cases: readonly [string, (text: string) => unknown, object[], unknown[]][] = [

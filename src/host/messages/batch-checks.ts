@@ -2,6 +2,7 @@ import type { DatabaseDescription } from '../../database/description.ts';
 import type { CallError, RefusalBody, SqlError, SqlParameters } from '../../database/outcome.ts';
 import type { ProgramSource, UpdatePermission } from '../../database/program-source.ts';
 import type { ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
+import { limits } from '../../limits.ts';
 import type { AlgebraicType, NamedType } from '../../values/type.ts';
 import type { StructuredReply } from './worker-messages.ts';
 
@@ -269,14 +270,26 @@ function isStructuredReply(reply: unknown): reply is StructuredReply {
 export function isDescription(description: unknown): description is DatabaseDescription {
   if (!areFields(description) || !areFields(description.definition)) return false;
   const { definition, schemaVersion, programHash } = description;
-  const { tables, reducers, views, types, crons } = definition;
   return (
     isNumber(schemaVersion) &&
     Number.isSafeInteger(schemaVersion) &&
     schemaVersion >= 0 &&
     isString(programHash) &&
     programHash.length === hashDigits &&
-    [tables, reducers, views, types, crons].every((list) => Array.isArray(list))
+    isDefinition(definition, 0)
+  );
+}
+
+function isDefinition(definition: Fields, depth: number): boolean {
+  const { tables, reducers, procedures, views, types, crons, typespace, submodules } = definition;
+  return (
+    depth <= limits.nestingDepthMax &&
+    areFields(typespace) &&
+    [tables, reducers, procedures, views, types, crons, typespace.types].every(Array.isArray) &&
+    Array.isArray(submodules) &&
+    submodules.every((one) => {
+      return areFields(one) && areFields(one.module) && isDefinition(one.module, depth + 1);
+    })
   );
 }
 

@@ -192,7 +192,10 @@ describe('frames between gateway and process', () => {
       expect(() => pushForged({ kind: 'read', ...lie })).toThrow('invalid figure');
     }
     expect(() => pushForged({ kind: 'closed', more: 1 })).toThrow('invalid end');
-    const definition = { tables: [], reducers: [], views: [], types: [], crons: [] };
+    const definition = {
+      ...{ tables: [], reducers: [], procedures: [], views: [], types: [], crons: [] },
+      ...{ typespace: { types: [] }, submodules: [] },
+    };
     const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };
     const opening = { description, offset: 3, lastMicros: 5n, nextDueMicros: undefined };
     expect(() => pushForged({ kind: 'opened', opening })).not.toThrow();
@@ -224,7 +227,10 @@ describe('frames between gateway and process', () => {
     }
     const endless: unknown[] = [];
     endless.push(endless);
-    const definition = { tables: [], reducers: [], views: [], types: [], crons: [] };
+    const definition = {
+      ...{ tables: [], reducers: [], procedures: [], views: [], types: [], crons: [] },
+      ...{ typespace: { types: [] }, submodules: [] },
+    };
     const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };
     const opening = { description, offset: 3, lastMicros: 5n, nextDueMicros: undefined };
     const gateway = () => new MessageReader(limits.workerStructuredBytesMax);

@@ -7,6 +7,7 @@ import type { PromptArgument, PromptMessage } from '../../mcp-protocol/prompt.ts
 import { invalidParams, RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import { text } from '../../mcp-protocol/tool.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
+import { flatDefinition } from '../../schema/flat-definition.ts';
 import { fenced } from '../fence.ts';
 import { findDatabase, type OpenDatabase, shownName } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
@@ -39,7 +40,7 @@ export async function promptDatabase(
   if (found === undefined) throw invalidParams(unknownNameText(given));
   const name = shownName(given, session);
   try {
-    const { definition } = await found.handle.describe();
+    const definition = flatDefinition((await found.handle.describe()).definition);
     const shown = shownDefinition(definition, session.caller, found.caller.rights);
     return { ...found, name, definition: shown, notes: await notesOn(found, definition) };
   } catch (error) {

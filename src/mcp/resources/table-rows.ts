@@ -6,6 +6,7 @@ import { limits } from '../../limits.ts';
 import { invalidParams, RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import { firstRow, sqlRowsSteps } from '../../protocol/sql-result.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
+import { flatDefinition } from '../../schema/flat-definition.ts';
 import { quotedName } from '../../schema/quoted-name.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
@@ -32,7 +33,7 @@ export interface ReadableColumn {
 
 /** Returns the tables and views that these rights can read. Event tables keep no rows to show. */
 export function readableTables(definition: ModuleDefinition, rights: Rights): ReadableTable[] {
-  const { tables, views, typespace } = usableDefinition(definition, rights);
+  const { tables, views, typespace } = usableDefinition(flatDefinition(definition), rights);
   const resolved = (columns: readonly ReadableColumn[]) =>
     columns.map(({ name, type }) => ({ name, type: resolveType(type, typespace) }));
   return [
