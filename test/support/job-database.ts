@@ -101,12 +101,16 @@ export class JobDatabase {
   readonly lines: string[] = [];
   readonly warnings: string[] = [];
   readonly turns: TurnReport[] = [];
+  /** The last commit that is durable. */
+  durableOffset = 0;
+  /** Why the actor ended by itself. */
+  stopped: unknown;
   /** When the alarm is set. */
   alarmAt: bigint | undefined;
   #ring: () => void = () => undefined;
   #created: { readonly core: DatabaseCore; readonly options: DatabaseOptions } | undefined;
   #opened: { readonly store: Store; readonly database: Database } | undefined;
-  readonly #waiting = new Map<Ticket, (reply: DatabaseReply) => void>();
+  readonly #waiting = new Map<Ticket, Waiting>();
   #lastTicket = 0;
 
   private constructor({ clock = new TestClock(), module = new JobModule() }: JobOptions) {
@@ -178,8 +182,10 @@ export class JobDatabase {
       },
       owner: {
         handOver: (turn) => this.#settle(turn),
-        durable: () => undefined,
-        stopped: ({ error }) => void this.warnings.push(String(error)),
+        durable: (_, offset) => {
+          this.durableOffset = offset;
+        },
+        stopped: ({ error }) => this.#stop(error),
       },
       ...(given.cron !== undefined && { cron: given.cron }),
       ...(given.schedulesPaused !== undefined && { schedulesPaused: given.schedulesPaused }),
@@ -197,10 +203,19 @@ export class JobDatabase {
 
   #settle(turn: TurnReport): void {
     this.turns.push(turn);
+    if (turn.isDurable) this.durableOffset = turn.offset;
     for (const { ticket, reply } of turn.results) {
-      present(this.#waiting.get(ticket), 'a request that waits')(reply);
+      present(this.#waiting.get(ticket), 'a request that waits').resolve(reply);
       this.#waiting.delete(ticket);
     }
+  }
+
+  #stop(error: unknown): void {
+    this.stopped = error;
+    this.alarmAt = undefined;
+    this.warnings.push(String(error));
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
   }
 
   /** Runs a transaction of a caller. */
@@ -237,8 +252,8 @@ export class JobDatabase {
 
   request(request: DatabaseRequest): Promise<DatabaseReply> {
     const ticket = ticketNumber(++this.#lastTicket);
-    return new Promise((resolve) => {
-      this.#waiting.set(ticket, resolve);
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(ticket, { resolve, reject });
       this.database.submit({ ticket, request, acceptedMicros: this.clock.nowMicros() });
     });
   }
@@ -254,7 +269,11 @@ export class JobDatabase {
     do {
       this.#ring();
       await nextTurn();
-    } while (this.alarmAt !== undefined && this.alarmAt <= this.clock.nowMicros());
+    } while (
+      this.stopped === undefined &&
+      this.alarmAt !== undefined &&
+      this.alarmAt <= this.clock.nowMicros()
+    );
   }
 
   /** The rows of a table, also a hidden one, sorted. */
@@ -282,6 +301,11 @@ export class JobDatabase {
   }
 }
 
+interface Waiting {
+  readonly resolve: (reply: DatabaseReply) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** Writes rows within a transaction. */
 export class JobTables {
   readonly store: Store;
@@ -298,6 +322,10 @@ export class JobTables {
     const table = this.#table(name);
     const bytes = encodeValue(table.rowType, row);
     return this.transaction.insert(table, bytes, bytes.length);
+  }
+
+  rowCount(name: string): number {
+    return this.#table(name).rowCount;
   }
 
   remove(name: string, id: bigint): void {

@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { Random } from '../../src/testing/random.ts';
+import { scheduleHistory } from './schedule-crash.ts';
+import { faultsOf } from './schedule-model.ts';
+
+describe('schedules of a database whose power is cut', () => {
+  const seeds = Array.from({ length: 16 }, (_, at) => 3_000 + at);
+
+  it.each(seeds)(
+    '[living 1.1, 1.2, 1.3, 1.4, 1.5, 1.10] run for each due time exactly once (seed %i)',
+    async (seed) => {
+      const history = await scheduleHistory(new Random(seed), 8);
+      expect(faultsOf(history)).toEqual([]);
+      expect(history.lost).toEqual([]);
+      expect(history.ledger.filter(({ kind }) => kind === 'run').length).toBeGreaterThan(0);
+    },
+  );
+});
