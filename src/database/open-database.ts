@@ -97,12 +97,11 @@ export async function createCore(
   given: DatabaseOptions,
   source: ProgramSource,
   createdMicros: bigint,
-  examine: typeof examineProgram = examineProgram,
 ): Promise<DatabaseCore> {
   const options = withLines(given);
   const store = new Store(emptyCatalog);
   const context = contextOf(options, store, createdMicros);
-  const loaded = await examine(source, context, options);
+  const loaded = await examineProgram(source, context, options);
   const tables = makeTables(store, loaded);
   const log = await openLog(options, true, () => {
     throw new Error('the directory of a new database already contains a log');

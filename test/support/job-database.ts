@@ -1,35 +1,21 @@
 import { present } from '../../src/assert.ts';
-import type { DatabaseCore } from '../../src/database/core.ts';
 import type { CronReader } from '../../src/database/cron.ts';
-import { Database } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import {
-  createCore,
+  createDatabase,
   type DatabaseOptions,
   openDatabase,
 } from '../../src/database/open-database.ts';
 import type { CallOutcome, SqlOutcome } from '../../src/database/outcome.ts';
-import {
-  definitionOf,
-  type LoadedProgram,
-  type ProgramSurroundings,
-} from '../../src/database/program.ts';
-import { hashHex, migrationToken } from '../../src/database/program-hash.ts';
-import type { ProgramSource } from '../../src/database/program-source.ts';
 import { noProgress, type Progress } from '../../src/database/progress.ts';
 import type { Slices } from '../../src/database/read-run.ts';
 import type { ScheduleAsk, ScheduleOutcome } from '../../src/database/schedules/schedule-ask.ts';
 import type { ScheduledMark } from '../../src/database/schedules/scheduled-mark.ts';
 import { type Ticket, ticketNumber } from '../../src/database/ticket.ts';
 import type { DatabaseReply, DatabaseRequest, TurnReport } from '../../src/database/turn.ts';
-import { applyUpdate } from '../../src/database/update-program.ts';
 import { programHash } from '../../src/host/linking/program-hash.ts';
 import type { Disk } from '../../src/log/disk.ts';
-import type {
-  ModuleRunner,
-  ReducerCall,
-  RunnerContext,
-  RunOutcome,
-} from '../../src/module/runner.ts';
+import type { ModuleRunner, ReducerCall, RunOutcome } from '../../src/module/runner.ts';
 import { MemoryDisk } from '../../src/node/memory-disk.ts';
 import { nextTurn } from '../../src/node/next-turn.ts';
 import { defaultSchedulePolicy, type SchedulePolicy } from '../../src/schema/definition.ts';
@@ -108,7 +94,6 @@ export class JobDatabase {
   /** When the alarm is set. */
   alarmAt: bigint | undefined;
   #ring: () => void = () => undefined;
-  #created: { readonly core: DatabaseCore; readonly options: DatabaseOptions } | undefined;
   #opened: { readonly store: Store; readonly database: Database } | undefined;
   readonly #waiting = new Map<Ticket, Waiting>();
   #lastTicket = 0;
@@ -132,25 +117,13 @@ export class JobDatabase {
     return present(this.#opened, 'an open database').database;
   }
 
-  /** Publishes another definition of the module, between two turns. */
+  /** Publishes another definition of the module. */
   async update(raw: RawModule): Promise<void> {
-    const { core, options } = present(this.#created, 'a database that was created here');
     this.module.raw = raw;
-    const { store, identity: databaseIdentity, report: log, program } = core;
-    const context = { store, databaseIdentity, log, publishedMicros: 1n };
-    const loaded = await loadHere(programOf(this.module), context, options);
-    applyUpdate(core, {
-      loaded,
-      permission: {
-        policy: 'breakClients',
-        token: migrationToken(programHash, core.identity, program.hash, loaded.hash),
-      },
-      timestampMicros: this.clock.nowMicros(),
-      hash: programHash,
-      stopReads: () => undefined,
-    });
-    // The actor writes and sets its alarm with its next turn.
-    await this.act(() => undefined);
+    const permission = { policy: 'compatible', token: undefined } as const;
+    const program = programOf(this.module);
+    const reply = await this.request({ kind: 'update', program, permission });
+    if (reply.kind !== 'updated') throw new Error(`an update was answered by ${reply.kind}`);
     await this.settled();
   }
 
@@ -191,9 +164,7 @@ export class JobDatabase {
       ...(given.schedulesPaused !== undefined && { schedulesPaused: given.schedulesPaused }),
       ...(given.slices !== undefined && { slices: given.slices }),
     };
-    if (!opens) this.#created = { core: await createHere(options, module), options };
-    const core = this.#created?.core;
-    const database = core === undefined ? await openDatabase(options) : new Database(core, options);
+    const database = await (opens ? openDatabase(options) : createHere(options, module));
     this.#opened = { store: present(store, 'store'), database };
     await database.disconnectLeftovers(clock.nowMicros(), false);
     if (failed !== undefined) await database.failScheduled(failed, 'It died.');
@@ -407,20 +378,8 @@ function programOf({ raw }: JobModule) {
   return { kind: 'js', bytes: encodeRawModuleV10(raw) } as const;
 }
 
-function createHere(options: DatabaseOptions, module: JobModule): Promise<DatabaseCore> {
-  return createCore(options, programOf(module), options.clock.nowMicros(), loadHere);
-}
-
-/** Loads a program without asking whether all that it declares is supported. */
-async function loadHere(
-  source: ProgramSource,
-  context: RunnerContext,
-  { loader, hash }: ProgramSurroundings,
-): Promise<LoadedProgram> {
-  const runner = await loader(source, context);
-  const described = runner.describe();
-  const definition = definitionOf(described);
-  return { source, hash: hashHex(hash(source.bytes)), runner, described, definition };
+function createHere(options: DatabaseOptions, module: JobModule): Promise<Database> {
+  return createDatabase(options, programOf(module), options.clock.nowMicros());
 }
 
 class JobRunner implements ModuleRunner {
