@@ -28,6 +28,7 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
   'docs/guide/identities.md': {},
   'docs/guide/operating.md': {},
   'docs/guide/rights.md': {},
+  'docs/guide/schedules.md': { isServed: true },
   'docs/guide/settings.md': {},
   'docs/guide/testing.md': {},
   'examples/chat/README.md': { isServed: true },
