@@ -137,6 +137,7 @@ const ends: Readonly<Record<BombEnd, readonly string[]>> = {
   bounded: ['refused', 'ended'],
   ended: ['ended'],
   returned: ['returned'],
+  large: ['returned', 'ended'],
 };
 
 function outcomeOf(text: string): string {
