@@ -64,6 +64,23 @@ describe('a module in a module', () => {
     ]);
   });
 
+  it('[living 1.1, module-sdk 11] has schedules of its own', async () => {
+    const bedroom = fileURLToPath(new URL('../fixtures/submodules/bedroom.ts', import.meta.url));
+    const built = new Uint8Array((await buildModule(bedroom)).program);
+    const { status, text } = await running.upload('bedroom', built, owner);
+    expect([status, status === 200 ? '' : text]).toEqual([200, '']);
+    expect((await running.call('bedroom', 'go_to_bed', [])).status).toBe(200);
+    const rung = () => running.rows('bedroom', 'SELECT text FROM clock.rung');
+    await expect.poll(rung).toEqual([['get up']]);
+    expect((await running.call('bedroom', 'clock.set_alarm', ['again'])).status).toBe(200);
+    await expect.poll(rung).toEqual([['get up'], ['again']]);
+    const where = '/v1/database/bedroom/schedules';
+    const { schedules } = JSON.parse((await running.ask('GET', where, { as: owner })).text);
+    expect(schedules).toMatchObject([
+      { name: 'clock.alarm', function: 'clock.ring', armed_rows: 0, runs: 2, failures: 0 },
+    ]);
+  });
+
   it('[module-sdk 11] is called by the module that mounts it, in one transaction', async () => {
     const name = await freshHouse();
     expect((await running.call(name, 'furnish', ['Emma'], owner)).status).toBe(200);
