@@ -32,7 +32,7 @@ export interface ReducerRun {
   /** True if a call requested it, so that the caller receives its changes with the outcome. */
   readonly isOfCall?: boolean;
   /** For lines of the log: which run this is, if no call requested it. */
-  readonly place?: string;
+  readonly place?: () => string;
 }
 
 /** How a transaction ended: as its reducer did, or refused for exceeding the quota. */
@@ -155,10 +155,10 @@ function reportFailure(
   core: DatabaseCore,
   functionName: string,
   outcome: RunOutcome,
-  place: string | undefined,
+  place: ReducerRun['place'],
 ): void {
   if (outcome.kind === 'returned') return;
-  const message = place === undefined ? outcome.message : `${outcome.message} (${place})`;
+  const message = place === undefined ? outcome.message : `${outcome.message} (${place()})`;
   switch (outcome.kind) {
     case 'refused':
       core.report({ level: 'error', message, functionName });
@@ -174,7 +174,7 @@ function reportFailure(
 /** What a caller would be answered, where there is no caller. */
 function reportRefusal(core: DatabaseCore, { reducer, place }: ReducerRun, message: string): void {
   if (reducer === undefined || place === undefined) return;
-  core.report({ level: 'error', message: `${message} (${place})`, functionName: reducer.name });
+  core.report({ level: 'error', message: `${message} (${place()})`, functionName: reducer.name });
 }
 
 /** The randomness of a run. Valid until the next run: callers that keep it must copy it. */

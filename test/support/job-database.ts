@@ -86,7 +86,6 @@ export class JobDatabase {
   readonly module: JobModule;
   readonly lines: string[] = [];
   readonly warnings: string[] = [];
-  readonly turns: TurnReport[] = [];
   /** The last commit that is durable. */
   durableOffset = 0;
   /** Why the actor ended by itself. */
@@ -173,7 +172,6 @@ export class JobDatabase {
   }
 
   #settle(turn: TurnReport): void {
-    this.turns.push(turn);
     if (turn.isDurable) this.durableOffset = turn.offset;
     for (const { ticket, reply } of turn.results) {
       present(this.#waiting.get(ticket), 'a request that waits').resolve(reply);
@@ -290,9 +288,17 @@ export class JobTables {
   /** Inserts a row, in place of the one that has its key. Returns the code of the store. */
   put(name: string, row: readonly Value[]): number {
     this.remove(name, row[0] as bigint);
+    return this.insert(name, row);
+  }
+
+  insert(name: string, row: readonly Value[]): number {
     const table = this.#table(name);
     const bytes = encodeValue(table.rowType, row);
     return this.transaction.insert(table, bytes, bytes.length);
+  }
+
+  clear(name: string): void {
+    this.transaction.clear(this.#table(name));
   }
 
   rowCount(name: string): number {

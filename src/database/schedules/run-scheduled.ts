@@ -70,7 +70,7 @@ export function runWork(core: DatabaseCore, work: DueWork): string | undefined {
     reducer: present(reducer, `the reducer of schedule ${armed.name}`),
     args: argumentsOf(work),
     after: (transaction) => moveOn(core, transaction, work, { next, start }),
-    place: placeOf(work),
+    place: () => placeOf(work),
   });
   const error = outcome.kind === 'returned' ? undefined : outcome.message;
   const end = { dueMicros: due, startMicros: start, error };
