@@ -110,7 +110,7 @@ export class Database {
       isOver: () => this.#isOver(),
       failed: (error) => this.#stop(error),
     });
-    this.#alarm = around.makeAlarm?.(() => this.#wake());
+    this.#alarm = around.makeAlarm?.(() => this.#ring());
   }
 
   get description(): DatabaseDescription {
@@ -248,9 +248,15 @@ export class Database {
     this.#setAlarm();
   }
 
+  /** It may be too early: by the clock of schedules nothing is due then. */
+  #ring(): void {
+    this.#wake();
+    if (this.#loop === undefined) this.#setAlarm();
+  }
+
   #setAlarm(): void {
     const rings = this.#runsSchedules && this.#state === 'serving';
-    this.#alarm?.set(rings ? this.nextDueMicros : undefined);
+    this.#alarm?.set(rings ? this.#core.schedules.alarmMicros() : undefined);
   }
 
   /** Rejects new requests, finishes accepted ones, and makes everything durable. */

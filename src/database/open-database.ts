@@ -138,7 +138,7 @@ export async function openDatabase(given: DatabaseOptions): Promise<Database> {
     const sql = reopenedSchema(loaded, store.catalog);
     const program = programIn(options, store, loaded, { sql, offset });
     const core = { ...coreOf(options, store, log, program), lastMicros };
-    core.schedules.arm();
+    core.schedules.arm(lastMicros);
     return new Database(core, options);
   } catch (error) {
     log.abandon();

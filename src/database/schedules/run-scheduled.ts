@@ -275,11 +275,14 @@ function countSkipped({ schedules }: DatabaseCore, { state }: Armed, count: numb
 
 /** A transaction of the host on behalf of a schedule. */
 export function hostRun(core: DatabaseCore, startMicros: number): ReducerRun {
+  const start = BigInt(startMicros);
+  // As for calls: no timestamp is before that of a commit that was there at opening.
+  const timestampMicros = start > core.lastMicros ? start : core.lastMicros;
   return {
     reducer: undefined,
     sender: databaseAsCaller(core.identity),
     connectionId: noConnection,
-    timestampMicros: BigInt(startMicros),
+    timestampMicros,
     args: noBytes,
     jwtPayload: '',
   };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { every, JobDatabase, once } from '../../../test/support/job-database.ts';
+import { MemoryDisk } from '../../node/memory-disk.ts';
 import { TestClock } from '../../testing/test-clock.ts';
 import { ScheduleTime } from './schedule-time.ts';
 
@@ -106,9 +107,34 @@ describe('[living 1.6] a database whose clock is set', () => {
     step(jobs, -3_600_000);
     await jobs.advance(9_000);
     expect(jobs.ran).toHaveLength(3);
+    expect(jobs.alarmAt).toBe(jobs.clock.nowMicros() + 1_000_000n);
     await jobs.advance(1_000);
     expect(jobs.ran).toHaveLength(4);
     expect(jobs.warnings).toHaveLength(1);
+  });
+
+  it('waits for the clock after a restart, and its timestamps never go back', async () => {
+    const disk = new MemoryDisk();
+    const clock = new StepClock();
+    const first = await JobDatabase.open({ clock, disk });
+    await first.act((tables) => tables.put('job', [1n, every(10_000_000), 'a']));
+    await first.advance(20_000);
+    await first.act((tables) => tables.put('job', [2n, once(1n), 'b']));
+    await first.database.close();
+    const last = clock.nowMicros();
+    clock.step(-3_600_000);
+    const { module } = first;
+    module.runs.length = 0;
+    const again = await JobDatabase.open({ clock, disk, module, opens: true });
+    expect(module.runs).toEqual([{ table: 'job', id: 2n, note: 'b', micros: last }]);
+    expect(again.warnings).toEqual([
+      'The clock is 3600 s behind the last commit. What is due repeatedly may wait until ' +
+        '2025-01-01T00:00:20.000Z.',
+    ]);
+    await again.advance(3_600_000);
+    expect(again.ran).toEqual(['b']);
+    await again.advance(10_000);
+    expect(again.ran).toEqual(['b', 'a']);
   });
 
   it('runs what has become due when it goes forward by less than a minute', async () => {

@@ -53,6 +53,23 @@ export class ScheduleTime {
     return this.#last;
   }
 
+  /** How far this time is ahead of a wall clock that is not followed. */
+  aheadMicros(): number {
+    const now = this.now();
+    return this.#isAhead ? Math.max(0, now - microsOf(this.#clock.nowMicros())) : 0;
+  }
+
+  /** Says at opening that the clock was set back since the last commit. */
+  warnIfBefore(lastMicros: number): void {
+    const behind = lastMicros - this.#last;
+    if (behind < limits.scheduleBackMillis * 1_000) return;
+    const seconds = Math.round(behind / 1_000_000);
+    this.#watchers.warn(
+      `The clock is ${seconds} s behind the last commit. What is due repeatedly may wait until ` +
+        `${timeText(lastMicros)}.`,
+    );
+  }
+
   #follow(wall: number, millis: number, ahead: number): void {
     const before = this.#last;
     this.#last = wall;

@@ -54,7 +54,7 @@ async function armed(rowCount: number, kind: 'once' | 'interval') {
   const parts = { store, clock, cron: undefined, isPaused: false, ran: undefined, warn: () => {} };
   const schedules = new Schedules(parts);
   schedules.serve(jobs.database.description.definition);
-  const armMillis = await timed(async () => schedules.arm());
+  const armMillis = await timed(async () => schedules.arm(0n));
   const queues = schedules.all.reduce((sum, { queue }) => sum + queue.bytes, 0);
   const hidden = store.tableByName('st_schedule_due')?.memory().totalBytes ?? 0;
   const deleteMillis = await timed(() => jobs.act((tables) => tables.clear('job')));

@@ -11,7 +11,7 @@ import type { CronReader } from '../cron.ts';
 import { ArmedCron } from './armed-cron.ts';
 import { ArmedTable } from './armed-table.ts';
 import { deriveMissing, deriveRows, type HiddenRows } from './derive.ts';
-import { farMicros } from './due-time.ts';
+import { farMicros, microsOf } from './due-time.ts';
 import type { RanSchedule } from './ran-schedule.ts';
 import { ScheduleCounts } from './schedule-counts.ts';
 import { noScheduleFigures, type ScheduleFigures } from './schedule-figures.ts';
@@ -136,8 +136,9 @@ export class Schedules {
   }
 
   /** Builds all queues from the rows. What was due before now was missed. */
-  arm(): void {
+  arm(lastMicros: bigint): void {
     if (!this.#isNeeded) return;
+    this.time.warnIfBefore(microsOf(lastMicros));
     const intervals = new Map<TableId, number>();
     for (const { queue } of this.#all) queue.clear();
     this.hidden.dues.forEach((schedule, due, high, low) => {
@@ -292,6 +293,12 @@ export class Schedules {
     if (!this.#isNeeded || this.isPaused) return undefined;
     for (const armed of this.#all) this.#dropStale(armed);
     return this.#first()?.queue.firstDue;
+  }
+
+  /** The time of the wall clock at which the next run is due. */
+  alarmMicros(): bigint | undefined {
+    const due = this.nextDue();
+    return due === undefined ? undefined : BigInt(due - this.time.aheadMicros());
   }
 
   #dropStale(armed: Armed): void {
