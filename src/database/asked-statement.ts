@@ -14,15 +14,15 @@ export interface AskedStatement {
 
 /** Checks and plans a statement; the views that it reads are evaluated. Can throw. */
 export function askedStatement(
-  { store, clock, views, program, statementMillisMax, statementMemory }: DatabaseCore,
+  core: DatabaseCore,
   query: SqlRequest,
   timestampMicros: bigint,
 ): AskedStatement {
+  const { clock, program, statementMillisMax, statementMemory } = core;
   const { caller, parameters = noParameters } = query;
   const millisMax = Math.min(statementMillisMax, query.millisMax ?? statementMillisMax);
-  const { systemTables } = program;
   const now = () => clock.monotonicMillis();
-  const tables = new CallerTables({ store, systemTables, views }, caller, timestampMicros);
+  const tables = new CallerTables(core, caller, timestampMicros);
   return {
     statement: program.statements.get(query, tables),
     request: {

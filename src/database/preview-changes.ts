@@ -2,7 +2,7 @@ import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { keyText } from '../module/read-set.ts';
 import type { TableId } from '../schema/ids.ts';
-import { isVisible, type Rights } from '../sql/rights.ts';
+import type { Rights } from '../sql/rights.ts';
 import { emptyRowList, type RowList, type TableChange } from '../store/change-set.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import type { Store } from '../store/store.ts';
@@ -16,6 +16,7 @@ import {
   type PreviewRequest,
 } from './preview-outcome.ts';
 import { pickRows, rowStarts } from './preview-rows.ts';
+import { isReadable } from './readable.ts';
 
 /**
  * The changes of a transaction between two points, at which its net changes were `before` and
@@ -86,7 +87,7 @@ export function shownChanges(
 ): Pick<Preview, 'changes' | 'isComplete'> {
   const { rights } = askingOf(work).caller;
   const readable = changes.filter(({ tableId }) => {
-    return isReadable(core, rights, tableOf(core.store, tableId));
+    return isReadable(core.program.sql, rights, tableOf(core.store, tableId));
   });
   const room = {
     rows: Math.min(rowsMax, rights.rowsMax ?? rowsMax, limits.previewRowsMax),
@@ -94,11 +95,6 @@ export function shownChanges(
   };
   const shown = shownTables(core.store, readable, room);
   return { changes: shown, isComplete: readable.length === changes.length };
-}
-
-/** A table whose rows a filter may hide from the caller counts as a private table. */
-export function isReadable({ program }: DatabaseCore, rights: Rights, { spec }: Table): boolean {
-  return isVisible(spec, rights) && (rights.bypassesFilters || !program.sql.filters.has(spec.id));
 }
 
 interface Room {

@@ -145,6 +145,13 @@ describe('[sql 11] computed system tables', () => {
       [18, 'st_table_accessor', 'table_name,accessor_name'],
       [19, 'st_index_accessor', 'index_name,accessor_name'],
       [20, 'st_column_accessor', 'table_name,col_name,accessor_name'],
+      [
+        23,
+        'st_schedule',
+        'name,table_name,function_name,kind,target,expression,time_zone,catch_up,state,row_key,' +
+          'armed_rows,next_due,last_due,last_run,last_outcome,runs,failures,lateness_p50,' +
+          'lateness_p99,last_error',
+      ],
       [28, 'st_schedule_due', 'schedule_id,row_key,due'],
       [29, 'st_schedule_attempt', 'schedule_id,row_key,due,at,attempt,state,error'],
       [
@@ -157,13 +164,14 @@ describe('[sql 11] computed system tables', () => {
 
   it('are public, and are not in catalogs', () => {
     const { catalog, schema } = systemOf(raw);
-    for (const { access, kind } of computedTables) {
-      expect([access, kind]).toEqual(['public', 'system']);
+    for (const { access, kind, name } of computedTables) {
+      const expected = name === 'st_schedule' ? 'private' : 'public';
+      expect([access, kind]).toEqual([expected, 'system']);
     }
     expect(catalog.tables.slice(0, 6)).toEqual(systemTables);
     const names = schema.tables.map(({ name }) => name);
     // Those that keep the state of schedules are hidden.
-    expect(names.filter((name) => name.startsWith('st_'))).toHaveLength(20);
+    expect(names.filter((name) => name.startsWith('st_'))).toHaveLength(21);
     expect(new Set(schema.tables.map(({ id }) => id)).size).toBe(schema.tables.length);
   });
 
@@ -177,7 +185,7 @@ describe('[sql 11] computed system tables', () => {
       [ids.top, 'the_top', 'user', 'public', none],
     ]);
     const system = rows('st_table').filter((row) => Number((row as Value[])[0]) < 4096);
-    expect(system).toHaveLength(20);
+    expect(system).toHaveLength(21);
     expect(system).toContainEqual([1, 'st_table', 'system', 'public', some([0])]);
     expect(system).toContainEqual([7, 'st_client', 'system', 'public', none]);
     expect(system).toContainEqual([
@@ -393,7 +401,7 @@ describe('[sql 11] computed system tables', () => {
 
   it('describe a database without a module of its own', () => {
     const { rows } = systemOf(moduleOf([]));
-    expect(rows('st_table')).toHaveLength(20);
+    expect(rows('st_table')).toHaveLength(21);
     expect(rows('st_table_accessor')).toEqual([]);
   });
 

@@ -2,15 +2,17 @@ import { assert, present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { TableSpec } from '../schema/catalog.ts';
 import type { TableId } from '../schema/ids.ts';
-import { computedTables, firstUserId } from '../schema/system-tables.ts';
+import { computedTables, firstUserId, scheduleTableId } from '../schema/system-tables.ts';
 import type { Rights } from '../sql/rights.ts';
 import { Store } from '../store/store.ts';
 import type { Table } from '../store/table.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { encoderOf } from '../values/encode.ts';
 import type { ProductType } from '../values/type.ts';
+import type { ListedSchedule } from './schedules/schedule-ask.ts';
+import { scheduleRows } from './schedules/schedule-rows.ts';
 import { audienceOf, shownFacts } from './shown-facts.ts';
-import { type SystemFacts, systemRowsOf } from './system-rows.ts';
+import { type SystemFacts, type SystemRow, systemRowsOf } from './system-rows.ts';
 
 /**
  * The computed system tables of one version of a database's schema. Statements read them like any
@@ -27,19 +29,19 @@ export class SystemTables {
   }
 
   /**
-   * The table, or `undefined` when `id` is not a computed table. `offset` is that of the store: the
-   * values of sequences, which alone change between updates, are as of that commit. Tables handed
-   * out earlier keep their rows.
+   * The table, or `undefined` when `id` is not one of them; `scheduleTable` has its own. `offset` is
+   * that of the store: the values of sequences, which alone change between updates, are as of that
+   * commit. Tables handed out earlier keep their rows.
    */
   table(id: TableId, offset: number, rights: Rights): Table | undefined {
     const spec = computedById.get(id);
-    if (spec === undefined) return undefined;
+    if (spec === undefined || id === scheduleTableId) return undefined;
     const audience = audienceOf(spec.name, rights);
     const filled = this.#filled.get(id) ?? new Map<string, FilledTable>();
     const known = filled.get(audience);
     const isFresh = known?.offset === offset || id !== sequencesId;
     if (known !== undefined && isFresh) return known.table;
-    const table = filledTable(spec, shownFacts(this.#facts, rights));
+    const table = filledTable(spec, systemRowsOf(spec.name, shownFacts(this.#facts, rights)));
     // Each limited token has its own audience, and there can be any number of them.
     if (known === undefined && filled.size >= limits.systemTableAudiencesMax) filled.clear();
     this.#filled.set(id, filled.set(audience, { table, offset }));
@@ -71,12 +73,17 @@ const sequencesId = present(
   'the table of sequences',
 ).id;
 
+/** `st_schedule`, as of this moment: its rows change without a commit. */
+export function scheduleTable(schedules: readonly ListedSchedule[]): Table {
+  const spec = present(computedById.get(scheduleTableId), 'the table of schedules');
+  return filledTable(spec, scheduleRows(schedules));
+}
+
 /** A table in a store of its own, which is never written again. */
-function filledTable(spec: TableSpec, facts: SystemFacts): Table {
+function filledTable(spec: TableSpec, rows: readonly SystemRow[]): Table {
   const store = new Store({ tables: [spec], views: [], types: [], nextId: firstUserId });
   const writer = new BinaryWriter();
   const rowType: ProductType = { kind: 'product', elements: spec.columns };
-  const rows = systemRowsOf(spec.name, facts);
   for (const row of rows) encoderOf(rowType)(writer, row);
   const isFitting = rows.length > 1 || writer.length <= limits.systemRowBytesMax;
   assert(isFitting, 'a system table has no row larger than a page can hold');

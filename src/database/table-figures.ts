@@ -4,7 +4,7 @@ import type { Table } from '../store/table.ts';
 import type { NamedType, Typespace } from '../values/type.ts';
 import type { DatabaseCore } from './core.ts';
 import type { Caller } from './outcome.ts';
-import { isReadable } from './preview-changes.ts';
+import { isReadable } from './readable.ts';
 
 /** The structure of a table, and its size. */
 export interface TableFigures {
@@ -43,7 +43,7 @@ export interface TableSize {
 export function tableFigures(core: DatabaseCore, { rights }: Caller): readonly TableFigures[] {
   return [...core.store.tables]
     .filter(({ spec }) => spec.kind === 'user' && isVisible(spec, rights))
-    .map((table) => figuresOf(table, isReadable(core, rights, table)))
+    .map((table) => figuresOf(table, isReadable(core.program.sql, rights, table)))
     .sort((one, other) => (one.table < other.table ? -1 : 1));
 }
 

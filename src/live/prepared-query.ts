@@ -1,6 +1,7 @@
 import { present, unreachable } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
 import { type TableId, tableId, type ViewId } from '../schema/ids.ts';
+import { scheduleTableId } from '../schema/system-tables.ts';
 import type { OutputColumn, TypedBlock, TypedRead } from '../sql/check/typed.ts';
 import { visitQuery } from '../sql/check/typed-expression.ts';
 import { layoutOfRows, namedTypeOf } from '../sql/expressions/row-layout.ts';
@@ -149,6 +150,7 @@ export function prepareSubscription(asked: UncheckedQuery, joinRules: boolean): 
     { schema: schema.sql, rights },
     joinRules,
   );
+  if (joinRules) requireCommits(reads);
   return new PreparedQuery(asked, 'subscription', reads, isOverlapping);
 }
 
@@ -227,11 +229,19 @@ function requireNameable(read: TypedRead): void {
   throw invalid('Columns of recursive types can only be read as part of whole rows');
 }
 
+/** A watched query reads nothing that changes without a commit. */
+function requireCommits(reads: readonly TypedRead[]): void {
+  const changing = tablesOf(reads).find(({ id }) => id === scheduleTableId);
+  if (changing === undefined) return;
+  throw invalid(`Rows of ${changing.name} cannot be watched: they change without a commit`);
+}
+
 function requireWatchable(read: TypedRead): void {
   visitQuery(read.query, (inner) => {
     if (inner.kind !== 'call' || inner.function.name !== 'now') return;
     throw invalid('A watched query cannot use now(): its rows would change without a commit');
   });
+  requireCommits([read]);
   const event = tablesOf([read]).find(({ isEvent }) => isEvent);
   if (event === undefined) return;
   throw invalid(

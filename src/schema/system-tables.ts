@@ -1,4 +1,10 @@
-import { optionType, product, sum } from '../values/special-types.ts';
+import {
+  optionType,
+  product,
+  sum,
+  timeDurationType,
+  timestampType,
+} from '../values/special-types.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import type { SequenceSpec, TableSpec } from './catalog.ts';
 import type { IndexAlgorithm } from './definition.ts';
@@ -324,7 +330,38 @@ export const computedTables: readonly TableSpec[] = [
       [0, 2],
     ],
   }),
+  systemTable({
+    id: 23,
+    name: 'st_schedule',
+    columns: [
+      ['name', string],
+      ['table_name', optionType(string)],
+      ['function_name', string],
+      ['kind', string],
+      ['target', string],
+      ['expression', optionType(string)],
+      ['time_zone', optionType(string)],
+      ['catch_up', string],
+      ['state', string],
+      ['row_key', optionType(u64)],
+      ['armed_rows', u64],
+      ['next_due', optionType(timestampType)],
+      ['last_due', optionType(timestampType)],
+      ['last_run', optionType(timestampType)],
+      ['last_outcome', optionType(string)],
+      ['runs', u64],
+      ['failures', u64],
+      ['lateness_p50', optionType(timeDurationType)],
+      ['lateness_p99', optionType(timeDurationType)],
+      ['last_error', optionType(string)],
+    ],
+    unique: [],
+    access: 'private',
+  }),
 ];
+
+/** The one whose rows change without a commit. */
+export const scheduleTableId = tableId(23);
 
 /** Ids by name of all system tables, stored or computed. Ids below `firstUserId` are reserved. */
 export const systemTableIds: ReadonlyMap<string, TableId> = new Map(

@@ -144,7 +144,24 @@ describe('what is asked of schedules', () => {
     await expect.poll(ranIn('hand')).toEqual(['later', 'paused']);
   });
 
-  it('[living 1.14] shows rows of a private table to those who may read it', async () => {
+  it('[living 1.14, sql 11] shows the same to a statement, of its moment', async () => {
+    const statement = 'SELECT name, kind, state, armed_rows, runs FROM st_schedule ORDER BY name';
+    const [job, secret] = await listed('hand');
+    const shown = [job, secret].map((one) => {
+      return [one?.name, 'table', one?.state, one?.armed_rows, one?.runs];
+    });
+    expect(await running.rows('hand', statement, owner)).toEqual(shown);
+    expect(await order('hand', 'pause?name=secret')).toEqual([200, '{"schedules":["secret"]}']);
+    const states = 'SELECT state FROM st_schedule ORDER BY name';
+    expect(await running.rows('hand', states, owner)).toEqual([['armed'], ['paused']]);
+    expect((await order('hand', 'resume?name=secret'))[0]).toBe(200);
+    const reader = await running.person();
+    expect((await running.grant('hand', 'reader', reader, owner)).status).toBe(200);
+    expect(await running.rows('hand', states, reader)).toEqual([]);
+    expect((await running.sql('hand', states)).status).toBe(400);
+  });
+
+  it('[living 1.14] is for developers', async () => {
     expect((await listed('hand')).map(({ name }) => name)).toEqual(['job', 'secret']);
     const { status } = await running.ask('GET', '/v1/database/hand/schedules');
     expect(status).toBe(403);

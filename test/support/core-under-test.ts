@@ -116,10 +116,8 @@ export class CoreUnderTest {
   /** The table of a view for a caller, who asks for it now. */
   table(view: string, caller = ownerIdentity): Table {
     const id = this.viewId(view);
-    const { store, views, program } = this.core;
-    const sources = { store, views, systemTables: program.systemTables };
     const tables = new CallerTables(
-      sources,
+      this.core,
       { identity: callerIdentity(caller), rights: ownerRights },
       this.clock.nowMicros(),
     );

@@ -4,25 +4,18 @@ import type { LiveFailure, LiveUpdate } from '../../live/live-update.ts';
 import type { StatementCaller } from '../../sql/rights.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
 import type { ChangeSet } from '../../store/change-set.ts';
-import type { Store } from '../../store/store.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { Clock } from '../clock.ts';
-import type { Program } from '../program.ts';
 import { noTicket, type Ticket } from '../ticket.ts';
-import { CallerTables } from '../views/caller-tables.ts';
+import { CallerTables, type TableSources } from '../views/caller-tables.ts';
 import { failureText } from '../views/view-failure.ts';
 import type { LostInstance, ViewChange } from '../views/view-instance.ts';
-import type { ViewInstances } from '../views/view-instances.ts';
 import { FirstReads } from './first-reads.ts';
 import type { LiveCommit } from './live-commit.ts';
 import { type QuerySet, QuerySets } from './query-sets.ts';
 
 /** The parts of its database that live queries read. */
-export interface LiveSources {
-  readonly store: Store;
-  readonly views: ViewInstances;
-  readonly program: Pick<Program, 'systemTables'>;
-}
+export type LiveSources = TableSources;
 
 /** A commit, as the code that made it reports it. */
 export interface Committed {
@@ -129,12 +122,11 @@ export class Subscriptions {
 
 /** The tables that statements of a caller read, as they are now. */
 export function tablesFor(
-  { store, program, views }: LiveSources,
+  sources: LiveSources,
   caller: StatementCaller,
   nowMicros: bigint,
 ): CallerTables {
-  const { systemTables } = program;
-  return new CallerTables({ store, systemTables, views }, caller, nowMicros);
+  return new CallerTables(sources, caller, nowMicros);
 }
 
 /** Drops the updates of queries that failed. */

@@ -11,7 +11,7 @@ import type { Progress } from '../progress.ts';
 import { noBytes, type ReducerRun, runReducer } from '../run-reducer.ts';
 import { nextOf, planOf } from './catch-up.ts';
 import { farMicros, timeText } from './due-time.ts';
-import type { RowKey } from './schedule-tables.ts';
+import { keyOf } from './schedule-tables.ts';
 import type { ScheduledMark } from './scheduled-mark.ts';
 import type { Armed, DueCron, DueRow } from './schedules.ts';
 
@@ -301,10 +301,6 @@ function markOf(work: DueWork, due: number): ScheduledMark {
   const { armed } = work;
   if (!('row' in work)) return { tableId: armed.id, key: BigInt(work.armed.position), dueMicros };
   return { tableId: armed.id, key: keyOf(work.row), dueMicros };
-}
-
-export function keyOf({ high, low }: Pick<RowKey, 'high' | 'low'>): bigint {
-  return (BigInt(high) << 32n) | BigInt(low);
 }
 
 /** Names a run in lines of the log. */

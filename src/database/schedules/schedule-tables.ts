@@ -308,3 +308,8 @@ function removeKeyed(transaction: Transaction, table: Table | undefined, row: Ro
   const ref = findKeyed(table, row);
   if (ref !== noRow) transaction.deleteRef(table, ref);
 }
+
+/** The primary key of a scheduled row. */
+export function keyOf({ high, low }: Pick<RowKey, 'high' | 'low'>): bigint {
+  return (BigInt(high) << 32n) | BigInt(low);
+}

@@ -1,17 +1,21 @@
 import { present } from '../../assert.ts';
 import { type TableId, type ViewId, viewId } from '../../schema/ids.ts';
+import { scheduleTableId } from '../../schema/system-tables.ts';
 import { invalid } from '../../sql/failure.ts';
 import type { StatementCaller } from '../../sql/rights.ts';
-import type { SqlTables } from '../../sql/schema.ts';
+import type { SqlSchema, SqlTables } from '../../sql/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { Table } from '../../store/table.ts';
-import type { SystemTables } from '../system-tables.ts';
+import { listSchedules } from '../schedules/list-schedules.ts';
+import type { Schedules } from '../schedules/schedules.ts';
+import { type SystemTables, scheduleTable } from '../system-tables.ts';
 import { statementFailureText } from './view-failure.ts';
 import type { ViewInstances } from './view-instances.ts';
 
 export interface TableSources {
   readonly store: Store;
-  readonly systemTables: SystemTables;
+  readonly program: { readonly systemTables: SystemTables; readonly sql: SqlSchema };
+  readonly schedules: Schedules;
   readonly views: ViewInstances;
 }
 
@@ -24,6 +28,7 @@ export class CallerTables implements SqlTables {
   readonly #sources: TableSources;
   readonly #caller: StatementCaller;
   readonly #nowMicros: bigint;
+  #schedules: Table | undefined;
 
   constructor(sources: TableSources, caller: StatementCaller, nowMicros: bigint) {
     this.#sources = sources;
@@ -43,11 +48,20 @@ export class CallerTables implements SqlTables {
 
   /** The `id` in the spec of a view's table is that of the instance, not the view's. */
   table(id: TableId): Table {
-    const { store, systemTables, views } = this.#sources;
+    const { store, program, views } = this.#sources;
     const { identity, rights } = this.#caller;
-    const found = store.table(id) ?? systemTables.table(id, store.offset, rights);
+    if (id === scheduleTableId) return this.#scheduleTable();
+    const found = store.table(id) ?? program.systemTables.table(id, store.offset, rights);
     if (found !== undefined) return found;
     // Neither stored nor computed, so it is a view.
     return present(views.table(viewId(id), identity), `table ${id} of a statement`);
+  }
+
+  /** The same rows for all of one statement. Their list is for developers, as over HTTP. */
+  #scheduleTable(): Table {
+    const { rights } = this.#caller;
+    const isShown = rights.readsProgram;
+    this.#schedules ??= scheduleTable(isShown ? listSchedules(this.#sources, rights) : []);
+    return this.#schedules;
   }
 }
