@@ -2,7 +2,6 @@ import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { keyText } from '../module/read-set.ts';
 import type { TableId } from '../schema/ids.ts';
-import type { Rights } from '../sql/rights.ts';
 import { emptyRowList, type RowList, type TableChange } from '../store/change-set.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import type { Store } from '../store/store.ts';

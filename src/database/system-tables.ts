@@ -29,9 +29,9 @@ export class SystemTables {
   }
 
   /**
-   * The table, or `undefined` when `id` is not one of them; `scheduleTable` has its own. `offset` is
-   * that of the store: the values of sequences, which alone change between updates, are as of that
-   * commit. Tables handed out earlier keep their rows.
+   * The table, or `undefined` when `id` is not one of them; `scheduleTable` has its own. `offset`
+   * is that of the store: the values of sequences, which alone change between updates, are as of
+   * that commit. Tables handed out earlier keep their rows.
    */
   table(id: TableId, offset: number, rights: Rights): Table | undefined {
     const spec = computedById.get(id);

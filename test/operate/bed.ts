@@ -20,6 +20,22 @@ const runawaySource = `
     .join('\n')}
 `;
 
+/** Its only job is due at once and never ends; the one after it is noted. */
+const endlessJob = `
+  import { ScheduleAt, schema, t, table } from 'reducerdb/server';
+  const job = table({}, { id: t.u64().primaryKey(), at: t.scheduleAt() });
+  const ran = table({ public: true }, { id: t.u64() });
+  const db = schema({ job, ran });
+  export default db;
+  export const begin = db.init((ctx) => {
+    for (const id of [1n, 2n]) ctx.db.job.insert({ id, at: ScheduleAt.time(BigInt(id)) });
+  });
+  export const work = db.reducer({ onSchedule: job }, { job: job.rowType }, (ctx, { job }) => {
+    if (job.id === 1n) for (;;);
+    ctx.db.ran.insert({ id: job.id });
+  });
+`;
+
 const ledger = path.join(root, 'test/fixtures/modules/ledger');
 const databases = ['ledger', 'neighbour'] as const;
 export type DatabaseName = (typeof databases)[number];
@@ -159,7 +175,7 @@ export class Bed {
     }
   }
 
-  sql(name: DatabaseName, statement: string): Promise<Answer> {
+  sql(name: DatabaseName | 'endless', statement: string): Promise<Answer> {
     return this.ask('POST', `/v1/database/${name}/sql`, statement);
   }
 
@@ -246,6 +262,22 @@ export class Bed {
     const answer = await this.ask('POST', `/v1/database/runaway/call/${reducer}`, '[]');
     if (answer.status !== 402) throw new Error(`${reducer}: ${answer.status} ${answer.text}`);
     return answer;
+  }
+
+  /** Publishes a database with a job that never ends, and sees that it is ended and has failed. */
+  async endlessJob(): Promise<void> {
+    const bundle = await writeBundle(this.sandbox, 'endless', endlessJob);
+    await this.sandbox.ok(['publish', 'endless', '-j', bundle]);
+    await until('the next job runs', async () => {
+      const { status, text } = await this.sql('endless', 'SELECT id FROM ran');
+      return status === 200 && text.includes('[[2]]');
+    });
+    const list = JSON.parse(await this.sandbox.ok(['schedule', 'list', 'endless', '--json']));
+    const [{ armed_rows: armed }] = list.schedules;
+    if (armed !== 0) throw new Error(`${armed} jobs are left`);
+    const log = await this.sandbox.ok(['logs', 'endless']);
+    const times = log.match(/was stopped.*scheduled: table job, row 1,/g)?.length ?? 0;
+    if (times !== 1) throw new Error(`the job was ended ${times} times:\n${log}`);
   }
 
   /** Makes a copy of the data folder, which `restore` puts back, or a part of it. */

@@ -63,6 +63,15 @@ export const others: readonly Fault[] = [
   runaway('a call that takes memory without end', 'eat', 'process'),
   runaway('a call whose process the system ends', 'grow', 'process'),
   {
+    kind: 'a scheduled run that never ends',
+    async run(bed) {
+      const load = await bed.underLoad();
+      await bed.endlessJob();
+      await goesOn(load);
+      return 'it has failed, once; what is due after it runs';
+    },
+  },
+  {
     kind: 'statements that sort and join whole tables, many at once',
     async run(bed) {
       const sql = 'SELECT a.id FROM entry a JOIN entry b ON a.id <> b.id ORDER BY a.number, b.id';

@@ -133,9 +133,7 @@ describe('the tables', () => {
       expect(await db.refusal(`SELECT * FROM ${name}`)).toBe('ok');
     });
     it(`[sql 11] ${id} ${name} is readable with every surface`, () => {
-      const unwatched = 'Rows of st_schedule cannot be watched: they change without a commit';
-      const answer = name === 'st_schedule' ? expect.stringContaining(unwatched) : 'ok';
-      expect(db.subscription(`SELECT * FROM ${name}`)).toEqual(answer);
+      expect(db.subscription(`SELECT * FROM ${name}`)).toBe('ok');
     });
   }
 
