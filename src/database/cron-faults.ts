@@ -22,7 +22,8 @@ function faultText({ sourceName, expression }: CronDefinition, fault: CronFault)
   return `cron \`${sourceName}\`: ${message}${place}`.replace(/\s/g, ' ');
 }
 
-const noReader: CronFault = { message: 'no cron can be read here', character: undefined };
+/** Why no expression can be read where nothing reads them. */
+export const noReader: CronFault = { message: 'no cron can be read here', character: undefined };
 
 /** The lines of a text that are about crons, with the names of their exports. */
 export function cronFaultsIn(text: string): readonly { name: string; text: string }[] {

@@ -1,6 +1,7 @@
 import type { CronDefinition, SchedulePolicy } from '../../schema/definition.ts';
 import { tableId } from '../../schema/ids.ts';
 import type { CronFault, CronReader, CronSteps } from '../cron.ts';
+import { noReader } from '../cron-faults.ts';
 import { DueQueue } from './due-queue.ts';
 import { microsOf } from './due-time.ts';
 import { ScheduleState } from './schedule-state.ts';
@@ -99,5 +100,3 @@ export const cronTableId = tableId(0);
 
 /** Due time of a cron whose expression names no further time. */
 const never = 0;
-
-const noReader: CronFault = { message: 'this service cannot read crons', character: 1 };
