@@ -210,6 +210,18 @@ describe('[websocket 7] a connection with dialect=full', () => {
   });
 });
 
+it('[living 1.14] does not watch st_schedule, which changes without commits', async () => {
+  await publish('armed');
+  const headers = { authorization: `Bearer ${owner.token}` };
+  const one = await guest('armed', { headers });
+  for (const sql of ['SELECT * FROM st_schedule', 'SELECT count(*) AS n FROM st_schedule']) {
+    one.subscribe(1, 1, sql);
+    expect((await one.expect('subscriptionError')).error).toContain(
+      'Rows of st_schedule cannot be watched: they change without a commit',
+    );
+  }
+});
+
 describe('[websocket 1] the parameter dialect', () => {
   it('is one of two words', () => {
     const read = (query: string) => readParameters(new URLSearchParams(query)).dialect;
