@@ -12,6 +12,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AlertWatch } from '../support/alert-watch.ts';
 import { type RunningService, Sandbox } from './harness.ts';
+import { jobs } from './jobs-module.ts';
 import { Remote } from './remote.ts';
 import { Guest } from './socket-guest.ts';
 import { tavern } from './tavern-module.ts';
@@ -163,6 +164,48 @@ it('a publish that is the first to meet a full disk is refused as any write, on 
   await expect.poll(async () => (await remote.upload('tavern', next)).status).toBe(200);
   expect(await service.stop()).toBe(0);
 });
+
+it.each(['thread', 'process'] as const)(
+  '[living 1.1] a full disk delays scheduled runs, and no row is lost or runs twice: %s',
+  async (isolation) => {
+    if (!mountSmallDisk()) {
+      console.warn('skipped: this needs the right to mount a small file system');
+      return;
+    }
+    const service = await start('--isolation', isolation);
+    const remote = await Remote.of(sandbox.url);
+    expect(await remote.upload('jobs', await jobs())).toMatchObject({ status: 200 });
+    const what = 'x'.repeat(16 * 1024);
+    const plan = (millis: number, name: string) =>
+      remote.call('jobs', 'once', [millis, `${name}${what}`]);
+    const ran = () => remote.rows('jobs', 'SELECT n FROM ran');
+    const waiting = () => remote.rows('jobs', 'SELECT id FROM job');
+
+    // Rows of the time when the disk has room, due while it is full.
+    const delayMillis = 3_000;
+    let planned = 0;
+    for (; planned < 20; planned += 1) {
+      expect((await plan(delayMillis, 'early')).status).toBe(200);
+    }
+    fillDisk(1024 * 1024);
+    for (; ; planned += 1) {
+      const { status } = await plan(0, 'late');
+      if (status === 507) break;
+      expect(status).toBe(200);
+    }
+    await new Promise((resolve) => setTimeout(resolve, delayMillis));
+    const left = (await waiting()).length;
+    expect((await ran()).length + left).toBe(planned);
+    expect(left).toBeGreaterThan(0);
+
+    freeDisk();
+    await expect.poll(waiting, { timeout: 30_000 }).toEqual([]);
+    const jobsRan = await remote.rows('jobs', 'SELECT job FROM ran');
+    expect(jobsRan).toHaveLength(planned);
+    expect(new Set(jobsRan.map(([job]) => job)).size).toBe(planned);
+    expect(await service.stop()).toBe(0);
+  },
+);
 
 async function expectReadOnly(remote: Remote, count: number): Promise<void> {
   const dml = 'DELETE FROM person WHERE seat = 1';
