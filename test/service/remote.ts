@@ -21,6 +21,11 @@ export class Remote {
     return this.#person.token;
   }
 
+  /** In hexadecimal digits. */
+  get identity(): string {
+    return this.#person.identity;
+  }
+
   async ask(method: string, where: string, body?: string | Program): Promise<Answer> {
     const headers = {
       authorization: `Bearer ${this.#person.token}`,
