@@ -9,11 +9,15 @@ export interface ScheduleKillReport {
   readonly once: number;
   /** Ticks of the row with an interval. */
   readonly ticks: number;
+  /** Such rows for each second in which the service ran under load. */
+  readonly rowsPerSecond: number;
 }
 
 const database = 'clockwork';
 const intervalMicros = 20_000;
 const writers = 4;
+/** Rows that one call arms. */
+const batch = 20;
 
 /** Its runs are noted with the key of their row; `tick` makes up for all that it has missed. */
 function clockwork(): Promise<Program> {
@@ -39,7 +43,10 @@ function clockwork(): Promise<Program> {
       });
       export const arm = db.reducer({ millis: t.i64(), key: t.string() }, (ctx, { millis, key }) => {
         const micros = ctx.timestamp.microsSinceUnixEpoch + millis * 1000n;
-        ctx.db.job.insert({ id: 0n, at: ScheduleAt.time(micros), key });
+        for (let at = 0; at < ${batch}; at++) {
+          const due = ScheduleAt.time(micros + BigInt(at) * 1000n);
+          ctx.db.job.insert({ id: 0n, at: due, key: key + '/' + at });
+        }
       });`,
   });
 }
@@ -63,7 +70,9 @@ export async function scheduleKillRounds(
       const load = Promise.all(
         Array.from({ length: writers }, (_, writer) => arm(service, book, `${round}/${writer}`)),
       );
-      await pause(100 + random.below(400));
+      const millis = 100 + random.below(400);
+      await pause(millis);
+      book.loadMillis += millis;
       service.child.kill('SIGKILL');
       await service.ended;
       await load;
@@ -84,11 +93,12 @@ async function arm({ url }: RunningService, book: Book, name: string): Promise<v
   const where = `${url}/v1/database/${database}/call/arm?confirmed=true`;
   for (let turn = 0; ; turn += 1) {
     const key = `${name}/${turn}`;
-    book.asked.add(key);
+    const keys = Array.from({ length: batch }, (_, at) => `${key}/${at}`);
+    for (const each of keys) book.asked.add(each);
     try {
       const { status, text } = await post(where, JSON.stringify([(turn * 37) % 300, key]));
       if (status !== 200) throw new Error(`arm: ${status} ${text}`);
-      book.acknowledged.add(key);
+      for (const each of keys) book.acknowledged.add(each);
       await pause(2);
     } catch (error) {
       if (error instanceof Gone) return;
@@ -107,6 +117,7 @@ interface Ticks {
 class Book {
   readonly asked = new Set<string>();
   readonly acknowledged = new Set<string>();
+  loadMillis = 0;
   readonly #owner: Remote;
   /** When the first tick was due. */
   #first = 0;
@@ -128,7 +139,8 @@ class Book {
   }
 
   get report(): ScheduleKillReport {
-    return { once: this.acknowledged.size, ticks: this.#ticks };
+    const once = this.acknowledged.size;
+    return { once, ticks: this.#ticks, rowsPerSecond: (once / this.loadMillis) * 1_000 };
   }
 
   async check(service: RunningService, where: string): Promise<void> {
