@@ -34,6 +34,11 @@ export const limits = {
   /** Runs of one due time that fails each time, and the longest delay before the next of them. */
   scheduleAttemptsMax: 100,
   scheduleRetryMillisMax: 300_000,
+  /**
+   * The first delay, at least, after a run that ended its database; it doubles, too. All calls fail
+   * while the database reopens, so that repeating such runs must leave most of the time to them.
+   */
+  scheduleEndingRetryMillisMin: 30_000,
   /** One page of the store; larger rows get a page of their own. */
   pageBytes: mebibyte,
   /** Calls queued in one database before new ones are rejected as overloaded. */

@@ -11,9 +11,11 @@ import {
   rawJobs,
   secondsCron,
 } from '../../../test/support/job-database.ts';
+import { present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import { MemoryDisk } from '../../node/memory-disk.ts';
 import type { SchedulePolicy } from '../../schema/definition.ts';
+import { tableId } from '../../schema/ids.ts';
 
 const second = 1_000_000;
 
@@ -188,6 +190,29 @@ describe('a run that is repeated', () => {
     expect(jobs.rows('st_schedule_attempt')).toHaveLength(left === 'gone' ? 0 : 1);
     await jobs.advance(1_000);
     expect(jobs.ran).toEqual(left === 'gone' ? ['a'] : ['a', 'b']);
+  });
+
+  it('[living 1.10] leaves time to calls when each run ends the database', async () => {
+    const disk = new MemoryDisk();
+    const policy = { attempts: 4, backoffMicros: 1_000n };
+    const first = await JobDatabase.open({ disk, module: moduleWith({ retry: policy }) });
+    const { clock, module } = first;
+    const due = clock.nowMicros() + 1_000_000n;
+    await put(first, due, 'a');
+    const id = tableId(first.tableId('job'));
+    await first.database.close();
+    clock.advance(1_000);
+    const delays: number[] = [];
+    for (let left = 3; left > 0; left--) {
+      const failed = { tableId: id, key: 1n, dueMicros: due };
+      const again = await JobDatabase.open({ disk, clock, module, opens: true, failed });
+      const next = present(again.database.nextDueMicros, 'the next run');
+      delays.push(Number(next - clock.nowMicros()) / second);
+      await again.database.close();
+      clock.advance(1_000 * present(delays.at(-1), 'delay'));
+    }
+    expect(delays).toEqual([30, 60, 120]);
+    expect(module.runs).toEqual([]);
   });
 
   it('[living 1.10] waits at most 5 minutes', async () => {

@@ -99,7 +99,7 @@ export function failMarked(core: DatabaseCore, mark: ScheduledMark, message: str
   const end = { dueMicros: work.due, startMicros: Math.max(start, work.due), error: message };
   counts.add(end);
   schedules.counts.add(end);
-  endFailed(core, work, { start, error: message });
+  endFailed(core, work, { start, error: message, hasEndedActor: true });
 }
 
 /** Passes over the next due time: nothing runs for it. */
@@ -135,10 +135,13 @@ function workOf({ schedules }: DatabaseCore, mark: ScheduledMark): DueWork | und
 interface Failed {
   readonly start: number;
   readonly error: string;
+  /** Default: false. */
+  readonly hasEndedActor?: boolean;
 }
 
 /** The commit after a failed run; the host's own work, which no quota and no view prevents. */
-function endFailed(core: DatabaseCore, work: DueWork, { start, error }: Failed): void {
+function endFailed(core: DatabaseCore, work: DueWork, failed: Failed): void {
+  const { start, error, hasEndedActor = false } = failed;
   const { retry } = work.armed.policy;
   const attempt = work.attempt + 1;
   const isRepeated = retry !== undefined && attempt < retry.attempts;
@@ -147,12 +150,15 @@ function endFailed(core: DatabaseCore, work: DueWork, { start, error }: Failed):
     ...hostRun(core, start),
     after: (transaction) => {
       if (!isRepeated) return moveOn(core, transaction, work, { next, start, error });
-      const delay = delayOf(Number(retry.backoffMicros), attempt);
+      const backoff = Number(retry.backoffMicros);
+      const delay = delayOf(hasEndedActor ? Math.max(backoff, endingBackoff) : backoff, attempt);
       const at = Math.min(start + delay, farMicros);
       repeatAt(core, transaction, work, { start, error, attempt, at });
     },
   });
 }
+
+const endingBackoff = limits.scheduleEndingRetryMillisMin * 1_000;
 
 /** The delay after this many failed runs doubles with each, up to a bound. */
 function delayOf(backoff: number, attempt: number): number {
