@@ -2,13 +2,14 @@ import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
 /**
  * The network that an IP address belongs to. The sender of a token chooses the issuer that the
- * service asks for keys, so only publicly reachable addresses are allowed unless the operator says
- * otherwise.
+ * service asks for keys, and a module the servers that it sends requests to, so only publicly
+ * reachable addresses are allowed unless the operator says otherwise.
  */
 export type AddressKind = 'public' | 'loopback' | 'private';
 
 /**
- * Classifies an IPv4 or IPv6 address in text form; anything else counts as private. `BlockList`
+ * Classifies an IPv4 or IPv6 address in text form; anything else counts as private, and so does an
+ * IPv4 address mapped to IPv6 (`::ffff:93.184.215.14`): names never need that form. `BlockList`
  * treats `::ffff:127.0.0.1`, in any spelling, as 127.0.0.1.
  */
 export function addressKind(address: string): AddressKind {
@@ -22,29 +23,35 @@ export function addressKind(address: string): AddressKind {
 }
 
 /**
- * IPv6 blocks allocated for use across networks, and mapped IPv4. Other addresses can lead to a
- * nearby machine: `::7f00:1`, `::ffff:0:7f00:1`, `fec0::1`.
+ * The IPv6 block allocated for use across networks. Other addresses can lead to a nearby machine:
+ * `::7f00:1`, `::ffff:0:7f00:1`, `64:ff9b::7f00:1`, `fec0::1`.
  */
 const reachable = new BlockList();
 reachable.addSubnet('2000::', 3, 'ipv6');
-reachable.addSubnet('::ffff:0:0', 96, 'ipv6');
 
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** The blocks of the IANA special-purpose registries that are not globally reachable. */
+/**
+ * The blocks of the IANA special-purpose registries, except those that belong to `loopback`, and
+ * an address at which one cloud answers each of its machines as it does on 169.254.169.254.
+ */
 const notPublic = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
+  ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
+  ['192.31.196.0', 24],
+  ['192.52.193.0', 24],
   ['192.88.99.0', 24],
   ['192.168.0.0', 16],
+  ['192.175.48.0', 24],
   ['198.18.0.0', 15],
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
@@ -57,6 +64,7 @@ for (const [network, prefix] of [
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
+  ['2620:4f:8000::', 48],
   ['3fff::', 20],
 ] as const) {
   notPublic.addSubnet(network, prefix, 'ipv6');

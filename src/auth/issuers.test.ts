@@ -256,7 +256,7 @@ describe('addresses that a sender of tokens chooses', () => {
     ['::ffff:127.0.0.1', 'loopback'],
     ['::ffff:7f00:1', 'loopback'],
     ['0:0:0:0:0:ffff:7f00:1', 'loopback'],
-    ['::ffff:93.184.215.14', 'public'],
+    ['::ffff:93.184.215.14', 'private'],
     ['10.1.2.3', 'private'],
     ['172.31.255.255', 'private'],
     ['169.254.169.254', 'private'],
