@@ -1,35 +1,26 @@
-import { unreachable } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { isForSpace } from '../log/log-error.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
-import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { Alarm, MakeAlarm } from './alarm.ts';
+import { type Answering, answerRequest, refusedReply } from './answer-request.ts';
 import { CallQueue, type ItemSource } from './call-queue.ts';
-import { endConnection, openConnection } from './connections.ts';
 import type { DatabaseCore } from './core.ts';
 import type { DatabaseDescription } from './description.ts';
 import { connectedClients, disconnectClient } from './lifecycle.ts';
 import type { LiveCommit } from './live/live-commit.ts';
 import type { LiveFigures } from './live/live-figures.ts';
-import type { PausedRows } from './live/paused-rows.ts';
-import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
 import { LongReads } from './long-reads.ts';
-import { connectionClosedText, Refusal, type SqlRequest, stoppedRefusal } from './outcome.ts';
-import { runPreview } from './preview.ts';
+import { Refusal, stoppedRefusal } from './outcome.ts';
 import {
   descriptionOf,
   examineProgram,
   type LoadedProgram,
   type ProgramSurroundings,
 } from './program.ts';
-import { runCall } from './run-call.ts';
-import { runQuery } from './run-query.ts';
-import { answerAsk } from './schedules/answer-ask.ts';
 import { failMarked, runDue } from './schedules/run-scheduled.ts';
 import type { ScheduleFigures } from './schedules/schedule-figures.ts';
 import type { ScheduledMark } from './schedules/scheduled-mark.ts';
 import { rowBytesOf, type StorageLimits, type StorageUse } from './storage-quota.ts';
-import { tableFigures } from './table-figures.ts';
 import { noTicket, type Ticket } from './ticket.ts';
 import { type ActorTimes, TimeCounts } from './time-counts.ts';
 import type {
@@ -81,6 +72,7 @@ export class Database {
   readonly #around: DatabaseSurroundings;
   readonly #queue = new CallQueue<QueuedWork>();
   readonly #longReads: LongReads;
+  readonly #answering: Answering;
   readonly #writer: TurnWriter;
   #state: 'serving' | 'closing' | 'undoing' | 'ended' = 'serving';
   /** The loop that runs turns while there is work. */
@@ -104,6 +96,12 @@ export class Database {
     this.#core = core;
     this.#around = around;
     this.#longReads = new LongReads(core.clock, (ticket) => this.#resume(ticket));
+    this.#answering = {
+      core,
+      hash: around.hash,
+      longReads: this.#longReads,
+      begin: (ticket, resultsBefore) => this.#begin(ticket, resultsBefore),
+    };
     this.#writer = new TurnWriter(core, {
       owner: around.owner,
       progress: around.progress,
@@ -407,7 +405,9 @@ export class Database {
     this.#isConfirmed = request.kind === 'call' && request.call.confirmed;
     this.#begin(ticket, results.length);
     const reply =
-      'loaded' in work ? this.#finishUpdate(work, results) : this.#answerOrRefuse(work, results);
+      'loaded' in work
+        ? this.#finishUpdate(work, results)
+        : answerRequest(this.#answering, work, results);
     this.#running = undefined;
     if (reply !== undefined) results.push({ ticket, reply });
   }
@@ -420,83 +420,6 @@ export class Database {
   #resume(ticket: Ticket): void {
     this.#running = ticket;
     this.#around.progress.calling(ticket);
-  }
-
-  /** Requests that write are rejected while the disk is full. */
-  #answerOrRefuse(work: TicketedRequest, results: TurnResult[]): DatabaseReply | undefined {
-    if (this.#core.full === undefined) return this.#answer(work, results);
-    try {
-      return this.#answer(work, results);
-    } catch (error) {
-      return refusedReply(error);
-    }
-  }
-
-  /** `undefined` for a read that has paused and is answered in a later turn. */
-  #answer(
-    { ticket, request, acceptedMicros }: TicketedRequest,
-    results: TurnResult[],
-  ): DatabaseReply | undefined {
-    const core = this.#core;
-    switch (request.kind) {
-      case 'call':
-        return { kind: 'called', outcome: runCall(core, request.call, acceptedMicros) };
-      case 'query':
-        return this.#query(ticket, request.query, acceptedMicros);
-      case 'preview': {
-        const { hash } = this.#around;
-        const outcome = runPreview({ core, hash, request: request.preview, acceptedMicros });
-        return { kind: 'previewed', outcome };
-      }
-      case 'tables':
-        return { kind: 'tables', tables: tableFigures(core, request.caller) };
-      case 'schedules':
-        return { kind: 'schedules', outcome: answerAsk(core, request) };
-      case 'connect':
-        return openConnection(core, request, acceptedMicros);
-      case 'disconnect':
-        this.#cancelReads(ticket, request.connectionId, results);
-        return endConnection(core, request.connectionId, acceptedMicros);
-      case 'subscribe': {
-        const outcome = subscribe(core, request, acceptedMicros);
-        if (outcome.kind === 'paused') return this.#readOn(ticket, outcome);
-        return { kind: 'subscribed', outcome };
-      }
-      case 'unsubscribe': {
-        const outcome = unsubscribe(core, request, acceptedMicros);
-        if (outcome.kind === 'paused') return this.#readOn(ticket, outcome);
-        return { kind: 'unsubscribed', outcome };
-      }
-      case 'oneOff': {
-        const outcome = answerOnce(core, request, acceptedMicros);
-        if (outcome.kind === 'paused') return this.#readOn(ticket, outcome);
-        return { kind: 'oneOff', outcome };
-      }
-      case 'program':
-        return { kind: 'program', program: core.program.source };
-      case 'update':
-        throw new Error('an update is not queued as a request');
-      default:
-        return unreachable(request);
-    }
-  }
-
-  #query(ticket: Ticket, query: SqlRequest, acceptedMicros: bigint): DatabaseReply | undefined {
-    const begun = runQuery(this.#core, query, acceptedMicros);
-    if (begun.kind === 'paused') return this.#longReads.addStatement(ticket, begun);
-    return { kind: 'queried', outcome: begun };
-  }
-
-  #readOn(ticket: Ticket, rows: PausedRows): DatabaseReply {
-    this.#longReads.add(ticket, rows);
-    return { kind: 'reading', queries: rows.queries };
-  }
-
-  #cancelReads(ticket: Ticket, connectionId: ConnectionNumber, results: TurnResult[]): void {
-    const cancelled = this.#longReads.cancelOf(connectionId, connectionClosedText);
-    if (cancelled.length === 0) return;
-    results.push(...cancelled);
-    this.#begin(ticket, results.length);
   }
 
   /** Loads the new program in parallel with the turns, then queues the update as one item. */
@@ -577,12 +500,6 @@ export class Database {
     this.#alarm?.dispose();
     this.#around.owner.stopped(reason);
   }
-}
-
-/** Rethrows any error that is not a refusal. */
-function refusedReply(error: unknown): DatabaseReply {
-  if (error instanceof Refusal) return { kind: 'refused', body: error.body };
-  throw error;
 }
 
 type QueuedWork = TicketedRequest | PreparedUpdate;

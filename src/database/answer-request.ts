@@ -1,0 +1,124 @@
+import { unreachable } from '../assert.ts';
+import type { ConnectionNumber } from '../values/connection-number.ts';
+import { endConnection, openConnection } from './connections.ts';
+import type { DatabaseCore } from './core.ts';
+import type { PausedRows } from './live/paused-rows.ts';
+import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
+import type { LongReads } from './long-reads.ts';
+import { connectionClosedText, Refusal, type SqlRequest } from './outcome.ts';
+import { runPreview } from './preview.ts';
+import type { ProgramHash } from './program-hash.ts';
+import { runCall } from './run-call.ts';
+import { runQuery } from './run-query.ts';
+import { answerAsk } from './schedules/answer-ask.ts';
+import { tableFigures } from './table-figures.ts';
+import type { Ticket } from './ticket.ts';
+import type { DatabaseReply, TicketedRequest, TurnResult } from './turn.ts';
+
+/** The parts of the actor that requests act on. */
+export interface Answering {
+  readonly core: DatabaseCore;
+  readonly hash: ProgramHash;
+  readonly longReads: LongReads;
+  /** Called before work for another ticket continues, once `resultsBefore` results exist. */
+  readonly begin: (ticket: Ticket, resultsBefore: number) => void;
+}
+
+/**
+ * Runs one request, which is not an update. `undefined` for one that is answered in a later turn.
+ * Requests that write are rejected while the disk is full.
+ */
+export function answerRequest(
+  parts: Answering,
+  work: TicketedRequest,
+  results: TurnResult[],
+): DatabaseReply | undefined {
+  if (parts.core.full === undefined) return answer(parts, work, results);
+  try {
+    return answer(parts, work, results);
+  } catch (error) {
+    return refusedReply(error);
+  }
+}
+
+/** Rethrows any error that is not a refusal. */
+export function refusedReply(error: unknown): DatabaseReply {
+  if (error instanceof Refusal) return { kind: 'refused', body: error.body };
+  throw error;
+}
+
+function answer(
+  parts: Answering,
+  { ticket, request, acceptedMicros }: TicketedRequest,
+  results: TurnResult[],
+): DatabaseReply | undefined {
+  const { core, hash } = parts;
+  switch (request.kind) {
+    case 'call':
+      return { kind: 'called', outcome: runCall(core, request.call, acceptedMicros) };
+    case 'query':
+      return query(parts, ticket, request.query, acceptedMicros);
+    case 'preview': {
+      const outcome = runPreview({ core, hash, request: request.preview, acceptedMicros });
+      return { kind: 'previewed', outcome };
+    }
+    case 'tables':
+      return { kind: 'tables', tables: tableFigures(core, request.caller) };
+    case 'schedules':
+      return { kind: 'schedules', outcome: answerAsk(core, request) };
+    case 'connect':
+      return openConnection(core, request, acceptedMicros);
+    case 'disconnect':
+      cancelReads(parts, ticket, request.connectionId, results);
+      return endConnection(core, request.connectionId, acceptedMicros);
+    case 'subscribe': {
+      const outcome = subscribe(core, request, acceptedMicros);
+      if (outcome.kind === 'paused') return readOn(parts, ticket, outcome);
+      return { kind: 'subscribed', outcome };
+    }
+    case 'unsubscribe': {
+      const outcome = unsubscribe(core, request, acceptedMicros);
+      if (outcome.kind === 'paused') return readOn(parts, ticket, outcome);
+      return { kind: 'unsubscribed', outcome };
+    }
+    case 'oneOff': {
+      const outcome = answerOnce(core, request, acceptedMicros);
+      if (outcome.kind === 'paused') return readOn(parts, ticket, outcome);
+      return { kind: 'oneOff', outcome };
+    }
+    case 'program':
+      return { kind: 'program', program: core.program.source };
+    case 'update':
+      throw new Error('an update is not queued as a request');
+    default:
+      return unreachable(request);
+  }
+}
+
+function query(
+  { core, longReads }: Answering,
+  ticket: Ticket,
+  asked: SqlRequest,
+  acceptedMicros: bigint,
+): DatabaseReply | undefined {
+  const begun = runQuery(core, asked, acceptedMicros);
+  if (begun.kind === 'paused') return longReads.addStatement(ticket, begun);
+  return { kind: 'queried', outcome: begun };
+}
+
+function readOn({ longReads }: Answering, ticket: Ticket, rows: PausedRows): DatabaseReply {
+  longReads.add(ticket, rows);
+  return { kind: 'reading', queries: rows.queries };
+}
+
+function cancelReads(
+  { longReads, begin }: Answering,
+  ticket: Ticket,
+  connectionId: ConnectionNumber,
+  results: TurnResult[],
+): void {
+  const cancelled = longReads.cancelOf(connectionId, connectionClosedText);
+  if (cancelled.length === 0) return;
+  results.push(...cancelled);
+  begin(ticket, results.length);
+}
