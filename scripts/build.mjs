@@ -40,7 +40,13 @@ try {
  * bundler looks for its program beside its own file.
  */
 async function bundleWorkers(folder) {
-  const sources = ['workers/thread', 'workers/process', 'linking/linker', 'spawner/spawner'];
+  const sources = [
+    'workers/thread',
+    'workers/process',
+    'lanes/lane',
+    'linking/linker',
+    'spawner/spawner',
+  ];
   await build({
     entryPoints: sources.map((name) => path.join(folder, `${name}-main.js`)),
     outdir: folder,
@@ -54,7 +60,7 @@ async function bundleWorkers(folder) {
     legalComments: 'inline',
     logLevel: 'warning',
   });
-  for (const name of ['thread-main', 'process-main']) {
+  for (const name of ['thread-main', 'process-main', 'lane-main']) {
     checkLatin1(path.join(folder, `${name}.bundle.mjs`));
   }
 }

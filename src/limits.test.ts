@@ -52,6 +52,15 @@ it.each<readonly [relation: string, holds: boolean]>([
     'a service must have looked who writes before the next one does',
     limits.writerWaitMillis >= 2 * limits.writerCheckMillis,
   ],
+  [
+    'procedures must find time to end when the service stops',
+    limits.shutdownMillisMax > limits.procedureStopMillis,
+  ],
+  [
+    'one caller must not take all places of procedures, nor all of a connection',
+    limits.callerProceduresMax < limits.proceduresMax &&
+      limits.callerProceduresMax < limits.feedShareMax,
+  ],
   ['every row must fit a log record', limits.recordBytesMax >= limits.rowBytesMax],
   ['a row must hold a program', limits.systemRowBytesMax >= limits.programBytesMax + kibibyte],
   [

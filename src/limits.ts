@@ -75,6 +75,24 @@ export const limits = {
   scheduleLateLineMillis: 60_000,
   /** Wall-clock time of one reducer call. */
   callMillisMax: 10_000,
+  /** Procedures in flight in one database, and of one caller. */
+  proceduresMax: 1_024,
+  callerProceduresMax: 64,
+  /** Wall-clock time for which one transaction of a procedure may hold up its database. */
+  procedureTransactionMillis: 1_000,
+  /** Time in which a read of a procedure must end, or else it goes on beside the turns. */
+  procedureReadMillis: 1,
+  /** Wall-clock time of one procedure. */
+  procedureMillisMax: 600_000,
+  /** Lanes, each a thread that runs procedures: of one database, and of the whole service. */
+  databaseLanesMax: 4,
+  hostLanesMax: 16,
+  /** Time for which a database keeps a lane that is not idle while others wait for one. */
+  laneKeptMillis: 1_000,
+  /** Time without work after which a lane ends. */
+  laneIdleMillisMax: 60_000,
+  /** Time that procedures have to end when their database closes. */
+  procedureStopMillis: 10_000,
   /** Run time after which a call is scheduled behind all others for the processors. */
   longCallMillis: 100,
   /**

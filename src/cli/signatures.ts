@@ -1,4 +1,5 @@
 import { definitionFromSchema } from '../codegen/schema-document.ts';
+import type { ProcedureDefinition } from '../schema/definition.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { type JsonValue, member, parseJson } from '../values/json.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
@@ -7,16 +8,17 @@ import { typeText } from '../values/typespace.ts';
 import { type Api, databasePath } from './api.ts';
 import { elementsOf } from './json-parts.ts';
 
-/** What a caller needs to know about a reducer. */
+/** What a caller needs to know about a reducer or a procedure. */
 export interface FunctionSignature {
+  readonly kind: 'reducer' | 'procedure';
   readonly name: string;
   readonly params: readonly { readonly name: string; readonly type: AlgebraicType }[];
   readonly typespace: Typespace;
 }
 
 /**
- * The reducers of a database that clients can call, from its schema: those of submodules, too, if
- * `name` looks like one of them. Only the newer form of schemas has these.
+ * The reducers of a database that clients can call, then its procedures, from its schema: those of
+ * submodules, too, if `name` looks like one of them. Only the newer form of schemas has these.
  */
 export async function readSignatures(
   api: Api,
@@ -25,27 +27,44 @@ export async function readSignatures(
 ): Promise<FunctionSignature[]> {
   if (name.includes('.')) {
     const text = await api.text('GET', databasePath(database, '/schema?version=10'));
-    const { reducers, typespace } = flatDefinition(definitionFromSchema(text));
-    return reducers
-      .filter(({ lifecycle }) => lifecycle === undefined)
-      .map(({ name, params }) => ({
-        name,
-        typespace,
-        params: params.elements.map(({ name, type }, at) => ({ name: name ?? `arg${at}`, type })),
-      }));
+    const { reducers, procedures, typespace } = flatDefinition(definitionFromSchema(text));
+    const signatureOf = (
+      kind: FunctionSignature['kind'],
+      { name, params }: Pick<ProcedureDefinition, 'name' | 'params'>,
+    ): FunctionSignature => ({
+      kind,
+      name,
+      typespace,
+      params: params.elements.map(({ name, type }, at) => ({ name: name ?? `arg${at}`, type })),
+    });
+    const callable = reducers.filter(({ lifecycle }) => lifecycle === undefined);
+    return [
+      ...callable.map((reducer) => signatureOf('reducer', reducer)),
+      ...procedures.map((procedure) => signatureOf('procedure', procedure)),
+    ];
   }
   const schema = parseJson(await api.text('GET', databasePath(database, '/schema?version=9')));
   const types = elementsOf(member(member(schema, 'typespace'), 'types')).map(typeFromJson);
-  return elementsOf(member(schema, 'reducers'))
-    .filter((reducer) => member(member(reducer, 'lifecycle'), 'none') !== undefined)
-    .map((reducer) => ({
-      name: String(member(reducer, 'name')),
-      typespace: { types },
-      params: elementsOf(member(member(reducer, 'params'), 'elements')).map((element, at) => ({
-        name: parameterName(element, at),
-        type: typeFromJson(member(element, 'algebraic_type') ?? null),
-      })),
-    }));
+  const signatureOf = (kind: FunctionSignature['kind'], json: JsonValue): FunctionSignature => ({
+    kind,
+    name: String(member(json, 'name')),
+    typespace: { types },
+    params: elementsOf(member(member(json, 'params'), 'elements')).map((element, at) => ({
+      name: parameterName(element, at),
+      type: typeFromJson(member(element, 'algebraic_type') ?? null),
+    })),
+  });
+  const callable = elementsOf(member(schema, 'reducers')).filter(
+    (reducer) => member(member(reducer, 'lifecycle'), 'none') !== undefined,
+  );
+  const procedures = elementsOf(member(schema, 'misc_exports')).flatMap((exported) => {
+    const procedure = member(exported, 'Procedure');
+    return procedure === undefined ? [] : [procedure];
+  });
+  return [
+    ...callable.map((reducer) => signatureOf('reducer', reducer)),
+    ...procedures.map((procedure) => signatureOf('procedure', procedure)),
+  ];
 }
 
 export function signatureText({ name, params, typespace }: FunctionSignature): string {

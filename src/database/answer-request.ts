@@ -7,6 +7,7 @@ import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
 import type { LongReads } from './long-reads.ts';
 import { connectionClosedText, Refusal, type SqlRequest } from './outcome.ts';
 import { runPreview } from './preview.ts';
+import type { RunningProcedures } from './procedures/running-procedures.ts';
 import type { ProgramHash } from './program-hash.ts';
 import { runCall } from './run-call.ts';
 import { runQuery } from './run-query.ts';
@@ -20,6 +21,7 @@ export interface Answering {
   readonly core: DatabaseCore;
   readonly hash: ProgramHash;
   readonly longReads: LongReads;
+  readonly procedures: RunningProcedures;
   /** Called before work for another ticket continues, once `resultsBefore` results exist. */
   readonly begin: (ticket: Ticket, resultsBefore: number) => void;
 }
@@ -52,10 +54,15 @@ function answer(
   { ticket, request, acceptedMicros }: TicketedRequest,
   results: TurnResult[],
 ): DatabaseReply | undefined {
-  const { core, hash } = parts;
+  const { core, hash, procedures } = parts;
   switch (request.kind) {
     case 'call':
       return { kind: 'called', outcome: runCall(core, request.call, acceptedMicros) };
+    case 'procedure':
+      return procedures.start(ticket, request.procedure, acceptedMicros);
+    case 'cancel':
+      procedures.cancel(request.of);
+      return { kind: 'cancelled' };
     case 'query':
       return query(parts, ticket, request.query, acceptedMicros);
     case 'preview': {
@@ -69,6 +76,7 @@ function answer(
     case 'connect':
       return openConnection(core, request, acceptedMicros);
     case 'disconnect':
+      procedures.cancelOf(request.connectionId);
       cancelReads(parts, ticket, request.connectionId, results);
       return endConnection(core, request.connectionId, acceptedMicros);
     case 'subscribe': {

@@ -11,6 +11,7 @@ import type { Subscriptions } from './live/subscriptions.ts';
 import type { ModuleLines } from './module-lines.ts';
 import { Refusal } from './outcome.ts';
 import type { Program } from './program.ts';
+import type { Progress } from './progress.ts';
 import type { Slices, StartReadRun } from './read-run.ts';
 import type { Schedules } from './schedules/schedules.ts';
 import type { StatementMemory } from './statement-memory.ts';
@@ -37,6 +38,8 @@ export interface DatabaseCore {
   readonly views: ViewInstances;
   readonly live: Subscriptions;
   readonly schedules: Schedules;
+  /** Where it announces its next step. */
+  readonly progress: Progress;
   readonly startReadRun: StartReadRun;
   readonly slices: Slices;
   /** The memory that reads hold. */

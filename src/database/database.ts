@@ -11,6 +11,8 @@ import type { LiveCommit } from './live/live-commit.ts';
 import type { LiveFigures } from './live/live-figures.ts';
 import { LongReads } from './long-reads.ts';
 import { Refusal, stoppedRefusal } from './outcome.ts';
+import type { LaneDesk } from './procedures/lane-desk.ts';
+import { RunningProcedures } from './procedures/running-procedures.ts';
 import {
   descriptionOf,
   examineProgram,
@@ -41,6 +43,8 @@ export interface DatabaseSurroundings extends ProgramSurroundings {
   readonly nextTurn: () => Promise<void>;
   /** Absent where no database has schedules. */
   readonly makeAlarm?: MakeAlarm;
+  /** Absent where no procedures run. */
+  readonly lanes?: LaneDesk;
 }
 
 /**
@@ -72,6 +76,7 @@ export class Database {
   readonly #around: DatabaseSurroundings;
   readonly #queue = new CallQueue<QueuedWork>();
   readonly #longReads: LongReads;
+  readonly #procedures: RunningProcedures;
   readonly #answering: Answering;
   readonly #writer: TurnWriter;
   #state: 'serving' | 'closing' | 'undoing' | 'ended' = 'serving';
@@ -96,11 +101,15 @@ export class Database {
     this.#core = core;
     this.#around = around;
     this.#longReads = new LongReads(core.clock, (ticket) => this.#resume(ticket));
+    const begin = (ticket: Ticket, resultsBefore: number) => this.#begin(ticket, resultsBefore);
+    this.#procedures = new RunningProcedures(core, around.lanes, begin);
+    around.lanes?.onWork(() => this.#wake());
     this.#answering = {
       core,
       hash: around.hash,
       longReads: this.#longReads,
-      begin: (ticket, resultsBefore) => this.#begin(ticket, resultsBefore),
+      procedures: this.#procedures,
+      begin,
     };
     this.#writer = new TurnWriter(core, {
       owner: around.owner,
@@ -265,6 +274,9 @@ export class Database {
     await Promise.all(this.#loads);
     this.#wake();
     await this.#loop;
+    await this.#procedures.stop();
+    this.#wake();
+    await this.#loop;
     await this.#writer.settled();
     if (this.#isOver()) return this.#undoing;
     try {
@@ -303,7 +315,8 @@ export class Database {
 
   #hasWork(): boolean {
     const isLoose = this.#state === 'serving' && this.#core.store.hasLoose;
-    return this.#queue.length > 0 || this.#longReads.count > 0 || isLoose || this.#isDue();
+    const isAsked = this.#queue.length > 0 || this.#procedures.hasWork;
+    return isAsked || this.#longReads.count > 0 || isLoose || this.#isDue();
   }
 
   /** True if a scheduled run is due; none begins while the database closes. */
@@ -324,8 +337,9 @@ export class Database {
       this.#lastTicket = last ?? this.#lastTicket;
       this.#core.live.begin(noTicket, results.length);
       results.push(...this.#longReads.goOn());
+      const hasServed = this.#procedures.goOn(results);
       // What no request of this turn asked for is written now, under an earlier ticket.
-      if (this.#longReads.hasWritten || hasRun) last ??= this.#lastTicket;
+      if (this.#longReads.hasWritten || hasRun || hasServed) last ??= this.#lastTicket;
       this.#core.store.freeLoose();
       this.#running = undefined;
     };
@@ -333,6 +347,7 @@ export class Database {
     if (runner.batch === undefined) work();
     else runner.batch(work);
     const hasWritten = this.#writer.write(last);
+    this.#procedures.answer();
     this.#around.progress.resting();
     this.#times.turn.add(clock.monotonicMillis() - startedAt);
     const isQuiet = results.length === 0 && !hasWritten;
@@ -455,6 +470,7 @@ export class Database {
         hash: this.#around.hash,
         stopReads,
       });
+      this.#procedures.replaced(endsConnections);
       return { kind: 'updated', description: this.description, endsConnections };
     } catch (error) {
       return refusedReply(error);
@@ -475,6 +491,7 @@ export class Database {
   #stop(error: unknown): void {
     if (this.#isOver()) return;
     this.#longReads.abandon();
+    this.#procedures.abandon();
     if (isForSpace(error)) {
       this.#undoing = this.#undo(error);
       return;

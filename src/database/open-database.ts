@@ -234,6 +234,7 @@ function coreOf(
     views: viewsOf(options, store, program),
     live: new Subscriptions(program.sql, clock),
     schedules: schedulesOf(options, store, program),
+    progress: options.progress,
     startReadRun: options.startReadRun ?? startReadRun,
     slices: options.slices ?? slicesOfLimits,
     statementMemory: new StatementMemory(),

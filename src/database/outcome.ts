@@ -99,6 +99,53 @@ export type CallError =
   | { readonly code: 'connection.refused'; readonly message: string }
   | { readonly code: 'schema.changed' };
 
+/** One procedure call as a door hands it over. */
+export interface ProcedureRequest {
+  readonly caller: Caller;
+  readonly connection: RequestConnection;
+  /** Canonical name, as the caller wrote it. */
+  readonly procedure: string;
+  /** As of a reducer call. */
+  readonly args: Uint8Array | ArgumentsFault;
+  /** As of a reducer call. */
+  readonly schemaVersion: number | undefined;
+  /** True if the outcome is handed over only when what the procedure committed is durable. */
+  readonly confirmed: boolean;
+}
+
+export type ProcedureOutcome =
+  | {
+      readonly kind: 'returned';
+      /** Encoded by the type that the procedure declares. */
+      readonly value: Uint8Array;
+      /** When the call was accepted, in microseconds since 1970. */
+      readonly timestampMicros: bigint;
+      readonly micros: number;
+    }
+  | { readonly kind: 'failed'; readonly error: ProcedureError; readonly micros: number };
+
+export type ProcedureError =
+  /** The procedure does not exist, or this caller must not learn that it does. */
+  | { readonly code: 'procedure.unknown'; readonly procedure: string }
+  | { readonly code: 'arguments.invalid'; readonly message: string }
+  /** The module threw, a `SenderError` included; `message` is what it threw. */
+  | { readonly code: 'procedure.failed'; readonly message: string }
+  /** Ended from outside, for time or memory. The text names the limit. */
+  | { readonly code: 'procedure.overBudget'; readonly message: string }
+  /** Ended because its database stops, or because its lane ended for another call. */
+  | { readonly code: 'procedure.stopped'; readonly message: string }
+  /** Too many are in flight: of this caller, or of the database. A retry may succeed. */
+  | {
+      readonly code: 'procedure.busy';
+      readonly message: string;
+      readonly of: 'caller' | 'database';
+    }
+  /** The caller has read-only rights. */
+  | { readonly code: 'call.readOnly'; readonly message: string }
+  /** `client_connected` refused the caller. */
+  | { readonly code: 'connection.refused'; readonly message: string }
+  | { readonly code: 'schema.changed' };
+
 /** One SQL statement as a door hands it over. */
 export interface SqlRequest {
   readonly caller: Caller;

@@ -24,6 +24,7 @@ import { cronFaults } from './cron-faults.ts';
 import type { DatabaseDescription } from './description.ts';
 import { Refusal } from './outcome.ts';
 import { PreparedStatements } from './prepared-statements.ts';
+import { type ProgramProcedure, proceduresOf } from './procedures/program-procedure.ts';
 import { hashHex, type ProgramHash } from './program-hash.ts';
 import type { ProgramSource } from './program-source.ts';
 import type { Progress } from './progress.ts';
@@ -41,6 +42,8 @@ export interface ProgramSurroundings {
   readonly loader: ProgramLoader;
   readonly hash: ProgramHash;
   readonly progress: Progress;
+  /** False where no procedure can run: programs that declare one are refused. Default: true. */
+  readonly hasLanes?: boolean;
   /** Absent where no program has crons. */
   readonly cron?: CronReader;
 }
@@ -61,6 +64,10 @@ export interface Program extends LoadedProgram {
   readonly schemaVersion: number;
   /** By canonical name, those of submodules by their full names. */
   readonly reducers: ReadonlyMap<string, ProgramReducer>;
+  /** By their position in the definition. */
+  readonly reducersById: readonly ProgramReducer[];
+  /** By canonical name, like reducers. */
+  readonly procedures: ReadonlyMap<string, ProgramProcedure>;
   readonly lifecycle: Readonly<Record<Lifecycle, ProgramReducer | undefined>>;
   /** The names that statements can use while it serves. */
   readonly sql: SqlSchema;
@@ -98,7 +105,7 @@ export async function examineProgram(
     const definition = definitionOf(described);
     const faults = cronFaults(definition.crons, around.cron);
     if (faults.length > 0) throw invalid(faults.join('\n'));
-    const unsupported = unsupportedFeature(definition);
+    const unsupported = unsupportedFeature(definition, around.hasLanes ?? true);
     if (unsupported !== undefined) throw invalid(unsupported);
     return { source, hash: hashHex(around.hash(source.bytes)), runner, described, definition };
   } catch (error) {
@@ -155,6 +162,8 @@ export function programOf(loaded: LoadedProgram, place: ProgramPlace): Program {
     ...loaded,
     schemaVersion: place.schemaVersion,
     reducers: new Map(reducers.map((reducer) => [reducer.name, reducer])),
+    reducersById: reducers,
+    procedures: proceduresOf(definition),
     lifecycle: {
       init: withLifecycle('init'),
       onConnect: withLifecycle('onConnect'),

@@ -14,6 +14,8 @@ export interface Progress {
   viewing(): void;
   /** The view is done; the step announced before it continues. */
   viewed(): void;
+  /** A lane works on the rows, within a limit of its own. Absent: it counts as `resting`. */
+  lending?(): void;
   /** A program is evaluated now. */
   loading(): void;
   /**

@@ -38,7 +38,10 @@ export function runCall(
 }
 
 /** True if the arguments were encoded for a program other than the one serving. */
-export function isOutdated({ program }: DatabaseCore, { schemaVersion }: CallRequest): boolean {
+export function isOutdated(
+  { program }: DatabaseCore,
+  { schemaVersion }: Pick<CallRequest, 'schemaVersion'>,
+): boolean {
   return schemaVersion !== undefined && schemaVersion !== program.schemaVersion;
 }
 

@@ -31,6 +31,8 @@ export interface ReducerRun {
   readonly seed?: Uint8Array | undefined;
   /** True if a call requested it, so that the caller receives its changes with the outcome. */
   readonly isOfCall?: boolean;
+  /** True if a procedure requested it: the quota applies as to a call. */
+  readonly isOfProcedure?: boolean;
   /** For lines of the log: which run this is, if no call requested it. */
   readonly place?: () => string;
 }
@@ -94,16 +96,24 @@ export function runWithin(
 /** The host's own work, such as recording a client, is not subject to a quota. */
 function quotaFault(
   core: DatabaseCore,
-  { reducer, isOfCall = false }: ReducerRun,
+  { reducer, isOfCall = false, isOfProcedure = false }: ReducerRun,
   transaction: Transaction,
 ): string | undefined {
-  return reducer === undefined ? undefined : core.quota.faultOf(core, transaction, isOfCall);
+  return reducer === undefined
+    ? undefined
+    : core.quota.faultOf(core, transaction, isOfCall || isOfProcedure);
 }
+
+/** What its commit has to know of a run. */
+export type CommittedRun = Pick<
+  ReducerRun,
+  'timestampMicros' | 'isOfCall' | 'isAlwaysLogged' | 'isJoined'
+>;
 
 /** Commits what `runWithin` has done. The changes are not appended yet. */
 export function commitRun(
   core: DatabaseCore,
-  run: ReducerRun,
+  run: CommittedRun,
   transaction: Transaction,
 ): ChangeSet | undefined {
   const { timestampMicros, isOfCall = false } = run;

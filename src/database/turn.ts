@@ -9,6 +9,8 @@ import type {
   OneOffOutcome,
   OneOffRequest,
   OpenConnection,
+  ProcedureOutcome,
+  ProcedureRequest,
   RefusalBody,
   SqlOutcome,
   SqlRequest,
@@ -37,6 +39,10 @@ export interface TicketedRequest {
 
 export type DatabaseRequest =
   | { readonly kind: 'call'; readonly call: CallRequest }
+  /** Answered when the procedure has ended, in a later turn. */
+  | { readonly kind: 'procedure'; readonly procedure: ProcedureRequest }
+  /** The caller of that procedure is gone. */
+  | { readonly kind: 'cancel'; readonly of: Ticket }
   | { readonly kind: 'query'; readonly query: SqlRequest }
   | { readonly kind: 'preview'; readonly preview: PreviewRequest }
   /** Asks for the structure and the size of tables. */
@@ -81,6 +87,9 @@ export interface UpdateRequest {
 
 export type DatabaseReply =
   | { readonly kind: 'called'; readonly outcome: CallOutcome }
+  | { readonly kind: 'procedure'; readonly outcome: ProcedureOutcome }
+  /** The procedure itself is answered too. */
+  | { readonly kind: 'cancelled' }
   | { readonly kind: 'queried'; readonly outcome: SqlOutcome }
   | { readonly kind: 'previewed'; readonly outcome: PreviewOutcome }
   | { readonly kind: 'tables'; readonly tables: readonly TableFigures[] }

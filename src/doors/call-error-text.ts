@@ -1,5 +1,5 @@
 import { unreachable } from '../assert.ts';
-import { type CallError, fatalErrorText } from '../database/outcome.ts';
+import { type CallError, fatalErrorText, type ProcedureError } from '../database/outcome.ts';
 import type { Lifecycle } from '../schema/definition.ts';
 
 /** The text for a caller who names a reducer that does not exist, or that is not theirs to call. */
@@ -30,7 +30,31 @@ export function callErrorText(error: CallError): string {
     case 'connection.refused':
       return error.message;
     case 'schema.changed':
-      return 'the database was published again while it was called; call again';
+      return schemaChangedText;
+    default:
+      return unreachable(error);
+  }
+}
+
+const schemaChangedText = 'the database was published again while it was called; call again';
+
+/** `callErrorText` for a procedure. */
+export function procedureErrorText(error: ProcedureError): string {
+  switch (error.code) {
+    case 'procedure.unknown':
+      return noSuchProcedureText;
+    case 'procedure.failed':
+      return `The module instance encountered a fatal error: ${error.message}`;
+    case 'procedure.overBudget':
+      return 'Procedure terminated due to insufficient budget';
+    case 'arguments.invalid':
+    case 'procedure.stopped':
+    case 'procedure.busy':
+    case 'call.readOnly':
+    case 'connection.refused':
+      return error.message;
+    case 'schema.changed':
+      return schemaChangedText;
     default:
       return unreachable(error);
   }

@@ -3,12 +3,18 @@ import {
   type CallError,
   type CallOutcome,
   type CallRequest,
+  type ProcedureOutcome,
+  type ProcedureRequest,
   refusal,
 } from '../database/outcome.ts';
 import type { Preview, PreviewedWork, PreviewOutcome } from '../database/preview-outcome.ts';
 import type { DatabaseDescription, DatabaseHandle } from '../host/supervision/database-handle.ts';
 import { limits } from '../limits.ts';
-import type { ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
+import type {
+  ModuleDefinition,
+  ProcedureDefinition,
+  ReducerDefinition,
+} from '../schema/definition.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { encodeValue } from '../values/encode.ts';
@@ -21,16 +27,18 @@ import {
   encodedToShortJson,
   isHeavy,
   JsonError,
+  type JsonShape,
   JsonTooLongError,
   type JsonValue,
 } from '../values/json.ts';
-import type { AlgebraicType } from '../values/type.ts';
-import { noSuchReducerText } from './call-error-text.ts';
+import type { AlgebraicType, Typespace } from '../values/type.ts';
+import { noSuchProcedureText, noSuchReducerText } from './call-error-text.ts';
 import { inSlices } from './slices.ts';
 
 /** A call whose arguments are still the JSON that the caller sent. */
-export interface JsonCall
-  extends Pick<CallRequest, 'caller' | 'connection' | 'reducer' | 'confirmed'> {
+export interface JsonCall extends Pick<CallRequest, 'caller' | 'connection' | 'confirmed'> {
+  /** Full canonical name of a reducer, or of a procedure. */
+  readonly name: string;
   /** A JSON array in parameter order, or an object by parameter name. */
   readonly args: JsonValue;
   /** True: integers of 64 and 128 bits in `args` can be quoted. */
@@ -38,7 +46,10 @@ export interface JsonCall
 }
 
 /** The outcome of a call, and its value as JSON. */
-export interface JsonAnswer {
+export type JsonAnswer = ReducerAnswer | ProcedureAnswer;
+
+export interface ReducerAnswer {
+  readonly kind: 'reducer';
   readonly outcome: CallOutcome;
   /**
    * The value that the reducer returned, or refused with; sums and products carry their names, so
@@ -47,23 +58,123 @@ export interface JsonAnswer {
   readonly json: string | undefined;
 }
 
+export interface ProcedureAnswer {
+  readonly kind: 'procedure';
+  readonly outcome: ProcedureOutcome;
+  /** The value that it returned; `undefined`: it failed. */
+  readonly json: string | undefined;
+}
+
+export interface CallOptions {
+  /** Gives what is aborted when the caller is gone. A reducer runs anyway: it is not asked for. */
+  readonly signal: () => AbortSignal;
+  /** How the value of a procedure is written; that of a reducer always carries its names. */
+  readonly procedureShape: JsonShape;
+}
+
 /** How often a publish can overtake a call before the caller gets an error. */
 const attemptsMax = 5;
 
-/** Makes the call, with its arguments encoded by the types of the running definition. */
-export async function callWithJson(handle: DatabaseHandle, call: JsonCall): Promise<JsonAnswer> {
-  const { description, outcome } = await withEncoded(handle, call, async (request) => {
-    const outcome = await handle.call(request);
-    return { outcome, error: outcome.kind === 'aborted' ? outcome.error : undefined };
-  });
+/**
+ * Makes the call, with its arguments encoded by the types of the running definition. That also
+ * decides what the name means: a reducer, or else a procedure. What names neither is asked for as a
+ * reducer, so that the module's log notes it.
+ */
+export async function callWithJson(
+  handle: DatabaseHandle,
+  call: JsonCall,
+  options: CallOptions,
+): Promise<JsonAnswer> {
+  for (let attempt = 1; ; attempt += 1) {
+    const description = await handle.describe();
+    const isLast = attempt === attemptsMax;
+    const declared = findFunction(flatDefinition(description.definition), call.name);
+    const answer =
+      declared?.kind === 'procedure'
+        ? await callProcedure(handle, description, call, declared, options)
+        : await callReducer(handle, description, call);
+    if (isLast || errorOf(answer)?.code !== 'schema.changed') return answer;
+  }
+}
+
+function errorOf({ outcome }: JsonAnswer) {
+  return 'error' in outcome ? outcome.error : undefined;
+}
+
+async function callReducer(
+  handle: DatabaseHandle,
+  description: DatabaseDescription,
+  call: JsonCall,
+): Promise<ReducerAnswer> {
+  const outcome = await handle.call(await reducerRequest(description, call));
+  const kind = 'reducer';
+  const value = resultOf(outcome);
+  if (value === undefined) return { kind, outcome, json: undefined };
+  const isDone = outcome.kind === 'committed';
+  const definition = flatDefinition(description.definition);
+  const type = typeOf(definition, call.name, isDone ? 'returns' : 'throws');
+  const { typespace } = definition;
+  const happened = isDone ? 'was committed' : 'was refused, changing nothing';
+  return { kind, outcome, json: await shortJson({ type, typespace, value }, 'named', happened) };
+}
+
+async function callProcedure(
+  handle: DatabaseHandle,
+  description: DatabaseDescription,
+  call: JsonCall,
+  declared: DeclaredFunction,
+  { signal, procedureShape }: CallOptions,
+): Promise<ProcedureAnswer> {
+  const { caller, connection, confirmed } = call;
+  const request: ProcedureRequest = {
+    caller,
+    connection,
+    procedure: call.name,
+    args: await argumentsOf(description, declared, call),
+    schemaVersion: description.schemaVersion,
+    confirmed,
+  };
+  const outcome = await handle.procedure(request, signal());
+  const kind = 'procedure';
+  if (outcome.kind === 'failed') return { kind, outcome, json: undefined };
+  const definition = flatDefinition(description.definition);
+  const { returnType: type } = present(findProcedure(definition, call.name), 'what ran');
+  const { typespace } = definition;
+  const { value } = outcome;
+  const happened = 'has run, and what it committed stays';
+  return {
+    kind,
+    outcome,
+    json: await shortJson({ type, typespace, value }, procedureShape, happened),
+  };
+}
+
+interface TypedValue {
+  readonly type: AlgebraicType;
+  readonly typespace: Typespace;
+  readonly value: Uint8Array;
+}
+
+/** The value as JSON, made in slices if it is long. `happened`: what became of the call. */
+async function shortJson(typed: TypedValue, shape: JsonShape, happened: string): Promise<string> {
   try {
-    return { outcome, json: await resultJson(description, call.reducer, outcome) };
+    return await jsonOf(typed, shape);
   } catch (error) {
     if (!(error instanceof JsonTooLongError)) throw error;
-    const happened =
-      outcome.kind === 'committed' ? 'was committed' : 'was refused, changing nothing';
     throw refusal('value.tooLong', `The call ${happened}, but ${error.message}.`);
   }
+}
+
+function jsonOf(
+  { type, typespace, value }: TypedValue,
+  shape: JsonShape,
+): string | Promise<string> {
+  const { wholeTextCharactersMax } = limits;
+  const short =
+    value.length <= wholeTextCharactersMax
+      ? encodedToShortJson(type, new BinaryReader(value), shape, wholeTextCharactersMax, typespace)
+      : undefined;
+  return short ?? inSlices(encodedToJsonSteps(type, new BinaryReader(value), shape, typespace));
 }
 
 /** The expected outcome of a call, and what is needed to apply it. */
@@ -75,19 +186,35 @@ export interface JsonPreview {
   readonly description: DatabaseDescription;
 }
 
-/** `callWithJson` for a call that is only previewed; `previewJson` gives its value. */
+/** Previews the call of a reducer; `previewJson` gives its value. */
 export async function previewWithJson(
   handle: DatabaseHandle,
   call: JsonCall,
   rowsMax?: number,
 ): Promise<JsonPreview> {
-  const { description, request, outcome } = await withEncoded(handle, call, async (request) => {
-    const work = { kind: 'call', call: request } as const;
+  for (let attempt = 1; ; attempt += 1) {
+    const description = await handle.describe();
+    const work = { kind: 'call', call: await reducerRequest(description, call) } as const;
     const outcome = await handle.preview({ work, ...(rowsMax === undefined ? {} : { rowsMax }) });
     const result = 'preview' in outcome ? outcome.preview.result : undefined;
-    return { outcome, error: result?.kind === 'callFailed' ? result.error : undefined };
-  });
-  return { outcome, work: { kind: 'call', call: request }, description };
+    const error: CallError | undefined = result?.kind === 'callFailed' ? result.error : undefined;
+    if (attempt === attemptsMax || error?.code !== 'schema.changed') {
+      return { outcome, work, description };
+    }
+  }
+}
+
+async function reducerRequest(
+  description: DatabaseDescription,
+  call: JsonCall,
+): Promise<CallRequest> {
+  const { caller, connection, confirmed, name } = call;
+  const definition = flatDefinition(description.definition);
+  const declared = findReducer(definition, name);
+  const given = declared && { kind: 'reducer' as const, params: declared.params };
+  const args = await argumentsOf(description, given, call);
+  const { schemaVersion } = description;
+  return { caller, connection, reducer: name, args, schemaVersion, confirmed };
 }
 
 /** The value of a previewed or an applied call; `description` is the one that it was made for. */
@@ -101,55 +228,6 @@ export function previewJson(
   }
   const isThrown = result.kind === 'callFailed' && result.error.code === 'reducer.refusedWithValue';
   return isThrown ? valueJson(definition, name, 'throws', result.error.value) : undefined;
-}
-
-/** Runs a call with encoded arguments; again if a publish changed the definition in between. */
-async function withEncoded<Outcome>(
-  handle: DatabaseHandle,
-  call: JsonCall,
-  run: (request: CallRequest) => Promise<{ outcome: Outcome; error: CallError | undefined }>,
-) {
-  const { args, isQuoted, ...asked } = call;
-  for (let attempt = 1; ; attempt += 1) {
-    const description = await handle.describe();
-    const request = {
-      ...asked,
-      args: isHeavy(args)
-        ? await encodeInSlices(description, call.reducer, args, isQuoted)
-        : encodeArguments(description, call.reducer, args, isQuoted),
-      schemaVersion: description.schemaVersion,
-    };
-    const { outcome, error } = await run(request);
-    if (error?.code !== 'schema.changed' || attempt === attemptsMax) {
-      return { description, request, outcome };
-    }
-  }
-}
-
-/** `description` is the one that the call was made for. */
-function resultJson(
-  description: DatabaseDescription,
-  name: string,
-  outcome: CallOutcome,
-): string | undefined | Promise<string> {
-  const definition = flatDefinition(description.definition);
-  const value = resultOf(outcome);
-  if (value === undefined) return undefined;
-  const how = outcome.kind === 'committed' ? 'returns' : 'throws';
-  const type = typeOf(definition, name, how);
-  const { typespace } = definition;
-  const { wholeTextCharactersMax } = limits;
-  const short =
-    value.length <= wholeTextCharactersMax
-      ? encodedToShortJson(
-          type,
-          new BinaryReader(value),
-          'named',
-          wholeTextCharactersMax,
-          typespace,
-        )
-      : undefined;
-  return short ?? inSlices(encodedToJsonSteps(type, new BinaryReader(value), 'named', typespace));
 }
 
 /** A value that a reducer returned, or refused with. */
@@ -180,20 +258,56 @@ export function resultOf(outcome: CallOutcome): Uint8Array | undefined {
   return error.code === 'reducer.refusedWithValue' ? error.value : undefined;
 }
 
-/** The arguments of a call by the parameters of `name`, or why they cannot be encoded. */
-export function encodeArguments(
+/** What a call needs to know of the function that it names. */
+export interface DeclaredFunction {
+  readonly kind: 'reducer' | 'procedure';
+  readonly params: ReducerDefinition['params'];
+}
+
+type EncodedArguments = CallRequest['args'];
+
+function argumentsOf(
   description: DatabaseDescription,
+  declared: DeclaredFunction | undefined,
+  { name, args, isQuoted }: JsonCall,
+): EncodedArguments | Promise<EncodedArguments> {
+  if (declared === undefined) return { fault: noSuchReducerText };
+  const { typespace } = flatDefinition(description.definition);
+  const { params } = declared;
+  const encode = isHeavy(args) ? encodeInSlices : encodeArguments;
+  return encode({ name, params, typespace }, args, isQuoted);
+}
+
+/** A function whose arguments are encoded. */
+export interface EncodedFunction {
+  readonly name: string;
+  readonly params: DeclaredFunction['params'];
+  readonly typespace: Typespace;
+}
+
+/** That function of a database, or the fault of a call which names none. */
+export function functionOf(
+  { definition: nested }: DatabaseDescription,
+  kind: DeclaredFunction['kind'],
   name: string,
+): EncodedFunction | { readonly fault: string } {
+  const definition = flatDefinition(nested);
+  const declared =
+    kind === 'reducer' ? findReducer(definition, name) : findProcedure(definition, name);
+  const fault = kind === 'reducer' ? noSuchReducerText : noSuchProcedureText;
+  if (declared === undefined) return { fault };
+  return { name, params: declared.params, typespace: definition.typespace };
+}
+
+/** The arguments of a call by its parameters, or why they cannot be encoded. */
+export function encodeArguments(
+  { name, params, typespace }: EncodedFunction,
   args: JsonValue,
   isQuoted = false,
-): CallRequest['args'] {
-  const definition = flatDefinition(description.definition);
-  const reducer = findReducer(definition, name);
-  if (reducer === undefined) return { fault: noSuchReducerText };
+): EncodedArguments {
   try {
     const read = isQuoted ? argumentsFromQuotedJson : argumentsFromJson;
-    const values = read(reducer.params, args, name, definition.typespace);
-    return encodeValue(reducer.params, values, definition.typespace);
+    return encodeValue(params, read(params, args, name, typespace), typespace);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     return { fault: error.message };
@@ -202,16 +316,11 @@ export function encodeArguments(
 
 /** `encodeArguments` for arguments that can take a long time. */
 export async function encodeInSlices(
-  description: DatabaseDescription,
-  functionName: string,
+  { name: functionName, params, typespace }: EncodedFunction,
   args: JsonValue,
   isQuoted = false,
-): Promise<CallRequest['args']> {
-  const definition = flatDefinition(description.definition);
-  const reducer = findReducer(definition, functionName);
-  if (reducer === undefined) return { fault: noSuchReducerText };
-  const { typespace } = definition;
-  const encoding = { params: reducer.params, functionName, typespace, isQuoted };
+): Promise<EncodedArguments> {
+  const encoding = { params, functionName, typespace, isQuoted };
   try {
     return await inSlices(encodeArgumentsSteps(args, encoding));
   } catch (error) {
@@ -226,4 +335,23 @@ export function findReducer(
   name: string,
 ): ReducerDefinition | undefined {
   return definition.reducers.find((reducer) => reducer.name === name);
+}
+
+/** `definition` is flat. */
+export function findProcedure(
+  definition: ModuleDefinition,
+  name: string,
+): ProcedureDefinition | undefined {
+  return definition.procedures.find((procedure) => procedure.name === name);
+}
+
+/** What clients call by this name: a reducer, or else a procedure. `definition` is flat. */
+export function findFunction(
+  definition: ModuleDefinition,
+  name: string,
+): DeclaredFunction | undefined {
+  const reducer = findReducer(definition, name);
+  if (reducer !== undefined) return { kind: 'reducer', params: reducer.params };
+  const procedure = findProcedure(definition, name);
+  return procedure && { kind: 'procedure', params: procedure.params };
 }

@@ -38,8 +38,8 @@ const publish = async (said: string) => {
 };
 
 it('[mcp B20] docs of a module go by the names that clients know', async () => {
-  const { reducers, tables } = await publish('Lines.');
-  expect(reducers).toEqual(
+  const { functions, tables } = await publish('Lines.');
+  expect(functions).toEqual(
     new Map([
       ['outside', { text: 'Named otherwise.', parts: new Map() }],
       ['send_line', { text: 'Sends.', parts: new Map([['theText', 'What to say.']]) }],

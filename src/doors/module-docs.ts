@@ -6,17 +6,18 @@ export type { EntityDocs };
 
 /** Doc comments of a module's author, by the names that clients know. */
 export interface ModuleDocs {
-  readonly reducers: ReadonlyMap<string, EntityDocs>;
+  /** Reducers and procedures; their parts are parameters. */
+  readonly functions: ReadonlyMap<string, EntityDocs>;
   /** Tables and views; their parts are columns. */
   readonly tables: ReadonlyMap<string, EntityDocs>;
 }
 
 /** The doc comments on what this definition has, and on nothing else. */
-export function docsFor({ reducers, tables }: ModuleDocs, shown: ModuleDefinition): ModuleDocs {
-  const functions = new Set(shown.reducers.map(({ name }) => name));
+export function docsFor({ functions, tables }: ModuleDocs, shown: ModuleDefinition): ModuleDocs {
+  const callable = new Set([...shown.reducers, ...shown.procedures].map(({ name }) => name));
   const relations = new Set([...shown.tables, ...shown.views].map(({ name }) => name));
   return {
-    reducers: new Map([...reducers].filter(([name]) => functions.has(name))),
+    functions: new Map([...functions].filter(([name]) => callable.has(name))),
     tables: new Map([...tables].filter(([name]) => relations.has(name))),
   };
 }
@@ -52,8 +53,9 @@ function byClientNames(
   { functions, tables }: ProgramDocs,
   { definition }: DatabaseDescription,
 ): ModuleDocs {
+  const callable = [...definition.reducers, ...definition.procedures];
   return {
-    reducers: new Map(definition.reducers.flatMap((reducer) => renamed(reducer, functions))),
+    functions: new Map(callable.flatMap((one) => renamed(one, functions))),
     tables: new Map([
       ...definition.tables.flatMap((table) => renamed(table, tables, table.columns)),
       ...definition.views.flatMap((view) => renamed(view, functions, view.columns)),

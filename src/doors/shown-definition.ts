@@ -1,6 +1,10 @@
 import type { Rights } from '../database/outcome.ts';
 import type { HostCaller } from '../host/registry/host-caller.ts';
-import type { ModuleDefinition, TableDefinition } from '../schema/definition.ts';
+import type {
+  ModuleDefinition,
+  ProcedureDefinition,
+  TableDefinition,
+} from '../schema/definition.ts';
 import { withTypesInUse } from './types-in-use.ts';
 
 /**
@@ -29,18 +33,23 @@ export function usableDefinition(
   const reads = (name: string, isPublic: boolean) => {
     return rights.tables?.has(prefix + name) !== false && (isPublic || rights.readsPrivateTables);
   };
-  const reducers = definition.reducers.filter(({ name, lifecycle, visibility }) => {
-    if (lifecycle !== undefined || rights.reducers?.has(prefix + name) === false) return false;
+  const calls = ({ name, visibility }: Pick<ProcedureDefinition, 'name' | 'visibility'>) => {
+    if (rights.reducers?.has(prefix + name) === false) return false;
     return visibility !== 'private' || rights.callsPrivateReducers;
+  };
+  const reducers = definition.reducers.filter((reducer) => {
+    return reducer.lifecycle === undefined && calls(reducer);
   });
+  const procedures = definition.procedures.filter(calls);
+  const functions = [...reducers, ...procedures];
   const tables = definition.tables.filter(({ name, access }) => reads(name, access === 'public'));
   return withTypesInUse({
     ...definition,
-    tables: withSchedulesOf(tables, reducers),
-    crons: cronsOf(definition, reducers),
+    tables: withSchedulesOf(tables, functions),
+    crons: cronsOf(definition, functions),
     views: definition.views.filter(({ name, isPublic }) => reads(name, isPublic)),
     reducers,
-    procedures: [],
+    procedures,
     rowLevelSecurity: [],
     submodules: definition.submodules
       .map(({ namespace, module }) => {
@@ -51,8 +60,9 @@ export function usableDefinition(
   });
 }
 
-function showsAnything({ tables, views, reducers, submodules }: ModuleDefinition): boolean {
-  return tables.length + views.length + reducers.length + submodules.length > 0;
+function showsAnything(shown: ModuleDefinition): boolean {
+  const { tables, views, reducers, procedures, submodules } = shown;
+  return [tables, views, reducers, procedures, submodules].some(({ length }) => length > 0);
 }
 
 /** The definition shown to whole identities that cannot publish. */
@@ -61,14 +71,17 @@ function declaredDefinition(definition: ModuleDefinition, rights: Rights): Modul
   const reducers = definition.reducers.filter(({ lifecycle, visibility }) => {
     return lifecycle !== undefined || visibility !== 'private' || rights.callsPrivateReducers;
   });
-  const procedures = definition.procedures.filter(({ visibility }) => visibility !== 'private');
+  const procedures = definition.procedures.filter(({ visibility }) => {
+    return visibility !== 'private' || rights.callsPrivateReducers;
+  });
+  const functions = [...reducers, ...procedures];
   const tables = definition.tables.map((table) => {
     return readsPrivateTables || table.access === 'public' ? table : bareTable(table);
   });
   return withTypesInUse({
     ...definition,
-    tables: withSchedulesOf(tables, reducers),
-    crons: cronsOf(definition, reducers),
+    tables: withSchedulesOf(tables, functions),
+    crons: cronsOf(definition, functions),
     views: definition.views.filter(({ isPublic }) => isPublic || readsPrivateTables),
     reducers,
     procedures,

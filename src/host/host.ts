@@ -7,6 +7,7 @@ import { type RunningDatabase, RunningDatabases } from './databases/running-data
 import { ScheduleControl } from './databases/schedule-control.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostedDatabase, HostStatistics } from './hosted-database.ts';
+import { localLanes } from './lanes/local-lanes.ts';
 import { Publisher } from './publishing/publish.ts';
 import type { PublishOutcome, PublishRequest } from './publishing/publish-request.ts';
 import { Access } from './registry/access.ts';
@@ -102,7 +103,7 @@ export class Host {
     };
     const placement =
       options.placement === 'local'
-        ? localPlacement(placed)
+        ? localPlacement({ ...placed, lanes: localLanes(placed.budget) })
         : workerPlacement({ ...placed, isolationOf, usualIsolation: isolation.everywhere });
     const warn = (message: string) => options.report({ level: 'warn', message });
     const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn) });

@@ -1,26 +1,35 @@
 import { present, unreachable } from '../assert.ts';
-import type { CallError } from '../database/outcome.ts';
-import { callErrorText, noSuchProcedureText } from '../doors/call-error-text.ts';
+import type { CallError, ProcedureError } from '../database/outcome.ts';
+import {
+  callErrorText,
+  noSuchProcedureText,
+  procedureErrorText,
+} from '../doors/call-error-text.ts';
 import { callWithJson } from '../doors/json-call.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { argumentsBody, parseBody } from './body.ts';
 import { type HttpContext, openTarget } from './context.ts';
 import { type Exchange, empty, hintHeader, json, type Reply, text } from './exchange.ts';
 
-/** `POST /v1/database/:db/call/:name`: runs a reducer with JSON arguments. */
+/** `POST /v1/database/:db/call/:name`: runs a reducer or a procedure with JSON arguments. */
 export async function call(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const { database, caller } = openTarget(exchange, host);
-  const reducer = exchange.params.name ?? '';
+  const name = exchange.params.name ?? '';
   const confirmed = exchange.query.boolean('confirmed', false);
   const parsed = parseBody(await argumentsBody(exchange));
   const args = parsed instanceof Promise ? await parsed : parsed;
   const connection = temporaryConnection();
-  const request = { caller, connection, reducer, args, confirmed };
-  const { outcome, json: value } = await callWithJson(database.handle, request);
+  const request = { caller, connection, name, args, confirmed };
+  const options = { signal: () => exchange.abandoned, procedureShape: 'positional' } as const;
+  const answer = await callWithJson(database.handle, request, options);
+  const { outcome, json: value } = answer;
   const headers = {
     'spacetime-energy-used': '0',
     'spacetime-execution-duration-micros': String(outcome.micros),
   };
+  if (answer.kind === 'procedure' && answer.outcome.kind === 'failed') {
+    return procedureFailure(answer.outcome.error, headers);
+  }
   if (outcome.kind === 'aborted') return failure(outcome.error, headers, value);
   return value === undefined ? empty(200, headers) : json(200, value, headers);
 }
@@ -49,6 +58,31 @@ function failure(error: CallError, ran: Record<string, string>, value: string | 
     case 'call.readOnly':
     case 'connection.refused':
       return text(403, words);
+    case 'schema.changed':
+      return text(503, words);
+    default:
+      return unreachable(error);
+  }
+}
+
+function procedureFailure(error: ProcedureError, ran: Record<string, string>): Reply {
+  const words = procedureErrorText(error);
+  switch (error.code) {
+    case 'procedure.unknown':
+      return text(404, words);
+    case 'arguments.invalid':
+      return text(400, words);
+    case 'procedure.failed':
+      return text(500, words, ran);
+    case 'procedure.overBudget':
+      return text(402, words, { ...ran, ...hintHeader(error.message) });
+    case 'procedure.busy':
+      return text(error.of === 'caller' ? 429 : 503, words, { 'retry-after': '1' });
+    case 'call.readOnly':
+    case 'connection.refused':
+      return text(403, words);
+    case 'procedure.stopped':
+      return text(503, words, { 'retry-after': '1' });
     case 'schema.changed':
       return text(503, words);
     default:

@@ -102,8 +102,11 @@ function tableNamed({ tables, views }: ModuleDefinition, name: string): string {
   return found.name;
 }
 
-function reducerNamed({ reducers }: ModuleDefinition, name: string): string {
+/** Procedures count as reducers. */
+function reducerNamed({ reducers, procedures }: ModuleDefinition, name: string): string {
+  const procedure = named(procedures, name);
   const found = named(reducers, name);
+  if (found === undefined && procedure !== undefined) return procedure.name;
   if (found === undefined) throw unfit(`\`reducers\`: there is no reducer \`${name}\``);
   if (found.lifecycle === undefined) return found.name;
   throw unfit(`\`reducers\`: nobody calls the lifecycle reducer \`${name}\``);

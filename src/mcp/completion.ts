@@ -69,7 +69,8 @@ async function namesIn(target: string, session: McpSession) {
     const reducers = definition.reducers.filter(
       ({ lifecycle }) => lifecycle !== undefined && rights.callsPrivateReducers,
     );
-    const usable = usableDefinition(definition, rights).reducers;
+    const shown = usableDefinition(definition, rights);
+    const usable = [...shown.reducers, ...shown.procedures];
     return {
       tables: readableTables(definition, rights),
       reducers: [...usable, ...reducers].map(({ name }) => name),

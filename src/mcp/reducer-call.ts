@@ -1,7 +1,7 @@
 import { present, unreachable } from '../assert.ts';
-import type { CallError } from '../database/outcome.ts';
-import { callErrorText } from '../doors/call-error-text.ts';
-import { callWithJson } from '../doors/json-call.ts';
+import type { CallError, ProcedureError } from '../database/outcome.ts';
+import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
+import { callWithJson, type ProcedureAnswer, type ReducerAnswer } from '../doors/json-call.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { invalidParams } from '../mcp-protocol/rpc-error.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
@@ -23,33 +23,62 @@ export const callOutputSchema: JsonSchema = objectSchema(
   { value: {} },
 );
 
-/** Reads the arguments of a reducer; absent and null mean none. */
+/** The structured result of a procedure that has returned. */
+export const procedureOutputSchema: JsonSchema = objectSchema({
+  procedure: { type: 'string' },
+  value: {},
+});
+
+/** That of either. */
+export const anyCallOutputSchema: JsonSchema = objectSchema(
+  {},
+  {
+    reducer: { type: 'string' },
+    committed: { const: true },
+    offset: integerSchema,
+    procedure: { type: 'string' },
+    value: {},
+  },
+);
+
+/** Reads the arguments of a function; absent and null mean none. */
 export function positionalArguments(args: JsonObject): JsonValue[] {
   const given = args.get('args') ?? [];
   if (Array.isArray(given)) return given;
   throw invalidParams('args must be a JSON array');
 }
 
-export interface ReducerCall {
+export interface FunctionCall {
   readonly database: string;
-  readonly reducer: string;
+  /** Of a reducer, or of a procedure. */
+  readonly name: string;
   /** A JSON array in parameter order, or an object by parameter name. */
   readonly args: JsonValue;
   /** Whether 64-bit and 128-bit integers in `args` may be quoted. */
   readonly isQuoted?: boolean;
 }
 
-/** Runs a reducer for a tool. `show` formats texts and values of the module. */
-export async function callReducer(
-  { database, ...given }: ReducerCall,
+/** Runs a reducer or a procedure for a tool. `show` formats texts and values of the module. */
+export async function callFunction(
+  { database, ...given }: FunctionCall,
   context: ToolContext,
   show: (data: string) => string,
 ): Promise<ToolAnswer> {
   const { handle, caller } = openDatabase(database, context);
   const connection = temporaryConnection();
   const request = { ...given, caller, connection, confirmed: false };
-  const { outcome, json } = await callWithJson(handle, request);
-  const { reducer } = given;
+  const options = { signal: () => context.signal, procedureShape: 'named' } as const;
+  const answer = await callWithJson(handle, request, options);
+  return answer.kind === 'reducer'
+    ? reducerAnswer(given.name, answer, show)
+    : procedureAnswer(given.name, answer, show);
+}
+
+function reducerAnswer(
+  reducer: string,
+  { outcome, json }: ReducerAnswer,
+  show: (data: string) => string,
+): ToolAnswer {
   if (outcome.kind === 'aborted') {
     const { error } = outcome;
     const advice = error.code === 'reducer.overBudget' ? error.message : undefined;
@@ -64,6 +93,23 @@ export async function callReducer(
       offset: String(outcome.offset),
       value: json,
     }),
+  };
+}
+
+function procedureAnswer(
+  procedure: string,
+  { outcome, json }: ProcedureAnswer,
+  show: (data: string) => string,
+): ToolAnswer {
+  if (outcome.kind === 'failed') {
+    const { error } = outcome;
+    const advice = error.code === 'procedure.overBudget' ? error.message : undefined;
+    throw new ToolFailure(procedureFailureText(error, procedure, show), advice);
+  }
+  const value = present(json, 'the value of a procedure');
+  return {
+    texts: [`procedure '${procedure}' returned: ${show(value)}`],
+    structured: structuredJson({ procedure: JSON.stringify(procedure), value }),
   };
 }
 
@@ -100,6 +146,32 @@ export function callFailureText(
       return show(words);
     case 'connection.refused':
       return refusedConnectionText(words, show);
+    default:
+      return unreachable(error);
+  }
+}
+
+/** Explains to the caller why a procedure did not return. */
+function procedureFailureText(
+  error: ProcedureError,
+  procedure: string,
+  show: (data: string) => string,
+): string {
+  switch (error.code) {
+    case 'procedure.failed':
+      return `procedure '${procedure}' failed: ${show(error.message)}`;
+    case 'procedure.overBudget':
+      return `procedure '${procedure}' exceeded its budget`;
+    case 'call.readOnly':
+      return show(error.message);
+    case 'connection.refused':
+      return refusedConnectionText(error.message, show);
+    case 'procedure.unknown':
+    case 'procedure.stopped':
+    case 'procedure.busy':
+    case 'arguments.invalid':
+    case 'schema.changed':
+      return procedureErrorText(error);
     default:
       return unreachable(error);
   }

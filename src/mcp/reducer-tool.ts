@@ -1,10 +1,20 @@
 import type { EntityDocs, ModuleDocs } from '../doors/module-docs.ts';
-import type { ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
+import type {
+  ModuleDefinition,
+  ProcedureDefinition,
+  ReducerDefinition,
+} from '../schema/definition.ts';
 import { JsonObject, type JsonValue } from '../values/json.ts';
+import type { ProductType } from '../values/type.ts';
 import { fenced } from './fence.ts';
 import { areNamed, argumentsSchema, isOption, type SchemaTypes, shortText } from './json-schema.ts';
-import { signatureWords } from './prompts/schema-words.ts';
-import { callOutputSchema, callReducer, positionalArguments } from './reducer-call.ts';
+import { procedureWords, signatureWords } from './prompts/schema-words.ts';
+import {
+  callFunction,
+  callOutputSchema,
+  positionalArguments,
+  procedureOutputSchema,
+} from './reducer-call.ts';
 import type { ToolSource } from './tool.ts';
 
 /** The program that the tools are derived from. */
@@ -14,29 +24,34 @@ export interface ReducerToolParts {
   readonly docs: ModuleDocs;
 }
 
-/** Creates the tool `toolName`, which runs one reducer of the session's database. */
+/** A function that clients call. */
+export type Callable =
+  | { readonly kind: 'reducer'; readonly declared: ReducerDefinition }
+  | { readonly kind: 'procedure'; readonly declared: ProcedureDefinition };
+
+/** Creates the tool `toolName`, which runs one function of the session's database. */
 export function reducerTool(
-  reducer: ReducerDefinition,
+  callable: Callable,
   toolName: string,
   { definition, docs }: ReducerToolParts,
 ): ToolSource {
-  const { name, params } = reducer;
-  const said = docs.reducers.get(name) ?? nothing;
+  const { name, params } = callable.declared;
+  const said = docs.functions.get(name) ?? nothing;
   const hasNames = areNamed(params.elements);
   return {
     name: toolName,
     title: name,
-    description: descriptionOf(reducer, said, definition),
+    description: descriptionOf(callable, said, definition),
     properties: {},
     required: [],
     inputSchema: argumentsSchema(params, definition, said.parts),
-    outputSchema: callOutputSchema,
+    outputSchema: callable.kind === 'reducer' ? callOutputSchema : procedureOutputSchema,
     takesDatabase: true,
     effect: 'writes',
     run: (given, context) => {
       const database = context.session.database ?? '';
-      const args = hasNames ? withNones(given, reducer, definition) : positionalArguments(given);
-      return callReducer({ database, reducer: name, args, isQuoted: true }, context, fenced);
+      const args = hasNames ? withNones(given, params, definition) : positionalArguments(given);
+      return callFunction({ database, name, args, isQuoted: true }, context, fenced);
     },
   };
 }
@@ -45,20 +60,18 @@ const nothing: EntityDocs = { text: '', parts: new Map() };
 
 /** Returns the author's description, if any, and the signature. */
 function descriptionOf(
-  reducer: ReducerDefinition,
+  { kind, declared }: Callable,
   { text }: EntityDocs,
   { typespace }: SchemaTypes,
 ): string {
-  const runs = `Runs the ${shortText(signatureWords(reducer, typespace))}.`;
+  const words =
+    kind === 'reducer' ? signatureWords(declared, typespace) : procedureWords(declared, typespace);
+  const runs = `Runs the ${shortText(words)}.`;
   return text === '' ? runs : `${text}\n\n${runs}`;
 }
 
 /** Adds `null` for omitted options. */
-function withNones(
-  given: JsonObject,
-  { params }: ReducerDefinition,
-  types: SchemaTypes,
-): JsonObject {
+function withNones(given: JsonObject, params: ProductType, types: SchemaTypes): JsonObject {
   const absent = params.elements.flatMap((element): [string, JsonValue][] => {
     const { name } = element;
     const isAbsent = name !== undefined && given.get(name) === undefined;

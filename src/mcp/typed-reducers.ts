@@ -5,20 +5,19 @@ import type { DatabaseDescription } from '../host/supervision/database-handle.ts
 import { limits } from '../limits.ts';
 import type { Tool } from '../mcp-protocol/tool.ts';
 import { agentFeatures } from '../protocol/agent-features.ts';
-import type { ReducerDefinition } from '../schema/definition.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { findDatabase } from './open-database.ts';
-import { type ReducerToolParts, reducerTool } from './reducer-tool.ts';
+import { type Callable, type ReducerToolParts, reducerTool } from './reducer-tool.ts';
 import type { McpSession } from './session.ts';
 import type { ToolSource } from './tool.ts';
 import { makeTool, type SessionShape, type ToolsOf } from './tool-list.ts';
 
-/** Returns the tools derived from a session's database, in the order of its reducers. */
+/** Returns the tools derived from a session's database: of its reducers, then its procedures. */
 export type ReducerTools = (session: McpSession) => Promise<readonly Tool<McpSession>[]>;
 
 /**
- * Creates one tool for each reducer that the caller can call, in sessions with the feature
- * `typed-reducers` and a fixed database. `toolsOf` returns the tools whose names are taken.
+ * Creates one tool for each reducer and procedure that the caller can call, in sessions with the
+ * feature `typed-reducers` and a fixed database. `toolsOf` returns the tools whose names are taken.
  */
 export function makeReducerTools(toolsOf: ToolsOf): ReducerTools {
   const taken = new Set(
@@ -65,16 +64,21 @@ class ReducerSources {
 
   constructor(parts: ReducerToolParts & { readonly taken: ReadonlySet<string> }) {
     this.#parts = parts;
-    const names = parts.definition.reducers.map(({ name }) => name);
+    const { reducers, procedures } = parts.definition;
+    const names = [...reducers, ...procedures].map(({ name }) => name);
     this.#names = toolNames(names, parts.taken);
   }
 
   usableBy(rights: Rights): readonly ToolSource[] {
-    const { reducers } = usableDefinition(this.#parts.definition, rights);
+    const usable = usableDefinition(this.#parts.definition, rights);
+    const callables = [
+      ...usable.reducers.map((declared): Callable => ({ kind: 'reducer', declared })),
+      ...usable.procedures.map((declared): Callable => ({ kind: 'procedure', declared })),
+    ];
     const tools: ToolSource[] = [];
     let characters = 0;
-    for (const reducer of reducers.slice(0, limits.reducerToolsMax)) {
-      const tool = this.#toolOf(reducer);
+    for (const callable of callables.slice(0, limits.reducerToolsMax)) {
+      const tool = this.#toolOf(callable);
       characters += tool.characters;
       if (characters > limits.reducerToolsCharactersMax) break;
       tools.push(tool.source);
@@ -82,14 +86,15 @@ class ReducerSources {
     return tools;
   }
 
-  #toolOf(reducer: ReducerDefinition): MadeTool {
-    const made = this.#made.get(reducer.name);
+  #toolOf(callable: Callable): MadeTool {
+    const { name } = callable.declared;
+    const made = this.#made.get(name);
     if (made !== undefined) return made;
-    const toolName = this.#names.get(reducer.name) ?? reducer.name;
-    const source = reducerTool(reducer, toolName, this.#parts);
+    const toolName = this.#names.get(name) ?? name;
+    const source = reducerTool(callable, toolName, this.#parts);
     const characters = JSON.stringify([source.description, source.inputSchema]).length;
     const tool = { source, characters };
-    this.#made.set(reducer.name, tool);
+    this.#made.set(name, tool);
     return tool;
   }
 }

@@ -2,10 +2,14 @@ import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { boundTags, errorCodes, scratchBytes } from '../protocol/module-abi.ts';
 import { indexId, tableId } from '../schema/ids.ts';
-import type { RowRef, RowRefs } from '../store/row-ref.ts';
+import { TreeIndex } from '../store/index-tree.ts';
+import { parseRange, type RangeRequest } from '../store/key-range.ts';
+import { RefList } from '../store/ref-list.ts';
+import { noRow, type RowRef, type RowRefs, rowRef } from '../store/row-ref.ts';
 import type { Store } from '../store/store.ts';
 import type { Table } from '../store/table.ts';
 import type { Index } from '../store/table-index.ts';
+import type { RowSource } from '../store/table-pin.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import { ReadRecorder, type ReadSet } from './read-set.ts';
@@ -31,14 +35,19 @@ export interface RangeLengths {
   readonly endLength: number;
 }
 
+/** The rows of tables at one moment. */
+export type PinnedTables = ReadonlyMap<Table, RowSource>;
+
 /**
  * `loading`: the program is being evaluated or described. `idle`: no call runs. `viewing`: a view
- * is evaluated; what it reads is recorded, and it cannot write.
+ * is evaluated; what it reads is recorded, and it cannot write. `reading`: neither recorded, nor
+ * can it write; with `pins`, others write between two calls.
  */
 type State =
   | { readonly kind: 'loading' | 'idle' }
   | { readonly kind: 'running'; readonly transaction: Transaction }
-  | { readonly kind: 'viewing'; readonly reads: ReadRecorder };
+  | { readonly kind: 'viewing'; readonly reads: ReadRecorder }
+  | { readonly kind: 'reading'; readonly pins: PinnedTables | undefined };
 
 interface OpenIterator {
   readonly table: Table;
@@ -85,6 +94,18 @@ export class HostCalls {
     this.#state = { kind: 'viewing', reads: new ReadRecorder() };
   }
 
+  /** Starts a read of the rows as they are now, which `end` ends. */
+  beginRead(): void {
+    assert(!this.#isInCall(), 'calls of a program do not nest');
+    this.#state = { kind: 'reading', pins: undefined };
+  }
+
+  /** Goes on with the read from pins of all user tables, made before anything else has written. */
+  readFrom(pins: PinnedTables): void {
+    assert(this.#state.kind === 'reading', 'a read is under way');
+    this.#state = { kind: 'reading', pins };
+  }
+
   /** Ends the view as `end` does; returns what was read since `beginView`. */
   endView(): ReadSet {
     assert(this.#state.kind === 'viewing', 'a view is being evaluated');
@@ -105,6 +126,7 @@ export class HostCalls {
     switch (this.#state.kind) {
       case 'running':
       case 'viewing':
+      case 'reading':
         return 0;
       case 'loading':
         return -errorCodes.hostCallFailure;
@@ -130,7 +152,7 @@ export class HostCalls {
     const table = this.#table(tableId);
     if (table === undefined) return -errorCodes.noSuchTable;
     this.#noteTable(table);
-    return table.rowCount;
+    return (this.#pinOf(table) ?? table).rowCount;
   }
 
   insert(tableId: number, rowLength: number): number {
@@ -180,7 +202,7 @@ export class HostCalls {
     if (index === undefined) return -errorCodes.noSuchIndex;
     if (!index.isUnique) return -errorCodes.indexNotUnique;
     if (!this.#holds(keyLength)) return -errorCodes.undecodable;
-    const row = index.table.find(index, this.#scratch.bytes, keyLength);
+    const row = this.#findRow(index, keyLength);
     if (row === -3) return -errorCodes.undecodable;
     this.#noteKey(index, this.#scratch.bytes, keyLength);
     if (row === -1) return -errorCodes.noSuchRow;
@@ -192,7 +214,8 @@ export class HostCalls {
     const table = this.#table(tableId);
     if (table === undefined) return -errorCodes.noSuchTable;
     this.#noteTable(table);
-    return this.#open(table, table.scan());
+    const pin = this.#pinOf(table);
+    return this.#open(table, pin === undefined ? table.scan() : allOf(pin));
   }
 
   scanPoint(indexId: number, keyLength: number): number {
@@ -276,12 +299,13 @@ export class HostCalls {
   }
 
   #isInCall(): boolean {
-    return this.#state.kind === 'running' || this.#state.kind === 'viewing';
+    return this.#state.kind !== 'loading' && this.#state.kind !== 'idle';
   }
 
   /** The code that refuses a write, in a state other than `running`. */
   #writeRefusal(): number {
-    return this.#state.kind === 'viewing' ? -errorCodes.transactionReadOnly : this.refusal();
+    const refusal = this.refusal();
+    return refusal === 0 ? -errorCodes.transactionReadOnly : refusal;
   }
 
   #table(id: number): Table | undefined {
@@ -294,9 +318,22 @@ export class HostCalls {
     return index !== undefined && this.#isOffered(index.table) ? index : undefined;
   }
 
-  /** Rows of an event table are gone when their transaction ends, so no view can read them. */
+  /** Rows of an event table are gone when their transaction ends, so no other can read them. */
   #isOffered({ spec }: Table): boolean {
-    return spec.kind === 'user' && !(spec.isEvent && this.#state.kind === 'viewing');
+    return spec.kind === 'user' && !(spec.isEvent && this.#state.kind !== 'running');
+  }
+
+  #pinOf(table: Table): RowSource | undefined {
+    return this.#state.kind === 'reading' ? this.#state.pins?.get(table) : undefined;
+  }
+
+  #findRow(index: Index, keyLength: number): RowRef | -1 | -3 {
+    const { table } = index;
+    const pin = this.#pinOf(table);
+    if (pin === undefined) return table.find(index, this.#scratch.bytes, keyLength);
+    if (!index.isKey(this.#scratch.bytes, keyLength)) return -3;
+    const [row] = pin.lookUp(index, this.#scratch.bytes, keyLength);
+    return row === undefined ? -1 : rowRef(row);
   }
 
   #noteTable(table: Table): void {
@@ -351,7 +388,12 @@ export class HostCalls {
     const index = this.#index(indexId);
     if (index === undefined) return -errorCodes.noSuchIndex;
     if (!this.#holds(keyLength)) return -errorCodes.undecodable;
-    return orUndecodable(() => ({ index, rows: index.scanPoint(this.#scratch.bytes, keyLength) }));
+    const { bytes } = this.#scratch;
+    const pin = this.#pinOf(index.table);
+    return orUndecodable(() => {
+      const rows = pin?.lookUp(index, bytes, keyLength) ?? index.scanPoint(bytes, keyLength);
+      return { index, rows };
+    });
   }
 
   #range(indexId: number, range: RangeLengths): { index: Index; rows: RowRefs } | number {
@@ -365,7 +407,11 @@ export class HostCalls {
     if (!lengths.every((length) => this.#holds(length))) return -errorCodes.undecodable;
     const { bytes } = this.#scratch;
     const request = { bytes, prefixColumns, prefixLength, startLength, endLength };
-    return orUndecodable(() => ({ index, rows: index.scanRange(request) }));
+    const pin = this.#pinOf(index.table);
+    return orUndecodable(() => {
+      const rows = pin === undefined ? index.scanRange(request) : rangeOf(pin, index, request);
+      return { index, rows };
+    });
   }
 
   #deleteMany(table: Table, rows: RowRefs): number {
@@ -375,6 +421,25 @@ export class HostCalls {
     this.#isWriting = false;
     return result;
   }
+}
+
+function allOf(pin: RowSource): RowRefs {
+  const refs = new RefList();
+  for (let ref = pin.nextRow(noRow); ref !== noRow; ref = pin.nextRow(ref)) refs.push(ref);
+  return refs.take();
+}
+
+/** The rows of the range in the order of the index, deleted ones among the others. */
+function rangeOf(pin: RowSource, index: Index, request: RangeRequest): RowRefs {
+  const { present, deleted } = pin.scanRange(index, request);
+  if (deleted.length === 0) return present;
+  const { heap, shape } = index.table;
+  const { columns } = index.spec;
+  const ordered = new TreeIndex(heap, shape, columns, false);
+  for (const refs of [present, deleted]) for (const ref of refs) ordered.add(rowRef(ref));
+  const refs = new RefList();
+  ordered.collectRange(parseRange(request, shape, columns), refs);
+  return refs.take();
 }
 
 function orUndecodable<Result>(run: () => Result): Result | number {

@@ -12,6 +12,8 @@ export const hookNames = {
   callReducer: '__call_reducer__',
   callView: '__call_view__',
   callAnonymousView: '__call_view_anon__',
+  callProcedure: '__call_procedure__',
+  callHttpHandler: '__call_http_handler__',
   senderErrorClass: '__sender_error_class__',
 } as const;
 
@@ -105,6 +107,25 @@ export const errorTexts: Readonly<Record<ErrorCode, { name: string; message: str
   },
   21: { name: 'HttpError', message: 'The HTTP request failed' },
 };
+
+/** What `sys.call_reducer` returns, other than negated error codes. */
+export const reducerEnds = {
+  returned: 0,
+  /** The encoded value is in the scratch. */
+  returnedValue: 1,
+  /** The reducer refused; the message is the text of the failure. */
+  refused: 2,
+  /** It refused with a value, which is in the scratch. */
+  refusedValue: 3,
+  /** Anything else; the text of the failure says what. */
+  failed: 4,
+} as const;
+
+/** Kinds of transactions that a procedure begins, as numbers of `sys.begin`. */
+export const transactionKinds = { write: 0, read: 1 } as const;
+
+/** How a procedure ends a transaction, as numbers of `sys.end`. */
+export const transactionEnds = { abort: 0, commit: 1 } as const;
 
 /** Levels of a log call; any other number counts as `debug`. */
 export const logLevels = { error: 0, warn: 1, info: 2, debug: 3, trace: 4, panic: 101 } as const;

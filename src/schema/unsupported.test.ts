@@ -40,21 +40,28 @@ describe('[abi 9, 12, 13, module-def 9, module-sdk 6.4] a module that declares',
   it.each([
     [
       'views with parameters',
-      { views: [{ ...view, params: product(['at', u64]) }], procedures: [procedure] },
+      { views: [{ ...view, params: product(['at', u64]) }], httpHandlers: ['onHook'] },
       'view `my_view`: views with parameters are',
     ],
-    ['procedures', { procedures: [procedure] }, 'procedure `ask_it`: procedures are'],
-    ['HTTP handlers', { httpHandlers: ['onHook'] }, 'HTTP handler `on_hook`: HTTP handlers are'],
     [
-      'procedures in a submodule',
-      { submodules: [{ namespace: 'n', module: moduleOf([], { procedures: [procedure] }) }] },
-      'procedure `n.ask_it`: procedures are',
+      'scheduled procedures',
+      {
+        procedures: [{ ...procedure, params: product(['job', ref(0)]) }],
+        schedules: [{ ...schedule, functionName: 'askIt' }],
+      },
+      'schedule of the procedure `ask_it`: scheduled procedures are',
     ],
+    ['HTTP handlers', { httpHandlers: ['onHook'] }, 'HTTP handler `on_hook`: HTTP handlers are'],
   ] as [string, Partial<RawModule>, string][])('%s is refused by name', (_, parts, text) => {
     const raw = moduleOf([jobs], { reducers: [reducer('run', { job: ref(0) })], ...parts });
     expect(unsupportedFeature(validateModule(raw))).toBe(
       `module declares the ${text} not supported yet`,
     );
+  });
+
+  it('procedures is fine', () => {
+    const raw = moduleOf([jobs], { procedures: [procedure] });
+    expect(unsupportedFeature(validateModule(raw))).toBeUndefined();
   });
 
   it('crons is fine', () => {

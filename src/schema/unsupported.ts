@@ -4,16 +4,29 @@ import { flatDefinition } from './flat-definition.ts';
 /**
  * Returns the first feature that a module or one of its submodules declares and that is not
  * supported yet, as a text for the publisher; `undefined` if the whole module is supported. The
- * definition includes such features already, so that tools can show them.
+ * definition includes such features already, so that tools can show them. `hasLanes`: procedures
+ * can run where the program is to serve.
  */
-export function unsupportedFeature(definition: ModuleDefinition): string | undefined {
-  const { views, procedures, httpHandlers, httpRoutes } = flatDefinition(definition);
+export function unsupportedFeature(
+  definition: ModuleDefinition,
+  hasLanes = true,
+): string | undefined {
+  const { views, tables, procedures, httpHandlers, httpRoutes } = flatDefinition(definition);
+  const [procedure] = hasLanes ? [] : procedures;
   const view = views.find(({ params }) => params.elements.length > 0);
-  const [procedure] = procedures;
+  const scheduled = tables.find(({ schedule }) => schedule?.target === 'procedure')?.schedule;
   const [handler] = httpHandlers;
   const [route] = httpRoutes;
   if (view !== undefined) return refuse(`view \`${view.name}\``, 'views with parameters');
-  if (procedure !== undefined) return refuse(`procedure \`${procedure.name}\``, 'procedures');
+  if (scheduled !== undefined) {
+    return refuse(
+      `schedule of the procedure \`${scheduled.functionName}\``,
+      'scheduled procedures',
+    );
+  }
+  if (procedure !== undefined) {
+    return `${refuse(`procedure \`${procedure.name}\``, 'procedures')} in a process (isolation)`;
+  }
   if (handler !== undefined) return refuse(`HTTP handler \`${handler.name}\``, 'HTTP handlers');
   if (route !== undefined) return refuse(`HTTP route \`${route.path}\``, 'HTTP routes');
   return undefined;

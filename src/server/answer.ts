@@ -4,7 +4,7 @@ import { BinaryWriter } from '../values/binary-writer.ts';
 import { type NativeEncoder, nativeEncoderOf } from '../values/native.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import { typeText } from '../values/typespace.ts';
-import type { PlannedReducer } from './describe.ts';
+import type { PlannedProcedure, PlannedReducer } from './describe.ts';
 import { CallError, SenderError } from './errors.ts';
 
 /**
@@ -18,8 +18,9 @@ export function answerOf(
   registry: TypeRegistry,
 ): Answer | undefined {
   if (returns === undefined && throws === undefined) return undefined;
-  const encodeReturned = returns && resultEncoder(returns, registry, `${name}\` must return`);
-  const encodeThrown = throws && resultEncoder(throws, registry, `${name}\` must throw`);
+  const encodeReturned =
+    returns && resultEncoder(returns, registry, `reducer \`${name}\` must return`);
+  const encodeThrown = throws && resultEncoder(throws, registry, `reducer \`${name}\` must throw`);
   return (run) => {
     let returned: unknown;
     try {
@@ -35,17 +36,38 @@ export function answerOf(
   };
 }
 
+/** Encodes the value of a procedure; rejects a promise, which nothing would wait for. */
+export function procedureAnswerOf(
+  { name, returns }: PlannedProcedure,
+  registry: TypeRegistry,
+): (value: unknown) => Uint8Array {
+  const encode = resultEncoder(returns, registry, `procedure \`${name}\` must return`);
+  return (value) => {
+    if (isPromise(value)) {
+      throw new TypeError(
+        `Procedure \`${name}\` returned a promise. Asynchronous procedures are not supported ` +
+          'yet: leave out `async`; `ctx.http.fetch` waits for its response.',
+      );
+    }
+    return encode(value);
+  };
+}
+
+export function isPromise(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('then' in value)) return false;
+  return typeof value.then === 'function';
+}
+
 /** Rejects a promise: a reducer ends when it returns, so nothing can await it. */
 export function refusePromise(result: unknown): void {
-  if (typeof result !== 'object' || result === null || !('then' in result)) return;
-  if (typeof result.then !== 'function') return;
+  if (!isPromise(result)) return;
   throw new TypeError(
     'Reducer returned a value other than `undefined`: a promise. Reducers are synchronous; ' +
       'nothing runs after they return.',
   );
 }
 
-/** `rule` reads ``trade` must return``: a value of another type is a bug in the module. */
+/** `rule` reads `reducer \`trade\` must return`: a value of another type is a bug in the module. */
 function resultEncoder(
   type: AlgebraicType,
   registry: TypeRegistry,
@@ -60,7 +82,7 @@ function resultEncoder(
       encode(writer, value);
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      throw new TypeError(`reducer \`${rule} ${typeName(type, registry)}; ${error.message}`);
+      throw new TypeError(`${rule} ${typeName(type, registry)}; ${error.message}`);
     }
     return writer.finish();
   };

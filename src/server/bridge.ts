@@ -73,6 +73,11 @@ export class Bridge {
     return hostError(result, this.sys.violation);
   }
 
+  /** The same for the functions that leave the reason in `sys.failure`. */
+  failure(result: number): SpacetimeHostError {
+    return hostError(result, this.sys.violation, this.sys.failure());
+  }
+
   /** Copies the bytes back: the writer outgrew the scratch and moved to its own buffer. */
   #moveToScratch(): void {
     const bytes = this.writer.view();

@@ -10,6 +10,8 @@ import { type Random, randomFrom } from './random.ts';
 export interface ModuleScope {
   /** Table handles by accessor; submodules' are nested. */
   readonly db: Readonly<Record<string, unknown>>;
+  /** The same for functions that only read. */
+  readonly readonlyDb: ModuleScope['db'];
   readonly submodules: ReadonlyMap<string, ModuleScope>;
 }
 
@@ -63,6 +65,17 @@ export class CallContext {
     this.db = scope.db;
     this.#call = call;
     this.#scope = scope;
+  }
+
+  /** The same context at another time of its call. */
+  static at(context: CallContext, timestamp: Timestamp): CallContext {
+    const { sender, databaseIdentity, connectionId } = context;
+    const from = { sender, databaseIdentity, connectionId, timestamp };
+    return new CallContext(context.#scope, from, context.#call);
+  }
+
+  static readonlyDbOf(context: CallContext): ModuleScope['readonlyDb'] {
+    return context.#scope.readonlyDb;
   }
 
   get identity(): Identity {

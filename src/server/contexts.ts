@@ -84,13 +84,32 @@ interface OutsideTransaction<Tables> extends CallContext {
   readonly identity: Identity;
   readonly http: HttpClient;
   /** Runs `body` in a transaction of its own. It may be run twice. */
-  withTx<Result extends NotAsync>(body: (tx: ReducerContext<Tables>) => Result): Result;
+  withTx<Result extends SynchronousResult>(body: (tx: ReducerContext<Tables>) => Result): Result;
+}
+
+/** What the body of `read` gets. */
+interface ReadContext<Tables> {
+  readonly db: ReadonlyDbView<Tables>;
+  /** When the read began. */
+  readonly timestamp: Timestamp;
 }
 
 interface ProcedureContext<Tables> extends OutsideTransaction<Tables> {
   readonly sender: Identity;
   readonly databaseIdentity: Identity;
   readonly connectionId: ConnectionId | null;
+  /** Reads the rows of one moment; others write meanwhile. */
+  read<Result extends SynchronousResult>(body: (read: ReadContext<Tables>) => Result): Result;
+  /**
+   * Runs a reducer of the module in a transaction of its own, as the procedure's caller. Returns
+   * its value; throws `SenderError` or `CallError` when it refuses.
+   */
+  call<Args extends readonly unknown[], Value>(
+    reducer: (ctx: any, ...args: Args) => Value,
+    ...args: Args
+  ): Value;
+  /** By name; the types are then the caller's to know. */
+  call(reducer: string, args?: Readonly<Record<string, unknown>>): unknown;
   readonly as: {
     readonly [Key in SubmoduleKey<Tables>]: ProcedureContext<SubmoduleTables<Tables[Key]>>;
   };

@@ -37,6 +37,7 @@ export interface ModulePlan {
   readonly registry: TypeRegistry;
   readonly tables: readonly PlannedTable[];
   readonly reducers: readonly PlannedReducer[];
+  readonly procedures: readonly PlannedProcedure[];
   readonly views: readonly PlannedView[];
   readonly submodules: readonly { readonly namespace: string; readonly plan: ModulePlan }[];
 }
@@ -53,6 +54,13 @@ export interface PlannedReducer {
   /** `undefined`: it returns nothing and rejects calls with a message. */
   readonly returns: AlgebraicType | undefined;
   readonly throws: AlgebraicType | undefined;
+  readonly handler: AnyHandler;
+}
+
+export interface PlannedProcedure {
+  readonly name: string;
+  readonly params: ProductType;
+  readonly returns: AlgebraicType;
   readonly handler: AnyHandler;
 }
 
@@ -101,6 +109,7 @@ class Description {
   readonly #tables: RawTable[] = [];
   readonly #reducers: RawReducer[] = [];
   readonly #procedures: RawProcedure[] = [];
+  readonly #plannedProcedures: PlannedProcedure[] = [];
   readonly #views: RawView[] = [];
   readonly #plannedViews: PlannedView[] = [];
   readonly #viewKeys: { viewName: string; columns: string[] }[] = [];
@@ -214,12 +223,17 @@ class Description {
       name: key,
       type: this.#registry.typeOf(builder),
     }));
+    const params: ProductType = { kind: 'product', elements };
+    const returns = this.#registry.typeOf(procedure.returns);
     this.#procedures.push({
       sourceName: name,
-      params: { kind: 'product', elements },
-      returnType: this.#registry.typeOf(procedure.returns),
+      params,
+      returnType: returns,
       visibility: 'clientCallable',
     });
+    const { handler } = procedure;
+    nameFunction(handler, name);
+    this.#plannedProcedures.push({ name, params, returns, handler });
     this.#functions.set(value, name);
   }
 
@@ -375,8 +389,13 @@ class Description {
       crons: this.#crons,
     };
     const plan = { raw, registry: this.#registry, submodules };
-    const runnable = { reducers: this.#runnable, views: this.#plannedViews };
-    return { ...plan, tables: this.#planned, ...runnable };
+    return {
+      ...plan,
+      tables: this.#planned,
+      reducers: this.#runnable,
+      procedures: this.#plannedProcedures,
+      views: this.#plannedViews,
+    };
   }
 
   #routes(router: Of<'httpRouter'>['router']): RawHttpRoute[] {

@@ -137,9 +137,17 @@ function makeClasses(): Readonly<Record<HostErrorName, HostErrorClass>> {
   return Object.freeze(named) as Record<HostErrorName, HostErrorClass>;
 }
 
-/** The error for the result `-code` of a host function. `violation` describes the last one. */
-export function hostError(result: number, violation: () => string): SpacetimeHostError {
+/**
+ * The error for the result `-code` of a host function. `violation` describes the last one;
+ * `failure`, unless empty, is the reason in place of the text of the code.
+ */
+export function hostError(
+  result: number,
+  violation: () => string,
+  failure = '',
+): SpacetimeHostError {
   const code = -result;
+  if (failure !== '') return new (classes.get(code) ?? SpacetimeHostError)(failure);
   if (code === errorCodes.hostCallFailure) {
     return new errors.HostCallFailure('cannot call this function during module initialization');
   }

@@ -1,16 +1,20 @@
 import { logLevels } from '../protocol/module-abi.ts';
 import { encodeRawModuleV10 } from '../schema/encode-raw-module.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
-import { type Answer, answerOf, refusePromise } from './answer.ts';
+import { type Answer, answerOf, procedureAnswerOf, refusePromise } from './answer.ts';
 import { Bridge } from './bridge.ts';
 import { useHostConsole } from './console.ts';
 import { ContextFactory, type ModuleScope } from './context.ts';
 import type { ModulePlan, PlannedTable } from './describe.ts';
 import { SenderError } from './errors.ts';
+import { httpClient } from './http-client.ts';
+import { ProcedureContext, type ProcedureTools } from './procedure-context.ts';
+import { type CallableReducer, reducerCaller } from './reducer-caller.ts';
 import type { AnyHandler } from './registration.ts';
 import type { Sys } from './sys.ts';
 import { lazyDecoder, makeTableHandles } from './table-handle.ts';
 import { makeViews, type RunnableView, type ViewResult } from './view-program.ts';
+import { Transactions } from './with-tx.ts';
 
 /** The functions that the host calls. `this` is the hooks object. */
 export interface ModuleHooks {
@@ -27,6 +31,14 @@ export interface ModuleHooks {
     timestamp: bigint,
     args: DataView,
   ): Uint8Array | undefined;
+  /** Runs one procedure and returns its encoded value; `args` as of a reducer. */
+  __call_procedure__(
+    id: number,
+    sender: bigint,
+    connectionId: bigint,
+    timestamp: bigint,
+    args: DataView,
+  ): Uint8Array;
   /** Evaluates a view for `sender`. */
   __call_view__(id: number, sender: bigint, args: Uint8Array): ViewResult;
   /** Evaluates an anonymous view; these are numbered separately. */
@@ -43,9 +55,16 @@ interface Runnable {
   readonly scope: ModuleScope;
 }
 
+interface RunnableProcedure extends Pick<Runnable, 'handler' | 'decodeArgs' | 'scope'> {
+  readonly encodeReturned: (value: unknown) => Uint8Array;
+}
+
 /** Functions, indexed by the numbers that the host uses. */
 interface Functions {
   readonly reducers: Runnable[];
+  /** The same reducers, as procedures call them. */
+  readonly callable: CallableReducer[];
+  readonly procedures: RunnableProcedure[];
   readonly senderViews: RunnableView[];
   readonly anonymousViews: RunnableView[];
 }
@@ -55,9 +74,20 @@ export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
   useHostConsole(sys);
   const bridge = new Bridge(sys);
   const contexts = new ContextFactory(bridge);
-  const functions: Functions = { reducers: [], senderViews: [], anonymousViews: [] };
+  const functions: Functions = {
+    reducers: [],
+    callable: [],
+    procedures: [],
+    senderViews: [],
+    anonymousViews: [],
+  };
   makeScope(bridge, plan, '', functions);
-  const { reducers, senderViews, anonymousViews } = functions;
+  const { reducers, procedures, senderViews, anonymousViews } = functions;
+  const tools: ProcedureTools = {
+    transactions: new Transactions(bridge),
+    callReducer: reducerCaller(bridge, functions.callable),
+    http: httpClient(bridge),
+  };
   const args = new ArgumentReader();
   return {
     __describe_module__() {
@@ -72,6 +102,12 @@ export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
       refusePromise(handler(ctx, decoded));
       return void 0;
     },
+    __call_procedure__(id, sender, connectionId, timestamp, encoded) {
+      const { handler, decodeArgs, encodeReturned, scope } = procedures[id] as RunnableProcedure;
+      const decoded = decodeArgs(args.open(encoded));
+      const inside = contexts.contextOf(scope, sender, connectionId, timestamp);
+      return encodeReturned(handler(new ProcedureContext(inside, tools), decoded));
+    },
     __call_view__: (id, sender) => (senderViews[id] as RunnableView).evaluate(sender),
     __call_view_anon__: (id) => (anonymousViews[id] as RunnableView).evaluate(void 0),
     __sender_error_class__: SenderError,
@@ -84,7 +120,7 @@ function makeScope(
   plan: ModulePlan,
   namespace: string,
   functions: Functions,
-): ViewedScope {
+): ModuleScope {
   const { typespace } = plan.registry;
   const db = new Map<string, unknown>();
   const readonlyDb = new Map<string, unknown>();
@@ -99,6 +135,12 @@ function makeScope(
     const decodeArgs = lazyDecoder(reducer.params, typespace);
     const answer = answerOf(reducer, plan.registry);
     functions.reducers.push({ handler: reducer.handler, decodeArgs, answer, scope });
+    functions.callable.push({ planned: reducer, typespace });
+  }
+  for (const procedure of plan.procedures) {
+    const decodeArgs = lazyDecoder(procedure.params, typespace);
+    const encodeReturned = procedureAnswerOf(procedure, plan.registry);
+    functions.procedures.push({ handler: procedure.handler, decodeArgs, encodeReturned, scope });
   }
   for (const view of makeViews(plan, namespace, () => scope.readonlyDb)) {
     (view.isAnonymous ? functions.anonymousViews : functions.senderViews).push(view);
@@ -112,11 +154,6 @@ function makeScope(
   scope.db = Object.freeze(Object.fromEntries(db));
   scope.readonlyDb = Object.freeze(Object.fromEntries(readonlyDb));
   return scope;
-}
-
-/** A scope that has separate handles for its views and its reducers. */
-interface ViewedScope extends ModuleScope {
-  readonly readonlyDb: ModuleScope['db'];
 }
 
 /** Reuses one reader for all calls: the host uses the same buffer for nearly all of them. */

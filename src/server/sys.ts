@@ -57,4 +57,17 @@ export interface Sys {
   seed(): number;
   /** JSON of `table`, `index` and `columns` of the last unique violation. */
   violation(): string;
+  /** In procedures: opens a transaction of a kind of `transactionKinds`; its timestamp. */
+  begin(kind: number): bigint;
+  /** Ends it in a way of `transactionEnds`. */
+  end(how: number): number;
+  reducer_id(name: string): number;
+  /** Takes encoded arguments; returns one of `reducerEnds`. */
+  call_reducer(reducer: number, argumentLength: number): number;
+  /** Takes head and body of a request; returns the bytes of the head of the response. */
+  fetch(headLength: number, bodyLength: number): number;
+  /** Bytes that `call_reducer` has left in the scratch, or `fetch` after the head. */
+  result_bytes(): number;
+  /** Text of the last failure of these; empty: its code says it. */
+  failure(): string;
 }

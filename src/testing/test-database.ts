@@ -1,10 +1,10 @@
 import { present } from '../assert.ts';
 import { deriveIdentity } from '../auth/identity.ts';
 import { buildModule } from '../bundle/build-module.ts';
-import type { CallError, SqlParameters } from '../database/outcome.ts';
+import type { CallError, ProcedureError, SqlParameters } from '../database/outcome.ts';
 import type { RanSchedule } from '../database/schedules/ran-schedule.ts';
-import { callErrorText } from '../doors/call-error-text.ts';
-import { findReducer, resultOf } from '../doors/json-call.ts';
+import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
+import { findProcedure, findReducer, resultOf } from '../doors/json-call.ts';
 import { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
 import type { HostCaller } from '../host/registry/host-caller.ts';
@@ -18,7 +18,7 @@ import { Identity } from '../values/identity.ts';
 import { asOwner, callerIdentity } from '../values/identity-roles.ts';
 import { nativeDecoderOf, nativeEncoderOf } from '../values/native.ts';
 import { Timestamp } from '../values/timestamp.ts';
-import type { ProductType } from '../values/type.ts';
+import type { AlgebraicType, ProductType } from '../values/type.ts';
 import { insideOf, type ScheduledRun, TestClock } from './test-clock.ts';
 
 export interface TestDatabaseOptions {
@@ -50,16 +50,17 @@ export type CallArguments = readonly unknown[] | Readonly<Record<string, unknown
 export type TestRow = Readonly<Record<string, unknown>>;
 
 /**
- * A reducer did not commit. `message` is the text a client gets; `code` distinguishes the cases;
- * `error` is the value that the reducer rejected the call with, if it threw a `CallError`.
+ * A reducer did not commit, or a procedure did not return. `message` is the text a client gets;
+ * `code` distinguishes the cases; `error` is the value that the reducer rejected the call with, if
+ * it threw a `CallError`.
  */
 export class CallFailed extends Error {
   override readonly name = 'CallFailed';
-  readonly code: CallError['code'];
+  readonly code: CallError['code'] | ProcedureError['code'];
   readonly error: unknown;
 
-  constructor(cause: CallError, error?: unknown) {
-    super(callErrorText(cause));
+  constructor(cause: CallError | ProcedureError, error?: unknown) {
+    super(textOf(cause));
     this.code = cause.code;
     this.error = error;
   }
@@ -147,34 +148,46 @@ export class TestDatabase {
     });
   }
 
-  /** Runs a reducer and returns its result. Throws `CallFailed` when it does not commit. */
+  /**
+   * Runs a reducer, or else a procedure, and returns its result. Throws `CallFailed` when it does
+   * not commit, or does not return.
+   */
   async call<Returned = unknown>(
-    reducer: string,
+    name: string,
     args: CallArguments = [],
     { as = this.owner }: CallOptions = {},
   ): Promise<Returned> {
     const database = this.#database();
     const described = await database.handle.describe();
     const definition = flatDefinition(described.definition);
-    const declared = findReducer(definition, reducer);
-    if (declared === undefined) throw new CallFailed({ code: 'reducer.unknown', reducer });
+    const reducer = findReducer(definition, name);
+    const procedure = reducer === undefined ? findProcedure(definition, name) : undefined;
+    const declared = reducer ?? procedure;
+    if (declared === undefined) throw new CallFailed({ code: 'reducer.unknown', reducer: name });
+    const { typespace } = definition;
     const writer = new BinaryWriter();
-    const encode = nativeEncoderOf(declared.params, definition.typespace);
+    const encode = nativeEncoderOf(declared.params, typespace);
     encode(writer, byName(declared.params, args));
-    const outcome = await database.handle.call({
+    const request = {
       caller: this.#host.callerFor(callerOf(as), database),
       connection: temporaryConnection(),
-      reducer,
       args: writer.finish(),
       schemaVersion: described.schemaVersion,
       confirmed: true,
-    });
-    const type = outcome.kind === 'committed' ? declared.returns : declared.throws;
-    const bytes = resultOf(outcome);
-    const decode = type && nativeDecoderOf(type, definition.typespace);
-    const value = bytes && decode?.(new BinaryReader(bytes));
+    };
+    const decoded = (type: AlgebraicType | undefined, bytes: Uint8Array | undefined): unknown => {
+      return type && bytes && nativeDecoderOf(type, typespace)(new BinaryReader(bytes));
+    };
+    if (procedure !== undefined) {
+      const outcome = await database.handle.procedure({ ...request, procedure: name });
+      if (outcome.kind === 'failed') throw new CallFailed(outcome.error);
+      return decoded(procedure.returnType, outcome.value) as Returned;
+    }
+    const outcome = await database.handle.call({ ...request, reducer: name });
+    const type = outcome.kind === 'committed' ? reducer?.returns : reducer?.throws;
+    const value = decoded(type, resultOf(outcome));
     if (outcome.kind === 'aborted') throw new CallFailed(outcome.error, value);
-    // Only the module says what the reducer returns, and the test knows the module.
+    // Only the module says what the function returns, and the test knows the module.
     return value as Returned;
   }
 
@@ -217,6 +230,15 @@ export class TestDatabase {
   #database(): HostedDatabase {
     return this.#host.database(databaseName);
   }
+}
+
+function textOf(cause: CallError | ProcedureError): string {
+  return isOfProcedure(cause) ? procedureErrorText(cause) : callErrorText(cause);
+}
+
+/** Where both have the code, their texts are the same. */
+function isOfProcedure(cause: CallError | ProcedureError): cause is ProcedureError {
+  return cause.code.startsWith('procedure.');
 }
 
 /** A run as tests see it: its row has the values of a module. */

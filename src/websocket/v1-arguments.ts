@@ -1,5 +1,11 @@
 import type { DatabaseDescription } from '../database/description.ts';
-import { encodeArguments, encodeInSlices } from '../doors/json-call.ts';
+import {
+  type DeclaredFunction,
+  type EncodedFunction,
+  encodeArguments,
+  encodeInSlices,
+  functionOf,
+} from '../doors/json-call.ts';
 import { inSlices } from '../doors/slices.ts';
 import type { LiveCall } from '../host/feeds/live-connection.ts';
 import { limits } from '../limits.ts';
@@ -11,29 +17,28 @@ type Encoded = LiveCall['args'];
 /** Converts a call's JSON arguments, or returns their fault; long ones are parsed in slices. */
 export function argumentsFromText(
   description: DatabaseDescription,
-  reducer: string,
+  kind: DeclaredFunction['kind'],
+  name: string,
   json: string,
 ): Encoded | Promise<Encoded> {
-  if (json.length > limits.wholeTextCharactersMax) return fromLong(description, reducer, json);
+  const called = functionOf(description, kind, name);
+  if ('fault' in called) return called;
+  if (json.length > limits.wholeTextCharactersMax) return fromLong(called, json);
   try {
-    return encodeArguments(description, reducer, parseJson(json));
+    return encodeArguments(called, parseJson(json));
   } catch (error) {
     return faultOf(error);
   }
 }
 
-async function fromLong(
-  description: DatabaseDescription,
-  reducer: string,
-  json: string,
-): Promise<Encoded> {
+async function fromLong(called: EncodedFunction, json: string): Promise<Encoded> {
   const { socketArgumentPartsMax: partsMax } = limits;
   if (await inSlices(hasTooManyParts(json, partsMax))) {
     return { fault: `the arguments have more than ${partsMax} parts` };
   }
   try {
     const value = await inSlices(parseJsonSteps(json));
-    return await encodeInSlices(description, reducer, value);
+    return await encodeInSlices(called, value);
   } catch (error) {
     return faultOf(error);
   }

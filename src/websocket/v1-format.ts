@@ -1,5 +1,6 @@
 import { assert } from '../assert.ts';
 import type { DatabaseDescription } from '../database/description.ts';
+import { findProcedure } from '../doors/json-call.ts';
 import type { UpdatedEvent } from '../host/feeds/live-connection.ts';
 import type { LiveUpdate } from '../live/live-update.ts';
 import type { EncodedRows } from '../protocol/message-parts.ts';
@@ -19,7 +20,7 @@ import { flatDefinition } from '../schema/flat-definition.ts';
 import { fullTablesOf, fullViewsOf } from '../schema/flatten.ts';
 import { systemTables } from '../schema/system-tables.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
-import { encodedToJson, parseJson } from '../values/json.ts';
+import { encodedToJson, JsonTooLongError, parseJson } from '../values/json.ts';
 import type { NamedType, ProductType, Typespace } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
 import type { EncodedMessage } from './encoded-message.ts';
@@ -41,6 +42,8 @@ export interface V1Format<Rows, Given> {
   rowsOf(update: LiveUpdate): readonly Rows[];
   given(args: GivenArguments): Given;
   readonly nothingGiven: Given;
+  /** The value of a procedure; `undefined`: too long for a message. */
+  returned(procedure: string, value: Uint8Array): Given | undefined;
   write(message: ServerMessage<Rows | QueryUpdate, Given>): Uint8Array;
   /** Messages sent to more than one connection. */
   readonly shared: WeakMap<UpdatedEvent, EncodedMessage>;
@@ -62,6 +65,7 @@ export const binaryFormat: BinaryFormat = {
   },
   given: ({ bytes }) => bytes ?? noBytes,
   nothingGiven: noBytes,
+  returned: (_, value) => value,
   write: encodeServerMessage,
   shared: new WeakMap(),
 };
@@ -83,6 +87,7 @@ export function textFormat(describe: () => DatabaseDescription | undefined): Tex
     },
     given: (args) => args.json ?? argumentsText(args, describe()),
     nothingGiven: '',
+    returned: (procedure, value) => valueText(procedure, value, describe()),
     write: (message) => Buffer.from(serverMessageToText(message, rowToJson)),
     shared: sharedTexts,
   };
@@ -109,6 +114,25 @@ function argumentsText(
   const reducer = definition?.reducers.find((candidate) => candidate.name === name);
   if (bytes === undefined || definition === undefined || reducer === undefined) return '';
   return encodedToJson(reducer.params, new BinaryReader(bytes), 'positional', definition.typespace);
+}
+
+/** Converts the value of a procedure to JSON. */
+function valueText(
+  name: string,
+  value: Uint8Array,
+  description: DatabaseDescription | undefined,
+): string | undefined {
+  const definition = description && flatDefinition(description.definition);
+  const procedure = definition && findProcedure(definition, name);
+  // An update of the program removed the procedure while the value was queued.
+  if (definition === undefined || procedure === undefined) return '[]';
+  const { typespace } = definition;
+  try {
+    return encodedToJson(procedure.returnType, new BinaryReader(value), 'positional', typespace);
+  } catch (error) {
+    if (error instanceof JsonTooLongError) return undefined;
+    throw error;
+  }
 }
 
 function rowToJsonOf(describe: () => DatabaseDescription | undefined): RowToJson {

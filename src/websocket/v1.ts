@@ -1,13 +1,14 @@
 import { present, unreachable } from '../assert.ts';
 import { querySetId, type SetId } from '../database/live/set-id.ts';
 import type { CallError, CallOutcome } from '../database/outcome.ts';
-import { callErrorText, noSuchProcedureText } from '../doors/call-error-text.ts';
+import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
 import { inSlices } from '../doors/slices.ts';
 import type {
   CalledEvent,
   LiveCall,
   LiveConnection,
   LiveEvent,
+  LiveProcedure,
   LiveRequest,
   LiveSubscribe,
   LiveUnsubscribe,
@@ -48,6 +49,7 @@ export function v1Codec(
 type Described = Pick<LiveConnection, 'description'>;
 type Received = ClientMessage<Uint8Array | string>;
 type CallMessage = Extract<Received, { kind: 'callReducer' }>;
+type ProcedureMessage = Extract<Received, { kind: 'callProcedure' }>;
 
 /**
  * Translates version 1: its messages to current requests, and their events back. The query ids of
@@ -116,8 +118,8 @@ class V1<Rows, Given> implements MessageCodec {
           durationMicros: BigInt(outcome.micros),
         });
       }
-      case 'noProcedure':
-        return this.#failProcedure(event.request.requestId, noSuchProcedureText);
+      case 'procedure':
+        return this.#procedure(event);
       case 'refused':
         return this.#refused(event.request, event.body.message);
       case 'setFailed':
@@ -168,10 +170,8 @@ class V1<Rows, Given> implements MessageCodec {
       }
       case 'oneOffQuery':
         return { kind: 'oneOff', requestId: 0, sql: message.query };
-      case 'callProcedure': {
-        const { requestId, procedure } = message;
-        return { kind: 'procedure', requestId, procedure };
-      }
+      case 'callProcedure':
+        return this.#procedureOf(message);
       default:
         return unreachable(message);
     }
@@ -182,9 +182,39 @@ class V1<Rows, Given> implements MessageCodec {
     if (typeof args !== 'string') return { ...call, args, schemaVersion: undefined };
     const description = present(this.#live.description, 'what serves, once it serves');
     const { schemaVersion } = description;
-    const encoded = argumentsFromText(description, reducer, args);
+    const encoded = argumentsFromText(description, 'reducer', reducer, args);
     if (!(encoded instanceof Promise)) return { ...call, args: encoded, schemaVersion };
     return encoded.then((args): LiveCall => ({ ...call, args, schemaVersion }));
+  }
+
+  #procedureOf({ procedure, requestId, args }: ProcedureMessage): DecodedRequest {
+    const call = { kind: 'procedure', requestId, procedure } as const;
+    if (typeof args !== 'string') return { ...call, args, schemaVersion: undefined };
+    const description = present(this.#live.description, 'what serves, once it serves');
+    const { schemaVersion } = description;
+    const encoded = argumentsFromText(description, 'procedure', procedure, args);
+    if (!(encoded instanceof Promise)) return { ...call, args: encoded, schemaVersion };
+    return encoded.then((args): LiveProcedure => ({ ...call, args, schemaVersion }));
+  }
+
+  #procedure({ request, outcome }: Extract<LiveEvent, { kind: 'procedure' }>): Encoded {
+    const { procedure, requestId } = request;
+    if (outcome.kind === 'failed') {
+      const { error } = outcome;
+      if (error.code !== 'schema.changed') {
+        return this.#failProcedure(requestId, procedureErrorText(error));
+      }
+      const message = this.#messageOf(request, 'callProcedure');
+      return { messages: [], requests: [this.#requestOf(message)] };
+    }
+    const value = this.#format.returned(procedure, outcome.value);
+    return this.#message({
+      kind: 'procedureResult',
+      status: value === undefined ? tooLong : { kind: 'returned', value },
+      timestamp: outcome.timestampMicros,
+      durationMicros: BigInt(outcome.micros),
+      requestId,
+    });
   }
 
   #called(event: CalledEvent): Encoded {
@@ -400,6 +430,11 @@ class V1<Rows, Given> implements MessageCodec {
     return id < 0 ? 0xffff_ffff : id;
   }
 }
+
+const tooLong = {
+  kind: 'internalError',
+  message: 'The procedure has run, but as JSON its value is out of proportion to its bytes.',
+} as const;
 
 /** Parses a message; a long one is parsed in slices. */
 function messageFromText(text: string): Received | Promise<Received> {

@@ -1,7 +1,7 @@
 import { unreachable } from '../assert.ts';
 import { querySetId } from '../database/live/set-id.ts';
-import type { CallOutcome } from '../database/outcome.ts';
-import { callErrorText, noSuchProcedureText } from '../doors/call-error-text.ts';
+import type { CallOutcome, ProcedureOutcome } from '../database/outcome.ts';
+import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
 import type {
   CalledEvent,
   LiveEvent,
@@ -101,8 +101,8 @@ export class V2 implements MessageCodec {
         const result = { kind: 'ok', tables: [{ table, rows }] } as const;
         return { kind: 'oneOffQueryResult', requestId, result };
       }
-      case 'noProcedure':
-        return failedProcedure(event.request.requestId, noSuchProcedureText);
+      case 'procedure':
+        return procedureMessage(event.request.requestId, event.outcome);
       case 'refused':
         return refusedMessage(event.request, event.body.message);
       default:
@@ -132,8 +132,10 @@ function requestOf(message: ClientMessage): LiveRequest {
       const { reducer, args } = message;
       return { kind: 'call', requestId, reducer, args, schemaVersion: undefined, isCaller: true };
     }
-    case 'callProcedure':
-      return { kind: 'procedure', requestId, procedure: message.procedure };
+    case 'callProcedure': {
+      const { procedure, args } = message;
+      return { kind: 'procedure', requestId, procedure, args, schemaVersion: undefined };
+    }
     default:
       return unreachable(message);
   }
@@ -252,6 +254,16 @@ function refusedMessage(request: LiveRequest, message: string): PlainMessage {
 
 function failedQuery(requestId: number, error: string): PlainMessage {
   return { kind: 'oneOffQueryResult', requestId, result: { kind: 'err', error } };
+}
+
+function procedureMessage(requestId: number, outcome: ProcedureOutcome): PlainMessage {
+  if (outcome.kind === 'failed') {
+    return failedProcedure(requestId, procedureErrorText(outcome.error));
+  }
+  const { value, timestampMicros: timestamp, micros } = outcome;
+  const status = { kind: 'returned', value } as const;
+  const durationMicros = BigInt(micros);
+  return { kind: 'procedureResult', status, timestamp, durationMicros, requestId };
 }
 
 function failedProcedure(requestId: number, message: string): PlainMessage {

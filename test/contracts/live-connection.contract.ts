@@ -34,10 +34,15 @@ export function liveConnectionContract(name: string, open: ShopOpener): void {
     it('[websocket 3] is let in first, whatever else was sent', async () => {
       await withShop(shopModule({ more: lifecycleReducers }));
       const ada = arrive();
-      ada.send({ kind: 'procedure', requestId: 1, procedure: 'p' });
+      const args = new Uint8Array(0);
+      const schemaVersion = undefined;
+      ada.send({ kind: 'procedure', requestId: 1, procedure: 'p', args, schemaVersion });
       ada.call(2, 'idle');
       expect((await ada.next()).kind).toBe('connected');
-      expect((await ada.next()).kind).toBe('noProcedure');
+      expect(await ada.next()).toMatchObject({
+        kind: 'procedure',
+        outcome: { kind: 'failed', error: { code: 'procedure.unknown', procedure: 'p' } },
+      });
       expect(await ada.next()).toMatchObject({ kind: 'called', outcome: { kind: 'committed' } });
       expect(ada.live.unanswered).toBe(0);
       expect(shop.handle.statistics().connections).toBe(1);

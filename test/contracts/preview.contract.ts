@@ -22,7 +22,7 @@ export function previewContract(name: string, open: ShopOpener): void {
     previewWithJson(shop.handle, {
       caller: shop.caller('owner'),
       connection: temporaryConnection(),
-      reducer,
+      name: reducer,
       args,
       confirmed: true,
     });

@@ -16,7 +16,7 @@ describe('a preview that runs away', () => {
     const { outcome } = await previewWithJson(shop.handle, {
       caller: shop.caller('owner'),
       connection: temporaryConnection(),
-      reducer,
+      name: reducer,
       args: [],
       confirmed: false,
     });

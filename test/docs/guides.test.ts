@@ -27,6 +27,7 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
   },
   'docs/guide/identities.md': {},
   'docs/guide/operating.md': {},
+  'docs/guide/procedures.md': { isServed: true },
   'docs/guide/rights.md': {},
   'docs/guide/schedules.md': { isServed: true },
   'docs/guide/settings.md': {},

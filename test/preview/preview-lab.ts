@@ -7,7 +7,7 @@ import type {
   PreviewedWork,
   PreviewOutcome,
 } from '../../src/database/preview-outcome.ts';
-import { encodeArguments } from '../../src/doors/json-call.ts';
+import { encodeArguments, functionOf } from '../../src/doors/json-call.ts';
 import type { LiveConnection, LiveEvent } from '../../src/host/feeds/live-connection.ts';
 import { temporaryConnection } from '../../src/host/supervision/temporary-connection.ts';
 import { type RowSet, rowCountOf } from '../../src/live/row-set.ts';
@@ -129,7 +129,8 @@ class PreviewLab {
     }
     const ops = randomOps(random, this.#tables);
     const description = await this.#shop.handle.describe();
-    const args = encodeArguments(description, 'run', [parseJson(JSON.stringify(ops))]);
+    const run = functionOf(description, 'reducer', 'run');
+    const args = 'fault' in run ? run : encodeArguments(run, [parseJson(JSON.stringify(ops))]);
     const { schemaVersion } = description;
     const call = { ...asked, reducer: 'run', args, schemaVersion };
     return { work: { kind: 'call', call }, isFixed: ops.every(isFixedOp) };

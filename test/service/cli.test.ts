@@ -64,7 +64,7 @@ describe('the command line', () => {
     ['init', '--template'],
     ['build', '--module-path'],
     ['publish', '--delete-data [=when]'],
-    ['call', '[database] <reducer> [arguments...]'],
+    ['call', '[database] <function> [arguments...]'],
     ['sql', '--interactive'],
     ['describe', '[reducer|table <name>]'],
     ['logs', '--level-exact'],

@@ -78,14 +78,14 @@ describe('the complete example of the library', () => {
     const answer = await running.upload('tavern', await program(file), owner);
     expect(answer.status).toBe(500);
     expect(answer.text).toMatch(
-      /^module declares the procedure `hero_count`: procedures are not supported yet/,
+      /^module declares the HTTP handler `board`: HTTP handlers are not supported yet/,
     );
     expect((await running.ask('GET', '/v1/database/tavern')).status).toBe(404);
   });
 
   it('[module-sdk 14] runs without that', async () => {
     const source = readFileSync(path.join(root, file), 'utf8');
-    const [supported = ''] = source.split('export const heroCount');
+    const [supported = ''] = source.split('export const board');
     const made = await running.upload('tavern', await writtenFrom(supported), owner);
     expect(made).toMatchObject({ status: 200 });
     const call = async (as: Person, reducer: string, args: unknown) => {

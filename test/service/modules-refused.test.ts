@@ -197,14 +197,14 @@ describe('definitions that are not sound', () => {
 });
 
 describe('what is declared and not served yet', () => {
-  it.each([
-    ['export const howMany = db.procedure(t.u64(), () => 1n);', 'procedure `how_many`'],
-    ["export const h = db.httpHandler(() => new SyncResponse('x'));", 'HTTP handler `h`'],
-  ])('[SDK 6] %s', async (source, name) => {
-    expect(await refusalOf(`${withSchema} ${source}`)).toMatch(
-      new RegExp(`^module declares the ${escaped(name)}: [\\w -]+ are not supported yet$`),
-    );
-  });
+  it.each([["export const h = db.httpHandler(() => new SyncResponse('x'));", 'HTTP handler `h`']])(
+    '[SDK 6] %s',
+    async (source, name) => {
+      expect(await refusalOf(`${withSchema} ${source}`)).toMatch(
+        new RegExp(`^module declares the ${escaped(name)}: [\\w -]+ are not supported yet$`),
+      );
+    },
+  );
 });
 
 describe('at the service', () => {

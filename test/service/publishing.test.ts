@@ -144,11 +144,6 @@ describe('what is not supported yet', () => {
   const sketch = (exports: string) => written({ says: 'two', tables, exports: init + exports });
   const kinds: [string, RegExp, () => Promise<Program>][] = [
     [
-      'a procedure',
-      /procedure `add_up`: procedures are not supported yet/,
-      () => sketch('export const addUp = db.procedure(t.u64(), () => 1n);'),
-    ],
-    [
       'an HTTP handler',
       /HTTP handler `hello`: HTTP handlers are not supported yet/,
       () => sketch('export const hello = db.httpHandler((ctx: any) => ctx.nothing);'),
@@ -173,7 +168,7 @@ describe('what is not supported yet', () => {
   it('by a first publish too, which leaves no database', async () => {
     const first = await upload(
       'viewed',
-      await sketch('export const p = db.procedure(t.u64(), () => 1n);'),
+      await sketch('export const p = db.httpHandler((ctx: any) => ctx.nothing);'),
     );
     expect(first.status).toBe(500);
     expect(first.text).toMatch(/not supported yet/);

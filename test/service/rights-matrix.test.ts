@@ -161,8 +161,19 @@ async function tool(label: string, as: Person | undefined): Promise<string> {
     }
     case 'get_schema shows the private reducer':
       return shows('reducers', 'tidy');
+    case 'get_schema shows the private procedure': {
+      const { misc_exports } = JSON.parse(await ask('get_schema', {}));
+      const found = (misc_exports as { Procedure?: { name: string } }[]).some(
+        ({ Procedure }) => Procedure?.name === 'sweep',
+      );
+      return found ? 'yes' : 'no';
+    }
     case 'call a reducer':
       return call('put_note', 1);
+    case 'call a procedure':
+      return call('count_notes');
+    case 'call a private procedure':
+      return call('sweep');
     case 'call a private reducer':
       return call('tidy');
     case 'call a lifecycle reducer':
@@ -177,6 +188,8 @@ async function tool(label: string, as: Person | undefined): Promise<string> {
       return preview('put_note', 1);
     case 'preview_call of a private reducer, features=preview':
       return preview('tidy');
+    case 'preview_call of a procedure, features=preview':
+      return preview('count_notes');
     case 'preview_sql of DELETE FROM note WHERE id > 7, features=preview':
       return wordFor(await more('preview_sql', write));
     case 'logs, features=logs':
@@ -185,6 +198,10 @@ async function tool(label: string, as: Person | undefined): Promise<string> {
       return wordFor(await more('put_note', { id: 1 }));
     case 'the tool of a private reducer, features=typed-reducers':
       return wordFor(await more('tidy', {}));
+    case 'the tool of a procedure, features=typed-reducers':
+      return wordFor(await more('count_notes', {}));
+    case 'the tool of a private procedure, features=typed-reducers':
+      return wordFor(await more('sweep', {}));
     case 'call a reducer, features=read-only':
       return wordFor(await more('call', { reducer: 'put_note', args: [1] }));
     case 'sql of DELETE FROM note WHERE id > 7, features=read-only':

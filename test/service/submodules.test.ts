@@ -268,10 +268,16 @@ describe('what a submodule cannot have', () => {
     );
   });
 
-  it('[module-sdk 11] what the root cannot have either', async () => {
-    expect(await refusal('const inner = lines.procedure(t.u64(), () => 1n);')).toContain(
-      'module declares the procedure `lines.inner`: procedures are not supported yet',
-    );
+  it('[module-sdk 11, living 2.9] but procedures, which go by their full names', async () => {
+    const inner = `const inner = lines.procedure(t.u64(), (ctx) => {
+      ctx.withTx((tx) => tx.db.line.insert({ text: 'a' }));
+      return ctx.read(({ db: tables }) => tables.line.count());
+    });`;
+    expect(await refusal(inner)).toBe('');
+    const { status, text } = await running.call(`refused-${made - 1}`, 'lines.inner', []);
+    expect([status, text]).toEqual([200, '1']);
+    const where = `refused-${made - 1}`;
+    expect(await running.rows(where, 'SELECT COUNT(*) AS n FROM lines.line')).toEqual([[1]]);
   });
 
   it('[module-sdk 11] routes are ignored, and the log says so', async () => {

@@ -248,7 +248,7 @@ describe.each(libraries)('the published client, major version $version', (peer) 
     await gone;
   });
 
-  it('[websocket 7] is told that there are no procedures, and goes on', async () => {
+  it('[websocket 7] is told that there is no such procedure, and goes on', async () => {
     lendWithResolvers();
     const { conn, gone } = await connect();
     await expect(conn.procedures.countAll?.({})).rejects.toThrow('No such procedure');

@@ -203,7 +203,7 @@ describe('the WebSocket door in version 1, binary', () => {
     expect(missing.requestId).toBe(3);
   });
 
-  it('[websocket 8] answers one-off queries by message id, and knows no procedures', async () => {
+  it('[websocket 8] answers one-off queries by message id, and refuses an unknown procedure', async () => {
     const database = await freshTavern();
     await running.call(database, 'fill', [0, 2]);
     const one = await arrive(database, 'bsatn');

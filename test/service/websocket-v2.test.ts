@@ -245,7 +245,7 @@ describe.each(['v2', 'v3'])('the WebSocket door in %s', (version) => {
     expect((await one.expect('reducerResult')).outcome.kind).toBe('ok');
   });
 
-  it('[websocket 7] knows no procedures', async () => {
+  it('[websocket 7] answers the call of a procedure that does not exist', async () => {
     const one = await guest();
     const args = new Uint8Array(0);
     one.send({ kind: 'callProcedure', requestId: 8, procedure: 'anything', args });

@@ -139,13 +139,17 @@ export class AgentHost {
   ): Promise<string> {
     const text = typeof args === 'string' ? args : JSON.stringify(args);
     const database = this.host.database(target);
-    const { outcome } = await callWithJson(database.handle, {
-      caller: this.host.callerFor(caller, database),
-      connection: temporaryConnection(),
-      reducer,
-      args: parseJson(text),
-      confirmed: true,
-    });
+    const { outcome } = await callWithJson(
+      database.handle,
+      {
+        caller: this.host.callerFor(caller, database),
+        connection: temporaryConnection(),
+        name: reducer,
+        args: parseJson(text),
+        confirmed: true,
+      },
+      { signal: () => new AbortController().signal, procedureShape: 'named' },
+    );
     return outcome.kind;
   }
 

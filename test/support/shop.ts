@@ -8,6 +8,7 @@ import type {
   SqlOutcome,
 } from '../../src/database/outcome.ts';
 import type { ProgramSource } from '../../src/database/program-source.ts';
+import { localLanes } from '../../src/host/lanes/local-lanes.ts';
 import { KeptPrograms } from '../../src/host/linking/kept-programs.ts';
 import { programHash } from '../../src/host/linking/program-hash.ts';
 import { type Budget, completeBudget } from '../../src/host/seats/budget.ts';
@@ -81,7 +82,7 @@ export function shopOpener(
   const complete = completeBudget(budget);
   const placement =
     kind === 'local'
-      ? localPlacement({ clock, entropy, budget: complete })
+      ? localPlacement({ clock, entropy, budget: complete, lanes: localLanes(complete) })
       : workerPlacement({
           budget: complete,
           clock,

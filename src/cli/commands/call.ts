@@ -1,5 +1,9 @@
 import type { Command } from 'commander';
-import { callErrorText, noSuchProcedureText } from '../../doors/call-error-text.ts';
+import {
+  callErrorText,
+  noSuchProcedureText,
+  procedureErrorText,
+} from '../../doors/call-error-text.ts';
 import { nearestNames } from '../../schema/nearest-names.ts';
 import { type Api, databasePath, hintsOf } from '../api.ts';
 import { callArguments } from '../call-arguments.ts';
@@ -11,8 +15,10 @@ import { type FunctionSignature, readSignatures, signatureText } from '../signat
 
 export function addCall(program: Command, io: Io): void {
   withAnonymous(withYes(withServer(program.command('call [words...]'))))
-    .usage('[options] [database] <reducer> [arguments...]')
-    .description('call a reducer; arguments are JSON, and a string can go without its quotes')
+    .usage('[options] [database] <function> [arguments...]')
+    .description(
+      'call a reducer or a procedure; arguments are JSON, a string can go without its quotes',
+    )
     .addHelpText('after', examples)
     .action(async (words: string[], _flags, command: Command) => {
       warnUnstable(io);
@@ -83,17 +89,19 @@ function explain(failed: FailedCall, signatures: readonly FunctionSignature[]): 
   const signature = signatures.find((candidate) => candidate.name === name);
   if (status === 400 && text.startsWith('invalid arguments') && signature !== undefined) {
     return (
-      `Invalid arguments provided for reducer \`${name}\` for database \`${database}\` ` +
+      `Invalid arguments provided for ${signature.kind} \`${name}\` for database \`${database}\` ` +
       `resolving to identity \`${resolved}\`.\n${text}\n\n` +
-      `The reducer has the following signature:\n  ${signatureText(signature)}`
+      `The ${signature.kind} has the following signature:\n  ${signatureText(signature)}`
     );
   }
   // The caller gets no details; anyone with access to the log finds them there.
-  if (text === crashText) return `${text}\nThe module's log says why: reducerdb logs ${database}`;
+  const isCrash = text === crashText || text.startsWith(procedureFailedText);
+  if (isCrash) return `${text}\nThe module's log says why: reducerdb logs ${database}`;
   return text;
 }
 
 const crashText = callErrorText({ code: 'reducer.crashed' });
+const procedureFailedText = procedureErrorText({ code: 'procedure.failed', message: '' });
 
 function unknownText(
   name: string,
@@ -108,12 +116,10 @@ function unknownText(
       `\`${resolved}\`.`,
   ];
   if (near.length > 0) lines.push('', `Did you mean: ${near.join(', ')}?`);
-  if (signatures.length > 0) {
-    lines.push(
-      '',
-      'Here are some existing reducers:',
-      ...signatures.map((it) => `- ${signatureText(it)}`),
-    );
+  for (const kind of ['reducer', 'procedure'] as const) {
+    const texts = signatures.filter((it) => it.kind === kind).map(signatureText);
+    if (texts.length === 0) continue;
+    lines.push('', `Here are some existing ${kind}s:`, ...texts.map((text) => `- ${text}`));
   }
   return lines.join('\n');
 }

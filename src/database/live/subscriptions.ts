@@ -38,11 +38,17 @@ export class Subscriptions {
   readonly sets = new QuerySets();
   readonly firstReads = new FirstReads();
   #commits: LiveCommit[] = [];
+  #lastMicros = 0n;
   #ticket: Ticket = noTicket;
   #resultsBefore = 0;
 
   constructor(schema: SqlSchema, clock: Clock) {
     this.queries = new LiveQueries({ schema, now: () => clock.monotonicMillis() });
+  }
+
+  /** The latest timestamp of a commit since the database was opened; 0n if there was none. */
+  get lastMicros(): bigint {
+    return this.#lastMicros;
   }
 
   /** Commits from here on belong to that request, and follow that many results. */
@@ -55,6 +61,7 @@ export class Subscriptions {
   committed(sources: LiveSources, commit: Committed): void {
     const { changes, views, timestampMicros, isOfCall, isNewSchema = false } = commit;
     const lost = sources.views.takeLost();
+    if (timestampMicros > this.#lastMicros) this.#lastMicros = timestampMicros;
     const { queries } = this;
     if (queries.count === 0) return;
     const evaluated = queries.evaluate({

@@ -119,7 +119,7 @@ function isEndOf(setId: SetId, place: Place): boolean {
     case 'called':
     case 'subscribed':
     case 'oneOff':
-    case 'noProcedure':
+    case 'procedure':
     case 'updated':
       return false;
     default:
@@ -150,7 +150,7 @@ function withoutSet(event: LiveEvent, setId: SetId): LiveEvent | undefined {
     case 'subscribed':
     case 'unsubscribed':
     case 'oneOff':
-    case 'noProcedure':
+    case 'procedure':
     case 'refused':
     case 'setFailed':
       return event;
@@ -159,7 +159,7 @@ function withoutSet(event: LiveEvent, setId: SetId): LiveEvent | undefined {
   }
 }
 
-/** Bytes of rows, which are what makes an event large. */
+/** Bytes of rows and values, which are what makes an event large. */
 function bytesOf(event: LiveEvent): number {
   switch (event.kind) {
     case 'updated':
@@ -172,8 +172,9 @@ function bytesOf(event: LiveEvent): number {
     }
     case 'oneOff':
       return 'rows' in event.outcome ? event.outcome.rows.data.length : 0;
+    case 'procedure':
+      return 'value' in event.outcome ? event.outcome.value.length : 0;
     case 'connected':
-    case 'noProcedure':
     case 'refused':
     case 'setFailed':
       return 0;

@@ -6,6 +6,8 @@ import type {
   OneOffOutcome,
   OneOffRequest,
   OpenConnection,
+  ProcedureOutcome,
+  ProcedureRequest,
   RefusalBody,
   SubscribeOutcome,
   SubscribeRequest,
@@ -33,7 +35,8 @@ export interface LiveConnection {
   readonly description: DatabaseDescription | undefined;
   /**
    * Ends the connection: the calls that were sent still run, then its query sets are removed and
-   * its `client_disconnected` runs. The sink receives nothing more.
+   * its `client_disconnected` runs. Procedures that have not begun are dropped, and those that wait
+   * get to know. The sink receives nothing more.
    */
   close(): void;
 }
@@ -91,11 +94,11 @@ export interface LiveOneOff extends OneOffRequest {
   readonly requestId: number;
 }
 
-/** No module has procedures; the answer takes its turn among the others. */
-export interface LiveProcedure {
+/** It begins in its turn, and may end after requests that were sent later. */
+export interface LiveProcedure
+  extends Pick<ProcedureRequest, 'procedure' | 'args' | 'schemaVersion'> {
   readonly kind: 'procedure';
   readonly requestId: number;
-  readonly procedure: string;
 }
 
 export type LiveEvent =
@@ -113,7 +116,12 @@ export type LiveEvent =
       readonly outcome: UnsubscribeOutcome;
     }
   | { readonly kind: 'oneOff'; readonly request: LiveOneOff; readonly outcome: OneOffOutcome }
-  | { readonly kind: 'noProcedure'; readonly request: LiveProcedure }
+  /** What it committed came before, as `updated`. */
+  | {
+      readonly kind: 'procedure';
+      readonly request: LiveProcedure;
+      readonly outcome: ProcedureOutcome;
+    }
   /** Nothing ran. */
   | { readonly kind: 'refused'; readonly request: LiveRequest; readonly body: RefusalBody }
   | UpdatedEvent

@@ -1,4 +1,4 @@
-import { AssertionError, assert, unreachable } from '../../assert.ts';
+import { assert, unreachable } from '../../assert.ts';
 import type { DatabaseDescription } from '../../database/description.ts';
 import type { SetId } from '../../database/live/set-id.ts';
 import type { RefusalBody, RequestConnection, SubscribeOutcome } from '../../database/outcome.ts';
@@ -11,7 +11,6 @@ import type {
   LiveEnd,
   LiveEvent,
   LiveOptions,
-  LiveProcedure,
   LiveRequest,
   LiveSink,
   LiveSubscribe,
@@ -39,9 +38,9 @@ export interface FeedOwner {
 }
 
 type State =
-  /** No actor has been asked to admit it. `early`: answers that need no database. */
-  | { readonly kind: 'waiting'; readonly early: readonly LiveEvent[] }
-  | { readonly kind: 'connecting'; readonly early: readonly LiveEvent[] }
+  /** No actor has been asked to admit it. */
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'connecting' }
   | { readonly kind: 'open' }
   /** It gets the events that it has so far, and no others. */
   | {
@@ -73,7 +72,7 @@ export class LiveFeed implements LiveConnection {
   readonly options: LiveOptions;
   readonly #sink: LiveSink;
   readonly #owner: FeedOwner;
-  #state: State = { kind: 'waiting', early: [] };
+  #state: State = { kind: 'waiting' };
   #requests: FeedRequest[] = [{ kind: 'connect' }];
   readonly #queue = new EventQueue();
   #changes: Change[] = [];
@@ -165,7 +164,7 @@ export class LiveFeed implements LiveConnection {
   }
 
   /** The request as the database takes it. */
-  databaseRequest(request: Exclude<FeedRequest, LiveProcedure>): DatabaseRequest {
+  databaseRequest(request: FeedRequest): DatabaseRequest {
     const { options } = this;
     const { caller, connectionId, confirmed } = options;
     switch (request.kind) {
@@ -178,6 +177,12 @@ export class LiveFeed implements LiveConnection {
         const connection = this.#connection;
         const call = { caller, connection, reducer, args, schemaVersion, confirmed };
         return { kind: 'call', call };
+      }
+      case 'procedure': {
+        const { procedure, args, schemaVersion } = request;
+        const connection = this.#connection;
+        const called = { caller, connection, procedure, args, schemaVersion, confirmed };
+        return { kind: 'procedure', procedure: called };
       }
       case 'subscribe':
         return { kind: 'subscribe', connection: options, subscribe: request };
@@ -192,8 +197,7 @@ export class LiveFeed implements LiveConnection {
 
   /** Notes that the actor received the request to admit it. */
   began(): void {
-    const state = this.#state;
-    if (state.kind === 'waiting') this.#state = { kind: 'connecting', early: state.early };
+    if (this.#state.kind === 'waiting') this.#state = { kind: 'connecting' };
   }
 
   /** True when it has requests that the database can take now. */
@@ -226,28 +230,6 @@ export class LiveFeed implements LiveConnection {
     if (request.kind === 'subscribe') this.#addSet(request.setId, queries);
     if (request.kind === 'unsubscribe') this.dropSet(request.setId);
     this.#queue.promise(request);
-  }
-
-  /** Answers a procedure, which the database never receives. */
-  answerProcedure(request: LiveProcedure): void {
-    const state = this.#state;
-    const event = { kind: 'noProcedure', request } as const;
-    switch (state.kind) {
-      case 'waiting':
-      case 'connecting':
-        this.#settle();
-        this.#state = { ...state, early: [...state.early, event] };
-        return;
-      case 'open':
-        this.#settle();
-        this.#push(event);
-        return;
-      case 'ending':
-      case 'ended':
-        return;
-      default:
-        unreachable(state);
-    }
   }
 
   /** Answers a request of which nothing ran. */
@@ -358,7 +340,6 @@ export class LiveFeed implements LiveConnection {
     }
     this.#state = { kind: 'open' };
     this.#push({ kind: 'connected' });
-    for (const event of state.early) this.#push(event);
   }
 
   #push(event: LiveEvent): void {
@@ -399,7 +380,8 @@ export class LiveFeed implements LiveConnection {
         assert(reply.kind === 'oneOff', unfit);
         return { kind: 'oneOff', request, outcome: reply.outcome };
       case 'procedure':
-        throw new AssertionError('a procedure is not a request to the database');
+        assert(reply.kind === 'procedure', unfit);
+        return { kind: 'procedure', request, outcome: reply.outcome };
       default:
         return unreachable(request);
     }

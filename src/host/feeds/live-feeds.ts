@@ -111,8 +111,7 @@ export class LiveFeeds {
       const room = limits.feedQueueMax - pending.size;
       if (room <= 0) return;
       for (const request of feed.take(Math.min(room, requestsInTurnMax))) {
-        if (request.kind === 'procedure') feed.answerProcedure(request);
-        else pending.addOf(feed, request);
+        pending.addOf(feed, request);
       }
       wake();
       // It goes to the end of the queue; its turn comes in this loop or when there is room again.

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Refusal } from '../../database/outcome.ts';
 import { ticketNumber } from '../../database/ticket.ts';
 import type { DatabaseRequest } from '../../database/turn.ts';
 import { ownerRights } from '../../sql/rights.ts';
@@ -20,6 +21,18 @@ const query: DatabaseRequest = {
     caller: { identity: callerIdentity(1n), rights: ownerRights, jwtPayload: '' },
     connection: { kind: 'open', id: connectionNumber(1n) },
     sql: '',
+    confirmed: false,
+  },
+};
+
+const procedure: DatabaseRequest = {
+  kind: 'procedure',
+  procedure: {
+    caller: { identity: callerIdentity(1n), rights: ownerRights, jwtPayload: '' },
+    connection: { kind: 'temporary', id: connectionNumber(2n) },
+    procedure: 'p',
+    args: new Uint8Array(0),
+    schemaVersion: undefined,
     confirmed: false,
   },
 };
@@ -106,6 +119,37 @@ describe('pending requests, when an actor ends', () => {
         endOf({ cause: 'full', isUndone: true, running: ticketNumber(3), reached }),
       );
     }
+  });
+
+  it.each([
+    ['died', endOf({ cause: 'died' })],
+    ['was killed', endOf({ cause: 'killed', running: ticketNumber(1) })],
+    ['found a full disk', endOf({ cause: 'full', isUndone: true })],
+    ['was superseded', endOf({ cause: 'superseded' })],
+  ])('[living 2.9] that are procedures are lost once an actor that %s had them', async (_, end) => {
+    const pending = new PendingRequests(new TestClock());
+    const settled = Promise.allSettled([pending.add(procedure, false)]);
+    expect(pending.isBusy).toBe(true);
+    expect(tickets(pending)).toEqual([1]);
+    expect([pending.isBusy, pending.oldestAt]).toEqual([false, undefined]);
+    const later = pending.add(procedure, false);
+    pending.actorEnded(end);
+    expect(await settled).toMatchObject([{ reason: { body: { code: 'database.lost' } } }]);
+    expect(tickets(pending)).toEqual([2]);
+    pending.rejectAll(new Refusal({ code: 'database.stopped', message: '' }));
+    await expect(later).rejects.toMatchObject({ body: { code: 'database.stopped' } });
+  });
+
+  it('[living 2.6] that are procedures are told of the limit that ended their actor', async () => {
+    const pending = new PendingRequests(new TestClock());
+    const settled = pending.add(procedure, false);
+    const cancelled = pending.add({ kind: 'cancel', of: ticketNumber(1) }, false);
+    expect(tickets(pending)).toEqual([1, 2]);
+    pending.actorEnded(endOf({ running: ticketNumber(1) }));
+    const error = { code: 'procedure.overBudget', message: 'over' };
+    expect(await settled).toMatchObject({ kind: 'procedure', outcome: { error } });
+    expect(await cancelled).toEqual({ kind: 'cancelled' });
+    expect(tickets(pending)).toEqual([]);
   });
 
   it('have times that do not go back, as those of the log do not', () => {

@@ -10,7 +10,6 @@ import { noTicket, type Ticket, ticketNumber } from '../../database/ticket.ts';
 import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
 import type { SeatEnd } from '../seats/seat.ts';
 import { ByTicket } from './by-ticket.ts';
-import type { LiveProcedure } from './live-connection.ts';
 import type { FeedRequest, LiveFeed } from './live-feed.ts';
 
 /**
@@ -41,7 +40,7 @@ export class FeedPending implements PendingState {
   /** The request as the door sent it. */
   readonly asked: FeedRequest;
 
-  constructor(accepted: Accepted, feed: LiveFeed, asked: AskedOfDatabase) {
+  constructor(accepted: Accepted, feed: LiveFeed, asked: FeedRequest) {
     this.ticket = accepted.ticket;
     this.request = feed.databaseRequest(asked);
     this.acceptedMicros = accepted.acceptedMicros;
@@ -70,7 +69,6 @@ export class FeedPending implements PendingState {
   }
 }
 
-type AskedOfDatabase = Exclude<FeedRequest, LiveProcedure>;
 type Accepted = Pick<PendingState, 'ticket' | 'acceptedMicros' | 'acceptedAt'>;
 
 interface PendingState extends TicketedRequest {
@@ -104,18 +102,27 @@ export class PendingRequests {
     return this.#byTicket.size;
   }
 
+  /** True while something is left that is not a procedure which an actor has. */
+  get isBusy(): boolean {
+    for (const { request, wasSubmitted } of this.#byTicket) {
+      if (request.kind !== 'procedure' || !wasSubmitted) return true;
+    }
+    return false;
+  }
+
   get lastTicket(): Ticket {
     return this.#lastTicket;
   }
 
   /**
    * When the longest-waiting request was accepted, by the monotonic clock; `undefined`: none waits.
-   * Updates do not count: while a program is linked, no turn is involved.
+   * Updates do not count: while a program is linked, no turn is involved. Nor do procedures, which
+   * may take their time.
    */
   get oldestAt(): number | undefined {
     let oldest: number | undefined;
     for (const { request, acceptedAt } of this.#byTicket) {
-      if (request.kind === 'update') continue;
+      if (request.kind === 'update' || request.kind === 'procedure') continue;
       if (oldest === undefined || acceptedAt < oldest) oldest = acceptedAt;
     }
     return oldest;
@@ -139,7 +146,7 @@ export class PendingRequests {
   }
 
   /** Accepts a request of a connection, which receives the outcome. */
-  addOf(feed: LiveFeed, asked: AskedOfDatabase): void {
+  addOf(feed: LiveFeed, asked: FeedRequest): void {
     this.#push(new FeedPending(this.#accept(), feed, asked));
   }
 
@@ -231,15 +238,21 @@ export class PendingRequests {
   }
 
   #settleAfter(pending: Pending, end: SeatEnd): 'kept' | 'lost' | 'settled' {
-    if (end.cause === 'full' && end.isUndone === true) return settleUndone(pending, end);
+    const { ticket, request } = pending;
+    const isUndone = end.cause === 'full' && end.isUndone === true;
+    if (isUndone && !isOnce(request)) return settleUndone(pending, end);
     if (pending.kind === 'feed') {
-      if (pending.ticket === end.running) settleRunning(pending, end);
+      if (ticket === end.running) settleRunning(pending, end);
       return pending.feed.hasBegun || pending.feed.hasEnded ? 'settled' : 'kept';
     }
     // What was not handed over is not in the log: it is refused with the reason.
-    if (!pending.wasSubmitted || end.cause === 'superseded') return 'kept';
-    const { ticket, request } = pending;
+    if (!pending.wasSubmitted || (end.cause === 'superseded' && !isOnce(request))) return 'kept';
     if (request.kind === 'update') return this.#settleUpdate(pending, end);
+    if (request.kind === 'procedure') return settleProcedure(pending, end);
+    if (request.kind === 'cancel') {
+      pending.resolve({ kind: 'cancelled' });
+      return 'settled';
+    }
     // First, because the records of a long read's beginning were written long ago.
     if (ticket === end.running) {
       settleRunning(pending, end);
@@ -272,6 +285,22 @@ export class PendingRequests {
   }
 }
 
+/** True if it is not run again once an actor has had it. */
+function isOnce({ kind }: DatabaseRequest): boolean {
+  return kind === 'procedure' || kind === 'cancel';
+}
+
+/** It may have committed, and told others; so it is not run again. */
+function settleProcedure(pending: PromisedRequest, end: SeatEnd): 'lost' | 'settled' {
+  const isItsFault = end.cause === 'budget' || end.cause === 'died';
+  if (pending.ticket === end.running && isItsFault) {
+    settleRunning(pending, end);
+    return 'settled';
+  }
+  pending.reject(lostRequest());
+  return 'lost';
+}
+
 /** Submitted work had no effect: it is run again, unless its connection has ended. */
 function settleUndone(pending: Pending, { message }: SeatEnd): 'kept' | 'settled' {
   if (pending.kind !== 'feed') return 'kept';
@@ -294,6 +323,14 @@ function settleRunning(pending: Pending, end: SeatEnd): void {
       pending.resolve({ kind: 'called', outcome: { kind: 'aborted', error, micros: 0 } });
       return;
     }
+    case 'procedure': {
+      const error = { code: 'procedure.overBudget', message } as const;
+      pending.resolve({ kind: 'procedure', outcome: { kind: 'failed', error, micros: 0 } });
+      return;
+    }
+    case 'cancel':
+      pending.resolve({ kind: 'cancelled' });
+      return;
     case 'query': {
       const error = { code: 'sql.overBudget', message } as const;
       pending.resolve({ kind: 'queried', outcome: { kind: 'failed', error, micros: 0 } });
@@ -352,6 +389,11 @@ function lostRequest(): Refusal {
 export function lostUpdate(): Refusal {
   const text = 'database crashed while waiting for transaction confirmation';
   return updateFailure('database.lost', text);
+}
+
+/** Of a procedure: no one waits for it any more. */
+export function abandonedRefusal(): Refusal {
+  return refusal('database.stopped', 'The caller was gone before the procedure began.');
 }
 
 function suspectRefusal(): Refusal {

@@ -4,6 +4,7 @@ import {
   parseCallError,
   parseConnected,
   parseParameters,
+  parseProcedureError,
   parseRefusal,
   parseResultHead,
   parseSqlError,
@@ -36,6 +37,24 @@ const cases: readonly [string, (text: string) => unknown, object[], unknown[]][]
       { code: 'reducer.notCallable', lifecycle: 'other' },
       { code: 'quota.exceeded', message: 7 },
       { code: 'reducer.refusedWithValue', message },
+    ],
+  ],
+  [
+    'the error of a procedure',
+    parseProcedureError,
+    [
+      { code: 'procedure.failed', message },
+      { code: 'procedure.unknown', procedure: 'p' },
+      { code: 'procedure.busy', message, of: 'caller' },
+      { code: 'schema.changed' },
+    ],
+    [
+      ...[null, 'text', {}, { code: 'reducer.unknown', reducer: 'r' }, { code: 'toString' }],
+      { code: 'procedure.failed' },
+      { code: 'procedure.unknown', message },
+      { code: 'procedure.busy', message },
+      { code: 'procedure.busy', message, of: 'other' },
+      { code: 'procedure.busy', of: 'caller' },
     ],
   ],
   [

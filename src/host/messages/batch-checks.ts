@@ -1,5 +1,11 @@
 import type { DatabaseDescription } from '../../database/description.ts';
-import type { CallError, RefusalBody, SqlError, SqlParameters } from '../../database/outcome.ts';
+import type {
+  CallError,
+  ProcedureError,
+  RefusalBody,
+  SqlError,
+  SqlParameters,
+} from '../../database/outcome.ts';
 import type { ProgramSource, UpdatePermission } from '../../database/program-source.ts';
 import type { ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
 import { limits } from '../../limits.ts';
@@ -16,6 +22,10 @@ export type TextCallError = Exclude<CallError, { readonly code: 'reducer.refused
 
 export function parseCallError(text: string): TextCallError {
   return checked(JSON.parse(text), isCallError, 'error of a call');
+}
+
+export function parseProcedureError(text: string): ProcedureError {
+  return checked(JSON.parse(text), isProcedureError, 'error of a procedure');
 }
 
 export function parseSqlError(text: string): SqlError {
@@ -100,6 +110,30 @@ function isCallError(json: unknown): json is TextCallError {
   const field = callErrorFields[json.code];
   if (field === 'none') return true;
   return field === 'lifecycle' ? isKeyOf(lifecycles, json.lifecycle) : isString(json[field]);
+}
+
+const procedureErrorFields: {
+  readonly [Code in ProcedureError['code']]: 'procedure' | 'message' | 'none';
+} = {
+  'procedure.unknown': 'procedure',
+  'arguments.invalid': 'message',
+  'procedure.failed': 'message',
+  'procedure.overBudget': 'message',
+  'procedure.stopped': 'message',
+  'procedure.busy': 'message',
+  'call.readOnly': 'message',
+  'connection.refused': 'message',
+  'schema.changed': 'none',
+};
+
+type BusyOf = Extract<ProcedureError, { readonly code: 'procedure.busy' }>['of'];
+const busyParties: KeysOf<BusyOf> = { caller: true, database: true };
+
+function isProcedureError(json: unknown): json is ProcedureError {
+  if (!areFields(json) || !isKeyOf(procedureErrorFields, json.code)) return false;
+  const field = procedureErrorFields[json.code];
+  if (field !== 'none' && !isString(json[field])) return false;
+  return json.code !== 'procedure.busy' || isKeyOf(busyParties, json.of);
 }
 
 const sqlErrorCodes: KeysOf<SqlError['code']> = {

@@ -34,6 +34,9 @@ export class MessageBudget {
         if (this.#once.has(kind)) throw new Error(`\`${kind}\` a second time`);
         this.#once.add(kind);
         return;
+      case 'lane':
+      case 'endLane':
+        throw new Error(`a message of the kind ${kind}, which only a thread sends`);
       default:
         throw new Error(`a message of the kind ${String(kind satisfies never).slice(0, 32)}`);
     }

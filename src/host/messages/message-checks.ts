@@ -52,6 +52,10 @@ function isRight(message: FromWorker): boolean {
     case 'durable':
     case 'examined':
       return true;
+    // Only threads send these: `MessageBudget` refuses them.
+    case 'lane':
+    case 'endLane':
+      return true;
     default:
       // A kind that no actor sends: `MessageBudget` refuses it.
       message satisfies never;

@@ -130,6 +130,21 @@ describe('a batch of requests', () => {
     { kind: 'schedules', caller: eve, ask: { kind: 'list' } },
     { kind: 'schedules', caller: ada, ask: { kind: 'run', name: 'jöbs', rowKey: 2n ** 64n - 1n } },
     { kind: 'schedules', caller: ada, ask: { kind: 'pause' } },
+    {
+      kind: 'procedure',
+      procedure: {
+        ...{ caller: ada, connection: temporary, procedure: 'näher', args: Uint8Array.of(1, 2) },
+        ...{ schemaVersion: 2 ** 40, confirmed: true },
+      },
+    },
+    {
+      kind: 'procedure',
+      procedure: {
+        ...{ caller: eve, connection: open, procedure: '', args: { fault: 'ü' } },
+        ...{ schemaVersion: undefined, confirmed: false },
+      },
+    },
+    { kind: 'cancel', of: ticketNumber(2 ** 40) },
     { kind: 'program' },
     { kind: 'update', program: { kind: 'js', bytes: Uint8Array.of(7) }, permission },
   ];
@@ -274,6 +289,22 @@ describe('the outcomes of a turn', () => {
         micros: 1,
       },
     },
+    {
+      kind: 'procedure',
+      outcome: {
+        ...{ kind: 'returned', value: Uint8Array.of(1, 2), timestampMicros: 2n ** 60n },
+        micros: 7,
+      },
+    },
+    {
+      kind: 'procedure',
+      outcome: {
+        kind: 'failed',
+        error: { code: 'procedure.busy', message: 'ü', of: 'caller' },
+        micros: 0,
+      },
+    },
+    { kind: 'cancelled' },
     { kind: 'tables', tables: [] },
     {
       kind: 'schedules',

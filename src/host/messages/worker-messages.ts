@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { CommitOffset, RefusalBody } from '../../database/outcome.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
@@ -5,6 +6,7 @@ import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
 import type { WriteNumber } from '../../database/write-number.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
+import type { LaneDeath, LaneStart } from '../lanes/lane-messages.ts';
 import type { KeptPlace } from '../linking/kept-programs.ts';
 import type { HeapLimits } from '../seats/heap-care.ts';
 import type { SeatMemory, SeatMode, SeatOpening, StampedLine } from '../seats/seat.ts';
@@ -23,6 +25,8 @@ export interface ActorStart extends HeapLimits {
   readonly statementMillisMax: number;
   /** How much the database can hold. */
   readonly storage: StorageLimits;
+  /** True: it may ask for lanes. */
+  readonly hasLanes: boolean;
   /** True: no scheduled run begins until the schedules are resumed. */
   readonly schedulesPaused: boolean;
   /** Directory of the log; `undefined` = in this worker's memory. */
@@ -47,6 +51,9 @@ export type ToWorker =
   | { readonly kind: 'linked'; readonly id: number; readonly outcome: LinkOutcome }
   /** How much the database can hold from now on. */
   | { readonly kind: 'storage'; readonly limits: StorageLimits }
+  | { readonly kind: 'laneEnded'; readonly lane: number; readonly death: LaneDeath }
+  /** Whether others wait for a lane: see `LanePool`. */
+  | { readonly kind: 'lanesWanted'; readonly isWanted: boolean }
   | { readonly kind: 'close' };
 
 /** Worker to gateway. */
@@ -61,11 +68,25 @@ export type FromWorker =
   | { readonly kind: 'lines'; readonly lines: readonly StampedLine[] }
   | { readonly kind: 'memory'; readonly memory: SeatMemory }
   | { readonly kind: 'warn'; readonly message: string }
+  | LaneRequestMessage
+  | { readonly kind: 'endLane'; readonly lane: number; readonly death: LaneDeath }
   | { readonly kind: 'examined'; readonly described: Uint8Array }
   /** The actor ended on its own, or could not start; the worker ends next. */
   | { readonly kind: 'ended'; readonly end: PlainEnd }
   /** Everything is finished and durable; the worker ends next. */
   | { readonly kind: 'closed' };
+
+/** Asks the gateway for a lane: only of threads, which share their memory with it. */
+export interface LaneRequestMessage {
+  readonly kind: 'lane';
+  /** A number that the actor has given it. */
+  readonly lane: number;
+  readonly start: LaneStart;
+  readonly port: MessagePort;
+}
+
+/** What changes owner with a message. */
+export type Transferred = ArrayBuffer | MessagePort;
 
 export type LinkOutcome =
   /** See `linked-file.ts`; the loader decodes it. */

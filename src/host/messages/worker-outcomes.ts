@@ -3,6 +3,7 @@ import type {
   CallError,
   CallOutcome,
   OneOffOutcome,
+  ProcedureOutcome,
   SqlOutcome,
   SubscribeOutcome,
   UnsubscribeOutcome,
@@ -17,6 +18,7 @@ import {
   checkedReply,
   parseCallError,
   parseConnected,
+  parseProcedureError,
   parseRefusal,
   parseResultHead,
   parseSqlError,
@@ -46,6 +48,9 @@ const replyKinds = [
   'program',
   'structured',
   'refused',
+  'procedureReturned',
+  'procedureFailed',
+  'cancelled',
 ] as const;
 type ReplyKind = (typeof replyKinds)[number];
 
@@ -130,6 +135,12 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
   switch (reply.kind) {
     case 'called':
       encodeCall(writer, reply.outcome);
+      return;
+    case 'procedure':
+      encodeProcedure(writer, reply.outcome);
+      return;
+    case 'cancelled':
+      begin(writer, 'cancelled');
       return;
     case 'queried':
       encodeQuery(writer, reply.outcome, encoding);
@@ -249,6 +260,18 @@ function encodeCallError(writer: BinaryWriter, error: CallError): void {
   writer.string(JSON.stringify(error));
 }
 
+function encodeProcedure(writer: BinaryWriter, outcome: ProcedureOutcome): void {
+  if (outcome.kind === 'failed') {
+    begin(writer, 'procedureFailed');
+    writer.string(JSON.stringify(outcome.error));
+  } else {
+    begin(writer, 'procedureReturned');
+    writer.bytes(outcome.value);
+    writer.i64(outcome.timestampMicros);
+  }
+  writer.f64(outcome.micros);
+}
+
 function encodeQuery(writer: BinaryWriter, outcome: SqlOutcome, beside: Beside): void {
   if (outcome.kind === 'failed') {
     writer.u8(replyKinds.indexOf('failed'));
@@ -338,6 +361,18 @@ function decodeReply(decoding: Decoding): DatabaseReply {
       return checkedReply(take(decoding.structured));
     case 'refused':
       return { kind, body: parseRefusal(reader.string()) };
+    case 'procedureReturned': {
+      const value = reader.bytes();
+      const timestampMicros = reader.i64();
+      const outcome = { kind: 'returned', value, timestampMicros, micros: reader.f64() } as const;
+      return { kind: 'procedure', outcome };
+    }
+    case 'procedureFailed': {
+      const error = parseProcedureError(reader.string());
+      return { kind: 'procedure', outcome: { kind: 'failed', error, micros: reader.f64() } };
+    }
+    case 'cancelled':
+      return { kind };
     default:
       return unreachable(kind);
   }

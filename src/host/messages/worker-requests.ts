@@ -5,6 +5,7 @@ import type {
   Caller,
   CallRequest,
   OpenConnection,
+  ProcedureRequest,
   SqlRequest,
   SubscribeRequest,
 } from '../../database/outcome.ts';
@@ -28,6 +29,8 @@ import { readRights, writeRights } from './worker-rights.ts';
  *   flags u8 (bit 0 asked as the call before, 1 the reducer of the call before, 2 the arguments are
  *     a fault, 3 has a schema version), then what the flags leave open:
  *   asker · reducer string · schema version f64 · arguments, or fault string
+ * procedure:
+ *   asker · name string · schema version f64 (-1: none) · isFault bool · arguments, or fault string
  * preview, schedules: stands beside the buffer, in the order of the requests
  * asker:
  *   caller · isOpen bool · connection u128 · confirmed bool
@@ -50,6 +53,8 @@ const requestKinds = [
   'program',
   'update',
   'schedules',
+  'procedure',
+  'cancel',
 ] as const;
 
 /** Flags of a call. */
@@ -57,6 +62,9 @@ const sameAsker = 1;
 const sameReducer = 2;
 const isFault = 4;
 const hasVersion = 8;
+
+/** In place of the schema version of a procedure call. */
+const noVersion = -1;
 
 /** The caller, its connection, and how it receives the outcome. */
 type Asker = Pick<CallRequest, 'caller' | 'connection' | 'confirmed'>;
@@ -97,6 +105,12 @@ class RequestEncoder {
     switch (request.kind) {
       case 'call':
         this.#call(request.call);
+        return;
+      case 'procedure':
+        this.#procedure(request.procedure);
+        return;
+      case 'cancel':
+        writer.f64(request.of);
         return;
       case 'query': {
         const { sql, parameters, millisMax } = request.query;
@@ -180,6 +194,17 @@ class RequestEncoder {
     else writer.bytes(args);
   }
 
+  #procedure(request: ProcedureRequest): void {
+    const writer = this.#writer;
+    const { procedure, schemaVersion = noVersion, args } = request;
+    this.#asker(request);
+    writer.string(procedure);
+    writer.f64(schemaVersion);
+    writer.bool('fault' in args);
+    if ('fault' in args) writer.string(args.fault);
+    else writer.bytes(args);
+  }
+
   #asker({ caller, connection, confirmed }: Asker): void {
     this.#caller(caller);
     this.#writer.bool(connection.kind === 'open');
@@ -251,6 +276,10 @@ export class RequestReader implements ItemSource<TicketedRequest> {
     switch (kind) {
       case 'call':
         return { kind, call: this.#call() };
+      case 'procedure':
+        return { kind, procedure: this.#procedure() };
+      case 'cancel':
+        return { kind, of: ticketNumber(reader.f64()) };
       case 'query':
         return { kind, query: this.#query() };
       case 'preview':
@@ -295,6 +324,16 @@ export class RequestReader implements ItemSource<TicketedRequest> {
     const args = (flags & isFault) === 0 ? this.#view() : { fault: reader.string() };
     const { caller, connection, confirmed } = asker;
     return { caller, connection, reducer, args, schemaVersion, confirmed };
+  }
+
+  #procedure(): ProcedureRequest {
+    const reader = this.#reader;
+    const asker = this.#asker();
+    const procedure = reader.string();
+    const version = reader.f64();
+    const schemaVersion = version === noVersion ? undefined : version;
+    const args = reader.bool() ? { fault: reader.string() } : this.#view();
+    return { ...asker, procedure, args, schemaVersion };
   }
 
   #view(): Uint8Array {

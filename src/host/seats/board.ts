@@ -4,9 +4,9 @@ import { noTicket, type Ticket } from '../../database/ticket.ts';
 import { tableId } from '../../schema/ids.ts';
 
 /** What a worker is doing, as seen by the thread that watches it. */
-export type Phase = 'resting' | 'calling' | 'loading' | 'writing' | 'viewing';
+export type Phase = 'resting' | 'calling' | 'loading' | 'writing' | 'viewing' | 'lending';
 
-const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing', 'viewing'];
+const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing', 'viewing', 'lending'];
 
 /**
  * A few words of memory that an actor writes and its watcher reads, even while the actor is busy
@@ -68,6 +68,10 @@ export class Board implements Progress {
 
   viewed(): void {
     Atomics.store(this.#words, 0, 1);
+  }
+
+  lending(): void {
+    this.#enter(5);
   }
 
   loading(): void {

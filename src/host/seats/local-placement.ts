@@ -1,13 +1,16 @@
 import type { MakeAlarm } from '../../database/alarm.ts';
 import type { Clock } from '../../database/clock.ts';
 import type { Entropy } from '../../database/entropy.ts';
+import type { LaneDesk } from '../../database/procedures/lane-desk.ts';
 import { noProgress } from '../../database/progress.ts';
 import type { RanSchedule } from '../../database/schedules/ran-schedule.ts';
+import type { ModuleLogLine } from '../../module/log-line.ts';
 import { cronReader } from '../../node/cron.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import { machineAlarms } from '../../node/machine-alarm.ts';
 import { MemoryDisk } from '../../node/memory-disk.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { linkHere } from '../linking/local-linker.ts';
 import { programHash } from '../linking/program-hash.ts';
 import { examineAside } from './assemble.ts';
@@ -15,7 +18,7 @@ import type { Budget } from './budget.ts';
 import { statementMillis } from './budget.ts';
 import { LocalSeat } from './local-seat.ts';
 import type { Placement } from './placement.ts';
-import { programLoader } from './program-loader.ts';
+import { type LoaderOptions, programLoader } from './program-loader.ts';
 
 export interface LocalPlacementOptions {
   readonly clock: Clock;
@@ -24,26 +27,40 @@ export interface LocalPlacementOptions {
   /** Absent: those of the machine, which ring by `clock`. */
   readonly makeAlarm?: MakeAlarm;
   readonly ran?: ((run: RanSchedule) => void) | undefined;
+  /** Absent: databases run no procedures. */
+  readonly lanes?: LocalLanes;
   /** The mark of the data folder; see `HostOptions`. */
   readonly writer?: WriterPlace | undefined;
+}
+
+/** Lanes beside databases in the caller's thread; `lanes/local-lanes.ts` has them. */
+export type LocalLanes = (identity: DatabaseIdentity, nowMillis: () => number) => OwnLanes;
+
+/** The lanes of one database. */
+export interface OwnLanes {
+  readonly loaded: NonNullable<LoaderOptions['loaded']>;
+  readonly desk: (report: (line: ModuleLogLine) => void) => LaneDesk;
 }
 
 /**
  * Runs all databases in the caller's thread. Data in memory outlives the actor, not the process.
  */
 export function localPlacement(given: LocalPlacementOptions): Placement {
-  const { clock, entropy, budget, writer, makeAlarm = machineAlarms(clock), ran } = given;
+  const { clock, entropy, budget, writer, makeAlarm = machineAlarms(clock), ran, lanes } = given;
   return {
     seatsOf({ identity, ownerIdentity, directory }) {
       const disk =
         directory === undefined ? new MemoryDisk() : new MachineDisk(directory, { writer });
+      const own = lanes?.(identity, () => clock.monotonicMillis());
       const options = {
         identity,
         ownerIdentity,
         disk,
         clock,
         entropy,
-        loaderFor: (progress: typeof noProgress) => programLoader(linkHere, progress),
+        loaderFor: (progress: typeof noProgress) =>
+          programLoader(linkHere, progress, { loaded: own?.loaded }),
+        ...(own === undefined ? {} : { makeLanes: own.desk }),
         hash: programHash,
         statementMillisMax: statementMillis(budget),
         makeAlarm,

@@ -3,6 +3,7 @@ import type { Clock } from '../../database/clock.ts';
 import type { CronReader } from '../../database/cron.ts';
 import type { Database } from '../../database/database.ts';
 import type { Entropy } from '../../database/entropy.ts';
+import type { LaneDesk } from '../../database/procedures/lane-desk.ts';
 import type { ProgramLoader } from '../../database/program.ts';
 import type { ProgramHash } from '../../database/program-hash.ts';
 import type { Progress } from '../../database/progress.ts';
@@ -11,6 +12,7 @@ import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { Ticket } from '../../database/ticket.ts';
 import type { StopReason, TicketedRequest } from '../../database/turn.ts';
 import type { Disk } from '../../log/disk.ts';
+import type { ModuleLogLine } from '../../module/log-line.ts';
 import { nextTurn } from '../../node/next-turn.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import { assembleDatabase } from './assemble.ts';
@@ -28,6 +30,8 @@ export interface LocalSeatOptions {
   /** Creates the loader of an actor, which must report to `progress` while it evaluates. */
   readonly loaderFor: (progress: Progress) => ProgramLoader;
   readonly hash: ProgramHash;
+  /** Absent: the database runs no procedures. */
+  readonly makeLanes?: (report: (line: ModuleLogLine) => void) => LaneDesk;
   readonly statementMillisMax: number;
   /** Absent, both: the database has no schedules. */
   readonly makeAlarm?: MakeAlarm;
@@ -82,9 +86,10 @@ export class LocalSeat implements Seat {
     mode: SeatMode,
     start: Pick<SeatStart, 'storage' | 'schedulesPaused'>,
   ): Promise<Database | undefined> {
-    const { clock, loaderFor } = this.#options;
+    const { clock, loaderFor, makeLanes } = this.#options;
     const events = this.#events;
     const board = this.#board;
+    const report = (line: ModuleLogLine) => events.lines([{ micros: clock.nowMicros(), line }]);
     // The owner has the seat only after the constructor has returned.
     await nextTurn();
     try {
@@ -95,7 +100,8 @@ export class LocalSeat implements Seat {
         loader: loaderFor(board),
         nextTurn,
         later,
-        report: (line) => events.lines([{ micros: clock.nowMicros(), line }]),
+        report,
+        ...(makeLanes === undefined ? {} : { lanes: makeLanes(report) }),
         warn: (message) => events.warn(message),
         owner: {
           handOver: (turn) => {

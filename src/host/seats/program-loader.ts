@@ -1,20 +1,34 @@
 import type { ProgramLoader } from '../../database/program.ts';
+import type { ProgramSource } from '../../database/program-source.ts';
 import type { Progress } from '../../database/progress.ts';
 import type { Realm } from '../../module/javascript/realm.ts';
 import { loadJavaScriptProgram } from '../../module/javascript/runner.ts';
-import { type LinkedProgram, ProgramError } from '../../module/runner.ts';
+import { type LinkedProgram, type ModuleRunner, ProgramError } from '../../module/runner.ts';
 import { openRealm } from '../../node/realm.ts';
 
 /** Turns an uploaded program's text into what a runner evaluates. Rejects with `ProgramError`. */
 export type LinkProgram = (bytes: Uint8Array) => Promise<LinkedProgram>;
 
+export interface LoaderOptions {
+  readonly open?: () => Realm;
+  /** Called with each program that was loaded. */
+  readonly loaded?: ((source: ProgramSource, program: LoadedRealm) => void) | undefined;
+}
+
+export interface LoadedRealm {
+  readonly linked: LinkedProgram;
+  readonly runner: ModuleRunner;
+  readonly publishedMicros: bigint;
+}
+
 /** Loads programs into sandboxes of this thread; `progress` is notified while user code may run. */
 export function programLoader(
   link: LinkProgram,
   progress: Progress,
-  open: () => Realm = openRealm,
+  { open = openRealm, loaded }: LoaderOptions = {},
 ): ProgramLoader {
-  return async ({ kind, bytes }, context) => {
+  return async (source, context) => {
+    const { kind, bytes } = source;
     if (kind === 'wasm') {
       throw new ProgramError(
         'WebAssembly modules are not supported yet; publish with host_type=Js',
@@ -23,7 +37,9 @@ export function programLoader(
     const linked = await link(bytes);
     progress.loading();
     try {
-      return loadJavaScriptProgram(linked, context, open());
+      const runner = loadJavaScriptProgram(linked, context, open());
+      loaded?.(source, { linked, runner, publishedMicros: context.publishedMicros });
+      return runner;
     } finally {
       progress.resting();
     }

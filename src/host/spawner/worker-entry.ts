@@ -17,7 +17,13 @@ export function workerEntry(kind: WorkerKind): Promise<string> {
 }
 
 /** What there is to run, and in which folder of this room its source lies. */
-const folders = { thread: 'workers', process: 'workers', linker: 'linking', spawner: 'spawner' };
+const folders = {
+  thread: 'workers',
+  process: 'workers',
+  lane: 'lanes',
+  linker: 'linking',
+  spawner: 'spawner',
+};
 
 export type WorkerKind = keyof typeof folders;
 

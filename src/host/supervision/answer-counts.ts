@@ -1,9 +1,9 @@
 import { unreachable } from '../../assert.ts';
-import type { CallError, RefusalBody, SqlError } from '../../database/outcome.ts';
+import type { CallError, ProcedureError, RefusalBody, SqlError } from '../../database/outcome.ts';
 import { TimeCounts, type TimeFigures } from '../../database/time-counts.ts';
 import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
 
-const operations = ['call', 'sql', 'subscribe'] as const;
+const operations = ['call', 'sql', 'subscribe', 'procedure'] as const;
 const outcomes = ['ok', 'refused', 'failed'] as const;
 
 /** `refused`: the caller has to change something. `failed`: the module, or the service, has to. */
@@ -67,6 +67,8 @@ function operationOf(kind: DatabaseRequest['kind']): number {
   switch (kind) {
     case 'call':
       return operations.indexOf('call');
+    case 'procedure':
+      return operations.indexOf('procedure');
     case 'query':
     case 'oneOff':
       return operations.indexOf('sql');
@@ -80,6 +82,7 @@ function operationOf(kind: DatabaseRequest['kind']): number {
     case 'unsubscribe':
     case 'program':
     case 'update':
+    case 'cancel':
       return -1;
     default:
       return unreachable(kind);
@@ -90,6 +93,8 @@ function codeOf(reply: DatabaseReply): Code | undefined {
   switch (reply.kind) {
     case 'called':
       return reply.outcome.kind === 'aborted' ? reply.outcome.error.code : undefined;
+    case 'procedure':
+      return reply.outcome.kind === 'failed' ? reply.outcome.error.code : undefined;
     case 'queried':
       return reply.outcome.kind === 'failed' ? reply.outcome.error.code : undefined;
     case 'oneOff':
@@ -108,6 +113,7 @@ function codeOf(reply: DatabaseReply): Code | undefined {
     case 'reading':
     case 'program':
     case 'updated':
+    case 'cancelled':
       return undefined;
     default:
       return unreachable(reply);
@@ -116,6 +122,7 @@ function codeOf(reply: DatabaseReply): Code | undefined {
 
 type Code =
   | CallError['code']
+  | ProcedureError['code']
   | SqlError['code']
   | RefusalBody['code']
   | 'query.refused'
@@ -127,6 +134,11 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'arguments.invalid': 'refused',
   'call.readOnly': 'refused',
   'connection.refused': 'refused',
+  'procedure.busy': 'failed',
+  'procedure.failed': 'failed',
+  'procedure.overBudget': 'failed',
+  'procedure.stopped': 'failed',
+  'procedure.unknown': 'refused',
   'quota.exceeded': 'refused',
   'reducer.crashed': 'failed',
   'reducer.notCallable': 'refused',

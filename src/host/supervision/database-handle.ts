@@ -3,6 +3,8 @@ import type {
   Caller,
   CallOutcome,
   CallRequest,
+  ProcedureOutcome,
+  ProcedureRequest,
   SqlOutcome,
   SqlRequest,
 } from '../../database/outcome.ts';
@@ -42,6 +44,12 @@ export interface DatabaseHandle {
   /** The last description, without waiting; `undefined` before the database has served. */
   readonly description: DatabaseDescription | undefined;
   call(request: CallRequest): Promise<CallOutcome>;
+  /**
+   * Runs a procedure, however long it takes. `signal`: the caller is gone; a procedure that has not
+   * begun is dropped, and one that waits gets to know. It runs at most once: when a crash ends it,
+   * the refusal is `database.lost`.
+   */
+  procedure(request: ProcedureRequest, signal?: AbortSignal): Promise<ProcedureOutcome>;
   query(request: SqlRequest): Promise<SqlOutcome>;
   /**
    * Reports what a call or a write would do, or does it if that has not changed: see

@@ -4,6 +4,8 @@ import {
   type Caller,
   type CallOutcome,
   type CallRequest,
+  type ProcedureOutcome,
+  type ProcedureRequest,
   Refusal,
   type SqlOutcome,
   type SqlRequest,
@@ -12,6 +14,7 @@ import { askingOf } from '../../database/preview-outcome.ts';
 import { hashHex } from '../../database/program-hash.ts';
 import type { ScheduleAsk, ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
+import type { Ticket } from '../../database/ticket.ts';
 import {
   type DatabaseReply,
   type DatabaseRequest,
@@ -27,7 +30,11 @@ import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
 import { LiveFeeds } from '../feeds/live-feeds.ts';
 import { Outbox } from '../feeds/outbox.ts';
-import { PendingRequests, type PromisedRequest } from '../feeds/pending-requests.ts';
+import {
+  abandonedRefusal,
+  PendingRequests,
+  type PromisedRequest,
+} from '../feeds/pending-requests.ts';
 import { programHashInSlices } from '../linking/program-hash.ts';
 import { authorLine, lossText } from '../seats/end-line.ts';
 import {
@@ -115,6 +122,35 @@ export class SupervisedDatabase implements DatabaseHandle {
     const reply = await this.#request({ kind: 'call', call }, call.confirmed);
     assert(reply.kind === 'called', 'a call is answered by its outcome');
     return reply.outcome;
+  }
+
+  async procedure(procedure: ProcedureRequest, signal?: AbortSignal): Promise<ProcedureOutcome> {
+    const before = this.#pending.lastTicket;
+    const answer = this.#request({ kind: 'procedure', procedure }, procedure.confirmed);
+    const of = this.#pending.lastTicket;
+    const cancel = (): void => {
+      // It is the one before when the request was refused.
+      if (of !== before) this.#cancel(of);
+    };
+    signal?.addEventListener('abort', cancel, { once: true });
+    if (signal?.aborted === true) cancel();
+    try {
+      const reply = await answer;
+      assert(reply.kind === 'procedure', 'a procedure is answered by its outcome');
+      return reply.outcome;
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+    }
+  }
+
+  /** The caller of a procedure is gone. */
+  #cancel(of: Ticket): void {
+    this.#pending.withdraw(of, abandonedRefusal());
+    if (this.#pending.find(of) === undefined) return;
+    this.#request({ kind: 'cancel', of }, false).catch((error: unknown) => {
+      // The database is gone, and the procedure with it.
+      if (!(error instanceof Refusal)) throw error;
+    });
   }
 
   async query(query: SqlRequest): Promise<SqlOutcome> {
@@ -310,7 +346,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const requests = this.#pending.submit();
     if (requests.length > 0) seat.submit(requests);
     // Those of ended connections are left out, and no turn will follow from them.
-    else this.#tellIdle();
+    this.#tellIdle();
   }
 
   #deliver(): void {
@@ -411,12 +447,12 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   #idle(): Promise<void> | undefined {
-    if (this.#pending.size === 0) return undefined;
+    if (!this.#pending.isBusy) return undefined;
     return new Promise((idle) => this.#whenIdle.push(idle));
   }
 
   #tellIdle(): void {
-    if (this.#pending.size > 0) return;
+    if (this.#whenIdle.length === 0 || this.#pending.isBusy) return;
     const waiting = this.#whenIdle;
     this.#whenIdle = [];
     for (const idle of waiting) idle();

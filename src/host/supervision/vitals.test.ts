@@ -108,6 +108,7 @@ describe('answers', () => {
       // Shown from the start, so that the first ones are an increase.
       ['sql ok', 0, 0],
       ['subscribe ok', 0, 0],
+      ['procedure ok', 0, 0],
     ]);
     expect(refusals.get('reducer.crashed')).toBe(1);
     expect(seen.counts).toEqual({ callsCommitted: 2, callsAborted: 1, queries: 0 });

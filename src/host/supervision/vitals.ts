@@ -139,7 +139,7 @@ export class Vitals {
     const { kind } = running.request;
     // An update is lost, and counted as that.
     if (kind === 'update') return;
-    const ofModule = kind === 'call' ? 'reducer.overBudget' : 'sql.overBudget';
+    const ofModule = overBudgetOf(kind);
     const code = reason === 'budget' || reason === 'died' ? ofModule : 'database.stopped';
     this.left(this.#answers.noteCode(kind, code), running.acceptedAt);
   }
@@ -148,6 +148,11 @@ export class Vitals {
     const { refusals } = this.#answers;
     return { answers: this.#answers.answers(), refusals, faults: this.#faults };
   }
+}
+
+function overBudgetOf(kind: DatabaseRequest['kind']): string {
+  if (kind === 'call') return 'reducer.overBudget';
+  return kind === 'procedure' ? 'procedure.overBudget' : 'sql.overBudget';
 }
 
 const nothingOwed = (): void => undefined;

@@ -17,6 +17,9 @@ interface Sighting {
   isKilled: boolean;
 }
 
+/** Phases in which no code of a module runs. */
+const silentPhases: ReadonlySet<Phase> = new Set(['resting', 'writing', 'lending']);
+
 /** Interval between two checks, in milliseconds. One takes a few microseconds per busy worker. */
 const lookMillis = 50;
 
@@ -100,7 +103,7 @@ export class Watchdog {
     const waited = waitedMillis(watched, sighting, millis);
     const message = this.#overTime(watched, phase, { millis, waited });
     if (message === undefined) return;
-    const cause = phase === 'resting' || phase === 'writing' ? 'silent' : 'budget';
+    const cause = silentPhases.has(phase) ? 'silent' : 'budget';
     this.#kill(watched, sighting, { cause, message });
   }
 
@@ -123,6 +126,10 @@ export class Watchdog {
       case 'loading':
         if (millis <= publishMillisMax) return undefined;
         return `The program ran longer than ${publishMillisMax} ms before it served.`;
+      case 'lending':
+        // A procedure has its transaction open, which the actor itself bounds.
+        if (millis - waited <= limits.silenceMillisMax) return undefined;
+        return `The worker served a transaction for ${limits.silenceMillisMax} ms.`;
       case 'resting':
         if (millis - waited <= limits.silenceMillisMax) return undefined;
         if (board.messagesTaken >= messagesSent()) return undefined;

@@ -8,7 +8,7 @@ import type { ProgramSource } from '../../database/program-source.ts';
 import type { Progress } from '../../database/progress.ts';
 import type { DatabaseOwner, TurnReport } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
-import { boundedLine, cutText } from '../../module/log-line.ts';
+import { boundedLine, cutText, type ModuleLogLine } from '../../module/log-line.ts';
 import { MachineClock } from '../../node/clock.ts';
 import { cronReader } from '../../node/cron.ts';
 import { MachineDisk } from '../../node/disk.ts';
@@ -24,6 +24,7 @@ import {
   buffersOf,
   type FromWorker,
   type ToWorker,
+  type Transferred,
 } from '../messages/worker-messages.ts';
 import { encodeTurn } from '../messages/worker-outcomes.ts';
 import { RequestReader } from '../messages/worker-requests.ts';
@@ -33,13 +34,14 @@ import { later } from '../seats/later.ts';
 import { programLoader } from '../seats/program-loader.ts';
 import type { SeatMode } from '../seats/seat.ts';
 import { endOfService, endOfStart, type PlainEnd } from '../seats/start-end.ts';
+import { ActorLanes } from './actor-lanes.ts';
 import { LineBatch } from './line-batch.ts';
 import { RemoteLinker } from './remote-linker.ts';
 import { Warnings } from './warnings.ts';
 
 /** The actor's way to the gateway: `thread-main.ts` and `process-main.ts` have one each. */
 export interface ActorPort {
-  post(message: FromWorker, transfer?: ArrayBuffer[]): void;
+  post(message: FromWorker, transfer?: Transferred[]): void;
   /** Stops receiving; the thread or process ends when it has nothing else to do. */
   close(): void;
   /** Bytes of messages not yet written, where messages are copied. */
@@ -77,6 +79,8 @@ export class Actor {
   readonly #memoryDisk = new MemoryDisk();
   readonly #lines: LineBatch;
   readonly #warnings: Warnings;
+  /** Absent where procedures cannot run. */
+  readonly #lanes: ActorLanes | undefined;
   #memoryToldAt = 0;
   /** Bytes of the log that were read, and when that was last reported. */
   #readBytes = 0;
@@ -99,13 +103,23 @@ export class Actor {
       heldBytes: () => this.#heldBytes(),
       statementBytes: () => this.#serving?.statementBytes ?? 0,
     });
+    if (start.hasLanes) {
+      this.#lanes = new ActorLanes(start, {
+        nowMillis: () => this.#clock.monotonicMillis(),
+        post: (message, transfer) => port.post(message, transfer),
+        report: (line) => this.#report(line),
+      });
+    }
     this.#linker = new RemoteLinker({
       kept: start.kept,
       ask: (id, bytes) => port.post({ kind: 'link', id, bytes }, [bytes.buffer]),
       warn: (text) => this.#warnings.add(text),
     });
     const openRealm = realmOpener(start.hardeningFile);
-    const load = programLoader((bytes) => this.#linker.link(bytes), board, openRealm);
+    const load = programLoader((bytes) => this.#linker.link(bytes), board, {
+      open: openRealm,
+      loaded: (source, program) => this.#lanes?.programs.keep(source, program),
+    });
     this.#loader = (source, context) => {
       // Measured after the log was replayed, and before any call.
       board.keeps?.(ownBytes());
@@ -136,6 +150,12 @@ export class Actor {
         return;
       case 'storage':
         (await this.#database)?.setStorage(message.limits);
+        return;
+      case 'laneEnded':
+        this.#lanes?.ended(message.lane, message.death);
+        return;
+      case 'lanesWanted':
+        this.#lanes?.pool.setWanted(message.isWanted);
         return;
       case 'close':
         await (await this.#database)?.close();
@@ -174,6 +194,7 @@ export class Actor {
         progress: this.#board,
         clock: this.#clock,
         cron: cronReader,
+        hasLanes: this.#start.hasLanes,
       });
       this.#port.post({ kind: 'examined', described });
     } catch (error) {
@@ -197,6 +218,7 @@ export class Actor {
       progress: this.#board,
       loader: this.#loader,
       hash: programHash,
+      hasLanes: this.#start.hasLanes,
       nextTurn: () => {
         // A turn that only continues reads hands nothing over, but must still be visible.
         this.#tellMemorySoon();
@@ -205,12 +227,15 @@ export class Actor {
       makeAlarm: machineAlarms(this.#clock),
       cron: cronReader,
       later,
-      report: (line) => {
-        this.#lines.add({ micros: this.#clock.nowMicros(), line: boundedLine(line) });
-      },
+      ...(this.#lanes === undefined ? {} : { lanes: this.#lanes.pool }),
+      report: (line) => this.#report(line),
       warn: (text) => this.#warnings.add(text),
       owner: this.#owner(),
     };
+  }
+
+  #report(line: ModuleLogLine): void {
+    this.#lines.add({ micros: this.#clock.nowMicros(), line: boundedLine(line) });
   }
 
   /** Returns a disk that reports to the gateway how much of it opening has read. */

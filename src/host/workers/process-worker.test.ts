@@ -61,7 +61,10 @@ async function workerOf(channel: PassThrough, message: (message: FromWorker) => 
     directory: undefined,
     kept: undefined,
   };
-  const start = actorStart({ task, ...who, storage: {}, schedulesPaused: false }, budget);
+  const start = actorStart(
+    { task, ...who, storage: {}, schedulesPaused: false, hasLanes: false },
+    budget,
+  );
   // What is written to the process is not read back as what it sends.
   const write = vi.spyOn(channel, 'write').mockImplementation(() => true);
   const deaths: (WorkerDeath | undefined)[] = [];

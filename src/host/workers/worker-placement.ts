@@ -6,6 +6,7 @@ import type { Report } from '../../node/report-line.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import { laneThreads } from '../lanes/lane-thread.ts';
 import { Linker } from '../linking/linker.ts';
 import type { Budget } from '../seats/budget.ts';
 import type { Placement, ProgramPlace } from '../seats/placement.ts';
@@ -18,6 +19,7 @@ import { DatabaseLinker } from './database-linker.ts';
 import { examineProgram } from './examine-program.ts';
 import type { Isolation } from './isolation.ts';
 import { processWorkers } from './process-worker.ts';
+import { LaneService } from './seat-lanes.ts';
 import { StartGate } from './start-gate.ts';
 import { startThread } from './thread-worker.ts';
 import { WorkerSeat } from './worker-seat.ts';
@@ -49,12 +51,15 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   if (options.usualIsolation === 'process') starter.prepare();
   const startProcess = processWorkers(starter);
   const linker = new Linker({ entry: () => workerEntry('linker'), report });
+  const lanes = new LaneService(laneThreads(budget, watchdog));
   const sharedBy = ({ identity, programs }: ProgramPlace) => ({
     budget,
     watchdog,
     gate,
     linker: new DatabaseLinker({ identity, programs, linker, report }),
-    startWorker: isolationOf(identity) === 'process' ? startProcess : startThread,
+    ...(isolationOf(identity) === 'process'
+      ? { startWorker: startProcess }
+      : { startWorker: startThread, lanes }),
   });
   return {
     seatsOf(place) {

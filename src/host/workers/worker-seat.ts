@@ -25,6 +25,7 @@ import type { PlainEnd } from '../seats/start-end.ts';
 import type { Watchdog } from '../watching/watchdog.ts';
 import type { Watched } from '../watching/watched.ts';
 import type { DatabaseLinker } from './database-linker.ts';
+import { type LaneService, SeatLanes } from './seat-lanes.ts';
 import type { StartGate } from './start-gate.ts';
 import type { StartWorker, Worker, WorkerDeath } from './worker.ts';
 
@@ -41,6 +42,8 @@ export interface WorkerSeatOptions {
   readonly startWorker: StartWorker;
   readonly clock: Pick<Clock, 'nowMicros'>;
   readonly makeAlarm: MakeAlarm;
+  /** Absent: the database runs no procedures. */
+  readonly lanes?: LaneService | undefined;
 }
 
 /**
@@ -72,6 +75,7 @@ export class WorkerSeat implements Seat {
   #end: EndWithMark | undefined;
   #hasEnded = false;
   #whenEmpty: (() => void)[] = [];
+  readonly #lanes: SeatLanes;
 
   constructor(options: WorkerSeatOptions, start: SeatStart, events: SeatEvents) {
     this.#options = options;
@@ -83,6 +87,7 @@ export class WorkerSeat implements Seat {
     this.#alarm = options.makeAlarm(() => {
       if (this.#isBusy()) options.watchdog.wake();
     });
+    this.#lanes = new SeatLanes(options.lanes, (message) => this.#send(message));
     void this.#start(start);
   }
 
@@ -128,7 +133,8 @@ export class WorkerSeat implements Seat {
     const task = { kind: 'serve', mode } as const;
     const place = { identity, ownerIdentity, directory, writer, kept: linker.kept };
     const storage = this.#storage;
-    const start = actorStart({ task, ...place, storage, schedulesPaused }, budget);
+    const hasLanes = this.#options.lanes !== undefined;
+    const start = actorStart({ task, ...place, storage, schedulesPaused, hasLanes }, budget);
     try {
       const worker = await startWorker(
         start,
@@ -229,6 +235,12 @@ export class WorkerSeat implements Seat {
       case 'warn':
         events.warn(message.message);
         return;
+      case 'lane':
+        this.#lanes.start(message);
+        return;
+      case 'endLane':
+        this.#lanes.end(message.lane, message.death);
+        return;
       case 'ended':
         this.#end ??= { ...message.end, scheduled: this.#worker?.board.mark };
         this.#worker?.terminate();
@@ -256,6 +268,7 @@ export class WorkerSeat implements Seat {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#leaveGate();
+    this.#lanes.endAll();
     this.#alarm.dispose();
     if (this.#watched !== undefined) this.#options.watchdog.remove(this.#watched);
     const unknown = { cause: 'died', message: 'the worker of the database ended' } as const;

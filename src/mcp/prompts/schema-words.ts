@@ -1,11 +1,12 @@
 import type { EntityDocs, ModuleDocs } from '../../doors/module-docs.ts';
 import type {
   ModuleDefinition,
+  ProcedureDefinition,
   ReducerDefinition,
   TableDefinition,
 } from '../../schema/definition.ts';
 import { specialKindOf } from '../../values/special-types.ts';
-import type { AlgebraicType, NamedType, Typespace } from '../../values/type.ts';
+import type { AlgebraicType, NamedType, ProductType, Typespace } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import { shortTypeText } from '../json-schema.ts';
 
@@ -17,9 +18,9 @@ export interface SchemaNotes {
   readonly rowCounts: ReadonlyMap<string, number>;
 }
 
-/** Yields tables, views and reducers, a column per line: what an agent needs before a query. */
+/** Yields tables, views and functions, a column per line: what an agent needs before a query. */
 export function* schemaLines(
-  { typespace, tables, views, reducers, rowLevelSecurity }: ModuleDefinition,
+  { typespace, tables, views, reducers, procedures, rowLevelSecurity }: ModuleDefinition,
   notes: SchemaNotes,
 ): Generator<string> {
   for (const table of tables) yield* tableLines(table, typespace, notes);
@@ -29,6 +30,10 @@ export function* schemaLines(
     for (const column of columns) yield columnLine(column, typespace, docs);
   }
   for (const reducer of reducers) yield reducerWords(reducer, typespace, notes);
+  for (const procedure of procedures) {
+    const doc = notes.docs.functions.get(procedure.name)?.text;
+    yield withDoc(procedureWords(procedure, typespace), doc);
+  }
   for (const filter of rowLevelSecurity) yield `row filter: ${filter}`;
 }
 
@@ -64,22 +69,35 @@ export function reducerWords(
   types: Typespace,
   { docs }: Pick<SchemaNotes, 'docs'>,
 ): string {
-  return withDoc(signatureWords(reducer, types), docs.reducers.get(reducer.name)?.text);
+  return withDoc(signatureWords(reducer, types), docs.functions.get(reducer.name)?.text);
 }
 
 /** Returns `reducer add(id: U64, title: String)`, its return type, and whether it is private. */
 export function signatureWords(reducer: ReducerDefinition, types: Typespace): string {
   const { name, params, returns, throws, lifecycle, visibility } = reducer;
-  const parameters = params.elements.map(
-    (one, at) => `${one.name ?? at}: ${typeWords(one.type, types)}`,
-  );
   const called = lifecycle === undefined ? 'called by its owner alone' : `runs ${when[lifecycle]}`;
   return [
-    `reducer ${name}(${parameters.join(', ')})`,
+    `reducer ${name}(${parameterWords(params, types)})`,
     ...(returns === undefined ? [] : [`returns ${typeWords(returns, types)}`]),
     ...(throws === undefined ? [] : [`refuses with ${typeWords(throws, types)}`]),
     ...(visibility === 'private' ? [called] : []),
   ].join(', ');
+}
+
+/** Returns `procedure ask(what: String), returns U64`, and whether it is private. */
+export function procedureWords(
+  { name, params, returnType, visibility }: ProcedureDefinition,
+  types: Typespace,
+): string {
+  return [
+    `procedure ${name}(${parameterWords(params, types)})`,
+    `returns ${typeWords(returnType, types)}`,
+    ...(visibility === 'private' ? ['called by its owner alone'] : []),
+  ].join(', ');
+}
+
+function parameterWords({ elements }: ProductType, types: Typespace): string {
+  return elements.map((one, at) => `${one.name ?? at}: ${typeWords(one.type, types)}`).join(', ');
 }
 
 function withDoc(words: string, doc = ''): string {

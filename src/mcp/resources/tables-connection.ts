@@ -75,7 +75,7 @@ export class TablesConnection implements LiveSink {
       case 'called':
       case 'unsubscribed':
       case 'oneOff':
-      case 'noProcedure':
+      case 'procedure':
         // It waits for none of these.
         return;
       default:

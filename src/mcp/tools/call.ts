@@ -1,17 +1,21 @@
 import { asData } from '../fence.ts';
-import { callOutputSchema, callReducer, positionalArguments } from '../reducer-call.ts';
+import { anyCallOutputSchema, callFunction, positionalArguments } from '../reducer-call.ts';
 import { anyItemSchema, databaseArgument, stringArgument, type ToolSource } from '../tool.ts';
 
-/** Runs one reducer. */
+/** Runs one reducer, or one procedure. */
 export const call: ToolSource = {
   name: 'call',
   title: 'Call reducer',
   description:
     'Invokes a reducer, which commits or rolls back as a whole. `args` is a JSON array of its ' +
     'arguments in parameter order; leave it out for a reducer without parameters. A value that ' +
-    'it returns, or throws to refuse the call, follows as JSON.',
+    'it returns, or throws to refuse the call, follows as JSON. A procedure is called the same ' +
+    'way; what it has committed stays, even if it fails.',
   properties: {
-    reducer: { type: 'string', description: 'Name of the reducer, as get_schema shows it.' },
+    reducer: {
+      type: 'string',
+      description: 'Name of the reducer or the procedure, as get_schema shows it.',
+    },
     args: {
       type: 'array',
       items: anyItemSchema,
@@ -21,13 +25,13 @@ export const call: ToolSource = {
     },
   },
   required: ['reducer'],
-  outputSchema: callOutputSchema,
+  outputSchema: anyCallOutputSchema,
   takesDatabase: true,
   effect: 'writes',
   run: (args, context) => {
     const database = databaseArgument(args, context);
-    const reducer = stringArgument(args, 'reducer');
-    const given = { database, reducer, args: positionalArguments(args) };
-    return callReducer(given, context, (data) => asData(context.session, data));
+    const name = stringArgument(args, 'reducer');
+    const given = { database, name, args: positionalArguments(args) };
+    return callFunction(given, context, (data) => asData(context.session, data));
   },
 };

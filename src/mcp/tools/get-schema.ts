@@ -9,7 +9,8 @@ export const getSchema: ToolSource = {
   name: 'get_schema',
   title: 'Get schema',
   description:
-    'The schema as JSON: types, tables (private ones too) and reducers with their parameters.',
+    'The schema as JSON: types, tables (private ones too) and reducers with their parameters; ' +
+    'procedures are in misc_exports.',
   properties: {},
   required: [],
   outputSchema: objectSchema({

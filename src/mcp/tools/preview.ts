@@ -1,13 +1,21 @@
-import { previewWithJson } from '../../doors/json-call.ts';
+import { findFunction, previewWithJson } from '../../doors/json-call.ts';
+import { usableDefinition } from '../../doors/shown-definition.ts';
 import { temporaryConnection } from '../../host/supervision/temporary-connection.ts';
 import { limits } from '../../limits.ts';
 import { ownText } from '../../mcp-protocol/own-text.ts';
-import { openDatabase } from '../open-database.ts';
+import { flatDefinition } from '../../schema/flat-definition.ts';
+import { type OpenDatabase, openDatabase } from '../open-database.ts';
 import { previewAnswer, previewMembers, previewOf } from '../preview-answer.ts';
 import type { Previews } from '../previews.ts';
 import { positionalArguments } from '../reducer-call.ts';
 import { parametersProperty, statementArgument } from '../statement.ts';
-import { databaseArgument, objectSchema, stringArgument, type ToolSource } from '../tool.ts';
+import {
+  databaseArgument,
+  objectSchema,
+  stringArgument,
+  ToolFailure,
+  type ToolSource,
+} from '../tool.ts';
 import { call } from './call.ts';
 
 const outputSchema = objectSchema(previewMembers.always, {
@@ -31,20 +39,29 @@ export function previewCallTool(previews: Previews): ToolSource {
     effect: 'reads',
     run: async (args, context) => {
       const name = databaseArgument(args, context);
-      const reducer = ownText(stringArgument(args, 'reducer'));
+      const called = ownText(stringArgument(args, 'reducer'));
       const given = positionalArguments(args);
       const open = openDatabase(name, context);
       const { caller, handle } = open;
+      await refuseProcedure(called, open);
       const connection = temporaryConnection();
       const { description, work, outcome } = await previewWithJson(
         handle,
-        { caller, connection, reducer, args: given, isQuoted: true, confirmed: true },
+        { caller, connection, name: called, args: given, isQuoted: true, confirmed: true },
         limits.agentPreviewRowsMax,
       );
       const previewed = { work, description };
       return previewAnswer({ context, open, previews }, previewed, previewOf(outcome));
     },
   };
+}
+
+/** A procedure commits on its own, so nothing of it can be taken back. */
+async function refuseProcedure(name: string, { handle, caller }: OpenDatabase): Promise<void> {
+  const { definition } = await handle.describe();
+  const usable = usableDefinition(flatDefinition(definition), caller.rights);
+  if (findFunction(usable, name)?.kind !== 'procedure') return;
+  throw new ToolFailure(`'${name}' is a procedure: it cannot be previewed`);
 }
 
 /** Shows the changes of a statement without applying them. */

@@ -33,6 +33,21 @@ export interface HostApi {
   jwt(): string;
   seed(): number;
   violation(): string;
+  /** Opens a transaction; its timestamp in microseconds, or a negated error code. */
+  begin(kind: number): bigint;
+  end(how: number): number;
+  reducerId(name: string): number;
+  /** Takes encoded arguments; returns one of `reducerEnds`, or a negated error code. */
+  callReducer(id: number, argumentLength: number): number;
+  /**
+   * Takes the head of a request, then its body; returns the bytes of the head of the response,
+   * which its body follows.
+   */
+  fetch(headLength: number, bodyLength: number): number;
+  /** Bytes of what the last `callReducer` or `fetch` has left in the scratch besides a head. */
+  resultBytes(): number;
+  /** Text of the last failure of these functions; empty: the text of its code says it. */
+  failure(): string;
   /** 32 bits of the seed of the program's random generator; `index` is 0 to 3. */
   seedWord(index: number): number;
   /** The scratch buffer is now `buffer`, of the guest realm; contents were copied. */
@@ -93,6 +108,14 @@ export interface GuestApi {
     timestampMicros: bigint,
     argumentLength: number,
   ): CallStatus;
+  /** Runs a procedure; with status 0, `takeCallResult` then gives its encoded value. */
+  callProcedure(
+    id: number,
+    sender: bigint,
+    connectionId: bigint,
+    timestampMicros: bigint,
+    argumentLength: number,
+  ): GuestStatus;
   /** The value of a call that ended with status 3 or 4, once. */
   takeCallResult(): ArrayBuffer;
   /** Evaluates a view of one caller; `takeViewResult` then gives what it returned, once. */

@@ -96,6 +96,12 @@ const special: Readonly<Record<string, Send>> = {
   [`POST ${db}/call/:name, a lifecycle reducer`]: (cell) => {
     return ask(cell, `POST ${db}/call/begin`, { body: '[]' });
   },
+  [`POST ${db}/call/:name, a procedure`]: (cell) => {
+    return ask(cell, `POST ${db}/call/count_notes`, { body: '[]' });
+  },
+  [`POST ${db}/call/:name, a private procedure`]: (cell) => {
+    return ask(cell, `POST ${db}/call/sweep`, { body: '[]' });
+  },
   [`POST ${db}/call/:name, elsewhere`]: (cell) => {
     const database = cell.stage.elsewhere;
     return ask(cell, `POST ${db}/call/put_note`, { database, body: '[1]' });

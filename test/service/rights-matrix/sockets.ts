@@ -32,7 +32,8 @@ export class Line {
   act({ label, code }: MatrixRow): Promise<string> {
     if (label.startsWith('subscribe to ')) return this.#subscribe(code);
     if (label.startsWith('ask once ')) return this.#askOnce(code);
-    return this.#call(label);
+    const procedure = procedures[label];
+    return procedure === undefined ? this.#call(label) : this.#run(procedure);
   }
 
   async #subscribe(query: string): Promise<string> {
@@ -63,7 +64,19 @@ export class Line {
     if (outcome.kind === 'ok' || outcome.kind === 'okEmpty') return 'yes';
     return wordFor('message' in outcome ? outcome.message : outcome.kind);
   }
+
+  async #run(procedure: string): Promise<string> {
+    const requestId = ++this.#lastId;
+    this.#guest.send({ kind: 'callProcedure', requestId, procedure, args: new Uint8Array(0) });
+    const { status } = await this.#guest.expect('procedureResult');
+    return status.kind === 'returned' ? 'yes' : wordFor(status.message);
+  }
 }
+
+const procedures: Readonly<Record<string, string>> = {
+  'call a procedure': 'count_notes',
+  'call a private procedure': 'sweep',
+};
 
 const calls: Readonly<Record<string, readonly [string, ...number[]]>> = {
   'call a reducer': ['put_note', 1],

@@ -27,6 +27,11 @@ const module = `
     ctx.db.note.insert({ id, text: '' });
   });
   export const tidy = db.reducer(() => undefined);
+  export const countNotes = db.procedure(t.u64(), (ctx) => {
+    ctx.call(tidy);
+    return ctx.withTx((tx) => tx.db.note.count());
+  });
+  export const sweep = db.procedure(t.unit(), () => ({}));
 `;
 
 /** Each table has rows, \`crowd\` more than one of the tokens may read. */
@@ -40,7 +45,7 @@ const rows = [
 /** What the limited tokens of the columns are limited to. */
 const tokenLimits = {
   reads: { read_only: true, tables: ['note', 'secret', 'diary', 'crowd'], max_rows: 2 },
-  calls: { reducers: ['put_note', 'tidy'], features: ['preview', 'logs'] },
+  calls: { reducers: ['put_note', 'tidy', 'count_notes', 'sweep'], features: ['preview', 'logs'] },
   writes: { tables: ['note', 'secret', 'diary'], sql_writes: true },
 };
 
@@ -83,7 +88,7 @@ export class Stage {
     await first.pause();
     const operators = [BigInt(`0x${people.operator.identity}`)];
     const running = await Running.start({ dataDirectory: first.folder, operators });
-    const program = withPrivate(await writtenFrom(module), 'tidy');
+    const program = withPrivate(await writtenFrom(module));
     const { owner } = people;
     const makeSet = async (name: string): Promise<Set> => {
       const database = await publish(running, name, program, owner);
@@ -124,13 +129,18 @@ async function publish(running: Running, name: string, program: Program, as: Per
 }
 
 /**
- * Makes a reducer private. Those that a schedule calls are so; a module cannot say it of others, its
- * description can.
+ * Makes `tidy` and `sweep` private. Reducers that a schedule calls are so; a module cannot say it of
+ * others, its description can.
  */
-function withPrivate(program: Program, name: string): Program {
+function withPrivate(program: Program): Program {
   const text = new TextDecoder().decode(program);
-  const said = /visibility: ?reducer\.cron [^,]*"private",/;
-  if (!said.test(text)) throw new Error('the program does not say who may call its reducers');
-  const saying = `visibility: name === ${JSON.stringify(name)} ? "private" : "clientCallable",`;
-  return new TextEncoder().encode(text.replace(said, saying));
+  const ofReducer = /visibility: ?reducer\.cron [^,]*"private"(?=,)/;
+  const ofProcedure = /visibility: ?"clientCallable"/;
+  if (!ofReducer.test(text) || !ofProcedure.test(text)) {
+    throw new Error('the program does not say who may call its functions');
+  }
+  const saying = (name: string) =>
+    `visibility: name === ${JSON.stringify(name)} ? "private" : "clientCallable"`;
+  const said = text.replace(ofReducer, saying('tidy')).replace(ofProcedure, saying('sweep'));
+  return new TextEncoder().encode(said);
 }

@@ -57,6 +57,7 @@ export const api = Object.freeze({
   description: () => description,
   callReducer,
   takeCallResult,
+  callProcedure,
   callView,
   callAnonymousView,
   takeViewResult,
@@ -124,9 +125,7 @@ function callReducer(id, sender, connectionId, timestamp, length) {
   setClock(timestamp);
   reseed();
   try {
-    const buffer = length > argumentBytes ? oneOffArguments : argumentsBuffer;
-    oneOffArguments = undefined;
-    const args = new DataView(buffer, 0, length);
+    const args = placedArguments(length);
     const returned = apply(callReducerHook, hooks, [id, sender, connectionId, timestamp, args]);
     if (returned === undefined) return 0;
     callResult = bufferOf(returned);
@@ -138,6 +137,25 @@ function callReducer(id, sender, connectionId, timestamp, length) {
     callResult = errorBytesOf(thrown);
     return callResult === undefined ? 1 : 4;
   }
+}
+
+function placedArguments(length) {
+  const buffer = length > argumentBytes ? oneOffArguments : argumentsBuffer;
+  oneOffArguments = undefined;
+  return new DataView(buffer, 0, length);
+}
+
+function callProcedure(id, sender, connectionId, timestamp, length) {
+  setClock(timestamp);
+  reseed();
+  return guarded(() => {
+    const hookName = options.hookNames.callProcedure;
+    const args = placedArguments(length);
+    // Looked up with the call: programs without procedures may come without the hook.
+    const hook = hookNamed(hookName);
+    callResult = bufferOf(apply(hook, hooks, [id, sender, connectionId, timestamp, args]));
+    if (callResult === undefined) throw new TypeError(hookName + ' must return a Uint8Array');
+  });
 }
 
 // A copy of the engine's making, whatever the program has done to its own.

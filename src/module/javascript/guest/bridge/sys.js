@@ -86,5 +86,12 @@ function makeSys() {
     jwt: () => host.jwt(),
     seed: () => host.seed(),
     violation: () => host.violation(),
+    begin: call1(host.begin),
+    end: call1(host.end),
+    reducer_id: named(host.reducerId),
+    call_reducer: call2(host.callReducer),
+    fetch: call2(host.fetch),
+    result_bytes: () => host.resultBytes(),
+    failure: () => host.failure(),
   });
 }

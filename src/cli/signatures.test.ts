@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { lookUpDefinition } from '../../test/support/procedure-handle.ts';
+import { present } from '../assert.ts';
+import { schemaJson } from '../schema/schema-json.ts';
+import type { Api } from './api.ts';
+import { callArguments } from './call-arguments.ts';
+import { readSignatures, signatureText } from './signatures.ts';
+
+const definition = lookUpDefinition();
+const nested = {
+  ...lookUpDefinition(['other']),
+  submodules: [{ namespace: 'lib', module: definition }],
+};
+
+function apiOf(shown: typeof definition): Api {
+  const text = (_: string, path: string) => {
+    return Promise.resolve(schemaJson(shown, path.endsWith('version=10') ? 10 : 9));
+  };
+  return { text } as unknown as Api;
+}
+
+it('[cli 3] a call knows the parameters of reducers and procedures', async () => {
+  const signatures = await readSignatures(apiOf(definition), 'db', 'look_up');
+  expect(signatures.map((each) => [each.kind, signatureText(each)])).toEqual([
+    ['reducer', 'add(id: U32)'],
+    ['procedure', 'look_up(word: String, count: U32)'],
+    ['procedure', 'hidden_look(word: String, count: U32)'],
+  ]);
+  const lookUp = present(
+    signatures.find(({ name }) => name === 'look_up'),
+    'look_up',
+  );
+  expect(callArguments(lookUp, ['green tea', '3'])).toBe('["green tea",3]');
+});
+
+it('[cli 3] a call knows those of submodules', async () => {
+  const signatures = await readSignatures(apiOf(nested), 'db', 'lib.look_up');
+  expect(signatures.map((each) => `${each.kind} ${each.name}`)).toEqual([
+    'reducer add',
+    'reducer other',
+    'reducer lib.add',
+    'procedure look_up',
+    'procedure hidden_look',
+    'procedure lib.look_up',
+    'procedure lib.hidden_look',
+  ]);
+});

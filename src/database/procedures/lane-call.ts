@@ -1,0 +1,61 @@
+import { laneCodes, type ReducerEnd } from '../../module/lane.ts';
+import { DecodeError } from '../../values/binary-reader.ts';
+import type { ProgramReducer } from '../call-result.ts';
+import type { DatabaseCore } from '../core.ts';
+import { runReducer, type TransactionOutcome } from '../run-reducer.ts';
+import type { LaneRequest } from './lane-desk.ts';
+import { nowOf, refusalOf } from './lane-transaction.ts';
+import type { RunningCall } from './running-call.ts';
+
+export type ReducerRequest = Extract<LaneRequest, { readonly kind: 'reducer' }>;
+
+/**
+ * Runs a reducer for a procedure, as the caller of the procedure, in a transaction of its own.
+ * Private reducers can be called, since it is the module that calls them.
+ */
+export function runLaneCall(
+  core: DatabaseCore,
+  call: RunningCall,
+  { reducerId, args }: ReducerRequest,
+): ReducerEnd {
+  const refusal = refusalOf(core, call) ?? core.full;
+  if (refusal !== undefined) return { kind: 'failed', message: refusal };
+  const reducer = core.program.reducersById[reducerId];
+  if (reducer === undefined || reducer.lifecycle !== undefined) return wrong;
+  if (!fits(reducer, args)) return { kind: 'code', code: laneCodes.undecodable };
+  const { caller, connection } = call.request;
+  const outcome = runReducer(core, {
+    reducer,
+    sender: caller.identity,
+    connectionId: connection.id,
+    timestampMicros: nowOf(core),
+    args,
+    jwtPayload: caller.jwtPayload,
+    isOfProcedure: true,
+    place: () => `called by the procedure ${call.procedure.name}`,
+  });
+  return endOf(outcome);
+}
+
+const wrong: ReducerEnd = { kind: 'code', code: laneCodes.failed };
+
+function fits(reducer: ProgramReducer, args: Uint8Array): boolean {
+  try {
+    reducer.checkArguments(args);
+    return true;
+  } catch (error) {
+    if (error instanceof DecodeError) return false;
+    throw error;
+  }
+}
+
+function endOf(outcome: TransactionOutcome): ReducerEnd {
+  switch (outcome.kind) {
+    case 'returned':
+    case 'refused':
+      return outcome;
+    case 'crashed':
+    case 'overQuota':
+      return { kind: 'failed', message: outcome.message };
+  }
+}

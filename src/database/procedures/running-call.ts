@@ -1,0 +1,26 @@
+import type { ProcedureRequest } from '../outcome.ts';
+import type { Program } from '../program.ts';
+import type { Ticket } from '../ticket.ts';
+import type { ProgramProcedure } from './program-procedure.ts';
+
+/** A procedure that a lane runs, or will run. */
+export interface RunningCall {
+  /** As its lane knows it. */
+  readonly number: number;
+  readonly ticket: Ticket;
+  readonly request: ProcedureRequest;
+  readonly procedure: ProgramProcedure;
+  /** The program that served when it was called: the one its lane runs. */
+  readonly program: Program;
+  readonly acceptedMicros: bigint;
+  /** By the monotonic clock, in milliseconds. */
+  readonly startedAt: number;
+  /** True once an update has ended its temporary connection. */
+  hasLeft: boolean;
+  /** Why its lane was ended, if its own transaction was the reason. */
+  late: string | undefined;
+}
+
+/** Why nothing of the rows is left to a procedure whose program was replaced. */
+export const outdatedText =
+  'the database was published again while the procedure ran; call it again';

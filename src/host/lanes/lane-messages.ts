@@ -1,0 +1,64 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { LaneCall, LaneEnd } from '../../module/lane.ts';
+import type { ModuleLogLine } from '../../module/log-line.ts';
+import type { LinkedProgram } from '../../module/runner.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+
+/** A program as its lanes get it. */
+export interface LaneProgram {
+  readonly linked: LinkedProgram;
+  /** What it said of itself to its database; in a lane it must say the same. */
+  readonly described: Uint8Array;
+  readonly publishedMicros: bigint;
+}
+
+/** What a lane is started with, but for its two boards. */
+export interface LaneStart {
+  readonly identity: DatabaseIdentity;
+  readonly program: LaneProgram;
+  /** See `window.ts`. */
+  readonly window: SharedArrayBuffer;
+  readonly hardeningFile: string;
+}
+
+/** The data that the thread of a lane is started with. */
+export interface LaneThreadStart extends LaneStart {
+  /** See `board.ts`. */
+  readonly board: ArrayBufferLike;
+  /** Leads to its database. */
+  readonly port: MessagePort;
+}
+
+/** Database to lane. */
+export type ToLane =
+  | { readonly kind: 'start'; readonly call: LaneCall }
+  /** It has nothing to do any more. */
+  | { readonly kind: 'close' };
+
+/** Lane to database. */
+export type FromLane =
+  /** There is a question in the window. */
+  | { readonly kind: 'asked' }
+  | { readonly kind: 'line'; readonly line: ModuleLogLine }
+  | { readonly kind: 'ended'; readonly call: number; readonly end: LaneEnd }
+  /** It could not load the program. */
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** Why the thread of a lane ended. */
+export interface LaneDeath {
+  /** `budget`: its module took too much time or memory. */
+  readonly cause: 'budget' | 'closed' | 'died';
+  readonly message: string;
+}
+
+/** Starts the thread of a lane; its port leads there. Ends are reported once. */
+export type StartLane = (
+  start: LaneStart,
+  port: MessagePort,
+  ended: (death: LaneDeath) => void,
+) => LaneThread;
+
+export interface LaneThread {
+  /** Ends it, wherever it is. */
+  end(death: LaneDeath): void;
+}

@@ -1,0 +1,47 @@
+import { present } from '../../assert.ts';
+import type { ProgramSource } from '../../database/program-source.ts';
+import type { LinkedProgram, ModuleRunner } from '../../module/runner.ts';
+import { decodeRawModule } from '../../schema/decode-raw-module.ts';
+import type { RawModule } from '../../schema/raw-module.ts';
+import type { LaneProgram } from './lane-messages.ts';
+
+/**
+ * What lanes load, for each program of a database that has procedures. It is kept as long as the
+ * program is: linking it again would take longer than loading it.
+ */
+export class LanePrograms {
+  readonly #kept = new WeakMap<ProgramSource, LaneProgram>();
+
+  keep(
+    source: ProgramSource,
+    {
+      linked,
+      runner,
+      publishedMicros,
+    }: {
+      readonly linked: LinkedProgram;
+      readonly runner: ModuleRunner;
+      readonly publishedMicros: bigint;
+    },
+  ): void {
+    const described = runner.describe();
+    if (hasProcedures(described)) this.#kept.set(source, { linked, described, publishedMicros });
+  }
+
+  of(source: ProgramSource): LaneProgram {
+    return present(this.#kept.get(source), 'the program of a procedure');
+  }
+}
+
+function declaresOne({ procedures, submodules }: RawModule): boolean {
+  return procedures.length > 0 || submodules.some(({ module }) => declaresOne(module));
+}
+
+function hasProcedures(described: Uint8Array): boolean {
+  try {
+    return declaresOne(decodeRawModule(described));
+  } catch {
+    // Its examination says what is wrong with it.
+    return false;
+  }
+}

@@ -1,0 +1,86 @@
+import { Worker as Thread } from 'node:worker_threads';
+import { limits } from '../../limits.ts';
+import { canLowerNiceness, setNiceness } from '../../node/child-priority.ts';
+import { processorTime } from '../../node/processor-time.ts';
+import { askThread, endThread } from '../../node/thread-memory.ts';
+import { Board } from '../seats/board.ts';
+import type { Budget } from '../seats/budget.ts';
+import { workerEntry } from '../spawner/worker-entry.ts';
+import { nicenessOf } from '../watching/standing.ts';
+import type { Watchdog } from '../watching/watchdog.ts';
+import type { Watched } from '../watching/watched.ts';
+import type { LaneDeath, LaneThreadStart, StartLane } from './lane-messages.ts';
+import { LaneWindow } from './window.ts';
+
+/**
+ * Starts lanes as threads of this process. Absent watchdog: nothing ends a call that runs away
+ * before its database does.
+ */
+export function laneThreads(budget: Budget, watchdog?: Watchdog): StartLane {
+  return (start, port, ended) => {
+    const board = new Board();
+    const window = new LaneWindow(start.window);
+    let thread: Thread | undefined;
+    let death: LaneDeath | undefined;
+    let hasEnded = false;
+    const watched: Watched = {
+      board,
+      isBusy: () => board.phase !== 'resting',
+      messagesSent: () => 0,
+      askMemory: (answer) => thread && askThread(thread, answer),
+      processorTime: () => processorTime({ thread: board.systemThreadId }),
+      setStanding: (standing) => {
+        const id = board.systemThreadId;
+        if (id !== 0 && canLowerNiceness(id)) setNiceness(id, nicenessOf[standing]);
+      },
+      kill: ({ cause, message }) => {
+        const text = message.replace(/^The call /, 'The procedure ');
+        end({ cause: cause === 'budget' ? 'budget' : 'closed', message: text });
+      },
+    };
+    const finish = (): void => {
+      if (hasEnded) return;
+      hasEnded = true;
+      watchdog?.remove(watched);
+      port.close();
+      window.gone();
+      ended(death ?? { cause: 'died', message: 'The thread of the procedure ended.' });
+    };
+    const end = (reason: LaneDeath): void => {
+      death ??= reason;
+      if (thread === undefined) finish();
+      else endThread(thread);
+    };
+    void workerEntry('lane').then(
+      (entry) => {
+        if (hasEnded) return;
+        const workerData: LaneThreadStart = { ...start, board: board.buffer, port };
+        thread = new Thread(entry, {
+          workerData,
+          transferList: [port],
+          resourceLimits: {
+            maxOldGenerationSizeMb: budget.workerHeapMebibytesMax + limits.workerHeadroomMebibytes,
+          },
+          env: {},
+          execArgv: [],
+        });
+        thread.on('error', (error) => {
+          death ??= deathOf(error, budget);
+        });
+        thread.on('exit', finish);
+        watchdog?.add(watched);
+      },
+      (error) => end({ cause: 'died', message: String(error) }),
+    );
+    return { end };
+  };
+}
+
+function deathOf(error: unknown, { workerHeapMebibytesMax }: Budget): LaneDeath {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ERR_WORKER_OUT_OF_MEMORY') {
+    const text = `far more than ${workerHeapMebibytesMax} MiB of heap`;
+    return { cause: 'budget', message: `The procedure used ${text} and was stopped.` };
+  }
+  return { cause: 'died', message: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,26 @@
+import { hardeningFile } from '../../node/realm.ts';
+import type { Budget } from '../seats/budget.ts';
+import type { LocalLanes } from '../seats/local-placement.ts';
+import { LanePool } from './lane-pool.ts';
+import { LanePrograms } from './lane-programs.ts';
+import { laneThreads } from './lane-thread.ts';
+
+/** Lanes of databases in the caller's thread, which nothing watches. */
+export function localLanes(budget: Budget): LocalLanes {
+  const startLane = laneThreads(budget);
+  return (identity, nowMillis) => {
+    const programs = new LanePrograms();
+    return {
+      loaded: (source, program) => programs.keep(source, program),
+      desk: (report) =>
+        new LanePool({
+          identity,
+          hardeningFile: hardeningFile(),
+          nowMillis,
+          startLane,
+          programOf: (source) => programs.of(source),
+          report,
+        }),
+    };
+  };
+}

@@ -1,0 +1,120 @@
+import { limits } from '../../limits.ts';
+import type { LaneDeath, LaneThread, StartLane } from '../lanes/lane-messages.ts';
+import type { LaneRequestMessage, ToWorker } from '../messages/worker-messages.ts';
+
+/** Those who have lanes, or wait for one. */
+export interface LaneOwner {
+  /** `isWanted`: somebody waits, so lanes shall end soon, and idle ones at once. */
+  wanted(isWanted: boolean): void;
+}
+
+/**
+ * The lanes of all databases that run on threads of this process: there are at most
+ * `limits.hostLanesMax`, first come first served. While somebody waits, nobody keeps lanes that are
+ * idle, and nobody keeps the others for long.
+ */
+export class LaneService {
+  readonly start: StartLane;
+  readonly #owners = new Set<LaneOwner>();
+  #count = 0;
+  #waiting: (() => void)[] = [];
+
+  constructor(start: StartLane) {
+    this.start = start;
+  }
+
+  join(owner: LaneOwner): void {
+    this.#owners.add(owner);
+    if (this.#waiting.length > 0) owner.wanted(true);
+  }
+
+  leave(owner: LaneOwner): void {
+    this.#owners.delete(owner);
+  }
+
+  /** Calls `begin` when there is room for a lane; the result withdraws that. */
+  enter(begin: () => void): () => void {
+    if (this.#count < limits.hostLanesMax) {
+      this.#count += 1;
+      begin();
+      return () => undefined;
+    }
+    this.#waiting.push(begin);
+    if (this.#waiting.length === 1) this.#tellAll(true);
+    return () => {
+      if (this.#waiting.length === 0) return;
+      this.#waiting = this.#waiting.filter((other) => other !== begin);
+      if (this.#waiting.length === 0) this.#tellAll(false);
+    };
+  }
+
+  /** A lane has ended. */
+  release(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) {
+      this.#count -= 1;
+      return;
+    }
+    if (this.#waiting.length === 0) this.#tellAll(false);
+    next();
+  }
+
+  #tellAll(isWanted: boolean): void {
+    for (const owner of this.#owners) owner.wanted(isWanted);
+  }
+}
+
+/** The lanes of the actor on one seat. */
+export class SeatLanes implements LaneOwner {
+  readonly #service: LaneService | undefined;
+  readonly #send: (message: ToWorker) => void;
+  readonly #lanes = new Map<number, LaneThread>();
+
+  constructor(service: LaneService | undefined, send: (message: ToWorker) => void) {
+    this.#service = service;
+    this.#send = send;
+  }
+
+  start({ lane, start, port }: LaneRequestMessage): void {
+    const service = this.#service;
+    if (service === undefined) throw new Error('it was given no lanes');
+    if (this.#lanes.size === 0) service.join(this);
+    let thread: LaneThread | undefined;
+    const ended = (death: LaneDeath): void => {
+      if (!this.#lanes.delete(lane)) return;
+      if (this.#lanes.size === 0) service.leave(this);
+      if (thread !== undefined) service.release();
+      this.#send({ kind: 'laneEnded', lane, death });
+    };
+    let withdraw: () => void = () => undefined;
+    this.#lanes.set(lane, {
+      end: (death) => {
+        if (thread !== undefined) {
+          thread.end(death);
+          return;
+        }
+        withdraw();
+        port.close();
+        ended(death);
+      },
+    });
+    withdraw = service.enter(() => {
+      thread = service.start(start, port, ended);
+    });
+  }
+
+  end(lane: number, death: LaneDeath): void {
+    this.#lanes.get(lane)?.end(death);
+  }
+
+  /** Their database is gone. */
+  endAll(): void {
+    for (const lane of this.#lanes.values()) lane.end(gone);
+  }
+
+  wanted(isWanted: boolean): void {
+    this.#send({ kind: 'lanesWanted', isWanted });
+  }
+}
+
+const gone: LaneDeath = { cause: 'closed', message: 'The database of the procedure ended.' };
