@@ -1,0 +1,30 @@
+import { schema, t, table } from 'reducerdb/server';
+
+const counter = table({ public: true }, { id: t.u32().primaryKey(), n: t.u64() });
+const db = schema({ counter });
+export default db;
+
+export const init = db.init((ctx) => {
+  for (let id = 0; id < 1_000; id++) ctx.db.counter.insert({ id, n: 0n });
+});
+
+/** One read and one write. */
+export const count = db.reducer({ id: t.u32() }, (ctx, { id }) => {
+  const found = ctx.db.counter.id.find(id);
+  if (found !== null) ctx.db.counter.id.update({ id, n: found.n + 1n });
+});
+
+export const transactions = db.procedure({ times: t.u32() }, t.unit(), (ctx, { times }) => {
+  for (let id = 0; id < times; id++) {
+    ctx.withTx((tx) => {
+      const found = tx.db.counter.id.find(id % 1_000);
+      if (found !== null) tx.db.counter.id.update({ id: found.id, n: found.n + 1n });
+    });
+  }
+  return {};
+});
+
+export const calls = db.procedure({ times: t.u32() }, t.unit(), (ctx, { times }) => {
+  for (let id = 0; id < times; id++) ctx.call(count, { id: id % 1_000 });
+  return {};
+});
