@@ -79,6 +79,15 @@ it.each<readonly [relation: string, holds: boolean]>([
     'the largest query set must fit the share of one identity',
     limits.liveIdentityBytesMax >= limits.querySetQueriesMax * 4 * kibibyte,
   ],
+  [
+    'the requests of one module must leave room for those of others',
+    limits.outboundServiceRequestsMax >= 4 * limits.outboundRequestsMax,
+  ],
+  [
+    'bodies of one module must fit its requests',
+    limits.outboundBodiesBytesMax >= 2 * limits.outboundBodyBytesMax &&
+      limits.outboundRequestsMax >= limits.outboundHostRequestsMax,
+  ],
   ['two programs must find room', limits.linkQueueBytesMax >= 2 * limits.programBytesMax],
   ['what a view returns must fit', limits.viewBytesMax >= limits.viewResultBytesMax],
   [

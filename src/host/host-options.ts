@@ -7,6 +7,7 @@ import type { WriterPlace } from '../node/writer-mark.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { LogBounds } from './databases/module-log.ts';
 import type { StartChoice } from './databases/open-at-start.ts';
+import type { OutboundRules } from './outbound/outbound-rules.ts';
 import type { Creators } from './registry/access.ts';
 import type { QuotaLimits } from './registry/quota-limits.ts';
 import type { Budget } from './seats/budget.ts';
@@ -42,6 +43,10 @@ export interface HostOptions {
   readonly quotas?: QuotaLimits;
   /** Bounds on module logs; what is absent comes from `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
+  /** Where modules can send HTTP requests; absent: to public addresses. */
+  readonly outbound?: OutboundRules;
+  /** Name servers for these requests, with their ports; absent: those of the system. */
+  readonly nameServers?: readonly string[];
   /** Receives lines for the operator: one sentence each, no secrets and no row contents. */
   readonly report: Report;
 }

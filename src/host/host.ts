@@ -1,13 +1,19 @@
 import { type Caller, refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import { boundedReport } from '../node/report-line.ts';
-import type { DatabaseIdentity, OwnerIdentity } from '../values/identity-roles.ts';
+import {
+  type DatabaseIdentity,
+  databaseAsCaller,
+  type OwnerIdentity,
+} from '../values/identity-roles.ts';
 import type { LogRequest, LogStream } from './databases/module-log.ts';
 import { type RunningDatabase, RunningDatabases } from './databases/running-databases.ts';
 import { ScheduleControl } from './databases/schedule-control.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostedDatabase, HostStatistics } from './hosted-database.ts';
 import { localLanes } from './lanes/local-lanes.ts';
+import { OutboundHttp } from './outbound/outbound-http.ts';
+import { publicOnly } from './outbound/outbound-rules.ts';
 import { Publisher } from './publishing/publish.ts';
 import type { PublishOutcome, PublishRequest } from './publishing/publish-request.ts';
 import { Access } from './registry/access.ts';
@@ -38,6 +44,7 @@ interface HostParts {
   readonly audit: AuditLog;
   readonly quotas: Quotas;
   readonly schedules: ScheduleControl;
+  readonly outbound: OutboundHttp;
   readonly changes: Listeners<DatabaseIdentity>;
 }
 
@@ -70,6 +77,8 @@ export class Host {
   /** Quotas of identities and databases, and their usage. */
   readonly quotas: Quotas;
   readonly schedules: ScheduleControl;
+  /** HTTP requests that modules send. */
+  readonly outbound: OutboundHttp;
   readonly #changes: Listeners<DatabaseIdentity>;
 
   private constructor(parts: HostParts) {
@@ -82,6 +91,7 @@ export class Host {
     this.audit = audit;
     this.quotas = quotas;
     this.schedules = parts.schedules;
+    this.outbound = parts.outbound;
     this.#changes = parts.changes;
   }
 
@@ -136,8 +146,9 @@ export class Host {
     await running.startAll(registry.databases, options.startDatabases ?? 'lazily');
     const grants = new Grants({ ...options, registry, access, audit });
     const schedules = new ScheduleControl({ access, audit, schedules: known });
+    const outbound = outboundOf(options, registry, audit);
     const rules = { access, grants, audit, quotas };
-    return new Host({ registry, running, publisher, ...rules, schedules, changes });
+    return new Host({ registry, running, publisher, ...rules, schedules, outbound, changes });
   }
 
   /**
@@ -148,6 +159,7 @@ export class Host {
     const endsAt = performance.now() + millisMax;
     await atMost(millisMax, this.#publisher.finish());
     await this.#running.close(Math.max(limits.closeMillisMin, endsAt - performance.now()));
+    this.outbound.close();
     await this.#registry.close();
     await this.audit.close();
   }
@@ -233,7 +245,9 @@ export class Host {
 
   /** Deletes the database, if it exists; its names stay with the deleter. */
   async remove(caller: HostCaller, target: string): Promise<void> {
-    await this.#publisher.remove(caller, this.resolve(target));
+    const identity = this.resolve(target);
+    await this.#publisher.remove(caller, identity);
+    this.outbound.forget(identity);
   }
 
   /** A lock keeps a database from being deleted or reset. Action `delete database`. */
@@ -346,6 +360,24 @@ export class Host {
       }
     }
   }
+}
+
+/** Requests of modules; refused addresses are noted with the database as the caller. */
+function outboundOf(
+  { outbound: rules = publicOnly, nameServers }: HostOptions,
+  registry: Registry,
+  audit: AuditLog,
+): OutboundHttp {
+  return new OutboundHttp({
+    rules,
+    namesOf: (database) => registry.namesOf(database).map(({ name }) => name),
+    onRefused: (database, host) => {
+      const caller = { identity: databaseAsCaller(database), address: 'module' };
+      const note = { action: 'send HTTP request', caller, database, detail: { host } };
+      void audit.note({ ...note, outcome: 'refused' });
+    },
+    ...(nameServers !== undefined && { nameServers }),
+  });
 }
 
 /** Waits for `work`, but not longer. */

@@ -90,6 +90,7 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
   host: {
     linking: [],
     seats: ['linking'],
+    outbound: [],
     watching: ['seats'],
     spawner: ['watching'],
     lanes: ['seats', 'watching', 'spawner'],
