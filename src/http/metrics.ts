@@ -7,6 +7,7 @@ import { callerOf, type HttpContext } from './context.ts';
 import { type Exchange, json, type Reply, text } from './exchange.ts';
 import { histogram, type Instrument, instrument, type Labels } from './instruments.ts';
 import { addOpenings } from './opening-metrics.ts';
+import { addOutbound } from './outbound-metrics.ts';
 import type { Route } from './route.ts';
 
 interface Figure extends Instrument {
@@ -258,6 +259,7 @@ async function metrics({ host, figures: ofService, registry: kept }: HttpContext
     databases.filter(({ state }) => state !== 'closed'),
   );
   addLimits(registry, host);
+  addOutbound(registry, host);
   new Gauge({
     name: 'reducerdb_resident_memory_bytes',
     help: 'Resident memory of the process',

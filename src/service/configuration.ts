@@ -5,6 +5,7 @@ import { noRateLimits, type RateLimits } from '../auth/rate-limiter.ts';
 import type { LogBounds } from '../host/databases/module-log.ts';
 import type { StartChoice } from '../host/databases/open-at-start.ts';
 import type { AcceptedLoss } from '../host/offline/accept-losses.ts';
+import type { OutboundRules } from '../host/outbound/outbound-rules.ts';
 import type { Creators } from '../host/registry/access.ts';
 import type { QuotaLimits } from '../host/registry/quota-limits.ts';
 import type { Budget } from '../host/seats/budget.ts';
@@ -54,6 +55,8 @@ export interface ServiceConfiguration {
   readonly startDatabases: StartChoice;
   /** Resource limits of one database's module; the rest comes from `limits.ts`. */
   readonly budget: Partial<Budget>;
+  /** Where modules can send HTTP requests. */
+  readonly moduleHttp: OutboundRules;
   /** Limits of each WebSocket; the rest comes from `limits.ts`. */
   readonly websocket: Partial<SocketLimits>;
   /** `Host` names accepted on loopback, in addition to loopback names. */
@@ -77,7 +80,7 @@ export type GivenConfiguration = Partial<Omit<ServiceConfiguration, PartlyGiven>
   readonly [Key in PartlyGiven]?: Partial<ServiceConfiguration[Key]>;
 };
 
-type PartlyGiven = 'issuers' | 'rates' | 'bounds';
+type PartlyGiven = 'issuers' | 'rates' | 'bounds' | 'moduleHttp';
 
 export interface ServiceBounds {
   /** Maximum open connections, including WebSockets. */
@@ -146,6 +149,11 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     isolation: given.isolation ?? {},
     startDatabases: given.startDatabases ?? 'lazily',
     budget: given.budget ?? {},
+    moduleHttp: {
+      mode: given.moduleHttp?.allow === undefined ? 'public' : 'list',
+      allow: [],
+      ...given.moduleHttp,
+    },
     websocket: given.websocket ?? {},
     allowedHosts: given.allowedHosts ?? [],
     allowedOrigins: given.allowedOrigins ?? [],
@@ -163,6 +171,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
   refuseOpenPublishing(configuration);
   refuseLatePings(configuration);
   refuseHalves(configuration);
+  refuseIdleList(configuration);
   return configuration;
 }
 
@@ -242,6 +251,14 @@ function refuseHalves({ tls, keyFiles }: ServiceConfiguration): void {
   ];
   if (halves.length === 0) return;
   throw new ConfigurationError(`${halves[0]} belong together: give both, or none`);
+}
+
+/** A list that does not count would seem to protect. */
+function refuseIdleList({ moduleHttp: { mode, allow } }: ServiceConfiguration): void {
+  if (mode !== 'public' || allow.length === 0) return;
+  throw new ConfigurationError(
+    '--module-http-allow has no effect with `--module-http-mode public`; use `list`',
+  );
 }
 
 /**

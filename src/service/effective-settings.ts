@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { nearestNames } from '../schema/nearest-names.ts';
 import { ConfigurationError, type GivenConfiguration } from './configuration.ts';
-import { peerKeys } from './peer-keys.ts';
+import { peerKeys, peerValues } from './peer-keys.ts';
 import { applySetting, type Draft, type Setting, variableOf } from './setting.ts';
 import { settings } from './settings.ts';
 import { parseToml } from './toml.ts';
@@ -98,7 +98,7 @@ function readFile(file: string): FileContent {
     const text = `${file} cannot be read: ${(cause as Error).message}`;
     throw new ConfigurationError(text, { cause });
   }
-  const values = new Map(flattened(table, ''));
+  const values = translated(new Map(flattened(table, '')));
   const known = settings.map(({ key }) => key);
   const warnings: string[] = [];
   for (const key of values.keys()) {
@@ -111,6 +111,16 @@ function readFile(file: string): FileContent {
     warnings.push(`${file}: \`${key}\` has no effect here${instead}.`);
   }
   return { values, warnings };
+}
+
+/** Replaces what a peer's file says by our setting, unless the file has that, too. */
+function translated(values: Map<string, unknown>): ReadonlyMap<string, unknown> {
+  for (const { key, value, ours } of peerValues) {
+    if (values.get(key) !== value || values.has(ours[0])) continue;
+    values.delete(key);
+    values.set(...ours);
+  }
+  return values;
 }
 
 function* flattened(

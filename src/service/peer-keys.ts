@@ -4,7 +4,7 @@
  */
 export const peerKeys: ReadonlyMap<string, string | undefined> = new Map([
   ['logs.directives', 'logs.level'],
-  ['module-http.enabled', undefined],
+  ['module-http.enabled', 'module-http.mode'],
   ['wasm.procedure-instance-pool-size', undefined],
   ['v8.procedure-instance-pool-size', undefined],
   ['v8-heap-policy.heap-check-request-interval', undefined],
@@ -19,3 +19,10 @@ export const peerKeys: ReadonlyMap<string, string | undefined> = new Map([
   ['commitlog.preallocate-segments', undefined],
   ['commitlog.write-buffer-size', undefined],
 ]);
+
+/** Values of such keys that mean a value of one of our settings. */
+export const peerValues: readonly {
+  readonly key: string;
+  readonly value: unknown;
+  readonly ours: readonly [key: string, value: unknown];
+}[] = [{ key: 'module-http.enabled', value: false, ours: ['module-http.mode', 'off'] }];

@@ -2,6 +2,7 @@ import type { Setting } from './setting.ts';
 import { accessSettings } from './settings/access.ts';
 import { connectionSettings } from './settings/connections.ts';
 import { limitSettings } from './settings/limits.ts';
+import { moduleHttpSettings } from './settings/module-http.ts';
 import { quotaSettings } from './settings/quotas.ts';
 
 /** All settings, in the order of the documentation; those of a table are adjacent. */
@@ -9,5 +10,6 @@ export const settings: readonly Setting[] = [
   ...accessSettings(),
   ...connectionSettings(),
   ...limitSettings(),
+  ...moduleHttpSettings(),
   ...quotaSettings(),
 ];

@@ -192,6 +192,7 @@ function hostOptionsOf(
     budget: configuration.budget,
     moduleLogs: configuration.moduleLogs,
     quotas: configuration.quotas,
+    outbound: configuration.moduleHttp,
     report: (line) => log.report(line),
   };
 }

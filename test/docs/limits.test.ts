@@ -93,6 +93,19 @@ const service: readonly (readonly [start: string, bound: string])[] = [
   ['MCP requests of one caller', `${limits.mcpRequestsMax}; ${limits.mcpListenStreamsMax}`],
   ['id of an MCP request', `${count(limits.mcpIdCharactersMax)} characters`],
   ['what is kept for agents', `${limits.cursorsMax} of each, and ${size(limits.cursorsBytesMax)}`],
+  [
+    'HTTP requests of one module',
+    `${count(limits.outboundRequestsMax)}; ${count(limits.outboundServiceRequestsMax)}`,
+  ],
+  ['such requests of one module to one host', count(limits.outboundHostRequestsMax)],
+  [
+    'time of such a request',
+    `${seconds(limits.outboundMillis)}, or as the module asks, at most ` +
+      seconds(limits.outboundMillisMax),
+  ],
+  ['its URL and headers', size(limits.outboundHeadBytesMax)],
+  ['its body', `${size(limits.outboundBodyBytesMax)}; ${size(limits.outboundBodiesBytesMax)}`],
+  ['redirects that it follows', count(limits.outboundRedirectsMax)],
   ['refused requests in the audit log', `${limits.auditRefusalsPerMinuteMax} a minute`],
 ];
 

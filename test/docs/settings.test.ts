@@ -114,6 +114,7 @@ const inWords: Readonly<Record<string, (configuration: ServiceConfiguration) => 
   'http.mcp-hosts': ({ mcpHosts }) => mcpHosts.length === 0,
   'http.mcp-origins': ({ mcpOrigins }) => mcpOrigins.length === 0,
   'http.mcp-login': ({ mcpLogin }) => !mcpLogin,
+  'module-http.allow': ({ moduleHttp }) => moduleHttp.allow.length === 0,
   'quota.row-bytes': ({ quotas }) => quotas['row-bytes'] === undefined,
   'quota.log-bytes': ({ quotas }) => quotas['log-bytes'] === undefined,
   'quota.program-bytes': ({ quotas }) => quotas['program-bytes'] === undefined,
