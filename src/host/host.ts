@@ -111,13 +111,19 @@ export class Host {
       const names = registry.namesOf(identity).map(({ name }) => name);
       return isolationFor(isolation, identity, names);
     };
-    const placement =
-      options.placement === 'local'
-        ? localPlacement({ ...placed, lanes: localLanes(placed.budget) })
-        : workerPlacement({ ...placed, isolationOf, usualIsolation: isolation.everywhere });
     const warn = (message: string) => options.report({ level: 'warn', message });
     const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn) });
     audit.check();
+    const outbound = outboundOf(options, registry, audit);
+    const placement =
+      options.placement === 'local'
+        ? localPlacement({ ...placed, lanes: localLanes(placed.budget, outbound) })
+        : workerPlacement({
+            ...placed,
+            outbound,
+            isolationOf,
+            usualIsolation: isolation.everywhere,
+          });
     const access = new Access({ ...options, registry, audit });
     const known = new KnownSchedules(registry);
     const quotas: Quotas = new Quotas({ ...options, registry, access, audit }, (database) =>
@@ -146,7 +152,6 @@ export class Host {
     await running.startAll(registry.databases, options.startDatabases ?? 'lazily');
     const grants = new Grants({ ...options, registry, access, audit });
     const schedules = new ScheduleControl({ access, audit, schedules: known });
-    const outbound = outboundOf(options, registry, audit);
     const rules = { access, grants, audit, quotas };
     return new Host({ registry, running, publisher, ...rules, schedules, outbound, changes });
   }

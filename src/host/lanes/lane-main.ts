@@ -12,6 +12,7 @@ import { validateModule } from '../../schema/validate.ts';
 import { Board } from '../seats/board.ts';
 import { nicenessOf } from '../watching/standing.ts';
 import type { FromLane, LaneThreadStart, ToLane } from './lane-messages.ts';
+import { waitingFetch } from './request-way.ts';
 import { LaneWindow } from './window.ts';
 import { WindowLink } from './window-link.ts';
 
@@ -23,6 +24,7 @@ const {
   program,
   identity,
   hardeningFile,
+  requests,
 } = workerData as LaneThreadStart;
 const board = new Board(words);
 board.runsOn(systemThreadId());
@@ -37,6 +39,7 @@ const link = new WindowLink(new LaneWindow(window), {
   ring: () => post({ kind: 'asked' }),
   stretches: { began: () => board.calling(running), ended: () => board.resting() },
   reducers,
+  fetch: requests && waitingFetch(requests),
 });
 
 function load(): LaneRunner {

@@ -3,6 +3,7 @@ import type { LaneCall, LaneEnd } from '../../module/lane.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import type { LinkedProgram } from '../../module/runner.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { RequestWay } from './request-way.ts';
 
 /** A program as its lanes get it. */
 export interface LaneProgram {
@@ -27,6 +28,8 @@ export interface LaneThreadStart extends LaneStart {
   readonly board: ArrayBufferLike;
   /** Leads to its database. */
   readonly port: MessagePort;
+  /** Absent: its module may send no HTTP requests. */
+  readonly requests: RequestWay | undefined;
 }
 
 /** Database to lane. */
@@ -59,6 +62,8 @@ export type StartLane = (
 ) => LaneThread;
 
 export interface LaneThread {
-  /** Ends it, wherever it is. */
+  /** Its program was replaced: it sends no more HTTP requests, and the one under way ends. */
+  replaced(): void;
+  /** Ends it, wherever it is, and its request. */
   end(death: LaneDeath): void;
 }

@@ -15,6 +15,7 @@ interface FakeLane {
   /** Numbers of the calls that it was given. */
   readonly calls: number[];
   isClosed: boolean;
+  isReplaced: boolean;
   die(death: LaneDeath): void;
 }
 
@@ -53,13 +54,16 @@ function pool() {
         port.close();
         ended(death);
       };
-      const lane: FakeLane = { port, calls: [], isClosed: false, die };
+      const lane: FakeLane = { port, calls: [], isClosed: false, isReplaced: false, die };
       port.on('message', (message: ToLane) => {
         if (message.kind === 'start') lane.calls.push(message.call.number);
         else die({ cause: 'died', message: '' });
       });
       lanes.push(lane);
-      return { end: die };
+      const replaced = (): void => {
+        lane.isReplaced = true;
+      };
+      return { end: die, replaced };
     },
   });
   const open = () => lanes.filter(({ isClosed }) => !isClosed);
@@ -93,6 +97,25 @@ describe('the lanes of a database', () => {
     expect(desk.start(call(7), source)).toBe('started');
     await settled();
     expect([open().length, lanes[1]?.calls]).toEqual([4, [2, 7]]);
+    await desk.stop(0);
+  });
+
+  it('[living 2.3] of a replaced program send no more requests, nor do later ones', async () => {
+    const { desk, lanes, finish } = pool();
+    for (const number of [1, 2, 3, 4, 5]) desk.start(call(number), source);
+    await settled();
+    desk.replaced();
+    desk.start(call(6), newer);
+    const places = () => lanes.map(({ calls, isReplaced }) => [calls, isReplaced]);
+    expect(places()).toEqual([1, 2, 3, 4].map((number) => [[number], true]));
+    // The fifth belongs to the program before, the sixth does not.
+    lanes[0]?.die({ cause: 'died', message: '' });
+    await settled();
+    await finish(2);
+    await settled();
+    const later = places().filter(([calls]) => [5, 6].includes((calls as number[]).at(-1) ?? 0));
+    expect(later).toEqual(expect.arrayContaining([[[6], false]]));
+    expect(later.filter(([calls]) => (calls as number[]).includes(5))).toMatchObject([[{}, true]]);
     await desk.stop(0);
   });
 

@@ -35,6 +35,8 @@ export class LanePool implements LaneDesk {
   readonly #options: LanePoolOptions;
   readonly #lanes = new Set<Lane>();
   #queue: QueuedCall[] = [];
+  /** Programs that were replaced while they had calls. */
+  readonly #replaced = new WeakSet<ProgramSource>();
   #ended: EndedCall[] = [];
   #wake: () => void = () => undefined;
   #isStopping = false;
@@ -88,6 +90,11 @@ export class LanePool implements LaneDesk {
   }
 
   replaced(): void {
+    for (const { source } of this.#queue) this.#replaced.add(source);
+    for (const lane of this.#lanes) {
+      this.#replaced.add(lane.source);
+      lane.replaced();
+    }
     this.#closeIdle();
   }
 
@@ -147,6 +154,7 @@ export class LanePool implements LaneDesk {
       gone: () => this.#gone(lane),
     });
     this.#lanes.add(lane);
+    if (this.#replaced.has(source)) lane.replaced();
     return lane;
   }
 
@@ -229,6 +237,10 @@ class Lane {
     this.#call = call.number;
     this.#port.postMessage({ kind: 'start', call });
     this.#setTimer(limits.procedureMillisMax, () => this.end(overTime));
+  }
+
+  replaced(): void {
+    this.#thread.replaced();
   }
 
   /** Lets it end, since it has nothing to do. */

@@ -3,6 +3,7 @@ import { limits } from '../../limits.ts';
 import { canLowerNiceness, setNiceness } from '../../node/child-priority.ts';
 import { processorTime } from '../../node/processor-time.ts';
 import { askThread, endThread } from '../../node/thread-memory.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import { Board } from '../seats/board.ts';
 import type { Budget } from '../seats/budget.ts';
 import { workerEntry } from '../spawner/worker-entry.ts';
@@ -10,19 +11,29 @@ import { nicenessOf } from '../watching/standing.ts';
 import type { Watchdog } from '../watching/watchdog.ts';
 import type { Watched } from '../watching/watched.ts';
 import type { LaneDeath, LaneThreadStart, StartLane } from './lane-messages.ts';
+import { LaneRequests } from './lane-requests.ts';
 import { LaneWindow } from './window.ts';
 
-/**
- * Starts lanes as threads of this process. Absent watchdog: nothing ends a call that runs away
- * before its database does.
- */
-export function laneThreads(budget: Budget, watchdog?: Watchdog): StartLane {
+export interface LaneThreadsOptions {
+  readonly budget: Budget;
+  /** Absent: nothing ends a call that runs away before its database does. */
+  readonly watchdog?: Watchdog;
+  /** Sends the HTTP requests of modules; absent: they send none. */
+  readonly outbound?: Outbound | undefined;
+}
+
+/** Starts lanes as threads of this process. */
+export function laneThreads({ budget, watchdog, outbound }: LaneThreadsOptions): StartLane {
   return (start, port, ended) => {
     const board = new Board();
     const window = new LaneWindow(start.window);
     let thread: Thread | undefined;
     let death: LaneDeath | undefined;
     let hasEnded = false;
+    const broken = (message: string): void => end({ cause: 'died', message });
+    const requests = outbound?.isEnabled
+      ? new LaneRequests(outbound, start.identity, broken)
+      : undefined;
     const watched: Watched = {
       board,
       isBusy: () => board.phase !== 'resting',
@@ -42,22 +53,26 @@ export function laneThreads(budget: Budget, watchdog?: Watchdog): StartLane {
       if (hasEnded) return;
       hasEnded = true;
       watchdog?.remove(watched);
+      requests?.close();
       port.close();
       window.gone();
       ended(death ?? { cause: 'died', message: 'The thread of the procedure ended.' });
     };
     const end = (reason: LaneDeath): void => {
       death ??= reason;
+      requests?.close();
       if (thread === undefined) finish();
       else endThread(thread);
     };
     void workerEntry('lane').then(
       (entry) => {
         if (hasEnded) return;
-        const workerData: LaneThreadStart = { ...start, board: board.buffer, port };
+        const way = requests?.way;
+        const given = { board: board.buffer, port, requests: way };
+        const workerData: LaneThreadStart = { ...start, ...given };
         thread = new Thread(entry, {
           workerData,
-          transferList: [port],
+          transferList: way === undefined ? [port] : [port, way.port],
           resourceLimits: {
             maxOldGenerationSizeMb: budget.workerHeapMebibytesMax + limits.workerHeadroomMebibytes,
           },
@@ -72,7 +87,7 @@ export function laneThreads(budget: Budget, watchdog?: Watchdog): StartLane {
       },
       (error) => end({ cause: 'died', message: String(error) }),
     );
-    return { end };
+    return { end, replaced: () => requests?.replaced() };
   };
 }
 

@@ -1,4 +1,5 @@
 import { hardeningFile } from '../../node/realm.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import type { Budget } from '../seats/budget.ts';
 import type { LocalLanes } from '../seats/local-placement.ts';
 import { LanePool } from './lane-pool.ts';
@@ -6,8 +7,8 @@ import { LanePrograms } from './lane-programs.ts';
 import { laneThreads } from './lane-thread.ts';
 
 /** Lanes of databases in the caller's thread, which nothing watches. */
-export function localLanes(budget: Budget): LocalLanes {
-  const startLane = laneThreads(budget);
+export function localLanes(budget: Budget, outbound?: Outbound): LocalLanes {
+  const startLane = laneThreads({ budget, outbound });
   return (identity, nowMillis) => {
     const programs = new LanePrograms();
     return {

@@ -29,6 +29,7 @@ export class WindowLink implements LaneLink {
   /** Numbers of reducers by canonical and by source name. */
   readonly #reducers: ReadonlyMap<string, number>;
   failure = '';
+  readonly fetch?: NonNullable<LaneLink['fetch']>;
 
   constructor(
     window: LaneWindow,
@@ -36,16 +37,22 @@ export class WindowLink implements LaneLink {
       ring,
       stretches,
       reducers,
+      fetch,
     }: {
       readonly ring: Ring;
       readonly stretches: Stretches;
       readonly reducers: ReadonlyMap<string, number>;
+      /** Blocks until the answer is there; absent: the program may send no requests. */
+      readonly fetch?: LaneLink['fetch'];
     },
   ) {
     this.#window = window;
     this.#ring = ring;
     this.#stretches = stretches;
     this.#reducers = reducers;
+    if (fetch !== undefined) {
+      this.fetch = (request, call) => this.#whileResting(() => fetch(request, call));
+    }
   }
 
   begin(kind: TransactionKind, call: number): bigint {
@@ -108,11 +115,15 @@ export class WindowLink implements LaneLink {
     throw new Error('no procedure waits for anything');
   }
 
-  /** For what takes its time: the program does not run meanwhile. */
   #waitFor(op: number, args: Arguments, bytes: Uint8Array): number {
+    return this.#whileResting(() => this.#ask(op, args, bytes, bytes.length));
+  }
+
+  /** For what takes its time: the program does not run meanwhile. */
+  #whileResting<Result>(wait: () => Result): Result {
     this.#stretches.ended();
     try {
-      return this.#ask(op, args, bytes, bytes.length);
+      return wait();
     } finally {
       this.#stretches.began();
     }

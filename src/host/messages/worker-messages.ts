@@ -69,6 +69,7 @@ export type FromWorker =
   | { readonly kind: 'memory'; readonly memory: SeatMemory }
   | { readonly kind: 'warn'; readonly message: string }
   | LaneRequestMessage
+  | { readonly kind: 'laneReplaced'; readonly lane: number }
   | { readonly kind: 'endLane'; readonly lane: number; readonly death: LaneDeath }
   | { readonly kind: 'examined'; readonly described: Uint8Array }
   /** The actor ended on its own, or could not start; the worker ends next. */

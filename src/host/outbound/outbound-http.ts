@@ -12,6 +12,7 @@ import { gateOf, type OutboundRules } from './outbound-rules.ts';
 import { headOf, readBody } from './read-response.ts';
 import { redirected } from './redirect.ts';
 import { AddressRefusedError, type Hop, hostOf, sendRequest } from './send-request.ts';
+import { sizeFault } from './size-fault.ts';
 
 export interface OutboundOptions {
   readonly rules: OutboundRules;
@@ -223,24 +224,17 @@ class HopError extends Error {
   }
 }
 
-function hopOf({ head, body }: OutboundRequest): Hop {
+function hopOf(request: OutboundRequest): Hop {
+  const { head, body } = request;
   const { uri, headers } = head;
   // The platform sends it like this in any case.
   const method = head.method.toUpperCase();
   if (!URL.canParse(uri)) throw new Error('the URL is not valid');
   const url = new URL(uri);
   url.hash = '';
-  const headBytes = headers.reduce(
-    (sum, { name, value }) => sum + name.length + value.length + 4,
-    uri.length + method.length,
-  );
-  if (headBytes > limits.outboundHeadBytesMax) {
-    throw new Error(`URL and headers are longer than ${limits.outboundHeadBytesMax / 1_024} KiB`);
-  }
+  const fault = sizeFault(request);
+  if (fault !== undefined) throw new Error(fault);
   if (method === 'CONNECT') throw new Error('the method CONNECT is not available');
-  if (body.length > limits.outboundBodyBytesMax) {
-    throw new Error(`the body is larger than ${limits.outboundBodyBytesMax / 2 ** 20} MiB`);
-  }
   return { url, method, headers, body };
 }
 

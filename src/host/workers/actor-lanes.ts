@@ -34,7 +34,10 @@ export class ActorLanes {
         const lane = this.#last;
         this.#deaths.set(lane, ended);
         post({ kind: 'lane', lane, start, port }, [port]);
-        return { end: (death) => post({ kind: 'endLane', lane, death }) };
+        return {
+          replaced: () => post({ kind: 'laneReplaced', lane }),
+          end: (death) => post({ kind: 'endLane', lane, death }),
+        };
       },
     });
   }

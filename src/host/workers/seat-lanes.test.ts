@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../limits.ts';
-import { databaseIdentity } from '../../values/identity-roles.ts';
+import { type DatabaseIdentity, databaseIdentity } from '../../values/identity-roles.ts';
 import type { LaneDeath, LaneStart } from '../lanes/lane-messages.ts';
 import { LaneWindow } from '../lanes/window.ts';
 import type { ToWorker } from '../messages/worker-messages.ts';
@@ -12,18 +12,21 @@ const closed: LaneDeath = { cause: 'closed', message: 'ended by a test' };
 /** Lanes without threads: they run until they are ended. */
 function service() {
   const running: ((death: LaneDeath) => void)[] = [];
-  const lanes = new LaneService((_start: LaneStart, port: MessagePort, ended) => {
+  const started: LaneStart[] = [];
+  const replaced: DatabaseIdentity[] = [];
+  const lanes = new LaneService((start: LaneStart, port: MessagePort, ended) => {
+    started.push(start);
     const end = (death: LaneDeath): void => {
       running.splice(running.indexOf(end), 1);
       port.close();
       ended(death);
     };
     running.push(end);
-    return { end };
+    return { end, replaced: () => replaced.push(start.identity) };
   });
-  const seat = () => {
+  const seat = (identity = databaseIdentity(1n)) => {
     const sent: ToWorker[] = [];
-    const seatLanes = new SeatLanes(lanes, (message) => sent.push(message));
+    const seatLanes = new SeatLanes(lanes, identity, (message) => sent.push(message));
     let last = 0;
     const ask = (): number => {
       last += 1;
@@ -37,7 +40,7 @@ function service() {
       sent.flatMap((message) => (message.kind === 'laneEnded' ? [message.lane] : []));
     return { seatLanes, ask, wanted, ended };
   };
-  return { running, seat };
+  return { running, started, replaced, seat };
 }
 
 function start(): LaneStart {
@@ -90,5 +93,27 @@ describe('the lanes of a service', () => {
     last.seatLanes.endAll();
     busy.seatLanes.endAll();
     expect(running).toHaveLength(0);
+  });
+
+  it('[living 2.7] are those of the database on the seat, whatever its actor says', () => {
+    const { started, seat } = service();
+    const other = seat(databaseIdentity(2n));
+    other.ask();
+    expect(started.map(({ identity }) => identity)).toEqual([databaseIdentity(2n)]);
+    other.seatLanes.endAll();
+  });
+
+  it('[living 2.3] that wait hear later that their program was replaced', () => {
+    const { replaced, seat } = service();
+    const [busy, late] = [seat(), seat(databaseIdentity(2n))];
+    for (let left = limits.hostLanesMax; left > 0; left -= 1) busy.ask();
+    late.ask();
+    late.seatLanes.replaced(1);
+    busy.seatLanes.replaced(3);
+    expect(replaced).toEqual([databaseIdentity(1n)]);
+    busy.seatLanes.end(1, closed);
+    expect(replaced).toEqual([databaseIdentity(1n), databaseIdentity(2n)]);
+    busy.seatLanes.endAll();
+    late.seatLanes.endAll();
   });
 });

@@ -1,4 +1,5 @@
 import { limits } from '../../limits.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { LaneDeath, LaneThread, StartLane } from '../lanes/lane-messages.ts';
 import type { LaneRequestMessage, ToWorker } from '../messages/worker-messages.ts';
 
@@ -67,16 +68,24 @@ export class LaneService {
 /** The lanes of the actor on one seat. */
 export class SeatLanes implements LaneOwner {
   readonly #service: LaneService | undefined;
+  readonly #identity: DatabaseIdentity;
   readonly #send: (message: ToWorker) => void;
   readonly #lanes = new Map<number, LaneThread>();
 
-  constructor(service: LaneService | undefined, send: (message: ToWorker) => void) {
+  constructor(
+    service: LaneService | undefined,
+    identity: DatabaseIdentity,
+    send: (message: ToWorker) => void,
+  ) {
     this.#service = service;
+    this.#identity = identity;
     this.#send = send;
   }
 
-  start({ lane, start, port }: LaneRequestMessage): void {
+  start({ lane, start: asked, port }: LaneRequestMessage): void {
     const service = this.#service;
+    // In whose name the lane sends requests is not for its actor to say.
+    const start = { ...asked, identity: this.#identity };
     if (service === undefined) throw new Error('it was given no lanes');
     if (this.#lanes.size === 0) service.join(this);
     let thread: LaneThread | undefined;
@@ -87,7 +96,12 @@ export class SeatLanes implements LaneOwner {
       this.#send({ kind: 'laneEnded', lane, death });
     };
     let withdraw: () => void = () => undefined;
+    let isReplaced = false;
     this.#lanes.set(lane, {
+      replaced: () => {
+        isReplaced = true;
+        thread?.replaced();
+      },
       end: (death) => {
         if (thread !== undefined) {
           thread.end(death);
@@ -100,7 +114,12 @@ export class SeatLanes implements LaneOwner {
     });
     withdraw = service.enter(() => {
       thread = service.start(start, port, ended);
+      if (isReplaced) thread.replaced();
     });
+  }
+
+  replaced(lane: number): void {
+    this.#lanes.get(lane)?.replaced();
   }
 
   end(lane: number, death: LaneDeath): void {

@@ -8,6 +8,7 @@ import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { laneThreads } from '../lanes/lane-thread.ts';
 import { Linker } from '../linking/linker.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import type { Budget } from '../seats/budget.ts';
 import type { Placement, ProgramPlace } from '../seats/placement.ts';
 import { isOfService, programRefusal } from '../seats/program-refusal.ts';
@@ -33,12 +34,14 @@ export interface WorkerPlacementOptions {
   readonly usualIsolation: Isolation;
   /** The mark of the data folder; see `HostOptions`. */
   readonly writer?: WriterPlace | undefined;
+  /** Sends the HTTP requests of modules; absent: they send none. */
+  readonly outbound?: Outbound;
   readonly report: Report;
 }
 
 /** Runs each database in a thread or a process. */
 export function workerPlacement(options: WorkerPlacementOptions): Placement {
-  const { budget, clock, isolationOf, writer, report } = options;
+  const { budget, clock, isolationOf, writer, outbound, report } = options;
   const makeAlarm = machineAlarms(clock);
   const watchdog = new Watchdog(budget);
   // One for each processor, and one for a request while the first databases open.
@@ -51,7 +54,7 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   if (options.usualIsolation === 'process') starter.prepare();
   const startProcess = processWorkers(starter);
   const linker = new Linker({ entry: () => workerEntry('linker'), report });
-  const lanes = new LaneService(laneThreads(budget, watchdog));
+  const lanes = new LaneService(laneThreads({ budget, watchdog, outbound }));
   const sharedBy = ({ identity, programs }: ProgramPlace) => ({
     budget,
     watchdog,

@@ -87,7 +87,7 @@ export class WorkerSeat implements Seat {
     this.#alarm = options.makeAlarm(() => {
       if (this.#isBusy()) options.watchdog.wake();
     });
-    this.#lanes = new SeatLanes(options.lanes, (message) => this.#send(message));
+    this.#lanes = new SeatLanes(options.lanes, options.identity, (message) => this.#send(message));
     void this.#start(start);
   }
 
@@ -237,6 +237,9 @@ export class WorkerSeat implements Seat {
         return;
       case 'lane':
         this.#lanes.start(message);
+        return;
+      case 'laneReplaced':
+        this.#lanes.replaced(message.lane);
         return;
       case 'endLane':
         this.#lanes.end(message.lane, message.death);
