@@ -91,6 +91,8 @@ export const limits = {
   laneKeptMillis: 1_000,
   /** Time without work after which a lane ends. */
   laneIdleMillisMax: 60_000,
+  /** Time that a database waits for the next question of a lane that it has just answered. */
+  laneLingerMillis: 0.05,
   /** Time that procedures have to end when their database closes. */
   procedureStopMillis: 10_000,
   /** Run time after which a call is scheduled behind all others for the processors. */

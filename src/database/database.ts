@@ -303,6 +303,7 @@ export class Database {
         await this.#around.nextTurn();
         if (this.#isOver()) return;
         this.#turn();
+        if (!this.#hasWork()) this.#procedures.linger();
       }
     } catch (error) {
       this.#stop(error);

@@ -92,6 +92,10 @@ export class InlineDesk implements LaneDesk {
     return this.#wanted.shift();
   }
 
+  linger(): void {
+    // Bodies run where they are asked to, so nothing comes by itself.
+  }
+
   onWork(wake: () => void): void {
     this.#wake = wake;
   }

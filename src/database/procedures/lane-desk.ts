@@ -22,6 +22,11 @@ export interface LaneDesk {
   takeWanted(): LaneRequest | undefined;
   /** True while `takeEnded` or `takeWanted` would give something. */
   readonly hasWork: boolean;
+  /**
+   * Waits for `hasWork`, if a lane is likely to ask for more at once; blocks, but not for longer
+   * than a message would take to arrive.
+   */
+  linger(): void;
   /** Called when `hasWork` becomes true while the database rests. */
   onWork(wake: () => void): void;
   /** The program was replaced: lanes of the old one end when their calls do. */

@@ -38,6 +38,7 @@ export class RunningProcedures {
   readonly #reads = new Map<number, LaneRead>();
   /** What the lanes get when this turn is written. */
   #answers: Answer[] = [];
+  #hasAnswered = false;
   #lastNumber = 0;
   #isStopping = false;
 
@@ -161,10 +162,16 @@ export class RunningProcedures {
 
   /** The turn is written: tells the lanes. */
   answer(): void {
-    if (this.#answers.length === 0) return;
     const answers = this.#answers;
+    this.#hasAnswered = answers.length > 0;
+    if (!this.#hasAnswered) return;
     this.#answers = [];
     for (const answer of answers) answer();
+  }
+
+  /** A procedure that has got its answer often asks again at once. */
+  linger(): void {
+    if (this.#hasAnswered) this.#desk?.linger();
   }
 
   /** Ends all lanes, after the time that running procedures get. */

@@ -85,6 +85,13 @@ export class LanePool implements LaneDesk {
     return false;
   }
 
+  linger(): void {
+    let last: Lane | undefined;
+    for (const lane of this.#lanes) last = lane;
+    // Those that were served go to the end.
+    if (last?.call !== undefined) last.server.linger();
+  }
+
   onWork(wake: () => void): void {
     this.#wake = wake;
   }

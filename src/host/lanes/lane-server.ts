@@ -56,6 +56,14 @@ export class LaneServer {
     return !this.#isTaken && this.#window.isAsked && !this.#window.isGivenUp;
   }
 
+  /** Waits a moment for a question. */
+  linger(): void {
+    if (this.#isTaken || this.#window.isGivenUp) return;
+    this.#window.isServing = true;
+    this.#window.awaitQuestion(limits.laneLingerMillis);
+    this.#window.isServing = false;
+  }
+
   /** What the lane wants of the database. */
   take(): LaneRequest | undefined {
     if (this.#read !== undefined && this.isAsked) return this.#read;

@@ -51,6 +51,9 @@ const argumentsAt = 64;
 const resultAt = 104;
 const dataAt = 128;
 
+/** How often a thread looks before it sleeps: for about 15 microseconds. */
+const looksMax = 3_000;
+
 export type Arguments = readonly [number, number, number, number, number];
 
 export class LaneWindow {
@@ -90,6 +93,7 @@ export class LaneWindow {
       const answered = Atomics.load(this.#words, words.answer);
       const isOver = Atomics.load(this.#words, words.isGivenUp) === 1;
       if (!isOver && answered === Atomics.load(this.#words, words.ask)) return;
+      if (this.#seesChange(words.answer, answered)) continue;
       Atomics.wait(this.#words, words.answer, answered);
     }
   }
@@ -162,8 +166,17 @@ export class LaneWindow {
       if (asked !== Atomics.load(this.#words, words.answer)) return 'asked';
       const left = until - performance.now();
       if (left <= 0) return 'late';
+      if (this.#seesChange(words.ask, asked)) continue;
       Atomics.wait(this.#words, words.ask, asked, left);
     }
+  }
+
+  /** Looks for a while: the other side mostly needs less time than a thread to wake up. */
+  #seesChange(word: number, seen: number): boolean {
+    for (let left = looksMax; left > 0; left -= 1) {
+      if (Atomics.load(this.#words, word) !== seen) return true;
+    }
+    return false;
   }
 
   /** The lane gets no more answers. */
