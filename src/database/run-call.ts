@@ -134,17 +134,28 @@ export function reducerRunOf(
 
 type Returned = Extract<TransactionOutcome, { readonly kind: 'returned' }>;
 
-function findReducer(core: DatabaseCore, { reducer: name, caller }: CallRequest) {
+function findReducer(core: DatabaseCore, { reducer: name, caller, connection }: CallRequest) {
   const reducer = core.program.reducers.get(name);
   if (reducer?.lifecycle !== undefined) {
     return { code: 'reducer.notCallable', lifecycle: reducer.lifecycle } satisfies CallError;
   }
   if (reducer === undefined || !mayCall(caller, reducer)) {
-    const text = `External attempt to call nonexistent reducer "${name}" failed.`;
-    core.report(hostLine('error', `${text} Does the caller know the current module?`));
+    reportUnknown(core, 'reducer', name);
+    // Over HTTP and MCP, a name may be that of either.
+    if (connection.kind === 'temporary') reportUnknown(core, 'procedure', name);
     return { code: 'reducer.unknown', reducer: name } satisfies CallError;
   }
   return reducer;
+}
+
+/** Notes in the module's log that a call found nothing to run. */
+export function reportUnknown(
+  core: DatabaseCore,
+  kind: 'reducer' | 'procedure',
+  name: string,
+): void {
+  const text = `External attempt to call nonexistent ${kind} "${name}" failed.`;
+  core.report(hostLine('error', `${text} Does the caller know the current module?`));
 }
 
 function mayCall({ rights }: Caller, { name, visibility }: ProgramReducer): boolean {

@@ -56,7 +56,10 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
         error: { code: 'reducer.notCallable', lifecycle: 'init' },
       });
       expect(await call('on_connect')).toMatchObject({ error: { lifecycle: 'onConnect' } });
-      expect(shop.messages().at(-1)).toContain('nonexistent reducer "nothing" failed');
+      expect(shop.messages().slice(-2)).toEqual([
+        expect.stringContaining('nonexistent reducer "nothing" failed'),
+        expect.stringContaining('nonexistent procedure "nothing" failed'),
+      ]);
     });
 
     it('[abi 10.1] refuses arguments that are not the encoded parameters', async () => {

@@ -102,6 +102,9 @@ describe('calling a reducer', () => {
     expect(lines).toContain(
       'Error: External attempt to call nonexistent reducer "nothing_at_all" failed. ',
     );
+    expect(lines).toContain(
+      'Error: External attempt to call nonexistent procedure "nothing_at_all" failed. ',
+    );
     expect(lines).toMatch(
       /Error: External attempt to call reducer "add_person" failed, invalid arguments\.\n./,
     );

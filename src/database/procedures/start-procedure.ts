@@ -2,6 +2,7 @@ import { DecodeError } from '../../values/binary-reader.ts';
 import type { DatabaseCore } from '../core.ts';
 import { hostLine } from '../host-line.ts';
 import type { ProcedureError, ProcedureRequest } from '../outcome.ts';
+import { reportUnknown } from '../run-call.ts';
 import type { ProgramProcedure } from './program-procedure.ts';
 
 export interface CheckedCall {
@@ -35,8 +36,7 @@ function find(
   if (procedure !== undefined && isListed) {
     if (procedure.visibility !== 'private' || rights.callsPrivateReducers) return procedure;
   }
-  const text = `External attempt to call nonexistent procedure "${name}" failed.`;
-  core.report(hostLine('error', `${text} Does the caller know the current module?`));
+  reportUnknown(core, 'procedure', name);
   return { code: 'procedure.unknown', procedure: name };
 }
 
