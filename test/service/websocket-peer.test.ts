@@ -248,6 +248,20 @@ describe.each(libraries)('the published client, major version $version', (peer) 
     await gone;
   });
 
+  it('[living 2.9, websocket 7] calls procedures, and gets values and errors', async () => {
+    lendWithResolvers();
+    const { conn, gone } = await connect();
+    await subscribe(conn, 'SELECT * FROM person');
+    const { invite } = conn.procedures;
+    expect(await invite?.({ name: 'zoe', seat: 50 })).toBe(1);
+    expect(names(conn)).toContain('50 zoe');
+    const refused = 'The module instance encountered a fatal error: seat 50 is taken';
+    await expect(invite?.({ name: 'max', seat: 50 })).rejects.toThrow(refused);
+    await running.call(database, 'remove', [50]);
+    conn.disconnect();
+    await gone;
+  });
+
   it('[websocket 7] is told that there is no such procedure, and goes on', async () => {
     lendWithResolvers();
     const { conn, gone } = await connect();
@@ -302,7 +316,16 @@ function tavernWithView(): Promise<Program> {
     '',
     `export const regulars = db.anonymousView({ public: true }, t.array(person.rowType), (ctx) => [
       ...ctx.db.person.seat.filter(7),
-    ]);`,
+    ]);
+    export const invite = db.procedure(
+      { name: t.string(), seat: t.u32() },
+      t.u32(),
+      (ctx, { name, seat }) => ctx.withTx((tx) => {
+        if (tx.db.person.id.find(seat)) throw new SenderError('seat ' + seat + ' is taken');
+        tx.db.person.insert({ id: seat, name, seat });
+        return [...tx.db.person.seat.filter(seat)].length;
+      }),
+    );`,
   );
 }
 
