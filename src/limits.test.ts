@@ -88,6 +88,10 @@ it.each<readonly [relation: string, holds: boolean]>([
     limits.outboundBodiesBytesMax >= 2 * limits.outboundBodyBytesMax &&
       limits.outboundRequestsMax >= limits.outboundHostRequestsMax,
   ],
+  [
+    'as many procedures as a database may have must fit its lanes',
+    limits.laneCallsMax * limits.databaseLanesMax >= limits.proceduresMax,
+  ],
   ['two programs must find room', limits.linkQueueBytesMax >= 2 * limits.programBytesMax],
   ['what a view returns must fit', limits.viewBytesMax >= limits.viewResultBytesMax],
   [

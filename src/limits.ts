@@ -84,6 +84,9 @@ export const limits = {
   procedureReadMillis: 1,
   /** Wall-clock time of one procedure. */
   procedureMillisMax: 600_000,
+  /** Calls of one lane that wait for something, and what one call can wait for at once. */
+  laneCallsMax: 256,
+  callOperationsMax: 1_024,
   /** Lanes, each a thread that runs procedures: of one database, and of the whole service. */
   databaseLanesMax: 4,
   hostLanesMax: 16,

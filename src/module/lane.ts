@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse } from '../protocol/http-abi.ts';
-import { errorCodes } from '../protocol/module-abi.ts';
+import { errorCodes, type redirectModes } from '../protocol/module-abi.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { Scratch } from './host-calls.ts';
@@ -45,8 +45,16 @@ export const laneCodes = {
 /** `write`: may change rows. `read`: sees the rows of one offset and holds no writer up. */
 export type TransactionKind = 'write' | 'read';
 
+/** What a call draws from, and who has made it. */
+export interface CallSecrets {
+  /** 32 bytes of host entropy. */
+  readonly seed: Uint8Array;
+  /** Payload of the caller's token, as JSON text; empty = none. */
+  readonly jwtPayload: string;
+}
+
 /** One procedure or handler as a lane begins it. */
-export interface LaneCall {
+export interface LaneCall extends CallSecrets {
   /** Never 0; unique in its database as long as the actor lives. */
   readonly number: number;
   readonly kind: 'procedure' | 'handler';
@@ -60,10 +68,6 @@ export interface LaneCall {
   readonly timestampMicros: bigint;
   /** Encoded product of the parameters, already checked; for a handler, the encoded request. */
   readonly args: Uint8Array;
-  /** 32 bytes of host entropy. */
-  readonly seed: Uint8Array;
-  /** Payload of the caller's token, as JSON text; empty = none. */
-  readonly jwtPayload: string;
   /** Body of the request, for a handler. */
   readonly body?: Uint8Array;
   /** Parameters of the path, for a handler. */
@@ -84,13 +88,18 @@ export interface LaneRunner {
   start(call: LaneCall): LaneEnd | 'waiting';
   /** Hands over what a call waited for; calls that end by that are in `takeEnded`. */
   completed(operation: number, outcome: AsyncOutcome): void;
-  /** The caller is gone: aborts the signal of a waiting call. */
-  abort(call: number): void;
+  /** Nobody waits for a call any more, for this reason: aborts its signal, if it waits. */
+  abort(call: number, reason: string): void;
+  /** Gives up a call that waits; it is not in `takeEnded`. */
+  drop(call: number): void;
   takeEnded(): readonly { readonly call: number; readonly end: LaneEnd }[];
   dispose(): void;
 }
 
-/** A lane's way to its database and to the world. Every method but `ask` blocks the lane. */
+/**
+ * A lane's way to its database and to the world. Every method but `ask` and `cancel` blocks the
+ * lane.
+ */
 export interface LaneLink {
   /**
    * Opens a transaction; returns its timestamp in microseconds, or a negated error code, with
@@ -114,6 +123,8 @@ export interface LaneLink {
   fetch?(request: OutboundRequest, call: number): FetchOutcome;
   /** Starts something that `LaneRunner.completed` reports; returns its number, never 0. */
   ask(operation: AsyncOperation, call: number): number;
+  /** Ends something that was started; it is not reported. */
+  cancel(operation: number): void;
 }
 
 export interface TransactionEnd {
@@ -133,10 +144,22 @@ export type ReducerEnd =
 export interface OutboundRequest {
   readonly head: HttpRequest;
   readonly body: Uint8Array;
+  /** What becomes of redirects; absent: they are followed. */
+  readonly redirect?: RedirectMode;
 }
 
+/** `error`: a redirect is a failure. `manual`: it is the response. */
+export type RedirectMode = keyof typeof redirectModes;
+
 export type FetchOutcome =
-  | { readonly kind: 'response'; readonly head: HttpResponse; readonly body: Uint8Array }
+  | {
+      readonly kind: 'response';
+      readonly head: HttpResponse;
+      readonly body: Uint8Array;
+      /** The one that has answered, after redirects. */
+      readonly url: string;
+      readonly isRedirected: boolean;
+    }
   /** `message`: the causes, joined by `: `, without the query of the URL. */
   | { readonly kind: 'failed'; readonly message: string };
 

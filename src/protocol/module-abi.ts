@@ -14,6 +14,8 @@ export const hookNames = {
   callAnonymousView: '__call_view_anon__',
   callProcedure: '__call_procedure__',
   callHttpHandler: '__call_http_handler__',
+  operationCompleted: '__operation_completed__',
+  abortCall: '__abort_call__',
   senderErrorClass: '__sender_error_class__',
 } as const;
 
@@ -126,6 +128,9 @@ export const transactionKinds = { write: 0, read: 1 } as const;
 
 /** How a procedure ends a transaction, as numbers of `sys.end`. */
 export const transactionEnds = { abort: 0, commit: 1 } as const;
+
+/** What becomes of redirects, as numbers of `sys.fetch_start`. */
+export const redirectModes = { follow: 0, error: 1, manual: 2 } as const;
 
 /** Levels of a log call; any other number counts as `debug`. */
 export const logLevels = { error: 0, warn: 1, info: 2, debug: 3, trace: 4, panic: 101 } as const;

@@ -36,21 +36,13 @@ export function answerOf(
   };
 }
 
-/** Encodes the value of a procedure; rejects a promise, which nothing would wait for. */
+/** Encodes the value of a procedure, or what its promise resolves with. */
 export function procedureAnswerOf(
   { name, returns }: PlannedProcedure,
   registry: TypeRegistry,
-): (value: unknown) => Uint8Array {
+): (value: unknown) => Uint8Array | Promise<Uint8Array> {
   const encode = resultEncoder(returns, registry, `procedure \`${name}\` must return`);
-  return (value) => {
-    if (isPromise(value)) {
-      throw new TypeError(
-        `Procedure \`${name}\` returned a promise. Asynchronous procedures are not supported ` +
-          'yet: leave out `async`; `ctx.http.fetch` waits for its response.',
-      );
-    }
-    return encode(value);
-  };
+  return (value) => (isPromise(value) ? GuestPromise.resolve(value).then(encode) : encode(value));
 }
 
 export function isPromise(value: unknown): boolean {
@@ -66,6 +58,9 @@ export function refusePromise(result: unknown): void {
       'nothing runs after they return.',
   );
 }
+
+/** Whatever the module makes of the name. */
+const GuestPromise = Promise;
 
 /** `rule` reads `reducer \`trade\` must return`: a value of another type is a bug in the module. */
 function resultEncoder(

@@ -18,12 +18,15 @@ export interface ModuleScope {
 /** State that all contexts of one call share, whatever module they are narrowed to. */
 class Call {
   readonly uuidCounter = { value: 0 };
+  /** As the host knows it; 0: the one that runs. */
+  readonly #number: number;
   readonly #bridge: Bridge;
   #random: Random | undefined;
   #auth: AuthCtx | undefined;
 
-  constructor(bridge: Bridge) {
+  constructor(bridge: Bridge, number: number) {
     this.#bridge = bridge;
+    this.#number = number;
   }
 
   /** Created at first use, from the entropy of the call. */
@@ -31,14 +34,15 @@ class Call {
     if (this.#random === void 0) {
       const { sys } = this.#bridge;
       this.#bridge.guard();
-      const seedBytes = sys.seed();
+      const seedBytes = sys.seed(this.#number);
+      if (seedBytes < 0) throw this.#bridge.failure(seedBytes);
       this.#random = randomFrom(this.#bridge.read(seedBytes).raw(seedBytes));
     }
     return this.#random;
   }
 
   auth(sender: Identity, isInternal: boolean): AuthCtx {
-    this.#auth ??= authOf(this.#bridge.sys.jwt(), sender, isInternal);
+    this.#auth ??= authOf(this.#bridge.sys.jwt(this.#number), sender, isInternal);
     return this.#auth;
   }
 }
@@ -122,6 +126,7 @@ export class ContextFactory {
     sender: bigint,
     connectionId: bigint,
     timestamp: bigint,
+    call = 0,
   ): CallContext {
     this.#databaseIdentity ??= new Identity(this.#bridge.sys.identity());
     const from = {
@@ -130,6 +135,6 @@ export class ContextFactory {
       timestamp: new Timestamp(timestamp),
       connectionId: connectionId === 0n ? null : new ConnectionId(connectionId),
     };
-    return new CallContext(scope, from, new Call(this.#bridge));
+    return new CallContext(scope, from, new Call(this.#bridge, call));
   }
 }

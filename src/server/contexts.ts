@@ -4,10 +4,12 @@ import type { Identity } from '../values/identity.ts';
 import type { TimeDuration } from '../values/time-duration.ts';
 import type { Timestamp } from '../values/timestamp.ts';
 import type { Uuid } from '../values/uuid.ts';
+import type { AbortSignal } from './abort-signal.ts';
 import type { AuthCtx } from './auth.ts';
 import type { DbView, ReadonlyDbView } from './handles.ts';
-import type { RequestInit, SyncResponse } from './http-messages.ts';
+import type { Request, RequestInit, SyncResponse } from './http-messages.ts';
 import type { Random } from './random.ts';
+import type { Response } from './response.ts';
 
 /**
  * The tables and submodules of a schema.
@@ -79,10 +81,39 @@ export interface HttpClient {
   fetch(url: string, init?: RequestInit & { readonly timeout?: TimeDuration }): SyncResponse;
 }
 
+/**
+ * Options of `ctx.fetch`.
+ *
+ * @example
+ * ```ts
+ * const init: FetchInit = { method: 'POST', body: 'hi', redirect: 'error' };
+ * ```
+ */
+export interface FetchInit extends RequestInit {
+  /** Time for the whole response: 30 s without it, at most 180 s. */
+  readonly timeout?: TimeDuration;
+  /** Ends the request when it is aborted; so does `ctx.signal`, always. */
+  readonly signal?: AbortSignal;
+  /** `manual`: a redirect is the response; `error`: it is an error. */
+  readonly redirect?: 'follow' | 'error' | 'manual';
+}
+
 interface OutsideTransaction<Tables> extends CallContext {
   /** @deprecated In a procedure, `databaseIdentity` says whose identity it is. */
   readonly identity: Identity;
   readonly http: HttpClient;
+  /**
+   * Sends a request; while it is awaited, other calls run. A status of 400 or more is a response.
+   * Rejects with an `errors.HttpError` if there is none, and with the reason of a signal.
+   */
+  fetch(url: string | Request, init?: FetchInit): Promise<Response>;
+  /** Waits for a duration, or so many milliseconds, while other calls run. */
+  sleep(
+    duration: TimeDuration | number,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<void>;
+  /** Is aborted when nobody waits for the call any more, or its database stops. */
+  readonly signal: AbortSignal;
   /** Runs `body` in a transaction of its own. It may be run twice. */
   withTx<Result extends SynchronousResult>(body: (tx: ReducerContext<Tables>) => Result): Result;
 }

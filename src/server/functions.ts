@@ -79,7 +79,7 @@ export interface ReducerExport<
 }
 
 /**
- * An exported procedure.
+ * An exported procedure: `F` is its body, which may be asynchronous.
  *
  * @example
  * ```ts
@@ -92,13 +92,17 @@ export interface ProcedureExport<
   P extends Params,
   R extends AnyType,
   IsInternal extends boolean = false,
+  F extends (...args: any[]) => unknown = Procedure<S, P, R>,
 > extends ModuleExport,
     Described<
       IsInternal extends true
         ? Internal
         : { readonly kind: 'procedure'; readonly params: ParamsOf<P>; readonly returns: R }
     > {
-  (ctx: ProcedureCtx<S>, ...args: CallArgs<ParamsOf<P>>): R[typeof outType];
+  (
+    ctx: ProcedureCtx<S>,
+    ...args: CallArgs<ParamsOf<P>>
+  ): ReturnType<F> extends PromiseLike<unknown> ? Promise<R[typeof outType]> : R[typeof outType];
 }
 
 /**
@@ -273,9 +277,10 @@ type IsUnion<T, All = T> = [T] extends [never]
       : true
     : never;
 
+/** The body of a procedure. It may be `async`. */
 export type Procedure<S, P extends Params, R extends AnyType> = (
   ctx: ProcedureCtx<S>,
   args: ArgsOf<ParamsOf<P>>,
-) => R[typeof inType] & NotAsync;
+) => (R[typeof inType] & NotAsync) | Promise<R[typeof inType]>;
 
 export type HttpHandler<S> = (ctx: HandlerContext<S>, request: Request) => SyncResponse;

@@ -208,7 +208,8 @@ export class SyncResponse extends Body {
   }
 }
 
-function bytesOf(body: BodyInit): Uint8Array {
+/** A copy. */
+export function bytesOf(body: BodyInit): Uint8Array {
   if (body === null) return new Uint8Array(0);
   if (typeof body === 'string') return new TextEncoder().encode(body);
   return ArrayBuffer.isView(body)

@@ -99,9 +99,17 @@ export { ScheduleAt } from '../values/schedule-at.ts';
 export { TimeDuration } from '../values/time-duration.ts';
 export { Timestamp } from '../values/timestamp.ts';
 export { Uuid } from '../values/uuid.ts';
+export {
+  AbortController,
+  AbortError,
+  type AbortEvent,
+  type AbortListener,
+  AbortSignal,
+} from './abort-signal.ts';
 export type { AuthCtx, JwtClaims } from './auth.ts';
 export type {
   AnonymousViewCtx,
+  FetchInit,
   HandlerContext,
   InferSchema,
   ProcedureCtx,
@@ -132,6 +140,7 @@ export {
 export type { ModuleConsole } from './module-globals.ts';
 export type { Random } from './random.ts';
 export type { ModuleExport } from './registration.ts';
+export { type BodyChunk, type BodyReader, type BodyStream, Response } from './response.ts';
 export { Router } from './router.ts';
 export { CaseConversionPolicy, type ModuleSettings, schema } from './schema.ts';
 export { type SignatureOptions, verifySignature } from './verify-signature.ts';

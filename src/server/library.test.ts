@@ -20,7 +20,7 @@ describe('the entry', () => {
       ...'OptionBuilder ResultBuilder RefBuilder'.split(' '),
       ...scalars.split(' ').flatMap((name) => [`${name}Builder`, `${name}ColumnBuilder`]),
       ...'CallError HostError Identity ConnectionId Timestamp TimeDuration Uuid'.split(' '),
-      'verifySignature',
+      ...'Response AbortController AbortSignal AbortError verifySignature'.split(' '),
     ];
     expect(Object.keys(server).sort()).toEqual(names.sort());
   });

@@ -1,18 +1,27 @@
 import type { ConnectionId } from '../values/connection-id.ts';
 import type { Identity } from '../values/identity.ts';
+import type { TimeDuration } from '../values/time-duration.ts';
 import { Timestamp } from '../values/timestamp.ts';
 import type { Uuid } from '../values/uuid.ts';
+import type { AbortSignal } from './abort-signal.ts';
+import type { Bridge } from './bridge.ts';
 import { CallContext, type ModuleScope } from './context.ts';
-import type { HttpClient } from './contexts.ts';
+import type { FetchInit, HttpClient } from './contexts.ts';
+import { fetchAsync, httpClient } from './http-client.ts';
+import type { Request } from './http-messages.ts';
 import type { Random } from './random.ts';
 import type { CallReducer } from './reducer-caller.ts';
+import type { Response } from './response.ts';
+import type { Operations, RunningCall } from './running-call.ts';
+import { sleepMicros } from './sleep-micros.ts';
 import type { Transactions } from './with-tx.ts';
 
 /** What procedures of a program can do besides computing. */
 export interface ProcedureTools {
+  readonly bridge: Bridge;
   readonly transactions: Transactions;
   readonly callReducer: CallReducer;
-  readonly http: HttpClient;
+  readonly operations: Operations;
 }
 
 /** What `ctx.read` hands to its body. */
@@ -21,25 +30,52 @@ export interface ReadScope {
   readonly timestamp: Timestamp;
 }
 
-/** The `ctx` of a procedure, created for every call. Its type is in `contexts.ts`. */
+/**
+ * The `ctx` of a procedure, created for every call. Its type is in `contexts.ts`. Whatever it does
+ * is done for its own call, whichever goes on at that moment.
+ */
 export class ProcedureContext {
   readonly sender: Identity;
   readonly databaseIdentity: Identity;
   readonly timestamp: Timestamp;
   readonly connectionId: ConnectionId | null;
-  readonly http: HttpClient;
   /** The context of the call as its transactions see it, which the procedure does not get. */
   readonly #inside: CallContext;
   readonly #tools: ProcedureTools;
+  readonly #call: RunningCall;
+  #http: HttpClient | undefined;
 
-  constructor(inside: CallContext, tools: ProcedureTools) {
+  constructor(inside: CallContext, tools: ProcedureTools, call: RunningCall) {
     this.sender = inside.sender;
     this.databaseIdentity = inside.databaseIdentity;
     this.timestamp = inside.timestamp;
     this.connectionId = inside.connectionId;
-    this.http = tools.http;
     this.#inside = inside;
     this.#tools = tools;
+    this.#call = call;
+  }
+
+  get http(): HttpClient {
+    this.#http ??= httpClient(this.#tools.bridge, this.#call.number);
+    return this.#http;
+  }
+
+  get signal(): AbortSignal {
+    return this.#call.controller.signal;
+  }
+
+  fetch(url: string | Request, init?: FetchInit): Promise<Response> {
+    const { bridge, operations } = this.#tools;
+    return fetchAsync(bridge, operations, this.#call, url, init);
+  }
+
+  sleep(
+    duration: TimeDuration | number,
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<void> {
+    const { bridge, operations } = this.#tools;
+    const begin = () => bridge.sys.sleep(sleepMicros(duration), this.#call.number);
+    return operations.wait(this.#call, signal, begin, () => undefined);
   }
 
   get identity(): Identity {
@@ -59,26 +95,27 @@ export class ProcedureContext {
   }
 
   withTx<Result>(body: (tx: CallContext) => Result): Result {
-    return this.#tools.transactions.write((micros) =>
+    return this.#tools.transactions.write(this.#call.number, (micros) =>
       body(CallContext.at(this.#inside, new Timestamp(micros))),
     );
   }
 
   read<Result>(body: (read: ReadScope) => Result): Result {
     const db = CallContext.readonlyDbOf(this.#inside);
-    return this.#tools.transactions.read((micros) =>
+    return this.#tools.transactions.read(this.#call.number, (micros) =>
       body(Object.freeze({ db, timestamp: new Timestamp(micros) })),
     );
   }
 
   call(reducer: unknown, args?: unknown): unknown {
-    return this.#tools.callReducer(reducer, args);
+    return this.#tools.callReducer(this.#call.number, reducer, args);
   }
 
   /** This context as seen by each submodule. */
   get as(): Readonly<Record<string, ProcedureContext>> {
     const narrowed = Object.entries(this.#inside.as).map(
-      ([namespace, inside]) => [namespace, new ProcedureContext(inside, this.#tools)] as const,
+      ([namespace, inside]) =>
+        [namespace, new ProcedureContext(inside, this.#tools, this.#call)] as const,
     );
     return Object.fromEntries(narrowed);
   }

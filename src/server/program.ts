@@ -1,16 +1,17 @@
 import { logLevels } from '../protocol/module-abi.ts';
 import { encodeRawModuleV10 } from '../schema/encode-raw-module.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
+import { useTimer } from './abort-signal.ts';
 import { type Answer, answerOf, procedureAnswerOf, refusePromise } from './answer.ts';
 import { Bridge } from './bridge.ts';
 import { useHostConsole } from './console.ts';
 import { ContextFactory, type ModuleScope } from './context.ts';
 import type { ModulePlan, PlannedTable } from './describe.ts';
 import { SenderError } from './errors.ts';
-import { httpClient } from './http-client.ts';
 import { ProcedureContext, type ProcedureTools } from './procedure-context.ts';
 import { type CallableReducer, reducerCaller } from './reducer-caller.ts';
 import type { AnyHandler } from './registration.ts';
+import { Operations, RunningCall } from './running-call.ts';
 import type { Sys } from './sys.ts';
 import { lazyDecoder, makeTableHandles } from './table-handle.ts';
 import { makeViews, type RunnableView, type ViewResult } from './view-program.ts';
@@ -31,14 +32,28 @@ export interface ModuleHooks {
     timestamp: bigint,
     args: DataView,
   ): Uint8Array | undefined;
-  /** Runs one procedure and returns its encoded value; `args` as of a reducer. */
+  /**
+   * Runs one procedure and returns its encoded value, or a promise of it; `args` as of a reducer.
+   * `call` is its number, for functions of `Sys`.
+   */
   __call_procedure__(
     id: number,
     sender: bigint,
     connectionId: bigint,
     timestamp: bigint,
     args: DataView,
-  ): Uint8Array;
+    call: number,
+  ): Uint8Array | Promise<Uint8Array>;
+  /** An operation that the program has started is over; see `Operations`. */
+  __operation_completed__(
+    operation: number,
+    result: number,
+    bodyBytes: number,
+    text: string,
+    isRedirected: boolean,
+  ): void;
+  /** Nobody waits for a call any more, or, without a reason, it is over. */
+  __abort_call__(call: number, reason: string): void;
   /** Evaluates a view for `sender`. */
   __call_view__(id: number, sender: bigint, args: Uint8Array): ViewResult;
   /** Evaluates an anonymous view; these are numbered separately. */
@@ -56,7 +71,7 @@ interface Runnable {
 }
 
 interface RunnableProcedure extends Pick<Runnable, 'handler' | 'decodeArgs' | 'scope'> {
-  readonly encodeReturned: (value: unknown) => Uint8Array;
+  readonly encodeReturned: (value: unknown) => Uint8Array | Promise<Uint8Array>;
 }
 
 /** Functions, indexed by the numbers that the host uses. */
@@ -83,10 +98,13 @@ export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
   };
   makeScope(bridge, plan, '', functions);
   const { reducers, procedures, senderViews, anonymousViews } = functions;
+  const operations = new Operations(bridge);
+  useTimer((micros, done) => operations.timer(micros, done));
   const tools: ProcedureTools = {
+    bridge,
     transactions: new Transactions(bridge),
     callReducer: reducerCaller(bridge, functions.callable),
-    http: httpClient(bridge),
+    operations,
   };
   const args = new ArgumentReader();
   return {
@@ -102,12 +120,16 @@ export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
       refusePromise(handler(ctx, decoded));
       return void 0;
     },
-    __call_procedure__(id, sender, connectionId, timestamp, encoded) {
+    __call_procedure__(id, sender, connectionId, timestamp, encoded, number) {
       const { handler, decodeArgs, encodeReturned, scope } = procedures[id] as RunnableProcedure;
       const decoded = decodeArgs(args.open(encoded));
-      const inside = contexts.contextOf(scope, sender, connectionId, timestamp);
-      return encodeReturned(handler(new ProcedureContext(inside, tools), decoded));
+      const inside = contexts.contextOf(scope, sender, connectionId, timestamp, number);
+      const call = new RunningCall(number);
+      const answer = encodeReturned(handler(new ProcedureContext(inside, tools, call), decoded));
+      return answer instanceof ByteArray ? answer : operations.untilSettled(call, answer);
     },
+    __operation_completed__: (...completion) => operations.completed(...completion),
+    __abort_call__: (call, reason) => operations.abort(call, reason),
     __call_view__: (id, sender) => (senderViews[id] as RunnableView).evaluate(sender),
     __call_view_anon__: (id) => (anonymousViews[id] as RunnableView).evaluate(void 0),
     __sender_error_class__: SenderError,

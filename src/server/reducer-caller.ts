@@ -18,17 +18,17 @@ export interface CallableReducer {
 }
 
 /** `ctx.call`: takes a reducer that the module exports, or a name. */
-export type CallReducer = (reducer: unknown, args: unknown) => unknown;
+export type CallReducer = (call: number, reducer: unknown, args: unknown) => unknown;
 
 export function reducerCaller(bridge: Bridge, reducers: readonly CallableReducer[]): CallReducer {
   const codecs: Codec[] = [];
-  return (reducer, args) => {
+  return (call, reducer, args) => {
     const id = idOf(bridge, reducers, reducer);
     const { planned, typespace } = reducers[id] as CallableReducer;
     codecs[id] ??= codecOf(planned, typespace);
     const codec = codecs[id] as Codec;
     const length = bridge.encode(codec.encodeArgs, args ?? {});
-    const end = bridge.sys.call_reducer(id, length);
+    const end = bridge.sys.call_reducer(id, length, call);
     if (end < 0) throw bridge.failure(end);
     const value = (decode: NativeDecoder | undefined) =>
       decode?.(bridge.read(bridge.sys.result_bytes()));

@@ -149,26 +149,26 @@ export interface Schema<Tables> {
   ): ViewExport<F, Returns>;
 
   /** Declares a function that returns a result and opens its own transactions. */
-  procedure<R extends AnyType>(
+  procedure<R extends AnyType, F extends Procedure<Tables, Record<never, never>, R>>(
     returns: R,
-    body: Procedure<Tables, Record<never, never>, R>,
-  ): ProcedureExport<Tables, Record<never, never>, R>;
-  procedure<P extends Params, R extends AnyType>(
+    body: F & Procedure<Tables, Record<never, never>, R>,
+  ): ProcedureExport<Tables, Record<never, never>, R, false, F>;
+  procedure<P extends Params, R extends AnyType, F extends Procedure<Tables, P, R>>(
     params: P,
     returns: R,
-    body: Procedure<Tables, P, R>,
-  ): ProcedureExport<Tables, P, R>;
-  procedure<R extends AnyType>(
+    body: F & Procedure<Tables, P, R>,
+  ): ProcedureExport<Tables, P, R, false, F>;
+  procedure<R extends AnyType, F extends Procedure<Tables, Record<never, never>, R>>(
     options: NameOption,
     returns: R,
-    body: Procedure<Tables, Record<never, never>, R>,
-  ): ProcedureExport<Tables, Record<never, never>, R>;
-  procedure<P extends Params, R extends AnyType>(
+    body: F & Procedure<Tables, Record<never, never>, R>,
+  ): ProcedureExport<Tables, Record<never, never>, R, false, F>;
+  procedure<P extends Params, R extends AnyType, F extends Procedure<Tables, P, R>>(
     options: NameOption,
     params: P,
     returns: R,
-    body: Procedure<Tables, P, R>,
-  ): ProcedureExport<Tables, P, R>;
+    body: F & Procedure<Tables, P, R>,
+  ): ProcedureExport<Tables, P, R, false, F>;
   procedure<Table extends AnyTable, P extends ScheduledParams<Table>>(
     options: ScheduleOption<Table>,
     params: P & ExactlyOne<P>,

@@ -51,21 +51,32 @@ export interface Sys {
   timer_end(timer: number): number;
   /** The database's own identity. */
   identity(): bigint;
+  // `call` is the number that the hook of a procedure got: what this is done for. Without it, it is
+  // the call whose hook runs.
   /** Payload of the caller's token as JSON text; empty when there is none. */
-  jwt(): string;
+  jwt(call?: number): string;
   /** Writes the call's 32 bytes of entropy; the same throughout a call. */
-  seed(): number;
+  seed(call?: number): number;
   /** JSON of `table`, `index` and `columns` of the last unique violation. */
   violation(): string;
   /** In procedures: opens a transaction of a kind of `transactionKinds`; its timestamp. */
-  begin(kind: number): bigint;
+  begin(kind: number, call?: number): bigint;
   /** Ends it in a way of `transactionEnds`. */
   end(how: number): number;
   reducer_id(name: string): number;
   /** Takes encoded arguments; returns one of `reducerEnds`. */
-  call_reducer(reducer: number, argumentLength: number): number;
+  call_reducer(reducer: number, argumentLength: number, call?: number): number;
   /** Takes head and body of a request; returns the bytes of the head of the response. */
-  fetch(headLength: number, bodyLength: number): number;
+  fetch(headLength: number, bodyLength: number, call?: number): number;
+  /**
+   * Takes a request like `fetch`, and one of `redirectModes`; returns the number of an operation,
+   * whose end a hook reports.
+   */
+  fetch_start(headLength: number, bodyLength: number, redirect: number, call?: number): number;
+  /** Returns the number of an operation. Without a call, it is of the one that goes on now. */
+  sleep(micros: bigint, call?: number): number;
+  /** Ends an operation, which no hook reports then. */
+  cancel(operation: number): number;
   /** Bytes that `call_reducer` has left in the scratch, or `fetch` after the head. */
   result_bytes(): number;
   /** Text of the last failure of these; empty: its code says it. */

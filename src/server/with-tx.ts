@@ -5,7 +5,7 @@ import type { Bridge } from './bridge.ts';
 /** What one run of a body came to, or why its commit was refused. */
 type Attempt<Result> = { readonly result: Result } | { readonly refused: Error };
 
-/** The transactions of procedures. `timestamp`: of the transaction, in microseconds. */
+/** The transactions of procedures, each of a call. `timestamp`: its own, in microseconds. */
 export class Transactions {
   readonly #bridge: Bridge;
 
@@ -14,35 +14,40 @@ export class Transactions {
   }
 
   /** Runs `body` in a transaction and commits; once more, if the commit is refused. */
-  write<Result>(body: (timestamp: bigint) => Result): Result {
-    const first = this.#attempt(body);
+  write<Result>(call: number, body: (timestamp: bigint) => Result): Result {
+    const first = this.#attempt(call, body);
     if ('result' in first) return first.result;
     this.#bridge.sys.log(logLevels.warn, 'committing anonymous transaction failed');
-    const second = this.#attempt(body);
+    const second = this.#attempt(call, body);
     if ('result' in second) return second.result;
     throw new Error('transaction retry failed again', { cause: second.refused });
   }
 
   /** Runs `body` over the rows of one moment. */
-  read<Result>(body: (timestamp: bigint) => Result): Result {
-    const result = this.#within(transactionKinds.read, 'read', body);
+  read<Result>(call: number, body: (timestamp: bigint) => Result): Result {
+    const result = this.#within(call, 'read', body);
     const code = this.#bridge.sys.end(transactionEnds.commit);
     if (code < 0) throw this.#bridge.failure(code);
     return result;
   }
 
-  #attempt<Result>(body: (timestamp: bigint) => Result): Attempt<Result> {
+  #attempt<Result>(call: number, body: (timestamp: bigint) => Result): Attempt<Result> {
     const { sys } = this.#bridge;
-    const result = this.#within(transactionKinds.write, 'withTx', body);
+    const result = this.#within(call, 'withTx', body);
     const code = sys.end(transactionEnds.commit);
     return code < 0 ? { refused: this.#bridge.failure(code) } : { result };
   }
 
   /** Leaves the transaction open if the body returns. */
-  #within<Result>(kind: number, name: string, body: (timestamp: bigint) => Result): Result {
+  #within<Result>(
+    call: number,
+    name: 'withTx' | 'read',
+    body: (timestamp: bigint) => Result,
+  ): Result {
     const { sys } = this.#bridge;
     this.#bridge.guard();
-    const begun = sys.begin(kind);
+    const kind = name === 'read' ? transactionKinds.read : transactionKinds.write;
+    const begun = sys.begin(kind, call);
     if (begun < 0n) throw this.#bridge.failure(Number(begun));
     try {
       const result = body(begun);

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { present } from '../../src/assert.ts';
 import type { ProcedureOutcome } from '../../src/database/outcome.ts';
 import { temporaryConnection } from '../../src/host/supervision/temporary-connection.ts';
@@ -54,6 +54,34 @@ const source = `
   });
   let globals = 0;
   export const count = db.procedure(t.u32(), () => ++globals);
+  export const nap = db.procedure({ millis: t.f64() }, t.f64(), async (ctx, { millis }) => {
+    await ctx.sleep(millis);
+    ctx.withTx((tx) => void tx.db.item.insert({ id: 0n, text: 'slept' }));
+    return millis;
+  });
+  export const naps = db.procedure({ count: t.u32() }, t.u32(), async (ctx, { count }) => {
+    await Promise.all(Array.from({ length: count }, () => ctx.sleep(1)));
+    for (let left = count; left > 0; left--) await ctx.sleep(0);
+    return count;
+  });
+  export const tidy = db.procedure(t.unit(), async (ctx) => {
+    ctx.call(add, { text: 'waits' });
+    try {
+      await ctx.sleep(600_000);
+    } catch (error) {
+      ctx.call(add, { text: error.message });
+    }
+    return {};
+  });
+  export const never = db.procedure(t.unit(), async () => new Promise(() => {}));
+  export const spinLater = db.procedure({ millis: t.f64() }, t.unit(), async (ctx, { millis }) => {
+    await ctx.sleep(millis);
+    for (;;);
+  });
+  export const holdLater = db.procedure({ millis: t.f64() }, t.unit(), async (ctx, { millis }) => {
+    await ctx.sleep(millis);
+    return ctx.withTx(() => { for (;;); });
+  });
   export const scanAll = db.procedure(t.u64(), (ctx) => ctx.read(({ db: tables }) => {
     let seen = 0n;
     for (const { text } of tables.item.iter()) seen += BigInt(text.length);
@@ -65,18 +93,23 @@ const source = `
 export function proceduresContract(name: string, open: ShopOpener, canEnd: boolean): void {
   let shop: Shop;
 
-  async function run(procedure: string, args: readonly Value[] = []): Promise<ProcedureOutcome> {
+  async function run(
+    procedure: string,
+    args: readonly Value[] = [],
+    signal?: AbortSignal,
+  ): Promise<ProcedureOutcome> {
     const { definition, schemaVersion } = await shop.handle.describe();
     const found = definition.procedures.find((one) => one.name === procedure);
     const { params } = present(found, procedure);
-    return shop.handle.procedure({
+    const request = {
       caller: shop.caller('somebody'),
       connection: temporaryConnection(),
       procedure,
       args: encodeValue(params, args, definition.typespace),
       schemaVersion,
       confirmed: true,
-    });
+    };
+    return shop.handle.procedure(request, signal);
   }
 
   async function value(procedure: string, args: readonly Value[] = []): Promise<Value> {
@@ -141,6 +174,79 @@ export function proceduresContract(name: string, open: ShopOpener, canEnd: boole
       expect(message).toContain('was open for longer than 1000 ms and was aborted');
       expect(await textsIn()).toEqual([]);
       expect(await value('put', ['after', 1])).toBe(1n);
+    });
+
+    it('[living 2.2] wait by the dozen, more than there are lanes', async () => {
+      shop = await open(source);
+      const leaving = new AbortController();
+      const waiting = Array.from({ length: 60 }, () => run('tidy', [], leaving.signal));
+      await vi.waitUntil(async () => (await textsIn()).length === 60, { timeout: 60_000 });
+      // All have begun, and none has ended.
+      expect(await textsIn()).toEqual(Array(60).fill('waits'));
+      leaving.abort();
+      for (const outcome of await Promise.all(waiting)) {
+        expect(outcome).toMatchObject({ kind: 'returned' });
+      }
+      const aborted = 'the call was aborted: the caller is gone';
+      expect((await textsIn()).slice(60)).toEqual(Array(60).fill(aborted));
+    });
+
+    it('[living 2.2] wait many times, and let others have their turn', async () => {
+      shop = await open(source);
+      const naps = Array.from({ length: 8 }, () => value('naps', [200]));
+      expect(await value('call_add', ['meanwhile'])).toBe('1');
+      expect(await Promise.all(naps)).toEqual(Array(8).fill(200));
+    });
+
+    it('[living 2.8] are aborted when their database closes', async () => {
+      shop = await open(source);
+      const waiting = [run('tidy'), run('nap', [600_000])];
+      await vi.waitUntil(async () => (await textsIn()).length === 1, { timeout: 60_000 });
+      await shop.reopen();
+      const [tidied, slept] = await Promise.all(waiting);
+      expect(tidied).toMatchObject({ kind: 'returned' });
+      expect(slept).toMatchObject({
+        error: {
+          message: expect.stringContaining('AbortError: the call was aborted: the database'),
+        },
+      });
+      expect((await textsIn())[1]).toMatch(/^the call was aborted: the database stops/);
+    });
+
+    it('[living 2.6] fail at once when nothing can end them', async () => {
+      shop = await open(source);
+      expect(await run('never')).toMatchObject({
+        error: { code: 'procedure.failed', message: expect.stringContaining('awaits a promise') },
+      });
+    });
+
+    it('[living 2.3] have a transaction aborted that takes too long after a wait', async () => {
+      shop = await open(source);
+      expect(await run('hold_later', [100])).toMatchObject({
+        error: {
+          code: 'procedure.overBudget',
+          message: expect.stringContaining('was open for longer than 1000 ms and was aborted'),
+        },
+      });
+      expect(await value('put', ['after', 1])).toBe(1n);
+    });
+
+    it.runIf(canEnd)('[living 2.6] that wait end with the one that computes', async () => {
+      shop = await open(source);
+      const leaving = new AbortController();
+      const beside = Array.from({ length: 12 }, () => run('nap', [600_000], leaving.signal));
+      const spinning = Array.from({ length: 8 }, () => run('spin_later', [300]));
+      expect(await shop.call('add', ['meanwhile'])).toMatchObject({ kind: 'committed' });
+      const ends = await Promise.all(spinning);
+      const codes = ends.map((end) => (end.kind === 'failed' ? end.error.code : end.kind));
+      expect(codes).toContain('procedure.overBudget');
+      // Those on a lane without one of the others.
+      leaving.abort();
+      const said = new Set((await Promise.all(beside)).map((end) => JSON.stringify(end)));
+      expect(
+        [...said].filter((text) => text.includes('ended because of another call')),
+      ).not.toEqual([]);
+      expect(await value('put', ['after', 1])).toBe(2n);
     });
 
     it.runIf(canEnd)('[living 2.6] are ended when they compute for too long', async () => {

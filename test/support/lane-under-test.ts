@@ -3,6 +3,8 @@ import { linkHere } from '../../src/host/linking/local-linker.ts';
 import type { Scratch } from '../../src/module/host-calls.ts';
 import { loadLaneProgram } from '../../src/module/javascript/lane-runner.ts';
 import type {
+  AsyncOperation,
+  AsyncOutcome,
   DataOp,
   FetchOutcome,
   LaneCall,
@@ -22,6 +24,12 @@ import { connectionNumber } from '../../src/values/connection-number.ts';
 import { callerIdentity, databaseIdentity } from '../../src/values/identity-roles.ts';
 import { calledMicros, type ModuleUnderTest, publishedMicros } from './module-under-test.ts';
 
+export interface AskedOperation {
+  readonly number: number;
+  readonly call: number;
+  readonly operation: AsyncOperation;
+}
+
 /** The way of a lane straight to the store and the runner of a module, in the same thread. */
 export class StoreLink implements LaneLink {
   /** Commits that changed something. */
@@ -32,6 +40,12 @@ export class StoreLink implements LaneLink {
   timestampMicros = calledMicros + 1_000n;
   reducerNames: readonly string[] = [];
   fetch?: (request: OutboundRequest) => FetchOutcome;
+  /** What was started, and the numbers of what was cancelled. */
+  readonly asked: AskedOperation[] = [];
+  readonly cancelled: number[] = [];
+  /** The calls for which transactions were begun and reducers were run. */
+  readonly callers: number[] = [];
+  #lastOperation = 0;
   readonly #module: ModuleUnderTest;
   #data: LaneData | undefined;
   #transaction: Transaction | undefined;
@@ -40,7 +54,8 @@ export class StoreLink implements LaneLink {
     this.#module = module;
   }
 
-  begin(kind: TransactionKind): bigint {
+  begin(kind: TransactionKind, call: number): bigint {
+    this.callers.push(call);
     this.failure = '';
     this.#data = new LaneData(this.#module.store);
     this.timestampMicros += 1n;
@@ -84,11 +99,18 @@ export class StoreLink implements LaneLink {
     return id < 0 ? -errorCodes.hostCallFailure : id;
   }
 
-  ask(): number {
-    throw new Error('nothing here is asynchronous');
+  ask(operation: AsyncOperation, call: number): number {
+    this.#lastOperation += 1;
+    this.asked.push({ number: this.#lastOperation, call, operation });
+    return this.#lastOperation;
   }
 
-  reducer(id: number, args: Uint8Array): ReducerEnd {
+  cancel(operation: number): void {
+    this.cancelled.push(operation);
+  }
+
+  reducer(id: number, args: Uint8Array, call: number): ReducerEnd {
+    this.callers.push(call);
     const outcome = this.#module.call(id, { args });
     if (outcome.kind === 'crashed') return { kind: 'failed', message: outcome.message };
     return outcome;
@@ -100,7 +122,7 @@ export class LaneUnderTest {
   readonly runner: LaneRunner;
   readonly link: StoreLink;
   readonly logs: ModuleLogLine[];
-  #lastCall = 0;
+  lastCall = 0;
 
   private constructor(runner: LaneRunner, link: StoreLink, logs: ModuleLogLine[]) {
     this.runner = runner;
@@ -116,16 +138,30 @@ export class LaneUnderTest {
       log: (line: ModuleLogLine) => logs.push(line),
       publishedMicros,
       monotonicMillis: () => performance.now(),
+      nowMicros: () => link.timestampMicros,
     };
     const linked = await linkHere(program);
     return new LaneUnderTest(loadLaneProgram(linked, context, openRealm(), link), link, logs);
   }
 
   run(call: Partial<LaneCall>): LaneEnd {
-    this.#lastCall += 1;
-    const end = this.runner.start({ ...anyProcedure, number: this.#lastCall, ...call });
+    const end = this.start(call);
     if (end === 'waiting') throw new Error('it waits');
     return end;
+  }
+
+  /** Its number is `lastCall`. */
+  start(call: Partial<LaneCall>): LaneEnd | 'waiting' {
+    this.lastCall += 1;
+    return this.runner.start({ ...anyProcedure, number: this.lastCall, ...call });
+  }
+
+  /** Completes the oldest operation, and returns what has ended by that. */
+  complete(outcome: AsyncOutcome = { kind: 'slept' }) {
+    const asked = this.link.asked.shift();
+    if (asked === undefined) throw new Error('nothing is waited for');
+    this.runner.completed(asked.number, outcome);
+    return this.runner.takeEnded();
   }
 }
 

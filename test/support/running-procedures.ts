@@ -28,19 +28,32 @@ export class RunningProcedures {
 
   /** Runs a procedure; `lines` is what was logged by it. */
   run(name: string, args: Value[] = [], call: Partial<LaneCall> = {}) {
+    this.lane.logs.length = 0;
+    const end: LaneEnd = this.lane.run(this.#callOf(name, args, call));
+    return { end, lines: this.lane.logs.map(({ level, message }) => `${level}: ${message}`) };
+  }
+
+  /** Runs a procedure until it waits; returns its number. */
+  begin(name: string, args: Value[] = [], call: Partial<LaneCall> = {}): number {
+    const end = this.lane.start(this.#callOf(name, args, call));
+    if (end !== 'waiting') throw new Error(`${name} does not wait: ${JSON.stringify(end)}`);
+    return this.lane.lastCall;
+  }
+
+  #callOf(name: string, args: Value[], call: Partial<LaneCall>): Partial<LaneCall> {
     const { typespace, procedures } = this.#raw;
     const id = procedures.findIndex(({ sourceName }) => sourceName === name);
     const { params } = present(procedures[id], name);
-    const bytes = encodeValue(params, args, typespace);
-    this.lane.logs.length = 0;
-    const end: LaneEnd = this.lane.run({ id, name, args: bytes, ...call });
-    return { end, lines: this.lane.logs.map(({ level, message }) => `${level}: ${message}`) };
+    return { id, name, args: encodeValue(params, args, typespace), ...call };
   }
 
   /** The value of a procedure that is expected to return. */
   value(name: string, args: Value[] = [], call: Partial<LaneCall> = {}): Value {
-    const { end } = this.run(name, args, call);
-    if (end.kind !== 'returned') throw new Error(`${name}: ${end.message}`);
+    return this.valueOf(name, this.run(name, args, call).end);
+  }
+
+  valueOf(name: string, end: LaneEnd | undefined): Value {
+    if (end?.kind !== 'returned') throw new Error(`${name}: ${end?.message}`);
     const found = this.#raw.procedures.find(({ sourceName }) => sourceName === name);
     const type = present(found, name).returnType;
     return decoderOf(type, this.#raw.typespace)(new BinaryReader(end.value));

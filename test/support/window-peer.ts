@@ -16,6 +16,7 @@ const link = new WindowLink(new LaneWindow(window), {
   ring: () => parentPort?.postMessage('asked'),
   stretches: { began: () => undefined, ended: () => undefined },
   reducers: new Map(),
+  operations: { ask: () => 0, cancel: () => undefined },
 });
 
 function run(): string {

@@ -233,8 +233,26 @@ db.view({ public: true }, t.array(hero.rowType), (ctx) => {
 db.procedure(t.u64(), (ctx) => ctx.db.hero.count());
 // @ts-expect-error: another result
 db.procedure(t.u64(), () => 'three');
-// @ts-expect-error
-db.procedure(t.u64(), async () => 3n);
+db.procedure(t.u64(), async (ctx) => {
+  await ctx.sleep(10);
+  // @ts-expect-error: a read does not wait
+  ctx.read(async ({ db: tables }) => tables.hero.count());
+  // @ts-expect-error: no rows outside of a transaction
+  await ctx.db.hero.count();
+  return 3n;
+});
+const later = db.procedure(t.u64(), async () => 3n);
+db.procedure(t.u64(), (ctx) => {
+  // @ts-expect-error: it is a promise
+  const value: bigint = later(ctx);
+  return value;
+});
+db.procedure(t.u64(), async (ctx) => {
+  const value: bigint = await later(ctx);
+  return value;
+});
+// @ts-expect-error: a promise of another result
+db.procedure(t.u64(), async () => 'three');
 db.procedure(t.u64(), (ctx) => {
   // @ts-expect-error: a transaction does not wait
   ctx.withTx(async (tx) => tx.db.hero.count());

@@ -1,8 +1,10 @@
 import { workerData } from 'node:worker_threads';
+import { unreachable } from '../../assert.ts';
 import { ticketNumber } from '../../database/ticket.ts';
 import { loadLaneProgram } from '../../module/javascript/lane-runner.ts';
-import type { LaneRunner } from '../../module/lane.ts';
+import type { LaneCall, LaneEnd, LaneRunner } from '../../module/lane.ts';
 import { setNiceness } from '../../node/child-priority.ts';
+import { MachineClock } from '../../node/clock.ts';
 import { realmOpener } from '../../node/realm.ts';
 import { systemThreadId } from '../../node/thread-faults.ts';
 import { answerInspector } from '../../node/thread-memory.ts';
@@ -11,36 +13,43 @@ import { flatDefinition } from '../../schema/flat-definition.ts';
 import { validateModule } from '../../schema/validate.ts';
 import { Board } from '../seats/board.ts';
 import { nicenessOf } from '../watching/standing.ts';
+import { GivenTime } from './given-time.ts';
 import type { FromLane, LaneThreadStart, ToLane } from './lane-messages.ts';
-import { waitingFetch } from './request-way.ts';
+import { LaneOperations, machineSleep } from './lane-operations.ts';
+import { LaneSender } from './request-way.ts';
 import { LaneWindow } from './window.ts';
 import { WindowLink } from './window-link.ts';
 
 /** Runs a lane: one program in a thread of its own, beside its database. */
-const {
-  port,
-  board: words,
-  window,
-  program,
-  identity,
-  hardeningFile,
-  requests,
-} = workerData as LaneThreadStart;
-const board = new Board(words);
+const start = workerData as LaneThreadStart;
+const { port, program, identity, requests } = start;
+const board = new Board(start.board);
 board.runsOn(systemThreadId());
 if (board.systemThreadId !== 0) setNiceness(board.systemThreadId, nicenessOf.usual);
 answerInspector();
 
 const post = (message: FromLane): void => port.postMessage(message);
 const reducers = new Map<string, number>();
-let running = ticketNumber(1);
-
-const link = new WindowLink(new LaneWindow(window), {
-  ring: () => post({ kind: 'asked' }),
-  stretches: { began: () => board.calling(running), ended: () => board.resting() },
-  reducers,
-  fetch: requests && waitingFetch(requests),
+const given = start.isTimeGiven ? new GivenTime(post) : undefined;
+const clock = new MachineClock();
+const window = new LaneWindow(start.window);
+const sender =
+  requests && new LaneSender(requests, (id, outcome) => operations.answered(id, outcome));
+const operations = new LaneOperations({
+  sender,
+  startSleep: given?.startSleep ?? machineSleep,
+  completed: (operation, outcome, call) =>
+    enter(call, (lane) => lane.completed(operation, outcome)),
 });
+const link = new WindowLink(window, {
+  ring: () => post({ kind: 'asked' }),
+  stretches: { began: () => board.calling(ticketNumber(running)), ended: () => board.resting() },
+  reducers,
+  fetch: sender && ((request) => sender.wait(request)),
+  operations,
+});
+/** The call for which the program runs. */
+let running = 0;
 
 function load(): LaneRunner {
   board.loading();
@@ -53,9 +62,15 @@ function load(): LaneRunner {
       },
       publishedMicros: program.publishedMicros,
       monotonicMillis: () => performance.now(),
+      nowMicros: () => given?.nowMicros ?? clock.nowMicros(),
     };
     let isLoaded = false;
-    const runner = loadLaneProgram(program.linked, context, realmOpener(hardeningFile)(), link);
+    const runner = loadLaneProgram(
+      program.linked,
+      context,
+      realmOpener(start.hardeningFile)(),
+      link,
+    );
     isLoaded = true;
     if (Buffer.compare(runner.describe(), program.described) !== 0) {
       throw new Error('the program describes itself differently in a lane');
@@ -81,14 +96,49 @@ try {
 }
 
 port.on('message', (message: ToLane) => {
-  if (message.kind === 'close') {
-    port.close();
-    return;
+  switch (message.kind) {
+    case 'close':
+      port.close();
+      return;
+    case 'start':
+      begin(message.call);
+      return;
+    case 'abort':
+      enter(message.call, (lane) => lane.abort(message.call, message.reason));
+      return;
+    case 'drop':
+      enter(message.call, (lane) => lane.drop(message.call));
+      post({ kind: 'dropped', call: message.call });
+      return;
+    case 'slept':
+      given?.slept(message.sleep, message.nowMicros);
+      return;
+    default:
+      unreachable(message);
   }
-  const { call } = message;
-  running = ticketNumber(call.number);
-  board.calling(running);
-  const end = runner?.start(call);
-  board.resting();
-  if (end !== undefined && end !== 'waiting') post({ kind: 'ended', call: call.number, end });
 });
+
+function begin(call: LaneCall): void {
+  const { number } = call;
+  given?.tell(call.timestampMicros);
+  let end: LaneEnd | 'waiting' | undefined;
+  enter(number, (lane) => {
+    end = lane.start(call);
+  });
+  if (end === undefined) return;
+  post(
+    end === 'waiting' ? { kind: 'waiting', call: number } : { kind: 'ended', call: number, end },
+  );
+}
+
+/** Lets the program run for a call, and reports those that have ended by that. */
+function enter(call: number, run: (lane: LaneRunner) => void): void {
+  if (runner === undefined) return;
+  running = call;
+  window.computing = call;
+  board.calling(ticketNumber(call));
+  run(runner);
+  board.resting();
+  window.computing = 0;
+  for (const ended of runner.takeEnded()) post({ kind: 'ended', ...ended });
+}

@@ -20,6 +20,8 @@ export interface LaneStart {
   /** See `window.ts`. */
   readonly window: SharedArrayBuffer;
   readonly hardeningFile: string;
+  /** True: time is what its database says, which does not pass by itself. */
+  readonly isTimeGiven: boolean;
 }
 
 /** The data that the thread of a lane is started with. */
@@ -35,6 +37,12 @@ export interface LaneThreadStart extends LaneStart {
 /** Database to lane. */
 export type ToLane =
   | { readonly kind: 'start'; readonly call: LaneCall }
+  /** Nobody waits for this call any more. */
+  | { readonly kind: 'abort'; readonly call: number; readonly reason: string }
+  /** This call is over for its database; the lane gives it up, and confirms that by its end. */
+  | { readonly kind: 'drop'; readonly call: number }
+  /** Where time is given: a sleep is over, and this is the time; `slept` answers it. */
+  | { readonly kind: 'slept'; readonly sleep: number; readonly nowMicros: bigint }
   /** It has nothing to do any more. */
   | { readonly kind: 'close' };
 
@@ -43,7 +51,16 @@ export type FromLane =
   /** There is a question in the window. */
   | { readonly kind: 'asked' }
   | { readonly kind: 'line'; readonly line: ModuleLogLine }
+  /** The call that was started last waits; the lane can take another one. */
+  | { readonly kind: 'waiting'; readonly call: number }
   | { readonly kind: 'ended'; readonly call: number; readonly end: LaneEnd }
+  /** After `drop`. */
+  | { readonly kind: 'dropped'; readonly call: number }
+  /** Where time is given: a sleep begins, or nobody waits for it any more. */
+  | { readonly kind: 'sleep'; readonly sleep: number; readonly micros: bigint }
+  | { readonly kind: 'awake'; readonly sleep: number }
+  /** What followed from the end of a sleep is done, as far as it did not have to wait. */
+  | { readonly kind: 'slept'; readonly sleep: number }
   /** It could not load the program. */
   | { readonly kind: 'failed'; readonly message: string };
 
@@ -62,8 +79,8 @@ export type StartLane = (
 ) => LaneThread;
 
 export interface LaneThread {
-  /** Its program was replaced: it sends no more HTTP requests, and the one under way ends. */
+  /** Its program was replaced: it sends no more HTTP requests, and those under way end. */
   replaced(): void;
-  /** Ends it, wherever it is, and its request. */
+  /** Ends it, wherever it is, and its requests. */
   end(death: LaneDeath): void;
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextMessages } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ProgramSource } from '../../database/program-source.ts';
 import { limits } from '../../limits.ts';
 import type { LaneCall } from '../../module/lane.ts';
@@ -8,12 +8,16 @@ import { connectionNumber } from '../../values/connection-number.ts';
 import { callerIdentity, databaseIdentity } from '../../values/identity-roles.ts';
 import type { LaneDeath, ToLane } from './lane-messages.ts';
 import { LanePool } from './lane-pool.ts';
+import { LaneWindow } from './window.ts';
 
 /** A lane without a thread, which does what a test says. */
 interface FakeLane {
   readonly port: MessagePort;
   /** Numbers of the calls that it was given. */
   readonly calls: number[];
+  /** What else it was told. */
+  readonly told: ToLane[];
+  readonly window: LaneWindow;
   isClosed: boolean;
   isReplaced: boolean;
   die(death: LaneDeath): void;
@@ -48,16 +52,25 @@ function pool() {
     nowMillis: () => time.millis,
     programOf: () => ({ linked, described: new Uint8Array(0), publishedMicros: 1n }),
     report: () => undefined,
-    startLane: (_start, port, ended) => {
+    startLane: (start, port, ended) => {
       const die = (death: LaneDeath): void => {
         lane.isClosed = true;
         port.close();
         ended(death);
       };
-      const lane: FakeLane = { port, calls: [], isClosed: false, isReplaced: false, die };
+      const lane: FakeLane = {
+        port,
+        calls: [],
+        told: [],
+        window: new LaneWindow(start.window),
+        isClosed: false,
+        isReplaced: false,
+        die,
+      };
       port.on('message', (message: ToLane) => {
         if (message.kind === 'start') lane.calls.push(message.call.number);
-        else die({ cause: 'died', message: '' });
+        else if (message.kind === 'close') die({ cause: 'died', message: '' });
+        else lane.told.push(message);
       });
       lanes.push(lane);
       const replaced = (): void => {
@@ -69,11 +82,23 @@ function pool() {
   const open = () => lanes.filter(({ isClosed }) => !isClosed);
   /** The lane that runs a call returns from it. */
   const finish = async (number: number): Promise<void> => {
-    const lane = open().find(({ calls }) => calls.at(-1) === number);
+    const lane = open().find(({ calls }) => calls.includes(number));
     lane?.port.postMessage({ kind: 'ended', call: number, end: { kind: 'returned', value } });
     await settled();
   };
-  return { desk, lanes, open, finish, time };
+  /** The lane that was given a call reports that it waits. */
+  const waits = async (number: number): Promise<void> => {
+    await settled();
+    const lane = open().find(({ calls }) => calls.includes(number));
+    lane?.port.postMessage({ kind: 'waiting', call: number });
+    await settled();
+  };
+  return { desk, lanes, open, finish, waits, time };
+}
+
+/** A message has arrived, and its answer. */
+async function settledOnce(): Promise<void> {
+  for (let left = 3; left > 0; left -= 1) await nextMessages();
 }
 
 /** Messages in both directions have arrived. */
@@ -136,6 +161,141 @@ describe('the lanes of a database', () => {
     expect(new Set(lost.map(({ end }) => (end.kind === 'lost' ? end.code : end.kind)))).toEqual(
       new Set(['procedure.stopped']),
     );
+  });
+
+  it('[living 2.2] take the next call when all that they have wait', async () => {
+    const { desk, lanes, waits, finish } = pool();
+    desk.start(call(1), source);
+    await waits(1);
+    expect(desk.start(call(2), source)).toBe('started');
+    // It computes, so the next one gets a lane of its own.
+    expect(desk.start(call(3), source)).toBe('started');
+    await settled();
+    expect(lanes.map(({ calls }) => calls)).toEqual([[1, 2], [3]]);
+    await waits(2);
+    await waits(3);
+    desk.start(call(4), source);
+    await settled();
+    // The one with the fewest.
+    expect(lanes.map(({ calls }) => calls)).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    await finish(1);
+    await finish(4);
+    expect(desk.takeEnded().map((ended) => ended.call)).toEqual([1, 4]);
+    await desk.stop(0);
+  });
+
+  it('[living 2.2] that run their program are given a call last', async () => {
+    const { desk, lanes, waits } = pool();
+    for (const number of [1, 2, 3, 4]) desk.start(call(number), source);
+    await settled();
+    for (const number of [1, 2, 3, 4]) await waits(number);
+    for (const lane of lanes.slice(0, 3)) lane.window.computing = 1;
+    desk.start(call(5), source);
+    await waits(5);
+    for (const lane of lanes) lane.window.computing = 1;
+    expect(desk.start(call(6), source)).toBe('started');
+    await settled();
+    expect(lanes.map(({ calls }) => calls)).toEqual([[1, 6], [2], [3], [4, 5]]);
+    await desk.stop(0);
+  });
+
+  it('[living 2.2] have so many calls and no more', async () => {
+    const { desk, lanes } = pool();
+    const most = limits.laneCallsMax * limits.databaseLanesMax;
+    for (let number = 1; number <= most + 1; number += 1) {
+      const place = desk.start(call(number), source);
+      await settledOnce();
+      for (const lane of lanes) {
+        if (lane.calls.at(-1) === number) lane.port.postMessage({ kind: 'waiting', call: number });
+      }
+      await settledOnce();
+      expect(place).toBe(number > most ? 'queued' : 'started');
+    }
+    expect(lanes.map(({ calls }) => calls.length)).toEqual(Array(4).fill(limits.laneCallsMax));
+    await desk.stop(0);
+  });
+
+  it('[living 2.8] get to know that nobody waits for a call', async () => {
+    const { desk, lanes, waits, finish } = pool();
+    desk.start(call(1), source);
+    await waits(1);
+    desk.start(call(2), source);
+    desk.cancel(1);
+    await settled();
+    const reason = 'the caller is gone';
+    expect(lanes[0]?.told).toEqual([{ kind: 'abort', call: 1, reason }]);
+    await finish(1);
+    desk.cancel(1);
+    const stopped = desk.stop(60_000);
+    await settled();
+    const stops = { kind: 'abort', call: 2, reason: 'the database stops' };
+    expect(lanes[0]?.told.slice(1)).toEqual([stops]);
+    await finish(2);
+    await stopped;
+  });
+
+  it('[living 2.6] lose calls that wait with the one that computes', async () => {
+    const { desk, lanes, waits } = pool();
+    desk.start(call(1), source);
+    await waits(1);
+    desk.start(call(2), source);
+    await settled();
+    lanes[0]?.die({ cause: 'budget', message: 'too long' });
+    await settled();
+    const text =
+      'The procedure was waiting on a lane that was ended because of another call; call it ' +
+      'again. too long';
+    expect(desk.takeEnded()).toMatchObject([
+      { call: 1, end: { code: 'procedure.stopped', text } },
+      { call: 2, end: { code: 'procedure.overBudget', text: 'too long' } },
+    ]);
+    // One that goes on after a wait is known by the memory that both share.
+    for (const number of [3, 4]) {
+      desk.start(call(number), source);
+      await waits(number);
+    }
+    const [, lane] = lanes;
+    if (lane !== undefined) lane.window.computing = 3;
+    lane?.die({ cause: 'budget', message: 'too long' });
+    await settled();
+    expect(desk.takeEnded()).toMatchObject([
+      { call: 3, end: { code: 'procedure.overBudget' } },
+      { call: 4, end: { code: 'procedure.stopped' } },
+    ]);
+    await desk.stop(0);
+  });
+
+  describe('with calls that take too long', () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+    afterEach(() => void vi.useRealTimers());
+
+    it('[living 2.6] end alone where they wait, else with their lane', async () => {
+      const { desk, lanes, open, waits, finish } = pool();
+      desk.start(call(1), source);
+      await waits(1);
+      vi.advanceTimersByTime(limits.procedureMillisMax / 2);
+      desk.start(call(2), source);
+      await waits(2);
+      vi.advanceTimersByTime(limits.procedureMillisMax / 2);
+      await settled();
+      const code = 'procedure.overBudget';
+      expect(desk.takeEnded()).toMatchObject([{ call: 1, end: { kind: 'lost', code } }]);
+      expect([open().length, lanes[0]?.told]).toEqual([1, [{ kind: 'drop', call: 1 }]]);
+      // What it still says of it counts no more.
+      await finish(1);
+      lanes[0]?.port.postMessage({ kind: 'dropped', call: 1 });
+      await settled();
+      expect(desk.takeEnded()).toEqual([]);
+      if (lanes[0] !== undefined) lanes[0].window.computing = 2;
+      vi.advanceTimersByTime(limits.procedureMillisMax / 2);
+      await settled();
+      expect(desk.takeEnded()).toMatchObject([{ call: 2, end: { kind: 'lost', code } }]);
+      expect(open()).toEqual([]);
+      await desk.stop(0);
+    });
   });
 
   it('[living 2.8] drop calls that have not begun when their caller is gone', async () => {

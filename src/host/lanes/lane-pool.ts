@@ -1,5 +1,3 @@
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { assert } from '../../assert.ts';
 import type {
   EndedCall,
   LaneDesk,
@@ -9,30 +7,19 @@ import type {
 import type { ProgramSource } from '../../database/program-source.ts';
 import { limits } from '../../limits.ts';
 import type { LaneCall } from '../../module/lane.ts';
-import type { ModuleLogLine } from '../../module/log-line.ts';
-import type { DatabaseIdentity } from '../../values/identity-roles.ts';
-import type { FromLane, LaneDeath, LaneProgram, LaneThread, StartLane } from './lane-messages.ts';
-import { LaneServer } from './lane-server.ts';
-import { LaneWindow } from './window.ts';
-
-export interface LanePoolOptions {
-  readonly identity: DatabaseIdentity;
-  readonly hardeningFile: string;
-  readonly nowMillis: () => number;
-  readonly startLane: StartLane;
-  /** The program that a call belongs to. */
-  readonly programOf: (source: ProgramSource) => LaneProgram;
-  readonly report: (line: ModuleLogLine) => void;
-}
+import { Lane, type LaneOptions } from './lane.ts';
 
 interface QueuedCall {
   readonly call: LaneCall;
   readonly source: ProgramSource;
 }
 
-/** The lanes of one database: threads that run its procedures, one at a time each. */
+/**
+ * The lanes of one database: threads that run its procedures. Each computes for one call at a time,
+ * while others of its calls wait.
+ */
 export class LanePool implements LaneDesk {
-  readonly #options: LanePoolOptions;
+  readonly #options: LaneOptions;
   readonly #lanes = new Set<Lane>();
   #queue: QueuedCall[] = [];
   /** Programs that were replaced while they had calls. */
@@ -43,20 +30,24 @@ export class LanePool implements LaneDesk {
   #isWanted = false;
   #whenEmpty: () => void = () => undefined;
 
-  constructor(options: LanePoolOptions) {
+  constructor(options: LaneOptions) {
     this.#options = options;
   }
 
   start(call: LaneCall, source: ProgramSource): 'started' | 'queued' | 'busy' {
     if (this.#isStopping || this.#queue.length >= limits.proceduresMax) return 'busy';
-    if (this.#place({ call, source })) return 'started';
-    this.#queue.push({ call, source });
-    return 'queued';
+    const isPlaced = this.#place({ call, source });
+    if (!isPlaced) this.#queue.push({ call, source });
+    this.#count();
+    return isPlaced ? 'started' : 'queued';
   }
 
   cancel(number: number): void {
     const isMeant = ({ call }: QueuedCall) => call.number === number;
-    if (!this.#queue.some(isMeant)) return;
+    if (!this.#queue.some(isMeant)) {
+      for (const lane of this.#lanes) lane.abort(number, abandonedText);
+      return;
+    }
     this.#queue = this.#queue.filter((queued) => !isMeant(queued));
     this.#lose(number, 'procedure.stopped', 'The caller is gone; the procedure has not run.');
   }
@@ -89,7 +80,7 @@ export class LanePool implements LaneDesk {
     let last: Lane | undefined;
     for (const lane of this.#lanes) last = lane;
     // Those that were served go to the end.
-    if (last?.call !== undefined) last.server.linger();
+    if (last?.isComputing === true) last.server.linger();
   }
 
   onWork(wake: () => void): void {
@@ -121,6 +112,7 @@ export class LanePool implements LaneDesk {
     for (const { call } of queued) this.#lose(call.number, 'procedure.stopped', stoppedText);
     this.#closeIdle();
     if (this.#lanes.size === 0) return;
+    for (const lane of this.#lanes) lane.abortAll('the database stops');
     const kill = (): void => {
       for (const lane of this.#lanes) lane.end({ cause: 'closed', message: stoppedText });
     };
@@ -133,19 +125,26 @@ export class LanePool implements LaneDesk {
     clearTimeout(timer);
   }
 
-  /** Gives the call to a lane that is free, or to a new one, if there may be one more. */
-  #place(queued: QueuedCall): boolean {
-    const idle = [...this.#lanes].filter(({ call }) => call === undefined);
-    const fitting = idle.find(({ source }) => source === queued.source);
-    if (fitting !== undefined) {
-      fitting.run(queued.call);
+  /**
+   * Gives the call to a lane: one that has nothing to do, else one whose calls all wait, else a new
+   * one, if there may be one more.
+   */
+  #place({ call, source }: QueuedCall): boolean {
+    const lanes = [...this.#lanes];
+    const takers = lanes.filter((lane) => lane.source === source && lane.takesCalls);
+    const idle = takers.find(({ isIdle }) => isIdle);
+    const waiting = takers.filter(({ isComputing }) => !isComputing);
+    const isFull = lanes.length >= limits.databaseLanesMax;
+    const lane = idle ?? leastOf(waiting) ?? (isFull ? leastOf(takers) : undefined);
+    if (lane !== undefined) {
+      lane.run(call);
       return true;
     }
-    if (this.#lanes.size >= limits.databaseLanesMax) {
-      idle[0]?.close();
+    if (isFull) {
+      lanes.find(({ isIdle }) => isIdle)?.close();
       return false;
     }
-    this.#add(queued.source).run(queued.call);
+    this.#add(source).run(call);
     return true;
   }
 
@@ -154,9 +153,11 @@ export class LanePool implements LaneDesk {
       asked: () => this.#wake(),
       ended: (ended) => {
         this.#ended.push(ended);
-        if (this.#isWanted && lane.call === undefined && lane.isTimeOver) lane.close();
-        this.#next();
         this.#wake();
+      },
+      rests: () => {
+        if (this.#isWanted && lane.isTimeOver) lane.retire();
+        this.#next();
       },
       gone: () => this.#gone(lane),
     });
@@ -169,10 +170,20 @@ export class LanePool implements LaneDesk {
     const [first] = this.#queue;
     if (first !== undefined && this.#place(first)) this.#queue.shift();
     if (this.#isStopping || this.#isWanted) this.#closeIdle();
+    this.#count();
+  }
+
+  #count(): void {
+    const { time } = this.#options;
+    if (time === undefined) return;
+    const lanes = [...this.#lanes];
+    const waiting = lanes.reduce((sum, lane) => sum + lane.waitingCount, 0);
+    const begun = lanes.reduce((sum, lane) => sum + lane.callCount, 0);
+    time.counted({ busy: this.#queue.length + begun - waiting, waiting });
   }
 
   #closeIdle(): void {
-    for (const lane of this.#lanes) if (lane.call === undefined) lane.close();
+    for (const lane of this.#lanes) if (lane.isIdle) lane.close();
   }
 
   #gone(lane: Lane): void {
@@ -188,129 +199,14 @@ export class LanePool implements LaneDesk {
   }
 }
 
+/** The one with the fewest calls. */
+function leastOf(lanes: readonly Lane[]): Lane | undefined {
+  return lanes.reduce<Lane | undefined>(
+    (least, lane) => (least !== undefined && least.callCount <= lane.callCount ? least : lane),
+    undefined,
+  );
+}
+
+const abandonedText = 'the caller is gone';
+
 const stoppedText = 'The procedure was stopped, because its database stops.';
-
-interface LaneEvents {
-  /** It asks something of the database. */
-  asked(): void;
-  ended(call: EndedCall): void;
-  gone(): void;
-}
-
-/** One lane, as its database knows it. */
-class Lane {
-  readonly source: ProgramSource;
-  readonly server: LaneServer;
-  readonly #options: LanePoolOptions;
-  readonly #events: LaneEvents;
-  readonly #window = new LaneWindow();
-  readonly #port: MessagePort;
-  readonly #thread: LaneThread;
-  #call: number | undefined;
-  /** When it was first heard of: its thread may have to wait before it begins. */
-  #heardAt: number | undefined;
-  /** Ends a call that takes too long, or the lane when it has been idle for long enough. */
-  #timer: NodeJS.Timeout | undefined;
-  #isClosing = false;
-  #failure: string | undefined;
-
-  constructor(source: ProgramSource, options: LanePoolOptions, events: LaneEvents) {
-    const { identity, hardeningFile, nowMillis, programOf, startLane } = options;
-    this.source = source;
-    this.#options = options;
-    this.#events = events;
-    this.server = new LaneServer(this.#window, nowMillis, () => this.end(lateDeath));
-    const { port1, port2 } = new MessageChannel();
-    this.#port = port1;
-    port1.on('message', (message: FromLane) => this.#receive(message));
-    const program = programOf(source);
-    const start = { identity, program, window: this.#window.buffer, hardeningFile };
-    this.#thread = startLane(start, port2, (death) => this.#died(death));
-  }
-
-  /** The number of the call that it runs. A lane that closes counts as busy. */
-  get call(): number | undefined {
-    return this.#isClosing ? -1 : this.#call;
-  }
-
-  /** True: it has run for so long that others may want its place. */
-  get isTimeOver(): boolean {
-    const heardAt = this.#heardAt ?? Number.POSITIVE_INFINITY;
-    return this.#options.nowMillis() - heardAt >= limits.laneKeptMillis;
-  }
-
-  run(call: LaneCall): void {
-    assert(this.call === undefined, 'a lane runs one call at a time');
-    this.#call = call.number;
-    this.#port.postMessage({ kind: 'start', call });
-    this.#setTimer(limits.procedureMillisMax, () => this.end(overTime));
-  }
-
-  replaced(): void {
-    this.#thread.replaced();
-  }
-
-  /** Lets it end, since it has nothing to do. */
-  close(): void {
-    this.#isClosing = true;
-    clearTimeout(this.#timer);
-    this.#port.postMessage({ kind: 'close' });
-  }
-
-  end(death: LaneDeath): void {
-    this.#isClosing = true;
-    this.#thread.end(death);
-  }
-
-  #receive(message: FromLane): void {
-    this.#heardAt ??= this.#options.nowMillis();
-    switch (message.kind) {
-      case 'asked':
-        this.#events.asked();
-        return;
-      case 'line':
-        this.#options.report(message.line);
-        return;
-      case 'failed':
-        this.#failure = message.message;
-        return;
-      case 'ended': {
-        if (message.call !== this.#call) return;
-        this.#call = undefined;
-        this.server.reset();
-        this.#setTimer(limits.laneIdleMillisMax, () => this.close());
-        this.#events.ended({ call: message.call, end: message.end });
-      }
-    }
-  }
-
-  #died({ cause, message }: LaneDeath): void {
-    this.#isClosing = true;
-    clearTimeout(this.#timer);
-    this.#port.close();
-    const call = this.#call;
-    this.#call = undefined;
-    if (call !== undefined) {
-      const code = cause === 'budget' ? 'procedure.overBudget' : 'procedure.stopped';
-      const text = this.#failure ?? message;
-      this.#events.ended({ call, end: { kind: 'lost', code, text } });
-    }
-    this.#events.gone();
-  }
-
-  #setTimer(millis: number, then: () => void): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(then, millis).unref();
-  }
-}
-
-const overTime: LaneDeath = {
-  cause: 'budget',
-  message: `The procedure ran longer than ${limits.procedureMillisMax / 1000} s and was stopped.`,
-};
-
-/** The database says more about it. */
-const lateDeath: LaneDeath = {
-  cause: 'budget',
-  message: `A transaction was open for longer than ${limits.procedureTransactionMillis} ms.`,
-};

@@ -6,6 +6,7 @@ import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
 import { encodeHttpRequest } from '../../protocol/http-abi.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../../values/identity-roles.ts';
 import { LaneRequests } from './lane-requests.ts';
+import type { AnswerMessage } from './request-way.ts';
 
 interface Sent {
   readonly database: DatabaseIdentity;
@@ -24,7 +25,7 @@ afterEach(() => {
 function lane() {
   const sent: Sent[] = [];
   const broken: string[] = [];
-  const answers: FetchOutcome[] = [];
+  const answers: AnswerMessage[] = [];
   const outbound = {
     isEnabled: true,
     fetch: (of: DatabaseIdentity, request: OutboundRequest, signal: AbortSignal) =>
@@ -36,7 +37,7 @@ function lane() {
   const requests = new LaneRequests(outbound, database, (message) => broken.push(message));
   open.push(requests);
   const { port, answers: counted } = requests.way;
-  port.on('message', (outcome: FetchOutcome) => answers.push(outcome));
+  port.on('message', (answer: AnswerMessage) => answers.push(answer));
   const count = () => new Int32Array(counted)[0];
   const post = (message: unknown) => port.postMessage(message);
   return { requests, sent, broken, answers, count, post };
@@ -49,30 +50,37 @@ const head = encodeHttpRequest({
   uri: 'http://words.example/',
   version: 'HTTP/1.1',
 });
-const request = { head, body: new Uint8Array(0) };
-const response: FetchOutcome = {
+const request = { kind: 'send', id: 1, head, body: new Uint8Array(0), redirect: 'follow' } as const;
+const response = {
   kind: 'response',
   head: { headers: [], version: 'HTTP/1.1', code: 204 },
   body: new Uint8Array(3),
-};
+  url: 'http://words.example/',
+  isRedirected: false,
+} as const;
 
 describe('the requests of a lane', () => {
   it('[living 2.7] are sent for its database, and answered before they are counted', async () => {
     const { sent, answers, count, post } = lane();
     for (const number of [1, 2]) {
-      post(request);
+      post({ ...request, id: number });
       await vi.waitUntil(() => sent.length === number);
       expect(sent[number - 1]).toMatchObject({ database, request: { head: { method: 'GET' } } });
       sent[number - 1]?.answer({ ...response, body: Uint8Array.of(number) });
       await vi.waitUntil(() => answers.length === number);
-      expect([count(), answers[number - 1]]).toMatchObject([number, { body: { 0: number } }]);
+      const answer = { id: number, outcome: { body: { 0: number } } };
+      expect([count(), answers[number - 1]]).toMatchObject([number, answer]);
     }
   });
 
   it.each([
     ['nothing', null],
     ['text', 'GET /'],
-    ['no body', { head }],
+    ['no body', { ...request, body: undefined }],
+    ['no number', { ...request, id: undefined }],
+    ['number 0', { ...request, id: 0 }],
+    ['another kind', { ...request, kind: 'receive' }],
+    ['another way with redirects', { ...request, redirect: 'constructor' }],
     ['a head that is none', { ...request, head: Uint8Array.of(200, 1) }],
     ['a head with more behind it', { ...request, head: Uint8Array.of(...head, 0) }],
     ['a long head', { ...request, head: new Uint8Array(4 * limits.outboundHeadBytesMax + 1) }],
@@ -87,15 +95,54 @@ describe('the requests of a lane', () => {
     expect([sent.length, broken.length]).toEqual([0, 1]);
   });
 
-  it('[living 2.6] end a lane that sends one while one is under way', async () => {
+  it('[living 2.6] run at once, and are answered as they come', async () => {
+    const { sent, answers, post } = lane();
+    for (const id of [1, 2, 3]) post({ ...request, id });
+    await vi.waitUntil(() => sent.length === 3);
+    for (const at of [1, 2, 0]) sent[at]?.answer({ ...response, body: new Uint8Array(3) });
+    await vi.waitUntil(() => answers.length === 3);
+    expect(answers.map(({ id }) => id)).toEqual([2, 3, 1]);
+  });
+
+  it('[living 2.2] are cancelled one by one, and answered all the same', async () => {
+    const { sent, answers, broken, post } = lane();
+    for (const id of [1, 2]) post({ ...request, id });
+    for (const id of [1, 77]) post({ kind: 'cancel', id });
+    await vi.waitUntil(() => answers.length === 1);
+    expect(answers).toEqual([{ id: 1, outcome: { kind: 'failed', message: 'cancelled' } }]);
+    expect([sent[0]?.signal.aborted, sent[1]?.signal.aborted, broken]).toEqual([true, false, []]);
+    // Its number is free again.
+    post(request);
+    await vi.waitUntil(() => sent.length === 3);
+  });
+
+  it('[living 2.6] end a lane that uses a number twice', async () => {
     const { sent, broken, count, post } = lane();
     post(request);
     post(request);
     await vi.waitUntil(() => broken.length > 0);
     expect(broken).toEqual([
-      'The lane of a procedure has broken: a request while one is under way',
+      'The lane of a procedure has broken: a request while one of its number is under way',
     ]);
     expect([sent.length, sent[0]?.signal.aborted, count()]).toEqual([1, true, 0]);
+  });
+
+  it('[living 2.6] end a lane that sends more than a lane may', async () => {
+    const { sent, broken, post } = lane();
+    for (let id = 1; id <= limits.outboundRequestsMax + 1; id += 1) post({ ...request, id });
+    await vi.waitUntil(() => broken.length > 0);
+    expect(broken).toEqual(['The lane of a procedure has broken: too many requests']);
+    expect(sent).toHaveLength(limits.outboundRequestsMax);
+  });
+
+  it('[living 2.6] end a lane that sends larger ones than a lane may', async () => {
+    const { sent, broken, post } = lane();
+    const body = new Uint8Array(limits.outboundBodyBytesMax);
+    const most = limits.outboundBodiesBytesMax / body.length;
+    for (let id = 1; id <= most + 1; id += 1) post({ ...request, id, body });
+    await vi.waitUntil(() => broken.length > 0);
+    expect(broken).toEqual(['The lane of a procedure has broken: too large requests']);
+    expect(sent).toHaveLength(most);
   });
 
   it('[living 2.8] end with their lane', async () => {
@@ -114,9 +161,9 @@ describe('the requests of a lane', () => {
     await vi.waitUntil(() => sent.length === 1);
     requests.replaced();
     await vi.waitUntil(() => answers.length === 1);
-    post(request);
+    post({ ...request, id: 2 });
     await vi.waitUntil(() => answers.length === 2);
-    const refused = { kind: 'failed', message: outdatedText };
-    expect([sent.length, answers]).toEqual([1, [refused, refused]]);
+    const outcome = { kind: 'failed', message: outdatedText };
+    expect([sent.length, answers]).toEqual([1, [1, 2].map((id) => ({ id, outcome }))]);
   });
 });

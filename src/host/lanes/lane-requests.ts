@@ -3,12 +3,13 @@ import { outdatedText } from '../../database/procedures/running-call.ts';
 import { limits } from '../../limits.ts';
 import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
 import { decodeHttpRequest } from '../../protocol/http-abi.ts';
+import { redirectModes } from '../../protocol/module-abi.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { Outbound } from '../outbound/outbound.ts';
-import type { RequestMessage, RequestWay } from './request-way.ts';
+import type { AnswerMessage, RequestMessage, RequestWay } from './request-way.ts';
 
 /**
- * Has the HTTP requests of one lane sent, one at a time. None outlives its lane, nor the program of
+ * Has the HTTP requests of one lane sent, many at once. None outlives its lane, nor the program of
  * its lane. What a lane says is checked: a program may have taken it over.
  */
 export class LaneRequests {
@@ -18,8 +19,10 @@ export class LaneRequests {
   readonly #database: DatabaseIdentity;
   readonly #port: MessagePort;
   readonly #answers: Int32Array;
-  /** The request under way. */
-  #running: AbortController | undefined;
+  /** The requests under way. */
+  readonly #running = new Map<number, AbortController>();
+  /** Bytes of their bodies. */
+  #bodyBytes = 0;
   /** Why the lane gets no more answers than this one. */
   #refusal: string | undefined;
   #isClosed = false;
@@ -36,8 +39,7 @@ export class LaneRequests {
     port1.on('message', (message: unknown) => {
       if (this.#isClosed) return;
       try {
-        if (this.#running !== undefined) throw new Error('a request while one is under way');
-        void this.#send(requestOf(message));
+        this.#take(message);
       } catch (error) {
         this.close();
         broken(`The lane of a procedure has broken: ${(error as Error).message}`);
@@ -48,25 +50,48 @@ export class LaneRequests {
   /** The program of the lane was replaced: what it waits for is of no use any more. */
   replaced(): void {
     this.#refusal = outdatedText;
-    this.#running?.abort();
+    this.#abortAll();
   }
 
   /** The lane has ended, or is about to. */
   close(): void {
     this.#isClosed = true;
-    this.#running?.abort();
+    this.#abortAll();
     this.#port.close();
   }
 
-  async #send(request: OutboundRequest): Promise<void> {
+  /** Throws where it is nothing that a `LaneSender` sends. */
+  #take(message: unknown): void {
+    const { kind, id } = shapeOf(message);
+    if (kind === 'cancel') {
+      this.#running.get(id)?.abort();
+      return;
+    }
+    const request = requestOf(message as Partial<RequestMessage>);
+    if (this.#running.has(id)) throw new Error('a request while one of its number is under way');
+    if (this.#running.size >= limits.outboundRequestsMax) throw new Error('too many requests');
+    if (this.#bodyBytes + request.body.length > limits.outboundBodiesBytesMax) {
+      throw new Error('too large requests');
+    }
+    void this.#send(id, request);
+  }
+
+  #abortAll(): void {
+    for (const running of this.#running.values()) running.abort();
+  }
+
+  async #send(id: number, request: OutboundRequest): Promise<void> {
     const running = new AbortController();
-    this.#running = running;
+    const { length } = request.body;
+    this.#running.set(id, running);
+    this.#bodyBytes += length;
     const { signal } = running;
     const outcome =
       this.#refused() ?? (await this.#outbound.fetch(this.#database, request, signal));
-    this.#running = undefined;
+    this.#running.delete(id);
+    this.#bodyBytes -= length;
     if (this.#isClosed) return;
-    this.#answer(outcome.kind === 'failed' ? (this.#refused() ?? outcome) : outcome);
+    this.#answer(id, outcome.kind === 'failed' ? (this.#refused() ?? outcome) : outcome);
   }
 
   #refused(): FetchOutcome | undefined {
@@ -74,23 +99,35 @@ export class LaneRequests {
     return message === undefined ? undefined : { kind: 'failed', message };
   }
 
-  /** The lane waits for the count, and then takes the message. */
-  #answer(outcome: FetchOutcome): void {
+  /** A lane that waits looks at the count, and then takes the message. */
+  #answer(id: number, outcome: FetchOutcome): void {
     const body = outcome.kind === 'response' ? [outcome.body.buffer as ArrayBuffer] : [];
-    this.#port.postMessage(outcome, body);
+    const message: AnswerMessage = { id, outcome };
+    this.#port.postMessage(message, body);
     Atomics.add(this.#answers, 0, 1);
     Atomics.notify(this.#answers, 0);
   }
 }
 
-/** Throws unless it is what `waitingFetch` sends. */
-function requestOf(message: unknown): OutboundRequest {
+function shapeOf(message: unknown): Pick<RequestMessage, 'kind' | 'id'> {
   if (typeof message !== 'object' || message === null) throw new Error('a request that is none');
-  const { head, body } = message as Partial<RequestMessage>;
+  const { kind, id } = message as Partial<RequestMessage>;
+  const isKind = kind === 'send' || kind === 'cancel';
+  if (!isKind || !Number.isSafeInteger(id) || (id as number) < 1) throw wrongShape();
+  return { kind, id: id as number };
+}
+
+function requestOf(message: Partial<RequestMessage>): OutboundRequest {
+  const { head, body, redirect } = message as Partial<Extract<RequestMessage, { kind: 'send' }>>;
   if (!areBytes(head, encodedHeadBytesMax) || !areBytes(body, limits.outboundBodyBytesMax)) {
-    throw new Error('a request of the wrong shape');
+    throw wrongShape();
   }
-  return { head: decodeHttpRequest(head), body };
+  if (redirect === undefined || !Object.hasOwn(redirectModes, redirect)) throw wrongShape();
+  return { head: decodeHttpRequest(head), body, redirect };
+}
+
+function wrongShape(): Error {
+  return new Error('a request of the wrong shape');
 }
 
 /** Names and lengths are counted otherwise in it than on the wire, and a character has 3 bytes. */

@@ -1,5 +1,6 @@
 import type { Scratch } from '../../module/host-calls.ts';
 import {
+  type AsyncOperation,
   type DataOp,
   dataOps,
   type LaneLink,
@@ -21,7 +22,13 @@ export interface Stretches {
   ended(): void;
 }
 
-/** The way of a lane to its database through their window. Every method blocks the thread. */
+/** The operations of a lane, which do not block its thread. */
+export interface Operations {
+  ask(operation: AsyncOperation, call: number): number;
+  cancel(operation: number): void;
+}
+
+/** The way of a lane to its database through their window, which blocks the thread. */
 export class WindowLink implements LaneLink {
   readonly #window: LaneWindow;
   readonly #ring: Ring;
@@ -30,6 +37,7 @@ export class WindowLink implements LaneLink {
   readonly #reducers: ReadonlyMap<string, number>;
   failure = '';
   readonly fetch?: NonNullable<LaneLink['fetch']>;
+  readonly #operations: Operations;
 
   constructor(
     window: LaneWindow,
@@ -38,18 +46,21 @@ export class WindowLink implements LaneLink {
       stretches,
       reducers,
       fetch,
+      operations,
     }: {
       readonly ring: Ring;
       readonly stretches: Stretches;
       readonly reducers: ReadonlyMap<string, number>;
       /** Blocks until the answer is there; absent: the program may send no requests. */
       readonly fetch?: LaneLink['fetch'];
+      readonly operations: Operations;
     },
   ) {
     this.#window = window;
     this.#ring = ring;
     this.#stretches = stretches;
     this.#reducers = reducers;
+    this.#operations = operations;
     if (fetch !== undefined) {
       this.fetch = (request, call) => this.#whileResting(() => fetch(request, call));
     }
@@ -111,8 +122,12 @@ export class WindowLink implements LaneLink {
     }
   }
 
-  ask(): number {
-    throw new Error('no procedure waits for anything');
+  ask(operation: AsyncOperation, call: number): number {
+    return this.#operations.ask(operation, call);
+  }
+
+  cancel(operation: number): void {
+    this.#operations.cancel(operation);
   }
 
   #waitFor(op: number, args: Arguments, bytes: Uint8Array): number {

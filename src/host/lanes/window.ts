@@ -13,6 +13,7 @@
  * 6   1 when the thread of the lane is gone
  * 7   1 when the database has given the lane up
  * 8   call for which is asked
+ * 9   call for which the lane computes, modulo 2^32; 0: for none
  * ```
  *
  * Then come, as 64-bit floats, the five arguments, and the result or the time of an answer; from
@@ -31,6 +32,7 @@ const words = {
   isGone: 6,
   isGivenUp: 7,
   call: 8,
+  computing: 9,
 } as const;
 
 /** What is asked besides data calls, whose numbers are smaller. */
@@ -119,7 +121,20 @@ export class LaneWindow {
     Atomics.store(this.#words, words.call, number);
   }
 
+  /** What the lane computes for; it stays when the lane dies. 0: nothing. */
+  set computing(call: number) {
+    Atomics.store(this.#words, words.computing, call | 0);
+  }
+
   // The database's side.
+
+  get isComputing(): boolean {
+    return Atomics.load(this.#words, words.computing) !== 0;
+  }
+
+  isComputingFor(call: number): boolean {
+    return Atomics.load(this.#words, words.computing) === (call | 0);
+  }
 
   /** True when a question has no answer yet, and somebody waits for one. */
   get isAsked(): boolean {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { limits } from '../../limits.ts';
-import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
+import type { FetchOutcome, OutboundRequest, RedirectMode } from '../../module/lane.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { BodyBytes, DatabaseTraffic } from './database-traffic.ts';
@@ -30,6 +30,7 @@ interface Job {
   readonly traffic: DatabaseTraffic;
   readonly bytes: BodyBytes;
   readonly signal: AbortSignal;
+  readonly redirect: RedirectMode;
   /** The URL that is asked now, after redirects. */
   url: URL;
 }
@@ -68,7 +69,7 @@ export class OutboundHttp implements Outbound {
     try {
       const hop = hopOf(request);
       url = hop.url;
-      return await this.#run(database, hop, request.head.timeoutMicros, signal);
+      return await this.#run(database, hop, request, signal);
     } catch (error) {
       const [cause, asked] = error instanceof HopError ? [error.cause, error.url] : [error, url];
       const about = asked === undefined ? '' : ` for url (${shownUrl(asked)})`;
@@ -95,7 +96,7 @@ export class OutboundHttp implements Outbound {
   async #run(
     database: DatabaseIdentity,
     hop: Hop,
-    timeoutMicros: bigint | undefined,
+    { head, redirect = 'follow' }: OutboundRequest,
     signal: AbortSignal,
   ): Promise<FetchOutcome> {
     if (this.#isClosed) throw new Error('the service stops');
@@ -108,13 +109,20 @@ export class OutboundHttp implements Outbound {
     const ending = new AbortController();
     const cancel = () => ending.abort(new Error('the request was cancelled'));
     const late = () => ending.abort(new Error('operation timed out'));
-    const timer = setTimeout(late, timeoutMillis(timeoutMicros));
+    const timer = setTimeout(late, timeoutMillis(head.timeoutMicros));
     // One procedure may send many requests with one signal.
     setMaxListeners(0, signal);
     signal.addEventListener('abort', cancel, { once: true });
     if (signal.aborted) cancel();
     this.#running.add(ending);
-    const job: Job = { database, traffic, bytes, signal: ending.signal, url: hop.url };
+    const job: Job = {
+      database,
+      traffic,
+      bytes,
+      signal: ending.signal,
+      redirect,
+      url: hop.url,
+    };
     try {
       bytes.take(hop.body.length);
       return await this.#follow(job, hop);
@@ -135,17 +143,16 @@ export class OutboundHttp implements Outbound {
     for (let redirects = 0; redirects <= limits.outboundRedirectsMax; redirects += 1) {
       job.url = hop.url;
       const answer = await this.#hop(job, hop);
-      if (answer.kind !== 'redirect') return answer;
+      if (answer.kind !== 'redirect') {
+        return { ...answer, url: hop.url.href, isRedirected: redirects > 0 };
+      }
       hop = answer.next;
     }
     throw new Error('too many redirects');
   }
 
   /** Asks one server, while one of the places for its host is free. */
-  async #hop(
-    { database, traffic, bytes, signal }: Job,
-    hop: Hop,
-  ): Promise<FetchOutcome | { readonly kind: 'redirect'; readonly next: Hop }> {
+  async #hop({ database, traffic, bytes, signal, redirect }: Job, hop: Hop): Promise<HopAnswer> {
     const { url } = hop;
     requireWeb(url);
     const host = hostOf(url);
@@ -157,10 +164,11 @@ export class OutboundHttp implements Outbound {
       figures = this.#counts.of(database, host);
       figures.bytesSent += hop.body.length;
       const next = redirected(hop, response.statusCode ?? 0, response.headers.location);
-      if (next !== undefined) {
+      if (next !== undefined && redirect !== 'manual') {
         // Its body could be endless; a new connection costs less than finding out.
         response.destroy();
         figures.responses += 1;
+        if (redirect === 'error') throw new Error('the server redirects, which was not allowed');
         return { kind: 'redirect', next };
       }
       const body = await readBody(response, bytes);
@@ -212,6 +220,10 @@ export class OutboundHttp implements Outbound {
     setTimeout(drop, 2 * limits.outboundIdleMillisMax).unref();
   }
 }
+
+type HopAnswer =
+  | Omit<Extract<FetchOutcome, { readonly kind: 'response' }>, 'url' | 'isRedirected'>
+  | { readonly kind: 'redirect'; readonly next: Hop };
 
 /** What went wrong, and the URL that was asked at that moment. */
 class HopError extends Error {

@@ -50,7 +50,8 @@ function start(): LaneStart {
     publishedMicros: 1n,
   };
   const window = new LaneWindow().buffer;
-  return { identity: databaseIdentity(1n), program, window, hardeningFile: '' };
+  const identity = databaseIdentity(1n);
+  return { identity, program, window, hardeningFile: '', isTimeGiven: false };
 }
 
 describe('the lanes of a service', () => {

@@ -30,20 +30,30 @@ export interface HostApi {
   timerStart(label: string): number;
   timerEnd(id: number, stack: string): number;
   identity(): bigint;
-  jwt(): string;
-  seed(): number;
+  // A `call` is the number of a call that this is for; 0: the one that runs and has not returned.
+  jwt(call: number): string;
+  seed(call: number): number;
   violation(): string;
   /** Opens a transaction; its timestamp in microseconds, or a negated error code. */
-  begin(kind: number): bigint;
+  begin(kind: number, call: number): bigint;
   end(how: number): number;
   reducerId(name: string): number;
   /** Takes encoded arguments; returns one of `reducerEnds`, or a negated error code. */
-  callReducer(id: number, argumentLength: number): number;
+  callReducer(id: number, argumentLength: number, call: number): number;
   /**
    * Takes the head of a request, then its body; returns the bytes of the head of the response,
    * which its body follows.
    */
-  fetch(headLength: number, bodyLength: number): number;
+  fetch(headLength: number, bodyLength: number, call: number): number;
+  /**
+   * Takes a request like `fetch`, and one of `redirectModes`; returns the number of an operation,
+   * which `GuestApi.completed` reports, or a negated error code.
+   */
+  fetchStart(headLength: number, bodyLength: number, redirect: number, call: number): number;
+  /** Returns the number of an operation. Call 0 is here the one that the guest was entered for. */
+  sleep(micros: bigint, call: number): number;
+  /** The operation is not reported any more. */
+  cancel(operation: number): number;
   /** Bytes of what the last `callReducer` or `fetch` has left in the scratch besides a head. */
   resultBytes(): number;
   /** Text of the last failure of these functions; empty: the text of its code says it. */
@@ -108,14 +118,40 @@ export interface GuestApi {
     timestampMicros: bigint,
     argumentLength: number,
   ): CallStatus;
-  /** Runs a procedure; with status 0, `takeCallResult` then gives its encoded value. */
+  /**
+   * Runs a procedure; with status 0, `takeCallResult` then gives its encoded value. Status 5: it
+   * waits, and ends by something that is completed; `nextEnded` then has its number.
+   */
   callProcedure(
     id: number,
     sender: bigint,
     connectionId: bigint,
     timestampMicros: bigint,
     argumentLength: number,
-  ): GuestStatus;
+    call: number,
+  ): AsyncStatus;
+  /**
+   * An operation has ended. `result`: 0; or the bytes of the head of a response in the scratch,
+   * which its body of `bodyBytes` follows, and `text` is its URL; or a negated error code, and
+   * `text` says why.
+   */
+  completed(
+    operation: number,
+    result: number,
+    bodyBytes: number,
+    text: string,
+    isRedirected: boolean,
+  ): void;
+  /** Aborts the signal of a call, for a reason; an empty one: the call is over. */
+  abort(call: number, reason: string): void;
+  /** The time that the program sees, in microseconds since the Unix epoch. */
+  setClock(micros: bigint): void;
+  /**
+   * The next call that ended while others ran, with its status: then `message`, `stack` and
+   * `takeCallResult` are of it. 0: there is none.
+   */
+  nextEnded(): number;
+  endedStatus(): GuestStatus;
   /** The value of a call that ended with status 3 or 4, once. */
   takeCallResult(): ArrayBuffer;
   /** Evaluates a view of one caller; `takeViewResult` then gives what it returned, once. */
@@ -137,6 +173,9 @@ export type GuestProgram = Brand<object, 'GuestProgram'>;
 
 /** 0: fine. 1: the program threw its own `SenderError`. 2: it threw anything else. */
 export type GuestStatus = 0 | 1 | 2;
+
+/** 5: it has returned a promise of its value. */
+export type AsyncStatus = GuestStatus | 5;
 
 /** 3: it returned an encoded value. 4: its own `SenderError` came with one. */
 export type CallStatus = GuestStatus | 3 | 4;

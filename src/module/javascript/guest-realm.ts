@@ -4,13 +4,13 @@ import {
   errorBytesKey,
   errorCodes,
   hookNames,
-  logLevels,
   moduleHooksKey,
   scratchBytes,
 } from '../../protocol/module-abi.ts';
 import { CallLog } from '../call-log.ts';
 import type { Scratch } from '../host-calls.ts';
 import { checkImports } from '../imports.ts';
+import type { CallSecrets } from '../lane.ts';
 import type { TraceFrame } from '../log-line.ts';
 import { type LinkedProgram, ProgramError, type RunnerContext } from '../runner.ts';
 import { SpanTimers } from '../span-timers.ts';
@@ -36,10 +36,19 @@ export interface ProgramApi
   extends DataApi,
     Pick<
       HostApi,
-      'begin' | 'end' | 'reducerId' | 'callReducer' | 'fetch' | 'resultBytes' | 'failure'
+      | 'begin'
+      | 'end'
+      | 'reducerId'
+      | 'callReducer'
+      | 'fetch'
+      | 'fetchStart'
+      | 'sleep'
+      | 'cancel'
+      | 'resultBytes'
+      | 'failure'
     > {
-  /** 0 in a call; else the negated code that refuses what belongs to calls. */
-  refusal(): number;
+  /** What only the call of this number may see; else the negated code that refuses it. */
+  secretsOf(call: number): CallSecrets | number;
 }
 
 /** The scratch of a realm, which exists before the realm does. */
@@ -68,13 +77,13 @@ export class GuestRealm {
   readonly #realm: Realm;
   readonly #context: GuestContext;
   readonly #scratch: GuestScratch;
-  readonly #log: CallLog;
+  #log: CallLog;
   readonly #timers: SpanTimers;
   readonly #stacks: StackReader;
   readonly #argumentsBuffer: ArrayBuffer;
   readonly #arguments: Uint8Array;
+  /** Of the call that began last: what the program's own generator starts from. */
   #seed: Uint8Array;
-  #jwtPayload = '';
   /** The error that a bug of ours threw in a host function; the program got a stand-in. */
   #fault: Error | undefined;
 
@@ -103,10 +112,22 @@ export class GuestRealm {
   }
 
   /** What the program logs and draws is that of this call, from here on. */
-  begin(functionName: string, seed: Uint8Array, jwtPayload: string): void {
+  begin(functionName: string, seed: Uint8Array): void {
     this.#seed = seed;
-    this.#jwtPayload = jwtPayload;
     this.#log.begin(functionName);
+  }
+
+  /** A log for a call that can wait while others run. */
+  newLog(functionName: string): CallLog {
+    const log = new CallLog(this.#context.log);
+    log.begin(functionName);
+    return log;
+  }
+
+  /** What the program logs goes there, from here on. `seed`: of a call that begins. */
+  enter(log: CallLog, seed = this.#seed): void {
+    this.#log = log;
+    this.#seed = seed;
   }
 
   placeArguments(args: Uint8Array): void {
@@ -117,21 +138,24 @@ export class GuestRealm {
 
   /** Promise jobs belong to the call, but what it could do with the data is over. */
   finish(): void {
-    this.#jwtPayload = '';
-    this.guest.settle();
-    this.#timers.clear();
+    this.settle();
+    this.clearTimers();
     this.#log.end();
+  }
+
+  /** Runs promise jobs until none is left. */
+  settle(): void {
+    this.guest.settle();
     if (this.#fault !== undefined) throw this.#fault;
+  }
+
+  clearTimers(): void {
+    this.#timers.clear();
   }
 
   /** The stack of the last failure, in the author's files. */
   trace(): TraceFrame[] {
     return this.#stacks.frames(this.guest.stack());
-  }
-
-  /** A line of the host about the call that runs. */
-  logError(message: string): void {
-    if (this.#log.mayWrite()) this.#log.write(logLevels.error, message, undefined);
   }
 
   #load(program: LinkedProgram): Uint8Array {
@@ -171,7 +195,7 @@ export class GuestRealm {
   }
 
   /** Plain functions over primitives: what the bridge can call (see `guest-api.ts`). */
-  #hostApi({ refusal, ...api }: ProgramApi): HostApi {
+  #hostApi({ secretsOf, ...api }: ProgramApi): HostApi {
     return {
       ...api,
       mayLog: () => this.#log.mayWrite(),
@@ -179,12 +203,15 @@ export class GuestRealm {
       timerStart: (label) => this.#timers.start(label),
       timerEnd: (id, stack) => this.#endTimer(id, stack),
       identity: () => this.#context.databaseIdentity,
-      jwt: () => this.#jwtPayload,
-      seed: () => {
-        const code = refusal();
-        if (code !== 0) return code;
-        this.#scratch.bytes.set(this.#seed);
-        return this.#seed.length;
+      jwt: (call) => {
+        const secrets = secretsOf(call);
+        return typeof secrets === 'number' ? '' : secrets.jwtPayload;
+      },
+      seed: (call) => {
+        const secrets = secretsOf(call);
+        if (typeof secrets === 'number') return secrets;
+        this.#scratch.bytes.set(secrets.seed);
+        return secrets.seed.length;
       },
       seedWord: (index) => {
         const view = new DataView(this.#seed.buffer, this.#seed.byteOffset);

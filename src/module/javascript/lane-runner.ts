@@ -1,12 +1,17 @@
 import { assert } from '../../assert.ts';
-import { transactionEnds, transactionKinds } from '../../protocol/module-abi.ts';
-import type { LaneCall, LaneEnd, LaneLink, LaneRunner } from '../lane.ts';
-import { LaneCalls } from '../lane-calls.ts';
+import { logLevels, transactionEnds, transactionKinds } from '../../protocol/module-abi.ts';
+import type { AsyncOutcome, LaneCall, LaneEnd, LaneLink, LaneRunner } from '../lane.ts';
+import { type BegunCall, LaneCalls } from '../lane-calls.ts';
 import type { LinkedProgram } from '../runner.ts';
 import { dataApi } from './data-api.ts';
-import type { GuestApi } from './guest-api.ts';
+import type { AsyncStatus, GuestApi } from './guest-api.ts';
 import { type GuestContext, GuestRealm, GuestScratch, type ProgramApi } from './guest-realm.ts';
 import type { Realm } from './realm.ts';
+
+export interface LaneContext extends GuestContext {
+  /** The time that calls see after they have waited, in microseconds since the Unix epoch. */
+  readonly nowMicros: () => bigint;
+}
 
 /**
  * Loads a program into `realm`, which is new and belongs to the runner from here on, to run its
@@ -14,7 +19,7 @@ import type { Realm } from './realm.ts';
  */
 export function loadLaneProgram(
   program: LinkedProgram,
-  context: GuestContext,
+  context: LaneContext,
   realm: Realm,
   link: LaneLink,
 ): LaneRunner {
@@ -26,82 +31,164 @@ class JavaScriptLane implements LaneRunner {
   readonly #calls: LaneCalls;
   readonly #program: GuestRealm;
   readonly #guest: GuestApi;
+  readonly #nowMicros: () => bigint;
+  #ended: { readonly call: number; readonly end: LaneEnd }[] = [];
+  /** Those that have ended since the program was entered. */
+  #over: BegunCall[] = [];
 
-  constructor(program: LinkedProgram, context: GuestContext, realm: Realm, link: LaneLink) {
+  constructor(program: LinkedProgram, context: LaneContext, realm: Realm, link: LaneLink) {
     const scratch = new GuestScratch();
     this.#realm = realm;
+    this.#nowMicros = context.nowMicros;
     this.#calls = new LaneCalls(link, scratch);
     const api = programApi(this.#calls);
     this.#program = new GuestRealm(program, context, realm, { api, scratch });
     this.#guest = this.#program.guest;
-    this.#calls.end();
+    this.#calls.loaded();
   }
 
   describe(): Uint8Array {
     return this.#program.description;
   }
 
-  start(call: LaneCall): LaneEnd {
-    assert(call.kind === 'procedure', 'lanes run procedures');
-    return this.#realm.enter(() => this.#run(call));
+  start(call: LaneCall): LaneEnd | 'waiting' {
+    return this.#realm.enter(() => this.#start(call));
   }
 
-  completed(): void {
-    throw new Error('no procedure waits for anything');
+  completed(operation: number, outcome: AsyncOutcome): void {
+    const call = this.#calls.take(operation);
+    if (call === undefined) return;
+    this.#within(call, () => {
+      const { result, bodyBytes, text, isRedirected } = this.#calls.place(outcome);
+      this.#guest.completed(operation, result, bodyBytes, text, isRedirected);
+    });
   }
 
-  abort(): void {
-    // What has begun runs to its end.
+  abort(number: number, reason: string): void {
+    const call = this.#calls.callOf(number);
+    if (call === undefined) return;
+    this.#within(call, () => this.#guest.abort(number, reason));
   }
 
-  takeEnded(): readonly [] {
-    return [];
+  drop(number: number): void {
+    const call = this.#calls.callOf(number);
+    if (call === undefined) return;
+    this.#within(call, () => this.#forget(call));
+  }
+
+  takeEnded(): readonly { readonly call: number; readonly end: LaneEnd }[] {
+    const ended = this.#ended;
+    this.#ended = [];
+    return ended;
   }
 
   dispose(): void {
     // The realm is collected when nothing refers to the runner any more.
   }
 
-  #run(call: LaneCall): LaneEnd {
-    const { id, name, sender, connectionId, timestampMicros, args } = call;
-    const guest = this.#guest;
-    this.#program.begin(name, call.seed, call.jwtPayload);
+  #start(call: LaneCall): LaneEnd | 'waiting' {
+    const { number, seed, name, args } = call;
+    const begun = this.#calls.begin(call, this.#program.newLog(name));
+    this.#program.enter(begun.log, seed);
     this.#program.placeArguments(args);
-    this.#calls.begin(call.number);
-    let end: LaneEnd;
     try {
-      const length = args.length;
-      const status = guest.callProcedure(id, sender, connectionId, timestampMicros, length);
-      end = status === 0 ? this.#returned() : this.#failed();
-      if (this.#calls.abandon()) {
-        this.#program.logError(`aborting dangling anonymous transaction in procedure ${name}`);
-      }
+      const status = this.#invoke(call);
+      // Before jobs run, which may end other calls.
+      const end = status === 5 ? undefined : this.#endOf(status);
+      this.#calls.returned();
+      this.#abandon();
+      if (end !== undefined) this.#end(begun, end);
     } finally {
-      this.#calls.end();
+      this.#calls.returned();
     }
-    this.#program.finish();
-    return end;
+    this.#settle();
+    const own = this.#ended.find((ended) => ended.call === number);
+    this.#ended = this.#ended.filter((ended) => ended !== own);
+    return own?.end ?? 'waiting';
   }
 
-  #returned(): LaneEnd {
-    return { kind: 'returned', value: new Uint8Array(this.#guest.takeCallResult()).slice() };
+  #invoke({ number, kind, id, sender, connectionId, timestampMicros, args }: LaneCall) {
+    assert(kind === 'procedure', 'lanes run procedures');
+    const { length } = args;
+    return this.#guest.callProcedure(id, sender, connectionId, timestampMicros, length, number);
   }
 
-  #failed(): LaneEnd {
+  /** Enters the program for a call that waits. */
+  #within(call: BegunCall, run: () => void): void {
+    this.#realm.enter(() => {
+      this.#program.enter(call.log);
+      this.#calls.enter(call);
+      this.#guest.setClock(this.#nowMicros());
+      run();
+      this.#settle();
+    });
+  }
+
+  /** Runs what is left to do without waiting, and notes the calls that have ended by it. */
+  #settle(): void {
+    this.#program.settle();
+    this.#abandon();
+    for (let number = this.#guest.nextEnded(); number !== 0; number = this.#guest.nextEnded()) {
+      const call = this.#calls.callOf(number);
+      if (call !== undefined) this.#end(call, this.#endOf(this.#guest.endedStatus()));
+    }
+    for (const call of this.#calls.deadlocked()) {
+      this.#end(call, { kind: 'failed', message: deadlockText, trace: [] });
+      this.#guest.abort(call.number, '');
+    }
+    this.#calls.left();
+    // Jobs that a call leaves behind write to its log, too.
+    for (const call of this.#over) call.log.end();
+    this.#over = [];
+    if (this.#calls.begunCount === 0) this.#program.clearTimers();
+  }
+
+  #abandon(): void {
+    const call = this.#calls.abandon();
+    if (call === undefined || !call.log.mayWrite()) return;
+    const text = `aborting dangling anonymous transaction in procedure ${call.name}`;
+    call.log.write(logLevels.error, text, undefined);
+  }
+
+  #end(call: BegunCall, end: LaneEnd): void {
+    this.#calls.end(call);
+    this.#over.push(call);
+    this.#ended.push({ call: call.number, end });
+  }
+
+  /** The program does not wait for it any more. */
+  #forget(call: BegunCall): void {
+    this.#calls.end(call);
+    this.#over.push(call);
+    this.#guest.abort(call.number, '');
+  }
+
+  #endOf(status: Exclude<AsyncStatus, 5>): LaneEnd {
+    if (status === 0) {
+      return { kind: 'returned', value: new Uint8Array(this.#guest.takeCallResult()).slice() };
+    }
     const message = this.#guest.message();
     return { kind: 'failed', message, trace: this.#program.trace() };
   }
 }
 
+const deadlockText =
+  'the procedure awaits a promise that nothing will resolve: no request and no sleep is pending ' +
+  'that could';
+
 function programApi(calls: LaneCalls): ProgramApi {
   return {
     ...dataApi(calls),
-    refusal: () => calls.refusal(),
-    begin: (kind) => calls.open(kind === transactionKinds.read ? 'read' : 'write'),
+    secretsOf: (call) => calls.secretsOf(call),
+    begin: (kind, call) => calls.open(kind === transactionKinds.read ? 'read' : 'write', call),
     end: (how) => calls.finish(how === transactionEnds.commit ? 'commit' : 'abort'),
     reducerId: (name) => calls.reducerId(name),
-    callReducer: (id, length) => calls.reducer(id, length),
-    fetch: (headLength, bodyLength) => calls.fetch(headLength, bodyLength),
+    callReducer: (id, length, call) => calls.reducer(id, length, call),
+    fetch: (headLength, bodyLength, call) => calls.fetch(headLength, bodyLength, call),
+    fetchStart: (headLength, bodyLength, redirect, call) =>
+      calls.fetchStart(headLength, bodyLength, redirect, call),
+    sleep: (micros, call) => calls.sleep(micros, call),
+    cancel: (operation) => calls.cancel(operation),
     resultBytes: () => calls.resultBytes,
     failure: () => calls.failure,
   };

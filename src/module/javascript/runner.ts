@@ -3,6 +3,7 @@ import { limits } from '../../limits.ts';
 import { errorCodes } from '../../protocol/module-abi.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { HostCalls } from '../host-calls.ts';
+import type { CallSecrets } from '../lane.ts';
 import type {
   LinkedProgram,
   ModuleRunner,
@@ -36,15 +37,18 @@ class JavaScriptRunner implements ModuleRunner {
   readonly #program: GuestRealm;
   readonly #guest: GuestApi;
   /** Randomness where there must be none: in views. */
-  readonly #fixedSeed: Uint8Array;
+  readonly #fixed: CallSecrets;
+  #secrets: CallSecrets;
 
   constructor(program: LinkedProgram, context: RunnerContext, realm: Realm) {
     const scratch = new GuestScratch();
     const calls = new HostCalls(context.store, scratch);
     this.#realm = realm;
-    this.#fixedSeed = program.seed;
+    this.#fixed = { seed: program.seed, jwtPayload: '' };
+    this.#secrets = this.#fixed;
     this.#calls = calls;
-    this.#program = new GuestRealm(program, context, realm, { api: programApi(calls), scratch });
+    const api = { ...programApi(calls), secretsOf: () => calls.refusal() || this.#secrets };
+    this.#program = new GuestRealm(program, context, realm, { api, scratch });
     this.#guest = this.#program.guest;
     calls.end();
   }
@@ -72,7 +76,8 @@ class JavaScriptRunner implements ModuleRunner {
   #run(call: ReducerCall, transaction: Transaction): RunOutcome {
     const { reducerId, sender, connectionId, timestampMicros, args } = call;
     assert(!this.#calls.isUnfinished, 'the store is half changed by an earlier call');
-    this.#program.begin(call.reducerName, call.seed, call.jwtPayload);
+    this.#secrets = call;
+    this.#program.begin(call.reducerName, call.seed);
     this.#program.placeArguments(args);
     this.#calls.begin(transaction);
     const guest = this.#guest;
@@ -90,7 +95,8 @@ class JavaScriptRunner implements ModuleRunner {
 
   #evaluateView({ hookId, viewName, sender }: ViewCall): ViewOutcome {
     assert(!this.#calls.isUnfinished, 'the store is half changed by an earlier call');
-    this.#program.begin(viewName, this.#fixedSeed, '');
+    this.#secrets = this.#fixed;
+    this.#program.begin(viewName, this.#fixed.seed);
     this.#calls.beginView();
     const guest = this.#guest;
     let outcome: ViewOutcome;
@@ -137,16 +143,18 @@ class JavaScriptRunner implements ModuleRunner {
 const returned: RunOutcome = { kind: 'returned' };
 
 /** A reducer is in its transaction and stays in it, so that only procedures can open others. */
-function programApi(calls: HostCalls): ProgramApi {
+function programApi(calls: HostCalls): Omit<ProgramApi, 'secretsOf'> {
   const refused = (code: number): number => calls.refusal() || -code;
   return {
     ...dataApi(calls),
-    refusal: () => calls.refusal(),
     begin: () => BigInt(refused(errorCodes.wouldBlockTransaction)),
     end: () => refused(errorCodes.transactionNotAnonymous),
     reducerId: () => refused(errorCodes.wouldBlockTransaction),
     callReducer: () => refused(errorCodes.wouldBlockTransaction),
     fetch: () => refused(errorCodes.wouldBlockTransaction),
+    fetchStart: () => refused(errorCodes.wouldBlockTransaction),
+    sleep: () => refused(errorCodes.wouldBlockTransaction),
+    cancel: () => 0,
     resultBytes: () => 0,
     failure: () => '',
   };

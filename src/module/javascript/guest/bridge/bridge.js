@@ -25,7 +25,7 @@ import {
 import { reseed } from './globals.js';
 import { setClock, stacksAreNative } from './hardening.js';
 import { apply, argumentBytes, host, stackLengthMax, textLengthMax } from './host.js';
-import { drain } from './promise.js';
+import { drain, isPromise, watch } from './promise.js';
 import { growScratch, scratch, sys } from './sys.js';
 import { cut, describeThrown, messageOf, stackOf } from './thrown.js';
 
@@ -41,6 +41,10 @@ let oneOffArguments;
 let description = new ArrayBuffer(0);
 let viewResult = new ArrayBuffer(0);
 let callResult;
+// Calls that have ended while others ran, in order; the last one that was asked for.
+const ended = [];
+/** @type {import('../../guest-api.ts').GuestStatus} */
+let endedStatus = 0;
 
 /** @type {import('../../guest-api.ts').GuestApi} */
 export const api = Object.freeze({
@@ -58,6 +62,11 @@ export const api = Object.freeze({
   callReducer,
   takeCallResult,
   callProcedure,
+  completed,
+  abort,
+  setClock,
+  nextEnded,
+  endedStatus: () => endedStatus,
   callView,
   callAnonymousView,
   takeViewResult,
@@ -145,17 +154,73 @@ function placedArguments(length) {
   return new DataView(buffer, 0, length);
 }
 
-function callProcedure(id, sender, connectionId, timestamp, length) {
+function callProcedure(id, sender, connectionId, timestamp, length, call) {
   setClock(timestamp);
   reseed();
-  return guarded(() => {
-    const hookName = options.hookNames.callProcedure;
+  const hookName = options.hookNames.callProcedure;
+  const take = (value) => {
+    callResult = bufferOf(value);
+    if (callResult === undefined) throw new TypeError(hookName + ' must return a Uint8Array');
+  };
+  return callAsync(call, take, () => {
     const args = placedArguments(length);
     // Looked up with the call: programs without procedures may come without the hook.
-    const hook = hookNamed(hookName);
-    callResult = bufferOf(apply(hook, hooks, [id, sender, connectionId, timestamp, args]));
-    if (callResult === undefined) throw new TypeError(hookName + ' must return a Uint8Array');
+    return apply(hookNamed(hookName), hooks, [id, sender, connectionId, timestamp, args, call]);
   });
+}
+
+// Runs a hook that may return a promise. `take` checks the value, and leaves it for the host.
+function callAsync(call, take, run) {
+  let isWaiting = false;
+  const status = guarded(() => {
+    const returned = run();
+    if (!isPromise(returned)) return take(returned);
+    isWaiting = true;
+    watch(
+      returned,
+      (value) => end(call, () => take(value)),
+      (reason) => {
+        end(call, () => {
+          throw reason;
+        });
+      },
+    );
+  });
+  return isWaiting ? 5 : status;
+}
+
+function end(call, run) {
+  callResult = undefined;
+  const status = guarded(run);
+  ended.push({ call, status, message, stack, result: takeCallResult() });
+}
+
+function nextEnded() {
+  const next = ended.shift();
+  if (next === undefined) return 0;
+  endedStatus = next.status;
+  message = next.message;
+  stack = next.stack;
+  callResult = next.result;
+  return next.call;
+}
+
+function completed(operation, result, bodyBytes, text, isRedirected) {
+  notify(options.hookNames.operationCompleted, [operation, result, bodyBytes, text, isRedirected]);
+}
+
+function abort(call, reason) {
+  notify(options.hookNames.abortCall, [call, reason]);
+}
+
+// What such a hook throws is nobody's failure: the call that waits for it goes on waiting.
+function notify(hookName, args) {
+  try {
+    const hook = hooks[hookName];
+    if (typeof hook === 'function') apply(hook, hooks, args);
+  } catch (thrown) {
+    reportThrown(hookName + ' failed: ', thrown);
+  }
 }
 
 // A copy of the engine's making, whatever the program has done to its own.
@@ -241,7 +306,11 @@ function isSenderError(thrown) {
 }
 
 function reportRejection(reason) {
+  reportThrown('Unhandled promise rejection: ', reason);
+}
+
+function reportThrown(what, thrown) {
   if (!host.mayLog()) return;
-  const text = 'Unhandled promise rejection: ' + cut(describeThrown(reason), textLengthMax);
-  host.log(0, cut(text, textLengthMax), cut(stackOf(reason), stackLengthMax));
+  const text = what + cut(describeThrown(thrown), textLengthMax);
+  host.log(0, cut(text, textLengthMax), cut(stackOf(thrown), stackLengthMax));
 }

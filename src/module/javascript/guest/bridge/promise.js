@@ -6,12 +6,17 @@
  * `bundle/link.ts`).
  *
  * `drain(report)` runs all jobs, then calls `report(reason)` for each rejection that nobody
- * handled.
+ * handled. `watch` follows a promise by its inside: whatever a program puts in place of `then`,
+ * here it is not called.
  */
 import './hardening.js';
 
 let jobs = [];
 let reasonOf;
+/** Whether a value is a promise of this file, or of a class that extends it. */
+export let isPromise;
+/** Calls one of the two functions, once, in a job. */
+export let watch;
 const unhandled = new Set();
 const isObject = (value) =>
   (typeof value === 'object' && value !== null) || typeof value === 'function';
@@ -24,6 +29,11 @@ export const GuestPromise = class Promise {
 
   static {
     reasonOf = (promise) => promise.#value;
+    isPromise = (value) => isObject(value) && #state in value;
+    watch = (promise, onFulfilled, onRejected) => {
+      const nothing = () => {};
+      promise.#react({ onFulfilled, onRejected, resolve: nothing, reject: nothing });
+    };
   }
 
   constructor(executor) {
@@ -113,12 +123,15 @@ export const GuestPromise = class Promise {
     if (!(#state in this)) throw new TypeError('then called on an object that is not a promise');
     const Species = this.constructor?.[Symbol.species] ?? Promise;
     const { promise, resolve, reject } = Promise.#capabilityOf(Species);
-    const reaction = { onFulfilled, onRejected, resolve, reject };
+    this.#react({ onFulfilled, onRejected, resolve, reject });
+    return promise;
+  }
+
+  #react(reaction) {
     this.#isHandled = true;
     unhandled.delete(this);
     if (this.#state === 'pending') this.#reactions.push(reaction);
     else this.#schedule(reaction);
-    return promise;
   }
 
   catch(onRejected) {

@@ -34,6 +34,10 @@ function makeSys() {
     if (typeof value !== 'number') refuse('u32', value);
     return value;
   };
+  const bigint = (value) => {
+    if (typeof value !== 'bigint') refuse('i64', value);
+    return value;
+  };
   const string = (value) => {
     if (typeof value !== 'string') refuse('string', value);
     return value;
@@ -83,14 +87,20 @@ function makeSys() {
     timer_start: named(host.timerStart),
     timer_end: (id) => host.timerEnd(number(id), callerStack()),
     identity: () => host.identity(),
-    jwt: () => host.jwt(),
-    seed: () => host.seed(),
+    // The number of a call comes last and can be left out: it is then the one that runs.
+    jwt: (call = 0) => host.jwt(number(call)),
+    seed: (call = 0) => host.seed(number(call)),
     violation: () => host.violation(),
-    begin: call1(host.begin),
+    begin: (kind, call = 0) => host.begin(number(kind), number(call)),
     end: call1(host.end),
     reducer_id: named(host.reducerId),
-    call_reducer: call2(host.callReducer),
-    fetch: call2(host.fetch),
+    call_reducer: (id, length, call = 0) =>
+      host.callReducer(number(id), number(length), number(call)),
+    fetch: (head, body, call = 0) => host.fetch(number(head), number(body), number(call)),
+    fetch_start: (head, body, redirect, call = 0) =>
+      host.fetchStart(number(head), number(body), number(redirect), number(call)),
+    sleep: (micros, call = 0) => host.sleep(bigint(micros), number(call)),
+    cancel: call1(host.cancel),
     result_bytes: () => host.resultBytes(),
     failure: () => host.failure(),
   });
