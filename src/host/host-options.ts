@@ -7,6 +7,7 @@ import type { WriterPlace } from '../node/writer-mark.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { LogBounds } from './databases/module-log.ts';
 import type { StartChoice } from './databases/open-at-start.ts';
+import type { LaneTime } from './lanes/lane-sleeps.ts';
 import type { OutboundRules } from './outbound/outbound-rules.ts';
 import type { Creators } from './registry/access.ts';
 import type { QuotaLimits } from './registry/quota-limits.ts';
@@ -37,6 +38,8 @@ export interface HostOptions {
   readonly makeAlarm?: MakeAlarm;
   /** Called after each scheduled run of those databases. */
   readonly ran?: (run: RanSchedule) => void;
+  /** Time for lanes of those databases; absent: that of the machine. */
+  readonly laneTime?: LaneTime;
   readonly entropy: Entropy;
   readonly budget: Partial<Budget>;
   /** Quotas of identities, addresses and databases; absent: unlimited. */

@@ -117,7 +117,10 @@ export class Host {
     const outbound = outboundOf(options, registry, audit);
     const placement =
       options.placement === 'local'
-        ? localPlacement({ ...placed, lanes: localLanes(placed.budget, outbound) })
+        ? localPlacement({
+            ...placed,
+            lanes: localLanes(placed.budget, outbound, options.laneTime),
+          })
         : workerPlacement({
             ...placed,
             outbound,

@@ -1,6 +1,7 @@
 import { present } from '../assert.ts';
 import type { MakeAlarm } from '../database/alarm.ts';
 import type { Clock } from '../database/clock.ts';
+import type { CallCounts } from '../host/lanes/lane-sleeps.ts';
 import { TimeDuration } from '../values/time-duration.ts';
 import { Timestamp } from '../values/timestamp.ts';
 import { TestAlarms } from './test-alarms.ts';
@@ -24,6 +25,10 @@ export interface ClockInside {
   readonly makeAlarm: MakeAlarm;
   /** Takes a run, to return it from `advance`. */
   ran(run: () => ScheduledRun): void;
+  /** Takes how many procedures run and wait. */
+  counted(calls: CallCounts): void;
+  /** Marks a call of the test as running, as long as the promise is not settled. */
+  during<Value>(call: Promise<Value>): Promise<Value>;
 }
 
 const insides = new WeakMap<TestClock, ClockInside>();
@@ -40,10 +45,22 @@ export class TestClock implements Clock {
   readonly #runs: (() => ScheduledRun)[] = [];
   /** Settles when the last of the requested moves has ended. */
   #moving: Promise<unknown> | undefined;
+  /** Calls of the test that have no result yet. */
+  #callCount = 0;
+  #counts: CallCounts = { busy: 0, waiting: 0 };
+  #whenAtRest: (() => void)[] = [];
 
   constructor(start = Timestamp.fromDate(new Date('2025-01-01T00:00:00Z'))) {
     this.#micros = start.microsSinceUnixEpoch;
-    insides.set(this, { makeAlarm: this.#alarms.make, ran: (run) => this.#ran(run) });
+    insides.set(this, {
+      makeAlarm: this.#alarms.make,
+      ran: (run) => this.#ran(run),
+      counted: (counts) => {
+        this.#counts = counts;
+        this.#lookForRest();
+      },
+      during: (call) => this.#during(call),
+    });
   }
 
   /** The `ctx.timestamp` of the next call. */
@@ -53,12 +70,14 @@ export class TestClock implements Clock {
 
   /**
    * Moves time forward by a duration, or by milliseconds. Schedules that become due on the way run
-   * at their times; resolves when they have run, with what ran, in order. If nothing becomes due,
-   * time has moved as soon as this returns.
+   * at their times, and so do procedures whose `ctx.sleep` ends; resolves when they have run, with
+   * the schedules that ran, in order. First it waits until every call that runs has ended or waits.
+   * If nothing runs and nothing becomes due, time has moved as soon as this returns.
    */
   advance(by: TimeDuration | number): Promise<readonly ScheduledRun[]> {
     const { micros } = typeof by === 'number' ? TimeDuration.fromMillis(by) : by;
-    if (this.#moving === undefined && this.#alarms.first(this.#micros + micros) === undefined) {
+    const isQuiet = this.#moving === undefined && this.#isAtRest;
+    if (isQuiet && this.#alarms.first(this.#micros + micros) === undefined) {
       this.#micros += micros;
       return Promise.resolve([]);
     }
@@ -82,6 +101,7 @@ export class TestClock implements Clock {
   async #move(micros: bigint): Promise<readonly ScheduledRun[]> {
     const until = this.#micros + micros;
     for (;;) {
+      await this.#untilAtRest();
       const alarm = this.#alarms.first(until);
       if (alarm === undefined) break;
       if (alarm.atMicros > this.#micros) this.#micros = alarm.atMicros;
@@ -89,6 +109,34 @@ export class TestClock implements Clock {
     }
     this.#micros = until;
     return this.#runs.splice(0).map((run) => run());
+  }
+
+  /** True when every call of the test waits, and no other procedure runs. */
+  get #isAtRest(): boolean {
+    const { busy, waiting } = this.#counts;
+    return busy === 0 && this.#callCount <= waiting;
+  }
+
+  async #during<Value>(call: Promise<Value>): Promise<Value> {
+    this.#callCount += 1;
+    try {
+      return await call;
+    } finally {
+      this.#callCount -= 1;
+      this.#lookForRest();
+    }
+  }
+
+  #untilAtRest(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#whenAtRest.push(resolve);
+      this.#lookForRest();
+    });
+  }
+
+  #lookForRest(): void {
+    if (!this.#isAtRest) return;
+    for (const resolve of this.#whenAtRest.splice(0)) resolve();
   }
 
   #ran(run: () => ScheduledRun): void {

@@ -85,7 +85,7 @@ export class QueryFailed extends Error {
  */
 export async function openTestDatabase(options: TestDatabaseOptions): Promise<TestDatabase> {
   const clock = options.clock ?? new TestClock();
-  const { makeAlarm, ran } = insideOf(clock);
+  const { makeAlarm, ran, counted } = insideOf(clock);
   const host = await Host.open({
     directory: undefined,
     placement: 'local',
@@ -96,6 +96,7 @@ export async function openTestDatabase(options: TestDatabaseOptions): Promise<Te
     entropy: new MachineEntropy(),
     budget: {},
     makeAlarm,
+    laneTime: { makeAlarm, nowMicros: () => clock.nowMicros(), counted },
     ran: (run) => ran(() => scheduledRun(host, run)),
     report: () => {},
   });
@@ -152,11 +153,15 @@ export class TestDatabase {
    * Runs a reducer, or else a procedure, and returns its result. Throws `CallFailed` when it does
    * not commit, or does not return.
    */
-  async call<Returned = unknown>(
+  call<Returned = unknown>(
     name: string,
     args: CallArguments = [],
     { as = this.owner }: CallOptions = {},
   ): Promise<Returned> {
+    return insideOf(this.clock).during(this.#call(name, args, as));
+  }
+
+  async #call<Returned>(name: string, args: CallArguments, as: Identity): Promise<Returned> {
     const database = this.#database();
     const described = await database.handle.describe();
     const definition = flatDefinition(described.definition);

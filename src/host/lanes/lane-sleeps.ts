@@ -16,6 +16,8 @@ export interface CallCounts {
   readonly waiting: number;
 }
 
+const sleepMicrosMin = 1_000n;
+
 /** The sleeps of one lane, where time is given: they end when an alarm rings. */
 export class LaneSleeps {
   readonly #time: LaneTime;
@@ -29,7 +31,8 @@ export class LaneSleeps {
 
   begin(sleep: number, micros: bigint): void {
     const { makeAlarm, nowMicros } = this.#time;
-    const atMicros = nowMicros() + micros;
+    // Where no time passed, one that sleeps again and again would keep the clock from going on.
+    const atMicros = nowMicros() + (micros > sleepMicrosMin ? micros : sleepMicrosMin);
     const alarm = makeAlarm(() => {
       if (nowMicros() < atMicros) alarm.set(atMicros);
       else this.#tell({ kind: 'slept', sleep, nowMicros: nowMicros() });

@@ -4,10 +4,11 @@ import type { Budget } from '../seats/budget.ts';
 import type { LocalLanes } from '../seats/local-placement.ts';
 import { LanePool } from './lane-pool.ts';
 import { LanePrograms } from './lane-programs.ts';
+import type { LaneTime } from './lane-sleeps.ts';
 import { laneThreads } from './lane-thread.ts';
 
-/** Lanes of databases in the caller's thread, which nothing watches. */
-export function localLanes(budget: Budget, outbound?: Outbound): LocalLanes {
+/** Lanes of databases in the caller's thread, which nothing watches. `time`: as of `LaneOptions`. */
+export function localLanes(budget: Budget, outbound?: Outbound, time?: LaneTime): LocalLanes {
   const startLane = laneThreads({ budget, outbound });
   return (identity, nowMillis) => {
     const programs = new LanePrograms();
@@ -21,6 +22,7 @@ export function localLanes(budget: Budget, outbound?: Outbound): LocalLanes {
           startLane,
           programOf: (source) => programs.of(source),
           report,
+          time,
         }),
     };
   };
