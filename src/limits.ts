@@ -1,5 +1,6 @@
 import { agentLimits } from './agent-limits.ts';
 import * as shared from './shared-limits.ts';
+import { siteLimits } from './site-limits.ts';
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
@@ -8,11 +9,12 @@ const mebibyte = 1024 * kibibyte;
  * Every queue, buffer, body and recursion has its bound here, with its unit in its name. How the
  * bounds relate is asserted in `limits.test.ts`. Bounds that the client library needs too come from
  * `shared-limits.ts`, because this file would go into every page as a whole; those of what agents
- * use are listed in `agent-limits.ts`.
+ * use are listed in `agent-limits.ts`, those of static files in `site-limits.ts`.
  */
 export const limits = {
   ...shared,
   ...agentLimits,
+  ...siteLimits,
   /** One encoded row. */
   rowBytesMax: 32 * mebibyte,
   /** One encoded value that a call returns or is refused with. */

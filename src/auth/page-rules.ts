@@ -1,9 +1,13 @@
+import type { AppHosts } from './app-hosts.ts';
+
 /** Names of the service, and origins of pages that can use it, as set by the operator. */
 export interface PageRules {
   /** Host names as in a `Host` header, without a port. */
   readonly hosts: readonly string[];
   /** Origins as a browser sends them, such as `https://app.example.com`; `*`: all of them. */
   readonly origins: readonly string[];
+  /** Hosts of apps. Their pages are of no further origin than any other page. */
+  readonly apps?: Pick<AppHosts, 'databaseOf'>;
 }
 
 /** The source of a request, as its connection and headers show it. */
@@ -28,22 +32,26 @@ export type PageVerdict =
 /**
  * Judges the origin of a request. A page in a browser on this machine can send requests to
  * loopback, and can point a name of its own there (DNS rebinding), which it then sends as `Host`
- * and `Origin`. So on a loopback connection only loopback names and those set by the operator pass,
- * regardless of the request. On other addresses nothing is rejected here: pages authenticate with
- * tokens.
+ * and `Origin`. So on a loopback connection only loopback names, those set by the operator and
+ * those of apps pass, regardless of the request. On other addresses nothing is rejected here: pages
+ * authenticate with tokens.
  */
 export function judgePage(from: Provenance, rules: PageRules): PageVerdict {
   const isLocal = isLoopbackAddress(from.localAddress);
   const host = from.host?.toLowerCase() ?? '';
   const name = hostName(host);
   // Browsers always send a `Host`; a client without one is an old program.
-  if (isLocal && host !== '' && !isLoopbackName(name) && !rules.hosts.includes(name)) {
+  if (isLocal && host !== '' && !isLoopbackName(name) && !isNamed(host, rules)) {
     return { kind: 'refused', fault: 'host', text: hostText(host) };
   }
   const { origin } = from;
   const sender = origin === undefined ? 'program' : senderOf(origin, host, isLocal, rules);
   if (!isLocal || sender !== 'stranger') return { kind: 'allowed', sender };
   return { kind: 'refused', fault: 'origin', text: originText(origin ?? '') };
+}
+
+function isNamed(host: string, { hosts, apps }: PageRules): boolean {
+  return hosts.includes(hostName(host)) || apps?.databaseOf(host) !== undefined;
 }
 
 function senderOf(origin: string, host: string, isLocal: boolean, rules: PageRules): Sender {
@@ -61,14 +69,14 @@ export function isLoopbackAddress(address: string): boolean {
 }
 
 /** Whether a name stays on this machine regardless of DNS; wildcard addresses do, too. */
-function isLoopbackName(name: string): boolean {
+export function isLoopbackName(name: string): boolean {
   return loopbackNames.has(name) || /^127(?:\.\d{1,3}){3}$/.test(name);
 }
 
 const loopbackNames: ReadonlySet<string> = new Set(['localhost', '[::1]', '0.0.0.0', '[::]']);
 
 /** Returns the name or address of an authority, without its port. */
-function hostName(authority: string): string {
+export function hostName(authority: string): string {
   return authority.replace(/:\d+$/, '');
 }
 

@@ -1,5 +1,6 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import type { Readable } from 'node:stream';
 import { JsonError } from '../values/json-error.ts';
 import { parseAs, type Shape } from '../values/json-shape.ts';
 import { CliError } from './io.ts';
@@ -9,6 +10,7 @@ import type { ServerAddress } from './server-choice.ts';
 export class Api {
   readonly server: ServerAddress;
   readonly token: string | undefined;
+  #uploads: http.Agent | undefined;
 
   constructor(server: ServerAddress, token: string | undefined) {
     this.server = server;
@@ -45,6 +47,31 @@ export class Api {
       sent.on('error', (cause) => reject(noAnswer(this.server, cause)));
       sent.end(body);
     });
+  }
+
+  /**
+   * Sends a file as it is read. Connections are used again: what an upload has done is the same
+   * when it is sent twice, so a connection that was closed at that moment is no loss.
+   */
+  async upload(path: string, content: Readable, bytes: number): Promise<UploadAnswer> {
+    const headers: Record<string, string> = { 'content-length': String(bytes) };
+    if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`;
+    const isSecure = this.server.url.startsWith('https:');
+    const { request: start } = isSecure ? https : http;
+    this.#uploads ??= new (isSecure ? https : http).Agent({ keepAlive: true, timeout: 5_000 });
+    const options = { method: 'PUT', headers, agent: this.#uploads };
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = start(`${this.server.url}${path}`, options, resolve);
+      sent.on('error', (cause) => reject(noAnswer(this.server, cause)));
+      content.on('error', (cause: Error) => sent.destroy(cause));
+      content.pipe(sent);
+    }).finally(() => content.destroy());
+    answer.setEncoding('utf8');
+    let text = '';
+    for await (const piece of answer) text += piece;
+    const seconds = Number(answer.headers['retry-after']);
+    const retrySeconds = Number.isFinite(seconds) ? seconds : undefined;
+    return { status: answer.statusCode ?? 0, text, retrySeconds };
   }
 
   /**
@@ -87,6 +114,13 @@ export class Api {
   ): Promise<Answer> {
     return readAnswer(await this.text(method, path, request), shape);
   }
+}
+
+export interface UploadAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** When to try again, if the service says so. */
+  readonly retrySeconds: number | undefined;
 }
 
 /** Reads the text of a response, which is JSON of this shape. */

@@ -11,6 +11,8 @@ export interface Io {
   out(text: string): void;
   /** Warnings, notices and errors. */
   err(text: string): void;
+  /** Shows how far a long work is, in a terminal; empty: no more. Elsewhere nothing is shown. */
+  progress(text: string): void;
   /** Asks for one line; `undefined` at the end of input. */
   ask(question: string): Promise<string | undefined>;
   /** True when results go to a terminal with colours. */
@@ -26,6 +28,9 @@ export function processIo(): Io {
     environment: process.env,
     out: (text) => void process.stdout.write(`${text}\n`),
     err: (text) => void process.stderr.write(`${text}\n`),
+    progress: (text) => {
+      if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+    },
     ask: (question) => answers.ask(question),
     hasColours: process.stdout.isTTY === true && process.env.NO_COLOR === undefined,
     close: () => answers.close(),

@@ -9,6 +9,8 @@ export interface Target {
   readonly server: string | undefined;
   readonly modulePath: string | undefined;
   readonly jsPath: string | undefined;
+  /** Folder of the static files to publish. */
+  readonly static: string | undefined;
   readonly breakClients: boolean;
   readonly anonymous: boolean;
   readonly generate: readonly GenerateEntry[];
@@ -86,6 +88,7 @@ const knownKeys = [
   'generate',
   'children',
   'dev',
+  'static',
 ];
 
 /** Spellings of the same keys by an older tool. */
@@ -112,6 +115,7 @@ function checkedLayer(parsed: unknown, file: string): Layer {
   const layer: Layer = {};
   for (const [given, value] of Object.entries(parsed)) {
     const key = otherSpellings[given] ?? given;
+    if (key === 'hosts') throw new CliError(`${file}: ${hostsText}`);
     if (!knownKeys.includes(key)) throw unsupportedKey(file, given, knownKeys);
     layer[key] = checkedValue(key, value, file);
   }
@@ -122,7 +126,19 @@ function checkedLayer(parsed: unknown, file: string): Layer {
   return layer;
 }
 
-const textKeys = ['database', 'server', 'module-path', 'bin-path', 'js-path', 'build-options'];
+const hostsText =
+  '`hosts` is not a key of the project: who owns a host name is decided by the operator of the ' +
+  'service, in its config.toml, below [apps.hosts]: "app.example.com" = "my-db"';
+
+const textKeys = [
+  'database',
+  'server',
+  'module-path',
+  'bin-path',
+  'js-path',
+  'build-options',
+  'static',
+];
 const flagKeys = ['break-clients', 'anonymous'];
 
 function checkedValue(key: string, value: unknown, file: string): unknown {
@@ -221,6 +237,7 @@ function toTarget(layer: Layer, folder: string): Target {
     server: text(layer.server),
     modulePath: absolute(layer['module-path']),
     jsPath: absolute(layer['js-path']),
+    static: absolute(layer.static),
     breakClients: layer['break-clients'] === true,
     anonymous: layer.anonymous === true,
     generate: entries.map((entry) => ({

@@ -36,7 +36,7 @@ function optionOf({ flag, kind, value, help, otherwise }: Setting): Option {
   const short = flag === 'listen-addr' ? '-l, ' : '';
   const shown = kind === 'switch' ? '[true|false]' : (value ?? '<value>');
   const option = new Option(`${short}--${flag} ${shown}`, `${help} (default: ${otherwise})`);
-  if (kind === 'list') option.argParser(collect);
+  if (kind === 'list' || kind === 'pairs') option.argParser(collect);
   return option;
 }
 

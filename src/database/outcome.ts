@@ -355,6 +355,8 @@ export interface RefusalBody {
     | 'migration.failed'
     | 'init.failed'
     | 'publish.invalid'
+    /** Static files that were not announced, or have not been uploaded. */
+    | 'static.missing'
     | 'durability.timeout'
     /** There is no such schedule, or no row with that key that has a run to come. */
     | 'schedule.unknown'

@@ -32,6 +32,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'schedule.unknown':
       return 404;
     case 'schedule.paused':
+    case 'static.missing':
       return 409;
     case 'program.invalid':
     case 'init.failed':

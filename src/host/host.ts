@@ -31,6 +31,7 @@ import type { RegisteredDatabase, Registry } from './registry/registry.ts';
 import { noSuchDatabase, resolveTarget } from './registry/resolve-target.ts';
 import { completeBudget } from './seats/budget.ts';
 import { localPlacement } from './seats/local-placement.ts';
+import { Sites } from './sites/sites.ts';
 import type { PlanOutcome, ProgramSource } from './supervision/database-handle.ts';
 import { isolationFor, threads } from './workers/isolation.ts';
 import { workerPlacement } from './workers/worker-placement.ts';
@@ -45,6 +46,7 @@ interface HostParts {
   readonly quotas: Quotas;
   readonly schedules: ScheduleControl;
   readonly outbound: OutboundHttp;
+  readonly sites: Sites;
   readonly changes: Listeners<DatabaseIdentity>;
 }
 
@@ -79,6 +81,8 @@ export class Host {
   readonly schedules: ScheduleControl;
   /** HTTP requests that modules send. */
   readonly outbound: OutboundHttp;
+  /** Static files that databases serve. */
+  readonly sites: Sites;
   readonly #changes: Listeners<DatabaseIdentity>;
 
   private constructor(parts: HostParts) {
@@ -92,6 +96,7 @@ export class Host {
     this.quotas = quotas;
     this.schedules = parts.schedules;
     this.outbound = parts.outbound;
+    this.sites = parts.sites;
     this.#changes = parts.changes;
   }
 
@@ -129,8 +134,21 @@ export class Host {
           });
     const access = new Access({ ...options, registry, audit });
     const known = new KnownSchedules(registry);
-    const quotas: Quotas = new Quotas({ ...options, registry, access, audit }, (database) =>
-      running.measured(database),
+    const sites = new Sites({
+      folderOf: (database) => files.staticFolder(database),
+      nowMillis: () => Number(options.clock.nowMicros() / 1_000n),
+      generation: (database) => registry.database(database)?.generation,
+      running: async (database) => {
+        const { programHash, schemaVersion } = await running.entry(database).handle.describe();
+        return { program: programHash, commit: schemaVersion };
+      },
+      report: options.report,
+    });
+    for (const { identity } of registry.databases) await sites.measure(identity);
+    const quotas: Quotas = new Quotas(
+      { ...options, registry, access, audit },
+      (database) => running.measured(database),
+      (database) => sites.bytesOf(database),
     );
     const running: RunningDatabases = new RunningDatabases({
       ...options,
@@ -150,13 +168,15 @@ export class Host {
       running,
       quotas,
       schedules: known,
+      sites,
       changes,
     });
     await running.startAll(registry.databases, options.startDatabases ?? 'lazily');
     const grants = new Grants({ ...options, registry, access, audit });
     const schedules = new ScheduleControl({ access, audit, schedules: known });
     const rules = { access, grants, audit, quotas };
-    return new Host({ registry, running, publisher, ...rules, schedules, outbound, changes });
+    const rest = { schedules, outbound, sites, changes };
+    return new Host({ registry, running, publisher, ...rules, ...rest });
   }
 
   /**
@@ -168,6 +188,7 @@ export class Host {
     await atMost(millisMax, this.#publisher.finish());
     await this.#running.close(Math.max(limits.closeMillisMin, endsAt - performance.now()));
     this.outbound.close();
+    this.sites.close();
     await this.#registry.close();
     await this.audit.close();
   }
@@ -181,6 +202,24 @@ export class Host {
   database(target: string): HostedDatabase {
     const record = this.#record(target);
     return { ...record, handle: this.#entry(record).handle };
+  }
+
+  /** The database of an app, and its name if the target is one. Nothing is opened. */
+  appOf(target: string): Pick<DatabaseRecord, 'identity'> & { readonly name: string | undefined } {
+    const { identity } = this.#record(target);
+    return { identity, name: parseTarget(target).kind === 'name' ? target : undefined };
+  }
+
+  /** Whether both targets are the same database; unknown ones are none. */
+  isSame(one: string, other: string): boolean {
+    const [first, second] = [one, other].map((target) => {
+      const parsed = parseTarget(target);
+      if (parsed.kind === 'invalid') return undefined;
+      return parsed.kind === 'identity'
+        ? parsed.identity
+        : this.#registry.name(parsed.name)?.database;
+    });
+    return first !== undefined && first === second;
   }
 
   /** The caller as that database sees it. Throws `Refusal` `token.limited`. */

@@ -52,7 +52,7 @@ export async function jsonBody(exchange: Exchange, refusal = notUtf8()): Promise
   return utf8Body(exchange, refusal);
 }
 
-function requireJsonType(exchange: Exchange): void {
+export function requireJsonType(exchange: Exchange): void {
   const type = mediaType(exchange.header('content-type') ?? '') ?? '';
   if (type !== jsonType && !/^application\/.+\+json$/.test(type)) throw notJsonType();
 }

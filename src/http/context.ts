@@ -6,6 +6,7 @@ import type { RequestRates } from '../auth/rate-limiter.ts';
 import type { Caller } from '../database/outcome.ts';
 import type { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
+import type { AppPlaces } from './app-places.ts';
 import type { Exchange } from './exchange.ts';
 
 /** What the endpoints need from the service. */
@@ -24,6 +25,8 @@ export interface HttpContext {
   /** Maximum program bytes of a publish. */
   readonly programBytesMax: number;
   readonly nowMicros: () => bigint;
+  /** Where static files of databases are served. */
+  readonly places: AppPlaces;
   /** Who can read the metrics; with `off`, their path does not exist. */
   readonly metricsFor: 'anyone' | 'operators' | 'off';
   /** Figures of the whole service, for metrics. */

@@ -8,10 +8,18 @@ export interface Exchange {
   /** Path parameters, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
+  /** The path as it was sent. */
+  readonly path: string;
+  /** The query as it was sent, with its `?`; empty: there is none. */
+  readonly search: string;
+  /** The database at whose host the request came in, as a target; absent: the service's own. */
+  readonly app: string | undefined;
   /** Returns the first value of a header, by its lower-case name. */
   header(name: string): string | undefined;
   /** Reads the whole body once; throws `HttpError` 413 over `bytesMax`. */
   body(bytesMax: number): Promise<Uint8Array>;
+  /** Reads the body as it comes, once, and never much of it at a time; fails as `body` does. */
+  bodyPieces(bytesMax: number): AsyncIterable<Uint8Array>;
   /** Set before the endpoint runs; absent if the endpoint does not look at tokens. */
   readonly caller: RequestCaller | undefined;
   /** Counts requests that came along with this one, as if each had been sent alone. */

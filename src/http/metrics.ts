@@ -9,6 +9,7 @@ import { histogram, type Instrument, instrument, type Labels } from './instrumen
 import { addOpenings } from './opening-metrics.ts';
 import { addOutbound } from './outbound-metrics.ts';
 import type { Route } from './route.ts';
+import { addSites } from './site-metrics.ts';
 
 interface Figure extends Instrument {
   readonly read: (statistics: HostedStatistics) => number;
@@ -260,6 +261,7 @@ async function metrics({ host, figures: ofService, registry: kept }: HttpContext
   );
   addLimits(registry, host);
   addOutbound(registry, host);
+  addSites(registry, host);
   new Gauge({
     name: 'reducerdb_resident_memory_bytes',
     help: 'Resident memory of the process',

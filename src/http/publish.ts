@@ -2,6 +2,7 @@ import { Refusal } from '../database/outcome.ts';
 import { parseDuration } from '../doors/duration.ts';
 import type { Host } from '../host/host.ts';
 import { clearsNothingText, type PublishOutcome } from '../host/publishing/publish-request.ts';
+import type { StaticChoice } from '../host/sites/site.ts';
 import type { ProgramSource } from '../host/supervision/database-handle.ts';
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
@@ -20,6 +21,7 @@ export async function publish(exchange: Exchange, context: HttpContext): Promise
   const policy = exchange.query.oneOf('policy', ['Compatible', 'BreakClients']);
   const confirmMillis = confirmationMillis(exchange);
   const token = exchange.query.string('token');
+  const choice = staticChoice(exchange);
   const kind = programKind(exchange);
   const who = { caller: callerOf(exchange), target, clear };
   const outcome = await refusingNames(target, async () => {
@@ -31,6 +33,7 @@ export async function publish(exchange: Exchange, context: HttpContext): Promise
       policy: policy === 'BreakClients' ? 'breakClients' : 'compatible',
       token,
       confirmMillis,
+      static: choice,
     });
   });
   return published(outcome);
@@ -93,6 +96,13 @@ async function setLock(
 ): Promise<Reply> {
   await host.setLock(callerOf(exchange), targetOf(exchange), isLocked);
   return empty(200);
+}
+
+/** `static=none`, or the id of an announced set; absent: the files stay. */
+function staticChoice({ query }: Exchange): StaticChoice | undefined {
+  const id = query.string('static');
+  if (id === undefined) return undefined;
+  return id === 'none' ? { kind: 'none' } : { kind: 'set', id };
 }
 
 function programKind(exchange: Exchange): ProgramSource['kind'] {

@@ -56,6 +56,40 @@ export function readBody(
   });
 }
 
+/**
+ * Reads a request's body as it comes; what is read is not kept. Throws `HttpError` with the
+ * statuses of `readBody`.
+ */
+export async function* readPieces(
+  incoming: IncomingMessage,
+  { bytesMax, idleMillisMax }: BodyBounds,
+): AsyncGenerator<Uint8Array> {
+  if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) throw tooLong();
+  let isLate = false;
+  const wait = () =>
+    setTimeout(() => {
+      isLate = true;
+      incoming.destroy();
+    }, idleMillisMax);
+  let timer = wait();
+  let length = 0;
+  try {
+    for await (const piece of incoming.iterator({ destroyOnReturn: false })) {
+      // The time that the reader takes is not the client's.
+      clearTimeout(timer);
+      length += (piece as Buffer).length;
+      if (length > bytesMax) throw tooLong();
+      yield piece as Buffer;
+      timer = wait();
+    }
+  } catch (error) {
+    if (error instanceof HttpError) throw error;
+    throw isLate ? tooSlow(idleMillisMax) : new HttpError(empty(400, { connection: 'close' }));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** Large bodies waiting for their turn: each round reads one piece of one body. */
 const waiting: IncomingMessage[] = [];
 

@@ -26,6 +26,15 @@ export interface Method {
 export interface Route {
   /** Path with `:name` parameters. */
   readonly path: string;
+  /** Its name in metrics; absent: the path. */
+  readonly label?: string;
+  /**
+   * True: also at hosts of apps, where a path with a database must name that of the host. All that
+   * a page needs of its own database, and no more.
+   */
+  readonly isOfApps?: true;
+  /** True: answers have their own headers alone, for they are no answers of the API. */
+  readonly isBare?: true;
   readonly methods: Readonly<Record<string, Method>>;
   /** Responds to every method. */
   readonly everyMethod?: Method;

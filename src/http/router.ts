@@ -12,10 +12,11 @@ import { decodePathPart, hostFault, splitTarget } from '../doors/request-target.
 import { limits } from '../limits.ts';
 import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
 import { identityToHex } from '../values/identity.ts';
+import { appPath } from './app-files.ts';
 import { type Exchange, empty, HttpError, Query, type Reply, text } from './exchange.ts';
 import { Load, type LoadBounds, type LoadShare, tooMuch } from './load.ts';
 import { checkPage, verdictOn } from './origin.ts';
-import { forgetRest, readBody } from './read-body.ts';
+import { forgetRest, readBody, readPieces } from './read-body.ts';
 import { replyOfError } from './refusal-status.ts';
 import { allowedMethods, type Method, type Route } from './route.ts';
 
@@ -29,10 +30,19 @@ export interface RouterOptions {
   /** Which pages can use the service, and the names by which it is known. */
   readonly pages: PageRules;
   readonly bounds: LoadBounds;
+  /** Absent: there are no hosts of apps. */
+  readonly apps?: AppRouting;
   /** Called for each response of an endpoint with the path of its route, its status and time. */
   readonly onAnswer: (path: string, status: number, millis: number) => void;
   /** Called for an error that no endpoint expected; the client gets a 500 without its text. */
   readonly onError: (error: unknown, method: string, path: string) => void;
+}
+
+export interface AppRouting {
+  /** Answers at hosts of apps, for all that is not of the API. */
+  readonly route: Route;
+  /** Whether two targets are the same database. */
+  readonly isSameDatabase: (one: string, other: string) => boolean;
 }
 
 /**
@@ -40,11 +50,17 @@ export interface RouterOptions {
  * requests into `Exchange`s, settles the caller, and adds the headers that every response has.
  */
 export function makeRouter(options: RouterOptions): Hono<Env> {
-  const getPath = (_: Request, { env }: { env?: HttpBindings } = {}) =>
-    splitTarget(env?.incoming.url).path;
+  const getPath = (_: Request, { env }: { env?: HttpBindings } = {}) => {
+    const { path } = splitTarget(env?.incoming.url);
+    const isOfApp = appOf(options, env?.incoming) !== undefined;
+    return isOfApp && !/^\/v1(?:\/|$)/.test(path) ? appPath : path;
+  };
   const app = new Hono<Env>({ getPath });
   const load = new Load(options.bounds);
-  for (const route of options.routes) {
+  for (const route of [
+    ...options.routes,
+    ...(options.apps === undefined ? [] : [options.apps.route]),
+  ]) {
     app.all(route.path, async (context) => {
       const share = load.begin();
       if (share === undefined) return respondTo(context, tooMuch);
@@ -52,7 +68,8 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
       const beginMillis = performance.now();
       try {
         const reply = await answer(context, exchange, { options, route });
-        options.onAnswer(route.path, reply.status, performance.now() - beginMillis);
+        const label = route.label ?? route.path;
+        options.onAnswer(label, reply.status, performance.now() - beginMillis);
         return respondTo(context, reply);
       } finally {
         exchange.endLoad();
@@ -67,6 +84,10 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
   return app;
 }
 
+function appOf({ pages }: RouterOptions, incoming: IncomingMessage | undefined) {
+  return pages.apps?.databaseOf(incoming?.headers.host);
+}
+
 interface Answering {
   readonly options: RouterOptions;
   readonly route: Route;
@@ -79,6 +100,7 @@ async function answer(
 ): Promise<Reply> {
   const bad = manyHosts(context);
   if (bad !== undefined) return bad;
+  if (!isHere(exchange, route, options)) return empty(404);
   const verdict = verdictOn(exchange, options.pages);
   const cors = route.cors?.(exchange) ?? checkPage(verdict);
   if (cors.kind === 'refused') return cors.reply;
@@ -89,8 +111,17 @@ async function answer(
       : await attempt(() => serve(exchange, route, options), exchange, context, options);
   const caller = exchange.showsCaller ? exchange.caller : undefined;
   exchange.hold(reply);
-  const complete = withHeaders(reply, cors.headers, caller);
+  const complete = route.isBare ? reply : withHeaders(reply, cors.headers, caller);
   return exchange.method === 'HEAD' ? withoutBody(complete) : complete;
+}
+
+/** Whether the host has this route: that of an app has few, and for its own database alone. */
+function isHere(exchange: HonoExchange, route: Route, { apps }: RouterOptions): boolean {
+  const { app } = exchange;
+  if (app === undefined || route === apps?.route) return true;
+  if (route.isOfApps !== true) return false;
+  const { db } = exchange.params;
+  return db === undefined || apps?.isSameDatabase(app, db) === true;
 }
 
 /** Returns the answer to a request with several `Host` headers: which one counts is a guess. */
@@ -217,6 +248,9 @@ function respond(reply: Reply): Response {
 
 class HonoExchange implements Exchange {
   readonly method: string;
+  readonly path: string;
+  readonly search: string;
+  readonly app: string | undefined;
   readonly query: Query;
   readonly params: Readonly<Record<string, string>>;
   /** Name of a parameter whose bytes are not UTF-8. */
@@ -240,6 +274,9 @@ class HonoExchange implements Exchange {
     this.#outgoing = context.env.outgoing;
     this.method = context.req.method;
     const { path, search } = splitTarget(this.#incoming.url);
+    this.path = path;
+    this.search = search;
+    this.app = appOf(options, this.#incoming);
     this.query = new Query(search);
     const { params, bad } = decodeParams(context.req.routePath, path);
     this.params = params;
@@ -288,6 +325,11 @@ class HonoExchange implements Exchange {
     const clients = this.#payers();
     const bounds = { bytesMax, idleMillisMax: this.#options.bounds.bodyIdleMillisMax };
     return readBody(this.#incoming, bounds, (count) => this.#load.takeBytes(count, clients));
+  }
+
+  bodyPieces(bytesMax: number): AsyncIterable<Uint8Array> {
+    const idleMillisMax = this.#options.bounds.bodyIdleMillisMax;
+    return readPieces(this.#incoming, { bytesMax, idleMillisMax });
   }
 
   /**

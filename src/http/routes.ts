@@ -1,4 +1,5 @@
 import { parseTarget } from '../host/registry/names.ts';
+import { appPathRoutes } from './app-files.ts';
 import { auditLog } from './audit.ts';
 import { call } from './call.ts';
 import { type HttpContext, targetOf } from './context.ts';
@@ -26,6 +27,7 @@ import type { Method, Route } from './route.ts';
 import { controlSchedules, listSchedules, scheduleOrders } from './schedules.ts';
 import { schema } from './schema.ts';
 import { sql } from './sql.ts';
+import { announceStatic, putStatic } from './static-files.ts';
 import { createToken, listTokens, revokeToken } from './tokens.ts';
 
 export interface RoutesOptions extends HttpContext {
@@ -39,8 +41,9 @@ export interface RoutesOptions extends HttpContext {
 export function makeRoutes(options: RoutesOptions): Route[] {
   return [
     ...serviceRoutes(options),
-    ...identityRoutes(options),
+    ...identityRoutes(options).map((route): Route => ({ ...route, isOfApps: true })),
     ...databaseRoutes(options),
+    ...appPathRoutes({ ...options, nowMillis: () => Number(options.nowMicros() / 1_000n) }),
     ...mcpRoutes(options.mcp, options.mcpRules),
     ...protectedResourceRoutes(options.mcpRules.login, options.mcpRules.origins),
   ];
@@ -48,7 +51,11 @@ export function makeRoutes(options: RoutesOptions): Route[] {
 
 function serviceRoutes(context: HttpContext): Route[] {
   return [
-    { path: '/v1/ping', methods: { GET: { token: 'optional', run: () => empty(200) } } },
+    {
+      path: '/v1/ping',
+      isOfApps: true,
+      methods: { GET: { token: 'optional', run: () => empty(200) } },
+    },
     { path: '/v1/health', methods: { GET: { token: 'none', run: () => processHealth(context) } } },
     {
       path: readyPath,
@@ -92,6 +99,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     resolve: resolved,
     methods,
   });
+  const ofApps = (route: Route): Route => ({ ...route, isOfApps: true });
   return [
     { path: '/v1/database', methods: { POST: upload(publish) } },
     {
@@ -99,7 +107,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
       resolve: resolved,
       methods: { GET: method(describeDatabase), PUT: upload(publish), DELETE: method(remove) },
     },
-    { path: '/v1/database/:db/identity', methods: { GET: method(databaseIdentity) } },
+    ofApps({ path: '/v1/database/:db/identity', methods: { GET: method(databaseIdentity) } }),
     below('names', {
       GET: method(listNames),
       POST: method(addName),
@@ -110,29 +118,31 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     below('quota', { GET: method(databaseQuota), PUT: method(putDatabaseQuota) }),
     below('tokens', { GET: method(listTokens), POST: method(createToken) }),
     below('tokens/:id', { DELETE: method(revokeToken) }),
-    below('call/:name', { POST: method(call) }),
-    below('schema', { GET: method(schema) }),
+    ofApps(below('call/:name', { POST: method(call) })),
+    ofApps(below('schema', { GET: method(schema) })),
     below('logs', { GET: method(logs) }),
-    below('health', { GET: method(databaseHealth) }),
+    ofApps(below('health', { GET: method(databaseHealth) })),
     below('schedules', { GET: method(listSchedules) }),
     ...scheduleOrders.map((kind) =>
       below(`schedules/${kind}`, { POST: method(controlSchedules(kind)) }),
     ),
-    below('sql', { POST: method(sql) }),
+    ofApps(below('sql', { POST: method(sql) })),
+    below('static', { POST: method(announceStatic) }),
+    below('static/:hash', { PUT: method(putStatic) }),
     below('pre_publish', { POST: upload(prePublish) }),
     below('reset', { PUT: upload(reset) }),
     below('lock', { POST: method(lock) }),
     below('unlock', { POST: method(unlock) }),
-    {
+    ofApps({
       path: '/v1/database/:db/subscribe',
       methods: { GET: method((exchange) => upgradeRequired(exchange, context)) },
-    },
-    below('unstable/timestamp', { GET: method(timestamp) }),
-    {
+    }),
+    ofApps(below('unstable/timestamp', { GET: method(timestamp) })),
+    ofApps({
       path: '/v1/database/:db/route/*',
       methods: {},
       everyMethod: { token: 'none', run: (exchange) => moduleRoute(exchange, context) },
-    },
+    }),
   ];
 }
 

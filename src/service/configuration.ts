@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { isHostName, isLocalName } from '../auth/app-hosts.ts';
 import { type IssuerRules, publicIssuers } from '../auth/issuer-rules.ts';
 import { type KeyFiles, keyFilesIn } from '../auth/keys.ts';
 import { noRateLimits, type RateLimits } from '../auth/rate-limiter.ts';
@@ -7,6 +8,7 @@ import type { StartChoice } from '../host/databases/open-at-start.ts';
 import type { AcceptedLoss } from '../host/offline/accept-losses.ts';
 import type { OutboundRules } from '../host/outbound/outbound-rules.ts';
 import type { Creators } from '../host/registry/access.ts';
+import { parseTarget } from '../host/registry/names.ts';
 import type { QuotaLimits } from '../host/registry/quota-limits.ts';
 import type { Budget } from '../host/seats/budget.ts';
 import type { IsolationRules } from '../host/workers/isolation.ts';
@@ -68,6 +70,13 @@ export interface ServiceConfiguration {
   readonly mcpOrigins: readonly string[];
   /** Whether MCP requires a token. */
   readonly mcpLogin: boolean;
+  /**
+   * Static files of a database are served at `<database>.<domain>`; `undefined`: at no host of
+   * their own but those that are bound.
+   */
+  readonly appsDomain: string | undefined;
+  /** Host names of apps, and the database of each. */
+  readonly appHosts: Readonly<Record<string, string>>;
   /** Public address, such as `https://db.example.com`; `undefined`: as clients address it. */
   readonly publicUrl: string | undefined;
   readonly logLevel: (typeof logLevels)[number];
@@ -160,6 +169,8 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     mcpHosts: given.mcpHosts ?? [],
     mcpOrigins: given.mcpOrigins ?? [],
     mcpLogin: given.mcpLogin ?? false,
+    appsDomain: appsDomainOf(listen, given),
+    appHosts: given.appHosts ?? {},
     publicUrl: given.publicUrl,
     logLevel: given.logLevel ?? 'info',
     metricsFor: given.metricsFor ?? (isLoopback(listen.host) ? 'anyone' : 'operators'),
@@ -172,7 +183,24 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
   refuseLatePings(configuration);
   refuseHalves(configuration);
   refuseIdleList(configuration);
+  refuseAppHosts(configuration);
   return configuration;
+}
+
+/** On loopback browsers find all names below `localhost` by themselves. */
+function appsDomainOf({ host }: ListenAddress, { appsDomain }: GivenConfiguration) {
+  if (appsDomain === undefined) return isLoopback(host) ? 'localhost' : undefined;
+  return appsDomain === 'none' ? undefined : appsDomain;
+}
+
+/** Host names by which the service itself is known. */
+export function ownHostsOf({
+  allowedHosts,
+  mcpHosts,
+  publicUrl,
+}: Pick<ServiceConfiguration, 'allowedHosts' | 'mcpHosts' | 'publicUrl'>): readonly string[] {
+  const own = publicUrl === undefined ? [] : [new URL(publicUrl).hostname];
+  return [...allowedHosts, ...mcpHosts, ...own];
 }
 
 /** Returns the key files of a service. */
@@ -259,6 +287,40 @@ function refuseIdleList({ moduleHttp: { mode, allow } }: ServiceConfiguration): 
   throw new ConfigurationError(
     '--module-http-allow has no effect with `--module-http-mode public`; use `list`',
   );
+}
+
+/** What a publisher controls must not be served where the API is, or at another database's host. */
+function refuseAppHosts(configuration: ServiceConfiguration): void {
+  const { appHosts, appsDomain } = configuration;
+  const own = ownHostsOf(configuration);
+  for (const [host, database] of Object.entries(appHosts)) {
+    const fault = appHostFault(host, { own, appsDomain });
+    if (fault !== undefined) {
+      throw new ConfigurationError(`apps.hosts: \`${host}\` ${fault}`);
+    }
+    const target = parseTarget(database);
+    if (target.kind !== 'invalid') continue;
+    throw new ConfigurationError(
+      `apps.hosts: \`${database}\`, for ${host}, is not a database: ${target.fault}`,
+    );
+  }
+}
+
+function appHostFault(
+  host: string,
+  { own, appsDomain }: { readonly own: readonly string[]; readonly appsDomain: string | undefined },
+): string | undefined {
+  if (!isHostName(host) || !host.includes('.')) {
+    return isLoopback(host)
+      ? 'is a loopback name, which is the service itself'
+      : 'is not a host name, such as app.example.com';
+  }
+  if (isLocalName(host)) return 'is a loopback name: databases have theirs below `localhost`';
+  if (own.includes(host)) {
+    return 'is a name of the service itself (http.public-url, allowed-hosts or mcp-hosts)';
+  }
+  if (appsDomain === undefined || !`.${host}`.endsWith(`.${appsDomain}`)) return undefined;
+  return `is below http.apps-domain (${appsDomain}), where names are those of databases`;
 }
 
 /**

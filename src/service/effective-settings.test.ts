@@ -41,8 +41,13 @@ const originOf = (given: Given, key: string) =>
   effective(given).settings.find(({ setting }) => setting.key === key)?.origin;
 
 /** Writes an example as a flag or a variable would. */
-const written = ({ example }: Setting) =>
-  Array.isArray(example) ? example.join(',') : String(example);
+const written = ({ example }: Setting) => {
+  if (typeof example !== 'object') return String(example);
+  const parts = Array.isArray(example)
+    ? example
+    : Object.entries(example).map((pair) => pair.join('='));
+  return parts.join(',');
+};
 
 describe('the settings of a service', () => {
   it('are not read from what is no file, such as a pipe that nobody writes', () => {

@@ -123,12 +123,16 @@ function translated(values: Map<string, unknown>): ReadonlyMap<string, unknown> 
   return values;
 }
 
+/** Keys whose value is a table. */
+const tables = new Set(settings.filter(({ kind }) => kind === 'pairs').map(({ key }) => key));
+
 function* flattened(
   table: Record<string, unknown>,
   before: string,
 ): Generator<readonly [string, unknown]> {
   for (const [key, value] of Object.entries(table)) {
-    if (isTable(value)) yield* flattened(value, `${before}${key}.`);
+    if (isTable(value) && !tables.has(`${before}${key}`))
+      yield* flattened(value, `${before}${key}.`);
     else yield [`${before}${key}`, value];
   }
 }

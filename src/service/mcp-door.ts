@@ -1,3 +1,4 @@
+import { AppHosts } from '../auth/app-hosts.ts';
 import type { PageRules } from '../auth/page-rules.ts';
 import { inSlices } from '../doors/slices.ts';
 import type { Host } from '../host/host.ts';
@@ -6,7 +7,7 @@ import { makeDefinition } from '../mcp/definition.ts';
 import { type McpSession, makeSession } from '../mcp/session.ts';
 import { Engine } from '../mcp-protocol/engine.ts';
 import { parseJsonSteps } from '../values/json.ts';
-import type { ServiceConfiguration } from './configuration.ts';
+import { ownHostsOf, type ServiceConfiguration } from './configuration.ts';
 import type { ServiceLog } from './service-log.ts';
 import { guideDirectory, productVersion } from './version.ts';
 
@@ -41,16 +42,21 @@ export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
 }
 
 /** Returns the page rules. Pages at the public address are known, also behind a proxy. */
-export function pageRulesOf({ publicUrl, ...given }: ServiceConfiguration): PageRules {
-  const own = publicUrl === undefined ? [] : [new URL(publicUrl)];
+export function pageRulesOf(
+  configuration: ServiceConfiguration,
+): Required<PageRules> & { readonly apps: AppHosts } {
+  const { publicUrl, allowedOrigins, appsDomain, appHosts } = configuration;
+  // A name of the service for agents is its name for everyone.
+  const own = ownHostsOf(configuration);
+  const bound = new Map(Object.entries(appHosts));
   return {
-    // A name of the service for agents is its name for everyone.
-    hosts: [...given.allowedHosts, ...given.mcpHosts, ...own.map(({ hostname }) => hostname)],
-    origins: [...given.allowedOrigins, ...own.map(({ origin }) => origin)],
+    hosts: own,
+    origins: [...allowedOrigins, ...(publicUrl === undefined ? [] : [new URL(publicUrl).origin])],
+    apps: new AppHosts({ domain: appsDomain, bound, own }),
   };
 }
 
-/** Returns the MCP rules; some origins can be allowed for MCP only. */
+/** Returns the MCP rules; some origins can be allowed for MCP only, and no host of an app is. */
 export function mcpRulesOf(configuration: ServiceConfiguration): McpRules {
   const { mcpOrigins, publicUrl, issuers, tls } = configuration;
   const { hosts, origins } = pageRulesOf(configuration);

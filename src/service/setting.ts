@@ -7,13 +7,15 @@ export type Draft = { -readonly [Key in keyof GivenConfiguration]: GivenConfigur
 
 /**
  * Kinds of values. A `list` is comma-separated in flags and variables, and an array in the file. A
- * `duration` is in milliseconds unless it has a unit. A `path` is relative to the folder of the
+ * `duration` is in milliseconds unless it has a unit. `pairs` are `name=value` where a list is, and
+ * a table in the file. A `path` is relative to the folder of the
  * file, or to the working directory of the caller.
  */
 export interface SettingValues {
   readonly text: string;
   readonly path: string;
   readonly list: readonly string[];
+  readonly pairs: Readonly<Record<string, string>>;
   readonly count: number;
   readonly duration: number;
   readonly switch: boolean;
@@ -34,7 +36,12 @@ export interface Setting<Kind extends SettingKind = SettingKind> {
   /** The default, in words. */
   readonly otherwise: string;
   /** A value as written in the file. */
-  readonly example: string | number | boolean | readonly string[];
+  readonly example:
+    | string
+    | number
+    | boolean
+    | readonly string[]
+    | Readonly<Record<string, string>>;
   /** Throws `ConfigurationError` for an invalid value; the text does not name the source. */
   apply(value: SettingValues[Kind], draft: Draft): void;
 }
@@ -81,6 +88,7 @@ const wanted: Readonly<Record<SettingKind, string>> = {
   text: 'a string',
   path: 'a path',
   list: 'a list of strings',
+  pairs: 'a table of strings, or a list of `name=value`',
   count: 'a whole number above zero',
   duration: 'a duration, such as `15s`, or a whole number of milliseconds above zero',
   switch: '`true` or `false`',
@@ -99,11 +107,8 @@ const readers: Readers = {
     const text = textIn(given);
     return text === undefined ? undefined : path.resolve(folder, text);
   },
-  list: (given) => {
-    const parts: readonly unknown[] = Array.isArray(given) ? given : [given];
-    const texts = parts.flatMap((part) => textIn(part)?.split(',').map(textIn) ?? [undefined]);
-    return texts.every((part) => part !== undefined) ? texts : undefined;
-  },
+  list: listIn,
+  pairs: pairsIn,
   count: countIn,
   duration: (given) => {
     const isWritten = typeof given === 'string' && /[a-z]/.test(given);
@@ -115,6 +120,21 @@ const readers: Readers = {
     return given === false || given === 'false' ? false : undefined;
   },
 };
+
+function listIn(given: unknown): readonly string[] | undefined {
+  const parts: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const texts = parts.flatMap((part) => textIn(part)?.split(',').map(textIn) ?? [undefined]);
+  return texts.every((part) => part !== undefined) ? texts : undefined;
+}
+
+function pairsIn(given: unknown): Readonly<Record<string, string>> | undefined {
+  const isTable = typeof given === 'object' && given !== null && !Array.isArray(given);
+  const pairs = isTable
+    ? Object.entries(given).map(([name, value]) => [name, textIn(value)])
+    : listIn(given)?.map((text) => text.split('=').map(textIn));
+  const arePairs = pairs?.every((pair) => pair.length === 2 && !pair.includes(undefined));
+  return arePairs ? Object.fromEntries(pairs ?? []) : undefined;
+}
 
 function textIn(given: unknown): string | undefined {
   return typeof given === 'string' && given.trim() !== '' ? given.trim() : undefined;

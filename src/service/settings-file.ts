@@ -31,12 +31,23 @@ export function emptySettingsFile(): string {
     const lines = ofTable.flatMap((setting) => [
       ...wrapped(setting.help),
       `# default: ${setting.otherwise}`,
-      `#${formatToml({ [keyParts(setting).name]: setting.example }).trim()}`,
+      `#${exampleOf(setting)}`,
       '',
     ]);
     return [...(table === '' ? [] : [`[${table}]`, '']), ...lines].join('\n');
   });
   return [head, ...groups].join('\n');
+}
+
+/** The setting in one line. */
+function exampleOf(setting: Setting): string {
+  const { example } = setting;
+  const { name } = keyParts(setting);
+  if (typeof example !== 'object' || Array.isArray(example)) {
+    return formatToml({ [name]: example }).trim();
+  }
+  const pairs = Object.entries(example).map((pair) => pair.map((one) => JSON.stringify(one)));
+  return `${name} = { ${pairs.map((pair) => pair.join(' = ')).join(', ')} }`;
 }
 
 /** Wraps text as comments of at most 100 columns. */

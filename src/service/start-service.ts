@@ -12,6 +12,8 @@ import { RateLimiter, type RateLimits, type RequestRates } from '../auth/rate-li
 import { Host } from '../host/host.ts';
 import type { HostOptions } from '../host/host-options.ts';
 import { RegistryError } from '../host/registry/database-files.ts';
+import { appRoute } from '../http/app-files.ts';
+import type { AppPlaces } from '../http/app-places.ts';
 import { RequestTimes } from '../http/request-times.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
@@ -145,11 +147,14 @@ async function assemble(
   // Each request that follows a log adds a listener; there may be many.
   setMaxListeners(0, stopping.signal);
   const pages = pageRulesOf(configuration);
+  const { publicUrl, tls } = configuration;
+  const scheme = tls === undefined ? 'http' : 'https';
+  const places: AppPlaces = { hosts: pages.apps, publicUrl, scheme };
   const gate = { tokens, addresses, rates: ratesOf(configuration), pages };
   const sockets = makeSocketDoor(configuration, { host, gate, log });
   releases.push(() => sockets.close(0));
   const registry = measureProcess(dataDirectory, releases);
-  const parts = { host, gate, log, sockets, stopping: stopping.signal, registry };
+  const parts = { host, gate, log, sockets, stopping: stopping.signal, registry, places };
   waitingRoom.open(makeHandler(configuration, parts));
   upgrades.open(sockets);
   const address = addressOf(server);
@@ -292,6 +297,7 @@ interface Parts {
   readonly sockets: WebSocketDoor;
   readonly stopping: AbortSignal;
   readonly registry: Registry;
+  readonly places: AppPlaces;
 }
 
 function makeSocketDoor(
@@ -304,7 +310,7 @@ function makeSocketDoor(
 }
 
 function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler {
-  const { host, gate, log, sockets, stopping, registry } = parts;
+  const { host, gate, log, sockets, stopping, registry, places } = parts;
   const { tokens, rates } = gate;
   const clock = new MachineClock();
   const routes = makeRoutes({
@@ -317,6 +323,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     strangersCreate: typeof (configuration.publishPolicy ?? 'anyone') === 'string',
     programBytesMax: configuration.bounds.programBytesMax,
     nowMicros: () => clock.nowMicros(),
+    places,
     metricsFor: configuration.metricsFor,
     subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),
@@ -329,7 +336,12 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
   const times = new RequestTimes(registry);
   const onAnswer = times.observe.bind(times);
   const { bounds } = configuration;
-  return makeRouter({ routes, ...gate, bounds, onAnswer, onError }).fetch as Handler;
+  const nowMillis = () => Date.now();
+  const apps = {
+    route: appRoute({ host, places, nowMillis }),
+    isSameDatabase: (one: string, other: string) => host.isSame(one, other),
+  };
+  return makeRouter({ routes, apps, ...gate, bounds, onAnswer, onError }).fetch as Handler;
 }
 
 function addressOf(server: Server): ListenAddress {

@@ -8,6 +8,7 @@ import { decodePathPart, splitTarget } from '../doors/request-target.ts';
 import type { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
 import { parseTarget } from '../host/registry/names.ts';
+import { noSuchDatabase } from '../host/registry/resolve-target.ts';
 import { randomConnectionId } from '../host/supervision/temporary-connection.ts';
 import type { QueryDialect } from '../live/query-dialect.ts';
 import type { Compression } from '../protocol/compression.ts';
@@ -38,6 +39,8 @@ export interface UpgradeRequest {
   readonly headers: IncomingHttpHeaders;
   /** Address of the client. */
   readonly address: string;
+  /** The database at whose host the request came in, as a target; absent: the service's own. */
+  readonly app?: string | undefined;
 }
 
 /** The path of a database's WebSocket. */
@@ -83,7 +86,7 @@ export async function admit(
 
 /** Checks the request of a known caller and returns its terms. */
 function checked(
-  { url, headers }: UpgradeRequest,
+  { url, headers, app }: UpgradeRequest,
   query: URLSearchParams,
   host: Host,
 ): Omit<Admitted, 'kind' | 'caller'> {
@@ -94,6 +97,8 @@ function checked(
   checkHandshake(headers);
   if (parameters.connectionId === 0n) throw new UpgradeError(zeroText);
   const database = host.database(name);
+  // To the pages of an app, other databases are not there.
+  if (app !== undefined && !host.isSame(app, name)) throw noSuchDatabase();
   const offers = subprotocolOffers(headers['sec-websocket-protocol'] ?? '');
   const protocol = chooseSubprotocol(offers);
   if (protocol === undefined) throw new UpgradeError('no valid protocol selected');

@@ -146,7 +146,8 @@ export class WebSocketDoor {
     const { rates } = this.#options;
     const seconds = rates.byAddress.take(networkOf(address));
     if (seconds > 0) return refuse(stream, tooOften(seconds));
-    const outcome = await admit({ url, headers, address }, this.#options);
+    const app = this.#options.pages.apps?.databaseOf(headers.host);
+    const outcome = await admit({ url, headers, address, app }, this.#options);
     const { caller } = outcome;
     // Anonymous clients are counted by address alone.
     const isKnown = caller !== undefined && !caller.isAnonymous;

@@ -25,6 +25,7 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
     isServed: true,
     before: 'reducerdb publish my-chat --module-path examples/chat',
   },
+  'docs/guide/apps.md': {},
   'docs/guide/identities.md': {},
   'docs/guide/operating.md': {},
   'docs/guide/procedures.md': { isServed: true },

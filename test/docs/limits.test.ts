@@ -106,6 +106,13 @@ const service: readonly (readonly [start: string, bound: string])[] = [
   ['its URL and headers', size(limits.outboundHeadBytesMax)],
   ['its body', `${size(limits.outboundBodyBytesMax)}; ${size(limits.outboundBodiesBytesMax)}`],
   ['redirects that it follows', count(limits.outboundRedirectsMax)],
+  [
+    'static files of one database',
+    `${count(limits.siteFilesMax)}; ${size(limits.siteBytesMax)}; ${size(limits.siteFileBytesMax)}`,
+  ],
+  ['path of such a file', `${size(limits.sitePathBytesMax)}; ${size(limits.siteHeadersBytesMax)}`],
+  ['time for which a replaced file', seconds(limits.siteEarlierMillis)],
+  ['uploads of such files', count(limits.siteUploadsMax)],
   ['refused requests in the audit log', `${limits.auditRefusalsPerMinuteMax} a minute`],
 ];
 

@@ -56,6 +56,7 @@ function kindText({ kind, value = '' }: Setting): string {
     case 'duration':
       return 'time';
     case 'list':
+    case 'pairs':
       return `list of \`${word}\``;
     case 'switch':
       return 'true or false';
@@ -113,11 +114,15 @@ const inWords: Readonly<Record<string, (configuration: ServiceConfiguration) => 
   'http.allowed-hosts': ({ allowedHosts }) => allowedHosts.length === 0,
   'http.mcp-hosts': ({ mcpHosts }) => mcpHosts.length === 0,
   'http.mcp-origins': ({ mcpOrigins }) => mcpOrigins.length === 0,
+  'http.apps-domain': ({ appsDomain }) => appsDomain === 'localhost',
+  'apps.hosts': ({ appHosts }) => Object.keys(appHosts).length === 0,
   'http.mcp-login': ({ mcpLogin }) => !mcpLogin,
   'module-http.allow': ({ moduleHttp }) => moduleHttp.allow.length === 0,
   'quota.row-bytes': ({ quotas }) => quotas['row-bytes'] === undefined,
   'quota.log-bytes': ({ quotas }) => quotas['log-bytes'] === undefined,
   'quota.program-bytes': ({ quotas }) => quotas['program-bytes'] === undefined,
+  'quota.static-bytes': ({ quotas }) => quotas['static-bytes'] === undefined,
+  'quota.owner-static-bytes': ({ quotas }) => quotas['owner-static-bytes'] === undefined,
   'quota.owner-row-bytes': ({ quotas }) => quotas['owner-row-bytes'] === undefined,
   'quota.owner-log-bytes': ({ quotas }) => quotas['owner-log-bytes'] === undefined,
   'quota.owner-program-bytes': ({ quotas }) => quotas['owner-program-bytes'] === undefined,
@@ -144,6 +149,7 @@ describe('the default of a setting', () => {
 
   it('[cli 8.2] on loopback is another where it says so', () => {
     const { rates, metricsFor, quotas, isolation } = complete(onLoopback);
+    expect(complete(reachable).appsDomain).toBeUndefined();
     expect(rates).toEqual(noRateLimits);
     expect({ metricsFor, quotas }).toEqual({ metricsFor: 'anyone', quotas: {} });
     expect(isolation.everywhere).toBe('thread');

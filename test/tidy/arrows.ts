@@ -100,7 +100,8 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
     supervision: ['linking', 'seats', 'feeds'],
     registry: ['linking', 'seats', 'supervision'],
     databases: ['linking', 'seats', 'supervision', 'registry'],
-    publishing: ['linking', 'seats', 'workers', 'supervision', 'registry', 'databases'],
+    sites: ['workers'],
+    publishing: ['linking', 'seats', 'workers', 'supervision', 'registry', 'databases', 'sites'],
     offline: ['registry'],
   },
   sql: {

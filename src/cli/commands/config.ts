@@ -73,8 +73,16 @@ function asText({ settings, dataDirectory }: ServiceSettings): string[] {
 function lineOf({ setting, given, origin }: EffectiveSetting, width: number): string {
   const name = keyParts(setting).name.padEnd(width);
   if (given === undefined) return `  ${name}  (${setting.otherwise})`;
-  const value = Array.isArray(given) ? given.join(', ') : String(given);
+  const value = valueText(given);
   return `* ${name}  ${value.padEnd(24)}  from ${origin}`;
+}
+
+function valueText(given: unknown): string {
+  if (Array.isArray(given)) return given.join(', ');
+  if (typeof given !== 'object' || given === null) return String(given);
+  return Object.entries(given)
+    .map((pair) => pair.join('='))
+    .join(', ');
 }
 
 /** What these settings mean for anyone who can reach the service. Throws `ConfigurationError`. */

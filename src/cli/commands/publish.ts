@@ -17,7 +17,9 @@ import type { Target } from '../project-config.ts';
 import { isLocalServer } from '../server-choice.ts';
 import { Session } from '../session.ts';
 import { withAnonymous, withServer, withYes } from '../shared-flags.ts';
+import { type LocalFiles, readStaticFolder } from '../static-folder.ts';
 import { defaultModuleFolder, matcherOf } from '../target-choice.ts';
+import { uploadStatic } from '../upload-static.ts';
 
 interface PublishFlags {
   readonly modulePath?: string;
@@ -25,6 +27,9 @@ interface PublishFlags {
   readonly deleteData?: string;
   readonly clearDatabase?: string;
   readonly breakClients?: boolean;
+  /** False: files of the project configuration are left alone. */
+  readonly static?: string | false;
+  readonly deleteStatic?: boolean;
 }
 
 export function addPublish(program: Command, io: Io): void {
@@ -32,6 +37,9 @@ export function addPublish(program: Command, io: Io): void {
     .description('build a module and publish it, as a new database or as an update of one you own')
     .option('-p, --module-path <dir>', 'folder of the module project (default: the current one)')
     .option('-j, --js-path <file>', 'publish this bundle instead of building the project')
+    .option('--static <dir>', 'publish the files of this folder with it, as a page of the database')
+    .option('--no-static', 'leave the static files as they are, whatever service.json says')
+    .option('--delete-static', 'serve no static files from now on')
     .option('-c, --delete-data [=when]', 'delete all rows: always, on-conflict or never')
     .addOption(new Option('--clear-database [=when]').hideHelp())
     .option('--break-clients', 'do not ask before a change that disconnects clients')
@@ -54,6 +62,7 @@ const examples = `
 Examples:
   reducerdb publish my-db --module-path app
   reducerdb publish                          as service.json in this folder says
+  reducerdb publish my-db --static dist      with the page that a bundler wrote to dist
   reducerdb publish my-db --delete-data      delete all rows, then publish`;
 
 /**
@@ -61,6 +70,9 @@ Examples:
  */
 function targetsOf(session: Session, name: string | undefined, flags: PublishFlags): Target[] {
   const { modulePath, jsPath } = flags;
+  if (flags.deleteStatic === true && typeof flags.static === 'string') {
+    throw new CliError('--static and --delete-static cannot be combined', 2);
+  }
   if (modulePath !== undefined && jsPath !== undefined) {
     throw new CliError('--module-path and --js-path cannot be combined', 2);
   }
@@ -69,6 +81,7 @@ function targetsOf(session: Session, name: string | undefined, flags: PublishFla
       ? {}
       : { modulePath: path.resolve(session.io.cwd, modulePath), jsPath: undefined }),
     ...(jsPath === undefined ? {} : { jsPath: path.resolve(session.io.cwd, jsPath) }),
+    ...staticOf(session, flags),
   };
   const targets = session.project?.targets ?? [];
   const chosen = name === undefined ? targets : targets.filter(matcherOf(name));
@@ -82,11 +95,17 @@ function targetsOf(session: Session, name: string | undefined, flags: PublishFla
   return [{ ...emptyTarget, ...targets[0], database: name, ...fromFlags }];
 }
 
+function staticOf({ io }: Session, flags: PublishFlags): Partial<Pick<Target, 'static'>> {
+  if (typeof flags.static === 'string') return { static: path.resolve(io.cwd, flags.static) };
+  return flags.static === false || flags.deleteStatic === true ? { static: undefined } : {};
+}
+
 const emptyTarget: Target = {
   database: undefined,
   server: undefined,
   modulePath: undefined,
   jsPath: undefined,
+  static: undefined,
   breakClients: false,
   anonymous: false,
   generate: [],
@@ -96,6 +115,7 @@ async function publishTarget(session: Session, target: Target, flags: PublishFla
   const { io } = session;
   const server = session.server(target.server);
   if (target.database !== undefined) checkDatabase(target.database);
+  const files = target.static === undefined ? undefined : await readStaticFolder(target.static);
   const program = await programOf(target, io);
   io.out(`Uploading to ${server.name} => ${server.url}`);
   if (!isLocalServer(server)) {
@@ -119,8 +139,43 @@ async function publishTarget(session: Session, target: Target, flags: PublishFla
     mayBreakClients: flags.breakClients === true || target.breakClients,
     answersYes: (kind) => session.answersYes(kind),
   });
+  const upload = { api, program, database: target.database };
+  if (files !== undefined) await publishWithFiles(io, { ...upload, ...choice }, files);
+  else {
+    const removed = flags.deleteStatic === true ? { static: 'none' } : {};
+    await publishProgram(io, { ...upload, query: { ...choice.query, ...removed } });
+  }
+}
+
+/** A program, and how it is published. */
+interface Upload extends UpdateChoice {
+  readonly api: Api;
+  readonly database: string | undefined;
+  readonly program: Uint8Array<ArrayBuffer>;
+}
+
+/** Publishes both in one step. Files belong to a database, so a new one is there first. */
+async function publishWithFiles(io: Io, upload: Upload, files: LocalFiles): Promise<void> {
+  const { api, database, query } = upload;
+  const first = database && (await uploadStatic(api, io, database, files));
+  if (first) {
+    await publishProgram(io, { ...upload, query: { ...query, static: first.id } });
+    io.out(`App: ${first.app}`);
+    return;
+  }
+  const { domain, database_identity: identity } = await publishProgram(io, upload);
+  const named = domain ?? identity;
+  const second = await uploadStatic(api, io, named, files);
+  if (second === undefined) throw new CliError('the server takes no static files: it is too old');
+  await sendProgram({ ...upload, database: named, query: { static: second.id } });
+  io.out(`App: ${second.app}`);
+}
+
+async function publishProgram(io: Io, upload: Upload): Promise<Published> {
   io.out('Publishing module...');
-  io.out(resultText(await upload(api, target.database, program, choice)));
+  const published = await sendProgram(upload);
+  io.out(resultText(published));
+  return published;
 }
 
 /** Rejects a name that no database can have before anything is built. */
@@ -155,13 +210,8 @@ function deleteDataOf(flags: PublishFlags): DeleteData {
   return choice;
 }
 
-async function upload(
-  api: Api,
-  database: string | undefined,
-  program: Uint8Array<ArrayBuffer>,
-  choice: UpdateChoice,
-): Promise<Published> {
-  const query = new URLSearchParams({ host_type: 'Js', ...choice.query });
+async function sendProgram({ api, database, program, query: more }: Upload): Promise<Published> {
+  const query = new URLSearchParams({ host_type: 'Js', ...more });
   const method = database === undefined ? 'POST' : 'PUT';
   const where = database === undefined ? '/v1/database' : databasePath(database);
   const headers = { 'content-type': 'text/javascript' };

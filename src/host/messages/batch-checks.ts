@@ -195,6 +195,7 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'publish.invalid': true,
   'durability.timeout': true,
   'schedule.unknown': true,
+  'static.missing': true,
   'schedule.paused': true,
   'value.tooLong': true,
 };

@@ -1,6 +1,7 @@
 import type { ProgramSource } from '../../database/program-source.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
+import type { StaticChoice } from '../sites/site.ts';
 
 export interface PublishRequest {
   readonly caller: HostCaller;
@@ -14,6 +15,8 @@ export interface PublishRequest {
   readonly token: string | undefined;
   /** Milliseconds that an update waits to be durable. */
   readonly confirmMillis: number;
+  /** Static files that take the place of the present ones with it; absent: those stay. */
+  readonly static?: StaticChoice | undefined;
 }
 
 /** The text for a request to clear a database that names none. */

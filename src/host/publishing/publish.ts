@@ -21,6 +21,8 @@ import { parseTarget } from '../registry/names.ts';
 import type { Quotas } from '../registry/quotas.ts';
 import { type RegisteredDatabase, type Registry, registryIdentity } from '../registry/registry.ts';
 import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
+import type { StagedSite, StaticChoice } from '../sites/site.ts';
+import type { Sites } from '../sites/sites.ts';
 import type { ProgramSource } from '../supervision/database-handle.ts';
 import { hasSchedules } from '../supervision/schedule-state.ts';
 import { KeyedLock } from './keyed-lock.ts';
@@ -35,6 +37,7 @@ export interface PublisherOptions {
   readonly clock: Clock;
   readonly quotas: Quotas;
   readonly schedules: KnownSchedules;
+  readonly sites: Sites;
   /** Receives each database on which something was tried. */
   readonly changes: Listeners<DatabaseIdentity>;
 }
@@ -103,13 +106,13 @@ export class Publisher {
       this.#requireResettable(caller, record);
       const source = program ?? (await this.#options.running.entry(identity).handle.program());
       this.#options.quotas.requireProgram(record.owner, identity, source.bytes.length);
-      await this.#reset(record, source);
+      await this.#make(record, source, undefined);
       await this.#note('reset database', { caller, program: source }, identity);
     });
   }
 
   async remove(caller: HostCaller, identity: DatabaseIdentity): Promise<void> {
-    const { registry, running } = this.#options;
+    const { registry, running, sites } = this.#options;
     await this.#inTurn(identity, async () => {
       const record = registry.database(identity);
       if (record === undefined) return;
@@ -119,6 +122,7 @@ export class Publisher {
         throw refusal('database.locked', text);
       }
       await registry.exclusively(() => registry.removeDatabase(identity));
+      sites.forget(identity);
       await running.remove(identity);
       await this.#note('delete database', { caller }, identity);
     });
@@ -139,8 +143,8 @@ export class Publisher {
     identity: DatabaseIdentity,
     request: PublishRequest,
   ): Promise<PublishOutcome['kind']> {
-    const { access, registry, running, quotas, schedules } = this.#options;
-    const { caller, program, clear, policy, token, confirmMillis } = request;
+    const { access, registry, quotas } = this.#options;
+    const { caller, program, clear } = request;
     const record = registry.database(identity);
     quotas.requireProgram(
       record?.owner ?? asOwner(caller.identity),
@@ -154,16 +158,50 @@ export class Publisher {
     }
     if (clear) {
       this.#requireResettable(caller, record);
-      await this.#reset(record, program);
+      await this.#make(record, program, request.static);
       await this.#note('reset database', request, identity);
       return 'updated';
     }
     access.require(caller, record, 'update');
-    const { handle } = running.entry(identity);
-    await handle.update(program, { policy, token }, confirmMillis);
-    await schedules.note(identity, (await handle.describe()).definition);
+    await this.#update(record, request);
     await this.#note('update database', request, identity);
     return 'updated';
+  }
+
+  async #update(record: RegisteredDatabase, request: PublishRequest): Promise<void> {
+    const { running, schedules, sites } = this.#options;
+    const { program, policy, token, confirmMillis, static: choice } = request;
+    const { identity, generation } = record;
+    const { handle } = running.entry(identity);
+    // What an earlier publish left open is settled before this one changes the program.
+    await sites.served(identity);
+    let staged: StagedSite | undefined;
+    if (choice !== undefined) {
+      const before = (await handle.describe()).programHash;
+      const next = hashHex(await programHashInSlices(program.bytes));
+      const decider = next === before ? 'nothing' : 'program';
+      staged = await this.#stage(record, choice, { generation, program: next, decider });
+    }
+    try {
+      await handle.update(program, { policy, token }, confirmMillis);
+    } catch (error) {
+      staged?.undone();
+      throw error;
+    }
+    const { definition, schemaVersion } = await handle.describe();
+    await staged?.done(schemaVersion);
+    await schedules.note(identity, definition);
+  }
+
+  #stage(
+    { identity, owner }: Pick<RegisteredDatabase, 'identity' | 'owner'>,
+    choice: StaticChoice,
+    deploy: Parameters<Sites['stage']>[2],
+  ): Promise<StagedSite | undefined> {
+    const { quotas, sites } = this.#options;
+    return sites.stage(identity, choice, deploy, (bytes) =>
+      quotas.requireStatic(owner, identity, bytes),
+    );
   }
 
   /** Finds the database that a target means; registers a name that is new. */
@@ -230,8 +268,14 @@ export class Publisher {
     }
   }
 
-  async #create(identity: DatabaseIdentity, { caller, program }: PublishRequest): Promise<void> {
+  async #create(identity: DatabaseIdentity, request: PublishRequest): Promise<void> {
     const { quotas, registry } = this.#options;
+    const { caller, program } = request;
+    if (request.static?.kind === 'set') {
+      const text =
+        'A new database has no static files yet: create it, then announce and upload them';
+      throw refusal('static.missing', text);
+    }
     const owner = asOwner(caller.identity);
     const { address } = caller;
     const release = quotas.reserveDatabase(caller);
@@ -239,7 +283,7 @@ export class Publisher {
       // Before the database exists: after a crash an origin without a database does not count.
       if (address !== undefined)
         await registry.exclusively(() => registry.putOrigin(identity, networkOf(address)));
-      await this.#make({ identity, owner, isLocked: false, generation: 0 }, program);
+      await this.#make({ identity, owner, isLocked: false, generation: 0 }, program, undefined);
     } catch (error) {
       if (address !== undefined) await this.#forgetOrigin(identity);
       throw error;
@@ -258,19 +302,17 @@ export class Publisher {
     });
   }
 
-  async #reset(record: RegisteredDatabase, program: ProgramSource): Promise<void> {
-    await this.#make(record, program);
-  }
-
   /** Creates the next generation of a database, registers it, and makes it reachable. */
   async #make(
     before: Pick<RegisteredDatabase, 'identity' | 'owner' | 'isLocked' | 'generation'> &
       Partial<RegisteredDatabase>,
     program: ProgramSource,
+    choice: StaticChoice | undefined,
   ): Promise<void> {
     const { registry, running, clock, schedules } = this.#options;
     const { identity, owner, isLocked } = before;
     const made = await running.create(identity, owner, program, before.generation);
+    let staged: StagedSite | undefined;
     try {
       const record = {
         identity,
@@ -284,12 +326,19 @@ export class Publisher {
       // After a crash, a database that has schedules must be known to have some.
       const { definition } = await made.handle.describe();
       if (hasSchedules(definition)) await schedules.expect(identity);
+      if (choice !== undefined) {
+        const { generation, initialProgram } = record;
+        const deploy = { generation, program: initialProgram, decider: 'generation' } as const;
+        staged = await this.#stage(record, choice, deploy);
+      }
       await registry.exclusively(() => registry.putDatabase(record));
     } catch (error) {
+      staged?.undone();
       await running.discard(made);
       throw error;
     }
     await running.install(made);
+    await staged?.done((await made.handle.describe()).schemaVersion);
     await schedules.note(identity, (await made.handle.describe()).definition);
   }
 

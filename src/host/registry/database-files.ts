@@ -38,6 +38,7 @@ export interface LogExtent {
  * <data>/databases/<identity>/log-<generation>/   a database's log; each reset begins another
  * <data>/databases/<identity>/module-logs/        its module's log
  * <data>/databases/<identity>/programs/           its programs as they were linked
+ * <data>/databases/<identity>/static/             the static files that it publishes
  * ```
  *
  * The registry says which generation counts, so that a reset is one change there. A directory that
@@ -142,6 +143,12 @@ export class DatabaseFiles {
     const known = this.#programs.get(identity) ?? new KeptPrograms(path.join(folder, 'programs'));
     this.#programs.set(identity, known);
     return known;
+  }
+
+  /** Where its static files are; `undefined`: in memory. */
+  staticFolder(identity: DatabaseIdentity): string | undefined {
+    const folder = this.#folder(identity);
+    return folder === undefined ? undefined : path.join(folder, 'static');
   }
 
   openModuleLog(identity: DatabaseIdentity, bounds: LogFileBounds): ModuleLog {

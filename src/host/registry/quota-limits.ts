@@ -10,8 +10,9 @@ export const identityQuotas = [
   'owner-row-bytes',
   'owner-log-bytes',
   'owner-program-bytes',
+  'owner-static-bytes',
 ] as const;
-export const databaseQuotas = ['row-bytes', 'log-bytes', 'program-bytes'] as const;
+export const databaseQuotas = ['row-bytes', 'log-bytes', 'program-bytes', 'static-bytes'] as const;
 const addressQuotas = ['databases-per-address', 'names-per-address'] as const;
 
 export type IdentityQuota = (typeof identityQuotas)[number];

@@ -55,6 +55,7 @@ export interface Measured {
 export class Quotas {
   readonly #options: QuotasOptions;
   readonly #measured: (database: DatabaseIdentity) => Measured | undefined;
+  readonly #staticBytes: (database: DatabaseIdentity) => number;
   /** Databases that are being created: there can be many at once. */
   readonly #reserved = new Map<string, number>();
   /** Owners whose sum must be computed again, all at once. */
@@ -64,9 +65,11 @@ export class Quotas {
   constructor(
     options: QuotasOptions,
     measured: (database: DatabaseIdentity) => Measured | undefined,
+    staticBytes: (database: DatabaseIdentity) => number = () => 0,
   ) {
     this.#options = options;
     this.#measured = measured;
+    this.#staticBytes = staticBytes;
   }
 
   /** Throws `Refusal` `databases.tooMany` when the caller can create no more databases. */
@@ -129,6 +132,21 @@ export class Quotas {
     throw tooLarge(`the programs of its owner would take ${bytesText(all)}`, ofOwner, name);
   }
 
+  /** Throws `Refusal` `quota.exceeded` if static files take more than a database, or owner, may. */
+  requireStatic(owner: OwnerIdentity, database: DatabaseIdentity, staticBytes: number): void {
+    const before = this.#staticBytes(database);
+    const ofDatabase = this.limitOf('static-bytes', database);
+    if (staticBytes > ofDatabase) {
+      throw tooLarge(`the static files take ${bytesText(staticBytes)}`, ofDatabase, 'static-bytes');
+    }
+    if (staticBytes <= before || this.#isOperator(owner)) return;
+    const name = 'owner-static-bytes';
+    const ofOwner = this.limitOf(name, owner);
+    const all = this.#staticBytesOf(owner) - before + staticBytes;
+    if (all <= ofOwner) return;
+    throw tooLarge(`the static files of its owner would take ${bytesText(all)}`, ofOwner, name);
+  }
+
   /** The storage limits of a database's actor. */
   storageOf({ identity, owner }: Pick<DatabaseRecord, 'identity' | 'owner'>): StorageLimits {
     return this.#storageOf({ identity, owner }, this.#sumOf(owner));
@@ -180,6 +198,7 @@ export class Quotas {
       'owner-row-bytes': rowBytes,
       'owner-log-bytes': logBytes,
       'owner-program-bytes': programBytes,
+      'owner-static-bytes': this.#staticBytesOf(owner),
     };
     const isOperator = this.#isOperator(owner);
     return identityQuotas.map((name) => {
@@ -190,7 +209,12 @@ export class Quotas {
 
   ofDatabase({ identity }: Pick<DatabaseRecord, 'identity'>): QuotaUse[] {
     const { rowBytes = 0, logBytes = 0, programBytes = 0 } = this.#useOf(identity) ?? {};
-    const used = { 'row-bytes': rowBytes, 'log-bytes': logBytes, 'program-bytes': programBytes };
+    const used = {
+      'row-bytes': rowBytes,
+      'log-bytes': logBytes,
+      'program-bytes': programBytes,
+      'static-bytes': this.#staticBytes(identity),
+    };
     return databaseQuotas.map((name) => {
       return { name, used: used[name], limit: finite(this.limitOf(name, identity)) };
     });
@@ -291,6 +315,10 @@ export class Quotas {
     return sum;
   }
 
+  #staticBytesOf(owner: OwnerIdentity): number {
+    return this.#ownedBy(owner).reduce((sum, { identity }) => sum + this.#staticBytes(identity), 0);
+  }
+
   #useOf(database: DatabaseIdentity): StorageUse | undefined {
     return this.#measured(database)?.used;
   }
@@ -337,6 +365,7 @@ function addressKey({ address }: HostCaller): string[] {
 }
 
 function tooLarge(used: string, limit: number, name: QuotaName): Refusal {
-  const message = quotaText(used, `${bytesText(limit)} (${name})`, 'Publish a smaller one');
+  const advice = name.endsWith('static-bytes') ? 'Publish less' : 'Publish a smaller one';
+  const message = quotaText(used, `${bytesText(limit)} (${name})`, advice);
   return new Refusal({ code: 'quota.exceeded', message });
 }

@@ -187,6 +187,7 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'publish.invalid': 'refused',
   'schedule.paused': 'refused',
   'schedule.unknown': 'refused',
+  'static.missing': 'refused',
   'token.limited': 'refused',
   'token.unknown': 'refused',
   other: 'refused',

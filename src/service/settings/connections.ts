@@ -1,11 +1,36 @@
+import { isHostName } from '../../auth/app-hosts.ts';
 import { ClientAddresses } from '../../auth/client-address.ts';
 import { limits } from '../../limits.ts';
 import { ConfigurationError, metricsReaders } from '../configuration.ts';
 import { durationText, type Setting, setting } from '../setting.ts';
 
-/** Returns the settings for client connections: TLS, HTTP, WebSockets. */
+/** Returns the settings for client connections: TLS, HTTP, apps, WebSockets. */
 export function connectionSettings(): Setting[] {
-  return [...tlsSettings(), ...httpSettings(), ...websocketSettings()];
+  return [...tlsSettings(), ...httpSettings(), appHostsSetting(), ...websocketSettings()];
+}
+
+function appHostsSetting(): Setting {
+  return setting({
+    key: 'apps.hosts',
+    flag: 'app-host',
+    kind: 'pairs',
+    value: '<name=database>',
+    help: 'host names at which static files of a database are served, and the database of each',
+    otherwise: 'none',
+    example: { 'app.example.com': 'shop' },
+    apply: (pairs, draft) => {
+      const named = Object.entries(pairs).map(([name, value]) => [name.toLowerCase(), value]);
+      draft.appHosts = Object.fromEntries(named);
+    },
+  });
+}
+
+function appsDomain(value: string): string {
+  const name = value.toLowerCase().replace(/\.$/, '');
+  if (isHostName(name) && (name.includes('.') || name === 'localhost' || name === 'none')) {
+    return name;
+  }
+  throw new ConfigurationError(`\`${value}\` is not a host name, such as apps.example.com`);
 }
 
 function tlsSettings(): Setting[] {
@@ -65,6 +90,18 @@ function httpSettings(): Setting[] {
       },
     }),
     ...pageSettings(),
+    setting({
+      key: 'http.apps-domain',
+      flag: 'apps-domain',
+      kind: 'text',
+      value: '<name>',
+      help: 'static files of a database are served at `<database>.<name>`; none: at no such host',
+      otherwise: 'localhost on loopback, else none',
+      example: 'apps.example.com',
+      apply: (value, draft) => {
+        draft.appsDomain = appsDomain(value);
+      },
+    }),
     setting({
       key: 'http.mcp-login',
       flag: 'mcp-login',

@@ -37,9 +37,11 @@ export function quotaSettings(): Setting[] {
       'commit log of one database; beyond it, calls and statements that do not only delete get 507',
     ),
     bytes('program-bytes', 'program of one database; publishing a larger one gets 507'),
+    bytes('static-bytes', 'static files of one database; publishing more gets 507'),
     bytes('owner-row-bytes', 'rows of all databases of one owner'),
     bytes('owner-log-bytes', 'commit logs of all databases of one owner'),
     bytes('owner-program-bytes', 'programs of all databases of one owner'),
+    bytes('owner-static-bytes', 'static files of all databases of one owner'),
   ];
 }
 

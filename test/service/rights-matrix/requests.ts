@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Answer, Person } from '../running.ts';
 import type { Stage } from './stage.ts';
 import type { CallerName, MatrixRow } from './table.ts';
@@ -119,6 +120,16 @@ const special: Readonly<Record<string, Send>> = {
   [`POST ${db}/pre_publish`]: (cell) => {
     return ask(cell, `POST ${db}/pre_publish`, { body: cell.stage.program, more: js });
   },
+  [`POST ${db}/static`]: (cell) => ask(cell, `POST ${db}/static`, { body: '{"files":[]}' }),
+  [`PUT ${db}/static/:hash`]: async (cell) => {
+    const { hash } = await announced(cell, cell.stage.hall.database);
+    return ask(cell, `PUT ${db}/static/${hash}`, { body: fileContent });
+  },
+  'GET /app/:db/*, with files': async (cell) => {
+    const { elsewhere } = cell.stage;
+    await published(cell, elsewhere);
+    return ask(cell, 'GET /app/:db/index.html', { database: elsewhere });
+  },
   [`PUT ${db}/reset`]: (cell) => ask(cell, `PUT ${db}/reset`, { more: js }),
   [`POST ${db}/lock`]: async (cell) => {
     const answer = await ask(cell, `POST ${db}/lock`);
@@ -129,6 +140,29 @@ const special: Readonly<Record<string, Send>> = {
   'POST /v1/mcp': (cell) => ask(cell, 'POST /v1/mcp', { body: toolList }),
   [`POST ${db}/mcp`]: (cell) => ask(cell, `POST ${db}/mcp`, { body: toolList }),
 };
+
+const fileContent = 'page';
+
+/** The owner announces a page for a database. */
+async function announced({ stage }: RequestCell, database: string) {
+  const hash = createHash('sha256').update(fileContent).digest('hex');
+  const body = JSON.stringify({
+    files: [{ path: '/index.html', hash, bytes: fileContent.length }],
+  });
+  const where = `/v1/database/${database}/static`;
+  const { text } = await stage.running.ask('POST', where, { as: stage.owner, body, headers: json });
+  return { hash, set: String(JSON.parse(text).static) };
+}
+
+/** The owner publishes a page with a database. */
+async function published(cell: RequestCell, database: string): Promise<void> {
+  const { stage } = cell;
+  const as = stage.owner;
+  const { hash, set } = await announced(cell, database);
+  const where = `/v1/database/${database}`;
+  await stage.running.ask('PUT', `${where}/static/${hash}`, { as, body: fileContent });
+  await stage.running.ask('PUT', `${where}${js}&static=${set}`, { as, body: stage.program });
+}
 
 /** Gives a role to somebody new, or takes it from them. */
 function grantRequests(role: 'reader' | 'developer' | 'admin'): Record<string, Send> {

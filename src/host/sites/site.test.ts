@@ -1,0 +1,245 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
+import { limits } from '../../limits.ts';
+import { DiskShelf } from './disk-shelf.ts';
+import { MemoryShelf, type Shelf } from './shelf.ts';
+import { Site } from './site.ts';
+import type { SiteSet } from './site-set.ts';
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+function newFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-site-'));
+  folders.push(folder);
+  return path.join(folder, 'static');
+}
+
+const hashOf = (content: string) => createHash('sha256').update(content).digest('hex');
+
+/** What a test says of the database, and a site over a shelf; `reopened` is the next start. */
+class Bench {
+  readonly shelf: Shelf;
+  readonly complaints: string[] = [];
+  program = 'aa';
+  generation = 1;
+  isBroken = false;
+  nowMillis = Date.now();
+  site: Site;
+
+  constructor(shelf: Shelf) {
+    this.shelf = shelf;
+    this.site = this.reopened();
+  }
+
+  reopened(): Site {
+    this.site = new Site({
+      shelf: this.shelf,
+      nowMillis: () => this.nowMillis,
+      generation: () => this.generation,
+      running: async () => {
+        if (this.isBroken) throw new Error('broken');
+        return { program: this.program, commit: 7 };
+      },
+      complain: (problem) => this.complaints.push(problem),
+    });
+    return this.site;
+  }
+
+  /** Announces and uploads a set; gives its id and what had to be uploaded. */
+  async upload(contents: Readonly<Record<string, string>>, headers = '') {
+    const set = setOf(contents, headers);
+    const { id, missing } = await this.site.announce(set);
+    const byHash = new Map(Object.values(contents).map((content) => [hashOf(content), content]));
+    for (const hash of missing) await this.site.receive(hash, pieces(byHash.get(hash) ?? ''));
+    return { id, missing };
+  }
+
+  async publish(contents: Readonly<Record<string, string>>): Promise<string> {
+    const { id } = await this.upload(contents);
+    const deploy = { generation: 1, program: this.program, decider: 'nothing' } as const;
+    const staged = await this.site.stage({ kind: 'set', id }, deploy, () => undefined);
+    await staged?.done(7);
+    return id;
+  }
+
+  async paths(): Promise<string[]> {
+    return (await this.site.served()).files.map((file) => file.path);
+  }
+}
+
+function setOf(contents: Readonly<Record<string, string>>, headers = ''): SiteSet {
+  const files = Object.entries(contents).map(([at, content]) => {
+    return { path: at, hash: hashOf(content), bytes: Buffer.byteLength(content) };
+  });
+  return { files, headers };
+}
+
+async function* pieces(content: string): AsyncGenerator<Uint8Array> {
+  for (const part of content.match(/.{1,1000}/gs) ?? []) yield Buffer.from(part);
+}
+
+const shelves: [string, () => Shelf][] = [
+  ['a folder', () => new DiskShelf(newFolder())],
+  ['memory', () => new MemoryShelf(() => Date.now())],
+];
+
+describe.each(shelves)('static files in %s', (_, makeShelf) => {
+  it('[living 3.4] are served after a publish, and uploaded once', async () => {
+    const bench = new Bench(makeShelf());
+    expect(await bench.paths()).toEqual([]);
+    await bench.publish({ '/index.html': 'page', '/a.js': 'one' });
+    expect(await bench.paths()).toEqual(['/index.html', '/a.js']);
+    const { missing } = await bench.upload({ '/index.html': 'page', '/b.js': 'two', '/c': 'two' });
+    expect(missing).toEqual([hashOf('two')]);
+    bench.reopened();
+    expect(await bench.paths()).toEqual(['/index.html', '/a.js']);
+  });
+
+  it('[living 3.4] are compressed when they are uploaded, if that makes them smaller', async () => {
+    const { shelf, site } = new Bench(makeShelf());
+    const text = 'reducers and tables. '.repeat(500);
+    const noise = [...new Uint8Array(600)].map((__, at) => hashOf(String(at))[0]).join('');
+    const contents = { '/a.txt': text, '/b.png': `${text} as a picture`, '/c.txt': 'short' };
+    const set = setOf({ ...contents, '/d.js': noise });
+    for (const hash of (await site.announce(set)).missing) {
+      const all = Object.values({ ...contents, noise });
+      await site.receive(hash, pieces(all.find((one) => hashOf(one) === hash) ?? ''));
+    }
+    const br = await shelf.read(`${hashOf(text)}.br`);
+    expect(brotliDecompressSync(br ?? '').toString()).toBe(text);
+    const gz = await shelf.read(`${hashOf(text)}.gz`);
+    expect(gunzipSync(gz ?? '').toString()).toBe(text);
+    expect(await shelf.size(`${hashOf(contents['/b.png'])}.br`)).toBeUndefined();
+    expect(await shelf.size(`${hashOf('short')}.br`)).toBeUndefined();
+    expect(await shelf.size(`${hashOf(noise)}.br`)).toBeLessThan(noise.length);
+  });
+
+  it('[living 3.4] are refused when they are not what was announced', async () => {
+    const { site, shelf } = new Bench(makeShelf());
+    const set = setOf({ '/a.js': 'one' });
+    const { id } = await site.announce(set);
+    const hash = hashOf('one');
+    for (const wrong of ['two', 'one more', 'on']) {
+      await expect(site.receive(hash, pieces(wrong))).rejects.toThrow('is not `/a.js`');
+    }
+    await expect(site.receive(hashOf('two'), pieces('two'))).rejects.toThrow('was announced');
+    const deploy = { generation: 1, program: 'aa', decider: 'nothing' } as const;
+    const stage = (of: string) => site.stage({ kind: 'set', id: of }, deploy, () => undefined);
+    await expect(stage(id)).rejects.toThrow('`/a.js` was not uploaded');
+    await expect(stage('../served')).rejects.toThrow('was not announced');
+    expect([...(await shelf.names())]).toEqual([`${id}.set`]);
+  });
+
+  it('[living 3.4] of before are served for ten minutes, by path, then removed', async () => {
+    const bench = new Bench(makeShelf());
+    await bench.publish({ '/index.html': 'old page', '/old.js': 'old' });
+    await bench.publish({ '/index.html': 'new page', '/new.js': 'new' });
+    bench.reopened();
+    const site = await bench.site.served();
+    const later = bench.nowMillis + limits.siteEarlierMillis;
+    expect(site.earlierFile('/old.js', later - 1)?.hash).toBe(hashOf('old'));
+    expect(site.earlierFile('/old.js', later)).toBeUndefined();
+    expect(site.earlierFile('/index.html', bench.nowMillis)).toBeUndefined();
+    bench.nowMillis = later;
+    await bench.upload({ '/x': 'x' });
+    expect(await bench.shelf.size(hashOf('old'))).toBeUndefined();
+    expect(await bench.shelf.size(hashOf('new'))).toBe(3);
+    await bench.site.announce(setOf({}));
+    bench.nowMillis += limits.siteAnnouncedMillis;
+    await bench.site.announce(setOf({}));
+    expect(await bench.shelf.size(hashOf('x'))).toBeUndefined();
+  });
+
+  it('[living 3.4] can be taken away', async () => {
+    const bench = new Bench(makeShelf());
+    await bench.publish({ '/index.html': 'page' });
+    const deploy = { generation: 1, program: 'aa', decider: 'nothing' } as const;
+    const stage = () => bench.site.stage({ kind: 'none' }, deploy, () => undefined);
+    await (await stage())?.done(8);
+    expect(await stage()).toBeUndefined();
+    bench.reopened();
+    expect(await bench.paths()).toEqual([]);
+    const earlier = (await bench.site.served()).earlierFile('/index.html', bench.nowMillis);
+    expect(earlier?.bytes).toBe(4);
+  });
+});
+
+describe('[living 3.4] a crash during a publish', () => {
+  /** Stages `/new` over `/old` with another program, and ends before the outcome is known. */
+  async function crashed(decider: 'program' | 'generation') {
+    const bench = new Bench(new DiskShelf(newFolder()));
+    await bench.publish({ '/old': 'old' });
+    const { id } = await bench.upload({ '/new': 'new' });
+    const deploy = { generation: decider === 'program' ? 1 : 2, program: 'bb', decider } as const;
+    await bench.site.stage({ kind: 'set', id }, deploy, () => undefined);
+    expect(await bench.paths()).toEqual(['/old']);
+    bench.reopened();
+    return bench;
+  }
+
+  it('leaves the files of before, if the database has its old program', async () => {
+    const bench = await crashed('program');
+    expect(await bench.paths()).toEqual(['/old']);
+    // And nothing of it is found later.
+    bench.program = 'bb';
+    bench.reopened();
+    expect(await bench.paths()).toEqual(['/old']);
+  });
+
+  it('brings the new files, if the database has the new program', async () => {
+    const bench = await crashed('program');
+    bench.program = 'bb';
+    expect(await bench.paths()).toEqual(['/new']);
+    const { nowMillis } = bench;
+    expect((await bench.site.served()).earlierFile('/old', nowMillis)).toBeDefined();
+    bench.program = 'cc';
+    bench.reopened();
+    expect(await bench.paths()).toEqual(['/new']);
+  });
+
+  it('is settled when the database serves again', async () => {
+    const bench = await crashed('program');
+    bench.isBroken = true;
+    expect(await bench.paths()).toEqual(['/old']);
+    Object.assign(bench, { program: 'bb', isBroken: false });
+    expect(await bench.paths()).toEqual(['/new']);
+  });
+
+  it('is decided by the generation, if the database was reset', async () => {
+    const undone = await crashed('generation');
+    expect(await undone.paths()).toEqual(['/old']);
+    const done = await crashed('generation');
+    done.generation = 2;
+    expect(await done.paths()).toEqual(['/new']);
+  });
+
+  it('leaves nothing of an upload that it interrupted', async () => {
+    const folder = newFolder();
+    const bench = new Bench(new DiskShelf(folder));
+    const id = await bench.publish({ '/old': 'old' });
+    writeFileSync(path.join(folder, '.99999-1.tmp'), 'half');
+    const { id: other } = await bench.reopened().announce(setOf({ '/new': 'new' }));
+    const kept = [`${id}.set`, `${other}.set`, hashOf('old'), 'served.json'];
+    expect(readdirSync(folder).sort()).toEqual(kept.sort());
+  });
+
+  it('that damaged the list serves nothing, says so, and removes nothing', async () => {
+    const folder = newFolder();
+    const bench = new Bench(new DiskShelf(folder));
+    await bench.publish({ '/old': 'old' });
+    writeFileSync(path.join(folder, 'served.json'), '{}');
+    bench.reopened();
+    expect(await bench.paths()).toEqual([]);
+    expect(bench.complaints).toHaveLength(1);
+    await bench.publish({ '/old': 'old', '/new': 'new' });
+    expect(await bench.shelf.size(hashOf('old'))).toBe(3);
+    expect(await bench.paths()).toEqual(['/old', '/new']);
+  });
+});

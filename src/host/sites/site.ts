@@ -1,0 +1,374 @@
+import { createHash } from 'node:crypto';
+import { Refusal, refusal } from '../../database/outcome.ts';
+import { limits } from '../../limits.ts';
+import { JsonError } from '../../values/json-error.ts';
+import { StartGate } from '../workers/start-gate.ts';
+import { keepCompressed, shelfName, siteEncodings } from './compress-file.ts';
+import { shrinks } from './media-types.ts';
+import {
+  type Decider,
+  type Deploy,
+  decodeNext,
+  decodeServed,
+  emptySet,
+  encodeNext,
+  encodeServed,
+  type NextRecord,
+  ServedSite,
+} from './served-site.ts';
+import type { Draft, Shelf } from './shelf.ts';
+import { bytesOf, decodeSet, encodeSet, type SiteFile, type SiteSet, setId } from './site-set.ts';
+
+export interface SiteOptions {
+  readonly shelf: Shelf;
+  readonly nowMillis: () => number;
+  /** The generation of the database that counts. */
+  readonly generation: () => number | undefined;
+  /** The program that runs, once the database serves. */
+  readonly running: () => Promise<Pick<Deploy, 'program' | 'commit'>>;
+  /** Called when files could not be read or removed. */
+  readonly complain: (problem: string) => void;
+}
+
+/** What a publish does to the static files: a set that was announced, or none from now on. */
+export type StaticChoice =
+  | { readonly kind: 'set'; readonly id: string }
+  | { readonly kind: 'none' };
+
+/** A set that takes its place with a publish. One of the two is called in the end. */
+export interface StagedSite {
+  /** The publish is durable. Resolves when a restart knows it, too. */
+  done(commit: number): Promise<void>;
+  /** The publish failed, or it is not known whether it did: the database decides. */
+  undone(): void;
+}
+
+/** Compressing takes threads of the pool that all of the process shares. */
+const compressions = new StartGate(limits.siteCompressionsMax);
+
+/**
+ * The static files of one database: which are served, which are uploaded. Entries of the shelf:
+ *
+ * | entry | content |
+ * |---|---|
+ * | `<hash>`, `<hash>.br`, `<hash>.gz` | a file, and its compressed forms |
+ * | `<id>.set` | a set: paths, hashes, header rules |
+ * | `served.json` | the set that is served, and files of earlier sets |
+ * | `next.json` | the set that will be, if the publish under way has happened |
+ *
+ * A publish is one change of the database; `next.json` is durable before it, so that a restart can
+ * tell by the database whether the set changed with it.
+ */
+export class Site {
+  readonly #options: SiteOptions;
+  #served: ServedSite | undefined;
+  #isSwept = false;
+  #isStaged = false;
+  /** True: what is served could not be read. Nothing is removed then. */
+  #isDamaged = false;
+  #uploads = 0;
+  /** Sets that were announced, by their id. */
+  readonly #announced = new Map<string, ReadonlyMap<string, SiteFile>>();
+  /** The last operation; they run one at a time. */
+  #last: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: SiteOptions) {
+    this.#options = options;
+  }
+
+  /** What is served now, if it is in memory. */
+  get loaded(): ServedSite | undefined {
+    return this.#served;
+  }
+
+  /** What is served now. Where a crash left that open, the database is asked, and so opened. */
+  served(): Promise<ServedSite> {
+    if (this.#served !== undefined) return Promise.resolve(this.#served);
+    return this.#inTurn(() => this.#load());
+  }
+
+  /** Takes what is served out of memory. */
+  unload(): void {
+    if (!this.#isStaged) this.#served = undefined;
+    this.#announced.clear();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Notes a set that will be published, and says which contents are not here yet. */
+  announce(set: SiteSet): Promise<{ readonly id: string; readonly missing: readonly string[] }> {
+    const { shelf } = this.#options;
+    return this.#inTurn(async () => {
+      await this.#load();
+      const text = encodeSet(set);
+      const id = setId(text);
+      await shelf.replace(`${id}.set`, text);
+      this.#announced.set(id, byHash(set));
+      await this.#sweep();
+      const here = new Set(await shelf.names());
+      const missing = new Set(set.files.map(({ hash }) => hash).filter((hash) => !here.has(hash)));
+      return { id, missing: [...missing] };
+    });
+  }
+
+  /**
+   * Takes the content of an announced file. Throws `Refusal` `static.missing` when none was
+   * announced with this hash, `publish.invalid` when the content has another.
+   */
+  async receive(hash: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    if (this.#uploads >= limits.siteUploadsMax) {
+      const message = `${limits.siteUploadsMax} static files of this database are being uploaded`;
+      throw new Refusal({ code: 'database.overloaded', message, retryAfterSeconds: 1 });
+    }
+    this.#uploads += 1;
+    try {
+      const file = await this.#inTurn(() => this.#announcedFile(hash));
+      if ((await this.#options.shelf.size(hash)) !== undefined) return;
+      await this.#keep(file, pieces);
+    } finally {
+      this.#uploads -= 1;
+    }
+  }
+
+  async #keep(file: SiteFile, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    const { shelf } = this.#options;
+    const draft = await shelf.draft();
+    try {
+      await fill(draft, file, pieces);
+      if (shrinks(file.path) && file.bytes >= limits.siteCompressBytesMin) {
+        const leave = await compressions.enter();
+        await keepCompressed(shelf, draft, file).finally(leave);
+      }
+    } catch (error) {
+      await draft.drop();
+      throw error;
+    }
+    // Last: a content that is here has its compressed forms.
+    await draft.keepAs(file.hash);
+  }
+
+  /**
+   * Prepares a set for a publish; `undefined`: it is served already. `check` is called with its
+   * bytes before anything is done. Throws `Refusal` `static.missing`.
+   */
+  stage(
+    choice: StaticChoice,
+    { decider, ...deploy }: Omit<Deploy, 'commit'> & { readonly decider: Decider },
+    check: (bytes: number) => void,
+  ): Promise<StagedSite | undefined> {
+    return this.#inTurn(async () => {
+      const { shelf } = this.#options;
+      const before = await this.#load();
+      const id = choice.kind === 'set' ? choice.id : undefined;
+      if (before.setId === id) return undefined;
+      const set = id === undefined ? emptySet : await this.#completeSet(id);
+      check(bytesOf(set));
+      if (id !== undefined) await shelf.settle();
+      if (decider !== 'nothing') {
+        await shelf.replace('next.json', encodeNext({ setId: id, decider, ...deploy }));
+      }
+      this.#isStaged = true;
+      return {
+        done: async (commit) => {
+          const site = before.followedBy(id, set, this.#options.nowMillis());
+          const record = () =>
+            this.#inTurn(() => this.#record(site, before, { ...deploy, commit }));
+          // Where the database serves a new program, its pages must not wait for the disk.
+          if (decider === 'nothing') await record();
+          this.#served = site;
+          this.#isStaged = false;
+          if (decider !== 'nothing') await record();
+        },
+        undone: () => {
+          this.#isStaged = false;
+          this.#served = undefined;
+        },
+      };
+    });
+  }
+
+  async #record(site: ServedSite, before: ServedSite, deploy: Deploy): Promise<void> {
+    const { shelf } = this.#options;
+    const { generation, program, commit } = deploy;
+    await shelf.replace('served.json', encodeServed(site, { generation, program, commit }));
+    this.#isDamaged = false;
+    const isReplaced = before.setId !== undefined && before.setId !== site.setId;
+    await shelf.remove(['next.json', ...(isReplaced ? [`${before.setId}.set`] : [])]);
+    await shelf.settle();
+    this.#sweepLater();
+  }
+
+  async #load(): Promise<ServedSite> {
+    if (this.#served !== undefined) return this.#served;
+    const site = await this.#readServed();
+    const next = this.#isStaged ? undefined : await this.#readNext();
+    if (next === undefined) return this.#loadedAs(site);
+    const hasHappened = await this.#hasHappened(next);
+    // Until the database serves again, the files are those from before.
+    if (hasHappened === 'unknown') return site;
+    if (!hasHappened) {
+      await this.#options.shelf.remove(['next.json']);
+      await this.#options.shelf.settle();
+      return this.#loadedAs(site);
+    }
+    const { setId: id } = next;
+    const set = id === undefined ? emptySet : await this.#readSet(id);
+    const after = site.followedBy(id, set ?? emptySet, this.#options.nowMillis());
+    const { commit } = await this.#options.running();
+    await this.#record(after, site, { ...next, commit });
+    return this.#loadedAs(after);
+  }
+
+  async #loadedAs(site: ServedSite): Promise<ServedSite> {
+    this.#served = site;
+    if (!this.#isSwept) {
+      this.#isSwept = true;
+      if (site.setId !== undefined || site.earlier.length > 0) this.#sweepLater();
+    }
+    return site;
+  }
+
+  async #hasHappened({ decider, ...next }: NextRecord): Promise<boolean | 'unknown'> {
+    if (this.#options.generation() !== next.generation) return false;
+    if (decider === 'generation') return true;
+    const running = await this.#options.running().catch(() => undefined);
+    return running === undefined ? 'unknown' : running.program === next.program;
+  }
+
+  /** Damaged files are served no more until the next publish; the database matters more. */
+  async #readServed(): Promise<ServedSite> {
+    try {
+      const text = await this.#readText('served.json');
+      if (text === undefined) return new ServedSite(undefined, emptySet, []);
+      const { setId: id, earlier } = decodeServed(text);
+      const set = id === undefined ? emptySet : await this.#readSet(id);
+      if (set !== undefined) return new ServedSite(id, set, earlier);
+      this.#options.complain(`its static files are not served: the set ${id} is missing`);
+    } catch (error) {
+      if (!(error instanceof JsonError)) throw error;
+      this.#options.complain(`its static files are not served: ${error.message}`);
+    }
+    this.#isDamaged = true;
+    return new ServedSite(undefined, emptySet, []);
+  }
+
+  async #readNext(): Promise<NextRecord | undefined> {
+    const text = await this.#readText('next.json');
+    return text === undefined ? undefined : decodeNext(text);
+  }
+
+  async #readSet(id: string): Promise<SiteSet | undefined> {
+    const text = await this.#readText(`${id}.set`);
+    return text === undefined ? undefined : decodeSet(text);
+  }
+
+  async #readText(name: string): Promise<string | undefined> {
+    const bytes = await this.#options.shelf.read(name);
+    return bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8');
+  }
+
+  /** The set of this id, all of whose contents are here. */
+  async #completeSet(id: string): Promise<SiteSet> {
+    const set = /^[\da-f]{64}$/.test(id) ? await this.#readSet(id) : undefined;
+    if (set === undefined) throw missing('the set of files was not announced, or too long ago');
+    const here = new Set(await this.#options.shelf.names());
+    const absent = set.files.find(({ hash }) => !here.has(hash));
+    if (absent !== undefined) throw missing(`\`${absent.path}\` was not uploaded`);
+    return set;
+  }
+
+  async #announcedFile(hash: string): Promise<SiteFile> {
+    for (const id of await this.#announcedIds()) {
+      let files = this.#announced.get(id);
+      if (files === undefined) {
+        const set = await this.#readSet(id);
+        files = byHash(set ?? emptySet);
+        this.#announced.set(id, files);
+      }
+      const file = files.get(hash);
+      if (file !== undefined) return file;
+    }
+    throw missing(`no file with the hash \`${hash.slice(0, 64)}\` was announced`);
+  }
+
+  /** Sets that may still be published, the newest first. */
+  async #announcedIds(): Promise<readonly string[]> {
+    const { shelf, nowMillis } = this.#options;
+    const found: { id: string; millis: number }[] = [];
+    for (const name of await shelf.names()) {
+      if (!name.endsWith('.set')) continue;
+      found.push({ id: name.slice(0, -4), millis: await shelf.writtenMillis(name) });
+    }
+    const since = nowMillis() - limits.siteAnnouncedMillis;
+    const young = found.filter(({ millis }) => millis > since);
+    young.sort((one, other) => other.millis - one.millis);
+    return young.slice(0, limits.siteAnnouncedMax).map(({ id }) => id);
+  }
+
+  #sweepLater(): void {
+    clearTimeout(this.#timer);
+    const sweep = () => {
+      this.#inTurn(() => this.#sweep()).catch((error: unknown) => {
+        this.#options.complain(`old static files stay: ${String(error)}`);
+      });
+    };
+    this.#timer = setTimeout(sweep, limits.siteEarlierMillis + 1_000).unref();
+  }
+
+  /** Removes what no set needs: that is served, was served lately, or was announced lately. */
+  async #sweep(): Promise<void> {
+    const { shelf, nowMillis } = this.#options;
+    const site = this.#served;
+    if (site === undefined || this.#isStaged || this.#isDamaged) return;
+    const announced = await this.#announcedIds();
+    for (const id of this.#announced.keys())
+      if (!announced.includes(id)) this.#announced.delete(id);
+    const sets = await Promise.all(announced.map((id) => this.#readSet(id)));
+    const earlier = site.earlier.filter(({ untilMillis }) => untilMillis > nowMillis());
+    const files = [...site.files, ...earlier, ...sets.flatMap((set) => set?.files ?? [])];
+    const names = files.flatMap(({ hash }) => [
+      shelfName(hash),
+      ...siteEncodings.map((encoding) => shelfName(hash, encoding)),
+    ]);
+    const ids = [...announced, ...(site.setId === undefined ? [] : [site.setId])];
+    const kept = new Set([...names, ...ids.map((id) => `${id}.set`), 'served.json', 'next.json']);
+    await shelf.remove((await shelf.names()).filter((name) => !kept.has(name)));
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+function byHash({ files }: SiteSet): ReadonlyMap<string, SiteFile> {
+  // One that shrinks, if paths differ in that: it is then compressed.
+  const sorted = [...files].sort((one, other) => +shrinks(one.path) - +shrinks(other.path));
+  return new Map(sorted.map((file) => [file.hash, file]));
+}
+
+/** Writes a content to a draft, and checks that it is the announced one. */
+async function fill(
+  draft: Draft,
+  { path, hash, bytes }: SiteFile,
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const digest = createHash('sha256');
+  let length = 0;
+  for await (const piece of pieces) {
+    length += piece.length;
+    if (length > bytes) break;
+    digest.update(piece);
+    await draft.write(piece);
+  }
+  if (length === bytes && digest.digest('hex') === hash) return;
+  throw refusal('publish.invalid', `Static files: the body is not \`${path}\` as announced`);
+}
+
+function missing(what: string) {
+  return refusal('static.missing', `Static files: ${what}. Publish again.`);
+}

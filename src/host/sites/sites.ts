@@ -1,0 +1,195 @@
+import { refusal } from '../../database/outcome.ts';
+import { limits } from '../../limits.ts';
+import { noSpaceText } from '../../node/folder-space.ts';
+import type { Report } from '../../node/report-line.ts';
+import { identityToHex } from '../../values/identity.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import { type SiteEncoding, shelfName } from './compress-file.ts';
+import { DiskShelf } from './disk-shelf.ts';
+import { type Decider, type Deploy, decodeServed, type ServedSite } from './served-site.ts';
+import { MemoryShelf, type Shelf } from './shelf.ts';
+import { Site, type StagedSite, type StaticChoice } from './site.ts';
+import { bytesOf, checkedSet, type SiteSet } from './site-set.ts';
+
+export interface SitesOptions {
+  /** The folder of a database's static files; `undefined`: they are kept in memory. */
+  readonly folderOf: (database: DatabaseIdentity) => string | undefined;
+  readonly nowMillis: () => number;
+  readonly generation: (database: DatabaseIdentity) => number | undefined;
+  readonly running: (database: DatabaseIdentity) => Promise<Pick<Deploy, 'program' | 'commit'>>;
+  readonly report: Report;
+}
+
+/** What was served of one database since the service started. */
+export interface SiteFigures {
+  readonly database: DatabaseIdentity;
+  readonly requests: number;
+  readonly bytes: number;
+}
+
+/** A content as it is on the shelf. */
+export interface SiteContent {
+  readonly bytes: number;
+  /** At most `limits.sitePieceBytes` from `from` on. */
+  slice(from: number, length: number): Promise<Uint8Array>;
+}
+
+/** The static files of all databases. */
+export class Sites {
+  readonly #options: SitesOptions;
+  /** Those whose files are in memory are in the order of their last use. */
+  readonly #sites = new Map<DatabaseIdentity, { readonly shelf: Shelf; readonly site: Site }>();
+  readonly #bytes = new Map<DatabaseIdentity, number>();
+  readonly #figures = new Map<DatabaseIdentity, { requests: number; bytes: number }>();
+
+  constructor(options: SitesOptions) {
+    this.#options = options;
+  }
+
+  /** Learns how many bytes a database serves, for quotas. */
+  async measure(database: DatabaseIdentity): Promise<void> {
+    const { shelf } = this.#entry(database);
+    const content = await shelf.read('served.json');
+    this.#sites.delete(database);
+    if (content === undefined) return;
+    try {
+      this.#bytes.set(database, decodeServed(Buffer.from(content).toString('utf8')).bytes);
+    } catch (error) {
+      this.#complain(database, `its static files cannot be served: ${String(error)}`);
+    }
+  }
+
+  /** Bytes of the files that a database serves. */
+  bytesOf(database: DatabaseIdentity): number {
+    return this.#bytes.get(database) ?? 0;
+  }
+
+  /** Removes what is in memory of a deleted database. Its folder goes with it. */
+  forget(database: DatabaseIdentity): void {
+    this.#sites.get(database)?.site.end();
+    this.#sites.delete(database);
+    this.#bytes.delete(database);
+    this.#figures.delete(database);
+  }
+
+  close(): void {
+    for (const { site } of this.#sites.values()) site.end();
+    this.#sites.clear();
+  }
+
+  async served(database: DatabaseIdentity): Promise<ServedSite> {
+    const entry = this.#entry(database);
+    if (entry.site.loaded !== undefined) return entry.site.loaded;
+    const served = await entry.site.served();
+    this.#unloadOthers(database);
+    return served;
+  }
+
+  /** A content in an encoding; `undefined`: it is not kept in that form, or gone. */
+  async content(
+    database: DatabaseIdentity,
+    hash: string,
+    encoding?: SiteEncoding,
+  ): Promise<SiteContent | undefined> {
+    const { shelf } = this.#entry(database);
+    const name = shelfName(hash, encoding);
+    const bytes = await shelf.size(name);
+    if (bytes === undefined) return undefined;
+    return { bytes, slice: (from, length) => shelf.slice(name, from, length) };
+  }
+
+  /** Throws `Refusal`: see `checkedSet`; `check` is called with the bytes of all files. */
+  announce(database: DatabaseIdentity, set: SiteSet, check: (bytes: number) => void) {
+    const checked = checkedSet(set);
+    check(bytesOf(checked));
+    return withSpace(() => this.#entry(database).site.announce(checked));
+  }
+
+  receive(
+    database: DatabaseIdentity,
+    hash: string,
+    pieces: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    return withSpace(() => this.#entry(database).site.receive(hash, pieces));
+  }
+
+  /** See `Site.stage`. */
+  async stage(
+    database: DatabaseIdentity,
+    choice: StaticChoice,
+    deploy: Omit<Deploy, 'commit'> & { readonly decider: Decider },
+    check: (bytes: number) => void,
+  ): Promise<StagedSite | undefined> {
+    const { site } = this.#entry(database);
+    const staged = await withSpace(() => site.stage(choice, deploy, check));
+    if (staged === undefined) return undefined;
+    const done = async (commit: number) => {
+      await withSpace(() => staged.done(commit));
+      this.#bytes.set(database, site.loaded?.bytes ?? 0);
+      this.#unloadOthers(database);
+    };
+    return { done, undone: () => staged.undone() };
+  }
+
+  count(database: DatabaseIdentity, counts: Partial<Omit<SiteFigures, 'database'>>): void {
+    const { requests = 0, bytes = 0 } = counts;
+    const before = this.#figures.get(database) ?? { requests: 0, bytes: 0 };
+    before.requests += requests;
+    before.bytes += bytes;
+    this.#figures.set(database, before);
+  }
+
+  get figures(): readonly SiteFigures[] {
+    return [...this.#figures].map(([database, counts]) => ({ database, ...counts }));
+  }
+
+  #entry(database: DatabaseIdentity) {
+    let entry = this.#sites.get(database);
+    if (entry === undefined) {
+      const { folderOf, nowMillis, generation, running } = this.#options;
+      const folder = folderOf(database);
+      const shelf = folder === undefined ? new MemoryShelf(nowMillis) : new DiskShelf(folder);
+      const site = new Site({
+        shelf,
+        nowMillis,
+        generation: () => generation(database),
+        running: () => running(database),
+        complain: (problem) => this.#complain(database, problem),
+      });
+      entry = { shelf, site };
+      this.#sites.set(database, entry);
+    }
+    return entry;
+  }
+
+  /** Bounds the memory of all sites: those used longest ago are read again when needed. */
+  #unloadOthers(used: DatabaseIdentity): void {
+    const entry = this.#sites.get(used);
+    if (entry === undefined) return;
+    this.#sites.delete(used);
+    this.#sites.set(used, entry);
+    const countOf = ({ site }: { readonly site: Site }) => site.loaded?.files.length ?? 0;
+    let count = [...this.#sites.values()].reduce((sum, one) => sum + countOf(one), 0);
+    for (const [database, one] of this.#sites) {
+      if (count <= limits.siteFilesKeptMax || database === used) return;
+      count -= countOf(one);
+      one.site.unload();
+    }
+  }
+
+  #complain(database: DatabaseIdentity, problem: string): void {
+    const message = `Database ${identityToHex(database)}: ${problem}`;
+    this.#options.report({ level: 'error', message });
+  }
+}
+
+/** Turns a full disk into a refusal. */
+async function withSpace<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const text = noSpaceText(error, 'The data folder');
+    if (text === undefined) throw error;
+    throw refusal('database.full', `Static files: ${text}. Nothing was published.`);
+  }
+}
