@@ -231,7 +231,9 @@ export class LaneCalls {
       this.#failure = tooMany;
       return -errorCodes.hostCallFailure;
     }
-    return this.#ask({ kind: 'sleep', micros: micros > 0n ? micros : 0n }, call);
+    const isFar = micros > sleepMicrosMax;
+    const clamped = isFar ? sleepMicrosMax : micros > 0n ? micros : 0n;
+    return this.#ask({ kind: 'sleep', micros: clamped }, call);
   }
 
   cancel(operation: number): number {
@@ -417,6 +419,9 @@ export interface PlacedOutcome {
   readonly text: string;
   readonly isRedirected: boolean;
 }
+
+/** As of a `TimeDuration`. */
+const sleepMicrosMax = 2n ** 63n - 1n;
 
 const fetchIsOff = 'module outbound HTTP requests are disabled';
 

@@ -27,6 +27,86 @@ const source = `
       typeof SharedArrayBuffer, typeof Atomics, typeof process, typeof fetch, typeof Worker,
     ].join(),
   };
+  const sees = (value) => {
+    const found = [];
+    for (let at = value, depth = 0; depth < 9 && at != null; at = at.constructor, depth++) {
+      try {
+        found.push(typeof at.constructor('return typeof process')(), at === Function);
+      } catch (error) {
+        found.push(error.name);
+      }
+    }
+    return found.includes('object') ? 'process' : '';
+  };
+  const later = {
+    spin: async (ctx) => { await ctx.sleep(1); for (;;); },
+    hold: async (ctx) => { await ctx.sleep(1); ctx.withTx(() => { for (;;); }); },
+    jobs: async (ctx) => {
+      await ctx.sleep(1);
+      const again = () => Promise.resolve().then(again);
+      again();
+    },
+    awaits: async (ctx) => { await ctx.sleep(1); for (;;) await null; },
+    heap: async (ctx) => {
+      await ctx.sleep(1);
+      const all = []; for (;;) all.push(new Array(1_000).fill(all.length));
+    },
+    buffers: async (ctx) => {
+      const all = [];
+      for (;;) { await ctx.sleep(0); all.push(new Uint8Array(4_000_000).fill(1)); }
+    },
+    closures: async (ctx) => {
+      const all = [];
+      for (;;) { await null; all.push(new Promise(() => {}).then(() => all)); }
+    },
+    sleeps: async (ctx) => {
+      await Promise.all(Array.from({ length: 1_000_000 }, () => ctx.sleep(1)));
+    },
+    fetches: async (ctx) => {
+      const url = 'http://127.0.0.1:1/';
+      await Promise.all(Array.from({ length: 10_000 }, () => ctx.fetch(url)));
+    },
+    stack: async (ctx) => {
+      const again = async () => { await again(); };
+      await again();
+    },
+    signals: async (ctx) => {
+      const again = () => ctx.signal.addEventListener('abort', again);
+      for (;;) { again(); ctx.signal.addEventListener('abort', () => again()); }
+    },
+    thens: async (ctx) => {
+      const seen = [];
+      const { then } = Promise.prototype;
+      Promise.prototype.then = function (...given) {
+        seen.push(...given.map(sees), sees(this));
+        return Reflect.apply(then, this, given);
+      };
+      try {
+        await ctx.sleep(1);
+        await { then(...given) { seen.push(...given.map(sees)); given[0](1); } };
+        const chunks = { async *[Symbol.asyncIterator]() { yield 1; await ctx.sleep(1); yield 2; } };
+        for await (const chunk of chunks) seen.push(sees(chunk));
+        await ctx.fetch('http://127.0.0.1:1/').catch((error) => seen.push(sees(error)));
+        ctx.signal.addEventListener('abort', (event) => seen.push(sees(event)));
+      } finally {
+        Promise.prototype.then = then;
+      }
+      return seen.join('');
+    },
+    promises: async (ctx) => {
+      const Own = Promise;
+      globalThis.Promise = class { static resolve() { return { then() {} }; } };
+      try {
+        return await new Own((resolve) => ctx.sleep(1).then(() => resolve('mine')));
+      } finally {
+        globalThis.Promise = Own;
+      }
+    },
+  };
+  export const actLater = db.procedure({ how: t.string() }, t.string(), (ctx, { how }) => {
+    const result = later[how](ctx);
+    return result.then(String);
+  });
   export const add = db.reducer({ text: t.string() }, (ctx, { text }) => {
     ctx.db.item.insert({ id: 0n, text });
   });
@@ -42,7 +122,7 @@ describe('a hostile procedure', () => {
   let shop: Shop;
   afterEach(() => shop.close());
 
-  const act = async (how: string) => {
+  const act = async (how: string, procedure = 'act') => {
     const { schemaVersion } = await shop.handle.describe();
     const bytes = new TextEncoder().encode(how);
     const args = new Uint8Array(4 + bytes.length);
@@ -51,7 +131,7 @@ describe('a hostile procedure', () => {
     return shop.handle.procedure({
       caller: shop.caller('mallory'),
       connection: temporaryConnection(),
-      procedure: 'act',
+      procedure,
       args,
       schemaVersion,
       confirmed: false,
@@ -77,6 +157,42 @@ describe('a hostile procedure', () => {
     expect(await acting).toMatchObject({ kind: 'failed', error: { code } });
     expect(await shop.texts()).toEqual(Array(20).fill('between'));
     expect(shop.reports()).toEqual([]);
+  });
+
+  it.each([
+    ['spin', 'procedure.overBudget'],
+    ['hold', 'procedure.overBudget'],
+    ['jobs', 'procedure.overBudget'],
+    ['awaits', 'procedure.overBudget'],
+    ['heap', 'procedure.overBudget'],
+    ['buffers', 'procedure.overBudget'],
+    ['closures', 'procedure.overBudget'],
+    ['signals', 'procedure.overBudget'],
+    ['sleeps', expect.stringMatching(/^procedure\.(failed|overBudget)$/)],
+    ['fetches', 'procedure.failed'],
+    ['stack', 'procedure.failed'],
+  ])('[living 2.2, 2.6] that goes on after a wait is ended alone: %s', async (how, code) => {
+    shop = await open(source);
+    const acting = act(how, 'act_later');
+    for (let left = 20; left > 0; left--) {
+      expect(await shop.call('add', ['between'])).toMatchObject({ kind: 'committed' });
+    }
+    expect(await acting).toMatchObject({ kind: 'failed', error: { code } });
+    expect(await shop.texts()).toEqual(Array(20).fill('between'));
+    expect(shop.reports()).toEqual([]);
+  });
+
+  it('[living 2.2] finds nothing of the host by what promises call', async () => {
+    shop = await open(source);
+    const outcome = await act('thens', 'act_later');
+    if (outcome.kind !== 'returned') throw new Error(JSON.stringify(outcome.error));
+    expect(new TextDecoder().decode(outcome.value.subarray(4))).toBe('');
+  });
+
+  it('[living 2.2] can break what it waits with, and ends by that', async () => {
+    shop = await open(source);
+    const message = expect.stringContaining('awaits a promise that nothing will resolve');
+    expect(await act('promises', 'act_later')).toMatchObject({ error: { message } });
   });
 
   it.each(['transactions', 'calls'])('lets others have their turn: endless %s', async (how) => {

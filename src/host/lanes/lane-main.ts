@@ -12,6 +12,7 @@ import { decodeRawModule } from '../../schema/decode-raw-module.ts';
 import { flatDefinition } from '../../schema/flat-definition.ts';
 import { validateModule } from '../../schema/validate.ts';
 import { Board } from '../seats/board.ts';
+import { HeapCare } from '../seats/heap-care.ts';
 import { nicenessOf } from '../watching/standing.ts';
 import { GivenTime } from './given-time.ts';
 import type { FromLane, LaneThreadStart, ToLane } from './lane-messages.ts';
@@ -48,6 +49,9 @@ const link = new WindowLink(window, {
   fetch: sender && ((request) => sender.wait(request)),
   operations,
 });
+/** Rows and statements are elsewhere. */
+const heap = new HeapCare(start.heap, { heldBytes: () => 0, statementBytes: () => 0 });
+let isOver = false;
 /** The call for which the program runs. */
 let running = 0;
 
@@ -133,12 +137,16 @@ function begin(call: LaneCall): void {
 
 /** Lets the program run for a call, and reports those that have ended by that. */
 function enter(call: number, run: (lane: LaneRunner) => void): void {
-  if (runner === undefined) return;
+  if (runner === undefined || isOver) return;
   running = call;
   window.computing = call;
   board.calling(ticketNumber(call));
   run(runner);
   board.resting();
-  window.computing = 0;
   for (const ended of runner.takeEnded()) post({ kind: 'ended', ...ended });
+  const what = heap.over();
+  isOver = what !== undefined;
+  // It is to blame on the call that ran last.
+  if (what !== undefined) post({ kind: 'over', what });
+  else window.computing = 0;
 }

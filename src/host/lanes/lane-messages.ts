@@ -3,6 +3,7 @@ import type { LaneCall, LaneEnd } from '../../module/lane.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import type { LinkedProgram } from '../../module/runner.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { HeapLimits } from '../seats/heap-care.ts';
 import type { RequestWay } from './request-way.ts';
 
 /** A program as its lanes get it. */
@@ -30,6 +31,8 @@ export interface LaneThreadStart extends LaneStart {
   readonly board: ArrayBufferLike;
   /** Leads to its database. */
   readonly port: MessagePort;
+  /** Memory that its program may keep while it does not compute. */
+  readonly heap: HeapLimits;
   /** Absent: its module may send no HTTP requests. */
   readonly requests: RequestWay | undefined;
 }
@@ -61,6 +64,8 @@ export type FromLane =
   | { readonly kind: 'awake'; readonly sleep: number }
   /** What followed from the end of a sleep is done, as far as it did not have to wait. */
   | { readonly kind: 'slept'; readonly sleep: number }
+  /** It keeps too much memory for its program, and does nothing any more. */
+  | { readonly kind: 'over'; readonly what: 'heap' | 'buffers' }
   /** It could not load the program. */
   | { readonly kind: 'failed'; readonly message: string };
 

@@ -5,7 +5,7 @@ import { processorTime } from '../../node/processor-time.ts';
 import { askThread, endThread } from '../../node/thread-memory.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import { Board } from '../seats/board.ts';
-import type { Budget } from '../seats/budget.ts';
+import { type Budget, heapLimits } from '../seats/budget.ts';
 import { workerEntry } from '../spawner/worker-entry.ts';
 import { nicenessOf } from '../watching/standing.ts';
 import type { Watchdog } from '../watching/watchdog.ts';
@@ -68,7 +68,8 @@ export function laneThreads({ budget, watchdog, outbound }: LaneThreadsOptions):
       (entry) => {
         if (hasEnded) return;
         const way = requests?.way;
-        const given = { board: board.buffer, port, requests: way };
+        const heap = heapLimits(budget);
+        const given = { board: board.buffer, port, heap, requests: way };
         const workerData: LaneThreadStart = { ...start, ...given };
         thread = new Thread(entry, {
           workerData,

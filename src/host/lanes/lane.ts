@@ -168,6 +168,9 @@ export class Lane {
       case 'failed':
         this.#failure = message.message;
         return;
+      case 'over':
+        this.end(overMemory[message.what]);
+        return;
       case 'waiting':
         this.#begun(message.call);
         this.#rests();
@@ -261,6 +264,17 @@ const overTime: LaneDeath = {
 const lateDeath: LaneDeath = {
   cause: 'budget',
   message: `A transaction was open for longer than ${limits.procedureTransactionMillis} ms.`,
+};
+
+const overMemory: Readonly<Record<'heap' | 'buffers', LaneDeath>> = {
+  heap: {
+    cause: 'budget',
+    message: 'The procedures of a lane kept more memory in the heap than a module may.',
+  },
+  buffers: {
+    cause: 'budget',
+    message: 'The procedures of a lane kept more memory in buffers than a module may.',
+  },
 };
 
 const besideText =

@@ -7,7 +7,7 @@ import { LanePrograms } from './lane-programs.ts';
 import type { LaneTime } from './lane-sleeps.ts';
 import { laneThreads } from './lane-thread.ts';
 
-/** Lanes of databases in the caller's thread, which nothing watches. `time`: as of `LaneOptions`. */
+/** Lanes of databases in the caller's thread, which nothing watches. `time`: see `LaneOptions`. */
 export function localLanes(budget: Budget, outbound?: Outbound, time?: LaneTime): LocalLanes {
   const startLane = laneThreads({ budget, outbound });
   return (identity, nowMillis) => {

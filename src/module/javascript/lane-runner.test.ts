@@ -20,6 +20,41 @@ function procedureProgram(body: string): string {
   return rawProgram('', top).replace('__sender_error_class__', hooks);
 }
 
+/** The end of a hook, and the beginning of one that returns what `body` says. */
+function hookEnd(body: string): string {
+  return `__call_procedure__(id, sender, connectionId, timestamp, args, call) { ${body}`;
+}
+
+/** Runs an asynchronous procedure with this body until it waits, by `slept` for instance. */
+async function waitingProcedure(body: string, isAsync = true) {
+  const top = `
+    const log = (...values) => globalSys.sys.log(2, values.join(' '));
+    ${accountCodecs}
+    const waiting = new Map();
+    const broken = { isBroken: false };
+    const slept = (call) => new Promise((resolve) => {
+      waiting.set(globalSys.sys.sleep(1n, call), resolve);
+    });`;
+  const hooks = `
+  __operation_completed__(operation) {
+    if (broken.isBroken) throw new Error('broken');
+    waiting.get(operation)?.();
+  },
+  async __call_procedure__(id, sender, connectionId, timestamp, args, call) {
+    const { sys } = globalSys;
+    ${body}
+    return new Uint8Array(0);
+  },
+  __sender_error_class__`;
+  const text = rawProgram('', top).replace('__sender_error_class__', hooks);
+  const module = await loadProgram(text);
+  const lane = await LaneUnderTest.of(new TextEncoder().encode(text), module);
+  lane.link.fetch = () => ({ kind: 'failed', message: 'not reached' });
+  const first = lane.start({ jwtPayload: '{}' });
+  if (isAsync) expect(first).toBe('waiting');
+  return { lane, first, lines: () => lane.logs.map(({ message }) => message) };
+}
+
 async function runProcedure(body: string) {
   const text = procedureProgram(body);
   const module = await loadProgram(text);
@@ -81,6 +116,109 @@ describe('the calls of a lane', () => {
       Promise.resolve().then(() => log(sys.begin(0), put(1, 1n), sys.seed(), sys.fetch(0, 0)));
     `);
     expect(lines).toEqual(['-2 -2 -2 -21']);
+  });
+
+  it('[abi 12] go on in the name of the call that they name, and of no other', async () => {
+    const { lane, lines } = await waitingProcedure(`
+      const odd = [call + 1, -1, NaN, 1.5];
+      await slept(call);
+      // Nothing runs by itself any more.
+      log(sys.begin(0), sys.seed(), sys.jwt() === '', sys.fetch_start(0, 0, 0), sys.end(1));
+      for (const other of odd) {
+        log(sys.begin(0, other), sys.call_reducer(0, 0, other), sys.failure());
+      }
+      log(sys.begin(0, call) > 0n, put(1, 1n), sys.end(1), sys.seed(call), sys.jwt(call));
+      // To wait is no right of a caller.
+      log(sys.sleep(1n) > 0, sys.sleep(1n, call + 1));
+    `);
+    expect(lane.complete()).toMatchObject([{ call: 1, end: { kind: 'returned' } }]);
+    const ended = 'the call of this `ctx` has ended: it cannot be used any more';
+    expect(lines()).toEqual([
+      '-2 -2 true -2 -18',
+      ...Array(4).fill(`-2 -2 ${ended}`),
+      'true 0 0 32 {}',
+      'true -2',
+    ]);
+    expect(lane.link.callers).toEqual([1]);
+    expect(lane.link.cancelled).toHaveLength(1);
+  });
+
+  it('[abi 12] abort what a call has left open after it has waited', async () => {
+    const { lane, lines } = await waitingProcedure(`
+      await slept(call);
+      const next = slept(call);
+      sys.begin(0, call); put(1, 1n);
+      await next;
+      log(put(2, 1n));
+    `);
+    expect(lane.complete()).toEqual([]);
+    expect(lane.complete()).toMatchObject([{ end: { kind: 'returned' } }]);
+    const name = 'procedure_under_test';
+    expect(lines()).toEqual([
+      `aborting dangling anonymous transaction in procedure ${name}`,
+      // It was refused.
+      '-2',
+    ]);
+    expect(lane.link.commitCount).toBe(0);
+  });
+
+  it('[abi 12] start nothing within a transaction, and nothing that makes no sense', async () => {
+    const { lines } = await waitingProcedure(`
+      sys.begin(0);
+      log(sys.sleep(1n, call), sys.sleep(1n), sys.fetch_start(0, 0, 0, call));
+      sys.end(1);
+      for (const odd of [NaN, -1, 1.5, 1e300, 2 ** 32]) {
+        log(sys.fetch_start(odd, 0, 0, call), sys.fetch_start(0, odd, odd, call), sys.cancel(odd));
+      }
+      for (const odd of [1, '1', undefined, null]) {
+        try { sys.sleep(odd, call); } catch (error) { log(error.message); }
+      }
+      for (const micros of [-5n, 2n ** 70n]) sys.sleep(micros, call);
+      await slept(call);
+    `);
+    expect(lines().slice(0, 6)).toEqual(['-17 -17 -17', ...Array(5).fill('-3 -3 0')]);
+    expect(lines()[6]).toBe('Expected `i64`, got number');
+  });
+
+  it.each([
+    ['bytes too late', 'await slept(call); return "text";', 'must return a Uint8Array'],
+    ['no promise', 'return { then() {} };', 'must return a Uint8Array'],
+    ['a promise of nothing', 'return Promise.resolve();', 'must return a Uint8Array'],
+    ['what throws when it is read', 'throw { get message() { throw 1; } };', 'Uncaught'],
+    ['never', 'return new Promise(() => {});', 'awaits a promise that nothing will resolve'],
+  ])('[abi 12] fail when they return %s', async (_what, body, message) => {
+    const isAsync = body.includes('await');
+    const text = isAsync ? body : `}, ${hookEnd(body)}`;
+    const { lane, first } = await waitingProcedure(text, isAsync);
+    const end = isAsync ? lane.complete()[0]?.end : first;
+    expect(end).toMatchObject({ kind: 'failed', message: expect.stringContaining(message) });
+  });
+
+  it('[abi 12] are followed by the inside of their promise', async () => {
+    const { lane, lines } = await waitingProcedure(`
+      await slept(call);
+      Promise.prototype.then = () => log('called');
+      Object.defineProperty(Promise.prototype, 'constructor', { get: () => log('read') });
+    `);
+    expect(lane.complete()).toMatchObject([{ call: 1, end: { kind: 'returned' } }]);
+    expect(lines()).toEqual([]);
+  });
+
+  it('[abi 12] lose nobody when a hook throws', async () => {
+    const { lane, lines } = await waitingProcedure(`
+      await slept(call);
+      broken.isBroken = true;
+      await slept(call);
+    `);
+    expect(lane.complete()).toEqual([]);
+    const message = expect.stringContaining('awaits a promise that nothing will resolve');
+    expect(lane.complete()).toMatchObject([{ end: { kind: 'failed', message } }]);
+    expect(lines()).toEqual(['__operation_completed__ failed: Error: broken']);
+    // Nothing is known of this one.
+    lane.runner.completed(77, { kind: 'slept' });
+    lane.runner.abort(77, 'gone');
+    lane.runner.drop(77);
+    expect(lane.runner.takeEnded()).toEqual([]);
   });
 
   it('refuse numbers that nobody asked for', async () => {
