@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createRawServer, type Socket } from 'node:net';
 import { OutboundHttp, type OutboundOptions } from '../../src/host/outbound/outbound-http.ts';
 import { parseAllowedPlace } from '../../src/host/outbound/outbound-rules.ts';
-import type { FetchOutcome } from '../../src/module/lane.ts';
+import type { FetchOutcome, RedirectMode } from '../../src/module/lane.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../../src/values/identity-roles.ts';
 
 export const shop = databaseIdentity(1n);
@@ -17,6 +17,7 @@ export interface Wanted {
   readonly millis?: number;
   readonly database?: DatabaseIdentity;
   readonly signal?: AbortSignal;
+  readonly redirect?: RedirectMode;
 }
 
 /** Requests of modules, and what was refused of them. */
@@ -46,7 +47,8 @@ export class Requests {
       timeoutMicros: millis === undefined ? undefined : BigInt(millis) * 1_000n,
       version: 'HTTP/1.1',
     } as const;
-    const request = { head, body: typeof body === 'string' ? bytesOf(body) : body };
+    const bytes = typeof body === 'string' ? bytesOf(body) : body;
+    const request = { head, body: bytes, redirect: wanted.redirect ?? 'follow' };
     return this.outbound.fetch(database, request, wanted.signal ?? new AbortController().signal);
   }
 

@@ -201,6 +201,19 @@ describe('[abi 9.2] a redirect', () => {
     };
   };
 
+  it('is followed, is the response, or is an error, as the request says', async () => {
+    redirectAll((path) => (path === '/a' ? '/b' : undefined));
+    const url = `${server.url}/a`;
+    expect(await requests.fetch(url)).toMatchObject({ url: `${server.url}/b`, isRedirected: true });
+    expect(await requests.fetch(`${server.url}/c`)).toMatchObject({ isRedirected: false });
+    const manual = { url, isRedirected: false, head: { code: 307 } };
+    expect(await requests.fetch(url, { redirect: 'manual' })).toMatchObject(manual);
+    const why = 'the server redirects, which was not allowed';
+    const text = `error sending request for url (${url}): ${why}`;
+    expect(await requests.said(url, { redirect: 'error' })).toBe(text);
+    expect(await requests.said(`${server.url}/c`, { redirect: 'error' })).toBe('200 /c');
+  });
+
   it('is followed ten times, and not eleven', async () => {
     const next = (last: number) => (path: string) =>
       Number(path.slice(1)) < last ? `/${Number(path.slice(1)) + 1}` : undefined;
