@@ -1,4 +1,5 @@
 import { agentLimits } from './agent-limits.ts';
+import { handlerLimits } from './handler-limits.ts';
 import * as shared from './shared-limits.ts';
 import { siteLimits } from './site-limits.ts';
 
@@ -9,12 +10,14 @@ const mebibyte = 1024 * kibibyte;
  * Every queue, buffer, body and recursion has its bound here, with its unit in its name. How the
  * bounds relate is asserted in `limits.test.ts`. Bounds that the client library needs too come from
  * `shared-limits.ts`, because this file would go into every page as a whole; those of what agents
- * use are listed in `agent-limits.ts`, those of static files in `site-limits.ts`.
+ * use are listed in `agent-limits.ts`, those of static files in `site-limits.ts`, those of HTTP
+ * handlers in `handler-limits.ts`.
  */
 export const limits = {
   ...shared,
   ...agentLimits,
   ...siteLimits,
+  ...handlerLimits,
   /** One encoded row. */
   rowBytesMax: 32 * mebibyte,
   /** One encoded value that a call returns or is refused with. */

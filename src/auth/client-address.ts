@@ -14,15 +14,25 @@ export interface Passage {
  */
 export class ClientAddresses {
   readonly #proxies = new BlockList();
+  readonly #hasProxies: boolean;
 
   /** Takes addresses, or networks such as `10.0.0.0/8`. Throws an `Error` for anything else. */
   constructor(trustedProxies: readonly string[]) {
+    this.#hasProxies = trustedProxies.length > 0;
     for (const proxy of trustedProxies) this.#add(proxy);
   }
 
   isProxy(address: string): boolean {
     if (isIP(address) === 0) return false;
     return this.#proxies.check(address, familyOf(address));
+  }
+
+  /**
+   * Whether a peer may say by which address its client has asked (`x-forwarded-host` and `-proto`):
+   * a trusted proxy, or anyone where none is known, since the client chooses its `Host` as well.
+   */
+  maySayHost(remoteAddress: string): boolean {
+    return !this.#hasProxies || this.isProxy(remoteAddress);
   }
 
   of({ remoteAddress, forwardedFor }: Passage): string {

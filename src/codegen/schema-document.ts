@@ -67,6 +67,7 @@ function rawModuleOf(json: JsonValue): RawModule {
     })),
     schedulePolicies: [],
     crons: [],
+    handlerAuth: [],
     strayDefaultTables: [],
   };
 }

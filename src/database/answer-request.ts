@@ -60,6 +60,8 @@ function answer(
       return { kind: 'called', outcome: runCall(core, request.call, acceptedMicros) };
     case 'procedure':
       return procedures.start(ticket, request.procedure, acceptedMicros);
+    case 'handler':
+      return procedures.startHandler(ticket, request.handler, acceptedMicros);
     case 'cancel':
       procedures.cancel(request.of);
       return { kind: 'cancelled' };

@@ -1,6 +1,8 @@
 import type { QueryRows } from '../live/live-update.ts';
 import type { QueryDialect } from '../live/query-dialect.ts';
 import type { RowSet } from '../live/row-set.ts';
+import type { HandlerResponse } from '../module/handler-response.ts';
+import type { LaneCall } from '../module/lane.ts';
 import type { TableId } from '../schema/ids.ts';
 import type { Rights } from '../sql/rights.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
@@ -124,6 +126,35 @@ export type ProcedureOutcome =
     }
   | { readonly kind: 'failed'; readonly error: ProcedureError; readonly micros: number };
 
+/** One HTTP request for a handler of the module, as a door hands it over. */
+export interface HandlerRequest {
+  /** One without an identity where the handler declares no authentication. */
+  readonly caller: Caller;
+  /** Canonical name. */
+  readonly handler: string;
+  /** Encoded, without the body. */
+  readonly head: Uint8Array;
+  readonly body: Uint8Array;
+  /** Parameters of the path. */
+  readonly params: NonNullable<LaneCall['params']>;
+  /** As whose it counts while it is in flight, if its caller is anonymous. */
+  readonly client: string;
+  /** From `DatabaseDescription`: of the definition in which the handler was found. */
+  readonly schemaVersion: number;
+  /** True if the response is handed over only when what the handler committed is durable. */
+  readonly confirmed: boolean;
+}
+
+export type HandlerOutcome =
+  | {
+      readonly kind: 'answered';
+      readonly response: HandlerResponse;
+      readonly body: Uint8Array;
+      readonly micros: number;
+    }
+  | { readonly kind: 'failed'; readonly error: ProcedureError; readonly micros: number };
+
+/** Handlers fail in the same ways as procedures: both run on lanes. */
 export type ProcedureError =
   /** The procedure does not exist, or this caller must not learn that it does. */
   | { readonly code: 'procedure.unknown'; readonly procedure: string }

@@ -68,6 +68,8 @@ export interface Program extends LoadedProgram {
   readonly reducersById: readonly ProgramReducer[];
   /** By canonical name, like reducers. */
   readonly procedures: ReadonlyMap<string, ProgramProcedure>;
+  /** Positions of HTTP handlers, by canonical name. */
+  readonly handlers: ReadonlyMap<string, number>;
   readonly lifecycle: Readonly<Record<Lifecycle, ProgramReducer | undefined>>;
   /** The names that statements can use while it serves. */
   readonly sql: SqlSchema;
@@ -164,6 +166,7 @@ export function programOf(loaded: LoadedProgram, place: ProgramPlace): Program {
     reducers: new Map(reducers.map((reducer) => [reducer.name, reducer])),
     reducersById: reducers,
     procedures: proceduresOf(definition),
+    handlers: new Map(definition.httpHandlers.map(({ name }, id) => [name, id])),
     lifecycle: {
       init: withLifecycle('init'),
       onConnect: withLifecycle('onConnect'),

@@ -6,6 +6,8 @@ import type {
   CallOutcome,
   CallRequest,
   CommitOffset,
+  HandlerOutcome,
+  HandlerRequest,
   OneOffOutcome,
   OneOffRequest,
   OpenConnection,
@@ -41,7 +43,9 @@ export type DatabaseRequest =
   | { readonly kind: 'call'; readonly call: CallRequest }
   /** Answered when the procedure has ended, in a later turn. */
   | { readonly kind: 'procedure'; readonly procedure: ProcedureRequest }
-  /** The caller of that procedure is gone. */
+  /** Answered when the handler has ended, in a later turn. */
+  | { readonly kind: 'handler'; readonly handler: HandlerRequest }
+  /** The caller of that procedure, or the client of that handler, is gone. */
   | { readonly kind: 'cancel'; readonly of: Ticket }
   | { readonly kind: 'query'; readonly query: SqlRequest }
   | { readonly kind: 'preview'; readonly preview: PreviewRequest }
@@ -88,7 +92,8 @@ export interface UpdateRequest {
 export type DatabaseReply =
   | { readonly kind: 'called'; readonly outcome: CallOutcome }
   | { readonly kind: 'procedure'; readonly outcome: ProcedureOutcome }
-  /** The procedure itself is answered too. */
+  | { readonly kind: 'handler'; readonly outcome: HandlerOutcome }
+  /** The procedure, or the handler, is answered too. */
   | { readonly kind: 'cancelled' }
   | { readonly kind: 'queried'; readonly outcome: SqlOutcome }
   | { readonly kind: 'previewed'; readonly outcome: PreviewOutcome }

@@ -36,7 +36,7 @@ export function callErrorText(error: CallError): string {
   }
 }
 
-const schemaChangedText = 'the database was published again while it was called; call again';
+export const schemaChangedText = 'the database was published again while it was called; call again';
 
 /** `callErrorText` for a procedure. */
 export function procedureErrorText(error: ProcedureError): string {

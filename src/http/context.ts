@@ -24,6 +24,8 @@ export interface HttpContext {
   readonly strangersCreate: boolean;
   /** Maximum program bytes of a publish. */
   readonly programBytesMax: number;
+  /** Maximum bytes of the body of a request to a handler of a module. */
+  readonly handlerBodyBytesMax: number;
   readonly nowMicros: () => bigint;
   /** Where static files of databases are served. */
   readonly places: AppPlaces;

@@ -1,6 +1,7 @@
 import type { RequestCaller } from '../auth/caller.ts';
 import type { Sender } from '../auth/page-rules.ts';
 import { booleanFault, choiceFault, queryFault, repeatedFault } from '../doors/request-faults.ts';
+import type { HttpVersion } from '../protocol/http-abi.ts';
 
 /** One request as an endpoint sees it, independent of the HTTP library. */
 export interface Exchange {
@@ -20,6 +21,12 @@ export interface Exchange {
   body(bytesMax: number): Promise<Uint8Array>;
   /** Reads the body as it comes, once, and never much of it at a time; fails as `body` does. */
   bodyPieces(bytesMax: number): AsyncIterable<Uint8Array>;
+  /** What the client sent, byte for byte. */
+  readonly received: ReceivedHead;
+  /** The client's network, as which it is counted. */
+  readonly clientNetwork: string;
+  /** Checks the token of the `Authorization` header as other doors do, and sets `caller`. */
+  settleCaller(token: 'optional' | 'required'): Promise<void>;
   /** Set before the endpoint runs; absent if the endpoint does not look at tokens. */
   readonly caller: RequestCaller | undefined;
   /** Counts requests that came along with this one, as if each had been sent alone. */
@@ -34,10 +41,25 @@ export interface Exchange {
   inHandUntil(done: Promise<unknown>): void;
 }
 
+/** The head of a request as it came. Texts have one character for each byte. */
+export interface ReceivedHead {
+  readonly version: HttpVersion;
+  /** The whole address by which the client asked: a client, or a proxy, can write anything here. */
+  readonly uri: string;
+  /** As sent, without the query. */
+  readonly path: string;
+  /** In order, names in lower case. */
+  readonly headers: readonly HeaderLine[];
+}
+
+export type HeaderLine = readonly [name: string, value: string];
+
 /** The response of an endpoint; the router adds the headers that every response has. */
 export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Header lines besides, in which names may repeat; `headers` replace lines of their names. */
+  readonly lines?: readonly HeaderLine[];
   readonly body?: string | Uint8Array | ReadableStream<Uint8Array>;
   /** For a streamed body: the bytes of its source, which is held until the stream ends. */
   readonly heldBytes?: number;

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono } from 'hono';
 import { type RequestCaller, settleCaller } from '../auth/caller.ts';
 import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
@@ -13,12 +14,22 @@ import { limits } from '../limits.ts';
 import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
 import { identityToHex } from '../values/identity.ts';
 import { appPath } from './app-files.ts';
-import { type Exchange, empty, HttpError, Query, type Reply, text } from './exchange.ts';
+import {
+  type Exchange,
+  empty,
+  HttpError,
+  Query,
+  type ReceivedHead,
+  type Reply,
+  text,
+} from './exchange.ts';
 import { Load, type LoadBounds, type LoadShare, tooMuch } from './load.ts';
 import { checkPage, verdictOn } from './origin.ts';
 import { forgetRest, readBody, readPieces } from './read-body.ts';
+import { receivedHead } from './received-head.ts';
 import { replyOfError } from './refusal-status.ts';
 import { allowedMethods, type Method, type Route } from './route.ts';
+import { sendLines } from './send-lines.ts';
 
 type Env = { Bindings: HttpBindings };
 
@@ -161,7 +172,13 @@ function ruleOfOthers({ methods }: Route): Method | undefined {
   return Object.values(methods).find(({ token }) => token === 'anonymous');
 }
 
-async function settle(exchange: HonoExchange, rule: Method, options: RouterOptions): Promise<void> {
+type TokenRules = Omit<Method, 'run'>;
+
+async function settle(
+  exchange: HonoExchange,
+  rule: TokenRules,
+  options: RouterOptions,
+): Promise<void> {
   const { tokens, addresses, rates } = options;
   if (rule.token === 'none') return;
   const authorization = exchange.header('authorization');
@@ -220,15 +237,21 @@ function withHeaders(
 }
 
 /** Returns the response to HEAD: that of GET without its body; a stream is not even read. */
-function withoutBody({ status, headers, body }: Reply): Reply {
+function withoutBody({ body, ...head }: Reply): Reply {
   if (body instanceof ReadableStream) void body.cancel();
-  if (body === undefined || body instanceof ReadableStream)
-    return { status, headers: headers ?? {} };
-  return { status, headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) } };
+  if (body === undefined || body instanceof ReadableStream) return head;
+  const length = { 'content-length': String(Buffer.byteLength(body)) };
+  return { ...head, headers: { ...head.headers, ...length } };
 }
 
 /** Responds at once to a client that is still sending, and reads little more of its body. */
-function respondTo({ env: { incoming } }: Context<Env>, reply: Reply): Response {
+function respondTo(context: Context<Env>, reply: Reply): Response {
+  const { incoming, outgoing } = context.env;
+  const respond = (complete: Reply): Response => {
+    if (complete.lines === undefined) return responseOf(complete);
+    sendLines(outgoing as ServerResponse, complete);
+    return RESPONSE_ALREADY_SENT;
+  };
   if (reply.body instanceof ReadableStream) {
     // Read on during the response: the end of an unread connection would go unnoticed.
     incoming.resume();
@@ -238,7 +261,7 @@ function respondTo({ env: { incoming } }: Context<Env>, reply: Reply): Response 
   return respond({ ...reply, headers: { ...reply.headers, connection: 'close' } });
 }
 
-function respond(reply: Reply): Response {
+function responseOf(reply: Reply): Response {
   const body = reply.body as string | Uint8Array<ArrayBuffer> | ReadableStream | undefined;
   return new Response(body ?? null, {
     status: reply.status,
@@ -281,6 +304,18 @@ class HonoExchange implements Exchange {
     const { params, bad } = decodeParams(context.req.routePath, path);
     this.params = params;
     this.badParameter = bad;
+  }
+
+  get received(): ReceivedHead {
+    return receivedHead(this.#incoming, this.#options.addresses);
+  }
+
+  get clientNetwork(): string {
+    return networkOf(this.clientAddress(this.#options.addresses));
+  }
+
+  settleCaller(token: 'optional' | 'required'): Promise<void> {
+    return settle(this, { token, ignoresQueryToken: true }, this.#options);
   }
 
   get localAddress(): string {

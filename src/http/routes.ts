@@ -19,6 +19,7 @@ import { identityRoutes } from './identity.ts';
 import { logs } from './logs.ts';
 import { type McpDoor, type McpRules, mcpRoutes } from './mcp.ts';
 import { metricsRoutes } from './metrics.ts';
+import { moduleRoute } from './module-route.ts';
 import { protectedResourceRoutes } from './protected-resource.ts';
 import { lock, prePublish, publish, remove, reset, unlock } from './publish.ts';
 import { databaseQuota, identityQuota, putDatabaseQuota, putIdentityQuota } from './quota.ts';
@@ -154,12 +155,6 @@ function upgradeRequired(exchange: Exchange, { host, subscribeFault }: RoutesOpt
   if (fault !== undefined) return text(400, fault);
   const headers = { connection: 'upgrade', upgrade: 'websocket' };
   return text(426, 'This service requires use of the websocket protocol', headers);
-}
-
-/** Modules cannot answer HTTP requests themselves yet. */
-function moduleRoute(exchange: Exchange, { host }: HttpContext): Reply {
-  host.database(targetOf(exchange));
-  return text(404, 'Database has not registered a handler for this route');
 }
 
 type DatabaseEndpoint = (exchange: Exchange, context: HttpContext) => Reply | Promise<Reply>;

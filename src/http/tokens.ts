@@ -102,11 +102,13 @@ function tableNamed({ tables, views }: ModuleDefinition, name: string): string {
   return found.name;
 }
 
-/** Procedures count as reducers. */
-function reducerNamed({ reducers, procedures }: ModuleDefinition, name: string): string {
-  const procedure = named(procedures, name);
+/** Procedures count as reducers, and so do HTTP handlers that look at tokens. */
+function reducerNamed(definition: ModuleDefinition, name: string): string {
+  const { reducers, procedures, httpHandlers } = definition;
+  const handlers = httpHandlers.filter(({ auth }) => auth !== 'none');
   const found = named(reducers, name);
-  if (found === undefined && procedure !== undefined) return procedure.name;
+  const other = named(procedures, name) ?? named(handlers, name);
+  if (found === undefined && other !== undefined) return other.name;
   if (found === undefined) throw unfit(`\`reducers\`: there is no reducer \`${name}\``);
   if (found.lifecycle === undefined) return found.name;
   throw unfit(`\`reducers\`: nobody calls the lifecycle reducer \`${name}\``);

@@ -95,6 +95,25 @@ export function decodeHttpResponse(bytes: Uint8Array): HttpResponse {
   }));
 }
 
+/** Parameters of the path of a request, as its handler gets them. */
+export type PathParameters = readonly (readonly [name: string, value: string])[];
+
+export function encodePathParameters(params: PathParameters): Uint8Array {
+  return encodedBy((writer) => {
+    writeList(writer, params, (to, [name, value]) => {
+      to.string(name);
+      to.string(value);
+    });
+  });
+}
+
+/** Throws `DecodeError`. */
+export function decodePathParameters(bytes: Uint8Array): PathParameters {
+  return decodedBy(bytes, (reader) =>
+    readList(reader, pairBytesMin, (from) => [from.string(), from.string()] as const),
+  );
+}
+
 function writeMethod(writer: BinaryWriter, method: string): void {
   const tag = methods.indexOf(method);
   writer.u8(tag === -1 ? extensionTag : tag);
@@ -128,11 +147,11 @@ function writeHeaders(writer: BinaryWriter, headers: readonly HttpHeader[]): voi
 }
 
 function readHeaders(reader: BinaryReader): HttpHeader[] {
-  return readList(reader, headerBytesMin, (from) => ({ name: from.string(), value: from.bytes() }));
+  return readList(reader, pairBytesMin, (from) => ({ name: from.string(), value: from.bytes() }));
 }
 
 /** Two empty texts, each a count. */
-const headerBytesMin = 8;
+const pairBytesMin = 8;
 
 function decodedBy<Value>(bytes: Uint8Array, read: (reader: BinaryReader) => Value): Value {
   const reader = new BinaryReader(bytes);

@@ -18,3 +18,49 @@ export const openHeaders = {
 export const varyHeaders = {
   vary: 'origin, access-control-request-method, access-control-request-headers',
 } as const;
+
+/**
+ * Response headers that a module's handler cannot set. They act on the whole origin, which the
+ * service shares among databases, or belong to the connection; others are for the service to set.
+ */
+const reservedHeaders: ReadonlySet<string> = new Set([
+  'alt-svc',
+  'clear-site-data',
+  'content-security-policy',
+  'nel',
+  'report-to',
+  'service-worker-allowed',
+  'set-cookie',
+  'strict-transport-security',
+]);
+
+/** Left out without a word: requests that a handler passes on have them, too. */
+const connectionHeaders: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** True of what a handler cannot set for lack of rights. */
+export function isForbiddenHeader(name: string): boolean {
+  return reservedHeaders.has(name.toLowerCase());
+}
+
+/** True of every header that is left out of a handler's response. */
+export function isReservedHeader(name: string): boolean {
+  return isForbiddenHeader(name) || connectionHeaders.has(name.toLowerCase());
+}
+
+/**
+ * Headers of everything that a module answers: a page in it has an origin of its own, since what
+ * publishers control must not act as the API or the console.
+ */
+export const isolatedHeaders = {
+  'content-security-policy': 'sandbox allow-scripts allow-forms allow-popups',
+  'x-content-type-options': 'nosniff',
+} as const;

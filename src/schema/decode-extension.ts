@@ -6,7 +6,9 @@ import {
   extensionMagic,
   extensionTags,
   extensionVersion,
+  handlerAuthKinds,
   type RawCron,
+  type RawHandlerAuth,
   type RawModule,
   type RawSchedulePolicy,
 } from './raw-module.ts';
@@ -52,6 +54,10 @@ function readBlock(r: BinaryReader, extension: Extension): void {
       refuseSecond(tag, extension.crons);
       extension.crons = readList(block, readCron);
       break;
+    case extensionTags.handlerAuth:
+      refuseSecond(tag, extension.handlerAuth);
+      extension.handlerAuth = readList(block, readHandlerAuth);
+      break;
     default:
       return;
   }
@@ -76,6 +82,10 @@ function readCron(r: BinaryReader): RawCron {
     timeZone: readOption(r, readString),
     policy: readPolicy(r),
   };
+}
+
+function readHandlerAuth(r: BinaryReader): RawHandlerAuth {
+  return { handler: r.string(), auth: readTag(r, handlerAuthKinds, 'HandlerAuth') };
 }
 
 function readPolicy(r: BinaryReader): SchedulePolicy {

@@ -17,7 +17,8 @@ export interface ModuleDefinition {
   readonly reducers: readonly ReducerDefinition[];
   readonly procedures: readonly ProcedureDefinition[];
   readonly views: readonly ViewDefinition[];
-  readonly httpHandlers: readonly { readonly name: string; readonly sourceName: string }[];
+  /** Position = the id that the handler hook takes. */
+  readonly httpHandlers: readonly HttpHandlerDefinition[];
   readonly httpRoutes: readonly HttpRouteDefinition[];
   readonly rowLevelSecurity: readonly string[];
   /** Schedules without a table, ascending by name. */
@@ -170,10 +171,21 @@ export interface ViewColumnDefinition {
   readonly type: AlgebraicType;
 }
 
+export interface HttpHandlerDefinition {
+  readonly name: string;
+  readonly sourceName: string;
+  readonly auth: HandlerAuth;
+}
+
+/** Whether a handler looks at the token of a request: `none` passes it on unread. */
+export type HandlerAuth = 'none' | 'optional' | 'required';
+
 export interface HttpRouteDefinition {
+  /** Canonical name of a handler. */
   readonly handler: string;
   /** `undefined` matches any method. */
   readonly method: string | undefined;
+  /** Literal, or with parameters: see `route-path.ts`. */
   readonly path: string;
 }
 

@@ -7,6 +7,7 @@ import {
   extensionMagic,
   extensionTags,
   extensionVersion,
+  handlerAuthKinds,
   httpMethods,
   type RawHttpRoute,
   type RawIndex,
@@ -127,8 +128,9 @@ const algorithmTags = { btree: 0, hash: 1, direct: 2 } as const;
 
 /** Hosts that do not know the extension ignore what follows the sections. */
 function writeExtension(w: BinaryWriter, raw: RawModule): void {
-  const { schedulePolicies, crons } = raw;
-  if (schedulePolicies.length === 0 && crons.length === 0) return;
+  const { schedulePolicies, crons, handlerAuth } = raw;
+  const blocks = [schedulePolicies, crons, handlerAuth];
+  if (blocks.every(({ length }) => length === 0)) return;
   for (const byte of extensionMagic) w.u8(byte);
   w.u8(extensionVersion);
   writeBlock(w, extensionTags.schedulePolicies, schedulePolicies, (block, entry) => {
@@ -140,6 +142,10 @@ function writeExtension(w: BinaryWriter, raw: RawModule): void {
     block.string(cron.expression);
     writeOption(block, cron.timeZone, writeString);
     writePolicy(block, cron.policy);
+  });
+  writeBlock(w, extensionTags.handlerAuth, handlerAuth, (block, { handler, auth }) => {
+    block.string(handler);
+    block.u8(handlerAuthKinds.indexOf(auth));
   });
 }
 

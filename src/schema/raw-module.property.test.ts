@@ -146,6 +146,7 @@ const { sections } = fc.letrec<{ sections: RawModule }>((tie) => ({
     ),
     schedulePolicies: fc.constant([]),
     crons: fc.constant([]),
+    handlerAuth: fc.constant([]),
     strayDefaultTables: fc.constant([]),
   }),
 }));

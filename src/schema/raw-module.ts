@@ -1,5 +1,5 @@
 import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
-import type { IndexAlgorithm, Lifecycle, SchedulePolicy } from './definition.ts';
+import type { HandlerAuth, IndexAlgorithm, Lifecycle, SchedulePolicy } from './definition.ts';
 
 /**
  * A module's description of itself, before any check: names as the module spells them, references
@@ -32,6 +32,8 @@ export interface RawModule {
   readonly schedulePolicies: readonly RawSchedulePolicy[];
   /** A submodule has none. */
   readonly crons: readonly RawCron[];
+  /** Handlers that look at tokens. A submodule has none. */
+  readonly handlerAuth: readonly RawHandlerAuth[];
   /** Version 9 only: nonexistent tables named by a column default. */
   readonly strayDefaultTables: readonly string[];
 }
@@ -140,6 +142,12 @@ export interface RawCron {
   readonly policy: SchedulePolicy;
 }
 
+export interface RawHandlerAuth {
+  /** Source name of a handler. */
+  readonly handler: string;
+  readonly auth: Exclude<HandlerAuth, 'none'>;
+}
+
 export interface RawLifecycleReducer {
   readonly event: Lifecycle;
   /** Source name. */
@@ -197,10 +205,13 @@ export const extensionMagic: readonly number[] = [0x52, 0x44, 0x42, 0x58];
 export const extensionVersion = 1;
 
 /** The wire tags of the blocks of the extension. */
-export const extensionTags = { schedulePolicies: 1, crons: 2 } as const;
+export const extensionTags = { schedulePolicies: 1, crons: 2, handlerAuth: 3 } as const;
 
 /** What happens to missed times, in the order of the wire tags. */
 export const catchUpKinds = ['skip', 'once', 'all'] as const;
+
+/** How handlers look at tokens, in the order of the wire tags. */
+export const handlerAuthKinds = ['optional', 'required'] as const;
 
 /** HTTP methods in the order of their wire tags; any other method is an extension, tag 9. */
 export const httpMethods = [
@@ -235,5 +246,6 @@ export const emptyRawModule: RawModule = {
   submodules: [],
   schedulePolicies: [],
   crons: [],
+  handlerAuth: [],
   strayDefaultTables: [],
 };

@@ -40,7 +40,7 @@ describe('[abi 9, 12, 13, module-def 9, module-sdk 6.4] a module that declares',
   it.each([
     [
       'views with parameters',
-      { views: [{ ...view, params: product(['at', u64]) }], httpHandlers: ['onHook'] },
+      { views: [{ ...view, params: product(['at', u64]) }] },
       'view `my_view`: views with parameters are',
     ],
     [
@@ -51,7 +51,6 @@ describe('[abi 9, 12, 13, module-def 9, module-sdk 6.4] a module that declares',
       },
       'schedule of the procedure `ask_it`: scheduled procedures are',
     ],
-    ['HTTP handlers', { httpHandlers: ['onHook'] }, 'HTTP handler `on_hook`: HTTP handlers are'],
   ] as [string, Partial<RawModule>, string][])('%s is refused by name', (_, parts, text) => {
     const raw = moduleOf([jobs], { reducers: [reducer('run', { job: ref(0) })], ...parts });
     expect(unsupportedFeature(validateModule(raw))).toBe(
@@ -62,6 +61,16 @@ describe('[abi 9, 12, 13, module-def 9, module-sdk 6.4] a module that declares',
   it('procedures is fine', () => {
     const raw = moduleOf([jobs], { procedures: [procedure] });
     expect(unsupportedFeature(validateModule(raw))).toBeUndefined();
+  });
+
+  it('HTTP handlers is fine, where there are lanes', () => {
+    const routes = [{ handler: 'onHook', method: 'POST', path: '/hook/:id' }];
+    const raw = moduleOf([jobs], { httpHandlers: ['onHook'], httpRoutes: routes });
+    expect(unsupportedFeature(validateModule(raw))).toBeUndefined();
+    expect(unsupportedFeature(validateModule(raw), false)).toBe(
+      'module declares the HTTP handler `on_hook`: HTTP handlers are not supported yet in a ' +
+        'process (isolation)',
+    );
   });
 
   it('crons is fine', () => {

@@ -5,18 +5,17 @@ import { flatDefinition } from './flat-definition.ts';
  * Returns the first feature that a module or one of its submodules declares and that is not
  * supported yet, as a text for the publisher; `undefined` if the whole module is supported. The
  * definition includes such features already, so that tools can show them. `hasLanes`: procedures
- * can run where the program is to serve.
+ * and HTTP handlers can run where the program is to serve.
  */
 export function unsupportedFeature(
   definition: ModuleDefinition,
   hasLanes = true,
 ): string | undefined {
-  const { views, tables, procedures, httpHandlers, httpRoutes } = flatDefinition(definition);
+  const { views, tables, procedures, httpHandlers } = flatDefinition(definition);
   const [procedure] = hasLanes ? [] : procedures;
+  const [handler] = hasLanes ? [] : httpHandlers;
   const view = views.find(({ params }) => params.elements.length > 0);
   const scheduled = tables.find(({ schedule }) => schedule?.target === 'procedure')?.schedule;
-  const [handler] = httpHandlers;
-  const [route] = httpRoutes;
   if (view !== undefined) return refuse(`view \`${view.name}\``, 'views with parameters');
   if (scheduled !== undefined) {
     return refuse(
@@ -25,13 +24,18 @@ export function unsupportedFeature(
     );
   }
   if (procedure !== undefined) {
-    return `${refuse(`procedure \`${procedure.name}\``, 'procedures')} in a process (isolation)`;
+    return inProcess(refuse(`procedure \`${procedure.name}\``, 'procedures'));
   }
-  if (handler !== undefined) return refuse(`HTTP handler \`${handler.name}\``, 'HTTP handlers');
-  if (route !== undefined) return refuse(`HTTP route \`${route.path}\``, 'HTTP routes');
+  if (handler !== undefined) {
+    return inProcess(refuse(`HTTP handler \`${handler.name}\``, 'HTTP handlers'));
+  }
   return undefined;
 }
 
 function refuse(thing: string, kind: string): string {
   return `module declares the ${thing}: ${kind} are not supported yet`;
+}
+
+function inProcess(refusal: string): string {
+  return `${refusal} in a process (isolation)`;
 }

@@ -6,6 +6,8 @@ import type { AlgebraicType } from '../values/type.ts';
 import { typeText } from '../values/typespace.ts';
 import type { PlannedProcedure, PlannedReducer } from './describe.ts';
 import { CallError, SenderError } from './errors.ts';
+import { encodeResponse } from './http-heads.ts';
+import { SyncResponse } from './http-messages.ts';
 
 /**
  * Runs the body of a reducer and encodes its declared value or error; other errors pass unchanged.
@@ -43,6 +45,30 @@ export function procedureAnswerOf(
 ): (value: unknown) => Uint8Array | Promise<Uint8Array> {
   const encode = resultEncoder(returns, registry, `procedure \`${name}\` must return`);
   return (value) => (isPromise(value) ? GuestPromise.resolve(value).then(encode) : encode(value));
+}
+
+/**
+ * The encoded head and body of what a handler returned, or a promise of them. A response of another
+ * copy of this library is one, too.
+ */
+export function handlerAnswerOf(
+  name: string,
+): (value: unknown) => HandlerAnswer | Promise<HandlerAnswer> {
+  const encode = (value: unknown): HandlerAnswer => {
+    const body = isResponse(value) ? value.bytes() : undefined;
+    if (isResponse(value) && body instanceof Uint8Array) return [encodeResponse(value), body];
+    throw new TypeError(`HTTP handler \`${name}\` must return a SyncResponse`);
+  };
+  return (value) => (isPromise(value) ? GuestPromise.resolve(value).then(encode) : encode(value));
+}
+
+export type HandlerAnswer = readonly [head: Uint8Array, body: Uint8Array];
+
+function isResponse(value: unknown): value is SyncResponse {
+  if (value instanceof SyncResponse) return true;
+  const isObject = typeof value === 'object' && value !== null;
+  if (!isObject || !('status' in value && 'headers' in value && 'bytes' in value)) return false;
+  return typeof value.bytes === 'function';
 }
 
 export function isPromise(value: unknown): boolean {

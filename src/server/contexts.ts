@@ -99,7 +99,8 @@ export interface FetchInit extends RequestInit {
 }
 
 interface OutsideTransaction<Tables> extends CallContext {
-  /** @deprecated In a procedure, `databaseIdentity` says whose identity it is. */
+  readonly databaseIdentity: Identity;
+  /** @deprecated `databaseIdentity` says whose identity it is. */
   readonly identity: Identity;
   readonly http: HttpClient;
   /**
@@ -116,6 +117,18 @@ interface OutsideTransaction<Tables> extends CallContext {
   readonly signal: AbortSignal;
   /** Runs `body` in a transaction of its own. It may be run twice. */
   withTx<Result extends SynchronousResult>(body: (tx: ReducerContext<Tables>) => Result): Result;
+  /** Reads the rows of one moment; others write meanwhile. */
+  read<Result extends SynchronousResult>(body: (read: ReadContext<Tables>) => Result): Result;
+  /**
+   * Runs a reducer of the module in a transaction of its own, as the caller of this function.
+   * Returns its value; throws `SenderError` or `CallError` when it refuses.
+   */
+  call<Args extends readonly unknown[], Value>(
+    reducer: (ctx: any, ...args: Args) => Value,
+    ...args: Args
+  ): Value;
+  /** By name; the types are then the caller's to know. */
+  call(reducer: string, args?: Readonly<Record<string, unknown>>): unknown;
 }
 
 /** What the body of `read` gets. */
@@ -127,20 +140,7 @@ interface ReadContext<Tables> {
 
 interface ProcedureContext<Tables> extends OutsideTransaction<Tables> {
   readonly sender: Identity;
-  readonly databaseIdentity: Identity;
   readonly connectionId: ConnectionId | null;
-  /** Reads the rows of one moment; others write meanwhile. */
-  read<Result extends SynchronousResult>(body: (read: ReadContext<Tables>) => Result): Result;
-  /**
-   * Runs a reducer of the module in a transaction of its own, as the procedure's caller. Returns
-   * its value; throws `SenderError` or `CallError` when it refuses.
-   */
-  call<Args extends readonly unknown[], Value>(
-    reducer: (ctx: any, ...args: Args) => Value,
-    ...args: Args
-  ): Value;
-  /** By name; the types are then the caller's to know. */
-  call(reducer: string, args?: Readonly<Record<string, unknown>>): unknown;
   readonly as: {
     readonly [Key in SubmoduleKey<Tables>]: ProcedureContext<SubmoduleTables<Tables[Key]>>;
   };
@@ -171,6 +171,36 @@ interface HttpHandlerContext<Tables> extends OutsideTransaction<Tables> {
  * ```
  */
 export type HandlerContext<S> = HttpHandlerContext<TablesOf<S>>;
+
+/**
+ * The context of HTTP handlers with `auth: 'required'`, whose clients present a token.
+ *
+ * @example
+ * ```ts
+ * const mine = (h: AuthHandlerContext<typeof db>) =>
+ *   h.read(({ db }) => db.hero.owner.find(h.sender));
+ * ```
+ */
+export interface AuthHandlerContext<S> extends HandlerContext<S> {
+  /** The caller. Proven by a token, never chosen by the caller. */
+  readonly sender: Identity;
+  readonly senderAuth: AuthCtx;
+}
+
+/**
+ * The context of HTTP handlers with `auth: 'optional'`, whose clients can present a token.
+ *
+ * @example
+ * ```ts
+ * const greet = (h: OptionalAuthHandlerContext<typeof db>) =>
+ *   h.sender === null ? 'hello, stranger' : `hello, ${h.sender.toHexString()}`;
+ * ```
+ */
+export interface OptionalAuthHandlerContext<S> extends HandlerContext<S> {
+  /** `null`: the request came without a token. */
+  readonly sender: Identity | null;
+  readonly senderAuth: AuthCtx;
+}
 
 /** The context of views that are the same for all callers. */
 export interface AnonymousViewContext<Tables> {

@@ -3,11 +3,12 @@ import { columnsOf, resolved } from '../declare/composite.ts';
 import { indexSourceName, toPascalCase } from '../declare/names.ts';
 import { type DeclaredTable, isPrimaryKey } from '../declare/table.ts';
 import { TypeRegistry } from '../declare/type-registry.ts';
-import { defaultSchedulePolicy } from '../schema/definition.ts';
+import { defaultSchedulePolicy, type HandlerAuth } from '../schema/definition.ts';
 import {
   emptyRawModule,
   type RawCron,
   type RawExplicitName,
+  type RawHandlerAuth,
   type RawHttpRoute,
   type RawModule,
   type RawProcedure,
@@ -38,6 +39,7 @@ export interface ModulePlan {
   readonly tables: readonly PlannedTable[];
   readonly reducers: readonly PlannedReducer[];
   readonly procedures: readonly PlannedProcedure[];
+  readonly handlers: readonly PlannedHandler[];
   readonly views: readonly PlannedView[];
   readonly submodules: readonly { readonly namespace: string; readonly plan: ModulePlan }[];
 }
@@ -61,6 +63,12 @@ export interface PlannedProcedure {
   readonly name: string;
   readonly params: ProductType;
   readonly returns: AlgebraicType;
+  readonly handler: AnyHandler;
+}
+
+export interface PlannedHandler {
+  readonly name: string;
+  readonly auth: HandlerAuth;
   readonly handler: AnyHandler;
 }
 
@@ -122,6 +130,8 @@ class Description {
   readonly #rowFilters: string[] = [];
   readonly #names: RawExplicitName[] = [];
   readonly #handlers = new Map<object, string>();
+  readonly #plannedHandlers: PlannedHandler[] = [];
+  readonly #handlerAuth: RawHandlerAuth[] = [];
   readonly #routers: Of<'httpRouter'>[] = [];
   /** Every exported function, for schedules that name one by value. */
   readonly #functions = new Map<unknown, string>();
@@ -281,6 +291,9 @@ class Description {
       throw new TypeError(`There is already an HTTP handler with the name '${name}'`);
     }
     nameFunction(handler.handler, name);
+    const auth = declaredAuth(name, handler.options.auth);
+    if (auth !== 'none') this.#handlerAuth.push({ handler: name, auth });
+    this.#plannedHandlers.push({ name, auth, handler: handler.handler });
     this.#handlers.set(handler, name);
     if (handler.options.name !== undefined) this.#addName('function', name, handler.options.name);
   }
@@ -368,6 +381,10 @@ class Description {
       const what = 'is a cron or has `catchUp` or `retry`';
       throw new TypeError(`'${first.functionName}' ${what}, which a submodule cannot declare`);
     }
+    const [guarded] = this.#handlerAuth;
+    if (guarded !== undefined && !isRoot) {
+      throw new TypeError(`'${guarded.handler}' has \`auth\`, which a submodule cannot declare`);
+    }
     const raw: RawModule = {
       ...emptyRawModule,
       typespace: this.#registry.typespace,
@@ -387,6 +404,7 @@ class Description {
       submodules: submodules.map(({ namespace, plan }) => ({ namespace, module: plan.raw })),
       schedulePolicies: this.#policies,
       crons: this.#crons,
+      handlerAuth: this.#handlerAuth,
     };
     const plan = { raw, registry: this.#registry, submodules };
     return {
@@ -394,6 +412,7 @@ class Description {
       tables: this.#planned,
       reducers: this.#runnable,
       procedures: this.#plannedProcedures,
+      handlers: this.#plannedHandlers,
       views: this.#plannedViews,
     };
   }
@@ -475,6 +494,12 @@ function viewKeys(view: Of<'view'>): string[] {
   const row = returns.kind === 'array' ? returns.element : returns.inner;
   if (resolved(row).kind !== 'product') return [];
   return Object.entries(columnsOf(row)).flatMap(([name, b]) => (isPrimaryKey(b) ? [name] : []));
+}
+
+function declaredAuth(name: string, auth: unknown): HandlerAuth {
+  if (auth === undefined) return 'none';
+  if (auth === 'optional' || auth === 'required') return auth;
+  throw new TypeError(`\`auth\` of HTTP handler '${name}' must be 'optional' or 'required'`);
 }
 
 /** Gives an anonymous handler the name of its export, for stack traces. */

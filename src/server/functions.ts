@@ -8,8 +8,10 @@ import type { AnyTable, TableSchema } from '../declare/table.ts';
 import type { TimeDuration } from '../values/time-duration.ts';
 import type {
   AnonymousViewCtx,
+  AuthHandlerContext,
   HandlerContext,
   NotAsync,
+  OptionalAuthHandlerContext,
   ProcedureCtx,
   ReducerCtx,
   SynchronousResult,
@@ -130,8 +132,9 @@ interface Internal {
  * const hello: HttpHandlerExport<typeof db> = db.httpHandler(() => new SyncResponse('hello'));
  * ```
  */
-export interface HttpHandlerExport<S> extends ModuleExport {
-  (ctx: HandlerContext<S>, request: Request): SyncResponse;
+export interface HttpHandlerExport<S, Ctx = HandlerContext<S>, R = SyncResponse>
+  extends ModuleExport {
+  (ctx: Ctx, request: Request): R;
 }
 
 /** Arguments are one object, optional if nothing in it is required. */
@@ -283,4 +286,22 @@ export type Procedure<S, P extends Params, R extends AnyType> = (
   args: ArgsOf<ParamsOf<P>>,
 ) => (R[typeof inType] & NotAsync) | Promise<R[typeof inType]>;
 
-export type HttpHandler<S> = (ctx: HandlerContext<S>, request: Request) => SyncResponse;
+/** The body of a handler, which may be asynchronous: `R` is what it returns. */
+export type HttpHandler<Ctx, R extends HandlerResult> = (ctx: Ctx, request: Request) => R;
+
+export type HandlerResult = SyncResponse | Promise<SyncResponse>;
+
+/** Options of a handler: its name, and whether it looks at the caller's token. */
+export interface HandlerOptions<Auth extends 'optional' | 'required'> {
+  readonly name?: string;
+  /**
+   * `'required'`: a request without a token is rejected. `'optional'`: only one with an invalid
+   * token is. Without this, tokens are passed on unread.
+   */
+  readonly auth: Auth;
+}
+
+/** The context of a handler that declares `Auth`. */
+export type ContextOf<S, Auth> = Auth extends 'required'
+  ? AuthHandlerContext<S>
+  : OptionalAuthHandlerContext<S>;

@@ -1,30 +1,11 @@
-import {
-  decodeHttpResponse,
-  encodeHttpRequest,
-  type HttpVersion as VersionText,
-} from '../protocol/http-abi.ts';
 import { redirectModes } from '../protocol/module-abi.ts';
 import type { TimeDuration } from '../values/time-duration.ts';
 import type { Bridge } from './bridge.ts';
 import type { FetchInit, HttpClient } from './contexts.ts';
-import {
-  Headers,
-  type HttpVersion,
-  Request,
-  type RequestInit,
-  type ResponseInit,
-  SyncResponse,
-} from './http-messages.ts';
+import { decodeResponse, encodeRequest } from './http-heads.ts';
+import { Request, type RequestInit, SyncResponse } from './http-messages.ts';
 import { type Response, receivedResponse } from './response.ts';
 import type { Completion, Operations, RunningCall } from './running-call.ts';
-
-const versionTexts: Readonly<Record<HttpVersion['tag'], VersionText>> = {
-  Http09: 'HTTP/0.9',
-  Http10: 'HTTP/1.0',
-  Http11: 'HTTP/1.1',
-  Http2: 'HTTP/2',
-  Http3: 'HTTP/3',
-};
 
 /** `ctx.http` of a call: requests that wait for their response. */
 export function httpClient(bridge: Bridge, call: number): HttpClient {
@@ -70,7 +51,7 @@ function requestOf(url: string | Request, init: FetchInit): Request {
 
 /** Puts a request into the scratch; returns the lengths of its head and its body. */
 function place(bridge: Bridge, request: Request, timeout: TimeDuration | undefined) {
-  const head = headOf(request, timeout);
+  const head = encodeRequest(request, timeout);
   const body = request.bytes();
   bridge.begin();
   bridge.writer.raw(head);
@@ -82,33 +63,6 @@ function place(bridge: Bridge, request: Request, timeout: TimeDuration | undefin
 /** Takes a response out of the scratch. */
 function taken(bridge: Bridge, headBytes: number, bodyBytes: number) {
   const reader = bridge.read(headBytes + bodyBytes);
-  const { code: status, headers, version } = decodeHttpResponse(reader.raw(headBytes).slice());
-  const init: ResponseInit = {
-    status,
-    headers: headers.map(({ name, value }) => [name, decoded(value)] as const),
-    version: { tag: tagOf(version) },
-  };
+  const init = decodeResponse(reader.raw(headBytes).slice());
   return [reader.raw(reader.remaining).slice(), init] as const;
-}
-
-function headOf(request: Request, timeout: TimeDuration | undefined): Uint8Array {
-  const headers = [...new Headers(request.headers)].map(([name, value]) => {
-    return { name, value: new TextEncoder().encode(value) };
-  });
-  return encodeHttpRequest({
-    method: request.method.toUpperCase(),
-    headers,
-    timeoutMicros: timeout?.micros,
-    uri: request.url,
-    version: versionTexts[request.version.tag],
-  });
-}
-
-function tagOf(version: VersionText): HttpVersion['tag'] {
-  const found = Object.entries(versionTexts).find(([, text]) => text === version);
-  return (found?.[0] ?? 'Http11') as HttpVersion['tag'];
-}
-
-function decoded(value: Uint8Array): string {
-  return new TextDecoder().decode(value);
 }

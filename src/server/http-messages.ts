@@ -40,6 +40,8 @@ export interface RequestInit {
   readonly headers?: HeadersInit;
   readonly body?: BodyInit;
   readonly version?: HttpVersion;
+  /** Parameters of the path, for a handler that is called without a router. */
+  readonly params?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -161,6 +163,8 @@ export class Request extends Body {
   readonly url: string;
   readonly headers: Headers;
   readonly version: HttpVersion;
+  /** Values of the parameters in the path of the route, decoded; `*` is the rest of the path. */
+  readonly params: Readonly<Record<string, string>>;
 
   constructor(url: string, init: RequestInit = {}) {
     super(init.body);
@@ -168,6 +172,7 @@ export class Request extends Body {
     this.method = init.method ?? 'GET';
     this.headers = new Headers(init.headers);
     this.version = init.version ?? defaultVersion;
+    this.params = Object.freeze({ ...init.params });
   }
 
   /** An alias of `url`. */

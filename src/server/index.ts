@@ -109,9 +109,11 @@ export {
 export type { AuthCtx, JwtClaims } from './auth.ts';
 export type {
   AnonymousViewCtx,
+  AuthHandlerContext,
   FetchInit,
   HandlerContext,
   InferSchema,
+  OptionalAuthHandlerContext,
   ProcedureCtx,
   ReducerCtx,
   TransactionCtx,

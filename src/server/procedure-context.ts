@@ -1,9 +1,11 @@
+import type { HandlerAuth } from '../schema/definition.ts';
 import type { ConnectionId } from '../values/connection-id.ts';
 import type { Identity } from '../values/identity.ts';
 import type { TimeDuration } from '../values/time-duration.ts';
 import { Timestamp } from '../values/timestamp.ts';
 import type { Uuid } from '../values/uuid.ts';
 import type { AbortSignal } from './abort-signal.ts';
+import type { AuthCtx } from './auth.ts';
 import type { Bridge } from './bridge.ts';
 import { CallContext, type ModuleScope } from './context.ts';
 import type { FetchInit, HttpClient } from './contexts.ts';
@@ -16,7 +18,7 @@ import type { Operations, RunningCall } from './running-call.ts';
 import { sleepMicros } from './sleep-micros.ts';
 import type { Transactions } from './with-tx.ts';
 
-/** What procedures of a program can do besides computing. */
+/** What procedures and HTTP handlers of a program can do besides computing. */
 export interface ProcedureTools {
   readonly bridge: Bridge;
   readonly transactions: Transactions;
@@ -31,11 +33,13 @@ export interface ReadScope {
 }
 
 /**
- * The `ctx` of a procedure, created for every call. Its type is in `contexts.ts`. Whatever it does
- * is done for its own call, whichever goes on at that moment.
+ * The `ctx` of a procedure or an HTTP handler, created for every call. Its types are in
+ * `contexts.ts`. Whatever it does is done for its own call, whichever goes on at that moment.
  */
 export class ProcedureContext {
-  readonly sender: Identity;
+  /** Of a handler, only if it declares authentication; `null`: no token came with the request. */
+  readonly sender?: Identity | null;
+  readonly senderAuth?: AuthCtx;
   readonly databaseIdentity: Identity;
   readonly timestamp: Timestamp;
   readonly connectionId: ConnectionId | null;
@@ -43,16 +47,23 @@ export class ProcedureContext {
   readonly #inside: CallContext;
   readonly #tools: ProcedureTools;
   readonly #call: RunningCall;
+  /** Of a handler. */
+  readonly #auth: HandlerAuth | undefined;
   #http: HttpClient | undefined;
 
-  constructor(inside: CallContext, tools: ProcedureTools, call: RunningCall) {
-    this.sender = inside.sender;
+  constructor(inside: CallContext, tools: ProcedureTools, call: RunningCall, auth?: HandlerAuth) {
+    if (auth === undefined) this.sender = inside.sender;
+    else if (auth !== 'none') {
+      this.senderAuth = inside.senderAuth;
+      this.sender = inside.senderAuth.hasJWT ? inside.sender : null;
+    }
     this.databaseIdentity = inside.databaseIdentity;
     this.timestamp = inside.timestamp;
     this.connectionId = inside.connectionId;
     this.#inside = inside;
     this.#tools = tools;
     this.#call = call;
+    this.#auth = auth;
   }
 
   get http(): HttpClient {
@@ -115,7 +126,7 @@ export class ProcedureContext {
   get as(): Readonly<Record<string, ProcedureContext>> {
     const narrowed = Object.entries(this.#inside.as).map(
       ([namespace, inside]) =>
-        [namespace, new ProcedureContext(inside, this.#tools, this.#call)] as const,
+        [namespace, new ProcedureContext(inside, this.#tools, this.#call, this.#auth)] as const,
     );
     return Object.fromEntries(narrowed);
   }

@@ -1,13 +1,23 @@
+import { decodePathParameters } from '../protocol/http-abi.ts';
 import { logLevels } from '../protocol/module-abi.ts';
+import type { HandlerAuth } from '../schema/definition.ts';
 import { encodeRawModuleV10 } from '../schema/encode-raw-module.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { useTimer } from './abort-signal.ts';
-import { type Answer, answerOf, procedureAnswerOf, refusePromise } from './answer.ts';
+import {
+  type Answer,
+  answerOf,
+  type HandlerAnswer,
+  handlerAnswerOf,
+  procedureAnswerOf,
+  refusePromise,
+} from './answer.ts';
 import { Bridge } from './bridge.ts';
 import { useHostConsole } from './console.ts';
 import { ContextFactory, type ModuleScope } from './context.ts';
 import type { ModulePlan, PlannedTable } from './describe.ts';
 import { SenderError } from './errors.ts';
+import { decodeRequest } from './http-heads.ts';
 import { ProcedureContext, type ProcedureTools } from './procedure-context.ts';
 import { type CallableReducer, reducerCaller } from './reducer-caller.ts';
 import type { AnyHandler } from './registration.ts';
@@ -44,6 +54,19 @@ export interface ModuleHooks {
     args: DataView,
     call: number,
   ): Uint8Array | Promise<Uint8Array>;
+  /**
+   * Answers a request with a handler: `request` is its encoded head, `params` are the parameters of
+   * its path. A host of the peer passes the first four.
+   */
+  __call_http_handler__(
+    id: number,
+    timestamp: bigint,
+    request: Uint8Array,
+    body: Uint8Array,
+    params?: Uint8Array,
+    sender?: bigint,
+    call?: number,
+  ): HandlerAnswer | Promise<HandlerAnswer>;
   /** An operation that the program has started is over; see `Operations`. */
   __operation_completed__(
     operation: number,
@@ -74,12 +97,19 @@ interface RunnableProcedure extends Pick<Runnable, 'handler' | 'decodeArgs' | 's
   readonly encodeReturned: (value: unknown) => Uint8Array | Promise<Uint8Array>;
 }
 
+interface RunnableHandler extends Pick<Runnable, 'handler' | 'scope'> {
+  readonly auth: HandlerAuth;
+  readonly encodeReturned: (value: unknown) => HandlerAnswer | Promise<HandlerAnswer>;
+}
+
 /** Functions, indexed by the numbers that the host uses. */
 interface Functions {
   readonly reducers: Runnable[];
   /** The same reducers, as procedures call them. */
   readonly callable: CallableReducer[];
   readonly procedures: RunnableProcedure[];
+  /** Of the root module alone. */
+  readonly handlers: RunnableHandler[];
   readonly senderViews: RunnableView[];
   readonly anonymousViews: RunnableView[];
 }
@@ -93,11 +123,12 @@ export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
     reducers: [],
     callable: [],
     procedures: [],
+    handlers: [],
     senderViews: [],
     anonymousViews: [],
   };
   makeScope(bridge, plan, '', functions);
-  const { reducers, procedures, senderViews, anonymousViews } = functions;
+  const { reducers, procedures, handlers, senderViews, anonymousViews } = functions;
   const operations = new Operations(bridge);
   useTimer((micros, done) => operations.timer(micros, done));
   const tools: ProcedureTools = {
@@ -127,6 +158,15 @@ export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
       const call = new RunningCall(number);
       const answer = encodeReturned(handler(new ProcedureContext(inside, tools, call), decoded));
       return answer instanceof ByteArray ? answer : operations.untilSettled(call, answer);
+    },
+    __call_http_handler__(id, timestamp, request, body, params, sender = 0n, number = 0) {
+      const { handler, auth, encodeReturned, scope } = handlers[id] as RunnableHandler;
+      const decoded = decodeRequest(request, body, paramsOf(params));
+      const inside = contexts.contextOf(scope, sender, 0n, timestamp, number);
+      const call = new RunningCall(number);
+      const ctx = new ProcedureContext(inside, tools, call, auth);
+      const answer = encodeReturned(handler(ctx, decoded));
+      return 'then' in answer ? operations.untilSettled(call, answer) : answer;
     },
     __operation_completed__: (...completion) => operations.completed(...completion),
     __abort_call__: (call, reason) => operations.abort(call, reason),
@@ -164,6 +204,10 @@ function makeScope(
     const encodeReturned = procedureAnswerOf(procedure, plan.registry);
     functions.procedures.push({ handler: procedure.handler, decodeArgs, encodeReturned, scope });
   }
+  for (const { name, auth, handler } of namespace === '' ? plan.handlers : []) {
+    const encodeReturned = handlerAnswerOf(name);
+    functions.handlers.push({ handler, auth, encodeReturned, scope });
+  }
   for (const view of makeViews(plan, namespace, () => scope.readonlyDb)) {
     (view.isAnonymous ? functions.anonymousViews : functions.senderViews).push(view);
   }
@@ -176,6 +220,10 @@ function makeScope(
   scope.db = Object.freeze(Object.fromEntries(db));
   scope.readonlyDb = Object.freeze(Object.fromEntries(readonlyDb));
   return scope;
+}
+
+function paramsOf(params: Uint8Array | undefined): Record<string, string> {
+  return params === void 0 ? {} : Object.fromEntries(decodePathParameters(params));
 }
 
 /** Reuses one reader for all calls: the host uses the same buffer for nearly all of them. */

@@ -40,7 +40,7 @@ export type Registration =
     }
   | {
       readonly kind: 'httpHandler';
-      readonly options: FunctionOptions;
+      readonly options: FunctionOptions & AuthOptions;
       readonly handler: AnyHandler;
     }
   | { readonly kind: 'httpRouter'; readonly router: Router }
@@ -56,6 +56,11 @@ export interface ResultOptions {
 export interface FunctionOptions {
   readonly name?: string;
   readonly onSchedule?: unknown;
+}
+
+/** As it was passed: callers without types pass anything. */
+export interface AuthOptions {
+  readonly auth?: unknown;
 }
 
 /** As it was passed: callers without types pass anything. */

@@ -8,12 +8,16 @@ import { moduleHooksKey } from '../protocol/module-abi.ts';
 import type { Lifecycle } from '../schema/definition.ts';
 import type { RawModule } from '../schema/raw-module.ts';
 import type { Typespace } from '../values/type.ts';
+import type { HandlerContext } from './contexts.ts';
 import { describeModule, type SchemaParts } from './describe.ts';
 import type {
   AnonymousView,
+  ContextOf,
   CronOptions,
   CronParams,
   ExactlyOne,
+  HandlerOptions,
+  HandlerResult,
   HttpHandler,
   HttpHandlerExport,
   NameOption,
@@ -35,6 +39,7 @@ import type {
 import { type ModuleHooks, startProgram } from './program.ts';
 import {
   type AnyHandler,
+  type AuthOptions,
   type FunctionOptions,
   type ModuleExport,
   registeredFunction,
@@ -177,8 +182,18 @@ export interface Schema<Tables> {
   ): ProcedureExport<Tables, P, UnitBuilder, true>;
 
   /** Declares a function that answers HTTP requests of a route. */
-  httpHandler(body: HttpHandler<Tables>): HttpHandlerExport<Tables>;
-  httpHandler(options: NameOption, body: HttpHandler<Tables>): HttpHandlerExport<Tables>;
+  httpHandler<R extends HandlerResult>(
+    body: HttpHandler<HandlerContext<Tables>, R>,
+  ): HttpHandlerExport<Tables, HandlerContext<Tables>, R>;
+  /** Declares one that looks at the token of the request. */
+  httpHandler<Auth extends 'optional' | 'required', R extends HandlerResult>(
+    options: HandlerOptions<Auth>,
+    body: HttpHandler<ContextOf<Tables, Auth>, R>,
+  ): HttpHandlerExport<Tables, ContextOf<Tables, Auth>, R>;
+  httpHandler<R extends HandlerResult>(
+    options: NameOption,
+    body: HttpHandler<HandlerContext<Tables>, R>,
+  ): HttpHandlerExport<Tables, HandlerContext<Tables>, R>;
   /** Declares routes. A module can export several routers. */
   httpRouter(router: Router): ModuleExport;
 
@@ -320,7 +335,7 @@ class ModuleSchema implements SchemaParts {
 
   httpHandler(...given: unknown[]): ModuleExport {
     const handler = given.pop() as AnyHandler;
-    const options = (given[0] ?? {}) as FunctionOptions;
+    const options = (given[0] ?? {}) as FunctionOptions & AuthOptions;
     return registeredFunction(this, { kind: 'httpHandler', options, handler });
   }
 

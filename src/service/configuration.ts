@@ -105,6 +105,7 @@ export interface ServiceBounds {
   /** Bytes of large responses that their clients have not received yet. */
   readonly answersBytesMax: number;
   readonly programBytesMax: number;
+  readonly handlerBodyBytesMax: number;
   /** Time for a request's headers to arrive, and for the whole request. */
   readonly headerMillisMax: number;
   readonly requestMillisMax: number;

@@ -322,6 +322,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     version: productVersion,
     strangersCreate: typeof (configuration.publishPolicy ?? 'anyone') === 'string',
     programBytesMax: configuration.bounds.programBytesMax,
+    handlerBodyBytesMax: configuration.bounds.handlerBodyBytesMax,
     nowMicros: () => clock.nowMicros(),
     places,
     metricsFor: configuration.metricsFor,

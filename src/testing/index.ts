@@ -14,5 +14,6 @@ export {
   type QueryParameter,
   TestDatabase,
   type TestDatabaseOptions,
+  type TestRequestInit,
   type TestRow,
 } from './test-database.ts';

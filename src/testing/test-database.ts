@@ -12,6 +12,7 @@ import { temporaryConnection } from '../host/supervision/temporary-connection.ts
 import { MachineEntropy } from '../node/entropy.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { fullTablesOf } from '../schema/flatten.ts';
+import { Request, type RequestInit, type SyncResponse } from '../server/http-messages.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { Identity } from '../values/identity.ts';
@@ -19,6 +20,7 @@ import { asOwner, callerIdentity } from '../values/identity-roles.ts';
 import { nativeDecoderOf, nativeEncoderOf } from '../values/native.ts';
 import { Timestamp } from '../values/timestamp.ts';
 import type { AlgebraicType, ProductType } from '../values/type.ts';
+import { answerRequest } from './module-request.ts';
 import { insideOf, type ScheduledRun, TestClock } from './test-clock.ts';
 
 export interface TestDatabaseOptions {
@@ -42,6 +44,9 @@ export interface QueryOptions extends CallOptions {
  * The value of a statement's parameter; like a literal, it takes the type that its place requires.
  */
 export type QueryParameter = string | number | bigint | boolean | null;
+
+/** Options of a request besides its address. */
+export interface TestRequestInit extends CallOptions, RequestInit {}
 
 /** Values of a call's parameters: by position, or by name. */
 export type CallArguments = readonly unknown[] | Readonly<Record<string, unknown>>;
@@ -194,6 +199,21 @@ export class TestDatabase {
     if (outcome.kind === 'aborted') throw new CallFailed(outcome.error, value);
     // Only the module says what the function returns, and the test knows the module.
     return value as Returned;
+  }
+
+  /**
+   * Sends a request to the HTTP handlers of the module and returns the response as a client would
+   * get it, a failure included: 500 with the text of the error. The address is what follows
+   * `/route`, such as `/board?day=1`. Without `as`, it comes without a token.
+   */
+  async request(
+    target: string | Request,
+    { as, ...init }: TestRequestInit = {},
+  ): Promise<SyncResponse> {
+    const database = this.#database();
+    const request = typeof target === 'string' ? new Request(target, init) : target;
+    const caller = as && this.#host.callerFor(callerOf(as), database);
+    return answerRequest(database.handle, request, caller);
   }
 
   /** Runs one SQL statement and returns its rows. Throws `QueryFailed`. */

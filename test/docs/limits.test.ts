@@ -56,6 +56,20 @@ const service: readonly (readonly [start: string, bound: string])[] = [
   ],
   ['body of a call', size(limits.bodyBytesMax)],
   ['program', `nearly ${Math.ceil(limits.programBytesMax / 1024 ** 2)} MiB`],
+  ['body of a request to an HTTP handler', size(limits.handlerBodyBytesMax)],
+  [
+    'answer of a handler',
+    `${size(limits.handlerAnswerBytesMax)}; ${limits.handlerHeadersMax}, and ` +
+      size(limits.handlerHeaderBytesMax),
+  ],
+  [
+    'procedures and handlers in flight',
+    `${limits.callerProceduresMax}; ${count(limits.proceduresMax)}`,
+  ],
+  [
+    'HTTP routes of one module',
+    `${count(limits.httpRoutesMax)}; ${count(limits.httpRoutePathLengthMax)} characters`,
+  ],
   ['depth of JSON', count(limits.nestingDepthMax)],
   ['time of a reducer call', seconds(limits.callMillisMax)],
   [

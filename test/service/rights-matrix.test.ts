@@ -82,9 +82,9 @@ function compareRequest(row: MatrixRow): Promise<void> {
 
 const unauthorized = '‹caller› is not authorized to perform action on database ‹database›: ';
 
-/** A text in which the guide can tell who and what is meant. */
+/** A text in which the guide can tell who and what is meant; cells are read without backticks. */
 function told(text: string, caller: string): string {
-  const named = text.replaceAll(stage.hall.database, '‹database›');
+  const named = text.replaceAll(stage.hall.database, '‹database›').replaceAll('`', '');
   return caller === '' ? named : named.replaceAll(caller, '‹caller›');
 }
 

@@ -10,7 +10,7 @@ import type { RunningCall } from './running-call.ts';
 export type ReducerRequest = Extract<LaneRequest, { readonly kind: 'reducer' }>;
 
 /**
- * Runs a reducer for a procedure, as the caller of the procedure, in a transaction of its own.
+ * Runs a reducer for a procedure or a handler, as its caller, in a transaction of its own.
  * Private reducers can be called, since it is the module that calls them.
  */
 export function runLaneCall(
@@ -23,16 +23,15 @@ export function runLaneCall(
   const reducer = core.program.reducersById[reducerId];
   if (reducer === undefined || reducer.lifecycle !== undefined) return wrong;
   if (!fits(reducer, args)) return { kind: 'code', code: laneCodes.undecodable };
-  const { caller, connection } = call.request;
   const outcome = runReducer(core, {
     reducer,
-    sender: caller.identity,
-    connectionId: connection.id,
+    sender: call.caller.identity,
+    connectionId: call.connectionId,
     timestampMicros: nowOf(core),
     args,
-    jwtPayload: caller.jwtPayload,
+    jwtPayload: call.caller.jwtPayload,
     isOfProcedure: true,
-    place: () => `called by the procedure ${call.procedure.name}`,
+    place: () => `called by the ${call.job.kind} ${call.name}`,
   });
   return endOf(outcome);
 }

@@ -80,16 +80,16 @@ export function announceLending(progress: DatabaseCore['progress']): void {
   else progress.lending();
 }
 
-function lateText({ procedure }: RunningCall): string {
+function lateText({ name }: RunningCall): string {
   const limit = limits.procedureTransactionMillis;
-  const what = `The transaction of \`${procedure.name}\``;
+  const what = `The transaction of \`${name}\``;
   return `${what} was open for longer than ${limit} ms and was aborted`;
 }
 
 /** Returns why it was rolled back instead. */
 function commit(
   core: DatabaseCore,
-  { procedure, request }: RunningCall,
+  { name, caller, connectionId }: RunningCall,
   timestampMicros: bigint,
   transaction: Transaction,
 ): string | undefined {
@@ -98,11 +98,10 @@ function commit(
     rollBack(core, transaction);
     return failure;
   }
-  const { caller, connection } = request;
   appendChanges(core, commitRun(core, { timestampMicros }, transaction), {
-    reducer: procedure.name,
+    reducer: name,
     caller: caller.identity,
-    connectionId: connection.id,
+    connectionId,
     timestampMicros,
     seed: noBytes,
     args: noBytes,

@@ -1,37 +1,81 @@
-import { unreachable } from '../../assert.ts';
+import { assert, unreachable } from '../../assert.ts';
 import { limits } from '../../limits.ts';
+import { checkedResponse } from '../../module/handler-response.ts';
+import type { LaneEnd } from '../../module/lane.ts';
 import type { DatabaseCore } from '../core.ts';
-import type { ProcedureError } from '../outcome.ts';
+import type { HandlerOutcome, ProcedureError, ProcedureOutcome } from '../outcome.ts';
+import type { DatabaseReply } from '../turn.ts';
+import type { HandlerWarnings } from './handler-warnings.ts';
 import type { EndedCall } from './lane-desk.ts';
-import type { RunningCall } from './running-call.ts';
+import type { Job, RunningCall } from './running-call.ts';
 
-export type ProcedureResult = Uint8Array | ProcedureError;
+type Returned = Extract<LaneEnd, { readonly kind: 'returned' }>;
+
+/** Where calls end. */
+interface Ending {
+  readonly core: DatabaseCore;
+  readonly warnings: HandlerWarnings;
+}
 
 /**
- * What a procedure came to, once its value is known to have the declared type: programs encode it
+ * What a call came to, once what it returned is known to be what it may return: programs encode it
  * themselves, and clients decode it blindly. A failure is in the module's log.
  */
-export function resultOf(
-  core: DatabaseCore,
+export function replyOfEnd(
+  { core, warnings }: Ending,
   call: RunningCall,
   end: EndedCall['end'],
-): ProcedureResult {
+  micros: number,
+): DatabaseReply {
   switch (end.kind) {
     case 'returned': {
-      const fault = valueFault(call, end.value);
-      return fault === undefined ? end.value : failed(core, call, fault, []);
+      const reply = returned(core, call, end, micros);
+      const isAnswered = reply.kind === 'handler' && reply.outcome.kind === 'answered';
+      if (isAnswered) warnings.note(call, reply.outcome.response);
+      return reply;
     }
     case 'failed':
-      return failed(core, call, end.message, end.trace);
+      return failedReply(call.job, failed(core, call, end.message, end.trace), micros);
     case 'lost':
-      return lost(core, call, end);
+      return failedReply(call.job, lost(core, call, end), micros);
     default:
       return unreachable(end);
   }
 }
 
-function valueFault({ procedure }: RunningCall, value: Uint8Array): string | undefined {
-  const { name, checkReturned } = procedure;
+/** The reply to a call that failed, or that never ran. */
+export function failedReply(
+  { kind }: Pick<Job, 'kind'>,
+  error: ProcedureError,
+  micros = 0,
+): DatabaseReply {
+  return { kind, outcome: { kind: 'failed', error, micros } };
+}
+
+function returned(
+  core: DatabaseCore,
+  call: RunningCall,
+  end: Returned,
+  micros: number,
+): DatabaseReply {
+  const { job, acceptedMicros } = call;
+  if (job.kind === 'handler') return answered(core, call, end, micros);
+  const fault = valueFault(job.procedure, end.value);
+  if (fault !== undefined) return failedReply(job, failed(core, call, fault, []), micros);
+  const timestampMicros = acceptedMicros;
+  const outcome: ProcedureOutcome = {
+    kind: 'returned',
+    value: end.value,
+    timestampMicros,
+    micros,
+  };
+  return { kind: 'procedure', outcome };
+}
+
+function valueFault(
+  { name, checkReturned }: Extract<Job, { readonly kind: 'procedure' }>['procedure'],
+  value: Uint8Array,
+): string | undefined {
   if (value.length > limits.callResultBytesMax) {
     const size = `${value.length} bytes, more than ${limits.callResultBytesMax}`;
     return `procedure ${name} returned a value of ${size}: let clients query a table`;
@@ -41,23 +85,46 @@ function valueFault({ procedure }: RunningCall, value: Uint8Array): string | und
   return `procedure ${name} returned a value of another type: ${fault}`;
 }
 
+function answered(
+  core: DatabaseCore,
+  call: RunningCall,
+  { value, body }: Returned,
+  micros: number,
+): DatabaseReply {
+  assert(body !== undefined, 'a handler gives a body, if an empty one');
+  const response = checkedResponse(value);
+  const fault = 'fault' in response ? response.fault : bodyFault(body);
+  if ('fault' in response || fault !== undefined) {
+    const text = `HTTP handler ${call.name} returned an invalid response: ${fault}`;
+    return failedReply(call.job, failed(core, call, text, []), micros);
+  }
+  const outcome: HandlerOutcome = { kind: 'answered', response, body, micros };
+  return { kind: 'handler', outcome };
+}
+
+function bodyFault({ length }: Uint8Array): string | undefined {
+  const max = limits.handlerAnswerBytesMax;
+  return length <= max ? undefined : `its body is ${length} bytes, more than ${max}`;
+}
+
 function failed(
   core: DatabaseCore,
-  { procedure }: RunningCall,
+  { name }: RunningCall,
   message: string,
   trace: Extract<EndedCall['end'], { readonly kind: 'failed' }>['trace'],
 ): ProcedureError {
-  core.report({ level: 'panic', message, functionName: procedure.name, trace });
+  core.report({ level: 'panic', message, functionName: name, trace });
   return { code: 'procedure.failed', message };
 }
 
 /** The lane of a call whose own transaction was late ended because of that. */
 function lost(
   core: DatabaseCore,
-  { procedure, late }: RunningCall,
+  { name, late, job }: RunningCall,
   { code, text }: Extract<EndedCall['end'], { readonly kind: 'lost' }>,
 ): ProcedureError {
-  const message = late ?? text;
-  core.report({ level: 'error', message, functionName: procedure.name });
+  // Lanes call everything a procedure.
+  const message = late ?? text.replace(/\bprocedure\b/, job.kind);
+  core.report({ level: 'error', message, functionName: name });
   return { code: late === undefined ? code : 'procedure.overBudget', message };
 }

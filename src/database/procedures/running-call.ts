@@ -1,15 +1,23 @@
-import type { ProcedureRequest } from '../outcome.ts';
+import type { ConnectionNumber } from '../../values/connection-number.ts';
+import type { CallerKey } from '../caller-key.ts';
+import type { Caller, HandlerRequest, ProcedureRequest } from '../outcome.ts';
 import type { Program } from '../program.ts';
 import type { Ticket } from '../ticket.ts';
 import type { ProgramProcedure } from './program-procedure.ts';
 
-/** A procedure that a lane runs, or will run. */
+/** A procedure or an HTTP handler that a lane runs, or will run. */
 export interface RunningCall {
   /** As its lane knows it. */
   readonly number: number;
   readonly ticket: Ticket;
-  readonly request: ProcedureRequest;
-  readonly procedure: ProgramProcedure;
+  /** Canonical name. */
+  readonly name: string;
+  readonly caller: Caller;
+  /** 0n = no connection. */
+  readonly connectionId: ConnectionNumber;
+  /** As whose it counts while it is in flight. */
+  readonly countedAs: CallerKey | `client ${string}`;
+  readonly job: Job;
   /** The program that served when it was called: the one its lane runs. */
   readonly program: Program;
   readonly acceptedMicros: bigint;
@@ -20,6 +28,14 @@ export interface RunningCall {
   /** Why its lane was ended, if its own transaction was the reason. */
   late: string | undefined;
 }
+
+export type Job =
+  | {
+      readonly kind: 'procedure';
+      readonly request: ProcedureRequest;
+      readonly procedure: ProgramProcedure;
+    }
+  | { readonly kind: 'handler'; readonly request: HandlerRequest };
 
 /** Why nothing of the rows is left to a procedure whose program was replaced. */
 export const outdatedText =

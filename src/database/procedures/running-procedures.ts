@@ -1,12 +1,14 @@
 import { limits } from '../../limits.ts';
-import { laneCodes } from '../../module/lane.ts';
-import type { ConnectionNumber } from '../../values/connection-number.ts';
-import { type CallerKey, callerKeyOf } from '../caller-key.ts';
+import { type LaneCall, laneCodes } from '../../module/lane.ts';
+import { type ConnectionNumber, noConnection } from '../../values/connection-number.ts';
+import { callerKeyOf } from '../caller-key.ts';
 import type { DatabaseCore } from '../core.ts';
-import type { ProcedureError, ProcedureOutcome, ProcedureRequest } from '../outcome.ts';
+import type { HandlerRequest, ProcedureError, ProcedureRequest } from '../outcome.ts';
 import { enter, isOutdated, leave } from '../run-call.ts';
+import { noBytes } from '../run-reducer.ts';
 import type { Ticket } from '../ticket.ts';
 import type { DatabaseReply, TurnResult } from '../turn.ts';
+import { HandlerWarnings } from './handler-warnings.ts';
 import { runLaneCall } from './lane-call.ts';
 import type { EndedCall, LaneDesk, LaneRequest } from './lane-desk.ts';
 import { LaneRead } from './lane-read.ts';
@@ -18,14 +20,14 @@ import {
   runTransaction,
   type WriteRequest,
 } from './lane-transaction.ts';
-import { type ProcedureResult, resultOf } from './procedure-end.ts';
-import type { RunningCall } from './running-call.ts';
-import { checkedCall } from './start-procedure.ts';
+import { failedReply, replyOfEnd } from './procedure-end.ts';
+import type { Job, RunningCall } from './running-call.ts';
+import { type CheckedCall, checkedCall } from './start-procedure.ts';
 
 /**
- * The procedures of one database. Lanes run them; what they ask of the rows is done in turns, after
- * the requests of the turn, and answered when the turn is written. So a procedure can tell nobody
- * of a commit that might be undone.
+ * The procedures and HTTP handlers of one database. Lanes run them; what they ask of the rows is
+ * done in turns, after the requests of the turn, and answered when the turn is written. So a
+ * procedure can tell nobody of a commit that might be undone.
  */
 export class RunningProcedures {
   readonly #core: DatabaseCore;
@@ -33,13 +35,14 @@ export class RunningProcedures {
   /** Called before work for a ticket, once that many results exist. */
   readonly #begin: (ticket: Ticket, resultsBefore: number) => void;
   readonly #calls = new Map<number, RunningCall>();
-  readonly #byCaller = new Map<CallerKey, number>();
+  readonly #byCaller = new Map<RunningCall['countedAs'], number>();
   /** Reads that go on beside the turns, by the number of their call. */
   readonly #reads = new Map<number, LaneRead>();
   /** What the lanes get when this turn is written. */
   #answers: Answer[] = [];
   #hasAnswered = false;
   #lastNumber = 0;
+  readonly #warnings: HandlerWarnings;
   #isStopping = false;
 
   constructor(
@@ -48,6 +51,7 @@ export class RunningProcedures {
     begin: (ticket: Ticket, resultsBefore: number) => void,
   ) {
     this.#core = core;
+    this.#warnings = new HandlerWarnings(core);
     this.#desk = desk;
     this.#begin = begin;
   }
@@ -63,59 +67,74 @@ export class RunningProcedures {
     acceptedMicros: bigint,
   ): DatabaseReply | undefined {
     const core = this.#core;
-    if (isOutdated(core, request)) return replyOf(failedWith({ code: 'schema.changed' }));
+    const job = { kind: 'procedure' } as const;
+    if (isOutdated(core, request)) return failedReply(job, { code: 'schema.changed' });
     const refusal = enter(core, request, acceptedMicros);
     if (refusal !== undefined) {
-      return replyOf(failedWith({ code: 'connection.refused', message: refusal }));
+      return failedReply(job, { code: 'connection.refused', message: refusal });
     }
-    const error = this.#start(ticket, request, acceptedMicros);
+    const checked = checkedCall(core, request);
+    const error =
+      'code' in checked
+        ? checked
+        : this.#launch(ticket, procedureLaunch(request, checked), acceptedMicros);
     if (error === undefined) return undefined;
     leave(core, request, acceptedMicros);
-    return replyOf(failedWith(error));
+    return failedReply(job, error);
   }
 
-  #start(
+  /** Lets a lane answer the request; its reply, where it does not come to that. */
+  startHandler(
     ticket: Ticket,
-    request: ProcedureRequest,
+    request: HandlerRequest,
+    acceptedMicros: bigint,
+  ): DatabaseReply | undefined {
+    const core = this.#core;
+    const job = { kind: 'handler', request } as const;
+    const id = core.program.handlers.get(request.handler);
+    if (id === undefined || isOutdated(core, request)) {
+      return failedReply(job, { code: 'schema.changed' });
+    }
+    const error = this.#launch(ticket, handlerLaunch(request, id), acceptedMicros);
+    return error && failedReply(job, error);
+  }
+
+  #launch(
+    ticket: Ticket,
+    { job, name, caller, connectionId, countedAs, call }: Launch,
     acceptedMicros: bigint,
   ): ProcedureError | undefined {
     const core = this.#core;
-    const checked = checkedCall(core, request);
-    if ('code' in checked) return checked;
-    const { caller, connection } = request;
-    const { procedure, args } = checked;
-    const key = callerKeyOf(caller);
     if (this.#desk === undefined) return noLanes;
-    if (this.#isStopping) return { code: 'procedure.stopped', message: stoppedText };
+    if (this.#isStopping) return { code: 'procedure.stopped', message: stoppedText(job.kind) };
     if (this.#calls.size >= limits.proceduresMax) return databaseBusy;
-    const ownCount = this.#byCaller.get(key) ?? 0;
-    if (ownCount >= limits.callerProceduresMax) return callerBusy;
+    const ownCount = this.#byCaller.get(countedAs) ?? 0;
+    if (ownCount >= limits.callerProceduresMax) return callerBusy[job.kind];
     this.#lastNumber += 1;
     const number = this.#lastNumber;
     const seed = new Uint8Array(32);
     core.entropy.fill(seed);
     const place = this.#desk.start(
       {
+        ...call,
         number,
-        kind: 'procedure',
-        id: procedure.id,
-        name: procedure.name,
+        kind: job.kind,
+        name,
         sender: caller.identity,
-        connectionId: connection.id,
+        connectionId,
         timestampMicros: acceptedMicros,
-        // The arguments are a view of the batch that brought the request.
-        args: args.slice(),
         seed,
         jwtPayload: caller.jwtPayload,
       },
       core.program.source,
     );
     if (place === 'busy') return databaseBusy;
-    this.#byCaller.set(key, ownCount + 1);
+    this.#byCaller.set(countedAs, ownCount + 1);
     const startedAt = core.clock.monotonicMillis();
     const { program } = core;
-    const begun = { number, ticket, request, procedure, program, acceptedMicros, startedAt };
-    this.#calls.set(number, { ...begun, hasLeft: false, late: undefined });
+    const begun = { number, ticket, job, name, caller, connectionId, countedAs };
+    const state = { program, acceptedMicros, startedAt, hasLeft: false, late: undefined };
+    this.#calls.set(number, { ...begun, ...state });
     return undefined;
   }
 
@@ -126,7 +145,7 @@ export class RunningProcedures {
 
   /** This connection is gone. */
   cancelOf(connectionId: ConnectionNumber): void {
-    this.#cancelThose(({ request }) => request.connection.id === connectionId);
+    this.#cancelThose((call) => call.connectionId === connectionId);
   }
 
   #cancelThose(isMeant: (call: RunningCall) => boolean): void {
@@ -195,16 +214,18 @@ export class RunningProcedures {
     this.#calls.delete(number);
     this.#reads.get(number)?.dispose();
     this.#reads.delete(number);
-    const { ticket, request, acceptedMicros } = call;
-    this.#giveBack(callerKeyOf(request.caller));
+    const { ticket, job, startedAt } = call;
+    this.#giveBack(call.countedAs);
     this.#begin(ticket, results.length);
-    const result = resultOf(this.#core, call, end);
-    const micros = Math.round((this.#core.clock.monotonicMillis() - call.startedAt) * 1000);
-    if (!call.hasLeft) leave(this.#core, request, nowOf(this.#core));
-    results.push({ ticket, reply: replyOf(outcomeOf(result, acceptedMicros, micros)) });
+    const micros = Math.round((this.#core.clock.monotonicMillis() - startedAt) * 1000);
+    const reply = replyOfEnd({ core: this.#core, warnings: this.#warnings }, call, end, micros);
+    if (job.kind === 'procedure' && !call.hasLeft) {
+      leave(this.#core, job.request, nowOf(this.#core));
+    }
+    results.push({ ticket, reply });
   }
 
-  #giveBack(key: CallerKey): void {
+  #giveBack(key: RunningCall['countedAs']): void {
     const left = (this.#byCaller.get(key) ?? 0) - 1;
     if (left > 0) this.#byCaller.set(key, left);
     else this.#byCaller.delete(key);
@@ -250,6 +271,38 @@ export class RunningProcedures {
   }
 }
 
+/** What a lane is to run, and in whose name. */
+interface Launch
+  extends Pick<RunningCall, 'job' | 'name' | 'caller' | 'connectionId' | 'countedAs'> {
+  readonly call: Pick<LaneCall, 'id' | 'args' | 'body' | 'params'>;
+}
+
+function procedureLaunch(request: ProcedureRequest, { procedure, args }: CheckedCall): Launch {
+  const { caller, connection } = request;
+  return {
+    job: { kind: 'procedure', request, procedure },
+    name: procedure.name,
+    caller,
+    connectionId: connection.id,
+    countedAs: callerKeyOf(caller),
+    // The arguments are a view of the batch that brought the request.
+    call: { id: procedure.id, args: args.slice() },
+  };
+}
+
+function handlerLaunch(request: HandlerRequest, id: number): Launch {
+  const { caller, handler, head, body, params, client } = request;
+  const isNameless = caller.isAnonymous === true;
+  return {
+    job: { kind: 'handler', request: { ...request, body: noBytes } },
+    name: handler,
+    caller,
+    connectionId: noConnection,
+    countedAs: isNameless ? `client ${client}` : callerKeyOf(caller),
+    call: { id, args: head, body, params },
+  };
+}
+
 /** No call of this number runs. */
 function refuse(wanted: LaneRequest): void {
   const code = laneCodes.failed;
@@ -257,29 +310,14 @@ function refuse(wanted: LaneRequest): void {
   else wanted.begun(BigInt(code));
 }
 
-function outcomeOf(
-  result: ProcedureResult,
-  timestampMicros: bigint,
-  micros: number,
-): ProcedureOutcome {
-  if ('code' in result) return { kind: 'failed', error: result, micros };
-  return { kind: 'returned', value: result, timestampMicros, micros };
-}
-
-function failedWith(error: ProcedureError): ProcedureOutcome {
-  return { kind: 'failed', error, micros: 0 };
-}
-
-function replyOf(outcome: ProcedureOutcome): DatabaseReply {
-  return { kind: 'procedure', outcome };
-}
-
 const noLanes: ProcedureError = {
   code: 'procedure.failed',
-  message: 'procedures are not supported in a process (isolation) yet',
+  message: 'procedures and HTTP handlers are not supported in a process (isolation) yet',
 };
 
-const stoppedText = 'The procedure was not run, because its database stops. Try again.';
+function stoppedText(kind: Job['kind']): string {
+  return `The ${kind} was not run, because its database stops. Try again.`;
+}
 
 const databaseBusy: ProcedureError = {
   code: 'procedure.busy',
@@ -287,8 +325,12 @@ const databaseBusy: ProcedureError = {
   of: 'database',
 };
 
-const callerBusy: ProcedureError = {
-  code: 'procedure.busy',
-  message: `${limits.callerProceduresMax} of your procedures are in flight; try again later`,
-  of: 'caller',
+const callerBusy: Readonly<Record<Job['kind'], ProcedureError>> = {
+  procedure: busyOf('procedures'),
+  handler: busyOf('requests'),
 };
+
+function busyOf(what: string): ProcedureError {
+  const message = `${limits.callerProceduresMax} of your ${what} are in flight; try again later`;
+  return { code: 'procedure.busy', message, of: 'caller' };
+}

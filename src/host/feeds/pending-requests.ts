@@ -102,10 +102,10 @@ export class PendingRequests {
     return this.#byTicket.size;
   }
 
-  /** True while something is left that is not a procedure which an actor has. */
+  /** True while something is left that is not a procedure or handler which an actor has. */
   get isBusy(): boolean {
     for (const { request, wasSubmitted } of this.#byTicket) {
-      if (request.kind !== 'procedure' || !wasSubmitted) return true;
+      if (!takesItsTime(request) || !wasSubmitted) return true;
     }
     return false;
   }
@@ -116,13 +116,13 @@ export class PendingRequests {
 
   /**
    * When the longest-waiting request was accepted, by the monotonic clock; `undefined`: none waits.
-   * Updates do not count: while a program is linked, no turn is involved. Nor do procedures, which
-   * may take their time.
+   * Updates do not count: while a program is linked, no turn is involved. Nor do procedures
+   * and handlers, which may take their time.
    */
   get oldestAt(): number | undefined {
     let oldest: number | undefined;
     for (const { request, acceptedAt } of this.#byTicket) {
-      if (request.kind === 'update' || request.kind === 'procedure') continue;
+      if (request.kind === 'update' || takesItsTime(request)) continue;
       if (oldest === undefined || acceptedAt < oldest) oldest = acceptedAt;
     }
     return oldest;
@@ -248,7 +248,7 @@ export class PendingRequests {
     // What was not handed over is not in the log: it is refused with the reason.
     if (!pending.wasSubmitted || (end.cause === 'superseded' && !isOnce(request))) return 'kept';
     if (request.kind === 'update') return this.#settleUpdate(pending, end);
-    if (request.kind === 'procedure') return settleProcedure(pending, end);
+    if (takesItsTime(request)) return settleProcedure(pending, end);
     if (request.kind === 'cancel') {
       pending.resolve({ kind: 'cancelled' });
       return 'settled';
@@ -286,8 +286,13 @@ export class PendingRequests {
 }
 
 /** True if it is not run again once an actor has had it. */
-function isOnce({ kind }: DatabaseRequest): boolean {
-  return kind === 'procedure' || kind === 'cancel';
+function isOnce(request: DatabaseRequest): boolean {
+  return takesItsTime(request) || request.kind === 'cancel';
+}
+
+/** True of what runs on a lane, besides the turns. */
+function takesItsTime({ kind }: DatabaseRequest): boolean {
+  return kind === 'procedure' || kind === 'handler';
 }
 
 /** It may have committed, and told others; so it is not run again. */
@@ -323,9 +328,10 @@ function settleRunning(pending: Pending, end: SeatEnd): void {
       pending.resolve({ kind: 'called', outcome: { kind: 'aborted', error, micros: 0 } });
       return;
     }
-    case 'procedure': {
+    case 'procedure':
+    case 'handler': {
       const error = { code: 'procedure.overBudget', message } as const;
-      pending.resolve({ kind: 'procedure', outcome: { kind: 'failed', error, micros: 0 } });
+      pending.resolve({ kind: request.kind, outcome: { kind: 'failed', error, micros: 0 } });
       return;
     }
     case 'cancel':
@@ -391,9 +397,12 @@ export function lostUpdate(): Refusal {
   return updateFailure('database.lost', text);
 }
 
-/** Of a procedure: no one waits for it any more. */
+/** Of a procedure or a handler: no one waits for it any more. */
 export function abandonedRefusal(): Refusal {
-  return refusal('database.stopped', 'The caller was gone before the procedure began.');
+  return refusal(
+    'database.stopped',
+    'The caller was gone before the procedure or the handler began.',
+  );
 }
 
 function suspectRefusal(): Refusal {

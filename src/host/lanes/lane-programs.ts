@@ -6,8 +6,8 @@ import type { RawModule } from '../../schema/raw-module.ts';
 import type { LaneProgram } from './lane-messages.ts';
 
 /**
- * What lanes load, for each program of a database that has procedures. It is kept as long as the
- * program is: linking it again would take longer than loading it.
+ * What lanes load, for each program of a database that has procedures or HTTP handlers. It is kept
+ * as long as the program is: linking it again would take longer than loading it.
  */
 export class LanePrograms {
   readonly #kept = new WeakMap<ProgramSource, LaneProgram>();
@@ -25,19 +25,20 @@ export class LanePrograms {
     },
   ): void {
     const described = runner.describe();
-    if (hasProcedures(described)) this.#kept.set(source, { linked, described, publishedMicros });
+    if (needsLanes(described)) this.#kept.set(source, { linked, described, publishedMicros });
   }
 
   of(source: ProgramSource): LaneProgram {
-    return present(this.#kept.get(source), 'the program of a procedure');
+    return present(this.#kept.get(source), 'the program of a lane');
   }
 }
 
-function declaresOne({ procedures, submodules }: RawModule): boolean {
-  return procedures.length > 0 || submodules.some(({ module }) => declaresOne(module));
+function declaresOne({ procedures, httpHandlers, submodules }: RawModule): boolean {
+  const declared = procedures.length + httpHandlers.length;
+  return declared > 0 || submodules.some(({ module }) => declaresOne(module));
 }
 
-function hasProcedures(described: Uint8Array): boolean {
+function needsLanes(described: Uint8Array): boolean {
   try {
     return declaresOne(decodeRawModule(described));
   } catch {

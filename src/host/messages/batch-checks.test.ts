@@ -17,7 +17,7 @@ const column = { name: 'a', type: { kind: 'array', element: { kind: 'ref', ref: 
 const unnamed = { type: { kind: 'sum', variants: [] } };
 const definition = {
   ...{ tables: [], reducers: [], procedures: [], views: [], types: [], crons: [] },
-  ...{ typespace: { types: [] }, submodules: [] },
+  ...{ typespace: { types: [] }, submodules: [], httpHandlers: [], httpRoutes: [] },
 };
 const description = { definition, schemaVersion: 7, programHash: 'a'.repeat(64) };
 
@@ -141,7 +141,21 @@ describe('a batch', () => {
       ...[{ kind: 'listed' }, { kind: 'listed', schedules: ['jobs'] }],
       ...[{ kind: 'applied' }, { kind: 'applied', names: [7] }],
     ];
-    for (const right of [updated, previewed, { kind: 'tables', tables: [] }, ...asked]) {
+    const handler = { name: 'board', sourceName: 'board', auth: 'required' };
+    const route = { handler: 'board', method: 'GET', path: '/board/:id' };
+    const served = { ...definition, httpHandlers: [handler], httpRoutes: [route] };
+    const routed = { ...updated, description: { ...description, definition: served } };
+    const wrongRoutes = [
+      ...[undefined, {}, [undefined], [{}]].map((httpRoutes) => ({ httpRoutes })),
+      ...[{ handler: 7 }, { method: null }, { path: 7 }, { path: 'x'.repeat(1_025) }].map(
+        (parts) => ({ httpRoutes: [{ ...route, ...parts }] }),
+      ),
+      { httpRoutes: Array.from({ length: 1_025 }, () => route) },
+      ...[undefined, {}, [{}], [{ ...handler, auth: 'toString' }], [{ ...handler, name: 7 }]].map(
+        (httpHandlers) => ({ httpHandlers }),
+      ),
+    ];
+    for (const right of [updated, routed, previewed, { kind: 'tables', tables: [] }, ...asked]) {
       expect(checkedReply(right)).toBe(right);
     }
     for (const wrong of [
@@ -152,6 +166,12 @@ describe('a batch', () => {
       { ...updated, description: { ...description, programHash: 'a' } },
       { kind: 'previewed', outcome: 'none' },
       { ...updated, description: { ...description, definition: { ...definition, crons: {} } } },
+      ...wrongRoutes.map((parts) => {
+        return {
+          ...updated,
+          description: { ...description, definition: { ...definition, ...parts } },
+        };
+      }),
       { kind: 'tables', tables: {} },
       ...wrongOutcomes.map((outcome) => ({ kind: 'schedules', outcome })),
     ]) {

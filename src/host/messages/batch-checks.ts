@@ -9,6 +9,8 @@ import type {
 import type { ProgramSource, UpdatePermission } from '../../database/program-source.ts';
 import type { ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
 import { limits } from '../../limits.ts';
+import { checkedResponse, type HandlerResponse } from '../../module/handler-response.ts';
+import type { HandlerAuth } from '../../schema/definition.ts';
 import type { AlgebraicType, NamedType } from '../../values/type.ts';
 import type { StructuredReply } from './worker-messages.ts';
 
@@ -26,6 +28,13 @@ export function parseCallError(text: string): TextCallError {
 
 export function parseProcedureError(text: string): ProcedureError {
   return checked(JSON.parse(text), isProcedureError, 'error of a procedure');
+}
+
+/** The head of a handler's response. */
+export function parseResponse(head: Uint8Array): HandlerResponse {
+  const response = checkedResponse(head);
+  if ('fault' in response) throw new Error(`invalid response of a handler: ${response.fault}`);
+  return response;
 }
 
 export function parseSqlError(text: string): SqlError {
@@ -322,9 +331,33 @@ function isDefinition(definition: Fields, depth: number): boolean {
     areFields(typespace) &&
     [tables, reducers, procedures, views, types, crons, typespace.types].every(Array.isArray) &&
     Array.isArray(submodules) &&
+    areHandlers(definition.httpHandlers) &&
+    areRoutes(definition.httpRoutes) &&
     submodules.every((one) => {
       return areFields(one) && areFields(one.module) && isDefinition(one.module, depth + 1);
     })
+  );
+}
+
+/** Looked at with each request for a handler, so all of them are checked. */
+function areHandlers(handlers: unknown): boolean {
+  if (!Array.isArray(handlers)) return false;
+  return handlers.every(
+    (one) => areFields(one) && isString(one.name) && isKeyOf(handlerAuths, one.auth),
+  );
+}
+
+const handlerAuths: KeysOf<HandlerAuth> = { none: true, optional: true, required: true };
+
+function areRoutes(routes: unknown): boolean {
+  if (!Array.isArray(routes) || routes.length > limits.httpRoutesMax) return false;
+  return routes.every(
+    (one) =>
+      areFields(one) &&
+      isString(one.handler) &&
+      isString(one.path) &&
+      one.path.length <= limits.httpRoutePathLengthMax &&
+      (one.method === undefined || isString(one.method)),
   );
 }
 

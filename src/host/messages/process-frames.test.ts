@@ -194,7 +194,7 @@ describe('frames between gateway and process', () => {
     expect(() => pushForged({ kind: 'closed', more: 1 })).toThrow('invalid end');
     const definition = {
       ...{ tables: [], reducers: [], procedures: [], views: [], types: [], crons: [] },
-      ...{ typespace: { types: [] }, submodules: [] },
+      ...{ typespace: { types: [] }, submodules: [], httpHandlers: [], httpRoutes: [] },
     };
     const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };
     const opening = { description, offset: 3, lastMicros: 5n, nextDueMicros: undefined };
@@ -229,7 +229,7 @@ describe('frames between gateway and process', () => {
     endless.push(endless);
     const definition = {
       ...{ tables: [], reducers: [], procedures: [], views: [], types: [], crons: [] },
-      ...{ typespace: { types: [] }, submodules: [] },
+      ...{ typespace: { types: [] }, submodules: [], httpHandlers: [], httpRoutes: [] },
     };
     const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };
     const opening = { description, offset: 3, lastMicros: 5n, nextDueMicros: undefined };

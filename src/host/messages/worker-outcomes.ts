@@ -2,6 +2,7 @@ import { assert, unreachable } from '../../assert.ts';
 import type {
   CallError,
   CallOutcome,
+  HandlerOutcome,
   OneOffOutcome,
   ProcedureOutcome,
   SqlOutcome,
@@ -11,6 +12,8 @@ import type {
 import { ticketNumber } from '../../database/ticket.ts';
 import type { DatabaseReply, TurnReport, TurnResult } from '../../database/turn.ts';
 import { writeNumber } from '../../database/write-number.ts';
+import { limits } from '../../limits.ts';
+import { encodeHttpResponse } from '../../protocol/http-abi.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { BinaryReader } from '../../values/binary-reader.ts';
 import { BinaryWriter } from '../../values/binary-writer.ts';
@@ -20,6 +23,7 @@ import {
   parseConnected,
   parseProcedureError,
   parseRefusal,
+  parseResponse,
   parseResultHead,
   parseSqlError,
 } from './batch-checks.ts';
@@ -51,6 +55,8 @@ const replyKinds = [
   'procedureReturned',
   'procedureFailed',
   'cancelled',
+  'handlerAnswered',
+  'handlerFailed',
 ] as const;
 type ReplyKind = (typeof replyKinds)[number];
 
@@ -138,6 +144,9 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
       return;
     case 'procedure':
       encodeProcedure(writer, reply.outcome);
+      return;
+    case 'handler':
+      encodeHandler(writer, reply.outcome, encoding);
       return;
     case 'cancelled':
       begin(writer, 'cancelled');
@@ -272,6 +281,18 @@ function encodeProcedure(writer: BinaryWriter, outcome: ProcedureOutcome): void 
   writer.f64(outcome.micros);
 }
 
+function encodeHandler(writer: BinaryWriter, outcome: HandlerOutcome, { blobs }: Beside): void {
+  if (outcome.kind === 'failed') {
+    begin(writer, 'handlerFailed');
+    writer.string(JSON.stringify(outcome.error));
+  } else {
+    begin(writer, 'handlerAnswered');
+    writer.bytes(encodeHttpResponse(outcome.response));
+    blobs.push(wholeBuffer(outcome.body));
+  }
+  writer.f64(outcome.micros);
+}
+
 function encodeQuery(writer: BinaryWriter, outcome: SqlOutcome, beside: Beside): void {
   if (outcome.kind === 'failed') {
     writer.u8(replyKinds.indexOf('failed'));
@@ -361,18 +382,42 @@ function decodeReply(decoding: Decoding): DatabaseReply {
       return checkedReply(take(decoding.structured));
     case 'refused':
       return { kind, body: parseRefusal(reader.string()) };
+    case 'procedureReturned':
+    case 'procedureFailed':
+    case 'handlerAnswered':
+    case 'handlerFailed':
+      return decodeLaneReply(kind, decoding);
+    case 'cancelled':
+      return { kind };
+    default:
+      return unreachable(kind);
+  }
+}
+
+type LaneReplyKind = Extract<ReplyKind, `${'procedure' | 'handler'}${string}`>;
+
+function decodeLaneReply(kind: LaneReplyKind, { reader, blobs }: Decoding): DatabaseReply {
+  switch (kind) {
     case 'procedureReturned': {
       const value = reader.bytes();
       const timestampMicros = reader.i64();
       const outcome = { kind: 'returned', value, timestampMicros, micros: reader.f64() } as const;
       return { kind: 'procedure', outcome };
     }
-    case 'procedureFailed': {
-      const error = parseProcedureError(reader.string());
-      return { kind: 'procedure', outcome: { kind: 'failed', error, micros: reader.f64() } };
+    case 'handlerAnswered': {
+      const response = parseResponse(reader.bytes());
+      const body = take(blobs);
+      const isSmall = body.length <= limits.handlerAnswerBytesMax;
+      assert(isSmall, 'the body of a response is not larger than it can be');
+      const outcome = { kind: 'answered', response, body, micros: reader.f64() } as const;
+      return { kind: 'handler', outcome };
     }
-    case 'cancelled':
-      return { kind };
+    case 'procedureFailed':
+    case 'handlerFailed': {
+      const error = parseProcedureError(reader.string());
+      const outcome = { kind: 'failed', error, micros: reader.f64() } as const;
+      return { kind: kind === 'procedureFailed' ? 'procedure' : 'handler', outcome };
+    }
     default:
       return unreachable(kind);
   }

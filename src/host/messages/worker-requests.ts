@@ -4,6 +4,7 @@ import { querySetId } from '../../database/live/set-id.ts';
 import type {
   Caller,
   CallRequest,
+  HandlerRequest,
   OpenConnection,
   ProcedureRequest,
   SqlRequest,
@@ -31,6 +32,9 @@ import { readRights, writeRights } from './worker-rights.ts';
  *   asker · reducer string · schema version f64 · arguments, or fault string
  * procedure:
  *   asker · name string · schema version f64 (-1: none) · isFault bool · arguments, or fault string
+ * handler:
+ *   caller · name string · schema version f64 · confirmed bool · client string · head bytes ·
+ *   parameters: count u32, then each: name string · value string; the body stands beside the buffer
  * preview, schedules: stands beside the buffer, in the order of the requests
  * asker:
  *   caller · isOpen bool · connection u128 · confirmed bool
@@ -55,6 +59,7 @@ const requestKinds = [
   'schedules',
   'procedure',
   'cancel',
+  'handler',
 ] as const;
 
 /** Flags of a call. */
@@ -108,6 +113,9 @@ class RequestEncoder {
         return;
       case 'procedure':
         this.#procedure(request.procedure);
+        return;
+      case 'handler':
+        this.#handler(request.handler);
         return;
       case 'cancel':
         writer.f64(request.of);
@@ -205,6 +213,23 @@ class RequestEncoder {
     else writer.bytes(args);
   }
 
+  #handler(request: HandlerRequest): void {
+    const writer = this.#writer;
+    const { caller, handler, schemaVersion, confirmed, client, head, params, body } = request;
+    this.#caller(caller);
+    writer.string(handler);
+    writer.f64(schemaVersion);
+    writer.bool(confirmed);
+    writer.string(client);
+    writer.bytes(head);
+    writer.u32(params.length);
+    for (const [name, value] of params) {
+      writer.string(name);
+      writer.string(value);
+    }
+    this.#blobs.push(new Uint8Array(body));
+  }
+
   #asker({ caller, connection, confirmed }: Asker): void {
     this.#caller(caller);
     this.#writer.bool(connection.kind === 'open');
@@ -278,6 +303,8 @@ export class RequestReader implements ItemSource<TicketedRequest> {
         return { kind, call: this.#call() };
       case 'procedure':
         return { kind, procedure: this.#procedure() };
+      case 'handler':
+        return { kind, handler: this.#handler() };
       case 'cancel':
         return { kind, of: ticketNumber(reader.f64()) };
       case 'query':
@@ -304,8 +331,7 @@ export class RequestReader implements ItemSource<TicketedRequest> {
         return { kind };
       case 'update': {
         const [programKind, permission] = parseUpdateHead(reader.string());
-        const bytes = this.#blobs[this.#nextBlob++] ?? new Uint8Array(0);
-        return { kind, program: { kind: programKind, bytes }, permission };
+        return { kind, program: { kind: programKind, bytes: this.#blob() }, permission };
       }
       default:
         return unreachable(kind);
@@ -334,6 +360,25 @@ export class RequestReader implements ItemSource<TicketedRequest> {
     const schemaVersion = version === noVersion ? undefined : version;
     const args = reader.bool() ? { fault: reader.string() } : this.#view();
     return { ...asker, procedure, args, schemaVersion };
+  }
+
+  #handler(): HandlerRequest {
+    const reader = this.#reader;
+    const caller = this.#caller();
+    const handler = reader.string();
+    const schemaVersion = reader.f64();
+    const confirmed = reader.bool();
+    const client = reader.string();
+    const head = reader.bytes();
+    const params = Array.from({ length: reader.u32() }, () => {
+      return [reader.string(), reader.string()] as const;
+    });
+    const body = this.#blob();
+    return { caller, handler, schemaVersion, confirmed, client, head, params, body };
+  }
+
+  #blob(): Uint8Array {
+    return this.#blobs[this.#nextBlob++] ?? new Uint8Array(0);
   }
 
   #view(): Uint8Array {

@@ -138,6 +138,20 @@ export class Access {
     return `To create a database, you must be logged in with an account of ${issuers}.`;
   }
 
+  /**
+   * Throws `Refusal` `token.limited` if the caller's token, or its session, leaves it no call of
+   * this handler. Handlers write, so a limited token has to list them, as it lists reducers.
+   */
+  requireHandler(caller: HostCaller, database: DatabaseKey, handler: string): void {
+    const { capability } = caller;
+    if (capability === undefined && caller.isReadOnly !== true) return;
+    const { isReadOnly } = this.rightsIn(database, caller);
+    const isListed = capability?.reducers?.includes(handler) === true;
+    if (isListed && !isReadOnly && !capability.readOnly) return;
+    const demand = `must list the handler \`${handler}\` among its reducers and not be read-only`;
+    throw new Refusal({ code: 'token.limited', message: `A limited token ${demand}` });
+  }
+
   /** The caller's rights inside the database. */
   rightsIn(database: DatabaseKey, caller: HostCaller): Rights {
     const rights = this.#narrowedRights(database, caller);

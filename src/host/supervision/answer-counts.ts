@@ -3,7 +3,7 @@ import type { CallError, ProcedureError, RefusalBody, SqlError } from '../../dat
 import { TimeCounts, type TimeFigures } from '../../database/time-counts.ts';
 import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
 
-const operations = ['call', 'sql', 'subscribe', 'procedure'] as const;
+const operations = ['call', 'sql', 'subscribe', 'procedure', 'handler'] as const;
 const outcomes = ['ok', 'refused', 'failed'] as const;
 
 /** `refused`: the caller has to change something. `failed`: the module, or the service, has to. */
@@ -69,6 +69,8 @@ function operationOf(kind: DatabaseRequest['kind']): number {
       return operations.indexOf('call');
     case 'procedure':
       return operations.indexOf('procedure');
+    case 'handler':
+      return operations.indexOf('handler');
     case 'query':
     case 'oneOff':
       return operations.indexOf('sql');
@@ -94,6 +96,7 @@ function codeOf(reply: DatabaseReply): Code | undefined {
     case 'called':
       return reply.outcome.kind === 'aborted' ? reply.outcome.error.code : undefined;
     case 'procedure':
+    case 'handler':
       return reply.outcome.kind === 'failed' ? reply.outcome.error.code : undefined;
     case 'queried':
       return reply.outcome.kind === 'failed' ? reply.outcome.error.code : undefined;

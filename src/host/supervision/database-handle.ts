@@ -3,6 +3,8 @@ import type {
   Caller,
   CallOutcome,
   CallRequest,
+  HandlerOutcome,
+  HandlerRequest,
   ProcedureOutcome,
   ProcedureRequest,
   SqlOutcome,
@@ -50,6 +52,8 @@ export interface DatabaseHandle {
    * the refusal is `database.lost`.
    */
   procedure(request: ProcedureRequest, signal?: AbortSignal): Promise<ProcedureOutcome>;
+  /** Answers a request with a handler of the module. Otherwise as `procedure`. */
+  answer(request: HandlerRequest, signal?: AbortSignal): Promise<HandlerOutcome>;
   query(request: SqlRequest): Promise<SqlOutcome>;
   /**
    * Reports what a call or a write would do, or does it if that has not changed: see

@@ -4,6 +4,8 @@ import {
   type Caller,
   type CallOutcome,
   type CallRequest,
+  type HandlerOutcome,
+  type HandlerRequest,
   type ProcedureOutcome,
   type ProcedureRequest,
   Refusal,
@@ -125,8 +127,25 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   async procedure(procedure: ProcedureRequest, signal?: AbortSignal): Promise<ProcedureOutcome> {
+    const request = { kind: 'procedure', procedure } as const;
+    const reply = await this.#cancelable(request, procedure.confirmed, signal);
+    assert(reply.kind === 'procedure', 'a procedure is answered by its outcome');
+    return reply.outcome;
+  }
+
+  async answer(handler: HandlerRequest, signal?: AbortSignal): Promise<HandlerOutcome> {
+    const reply = await this.#cancelable({ kind: 'handler', handler }, handler.confirmed, signal);
+    assert(reply.kind === 'handler', 'a handler is answered by its outcome');
+    return reply.outcome;
+  }
+
+  async #cancelable(
+    request: DatabaseRequest,
+    isConfirmed: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<DatabaseReply> {
     const before = this.#pending.lastTicket;
-    const answer = this.#request({ kind: 'procedure', procedure }, procedure.confirmed);
+    const answer = this.#request(request, isConfirmed);
     const of = this.#pending.lastTicket;
     const cancel = (): void => {
       // It is the one before when the request was refused.
@@ -135,15 +154,13 @@ export class SupervisedDatabase implements DatabaseHandle {
     signal?.addEventListener('abort', cancel, { once: true });
     if (signal?.aborted === true) cancel();
     try {
-      const reply = await answer;
-      assert(reply.kind === 'procedure', 'a procedure is answered by its outcome');
-      return reply.outcome;
+      return await answer;
     } finally {
       signal?.removeEventListener('abort', cancel);
     }
   }
 
-  /** The caller of a procedure is gone. */
+  /** The caller of a procedure, or the client of a handler, is gone. */
   #cancel(of: Ticket): void {
     this.#pending.withdraw(of, abandonedRefusal());
     if (this.#pending.find(of) === undefined) return;

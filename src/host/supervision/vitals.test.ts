@@ -109,6 +109,7 @@ describe('answers', () => {
       ['sql ok', 0, 0],
       ['subscribe ok', 0, 0],
       ['procedure ok', 0, 0],
+      ['handler ok', 0, 0],
     ]);
     expect(refusals.get('reducer.crashed')).toBe(1);
     expect(seen.counts).toEqual({ callsCommitted: 2, callsAborted: 1, queries: 0 });

@@ -152,7 +152,7 @@ export class Vitals {
 
 function overBudgetOf(kind: DatabaseRequest['kind']): string {
   if (kind === 'call') return 'reducer.overBudget';
-  return kind === 'procedure' ? 'procedure.overBudget' : 'sql.overBudget';
+  return kind === 'procedure' || kind === 'handler' ? 'procedure.overBudget' : 'sql.overBudget';
 }
 
 const nothingOwed = (): void => undefined;

@@ -131,6 +131,19 @@ export interface GuestApi {
     call: number,
   ): AsyncStatus;
   /**
+   * Answers a request, which lies in the buffer for arguments: its head, its body, the parameters
+   * of its path. With status 0, `takeCallResult` then gives the head of the response.
+   */
+  callHandler(
+    id: number,
+    sender: bigint,
+    timestampMicros: bigint,
+    headLength: number,
+    bodyLength: number,
+    paramsLength: number,
+    call: number,
+  ): AsyncStatus;
+  /**
    * An operation has ended. `result`: 0; or the bytes of the head of a response in the scratch,
    * which its body of `bodyBytes` follows, and `text` is its URL; or a negated error code, and
    * `text` says why.
@@ -154,6 +167,8 @@ export interface GuestApi {
   endedStatus(): GuestStatus;
   /** The value of a call that ended with status 3 or 4, once. */
   takeCallResult(): ArrayBuffer;
+  /** The body of a handler's response, once; `undefined`: the call was another. */
+  takeCallBody(): ArrayBuffer | undefined;
   /** Evaluates a view of one caller; `takeViewResult` then gives what it returned, once. */
   callView(id: number, sender: bigint): GuestStatus;
   callAnonymousView(id: number): GuestStatus;

@@ -131,9 +131,22 @@ export class GuestRealm {
   }
 
   placeArguments(args: Uint8Array): void {
-    const buffer = this.guest.argumentsBuffer(args.length);
-    const view = buffer === this.#argumentsBuffer ? this.#arguments : new Uint8Array(buffer);
-    view.set(args);
+    this.#argumentsFor(args.length).set(args);
+  }
+
+  /** One after the other. */
+  placeParts(parts: readonly Uint8Array[]): void {
+    const view = this.#argumentsFor(parts.reduce((sum, part) => sum + part.length, 0));
+    let at = 0;
+    for (const part of parts) {
+      view.set(part, at);
+      at += part.length;
+    }
+  }
+
+  #argumentsFor(length: number): Uint8Array {
+    const buffer = this.guest.argumentsBuffer(length);
+    return buffer === this.#argumentsBuffer ? this.#arguments : new Uint8Array(buffer);
   }
 
   /** Promise jobs belong to the call, but what it could do with the data is over. */

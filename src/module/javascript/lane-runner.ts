@@ -1,4 +1,4 @@
-import { assert } from '../../assert.ts';
+import { encodePathParameters } from '../../protocol/http-abi.ts';
 import { logLevels, transactionEnds, transactionKinds } from '../../protocol/module-abi.ts';
 import type { AsyncOutcome, LaneCall, LaneEnd, LaneLink, LaneRunner } from '../lane.ts';
 import { type BegunCall, LaneCalls } from '../lane-calls.ts';
@@ -15,7 +15,7 @@ export interface LaneContext extends GuestContext {
 
 /**
  * Loads a program into `realm`, which is new and belongs to the runner from here on, to run its
- * procedures. `link` reaches the database. Throws `ProgramError`.
+ * procedures and HTTP handlers. `link` reaches the database. Throws `ProgramError`.
  */
 export function loadLaneProgram(
   program: LinkedProgram,
@@ -87,10 +87,9 @@ class JavaScriptLane implements LaneRunner {
   }
 
   #start(call: LaneCall): LaneEnd | 'waiting' {
-    const { number, seed, name, args } = call;
+    const { number, seed, name } = call;
     const begun = this.#calls.begin(call, this.#program.newLog(name));
     this.#program.enter(begun.log, seed);
-    this.#program.placeArguments(args);
     try {
       const status = this.#invoke(call);
       // Before jobs run, which may end other calls.
@@ -107,10 +106,22 @@ class JavaScriptLane implements LaneRunner {
     return own?.end ?? 'waiting';
   }
 
-  #invoke({ number, kind, id, sender, connectionId, timestampMicros, args }: LaneCall) {
-    assert(kind === 'procedure', 'lanes run procedures');
+  #invoke(call: LaneCall): AsyncStatus {
+    return call.kind === 'procedure' ? this.#procedure(call) : this.#handler(call);
+  }
+
+  #procedure({ number, id, sender, connectionId, timestampMicros, args }: LaneCall): AsyncStatus {
     const { length } = args;
+    this.#program.placeArguments(args);
     return this.#guest.callProcedure(id, sender, connectionId, timestampMicros, length, number);
+  }
+
+  #handler({ number, id, sender, timestampMicros, args, body, params }: LaneCall): AsyncStatus {
+    const sent = body ?? new Uint8Array(0);
+    const encoded = encodePathParameters(params ?? []);
+    this.#program.placeParts([args, sent, encoded]);
+    const lengths = [args.length, sent.length, encoded.length] as const;
+    return this.#guest.callHandler(id, sender, timestampMicros, ...lengths, number);
   }
 
   /** Enters the program for a call that waits. */
@@ -133,7 +144,7 @@ class JavaScriptLane implements LaneRunner {
       if (call !== undefined) this.#end(call, this.#endOf(this.#guest.endedStatus()));
     }
     for (const call of this.#calls.deadlocked()) {
-      this.#end(call, { kind: 'failed', message: deadlockText, trace: [] });
+      this.#end(call, { kind: 'failed', message: deadlockText(call.kind), trace: [] });
       this.#guest.abort(call.number, '');
     }
     this.#calls.left();
@@ -146,7 +157,7 @@ class JavaScriptLane implements LaneRunner {
   #abandon(): void {
     const call = this.#calls.abandon();
     if (call === undefined || !call.log.mayWrite()) return;
-    const text = `aborting dangling anonymous transaction in procedure ${call.name}`;
+    const text = `aborting dangling anonymous transaction in ${call.kind} ${call.name}`;
     call.log.write(logLevels.error, text, undefined);
   }
 
@@ -165,16 +176,20 @@ class JavaScriptLane implements LaneRunner {
 
   #endOf(status: Exclude<AsyncStatus, 5>): LaneEnd {
     if (status === 0) {
-      return { kind: 'returned', value: new Uint8Array(this.#guest.takeCallResult()).slice() };
+      const value = new Uint8Array(this.#guest.takeCallResult()).slice();
+      const body = this.#guest.takeCallBody();
+      if (body === undefined) return { kind: 'returned', value };
+      return { kind: 'returned', value, body: new Uint8Array(body).slice() };
     }
     const message = this.#guest.message();
     return { kind: 'failed', message, trace: this.#program.trace() };
   }
 }
 
-const deadlockText =
-  'the procedure awaits a promise that nothing will resolve: no request and no sleep is pending ' +
-  'that could';
+function deadlockText(kind: LaneCall['kind']): string {
+  const rest = 'awaits a promise that nothing will resolve: no request and no sleep is pending';
+  return `the ${kind} ${rest} that could`;
+}
 
 function programApi(calls: LaneCalls): ProgramApi {
   return {

@@ -107,6 +107,19 @@ function sizeSettings(): Setting[] {
         draft.bounds = { ...draft.bounds, programBytesMax };
       },
     }),
+    setting({
+      key: 'limits.handler-body',
+      flag: 'handler-body',
+      kind: 'count',
+      value: '<MiB>',
+      help: 'body of a request to an HTTP handler of a module; larger ones get 413',
+      otherwise: `${limits.handlerBodyBytesMax / mebibyte} MiB, the maximum`,
+      example: 4,
+      apply: (value, draft) => {
+        const handlerBodyBytesMax = Math.min(value * mebibyte, limits.handlerBodyBytesMax);
+        draft.bounds = { ...draft.bounds, handlerBodyBytesMax };
+      },
+    }),
   ];
 }
 

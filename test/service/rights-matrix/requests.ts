@@ -136,7 +136,10 @@ const special: Readonly<Record<string, Send>> = {
     await ask({ ...cell, as: cell.stage.owner }, `POST ${db}/unlock`);
     return answer;
   },
-  [`ANY ${db}/route/*`]: (cell) => ask(cell, `PATCH ${db}/route/anything`),
+  [`ANY ${db}/route/*, no route`]: (cell) => ask(cell, `PATCH ${db}/route/anything`),
+  [`ANY ${db}/route/*, a handler`]: (cell) => ask(cell, `PATCH ${db}/route/hook`),
+  [`ANY ${db}/route/*, auth: 'optional'`]: (cell) => ask(cell, `PATCH ${db}/route/greet`),
+  [`ANY ${db}/route/*, auth: 'required'`]: (cell) => ask(cell, `PATCH ${db}/route/mine`),
   'POST /v1/mcp': (cell) => ask(cell, 'POST /v1/mcp', { body: toolList }),
   [`POST ${db}/mcp`]: (cell) => ask(cell, `POST ${db}/mcp`, { body: toolList }),
 };

@@ -3,7 +3,7 @@ import { type Program, writtenFrom } from '../written-module.ts';
 import type { CallerName } from './table.ts';
 
 const module = `
-  import { schema, t, table } from 'reducerdb/server';
+  import { Router, SyncResponse, schema, t, table } from 'reducerdb/server';
   const row = { id: t.u32().primaryKey(), text: t.string() };
   const note = table({ public: true }, row);
   const secret = table({}, row);
@@ -32,6 +32,12 @@ const module = `
     return ctx.withTx((tx) => tx.db.note.count());
   });
   export const sweep = db.procedure(t.unit(), () => ({}));
+  export const hook = db.httpHandler(() => new SyncResponse('taken'));
+  export const greet = db.httpHandler({ auth: 'optional' }, () => new SyncResponse('hello'));
+  export const mine = db.httpHandler({ auth: 'required' }, () => new SyncResponse('yours'));
+  export const routes = db.httpRouter(
+    new Router().any('/hook', hook).any('/greet', greet).any('/mine', mine),
+  );
 `;
 
 /** Each table has rows, \`crowd\` more than one of the tokens may read. */
@@ -45,7 +51,10 @@ const rows = [
 /** What the limited tokens of the columns are limited to. */
 const tokenLimits = {
   reads: { read_only: true, tables: ['note', 'secret', 'diary', 'crowd'], max_rows: 2 },
-  calls: { reducers: ['put_note', 'tidy', 'count_notes', 'sweep'], features: ['preview', 'logs'] },
+  calls: {
+    reducers: ['put_note', 'tidy', 'count_notes', 'sweep', 'mine'],
+    features: ['preview', 'logs'],
+  },
   writes: { tables: ['note', 'secret', 'diary'], sql_writes: true },
 };
 

@@ -41,6 +41,7 @@ let oneOffArguments;
 let description = new ArrayBuffer(0);
 let viewResult = new ArrayBuffer(0);
 let callResult;
+let callBody;
 // Calls that have ended while others ran, in order; the last one that was asked for.
 const ended = [];
 /** @type {import('../../guest-api.ts').GuestStatus} */
@@ -61,7 +62,9 @@ export const api = Object.freeze({
   description: () => description,
   callReducer,
   takeCallResult,
+  takeCallBody,
   callProcedure,
+  callHandler,
   completed,
   abort,
   setClock,
@@ -169,6 +172,30 @@ function callProcedure(id, sender, connectionId, timestamp, length, call) {
   });
 }
 
+// The head of the request, its body and the parameters of its path lie one after the other.
+function callHandler(id, sender, timestamp, headLength, bodyLength, paramsLength, call) {
+  setClock(timestamp);
+  reseed();
+  const hookName = options.hookNames.callHttpHandler;
+  const take = (parts) => {
+    const isPair = Array.isArray(parts) && parts.length === 2;
+    callResult = isPair ? bufferOf(parts[0]) : undefined;
+    callBody = isPair ? bufferOf(parts[1]) : undefined;
+    if (callResult !== undefined && callBody !== undefined) return;
+    throw new TypeError('`' + hookName + '` must return a two-element array');
+  };
+  return callAsync(call, take, () => {
+    const placed = placedArguments(headLength + bodyLength + paramsLength);
+    const copyOf = (at, length) => new Uint8Array(new Uint8Array(placed.buffer, at, length));
+    const head = copyOf(0, headLength);
+    const body = copyOf(headLength, bodyLength);
+    const params = copyOf(headLength + bodyLength, paramsLength);
+    // Looked up with the call: programs without handlers may come without the hook.
+    const hook = hookNamed(hookName);
+    return apply(hook, hooks, [id, timestamp, head, body, params, sender, call]);
+  });
+}
+
 // Runs a hook that may return a promise. `take` checks the value, and leaves it for the host.
 function callAsync(call, take, run) {
   let isWaiting = false;
@@ -191,8 +218,9 @@ function callAsync(call, take, run) {
 
 function end(call, run) {
   callResult = undefined;
+  callBody = undefined;
   const status = guarded(run);
-  ended.push({ call, status, message, stack, result: takeCallResult() });
+  ended.push({ call, status, message, stack, result: takeCallResult(), body: takeCallBody() });
 }
 
 function nextEnded() {
@@ -202,6 +230,7 @@ function nextEnded() {
   message = next.message;
   stack = next.stack;
   callResult = next.result;
+  callBody = next.body;
   return next.call;
 }
 
@@ -240,6 +269,12 @@ function errorBytesOf(thrown) {
 function takeCallResult() {
   const taken = callResult;
   callResult = undefined;
+  return taken;
+}
+
+function takeCallBody() {
+  const taken = callBody;
+  callBody = undefined;
   return taken;
 }
 
