@@ -14,8 +14,8 @@ export class RequestTimes {
     });
   }
 
-  /** `endpoint` is the path of a route, with `:name` for its parameters. */
-  observe(endpoint: string, status: number, millis: number): void {
+  /** `endpoint`: the path of a route, with `:name` for its parameters. `status` can be a class. */
+  observe(endpoint: string, status: string, millis: number): void {
     this.#histogram.observe({ endpoint, status }, millis / 1_000);
   }
 }

@@ -38,6 +38,8 @@ export interface Route {
   readonly methods: Readonly<Record<string, Method>>;
   /** Responds to every method. */
   readonly everyMethod?: Method;
+  /** True where modules choose the statuses: metrics count them by their class alone. */
+  readonly isOfModules?: true;
   /** Runs before an unsupported method is rejected, so that an unknown database is a 404 first. */
   readonly resolve?: (exchange: Exchange) => void;
   /** Headers of preflights and of all responses, replacing the default open ones. */

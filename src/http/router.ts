@@ -44,7 +44,7 @@ export interface RouterOptions {
   /** Absent: there are no hosts of apps. */
   readonly apps?: AppRouting;
   /** Called for each response of an endpoint with the path of its route, its status and time. */
-  readonly onAnswer: (path: string, status: number, millis: number) => void;
+  readonly onAnswer: (path: string, status: string, millis: number) => void;
   /** Called for an error that no endpoint expected; the client gets a 500 without its text. */
   readonly onError: (error: unknown, method: string, path: string) => void;
 }
@@ -80,7 +80,7 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
       try {
         const reply = await answer(context, exchange, { options, route });
         const label = route.label ?? route.path;
-        options.onAnswer(label, reply.status, performance.now() - beginMillis);
+        options.onAnswer(label, shownStatus(route, reply), performance.now() - beginMillis);
         return respondTo(context, reply);
       } finally {
         exchange.endLoad();
@@ -97,6 +97,10 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
 
 function appOf({ pages }: RouterOptions, incoming: IncomingMessage | undefined) {
   return pages.apps?.databaseOf(incoming?.headers.host);
+}
+
+function shownStatus({ isOfModules }: Route, { status }: Reply): string {
+  return isOfModules ? `${Math.floor(status / 100)}xx` : String(status);
 }
 
 interface Answering {

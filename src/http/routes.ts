@@ -142,6 +142,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     ofApps({
       path: '/v1/database/:db/route/*',
       methods: {},
+      isOfModules: true,
       everyMethod: { token: 'none', run: (exchange) => moduleRoute(exchange, context) },
     }),
   ];

@@ -3,8 +3,10 @@ import { DecodeError } from '../values/binary-reader.ts';
 import {
   decodeHttpRequest,
   decodeHttpResponse,
+  decodePathParameters,
   encodeHttpRequest,
   encodeHttpResponse,
+  encodePathParameters,
   type HttpRequest,
   type HttpResponse,
 } from './http-abi.ts';
@@ -103,6 +105,14 @@ describe('[abi 9.1] heads of HTTP messages', () => {
   ])('refuse %s', (_, hex, error) => {
     expect(() => decodeHttpRequest(bytesOf(hex))).toThrow(error);
     expect(() => decodeHttpRequest(bytesOf(hex))).toThrow(DecodeError);
+  });
+
+  it('have the parameters of their path beside them', () => {
+    const params = [['id', 'ü/'] as const, ['*', ''] as const];
+    expect(decodePathParameters(encodePathParameters(params))).toEqual(params);
+    expect(decodePathParameters(encodePathParameters([]))).toEqual([]);
+    expect(() => decodePathParameters(bytesOf('ffffffff'))).toThrow(DecodeError);
+    expect(() => decodePathParameters(bytesOf('00000000 00'))).toThrow(DecodeError);
   });
 
   it('refuse every beginning of themselves', () => {

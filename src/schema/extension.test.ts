@@ -15,7 +15,7 @@ import type { RawModule } from './raw-module.ts';
 
 /** What a peer's host reads of a module: its sections. */
 const sectionsOf = (raw: RawModule) => {
-  return encodeRawModuleV10({ ...raw, schedulePolicies: [], crons: [] });
+  return encodeRawModuleV10({ ...raw, schedulePolicies: [], crons: [], handlerAuth: [] });
 };
 
 const bytesOf = (hex: string) => Uint8Array.from(Buffer.from(hex.replace(/\s/g, ''), 'hex'));
@@ -57,6 +57,22 @@ describe('the extension of a description', () => {
     const extension = '52444258 01  01 0d000000 01000000 03000000 72756e 02 01';
     expect(bytes.subarray(sectionsOf(raw).length)).toEqual(bytesOf(extension));
     expect(decodeRawModule(bytes)).toEqual(raw);
+  });
+
+  it('[living 3.2, module-def 3] has how handlers look at tokens', () => {
+    const raw = moduleOf([], {
+      httpHandlers: ['a', 'b'],
+      httpRoutes: [{ handler: 'a', method: 'GET', path: '/a/:id' }],
+      handlerAuth: [
+        { handler: 'a', auth: 'optional' },
+        { handler: 'b', auth: 'required' },
+      ],
+    });
+    const bytes = encodeRawModuleV10(raw);
+    const extension = '52444258 01  03 10000000 02000000 01000000 61 00 01000000 62 01';
+    expect(bytes.subarray(sectionsOf(raw).length)).toEqual(bytesOf(extension));
+    expect(decodeRawModule(bytes)).toEqual(raw);
+    expect(() => decode('52444258 01  03 0a000000 01000000 01000000 61 02')).toThrow(DecodeError);
   });
 
   it('is absent where a module needs none', () => {

@@ -417,6 +417,60 @@ describe('HTTP', () => {
     ]);
   });
 
+  it.each(['/:id', '/a/:b_2/c', '/*', '/a/:b/*'])('[living 3.1] accepts the path %j', (path) => {
+    const raw = moduleOf([], { httpHandlers: ['h'], httpRoutes: [route(path, 'GET')] });
+    expect(problemsOf(raw)).toEqual([]);
+  });
+
+  it.each([
+    ['/:', '`:` is neither literal, nor `:name` (`[a-z][a-z0-9_]*`), nor `*`'],
+    ['/:Id', '`:Id` is neither literal, nor `:name` (`[a-z][a-z0-9_]*`), nor `*`'],
+    ['/a:b', '`a:b` is neither literal, nor `:name` (`[a-z][a-z0-9_]*`), nor `*`'],
+    ['/*a', '`*a` is neither literal, nor `:name` (`[a-z][a-z0-9_]*`), nor `*`'],
+    [
+      '/__proto__/:x/:__proto__',
+      '`:__proto__` is neither literal, nor `:name` (`[a-z][a-z0-9_]*`), nor `*`',
+    ],
+    ['/*/b', '`*` is not its last segment'],
+    ['/:a/:a', 'the parameter `a` occurs twice'],
+    [':a', 'it does not start with `/`'],
+    [`/${'x'.repeat(1_024)}`, 'it is longer than 1024 characters'],
+  ])('[living 3.1] refuses the path %j', (path, fault) => {
+    const raw = moduleOf([], { httpHandlers: ['h'], httpRoutes: [route(path, 'GET')] });
+    expect(problemsOf(raw)).toEqual([`HTTP route path \`${path}\` is invalid; ${fault}`]);
+  });
+
+  it('[living 3.1] does not look at the names of parameters', () => {
+    const httpRoutes = [route('/:a', 'GET'), route('/:b', 'POST'), route('/:c', 'GET')];
+    expect(problemsOf(moduleOf([], { httpHandlers: ['h'], httpRoutes }))).toEqual([
+      'HTTP route duplicates method GET for path /:c',
+    ]);
+  });
+
+  it('[living 3.1] refuses more routes than the gateway looks through', () => {
+    const httpRoutes = Array.from({ length: 1_025 }, (_, at) => route(`/${at}`, 'GET'));
+    expect(problemsOf(moduleOf([], { httpHandlers: ['h'], httpRoutes }))).toEqual([
+      'the module has 1025 HTTP routes, more than 1024',
+    ]);
+  });
+
+  it('[living 3.2] knows which handlers look at tokens', () => {
+    const auth = (handler: string) => ({ handler, auth: 'required' as const });
+    const raw = moduleOf([], { httpHandlers: ['h', 'g'], handlerAuth: [auth('h')] });
+    expect(validateModule(raw).httpHandlers).toEqual([
+      { name: 'h', sourceName: 'h', auth: 'required' },
+      { name: 'g', sourceName: 'g', auth: 'none' },
+    ]);
+    const bad = moduleOf([], {
+      httpHandlers: ['h'],
+      handlerAuth: [auth('h'), auth('h'), auth('x')],
+    });
+    expect(problemsOf(bad)).toEqual([
+      'authentication is declared for the unknown HTTP handler `x`',
+      'authentication of HTTP handler `h` is declared more than once',
+    ]);
+  });
+
   it('refuses two routes with one path and overlapping methods', () => {
     const raw = moduleOf([], {
       httpHandlers: ['h'],

@@ -39,6 +39,29 @@ describe('a router', () => {
       'Cannot nest router at `/api`; existing routes overlap with nested path',
     );
   });
+
+  it('[living 3.1] takes parameters, whose names make no difference', () => {
+    const one = new Router().get('/users/:id', handler).get('/users/*', handler);
+    expect(pathsOf(one.post('/users/:name', handler))).toHaveLength(3);
+    expect(() => one.get('/users/:name', handler)).toThrow('Route conflict for `/users/:name`');
+    expect(() => one.any('/users/*', handler)).toThrow('Route conflict for `/users/*`');
+    expect(pathsOf(new Router().nest('/users/:id', new Router().get('/:room', handler)))).toEqual([
+      'GET /users/:id/:room',
+    ]);
+    expect(() => one.nest('/users/:name', new Router())).toThrow(
+      'Cannot nest router at `/users/:name`; existing routes overlap with nested path',
+    );
+    const inner = new Router().get('/:id', handler);
+    expect(() => new Router().nest('/users/:id', inner)).toThrow(
+      'Route path `/users/:id/:id` is invalid: the parameter `id` occurs twice',
+    );
+    expect(() => new Router().nest('/files/*', inner)).toThrow(
+      'Route path `/files/*/:id` is invalid: `*` is not its last segment',
+    );
+    for (const path of ['/:', '/:1', '/a*', '/*/']) {
+      expect(() => one.get(path, handler), path).toThrow(`Route path \`${path}\` is invalid: `);
+    }
+  });
 });
 
 describe('requests and responses', () => {
@@ -52,6 +75,7 @@ describe('requests and responses', () => {
     expect([request.method, request.uri, request.headers.get('a')]).toEqual(['POST', '/p', 'b']);
     expect(request.version).toEqual({ tag: 'Http11' });
     expect(new Request('/').bytes()).toHaveLength(0);
+    expect(new Request('/', { params: { id: '7' } }).params).toEqual({ id: '7' });
   });
 
   it('[module-sdk 6.5] take text, buffers and views', () => {

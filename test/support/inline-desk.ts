@@ -24,8 +24,14 @@ export type LaneAnswer =
   | { readonly kind: 'reducer'; readonly end: ReducerEnd }
   | { readonly kind: 'waited' };
 
-/** A procedure, step by step; it returns its encoded value. */
-export type LaneBody = (call: LaneCall) => Generator<LaneStep, Uint8Array, LaneAnswer>;
+/** A procedure, step by step; it returns its encoded value, a handler head and body. */
+export type LaneBody = (call: LaneCall) => Generator<LaneStep, Uint8Array | Answered, LaneAnswer>;
+
+/** What a handler returns. */
+interface Answered {
+  readonly value: Uint8Array;
+  readonly body: Uint8Array;
+}
 
 interface DeskOptions {
   readonly lanesMax?: number;
@@ -159,7 +165,7 @@ export class InlineDesk implements LaneDesk {
     if (body === undefined) return;
     try {
       const step = answer === undefined ? body.next() : body.next(answer);
-      if (step.done === true) this.#end(number, { kind: 'returned', value: step.value });
+      if (step.done === true) this.#end(number, { kind: 'returned', ...returnedBy(step.value) });
       else this.#want(number, step.value);
     } catch (error) {
       this.#end(number, failed(error));
@@ -237,4 +243,8 @@ function failed(error: unknown): EndedCall['end'] {
 export function transactionIn(answer: LaneAnswer) {
   if (answer.kind !== 'transaction') throw new Error(`answered by ${answer.kind}`);
   return answer;
+}
+
+function returnedBy(value: Uint8Array | Answered): { value: Uint8Array; body?: Uint8Array } {
+  return value instanceof Uint8Array ? { value } : value;
 }

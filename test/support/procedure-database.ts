@@ -7,6 +7,8 @@ import { createCore, openDatabase } from '../../src/database/open-database.ts';
 import type {
   Caller,
   CallOutcome,
+  HandlerOutcome,
+  HandlerRequest,
   ProcedureOutcome,
   ProcedureRequest,
   SqlOutcome,
@@ -22,6 +24,7 @@ import type {
   StopReason,
   TurnReport,
 } from '../../src/database/turn.ts';
+import { nobody } from '../../src/doors/handler-call.ts';
 import { programHash } from '../../src/host/linking/program-hash.ts';
 import type { Disk } from '../../src/log/disk.ts';
 import type { Scratch } from '../../src/module/host-calls.ts';
@@ -179,6 +182,26 @@ export class ProcedureDatabase {
       },
     });
     if (reply.kind !== 'procedure') throw new Error(`a procedure was answered by ${reply.kind}`);
+    return reply.outcome;
+  }
+
+  /** Asks the only handler of the module, which is called `page`. */
+  async handler(parts: Partial<HandlerRequest> = {}): Promise<HandlerOutcome> {
+    const reply = await this.request({
+      kind: 'handler',
+      handler: {
+        caller: nobody,
+        handler: 'page',
+        head: new Uint8Array(0),
+        body: new Uint8Array(0),
+        params: [],
+        client: '192.0.2.1',
+        schemaVersion: this.core.program.schemaVersion,
+        confirmed: false,
+        ...parts,
+      },
+    });
+    if (reply.kind !== 'handler') throw new Error(`a handler was answered by ${reply.kind}`);
     return reply.outcome;
   }
 
@@ -423,6 +446,7 @@ export class AccountRunner implements ModuleRunner {
           { event: 'onConnect', functionName: 'entered' },
           { event: 'onDisconnect', functionName: 'left' },
         ],
+        httpHandlers: ['page'],
         procedures: this.#procedures.map((sourceName) => ({
           sourceName,
           params: procedureParams,

@@ -14,6 +14,7 @@ import {
   type UpdateChoice,
 } from '../prepare-update.ts';
 import type { Target } from '../project-config.ts';
+import { routeLines } from '../routes.ts';
 import { isLocalServer } from '../server-choice.ts';
 import { Session } from '../session.ts';
 import { withAnonymous, withServer, withYes } from '../shared-flags.ts';
@@ -175,6 +176,8 @@ async function publishProgram(io: Io, upload: Upload): Promise<Published> {
   io.out('Publishing module...');
   const published = await sendProgram(upload);
   io.out(resultText(published));
+  const routes = await routeLines(upload.api, published.domain ?? published.database_identity);
+  if (routes.length > 0) io.out(['Routes:', ...routes].join('\n'));
   return published;
 }
 

@@ -144,6 +144,21 @@ describe('a batch of requests', () => {
         ...{ schemaVersion: undefined, confirmed: false },
       },
     },
+    {
+      kind: 'handler',
+      handler: {
+        ...{ caller: ada, handler: 'bräd', head: Uint8Array.of(1, 2), body: new Uint8Array(9_000) },
+        ...{ params: [['id', 'ü'] as const, ['*', ''] as const], client: '2001:db8::/64' },
+        ...{ schemaVersion: 2 ** 40, confirmed: true },
+      },
+    },
+    {
+      kind: 'handler',
+      handler: {
+        ...{ caller: eve, handler: '', head: new Uint8Array(0), body: new Uint8Array(0) },
+        ...{ params: [], client: '', schemaVersion: 0, confirmed: false },
+      },
+    },
     { kind: 'cancel', of: ticketNumber(2 ** 40) },
     { kind: 'program' },
     { kind: 'update', program: { kind: 'js', bytes: Uint8Array.of(7) }, permission },
@@ -303,6 +318,23 @@ describe('the outcomes of a turn', () => {
         error: { code: 'procedure.busy', message: 'ü', of: 'caller' },
         micros: 0,
       },
+    },
+    {
+      kind: 'handler',
+      outcome: {
+        kind: 'answered',
+        response: {
+          headers: [{ name: 'x', value: Uint8Array.of(97) }],
+          version: 'HTTP/1.1' as const,
+          code: 404,
+        },
+        body: new Uint8Array(9_000).fill(5),
+        micros: 8,
+      },
+    },
+    {
+      kind: 'handler',
+      outcome: { kind: 'failed', error: { code: 'procedure.failed', message: 'ü' }, micros: 1 },
     },
     { kind: 'cancelled' },
     { kind: 'tables', tables: [] },
