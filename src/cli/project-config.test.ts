@@ -124,6 +124,21 @@ describe('keys', () => {
     expect(() => read({ 'service.json': { dev: { walk: 'x' } } })).toThrow(/'dev\.walk'/);
   });
 
+  it('[rulings 1.2] bind no host names: that is said, with the setting that does', () => {
+    for (const config of [{ hosts: ['a.example.com'] }, { children: [{ hosts: [] }] }]) {
+      expect(() => read({ 'service.json': config })).toThrow(
+        '`hosts` is not a key of the project: host names are bound by the operator of the service, ' +
+          'in its config.toml, below [apps.hosts]: "app.example.com" = "my-db"',
+      );
+    }
+  });
+
+  it('[living 3.4] name a folder of static files, which children share', () => {
+    const config = { static: 'dist', children: [{ database: 'a' }, { static: 'b' }] };
+    const folders = targets({ 'service.json': config })?.map((target) => target.static);
+    expect(folders).toEqual(['dist', 'dist', 'b'].map((name) => path.join(folder, name)));
+  });
+
   it('[cli 4.2] of the wrong type are refused', () => {
     for (const [config, words] of [
       [{ database: 7 }, 'database must be a string'],

@@ -127,8 +127,8 @@ function checkedLayer(parsed: unknown, file: string): Layer {
 }
 
 const hostsText =
-  '`hosts` is not a key of the project: who owns a host name is decided by the operator of the ' +
-  'service, in its config.toml, below [apps.hosts]: "app.example.com" = "my-db"';
+  '`hosts` is not a key of the project: host names are bound by the operator of the service, ' +
+  'in its config.toml, below [apps.hosts]: "app.example.com" = "my-db"';
 
 const textKeys = [
   'database',

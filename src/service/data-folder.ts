@@ -2,6 +2,7 @@ import { existsSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { withDataFolder } from '../host/offline/shown-command.ts';
 import { UnreadableError, type VerifiedLog, verifyData } from '../host/offline/verify-data.ts';
+import { type VerifiedStatic, verifyStatic } from '../host/offline/verify-static.ts';
 import { MachineClock } from '../node/clock.ts';
 import { type DirectoryLock, DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
@@ -10,18 +11,18 @@ import { linesIn } from '../node/synced-lines.ts';
 import { claimWriter, type WriterPlace } from '../node/writer-mark.ts';
 import { ConfigurationError } from './configuration.ts';
 
-/** The finding for one log, in words. */
+/** The finding for one log, or for the static files of a database, in words. */
 export interface Finding {
   /** Relative to the data folder. */
   readonly log: string;
-  readonly state: VerifiedLog['report']['kind'];
+  readonly state: VerifiedLog['report']['kind'] | VerifiedStatic['state'];
   readonly commits: string;
   readonly detail: string;
 }
 
 /**
- * Checks all logs of a data folder, and that every log in the registry exists, while no service
- * uses the folder. Rejects with `ConfigurationError` if one does, if there are no logs, and if one
+ * Checks all logs of a data folder, that every log in the registry exists, and all static files,
+ * while no service uses the folder. Rejects with `ConfigurationError` if one does, if there are no logs, and if one
  * is unreadable. Printed commands end in `folderFlag`, which names the folder.
  */
 export async function checkDataFolder(folder: string, folderFlag = ''): Promise<Finding[]> {
@@ -29,8 +30,12 @@ export async function checkDataFolder(folder: string, folderFlag = ''): Promise<
   const lock = takeLock(folder);
   try {
     const machine = { clock: new MachineClock(), entropy: new MachineEntropy() };
-    const logs = await verifyData(realFolder(folder), machine);
-    return logs.map(finding).map((found) => {
+    const real = realFolder(folder);
+    const logs = await verifyData(real, machine);
+    const files = verifyStatic(real).map(({ folder: log, state, detail }) => {
+      return { log, state, commits: '', detail };
+    });
+    return [...logs.map(finding), ...files].map((found) => {
       return { ...found, detail: withDataFolder(found.detail, folderFlag) };
     });
   } catch (error) {

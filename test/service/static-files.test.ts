@@ -1,28 +1,33 @@
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RunningService, root, Sandbox } from './harness.ts';
+import { type RunningService, Sandbox } from './harness.ts';
 import { askRaw, type RawAnswer } from './raw-http.ts';
+import { program } from './running.ts';
 
 /** Static files of databases: published by the command, served by a service of its own process. */
 
-const module = path.join(root, 'examples/chat');
 const longName = 'l'.repeat(64);
 
 let sandbox: Sandbox;
 let service: RunningService;
 let dist: string;
 let project: string;
+/** The bundle of a module: it is the same in all publishes. */
+let bundle: string;
 
 beforeAll(async () => {
   sandbox = await Sandbox.make();
@@ -37,7 +42,9 @@ beforeAll(async () => {
   writeFileSync(path.join(dist, 'index.html'), '<!doctype html><title>first</title>');
   writeFileSync(path.join(dist, 'assets/app-DiwrgTda.js'), 'console.log("first");'.repeat(100));
   writeFileSync(path.join(dist, '_headers'), '/*\n  X-Frame-Options: DENY\n');
-  await sandbox.ok(['publish', 'blog', '--module-path', module, '-y']);
+  bundle = path.join(sandbox.folder, 'chat.js');
+  writeFileSync(bundle, await program('examples/chat'));
+  await sandbox.ok(['publish', 'blog', '--js-path', bundle, '-y']);
 }, 120_000);
 
 afterAll(async () => {
@@ -48,7 +55,7 @@ afterAll(async () => {
 const dataDir = () => ['--data-dir', path.join(sandbox.folder, 'data')];
 
 const publish = (name: string, ...flags: string[]) =>
-  sandbox.run(['publish', name, '--module-path', module, '-y', ...flags]);
+  sandbox.run(['publish', name, '--js-path', bundle, '-y', ...flags]);
 
 interface Asked {
   readonly method?: string;
@@ -65,6 +72,17 @@ function ask(host: string, target: string, { method = 'GET', headers = [], body 
     headers: all,
     ...(body !== undefined && { body }),
   });
+}
+
+/** Asks for what is too large for one look at the wire, however slow the machine is. */
+async function fetchFrom(host: string, target: string, more: Record<string, string> = {}) {
+  const options = { port: sandbox.port, path: target, headers: { host, ...more }, agent: false };
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    get({ host: '127.0.0.1', ...options }, resolve).on('error', reject);
+  });
+  const pieces: Buffer[] = [];
+  for await (const piece of answer) pieces.push(piece);
+  return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(pieces) };
 }
 
 const shop = () => `shop.localhost:${sandbox.port}`;
@@ -165,7 +183,7 @@ describe('[living 3.4] publish --static', () => {
 
   it('is read from service.json, which has no say about hosts', async () => {
     const config = path.join(project, 'service.json');
-    const json = { database: 'told', 'module-path': module, static: '../dist' };
+    const json = { database: 'told', 'js-path': bundle, static: '../dist' };
     writeFileSync(config, JSON.stringify(json));
     const told = () => sandbox.run(['publish', '-y'], { cwd: project });
     expect((await told()).stdout).toContain('static: 2 files');
@@ -184,6 +202,23 @@ describe('[living 3.4] publish --static', () => {
     const { code, stderr } = await told();
     expect(code).toBe(1);
     expect(stderr).toContain('below [apps.hosts]: "app.example.com" = "my-db"');
+  });
+
+  it('sends large files in pieces, and uploads of them as they are read', async () => {
+    const film = path.join(sandbox.folder, 'film');
+    mkdirSync(film);
+    const content = randomBytes(3_000_000);
+    writeFileSync(path.join(film, 'a.mp4'), content);
+    expect((await publish('film', '--static', film)).stdout).toContain('static: 1 file, 3.0 MB, 1');
+    const host = `film.localhost:${sandbox.port}`;
+    const whole = await fetchFrom(host, '/a.mp4');
+    expect(whole.headers['content-type']).toBe('video/mp4');
+    expect(whole.body.equals(content)).toBe(true);
+    const part = await fetchFrom(host, '/a.mp4', { range: 'bytes=1000000-2999999' });
+    expect([part.status, part.headers['content-length']]).toEqual([206, '2000000']);
+    expect(part.body.equals(content.subarray(1_000_000))).toBe(true);
+    const head = await ask(host, '/a.mp4', { method: 'HEAD' });
+    expect([head.body.length, head.headers['content-length']]).toEqual([0, '3000000']);
   });
 
   it('says what is wrong with a folder, before anything is sent', async () => {
@@ -234,7 +269,7 @@ describe('[living 3.4] publish --static', () => {
     const kept = readdirSync(databases).filter((name) =>
       readdirSync(path.join(databases, name)).includes('static'),
     );
-    expect(kept).toHaveLength(2);
+    expect(kept).toHaveLength(3);
     expect((await ask(`told.localhost:${sandbox.port}`, '/')).status).toBe(404);
   });
 });
@@ -373,4 +408,26 @@ it('[rulings 1.2] hosts that the operator has bound serve the database, and othe
   const start = (...flags: string[]) => sandbox.run(['start', '--in-memory', ...flags]);
   const { code, stderr } = await start('--app-host', 'localhost=shop');
   expect([code, stderr]).toEqual([1, expect.stringContaining('is a loopback name')]);
+});
+
+it('[cli 7.7] verify checks the hashes of static files, too', async () => {
+  await service.stop();
+  const verify = () => sandbox.run(['verify', ...dataDir()]);
+  const intact = await verify();
+  expect(intact.stdout).toMatch(/^ databases\/\S+\/static +\| intact +\|/m);
+  expect(intact.code).toBe(0);
+  const databases = path.join(sandbox.folder, 'data/databases');
+  const [folder = ''] = readdirSync(databases)
+    .map((name) => path.join(databases, name, 'static'))
+    .filter((place) => existsSync(place));
+  const [hash = ''] = readdirSync(folder).filter((name) => /^[\da-f]{64}$/.test(name));
+  appendFileSync(path.join(folder, hash), 'x');
+  const damaged = await verify();
+  expect(damaged.stdout).toContain(`${hash} is not what it was; restore it from a backup`);
+  expect(damaged.stderr).toMatch(/1 of \d+ logs and sets of static files are damaged\./);
+  rmSync(path.join(folder, hash));
+  expect((await verify()).stdout).toContain(`${hash} is not there`);
+  rmSync(path.join(folder, hash), { force: true });
+  symlinkSync('/etc/passwd', path.join(folder, hash));
+  expect((await verify()).stdout).toMatch(/\/static +\| unreadable /);
 });

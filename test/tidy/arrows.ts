@@ -102,7 +102,7 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
     databases: ['linking', 'seats', 'supervision', 'registry'],
     sites: ['workers'],
     publishing: ['linking', 'seats', 'workers', 'supervision', 'registry', 'databases', 'sites'],
-    offline: ['registry'],
+    offline: ['registry', 'sites'],
   },
   sql: {
     'failure.ts': [],
