@@ -37,6 +37,15 @@ it.each<readonly [relation: string, holds: boolean]>([
     'a line of the log, with each of its bytes escaped, must be readable',
     limits.agentLogScanBytesMax > 6 * limits.logLineBytesMax,
   ],
+  [
+    'as many static files as may be, with paths of 200 bytes, can be announced',
+    limits.siteListBytesMax >= limits.siteFilesMax * (200 + 120),
+  ],
+  ['the largest static file is one of several', limits.siteBytesMax >= 4 * limits.siteFileBytesMax],
+  [
+    'memory holds the files of several databases',
+    limits.siteFilesKeptMax >= 10 * limits.siteFilesMax,
+  ],
   ['sockets must leave room for requests', limits.socketsShareMax < 1],
   ['clients must find room', limits.descriptorsKept < limits.descriptorsMin],
   [

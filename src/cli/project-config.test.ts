@@ -127,8 +127,8 @@ describe('keys', () => {
   it('[rulings 1.2] bind no host names: that is said, with the setting that does', () => {
     for (const config of [{ hosts: ['a.example.com'] }, { children: [{ hosts: [] }] }]) {
       expect(() => read({ 'service.json': config })).toThrow(
-        '`hosts` is not a key of the project: host names are bound by the operator of the service, ' +
-          'in its config.toml, below [apps.hosts]: "app.example.com" = "my-db"',
+        '`hosts` is not a key of the project: host names are bound by the operator of the ' +
+          'service, in its config.toml, below [apps.hosts]: "app.example.com" = "my-db"',
       );
     }
   });

@@ -44,8 +44,9 @@ export function appPathRoutes(context: AppContext): Route[] {
   }));
 }
 
-function atOwnHost(exchange: Exchange, context: AppContext): Promise<Reply> {
+function atOwnHost(exchange: Exchange, context: AppContext): Promise<Reply> | Reply {
   const target = present(exchange.app, 'the database of the host');
+  if (parseTarget(target).kind === 'invalid') return text(404, 'There is no such app', noSniff);
   return answer({ exchange, context, target, path: exchange.path, base: '', hasRules: true });
 }
 

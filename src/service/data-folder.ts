@@ -22,8 +22,8 @@ export interface Finding {
 
 /**
  * Checks all logs of a data folder, that every log in the registry exists, and all static files,
- * while no service uses the folder. Rejects with `ConfigurationError` if one does, if there are no logs, and if one
- * is unreadable. Printed commands end in `folderFlag`, which names the folder.
+ * while no service uses the folder. Rejects with `ConfigurationError` if one does, if there are no
+ * logs, and if one is unreadable. Printed commands end in `folderFlag`, which names the folder.
  */
 export async function checkDataFolder(folder: string, folderFlag = ''): Promise<Finding[]> {
   requireData(folder);

@@ -251,6 +251,8 @@ describe('[living 3.4] publish --static', () => {
     expect(await fault(() => writeFileSync(at('_headers'), rules))).toContain(
       '_headers, line 3: `set-cookie` cannot be set here',
     );
+    const anonymous = await publish('fresh', '--static', odd, '--anonymous');
+    expect(anonymous.stderr).toContain('publish without --anonymous');
     symlinkSync('index.html', at('same.html'));
     appendFileSync(at('_headers'), '');
     writeFileSync(at('_headers'), '');
@@ -311,6 +313,12 @@ describe('[rulings 1.1] the host of an app', () => {
     expect(await statuses(none)).toEqual(none.map((request) => `404 ${request}`));
     const some = ['GET /v1/ping', 'POST /v1/identity', 'GET /v1/database/shop/schema?version=9'];
     expect(await statuses(some)).toEqual(some.map((request) => `200 ${request}`));
+    for (const host of ['a.shop', 'a_b', 'nobody']) {
+      expect((await ask(`${host}.localhost`, '/', { headers: [html] })).status).toBe(404);
+      expect(
+        (await ask(`${host}.localhost`, '/v1/database/shop/sql', { method: 'POST' })).status,
+      ).toBe(404);
+    }
     const handler = await ask(shop(), '/v1/database/shop/route/hook', { method: 'POST' });
     expect(bodyOf(handler)).toContain('has not registered a handler');
     const sql = { method: 'POST', body: 'SELECT * FROM message' };

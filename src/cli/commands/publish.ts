@@ -155,9 +155,14 @@ interface Upload extends UpdateChoice {
   readonly program: Uint8Array<ArrayBuffer>;
 }
 
+const anonymousFilesText =
+  'Static files need several requests of one identity, and an anonymous caller has another one ' +
+  'each time. Log in (reducerdb login), or publish without --anonymous.';
+
 /** Publishes both in one step. Files belong to a database, so a new one is there first. */
 async function publishWithFiles(io: Io, upload: Upload, files: LocalFiles): Promise<void> {
   const { api, database, query } = upload;
+  if (api.token === undefined) throw new CliError(anonymousFilesText);
   const first = database && (await uploadStatic(api, io, database, files));
   if (first) {
     await publishProgram(io, { ...upload, query: { ...query, static: first.id } });
