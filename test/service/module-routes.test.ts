@@ -287,6 +287,35 @@ describe('the response of a handler', () => {
   });
 });
 
+describe('an asynchronous handler', () => {
+  it('[living 2.2, 3.1] answers when its promise is settled', async () => {
+    const { status, text } = await ask('GET', '/later/5');
+    expect([status, text]).toEqual([202, 'in the end']);
+    expect(await visits()).toContain('later');
+  });
+
+  it('[abi 9.3] that fails is a 500, too', async () => {
+    expect(await ask('GET', '/slip')).toMatchObject({
+      status: 500,
+      text: 'Uncaught TypeError: a slip',
+    });
+  });
+
+  it('[living 2.2, 2.8, 3.3] waits without its lane, and learns that its client has left', async () => {
+    const count = async (wanted: string) => (await visits()).filter((how) => how === wanted).length;
+    const leaving = new AbortController();
+    // More than there are lanes: none of them ends before the others have begun.
+    const many = Array.from({ length: limits.databaseLanesMax + 2 }, () =>
+      fetch(`${running.service.url}${at('/patient')}`, { signal: leaving.signal }),
+    );
+    await vi.waitUntil(async () => (await count('arrived')) === many.length, { timeout: 30_000 });
+    expect(await count('left')).toBe(0);
+    leaving.abort();
+    for (const { status } of await Promise.allSettled(many)) expect(status).toBe('rejected');
+    await vi.waitUntil(async () => (await count('left')) === many.length, { timeout: 30_000 });
+  });
+});
+
 describe('tokens in requests for handlers', () => {
   it('[living 3.2] are read where the handler asks for them', async () => {
     const { text } = await ask('GET', '/me', { as: owner });

@@ -1,4 +1,4 @@
-import { schema, t, table } from 'reducerdb/server';
+import { Router, SyncResponse, schema, t, table } from 'reducerdb/server';
 
 // Each line below is a mistake that the compiler must find.
 
@@ -225,6 +225,32 @@ db.view({ public: true }, t.array(hero.rowType), (ctx) => {
   // @ts-expect-error: one join is enough
   joined.leftSemijoin(ctx.from.job, (h, j) => h.id.eq(j.id));
   return joined.where((row) => row.open);
+});
+
+// Handlers of HTTP requests.
+
+db.httpHandler((ctx) => {
+  // @ts-expect-error: nobody is known
+  ctx.sender;
+  // @ts-expect-error: no tables outside of a transaction
+  ctx.db.hero.count();
+  return new SyncResponse();
+});
+db.httpHandler({ auth: 'required' }, (ctx) => new SyncResponse(ctx.sender.toHexString()));
+// @ts-expect-error: perhaps there is none
+db.httpHandler({ auth: 'optional' }, (ctx) => new SyncResponse(ctx.sender.toHexString()));
+// @ts-expect-error: another word
+db.httpHandler({ auth: 'maybe' }, () => new SyncResponse());
+// @ts-expect-error: another result
+db.httpHandler(() => 'hello');
+// @ts-expect-error: a promise of another result
+db.httpHandler(async () => 'hello');
+const page = db.httpHandler(async (_ctx, request) => new SyncResponse(request.params.id));
+db.httpRouter(new Router().get('/:id', page));
+db.httpHandler(async (ctx, request) => {
+  // @ts-expect-error: it is a promise
+  const status: number = page(ctx, request).status;
+  return status === 200 ? page(ctx, request) : new SyncResponse();
 });
 
 // Procedures.
