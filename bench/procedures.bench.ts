@@ -2,12 +2,16 @@
  * What a procedure gets done on one lane, through the service as it is shipped, and what a caller
  * beside it waits for.
  */
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { buildModule } from '../src/bundle/build-module.ts';
 import type { HostedDatabase } from '../src/host/hosted-database.ts';
+import { parseAllowedPlace } from '../src/host/outbound/outbound-rules.ts';
+import { limits } from '../src/limits.ts';
 import type { Service, startService } from '../src/service/start-service.ts';
 import { connectionNumber } from '../src/values/connection-number.ts';
 import { callerIdentity } from '../src/values/identity-roles.ts';
@@ -51,7 +55,8 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
       while (isRunning) beside.push(await errands.count());
       await running;
     }
-    await errands.service.stop();
+    const waits = await waitingBeside(errands, Math.ceil(1_000 * scale));
+    await errands.stop();
     return [
       {
         name: '`withTx` of one read and one write, one lane',
@@ -75,10 +80,67 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
         value: shareOf(beside, 0.5),
         baseline: shareOf(alone, 0.5),
       },
+      {
+        name: '1,000 procedures that wait 1 s for an answer, until all have returned',
+        unit: 'ms',
+        value: waits.millis,
+      },
+      {
+        name: 'call beside procedures that wait, durable reply, p99, alone as baseline',
+        unit: 'ms',
+        value: shareOf(waits.beside, 0.99),
+        baseline: shareOf(waits.alone, 0.99),
+      },
+      {
+        name: 'the same call, median, alone as baseline',
+        unit: 'ms',
+        value: shareOf(waits.beside, 0.5),
+        baseline: shareOf(waits.alone, 0.5),
+      },
     ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Servers that answer after a second, on a thread of their own; their ports are posted. */
+const slowServers = `
+  const { createServer } = require('node:http');
+  const { parentPort } = require('node:worker_threads');
+  const answer = (_, response) => setTimeout(() => response.end('hello'), 1_000);
+  const servers = Array.from({ length: ${serverCount()} }, () => createServer(answer));
+  const listening = servers.map((server) => new Promise((done) => {
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 2_048 }, () => done(server.address().port));
+  }));
+  Promise.all(listening).then((ports) => parentPort.postMessage(ports));
+`;
+
+/** Each is asked by so many at once as one host may be. */
+function serverCount(): number {
+  return Math.ceil(1_000 / limits.outboundHostRequestsMax);
+}
+
+/** The service takes the ports of servers before it starts. */
+async function startServers(): Promise<{ readonly ports: readonly number[]; stop(): void }> {
+  const thread = new Worker(slowServers, { eval: true });
+  const [ports] = (await once(thread, 'message')) as [number[]];
+  return { ports, stop: () => void thread.terminate() };
+}
+
+/** Calls of somebody else, alone and beside so many procedures that wait for an answer. */
+async function waitingBeside(errands: Errands, count: number) {
+  const alone: number[] = [];
+  const beside: number[] = [];
+  // Lanes start, and connections open.
+  await errands.askAll(count);
+  const until = performance.now() + 1_000;
+  while (performance.now() < until) alone.push(await errands.count());
+  let isRunning = true;
+  const asking = errands.askAll(count).finally(() => {
+    isRunning = false;
+  });
+  while (isRunning) beside.push(await errands.count());
+  return { millis: await asking, alone, beside };
 }
 
 /** How often calls alone and calls beside a procedure are measured, by turns. */
@@ -87,17 +149,54 @@ const rounds = 4;
 class Errands {
   readonly service: Service;
   readonly #database: HostedDatabase;
+  readonly #ports: readonly number[];
+  readonly #stopServers: () => void;
   #calls = 0;
 
-  private constructor(service: Service, database: HostedDatabase) {
+  private constructor(
+    service: Service,
+    database: HostedDatabase,
+    servers: { readonly ports: readonly number[]; stop(): void },
+  ) {
     this.service = service;
     this.#database = database;
+    this.#ports = servers.ports;
+    this.#stopServers = servers.stop;
+  }
+
+  async stop(): Promise<void> {
+    await this.service.stop();
+    this.#stopServers();
+  }
+
+  /** Returns how long it took until all had their answers, in milliseconds. */
+  async askAll(count: number): Promise<number> {
+    const { handle } = this.#database;
+    const { schemaVersion } = await handle.describe();
+    const begin = performance.now();
+    const asked = Array.from({ length: count }, async (_, at) => {
+      const own = { ...caller, identity: callerIdentity(BigInt(100 + (at % callerCount))) };
+      const port = this.#ports[at % this.#ports.length];
+      const url = new TextEncoder().encode(`http://127.0.0.1:${port}/`);
+      const args = new Uint8Array(4 + url.length);
+      new DataView(args.buffer).setUint32(0, url.length, true);
+      args.set(url, 4);
+      const seen = this.service.host.callerFor(own, this.#database);
+      const request = { caller: seen, connection, args, schemaVersion, confirmed: true };
+      const outcome = await handle.procedure({ ...request, procedure: 'ask' });
+      if (outcome.kind !== 'returned') throw new Error(JSON.stringify(outcome.error));
+    });
+    await Promise.all(asked);
+    return performance.now() - begin;
   }
 
   static async start(dataDirectory: string): Promise<Errands> {
     const { startService: start } = (await import(shipped)) as Shipped;
     const listen = { host: '127.0.0.1', port: 0 };
-    const service = await start({ listen, dataDirectory, logLevel: 'silent' });
+    const servers = await startServers();
+    const allow = servers.ports.map((port) => parseAllowedPlace(`errands=127.0.0.1:${port}`));
+    const moduleHttp = { allow };
+    const service = await start({ listen, dataDirectory, logLevel: 'silent', moduleHttp });
     const module = fileURLToPath(new URL('modules/errands', import.meta.url));
     const { program: bytes } = await buildModule(module, {});
     await service.host.publish({
@@ -111,7 +210,7 @@ class Errands {
     });
     const database = service.host.database('errands');
     await database.handle.connect(service.host.callerFor(caller, database), connection.id);
-    return new Errands(service, database);
+    return new Errands(service, database, servers);
   }
 
   /** Returns how long the procedure took, in milliseconds. */
@@ -143,6 +242,8 @@ class Errands {
 }
 
 const caller = { identity: callerIdentity(7n), payload: '', isAnonymous: false };
+/** As many callers as 1,000 procedures need at least. */
+const callerCount = Math.ceil(1_000 / limits.callerProceduresMax);
 const connection = { kind: 'open', id: connectionNumber(1n) } as const;
 
 function shareOf(waits: readonly number[], share: number): number {

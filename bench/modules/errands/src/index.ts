@@ -24,6 +24,13 @@ export const transactions = db.procedure({ times: t.u32() }, t.unit(), (ctx, { t
   return {};
 });
 
+/** Waits for an answer. */
+export const ask = db.procedure({ url: t.string() }, t.unit(), async (ctx, { url }) => {
+  const reply = await ctx.fetch(url);
+  await reply.text();
+  return {};
+});
+
 export const calls = db.procedure({ times: t.u32() }, t.unit(), (ctx, { times }) => {
   for (let id = 0; id < times; id++) ctx.call(count, { id: id % 1_000 });
   return {};
