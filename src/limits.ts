@@ -36,6 +36,11 @@ export const limits = {
   cronsMax: 256,
   cronExpressionCharactersMax: 128,
   timeZoneCharactersMax: 64,
+  /** Values of the configuration of one database, and the UTF-8 bytes of one of them. */
+  envNamesMax: 256,
+  envValueBytesMax: 65_536,
+  /** Bytes of JSON for the values that come with a program as it is published. */
+  publishEnvBytesMax: 4 * mebibyte,
   /** Runs of one due time that fails each time, and the longest delay before the next of them. */
   scheduleAttemptsMax: 100,
   scheduleRetryMillisMax: 300_000,

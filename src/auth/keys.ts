@@ -150,13 +150,13 @@ function readOldKey(files: KeyFiles, number: number): OldKey {
  * PostgreSQL's key, a file owned by root may be readable by a group, for programs that root starts
  * for others. Windows has no such bits.
  */
-function refuseOpenFile(file: string): void {
+export function refuseOpenFile(file: string, power = 'act as anyone'): void {
   const { mode, uid } = statSync(file, { throwIfNoEntry: false }) ?? { mode: 0, uid: 0 };
   const forbidden = uid === 0 ? 0o037 : 0o077;
   if (process.platform === 'win32' || (mode & forbidden) === 0) return;
   const octal = (mode & 0o777).toString(8).padStart(4, '0');
   throw new KeyError(
-    `${file} can be read or written by others (mode ${octal}), who could then act as anyone. ` +
+    `${file} can be read or written by others (mode ${octal}), who could then ${power}. ` +
       `Fix it with: chmod 600 ${file}`,
   );
 }

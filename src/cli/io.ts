@@ -1,4 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 
 /**
  * The parts of the environment that a command can use; tests run the real program instead of faking
@@ -15,6 +17,12 @@ export interface Io {
   progress(text: string): void;
   /** Asks for one line; `undefined` at the end of input. */
   ask(question: string): Promise<string | undefined>;
+  /** As `ask`; in a terminal, without showing what is typed. */
+  askHidden(question: string): Promise<string | undefined>;
+  /** All of standard input, as text. */
+  readInput(): Promise<string>;
+  /** True when a person can be asked. */
+  readonly isInteractive: boolean;
   /** True when results go to a terminal with colours. */
   readonly hasColours: boolean;
   /** Releases standard input. */
@@ -32,6 +40,9 @@ export function processIo(): Io {
       if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
     },
     ask: (question) => answers.ask(question),
+    askHidden: (question) => answers.askHidden(question),
+    readInput: () => text(process.stdin),
+    isInteractive: process.stdin.isTTY === true,
     hasColours: process.stdout.isTTY === true && process.env.NO_COLOR === undefined,
     close: () => answers.close(),
   };
@@ -79,6 +90,23 @@ class Answers {
     process.stdout.write(question);
     const answer = await this.#next(lines);
     if (process.stdin.isTTY !== true) process.stdout.write('\n');
+    return answer;
+  }
+
+  /** Lets the terminal edit the answer, and writes none of it. */
+  async askHidden(question: string): Promise<string | undefined> {
+    if (process.stdin.isTTY !== true) return this.ask(question);
+    this.close();
+    this.#lines = undefined;
+    process.stdout.write(question);
+    const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+    const lines = createInterface({ input: process.stdin, output, terminal: true });
+    const answer = await new Promise<string | undefined>((resolve) => {
+      lines.once('line', resolve);
+      lines.once('close', () => resolve(undefined));
+    });
+    lines.close();
+    process.stdout.write('\n');
     return answer;
   }
 

@@ -6,6 +6,7 @@ import { addCall } from './commands/call.ts';
 import { addConfig } from './commands/config.ts';
 import { addDelete } from './commands/delete.ts';
 import { addDescribe } from './commands/describe.ts';
+import { addEnv } from './commands/env.ts';
 import { addGenerate } from './commands/generate.ts';
 import { addGrant } from './commands/grant.ts';
 import { addInit } from './commands/init.ts';
@@ -67,6 +68,7 @@ export function makeProgram(io: Io): Command {
     addDelete,
     addGrant,
     addQuota,
+    addEnv,
     addSchedule,
     addToken,
     addLogin,

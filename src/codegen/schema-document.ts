@@ -68,6 +68,7 @@ function rawModuleOf(json: JsonValue): RawModule {
     schedulePolicies: [],
     crons: [],
     handlerAuth: [],
+    env: [],
     strayDefaultTables: [],
   };
 }

@@ -1,6 +1,7 @@
 import type { CommitLog } from '../log/commit-log.ts';
 import type { CommitInputs } from '../log/record.ts';
 import type { ModuleLogLine } from '../module/log-line.ts';
+import type { ModuleEnv } from '../module/module-env.ts';
 import type { ChangeSet } from '../store/change-set.ts';
 import type { Store } from '../store/store.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
@@ -46,6 +47,8 @@ export interface DatabaseCore {
   readonly statementMemory: StatementMemory;
   /** The storage limits that transactions must respect. */
   readonly quota: StorageQuota;
+  /** The configuration at this moment, without its secrets. */
+  readonly env: () => ModuleEnv;
   /** When the last commit present at opening was accepted; 0n if there was none. */
   readonly lastMicros: bigint;
   /** Why nothing can be committed, as a message for callers; `undefined` if commits work. */

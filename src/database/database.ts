@@ -450,8 +450,8 @@ export class Database {
   }
 
   async #load({ program }: UpdateRequest, publishedMicros: bigint): Promise<LoadedProgram> {
-    const { store, identity: databaseIdentity, report: log } = this.#core;
-    const context = { store, databaseIdentity, log, publishedMicros };
+    const { store, identity: databaseIdentity, report: log, env } = this.#core;
+    const context = { store, databaseIdentity, log, env, publishedMicros };
     return examineProgram(program, context, this.#around);
   }
 

@@ -4,6 +4,7 @@ import { acceptedMicrosOf, decodeInputs } from '../log/decode-record.ts';
 import type { Disk } from '../log/disk.ts';
 import type { LogRecord, SchemaChange } from '../log/record.ts';
 import type { ModuleLogLine } from '../module/log-line.ts';
+import { emptyEnv, type ModuleEnv } from '../module/module-env.ts';
 import { ProgramError, type RunnerContext } from '../module/runner.ts';
 import { catalogOf, emptyCatalog } from '../schema/build-catalog.ts';
 import type { Catalog } from '../schema/catalog.ts';
@@ -37,6 +38,7 @@ import {
 } from './program.ts';
 import type { ProgramSource } from './program-source.ts';
 import { type Slices, type StartReadRun, slicesOfLimits, startReadRun } from './read-run.ts';
+import { requireEnv } from './require-env.ts';
 import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
 import { microsOf } from './schedules/due-time.ts';
@@ -69,6 +71,8 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly ran?: ((run: RanSchedule) => void) | undefined;
   /** Limits on what it may hold; absent: unlimited. */
   readonly storage?: StorageLimits;
+  /** The configuration at this moment, without its secrets; absent: nothing is set. */
+  readonly env?: (() => ModuleEnv) | undefined;
   /** Receives the lines of the module's log. */
   readonly report: (line: ModuleLogLine) => void;
   /** Why a database is opened read-only; see `DatabaseCore`. */
@@ -102,6 +106,7 @@ export async function createCore(
   const store = new Store(emptyCatalog);
   const context = contextOf(options, store, createdMicros);
   const loaded = await examineProgram(source, context, options);
+  requireEnvOf(loaded, options);
   const tables = makeTables(store, loaded);
   const log = await openLog(options, true, () => {
     throw new Error('the directory of a new database already contains a log');
@@ -175,7 +180,7 @@ function openLog(
 }
 
 function contextOf(
-  { identity, report, clock }: DatabaseOptions,
+  { identity, report, clock, env }: DatabaseOptions,
   store: Store,
   publishedMicros: bigint,
 ): RunnerContext {
@@ -184,6 +189,7 @@ function contextOf(
     databaseIdentity: identity,
     log: report,
     publishedMicros,
+    env,
     monotonicMillis: () => clock.monotonicMillis(),
   };
 }
@@ -239,6 +245,7 @@ function coreOf(
     slices: options.slices ?? slicesOfLimits,
     statementMemory: new StatementMemory(),
     quota: quotaOf(options),
+    env: options.env ?? (() => emptyEnv),
     full: options.full,
   };
 }
@@ -272,6 +279,16 @@ interface FirstTables {
   readonly schema: SchemaChange;
   readonly sql: SqlSchema;
   readonly offset: CommitOffset;
+}
+
+/** Disposes the runner when it throws. */
+function requireEnvOf({ definition, runner }: LoadedProgram, { env }: DatabaseOptions): void {
+  try {
+    requireEnv(definition, env?.() ?? emptyEnv);
+  } catch (error) {
+    runner.dispose();
+    throw error;
+  }
 }
 
 /** The tables of the first program, under offset 1. Disposes the runner when it throws. */

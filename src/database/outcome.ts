@@ -393,6 +393,13 @@ export interface RefusalBody {
     | 'schedule.unknown'
     /** A paused schedule runs nothing. */
     | 'schedule.paused'
+    /** The program declares values that are not set. */
+    | 'env.missing'
+    /** A value does not fit what the program declares, or is no value at all. */
+    | 'env.invalid'
+    /** It cannot be unset: the program that runs declares it. */
+    | 'env.needed'
+    | 'env.unknown'
     /** As JSON, a value would be out of proportion to its bytes. */
     | 'value.tooLong';
   readonly message: string;

@@ -19,6 +19,7 @@ import { type Refusal, type RefusalBody, refusal } from './outcome.ts';
 import { type LoadedProgram, programOf } from './program.ts';
 import { migrationToken, type ProgramHash } from './program-hash.ts';
 import type { UpdatePermission } from './program-source.ts';
+import { requireEnv } from './require-env.ts';
 import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { noBytes } from './run-reducer.ts';
 import { microsOf } from './schedules/due-time.ts';
@@ -52,6 +53,7 @@ export function applyUpdate(core: DatabaseCore, update: ProgramUpdate): boolean 
       return false;
     }
     requireSpace(core);
+    requireEnv(loaded.definition, core.env());
     return migrate(core, update);
   } catch (error) {
     loaded.runner.dispose();

@@ -15,6 +15,8 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'migration.invalidToken':
     case 'migration.failed':
     case 'grants.tooMany':
+    case 'env.missing':
+    case 'env.invalid':
       return 400;
     case 'name.notYours':
     case 'creation.forbidden':
@@ -30,9 +32,11 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'database.unknown':
     case 'token.unknown':
     case 'schedule.unknown':
+    case 'env.unknown':
       return 404;
     case 'schedule.paused':
     case 'static.missing':
+    case 'env.needed':
       return 409;
     case 'program.invalid':
     case 'init.failed':

@@ -1,3 +1,4 @@
+import type { SecretKeys } from '../auth/secret-keys.ts';
 import type { MakeAlarm } from '../database/alarm.ts';
 import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
@@ -46,6 +47,8 @@ export interface HostOptions {
   readonly quotas?: QuotaLimits;
   /** Bounds on module logs; what is absent comes from `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
+  /** Encrypt the secrets of databases at rest; absent: a key that ends with the process. */
+  readonly secretKeys?: SecretKeys;
   /** Where modules can send HTTP requests; absent: to public addresses. */
   readonly outbound?: OutboundRules;
   /** Name servers for these requests, with their ports; absent: those of the system. */

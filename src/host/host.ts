@@ -1,11 +1,14 @@
+import { SecretKeys } from '../auth/secret-keys.ts';
 import { type Caller, refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
+import { writeFileAtomically } from '../node/atomic-file.ts';
 import { boundedReport } from '../node/report-line.ts';
 import {
   type DatabaseIdentity,
   databaseAsCaller,
   type OwnerIdentity,
 } from '../values/identity-roles.ts';
+import { EnvControl } from './databases/env-control.ts';
 import type { LogRequest, LogStream } from './databases/module-log.ts';
 import { type RunningDatabase, RunningDatabases } from './databases/running-databases.ts';
 import { ScheduleControl } from './databases/schedule-control.ts';
@@ -20,6 +23,7 @@ import { Access } from './registry/access.ts';
 import { type AuditAction, AuditLog } from './registry/audit-log.ts';
 import { DatabaseFiles } from './registry/database-files.ts';
 import type { DatabaseRecord } from './registry/database-record.ts';
+import { EnvStore } from './registry/env-store.ts';
 import { Grants } from './registry/grants.ts';
 import type { HostCaller } from './registry/host-caller.ts';
 import { KnownSchedules } from './registry/known-schedules.ts';
@@ -31,6 +35,7 @@ import type { RegisteredDatabase, Registry } from './registry/registry.ts';
 import { noSuchDatabase, resolveTarget } from './registry/resolve-target.ts';
 import { completeBudget } from './seats/budget.ts';
 import { localPlacement } from './seats/local-placement.ts';
+import type { Placement } from './seats/placement.ts';
 import { Sites } from './sites/sites.ts';
 import type { PlanOutcome, ProgramSource } from './supervision/database-handle.ts';
 import { isolationFor, threads } from './workers/isolation.ts';
@@ -45,6 +50,8 @@ interface HostParts {
   readonly audit: AuditLog;
   readonly quotas: Quotas;
   readonly schedules: ScheduleControl;
+  readonly env: EnvControl;
+  readonly envStore: EnvStore;
   readonly outbound: OutboundHttp;
   readonly sites: Sites;
   readonly changes: Listeners<DatabaseIdentity>;
@@ -79,6 +86,9 @@ export class Host {
   /** Quotas of identities and databases, and their usage. */
   readonly quotas: Quotas;
   readonly schedules: ScheduleControl;
+  /** The configuration of databases. */
+  readonly env: EnvControl;
+  readonly #envStore: EnvStore;
   /** HTTP requests that modules send. */
   readonly outbound: OutboundHttp;
   /** Static files that databases serve. */
@@ -95,6 +105,8 @@ export class Host {
     this.audit = audit;
     this.quotas = quotas;
     this.schedules = parts.schedules;
+    this.env = parts.env;
+    this.#envStore = parts.envStore;
     this.outbound = parts.outbound;
     this.sites = parts.sites;
     this.#changes = parts.changes;
@@ -110,28 +122,14 @@ export class Host {
     const files = new DatabaseFiles(options.directory);
     await files.makeRegistry();
     const registry = await openRegistry(options, files);
-    const placed = { ...options, budget: completeBudget(options.budget) };
-    const { isolation = threads } = options;
-    const isolationOf = (identity: DatabaseIdentity) => {
-      const names = registry.namesOf(identity).map(({ name }) => name);
-      return isolationFor(isolation, identity, names);
-    };
     const warn = (message: string) => options.report({ level: 'warn', message });
     const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn) });
     audit.check();
     const outbound = outboundOf(options, registry, audit);
-    const placement =
-      options.placement === 'local'
-        ? localPlacement({
-            ...placed,
-            lanes: localLanes(placed.budget, outbound, options.laneTime),
-          })
-        : workerPlacement({
-            ...placed,
-            outbound,
-            isolationOf,
-            usualIsolation: isolation.everywhere,
-          });
+    const { secretKeys: keys = new SecretKeys(undefined, writeFileAtomically) } = options;
+    const envStore = new EnvStore({ ...options, registry, keys });
+    await envStore.useKeys();
+    const placement = placementOf(options, registry, { outbound, env: envStore });
     const access = new Access({ ...options, registry, audit });
     const known = new KnownSchedules(registry);
     const sites = new Sites({
@@ -158,7 +156,9 @@ export class Host {
       measured: (database) => quotas.measured(database),
       isCounted: (owner) => quotas.isCounted(owner),
       schedules: known,
+      env: envStore,
     });
+    envStore.onChange((database) => running.find(database)?.handle.renewEnv());
     const changes = new Listeners<DatabaseIdentity>();
     const publisher = new Publisher({
       ...options,
@@ -169,13 +169,15 @@ export class Host {
       quotas,
       schedules: known,
       sites,
+      env: envStore,
       changes,
     });
     await running.startAll(registry.databases, options.startDatabases ?? 'lazily');
     const grants = new Grants({ ...options, registry, access, audit });
     const schedules = new ScheduleControl({ access, audit, schedules: known });
+    const env = new EnvControl({ registry, access, audit, env: envStore });
     const rules = { access, grants, audit, quotas };
-    const rest = { schedules, outbound, sites, changes };
+    const rest = { schedules, env, envStore, outbound, sites, changes };
     return new Host({ registry, running, publisher, ...rules, ...rest });
   }
 
@@ -191,6 +193,11 @@ export class Host {
     this.sites.close();
     await this.#registry.close();
     await this.audit.close();
+  }
+
+  /** The keys of secrets were read again. */
+  secretKeysRenewed(): Promise<void> {
+    return this.#envStore.useKeys();
   }
 
   /** The identity behind a target, whether or not a database exists. */
@@ -407,6 +414,26 @@ export class Host {
       }
     }
   }
+}
+
+/** Where databases run, with what their lanes need of the host. */
+function placementOf(
+  options: HostOptions,
+  registry: Registry,
+  given: { readonly outbound: OutboundHttp; readonly env: EnvStore },
+): Placement {
+  const budget = completeBudget(options.budget);
+  if (options.placement === 'local') {
+    const lanes = localLanes(budget, { ...given, time: options.laneTime });
+    return localPlacement({ ...options, budget, lanes });
+  }
+  const { isolation = threads } = options;
+  const isolationOf = (identity: DatabaseIdentity) => {
+    const names = registry.namesOf(identity).map(({ name }) => name);
+    return isolationFor(isolation, identity, names);
+  };
+  const { everywhere: usualIsolation } = isolation;
+  return workerPlacement({ ...options, ...given, budget, isolationOf, usualIsolation });
 }
 
 /** Requests of modules; refused addresses are noted with the database as the caller. */

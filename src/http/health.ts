@@ -47,15 +47,17 @@ function detailIn({ query }: Exchange): boolean {
   return query.string('detail') === '' || query.boolean('detail', false);
 }
 
-function detailed({ isFine, opened, commits, durability, fanOut, schedules }: DatabaseHealth) {
+function detailed(health: DatabaseHealth) {
+  const { opened, commits, durability, fanOut, schedules, secrets } = health;
   return {
-    ok: isFine,
+    ok: health.isFine,
     parts: {
       opened: { ok: opened.isFine, state: opened.state },
       commits: shown(commits),
       durability: { ...shown(durability), read_only: durability.isReadOnly },
       fan_out: shown(fanOut),
       schedules: { ...shown(schedules), paused: schedules.isPaused },
+      secrets: { ok: secrets.isFine, unreadable: secrets.unreadable },
     },
   };
 }

@@ -135,6 +135,11 @@ const figures: readonly Figure[] = [
     read: ({ health }) => health.schedules.waitingMillis / 1_000,
   },
   {
+    name: 'reducerdb_secrets_unreadable',
+    help: 'Secrets that cannot be decrypted, as their key is missing',
+    read: ({ health }) => health.secrets.unreadable.length,
+  },
+  {
     name: 'reducerdb_schedules_paused',
     help: 'Schedules that are paused',
     read: ({ schedules }) => schedules.paused,

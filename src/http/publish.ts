@@ -4,8 +4,10 @@ import type { Host } from '../host/host.ts';
 import { clearsNothingText, type PublishOutcome } from '../host/publishing/publish-request.ts';
 import type { StaticChoice } from '../host/sites/site.ts';
 import type { ProgramSource } from '../host/supervision/database-handle.ts';
+import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
+import { type ProgramBody, programWithEnv, programWithEnvType } from './env.ts';
 import { badQuery, type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
 
 /** `POST /v1/database` and `PUT /v1/database/:db`: creates, updates, or clears a database. */
@@ -26,10 +28,11 @@ export async function publish(exchange: Exchange, context: HttpContext): Promise
   const who = { caller: callerOf(exchange), target, clear };
   const outcome = await refusingNames(target, async () => {
     context.host.requirePublish(who);
-    const program = { kind, bytes: await exchange.body(context.programBytesMax) };
+    const { bytes, env } = await programBody(exchange, context);
     return context.host.publish({
       ...who,
-      program,
+      program: { kind, bytes },
+      ...(env !== undefined && { env }),
       policy: policy === 'BreakClients' ? 'breakClients' : 'compatible',
       token,
       confirmMillis,
@@ -103,6 +106,14 @@ function staticChoice({ query }: Exchange): StaticChoice | undefined {
   const id = query.string('static');
   if (id === undefined) return undefined;
   return id === 'none' ? { kind: 'none' } : { kind: 'set', id };
+}
+
+/** The program, with the values that come with it where the type of the body says so. */
+async function programBody(exchange: Exchange, context: HttpContext): Promise<ProgramBody> {
+  if (exchange.header('content-type') !== programWithEnvType) {
+    return { bytes: await exchange.body(context.programBytesMax) };
+  }
+  return programWithEnv(await exchange.body(context.programBytesMax + limits.publishEnvBytesMax));
 }
 
 function programKind(exchange: Exchange): ProgramSource['kind'] {

@@ -12,6 +12,7 @@ import {
   replaceNames,
 } from './databases.ts';
 import { energyRoute } from './energy.ts';
+import { deleteEnv, getEnv, listEnv, putEnv } from './env.ts';
 import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
 import { listGrants, putGrant, removeGrant } from './grants.ts';
 import { databaseHealth, processHealth } from './health.ts';
@@ -123,6 +124,8 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     ofApps(below('schema', { GET: method(schema) })),
     below('logs', { GET: method(logs) }),
     ofApps(below('health', { GET: method(databaseHealth) })),
+    below('env', { GET: method(listEnv) }),
+    below('env/:name', { GET: method(getEnv), PUT: method(putEnv), DELETE: method(deleteEnv) }),
     below('schedules', { GET: method(listSchedules) }),
     ...scheduleOrders.map((kind) =>
       below(`schedules/${kind}`, { POST: method(controlSchedules(kind)) }),

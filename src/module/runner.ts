@@ -6,6 +6,7 @@ import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity, DatabaseIdentity } from '../values/identity-roles.ts';
 import type { ModuleLogLine, TraceFrame } from './log-line.ts';
 import { cutText } from './log-line.ts';
+import type { ModuleEnv } from './module-env.ts';
 import type { ReadSet } from './read-set.ts';
 
 /**
@@ -94,6 +95,8 @@ export interface RunnerContext {
   readonly log: (line: ModuleLogLine) => void;
   /** Microseconds since the Unix epoch when the program was published. */
   readonly publishedMicros: bigint;
+  /** The configuration at this moment, as the program may read it; absent: there is none. */
+  readonly env?: (() => ModuleEnv) | undefined;
   /** Time for the program's console timers, in milliseconds; the program never sees it. */
   readonly monotonicMillis?: () => number;
 }

@@ -1,4 +1,5 @@
 import { BinaryReader, DecodeError } from '../values/binary-reader.ts';
+import { decodeType } from '../values/type-codec.ts';
 import { readList, readOption, readString, readTag } from './decode-raw-parts.ts';
 import type { SchedulePolicy } from './definition.ts';
 import {
@@ -8,6 +9,7 @@ import {
   extensionVersion,
   handlerAuthKinds,
   type RawCron,
+  type RawEnvName,
   type RawHandlerAuth,
   type RawModule,
   type RawSchedulePolicy,
@@ -58,6 +60,10 @@ function readBlock(r: BinaryReader, extension: Extension): void {
       refuseSecond(tag, extension.handlerAuth);
       extension.handlerAuth = readList(block, readHandlerAuth);
       break;
+    case extensionTags.env:
+      refuseSecond(tag, extension.env);
+      extension.env = readList(block, readEnvName);
+      break;
     default:
       return;
   }
@@ -86,6 +92,10 @@ function readCron(r: BinaryReader): RawCron {
 
 function readHandlerAuth(r: BinaryReader): RawHandlerAuth {
   return { handler: r.string(), auth: readTag(r, handlerAuthKinds, 'HandlerAuth') };
+}
+
+function readEnvName(r: BinaryReader): RawEnvName {
+  return { name: r.string(), type: decodeType(r), isSecret: r.bool(), isOptional: r.bool() };
 }
 
 function readPolicy(r: BinaryReader): SchedulePolicy {

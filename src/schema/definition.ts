@@ -1,4 +1,10 @@
-import type { AlgebraicType, NamedType, ProductType, Typespace } from '../values/type.ts';
+import type {
+  AlgebraicType,
+  NamedType,
+  ProductType,
+  ScalarKind,
+  Typespace,
+} from '../values/type.ts';
 
 /**
  * A module's definition after validation: canonical names everywhere, the module's own spelling
@@ -23,6 +29,8 @@ export interface ModuleDefinition {
   readonly rowLevelSecurity: readonly string[];
   /** Schedules without a table, ascending by name. */
   readonly crons: readonly CronDefinition[];
+  /** Names of the configuration that it reads, ascending. */
+  readonly env: readonly EnvDefinition[];
   readonly submodules: readonly { readonly namespace: string; readonly module: ModuleDefinition }[];
 }
 
@@ -106,6 +114,17 @@ export interface CronDefinition {
   /** Name of an IANA time zone; `undefined`: UTC. */
   readonly timeZone: string | undefined;
   readonly policy: SchedulePolicy;
+}
+
+/** A value of the database's configuration that a module reads. Values are set as texts. */
+export interface EnvDefinition {
+  readonly name: string;
+  /** What the text is converted to. */
+  readonly kind: ScalarKind;
+  /** True: only procedures and HTTP handlers can read it, and nobody can read it back. */
+  readonly isSecret: boolean;
+  /** True: it need not be set. */
+  readonly isOptional: boolean;
 }
 
 /** What happens to runs that were missed, and to runs that fail. */

@@ -128,8 +128,8 @@ const algorithmTags = { btree: 0, hash: 1, direct: 2 } as const;
 
 /** Hosts that do not know the extension ignore what follows the sections. */
 function writeExtension(w: BinaryWriter, raw: RawModule): void {
-  const { schedulePolicies, crons, handlerAuth } = raw;
-  const blocks = [schedulePolicies, crons, handlerAuth];
+  const { schedulePolicies, crons, handlerAuth, env } = raw;
+  const blocks = [schedulePolicies, crons, handlerAuth, env];
   if (blocks.every(({ length }) => length === 0)) return;
   for (const byte of extensionMagic) w.u8(byte);
   w.u8(extensionVersion);
@@ -146,6 +146,12 @@ function writeExtension(w: BinaryWriter, raw: RawModule): void {
   writeBlock(w, extensionTags.handlerAuth, handlerAuth, (block, { handler, auth }) => {
     block.string(handler);
     block.u8(handlerAuthKinds.indexOf(auth));
+  });
+  writeBlock(w, extensionTags.env, env, (block, { name, type, isSecret, isOptional }) => {
+    block.string(name);
+    encodeType(block, type);
+    block.bool(isSecret);
+    block.bool(isOptional);
   });
 }
 

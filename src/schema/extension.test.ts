@@ -15,7 +15,8 @@ import type { RawModule } from './raw-module.ts';
 
 /** What a peer's host reads of a module: its sections. */
 const sectionsOf = (raw: RawModule) => {
-  return encodeRawModuleV10({ ...raw, schedulePolicies: [], crons: [], handlerAuth: [] });
+  const extension = { schedulePolicies: [], crons: [], handlerAuth: [], env: [] };
+  return encodeRawModuleV10({ ...raw, ...extension });
 };
 
 const bytesOf = (hex: string) => Uint8Array.from(Buffer.from(hex.replace(/\s/g, ''), 'hex'));
@@ -44,6 +45,20 @@ describe('the extension of a description', () => {
       `.replace(/\s/g, ''),
     );
     expect(decodeRawModule(bytes)).toEqual(cronModule);
+  });
+
+  it('[living 4.2, module-def 3] has the names of the configuration', () => {
+    const env = [
+      { name: 'KEY', type: { kind: 'string' }, isSecret: true, isOptional: false },
+      { name: 'PORT', type: { kind: 'u16' }, isSecret: false, isOptional: true },
+    ] as const;
+    const raw = { ...personModule, env };
+    const bytes = encodeRawModuleV10(raw);
+    const extension = `52444258 01  04 19000000 02000000
+      03000000 4b4559 04 01 00
+      04000000 504f5254 09 00 01`;
+    expect(bytes.subarray(sectionsOf(raw).length)).toEqual(bytesOf(extension));
+    expect(decodeRawModule(bytes)).toEqual(raw);
   });
 
   it('[module-def 3] has the policies of scheduled functions', () => {

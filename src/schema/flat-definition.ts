@@ -41,6 +41,8 @@ function flattened(definition: ModuleDefinition): ModuleDefinition {
     httpRoutes: definition.httpRoutes,
     rowLevelSecurity: all(({ rowLevelSecurity }) => rowLevelSecurity),
     crons: all(({ crons }) => crons).toSorted(byName),
+    // Submodules have none.
+    env: definition.env,
     submodules: [],
   };
 }

@@ -147,6 +147,7 @@ const { sections } = fc.letrec<{ sections: RawModule }>((tie) => ({
     schedulePolicies: fc.constant([]),
     crons: fc.constant([]),
     handlerAuth: fc.constant([]),
+    env: fc.constant([]),
     strayDefaultTables: fc.constant([]),
   }),
 }));
@@ -169,6 +170,7 @@ const module: fc.Arbitrary<RawModule> = fc
     crons: list(
       fc.record({ functionName: name, expression: name, timeZone: optional(name), policy }),
     ),
+    env: list(fc.record({ name, type, isSecret: fc.boolean(), isOptional: fc.boolean() })),
   })
   .map(({ sections: raw, ...extension }) => ({ ...raw, ...extension }));
 

@@ -34,6 +34,8 @@ export interface RawModule {
   readonly crons: readonly RawCron[];
   /** Handlers that look at tokens. A submodule has none. */
   readonly handlerAuth: readonly RawHandlerAuth[];
+  /** Names of the configuration that the module reads. A submodule has none. */
+  readonly env: readonly RawEnvName[];
   /** Version 9 only: nonexistent tables named by a column default. */
   readonly strayDefaultTables: readonly string[];
 }
@@ -148,6 +150,15 @@ export interface RawHandlerAuth {
   readonly auth: Exclude<HandlerAuth, 'none'>;
 }
 
+/** A value of the database's configuration that the module reads. */
+export interface RawEnvName {
+  readonly name: string;
+  readonly type: AlgebraicType;
+  readonly isSecret: boolean;
+  /** True: it need not be set. */
+  readonly isOptional: boolean;
+}
+
 export interface RawLifecycleReducer {
   readonly event: Lifecycle;
   /** Source name. */
@@ -205,7 +216,7 @@ export const extensionMagic: readonly number[] = [0x52, 0x44, 0x42, 0x58];
 export const extensionVersion = 1;
 
 /** The wire tags of the blocks of the extension. */
-export const extensionTags = { schedulePolicies: 1, crons: 2, handlerAuth: 3 } as const;
+export const extensionTags = { schedulePolicies: 1, crons: 2, handlerAuth: 3, env: 4 } as const;
 
 /** What happens to missed times, in the order of the wire tags. */
 export const catchUpKinds = ['skip', 'once', 'all'] as const;
@@ -247,5 +258,6 @@ export const emptyRawModule: RawModule = {
   schedulePolicies: [],
   crons: [],
   handlerAuth: [],
+  env: [],
   strayDefaultTables: [],
 };

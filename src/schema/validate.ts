@@ -4,6 +4,7 @@ import { Problems } from './problems.ts';
 import type { RawModule } from './raw-module.ts';
 import { openScope, type Scope, sharedNameText } from './scope.ts';
 import { validateCrons } from './validate-crons.ts';
+import { validateEnv } from './validate-env.ts';
 import { lifecycleTexts, validateFunctions } from './validate-functions.ts';
 import { validateHttp } from './validate-http.ts';
 import { validateSchedules } from './validate-schedules.ts';
@@ -46,6 +47,7 @@ function validateScope(scope: Scope): ModuleDefinition {
     httpRoutes: http.routes,
     rowLevelSecurity: validateRowFilters(scope),
     crons: validateCrons(scope, scheduled),
+    env: validateEnv(scope),
     submodules: validateSubmodules(scope),
   };
 }

@@ -4,6 +4,7 @@ import { Timestamp } from '../values/timestamp.ts';
 import { Uuid } from '../values/uuid.ts';
 import { type AuthCtx, authOf } from './auth.ts';
 import type { Bridge } from './bridge.ts';
+import { type Environment, type EnvSnapshot, noEnv } from './environment.ts';
 import { type Random, randomFrom } from './random.ts';
 
 /** The part of a program that belongs to one module: the root or a submodule. */
@@ -13,6 +14,8 @@ export interface ModuleScope {
   /** The same for functions that only read. */
   readonly readonlyDb: ModuleScope['db'];
   readonly submodules: ReadonlyMap<string, ModuleScope>;
+  /** Only of the root module: its configuration. */
+  readonly environment?: Environment | undefined;
 }
 
 /** State that all contexts of one call share, whatever module they are narrowed to. */
@@ -23,6 +26,7 @@ class Call {
   readonly #bridge: Bridge;
   #random: Random | undefined;
   #auth: AuthCtx | undefined;
+  #env: EnvSnapshot | undefined;
 
   constructor(bridge: Bridge, number: number) {
     this.#bridge = bridge;
@@ -39,6 +43,13 @@ class Call {
       this.#random = randomFrom(this.#bridge.read(seedBytes).raw(seedBytes));
     }
     return this.#random;
+  }
+
+  /** Taken at first use, so that a call that waits does not see it change. */
+  env(environment: Environment | undefined): EnvSnapshot {
+    if (environment === void 0) return noEnv;
+    this.#env ??= environment.now();
+    return this.#env;
   }
 
   auth(sender: Identity, isInternal: boolean): AuthCtx {
@@ -80,6 +91,15 @@ export class CallContext {
 
   static readonlyDbOf(context: CallContext): ModuleScope['readonlyDb'] {
     return context.#scope.readonlyDb;
+  }
+
+  /** For procedures and HTTP handlers: with the secrets. */
+  static wholeEnvOf(context: CallContext): object {
+    return context.#call.env(context.#scope.environment).whole;
+  }
+
+  get env(): object {
+    return this.#call.env(this.#scope.environment).plain;
   }
 
   get identity(): Identity {

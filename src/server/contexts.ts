@@ -6,6 +6,7 @@ import type { Timestamp } from '../values/timestamp.ts';
 import type { Uuid } from '../values/uuid.ts';
 import type { AbortSignal } from './abort-signal.ts';
 import type { AuthCtx } from './auth.ts';
+import type { EnvOf, PlainEnv, WholeEnv } from './env.ts';
 import type { DbView, ReadonlyDbView } from './handles.ts';
 import type { Request, RequestInit, SyncResponse } from './http-messages.ts';
 import type { Random } from './random.ts';
@@ -45,6 +46,8 @@ export interface ReducerContext<Tables> extends CallContext {
   readonly connectionId: ConnectionId | null;
   readonly db: DbView<Tables>;
   readonly senderAuth: AuthCtx;
+  /** The plain values of the configuration that the module declares as `env`. */
+  readonly env: PlainEnv<EnvOf<Tables>>;
   /** This context as seen by each submodule: `lib.fn(ctx.as.lib, args)`. */
   readonly as: {
     readonly [Key in SubmoduleKey<Tables>]: ReducerContext<SubmoduleTables<Tables[Key]>>;
@@ -115,6 +118,8 @@ interface OutsideTransaction<Tables> extends CallContext {
   ): Promise<void>;
   /** Is aborted when nobody waits for the call any more, or its database stops. */
   readonly signal: AbortSignal;
+  /** The configuration that the module declares as `env`, with its secrets. */
+  readonly env: WholeEnv<EnvOf<Tables>>;
   /** Runs `body` in a transaction of its own. It may be run twice. */
   withTx<Result extends SynchronousResult>(body: (tx: ReducerContext<Tables>) => Result): Result;
   /** Reads the rows of one moment; others write meanwhile. */

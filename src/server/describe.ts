@@ -7,6 +7,7 @@ import { defaultSchedulePolicy, type HandlerAuth } from '../schema/definition.ts
 import {
   emptyRawModule,
   type RawCron,
+  type RawEnvName,
   type RawExplicitName,
   type RawHandlerAuth,
   type RawHttpRoute,
@@ -21,6 +22,7 @@ import {
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { nativeEncoderOf } from '../values/native.ts';
 import type { AlgebraicType, NamedType, ProductType } from '../values/type.ts';
+import { declaredEnv, type EnvDeclaration } from './env.ts';
 import { type AnyHandler, type Registration, registrationOf } from './registration.ts';
 import { routesOf } from './router.ts';
 import { declaredCron, declaredPolicy } from './schedule-policy.ts';
@@ -30,6 +32,7 @@ export interface SchemaParts {
   readonly tables: ReadonlyMap<string, DeclaredTable>;
   readonly submodules: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly caseConversion: RawModule['caseConversion'];
+  readonly declaredEnv: EnvDeclaration | undefined;
 }
 
 /** A module's definition as published, with everything needed to run it. */
@@ -126,6 +129,7 @@ class Description {
   readonly #scheduled: { table: unknown; functionName: string }[] = [];
   readonly #policies: RawSchedulePolicy[] = [];
   readonly #crons: RawCron[] = [];
+  #env: RawEnvName[] | undefined;
   readonly #lifecycle: RawModule['lifecycleReducers'][number][] = [];
   readonly #rowFilters: string[] = [];
   readonly #names: RawExplicitName[] = [];
@@ -139,6 +143,7 @@ class Description {
 
   constructor(schema: SchemaParts) {
     this.#schema = schema;
+    if (schema.declaredEnv !== undefined) this.#addEnv(schema.declaredEnv);
   }
 
   addTable(key: string, table: DeclaredTable): void {
@@ -179,6 +184,9 @@ class Description {
       case 'httpRouter':
         this.#routers.push(registration);
         break;
+      case 'env':
+        this.#addEnv(registration.declaration);
+        break;
       case 'rowFilter':
         this.#rowFilters.push(registration.sql);
         break;
@@ -187,6 +195,13 @@ class Description {
           this.addExport(key, member, true);
         }
     }
+  }
+
+  #addEnv(declaration: EnvDeclaration): void {
+    if (this.#env !== undefined) {
+      throw new TypeError('the env of a module is declared once: by `schema`, or by `db.env`');
+    }
+    this.#env = declaredEnv(declaration);
   }
 
   #addReducer(name: string, value: unknown, reducer: Of<'reducer'>): void {
@@ -385,6 +400,9 @@ class Description {
     if (guarded !== undefined && !isRoot) {
       throw new TypeError(`'${guarded.handler}' has \`auth\`, which a submodule cannot declare`);
     }
+    if (this.#env !== undefined && !isRoot) {
+      throw new TypeError('a submodule declares env, which only the root module can declare');
+    }
     const raw: RawModule = {
       ...emptyRawModule,
       typespace: this.#registry.typespace,
@@ -405,6 +423,7 @@ class Description {
       schedulePolicies: this.#policies,
       crons: this.#crons,
       handlerAuth: this.#handlerAuth,
+      env: this.#env ?? [],
     };
     const plan = { raw, registry: this.#registry, submodules };
     return {

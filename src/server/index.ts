@@ -91,7 +91,6 @@ export {
   UuidBuilder,
   UuidColumnBuilder,
 } from '../declare/scalar-builders.ts';
-export { t } from '../declare/t.ts';
 export { table } from '../declare/table.ts';
 export { ConnectionId } from '../values/connection-id.ts';
 export { Identity } from '../values/identity.ts';
@@ -119,6 +118,7 @@ export type {
   TransactionCtx,
   ViewCtx,
 } from './contexts.ts';
+export { type EnvDeclaration, type EnvReader, type ModuleTypes, SecretBuilder, t } from './env.ts';
 export { CallError, errors, HostError, SenderError, SpacetimeHostError } from './errors.ts';
 export type {
   CronOptions,

@@ -17,7 +17,7 @@ describe('the entry', () => {
       ...'literal toSql isRowTypedQuery isTypedQuery evaluateBooleanExpr'.split(' '),
       ...'makeQueryBuilder BooleanExpr TypeBuilder ColumnBuilder RowBuilder'.split(' '),
       ...'ProductBuilder SumBuilder SimpleSumBuilder ArrayBuilder ByteArrayBuilder'.split(' '),
-      ...'OptionBuilder ResultBuilder RefBuilder'.split(' '),
+      ...'OptionBuilder ResultBuilder RefBuilder SecretBuilder'.split(' '),
       ...scalars.split(' ').flatMap((name) => [`${name}Builder`, `${name}ColumnBuilder`]),
       ...'CallError HostError Identity ConnectionId Timestamp TimeDuration Uuid'.split(' '),
       ...'Response AbortController AbortSignal AbortError verifySignature'.split(' '),

@@ -89,6 +89,10 @@ export class ProcedureContext {
     return operations.wait(this.#call, signal, begin, () => undefined);
   }
 
+  get env(): object {
+    return CallContext.wholeEnvOf(this.#inside);
+  }
+
   get identity(): Identity {
     return this.databaseIdentity;
   }

@@ -16,6 +16,7 @@ import { Bridge } from './bridge.ts';
 import { useHostConsole } from './console.ts';
 import { ContextFactory, type ModuleScope } from './context.ts';
 import type { ModulePlan, PlannedTable } from './describe.ts';
+import { Environment } from './environment.ts';
 import { SenderError } from './errors.ts';
 import { decodeRequest } from './http-heads.ts';
 import { ProcedureContext, type ProcedureTools } from './procedure-context.ts';
@@ -187,7 +188,8 @@ function makeScope(
   const db = new Map<string, unknown>();
   const readonlyDb = new Map<string, unknown>();
   const submodules = new Map<string, ModuleScope>();
-  const scope = { db: {}, readonlyDb: {}, submodules };
+  const environment = namespace === '' ? new Environment(bridge.sys, plan.raw.env) : undefined;
+  const scope = { db: {}, readonlyDb: {}, submodules, environment };
   for (const planned of plan.tables) {
     const handles = makeTableHandles(bridge, namespace, planned, typespace);
     db.set(planned.key, handles.write);

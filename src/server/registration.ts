@@ -2,6 +2,7 @@ import type { AnyType } from '../declare/builder.ts';
 import type { Columns } from '../declare/infer.ts';
 import type { Lifecycle } from '../schema/definition.ts';
 import type { TimeDuration } from '../values/time-duration.ts';
+import type { EnvDeclaration } from './env.ts';
 import type { Router } from './router.ts';
 
 /**
@@ -44,6 +45,7 @@ export type Registration =
       readonly handler: AnyHandler;
     }
   | { readonly kind: 'httpRouter'; readonly router: Router }
+  | { readonly kind: 'env'; readonly declaration: EnvDeclaration }
   | { readonly kind: 'rowFilter'; readonly sql: string }
   | { readonly kind: 'group'; readonly members: Readonly<Record<string, unknown>> };
 

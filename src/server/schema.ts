@@ -10,6 +10,7 @@ import type { RawModule } from '../schema/raw-module.ts';
 import type { Typespace } from '../values/type.ts';
 import type { HandlerContext } from './contexts.ts';
 import { describeModule, type SchemaParts } from './describe.ts';
+import type { EnvDeclaration, EnvReader, envType } from './env.ts';
 import type {
   AnonymousView,
   ContextOf,
@@ -85,7 +86,12 @@ export const CaseConversionPolicy = {
  */
 export interface ModuleSettings {
   readonly CASE_CONVERSION_POLICY?: CaseConversionPolicy;
+  /** The configuration that the module reads, as `ctx.env`. */
+  readonly env?: EnvDeclaration;
 }
+
+/** The type of a schema's entries, with what it declares as `env`. */
+type WithEnv<Entries, E> = [E] extends [never] ? Entries : Entries & { readonly [envType]: E };
 
 /** A module's tables, and the methods that declare its functions. Its default export. */
 export interface Schema<Tables> {
@@ -197,6 +203,12 @@ export interface Schema<Tables> {
   /** Declares routes. A module can export several routers. */
   httpRouter(router: Router): ModuleExport;
 
+  /**
+   * Declares the configuration that the module reads, as the second argument of `schema` does:
+   * export it, and read it by `env.of(ctx)`.
+   */
+  env<const E extends EnvDeclaration>(declaration: E): EnvReader<E> & ModuleExport;
+
   readonly clientVisibilityFilter: {
     /** Declares which rows of a public table a client can see. */
     sql(text: string): ModuleExport;
@@ -232,14 +244,17 @@ interface LifecycleForms<Tables> {
  * });
  * ```
  */
-export function schema<const Entries extends SchemaEntries>(
+export function schema<const Entries extends SchemaEntries, E extends EnvDeclaration = never>(
   entries: Entries,
-  settings: { readonly CASE_CONVERSION_POLICY: typeof CaseConversionPolicy.None },
-): Schema<Entries> & VerbatimNames;
-export function schema<const Entries extends SchemaEntries>(
+  settings: {
+    readonly CASE_CONVERSION_POLICY: typeof CaseConversionPolicy.None;
+    readonly env?: E;
+  },
+): Schema<WithEnv<Entries, E>> & VerbatimNames;
+export function schema<const Entries extends SchemaEntries, E extends EnvDeclaration = never>(
   entries: Entries,
-  settings?: ModuleSettings,
-): Schema<Entries>;
+  settings?: ModuleSettings & { readonly env?: E },
+): Schema<WithEnv<Entries, E>>;
 export function schema<const Entries extends SchemaEntries>(
   entries: Entries,
   settings: ModuleSettings = {},
@@ -253,9 +268,11 @@ class ModuleSchema implements SchemaParts {
   readonly tables = new Map<string, DeclaredTable>();
   readonly submodules = new Map<string, Readonly<Record<string, unknown>>>();
   readonly caseConversion: RawModule['caseConversion'];
+  readonly declaredEnv: EnvDeclaration | undefined;
 
   constructor(entries: Readonly<Record<string, unknown>>, settings: ModuleSettings) {
     this.schemaType = entries;
+    this.declaredEnv = settings.env;
     this.caseConversion = settings.CASE_CONVERSION_POLICY?.tag === 'None' ? 'none' : 'snakeCase';
     for (const [key, entry] of Object.entries(entries)) {
       if (entry instanceof DeclaredTable) this.tables.set(key, entry);
@@ -341,6 +358,11 @@ class ModuleSchema implements SchemaParts {
 
   httpRouter(router: Router): ModuleExport {
     return registeredValue(this, { kind: 'httpRouter', router });
+  }
+
+  env(declaration: EnvDeclaration): EnvReader<unknown> & ModuleExport {
+    const of = ({ env }: { readonly env: object }) => env;
+    return Object.freeze({ ...registeredValue(this, { kind: 'env', declaration }), of });
   }
 
   get clientVisibilityFilter(): { sql(text: string): ModuleExport } {

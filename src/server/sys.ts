@@ -57,6 +57,10 @@ export interface Sys {
   jwt(call?: number): string;
   /** Writes the call's 32 bytes of entropy; the same throughout a call. */
   seed(call?: number): number;
+  /** A number that changes with the configuration. */
+  env_version(): number;
+  /** The configuration as JSON text; see `environment.ts`. */
+  env(): string;
   /** JSON of `table`, `index` and `columns` of the last unique violation. */
   violation(): string;
   /** In procedures: opens a transaction of a kind of `transactionKinds`; its timestamp. */

@@ -31,13 +31,22 @@ export function makeViews(plan: ModulePlan, namespace: string, db: () => unknown
     return {
       isAnonymous: view.isAnonymous,
       evaluate(sender) {
-        const shared = { db: db(), from };
-        const ctx = sender === void 0 ? shared : { sender: new Identity(sender), ...shared };
+        const ctx =
+          sender === void 0
+            ? { __proto__: viewContext, db: db(), from }
+            : { __proto__: viewContext, sender: new Identity(sender), db: db(), from };
         return { data: encode(view.handler(ctx, {})) };
       },
     };
   });
 }
+
+/** A view depends on rows alone, and is evaluated again when they change. */
+const viewContext = Object.freeze({
+  get env(): never {
+    throw new TypeError('views cannot read `ctx.env`: they depend on rows alone');
+  },
+});
 
 /** Encodes the result of a view's body. Throws a `TypeError` that says what it should be. */
 function resultEncoder(

@@ -8,6 +8,7 @@ import {
   loadKeys,
   rotateKeys,
 } from '../auth/keys.ts';
+import { addSecretKey, readSecretKeys, type SecretKey } from '../auth/secret-keys.ts';
 import { limits } from '../limits.ts';
 import { readFileIfPresent, removeFileDurably, writeFileAtomically } from '../node/atomic-file.ts';
 import { ConfigurationError } from './configuration.ts';
@@ -54,6 +55,45 @@ export async function retireKeys(
     for (const { file } of retired) await removeFileDurably(file);
   });
   return listKeys(files);
+}
+
+/** Lists the keys that encrypt secrets, the current one first. */
+export function listSecretKeys(files: KeyFiles): KeyEntry[] {
+  const { keys } = readSecretKeys(path.dirname(files.privateKeyFile));
+  const [current, ...old] = keys.toReversed();
+  if (current === undefined) return [];
+  return [
+    secretEntry(current, undefined),
+    ...old.toReversed().map((key) => secretEntry(key, key.number)),
+  ];
+}
+
+/**
+ * Creates a key for secrets, with which a service encrypts all of them again at its next start; the
+ * keys before it still decrypt.
+ */
+export async function rotateSecretKeys(files: KeyFiles): Promise<KeyEntry[]> {
+  const folder = path.dirname(files.privateKeyFile);
+  if (listSecretKeys(files).length === 0) {
+    throw new ConfigurationError(
+      `There is no key for secrets in ${folder}; the first secret makes it.`,
+    );
+  }
+  await underLock(files, () => mendable(() => addSecretKey(folder, writeFileAtomically)));
+  return listSecretKeys(files);
+}
+
+/** Removes an old key for secrets: what is encrypted with it alone is lost. */
+export async function retireSecretKey(files: KeyFiles, number: number): Promise<KeyEntry[]> {
+  await underLock(files, async () => {
+    const old = listSecretKeys(files).find((key) => key.number === number);
+    if (old !== undefined) await removeFileDurably(old.file);
+  });
+  return listSecretKeys(files);
+}
+
+function secretEntry({ fingerprint, file }: SecretKey, number: number | undefined): KeyEntry {
+  return { number, fingerprint, sinceMillis: statSync(file).mtimeMs, file };
 }
 
 /** Returns the fingerprints of keys that were deliberately retired, the latest last. */

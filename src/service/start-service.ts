@@ -2,13 +2,15 @@ import { setMaxListeners } from 'node:events';
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import type { Registry } from 'prom-client';
 import { ClientAddresses } from '../auth/client-address.ts';
 import { HostTokens } from '../auth/host-tokens.ts';
 import { Issuers } from '../auth/issuers.ts';
-import { KeyError } from '../auth/keys.ts';
+import { KeyError, type KeyFiles } from '../auth/keys.ts';
 import type { PageRules } from '../auth/page-rules.ts';
 import { RateLimiter, type RateLimits, type RequestRates } from '../auth/rate-limiter.ts';
+import { SecretKeys } from '../auth/secret-keys.ts';
 import { Host } from '../host/host.ts';
 import type { HostOptions } from '../host/host-options.ts';
 import { RegistryError } from '../host/registry/database-files.ts';
@@ -18,6 +20,7 @@ import { RequestTimes } from '../http/request-times.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
 import { limits } from '../limits.ts';
+import { writeFileAtomically } from '../node/atomic-file.ts';
 import { MachineClock } from '../node/clock.ts';
 import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
@@ -140,7 +143,9 @@ async function assemble(
   const upgrades = new Upgrades(server);
   releases.push(() => end.close(0));
   releases.push(() => upgrades.end());
-  const host = await Host.open(hostOptionsOf(configuration, { dataDirectory, writer, log }));
+  const secretKeys = secretKeysOf(dataDirectory, keyFiles);
+  const folder = { dataDirectory, writer, log, secretKeys };
+  const host = await Host.open(hostOptionsOf(configuration, folder));
   let stopsAt: number | undefined;
   releases.push(() => host.close(stopsAt === undefined ? undefined : millisUntil(stopsAt)));
   const stopping = new AbortController();
@@ -174,14 +179,29 @@ async function assemble(
     address,
     host,
     tokens,
-    reloadKeys: async () => tokens.useKeys(await readKeys()),
+    reloadKeys: async () => {
+      tokens.useKeys(await readKeys());
+      secretKeys.reload();
+      await host.secretKeysRenewed();
+    },
     stop: once(stop),
   };
 }
 
+/** Secrets of databases in memory are encrypted with a key in memory. */
+function secretKeysOf(dataDirectory: string | undefined, { privateKeyFile }: KeyFiles): SecretKeys {
+  const folder = dataDirectory === undefined ? undefined : path.dirname(privateKeyFile);
+  return new SecretKeys(folder, writeFileAtomically);
+}
+
 function hostOptionsOf(
   configuration: ServiceConfiguration,
-  { dataDirectory, writer, log }: DataFolder & { readonly log: ServiceLog },
+  {
+    dataDirectory,
+    writer,
+    log,
+    secretKeys,
+  }: DataFolder & { readonly log: ServiceLog; readonly secretKeys: SecretKeys },
 ): HostOptions {
   return {
     directory: dataDirectory,
@@ -198,6 +218,7 @@ function hostOptionsOf(
     moduleLogs: configuration.moduleLogs,
     quotas: configuration.quotas,
     outbound: configuration.moduleHttp,
+    secretKeys,
     report: (line) => log.report(line),
   };
 }

@@ -1,12 +1,16 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { present } from '../assert.ts';
 import { deriveIdentity } from '../auth/identity.ts';
 import { buildModule } from '../bundle/build-module.ts';
+import { envFileName, parseEnvFile } from '../bundle/env-file.ts';
 import type { CallError, ProcedureError, SqlParameters } from '../database/outcome.ts';
 import type { RanSchedule } from '../database/schedules/ran-schedule.ts';
 import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
 import { findProcedure, findReducer, resultOf } from '../doors/json-call.ts';
 import { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
+import type { RequestedEnv } from '../host/publishing/publish-request.ts';
 import type { HostCaller } from '../host/registry/host-caller.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { MachineEntropy } from '../node/entropy.ts';
@@ -28,6 +32,11 @@ export interface TestDatabaseOptions {
   readonly module: string;
   /** The clock of the database; by default it starts at midnight of 1 January 2025. */
   readonly clock?: TestClock;
+  /**
+   * Values that the module reads as `ctx.env`, secrets among them. They count before those in the
+   * file `.env.reducerdb` of the project's folder.
+   */
+  readonly env?: Readonly<Record<string, string | number | bigint | boolean>>;
 }
 
 export interface CallOptions {
@@ -105,7 +114,7 @@ export async function openTestDatabase(options: TestDatabaseOptions): Promise<Te
     ran: (run) => ran(() => scheduledRun(host, run)),
     report: () => {},
   });
-  const database = new TestDatabase(host, clock);
+  const database = new TestDatabase(host, clock, options.env);
   try {
     await database.publish(options.module);
     return database;
@@ -124,9 +133,11 @@ export class TestDatabase {
   readonly owner: Identity;
   readonly clock: TestClock;
   readonly #host: Host;
+  readonly #env: NonNullable<TestDatabaseOptions['env']>;
 
-  constructor(host: Host, clock: TestClock) {
+  constructor(host: Host, clock: TestClock, env: TestDatabaseOptions['env'] = {}) {
     this.#host = host;
+    this.#env = env;
     this.clock = clock;
     this.owner = this.identity('owner');
   }
@@ -151,7 +162,24 @@ export class TestDatabase {
       policy: plan?.kind === 'automatic' ? 'breakClients' : 'compatible',
       token: plan?.kind === 'automatic' ? plan.token : undefined,
       confirmMillis: 5_000,
+      env: this.#valuesIn(module),
     });
+  }
+
+  /**
+   * Sets a value that the module reads as `ctx.env`, as its owner could while it runs. The next
+   * call reads it.
+   */
+  async setEnv(name: string, value: string | number | bigint | boolean): Promise<void> {
+    const given = { name, text: String(value) };
+    await this.#host.env.set(callerOf(this.owner), this.#database(), given);
+  }
+
+  #valuesIn(module: string): readonly RequestedEnv[] {
+    const file = path.join(module, envFileName);
+    const kept = existsSync(file) ? parseEnvFile(readFileSync(file, 'utf8')) : [];
+    const values = new Map<string, unknown>([...kept, ...Object.entries(this.#env)]);
+    return [...values].map(([name, value]) => ({ name, text: String(value) }));
   }
 
   /**

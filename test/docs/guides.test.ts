@@ -32,6 +32,7 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
   'docs/guide/procedures.md': { isServed: true },
   'docs/guide/rights.md': {},
   'docs/guide/schedules.md': { isServed: true },
+  'docs/guide/secrets.md': { isServed: true },
   'docs/guide/settings.md': {},
   'docs/guide/testing.md': {},
   'examples/chat/README.md': { isServed: true },

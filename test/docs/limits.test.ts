@@ -127,6 +127,8 @@ const service: readonly (readonly [start: string, bound: string])[] = [
   ['path of such a file', `${size(limits.sitePathBytesMax)}; ${size(limits.siteHeadersBytesMax)}`],
   ['time for which a replaced file', seconds(limits.siteEarlierMillis)],
   ['uploads of such files', count(limits.siteUploadsMax)],
+  ['values of one database', `${limits.envNamesMax}, each ${size(limits.envValueBytesMax)}`],
+  ['values that come with a program', size(limits.publishEnvBytesMax)],
   ['refused requests in the audit log', `${limits.auditRefusalsPerMinuteMax} a minute`],
 ];
 

@@ -64,8 +64,9 @@ describe('[http 14] the requests', () => {
 
 function compareRequest(row: MatrixRow): Promise<void> {
   const [yes = '', refusal = ''] = row.more;
-  // An admin gets another text where it is the role that matters.
-  const [no = '', noToAdmin = no] = refusal.split('; an admin: ');
+  // Some get another text: an admin where it is the role that matters.
+  const [no = '', ...others] = refusal.split(/; an? (?=\w+: )/);
+  const noTo = new Map(others.map((one) => one.split(': ', 2) as [CallerName, string]));
   const ask = async (caller: CallerName) => {
     const as = stage.hall.callers[caller];
     const isAllowed = row.expected[caller] === 'yes';
@@ -75,7 +76,7 @@ function compareRequest(row: MatrixRow): Promise<void> {
   };
   return compare(row, ask, (cell, caller) => {
     if (cell === 'yes') return yes;
-    const text = caller === 'admin' ? noToAdmin : no;
+    const text = noTo.get(caller) ?? no;
     return cell === 'no' ? text.replace('… ', unauthorized) : `${cell} Authorization required`;
   });
 }

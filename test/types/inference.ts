@@ -7,6 +7,7 @@ import {
   type Random,
   type ReducerCtx,
   type ScheduleAt,
+  SyncResponse,
   schema,
   TimeDuration,
   type Timestamp,
@@ -219,3 +220,47 @@ export const nightly = scheduled.cron(
   },
 );
 export const hourly = scheduled.cron('@hourly', (ctx) => nightly(ctx, { due: ctx.timestamp }));
+
+// Configuration.
+
+const configured = schema(
+  { job },
+  {
+    env: {
+      API_URL: t.string(),
+      DEBUG: t.bool(),
+      LIMIT: t.u64(),
+      NOTE: t.option(t.string()),
+      KEY: t.secret(),
+      HOOK: t.secret().optional(),
+    },
+  },
+);
+interface Plain {
+  readonly API_URL: string;
+  readonly DEBUG: boolean;
+  readonly LIMIT: bigint;
+  readonly NOTE: string | undefined;
+}
+interface Whole extends Plain {
+  readonly KEY: string;
+  readonly HOOK: string | undefined;
+}
+export const plainly = configured.reducer((ctx) => {
+  expectType<Equal<{ [Name in keyof typeof ctx.env]: (typeof ctx.env)[Name] }, Plain>>();
+  ctx.db.job.count();
+});
+const urlOf = (ctx: ReducerCtx<typeof configured>) => ctx.env.API_URL.length;
+export const wholly = configured.procedure(t.string(), (ctx) => {
+  expectType<Equal<{ [Name in keyof typeof ctx.env]: (typeof ctx.env)[Name] }, Whole>>();
+  ctx.withTx((tx) => urlOf(tx) + Number(tx.db.job.count()));
+  return ctx.env.KEY;
+});
+export const handled = configured.httpHandler((ctx) => new SyncResponse(ctx.env.HOOK ?? ''));
+
+const later = scheduled.env({ PORT: t.u16(), KEY: t.secret() });
+export const readLater = scheduled.reducer((ctx) => {
+  const { PORT: port } = later.of(ctx);
+  expectType<Equal<typeof port, number>>();
+});
+export const secretLater = scheduled.procedure(t.string(), (ctx) => later.of(ctx).KEY);

@@ -284,3 +284,33 @@ db.procedure(t.u64(), (ctx) => {
   ctx.withTx(async (tx) => tx.db.hero.count());
   return ctx.withTx((tx) => tx.db.hero.count());
 });
+
+// Configuration.
+
+const configured = schema({ hero }, { env: { URL: t.string(), KEY: t.secret() } });
+// @ts-expect-error: a secret, in a reducer
+configured.reducer((ctx) => console.log(ctx.env.KEY));
+configured.procedure(t.string(), (ctx) => {
+  // @ts-expect-error: a secret, in a transaction
+  ctx.withTx((tx) => tx.env.KEY);
+  // @ts-expect-error: nothing sets it here
+  ctx.env.URL = 'x';
+  return ctx.env.KEY;
+});
+// @ts-expect-error: not declared
+configured.reducer((ctx) => console.log(ctx.env.OTHER));
+// @ts-expect-error: views have none
+configured.view({ public: true }, t.array(hero.rowType), (ctx) => [ctx.env.URL]);
+// @ts-expect-error: nothing is declared
+db.reducer((ctx) => console.log(ctx.env.URL));
+const late = db.env({ KEY: t.secret() });
+// @ts-expect-error: a secret, in a reducer
+db.reducer((ctx) => console.log(late.of(ctx).KEY));
+// @ts-expect-error: not a type of values that are set
+db.env({ AT: t.timestamp() });
+// @ts-expect-error
+schema({ hero }, { env: { LIST: t.array(t.string()) } });
+// @ts-expect-error: a secret is no column
+table({}, { key: t.secret() });
+// @ts-expect-error: a secret is no parameter
+db.reducer({ key: t.secret() }, () => undefined);

@@ -11,35 +11,68 @@ import { timeText } from '../time-text.ts';
 export function addKeys(program: Command, io: Io): void {
   const keys = program
     .command('keys')
-    .description('manage the keys that sign the tokens of a service');
+    .description('manage the keys that sign the tokens of a service, and those of its secrets');
   withKeySettings(keys.command('list'))
     .description('list the current key and the old keys that still verify tokens')
-    .action(async (_flags, command: Command) => {
-      const { listKeys } = await import('../../service/key-folder.ts');
-      io.out(tableOf(await listKeys(filesOf(io, command))));
+    .option('--secrets', secretsText)
+    .action(async ({ secrets }: SecretsFlag, command: Command) => {
+      const { listKeys, listSecretKeys } = await import('../../service/key-folder.ts');
+      const files = filesOf(io, command);
+      if (secrets !== true) io.out(tableOf(await listKeys(files)));
+      else io.out(secretTableOf(listSecretKeys(files)));
     });
   withKeySettings(keys.command('rotate'))
     .description('create a new key; tokens of the old one stay valid until it is retired')
     .option('--retire', 'retire all old keys: every token issued so far becomes invalid')
-    .action(async ({ retire }: { readonly retire?: true }, command: Command) => {
-      const { retireKeys, rotateKeysIn } = await import('../../service/key-folder.ts');
+    .option('--secrets', `${secretsText}; a service encrypts all secrets again with the new one`)
+    .action(async ({ retire, secrets }: RotateFlags, command: Command) => {
+      const { retireKeys, rotateKeysIn, rotateSecretKeys } = await import(
+        '../../service/key-folder.ts'
+      );
       const files = filesOf(io, command);
+      if (secrets === true) {
+        if (retire === true) throw new CliError(retireLaterText, 2);
+        io.out(secretTableOf(await rotateSecretKeys(files)));
+        io.out(whenItCounts);
+        return;
+      }
       const rotated = await rotateKeysIn(files);
       io.out(tableOf(retire === true ? await retireKeys(files, () => true) : rotated));
       io.out(whenItCounts);
     });
   withKeySettings(keys.command('retire <number>'))
     .description('reject the tokens that an old key has signed')
-    .action(async (word: string, _flags, command: Command) => {
-      const { listKeys, retireKeys } = await import('../../service/key-folder.ts');
+    .option('--secrets', `${secretsText}: what is encrypted with it alone is lost`)
+    .action(async (word: string, { secrets }: SecretsFlag, command: Command) => {
+      const { listKeys, listSecretKeys, retireKeys, retireSecretKey } = await import(
+        '../../service/key-folder.ts'
+      );
       const files = filesOf(io, command);
       const number = numberOf(word);
-      const known = (await listKeys(files)).some((key) => key.number === number);
-      if (!known) throw new CliError(`There is no old key ${word}. See \`reducerdb keys list\`.`);
-      io.out(tableOf(await retireKeys(files, (one) => one === number)));
+      const keys = secrets === true ? listSecretKeys(files) : await listKeys(files);
+      if (!keys.some((key) => key.number === number)) {
+        const list = `reducerdb keys list${secrets === true ? ' --secrets' : ''}`;
+        throw new CliError(`There is no old key ${word}. See \`${list}\`.`);
+      }
+      if (secrets === true) io.out(secretTableOf(await retireSecretKey(files, number)));
+      else io.out(tableOf(await retireKeys(files, (one) => one === number)));
       io.out(whenItCounts);
     });
 }
+
+interface SecretsFlag {
+  readonly secrets?: true;
+}
+
+interface RotateFlags extends SecretsFlag {
+  readonly retire?: true;
+}
+
+const secretsText = 'the keys that encrypt secrets, instead of those that sign tokens';
+
+const retireLaterText =
+  'a key of secrets can be retired when the service has encrypted them again: ' +
+  'rotate, restart the service, then `reducerdb keys retire <number> --secrets`';
 
 const whenItCounts = 'A running service applies this when it restarts or receives SIGHUP.';
 
@@ -48,12 +81,24 @@ function filesOf(io: Io, command: Command) {
 }
 
 function tableOf(entries: readonly KeyEntry[]): string {
+  return drawn(entries, { current: 'signs', old: 'verifies' });
+}
+
+function secretTableOf(entries: readonly KeyEntry[]): string {
+  if (entries.length === 0) return 'There is no key for secrets; the first secret makes it.';
+  return drawn(entries, { current: 'encrypts', old: 'decrypts' });
+}
+
+function drawn(
+  entries: readonly KeyEntry[],
+  does: { readonly current: string; readonly old: string },
+): string {
   return drawTable({
     header: ['KEY', 'FINGERPRINT', 'STATE', 'FILE'],
     rows: entries.map(({ number, fingerprint, sinceMillis, file }) => [
       number === undefined ? 'current' : String(number),
       fingerprint,
-      `${number === undefined ? 'signs' : 'verifies'}, since ${timeText(sinceMillis)}`,
+      `${number === undefined ? does.current : does.old}, since ${timeText(sinceMillis)}`,
       path.basename(file),
     ]),
   });

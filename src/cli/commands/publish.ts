@@ -5,6 +5,7 @@ import { parseTarget } from '../../host/registry/names.ts';
 import { nullable, object, type Shaped, string, word } from '../../values/json-shape.ts';
 import { type Api, databasePath, readAnswer, statusText } from '../api.ts';
 import { buildProject } from '../build-project.ts';
+import { type GivenValue, valuesOf } from '../env-values.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import {
   type DeleteData,
@@ -31,6 +32,9 @@ interface PublishFlags {
   /** False: files of the project configuration are left alone. */
   readonly static?: string | false;
   readonly deleteStatic?: boolean;
+  readonly setEnv?: readonly string[];
+  readonly setSecret?: readonly string[];
+  readonly envFile?: string;
 }
 
 export function addPublish(program: Command, io: Io): void {
@@ -47,15 +51,21 @@ export function addPublish(program: Command, io: Io): void {
     .addOption(new Option('--build-options <text>').hideHelp())
     .addOption(new Option('--build-opts <text>').hideHelp())
     .addOption(new Option('--num-replicas <count>').hideHelp())
+    .option('--set-env <name=value>', 'set a value that the module reads as ctx.env', collected)
+    .option('--set-secret <name[=value]>', 'set a secret; without a value, ask for it', collected)
+    .option('--env-file <file>', 'set the values and secrets in a file of lines NAME=value')
     .option('--env <name>', 'environment, whose files override the project configuration')
     .addHelpText('after', examples)
     .action(async (name: string | undefined, flags: PublishFlags, command: Command) => {
       const session = new Session(io, command);
       deleteDataOf(flags);
       if (session.project !== undefined) io.out(`Using configuration from ${session.project.file}`);
-      for (const target of targetsOf(session, name, flags)) {
-        await publishTarget(session, target, flags);
+      const targets = targetsOf(session, name, flags);
+      const values = await valuesOf(io, flags);
+      if (values.length > 0 && targets.length > 1) {
+        throw new CliError('values are for one database: name it before the flags', 2);
       }
+      for (const target of targets) await publishTarget(session, target, flags, values);
     });
 }
 
@@ -64,6 +74,8 @@ Examples:
   reducerdb publish my-db --module-path app
   reducerdb publish                          as service.json in this folder says
   reducerdb publish my-db --static dist      with the page that a bundler wrote to dist
+  reducerdb publish my-db --env-file .env.production --set-secret API_KEY
+                                             set what the module reads, then publish
   reducerdb publish my-db --delete-data      delete all rows, then publish`;
 
 /**
@@ -112,7 +124,16 @@ const emptyTarget: Target = {
   generate: [],
 };
 
-async function publishTarget(session: Session, target: Target, flags: PublishFlags) {
+function collected(word: string, before: readonly string[] = []): readonly string[] {
+  return [...before, word];
+}
+
+async function publishTarget(
+  session: Session,
+  target: Target,
+  flags: PublishFlags,
+  values: readonly GivenValue[],
+) {
   const { io } = session;
   const server = session.server(target.server);
   if (target.database !== undefined) checkDatabase(target.database);
@@ -140,7 +161,7 @@ async function publishTarget(session: Session, target: Target, flags: PublishFla
     mayBreakClients: flags.breakClients === true || target.breakClients,
     answersYes: (kind) => session.answersYes(kind),
   });
-  const upload = { api, program, database: target.database };
+  const upload = { api, program, database: target.database, values };
   if (files !== undefined) await publishWithFiles(io, { ...upload, ...choice }, files);
   else {
     const removed = flags.deleteStatic === true ? { static: 'none' } : {};
@@ -153,6 +174,8 @@ interface Upload extends UpdateChoice {
   readonly api: Api;
   readonly database: string | undefined;
   readonly program: Uint8Array<ArrayBuffer>;
+  /** What is set with it. */
+  readonly values: readonly GivenValue[];
 }
 
 const anonymousFilesText =
@@ -173,7 +196,8 @@ async function publishWithFiles(io: Io, upload: Upload, files: LocalFiles): Prom
   const named = domain ?? identity;
   const second = await uploadStatic(api, io, named, files);
   if (second === undefined) throw new CliError('the server takes no static files: it is too old');
-  await sendProgram({ ...upload, database: named, query: { static: second.id } });
+  const more = { values: [], query: { static: second.id } };
+  await sendProgram({ ...upload, database: named, ...more });
   io.out(`App: ${second.app}`);
 }
 
@@ -218,19 +242,30 @@ function deleteDataOf(flags: PublishFlags): DeleteData {
   return choice;
 }
 
-async function sendProgram({ api, database, program, query: more }: Upload): Promise<Published> {
+async function sendProgram(upload: Upload): Promise<Published> {
+  const { api, database, program, values, query: more } = upload;
+  const { type, bytes } = programBody(program, values);
   const query = new URLSearchParams({ host_type: 'Js', ...more });
   const method = database === undefined ? 'POST' : 'PUT';
   const where = database === undefined ? '/v1/database' : databasePath(database);
-  const headers = { 'content-type': 'text/javascript' };
-  const answer = await api.send(method, `${where}?${query}`, { headers, body: program });
+  const headers = { 'content-type': type };
+  const answer = await api.send(method, `${where}?${query}`, { headers, body: bytes });
   const text = await answer.text();
   const isOthers =
     (answer.status === 401 && text.startsWith('{"PermissionDenied"')) ||
-    (answer.status === 403 && text.includes('is not authorized to'));
+    (answer.status === 403 && /is not authorized to .*: (?!set env)/.test(text));
   if (isOthers) throw notYours(api, database);
   if (!answer.ok) throw new CliError(statusText(answer.status, text));
   return readAnswer(text, object({ Success: published })).Success;
+}
+
+/** The program; with values, a line of JSON comes before it. */
+function programBody(program: Uint8Array<ArrayBuffer>, values: readonly GivenValue[]) {
+  if (values.length === 0) return { type: 'text/javascript', bytes: program };
+  const env = Object.fromEntries(values.map(({ name, ...given }) => [name, given]));
+  const head = Buffer.from(`${JSON.stringify({ env })}\n`);
+  const bytes = new Uint8Array(Buffer.concat([head, program]));
+  return { type: 'application/x-reducerdb-publish', bytes };
 }
 
 const published = object({

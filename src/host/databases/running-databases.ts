@@ -10,6 +10,7 @@ import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import { programHash } from '../linking/program-hash.ts';
 import type { DatabaseFiles } from '../registry/database-files.ts';
+import type { EnvStore } from '../registry/env-store.ts';
 import type { KnownSchedules } from '../registry/known-schedules.ts';
 import type { Measured } from '../registry/quotas.ts';
 import type { RegisteredDatabase } from '../registry/registry.ts';
@@ -33,6 +34,7 @@ export interface RunningOptions {
   /** True: the databases of that owner are limited together, so all their sizes must be known. */
   readonly isCounted: (owner: OwnerIdentity) => boolean;
   readonly schedules: Pick<KnownSchedules, 'stateOf' | 'note'>;
+  readonly env: Pick<EnvStore, 'plain'>;
   /** The defaults are in `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
 }
@@ -69,6 +71,12 @@ export class RunningDatabases {
 
   get placement(): Placement {
     return this.#options.placement;
+  }
+
+  /** The description of a program that a database may get. Rejects with `Refusal`. */
+  examine(identity: DatabaseIdentity, program: ProgramSource): Promise<Uint8Array> {
+    const { placement, files } = this.#options;
+    return placement.examine(program, { identity, programs: files.keptPrograms(identity) });
   }
 
   find(identity: DatabaseIdentity): RunningDatabase | undefined {
@@ -227,7 +235,7 @@ export class RunningDatabases {
   }
 
   #supervise({ identity, owner, generation, mode, lines }: Supervision): SupervisedDatabase {
-    const { clock, files, placement, report, storageOf, measured, schedules } = this.#options;
+    const { clock, files, placement, report, storageOf, measured, schedules, env } = this.#options;
     const directory = files.logDirectory(identity, generation);
     const programs = files.keptPrograms(identity);
     const handle: SupervisedDatabase = new SupervisedDatabase(
@@ -244,6 +252,7 @@ export class RunningDatabases {
           if (this.find(identity)?.handle === handle) this.#noteSchedules(identity, definition);
         },
         schedules: () => schedules.stateOf(identity),
+        env: () => env.plain(identity),
         lines,
         storage: storageOf({ identity, owner }),
         ...(directory !== undefined && {

@@ -14,6 +14,7 @@ import { validateModule } from '../../schema/validate.ts';
 import { Board } from '../seats/board.ts';
 import { HeapCare } from '../seats/heap-care.ts';
 import { nicenessOf } from '../watching/standing.ts';
+import { currentEnv } from './env-way.ts';
 import { GivenTime } from './given-time.ts';
 import type { FromLane, LaneThreadStart, ToLane } from './lane-messages.ts';
 import { LaneOperations, machineSleep } from './lane-operations.ts';
@@ -23,7 +24,7 @@ import { WindowLink } from './window-link.ts';
 
 /** Runs a lane: one program in a thread of its own, beside its database. */
 const start = workerData as LaneThreadStart;
-const { port, program, identity, requests } = start;
+const { port, program, identity, requests, env } = start;
 const board = new Board(start.board);
 board.runsOn(systemThreadId());
 if (board.systemThreadId !== 0) setNiceness(board.systemThreadId, nicenessOf.usual);
@@ -65,6 +66,7 @@ function load(): LaneRunner {
         if (isLoaded) post({ kind: 'line', line });
       },
       publishedMicros: program.publishedMicros,
+      env: currentEnv(env),
       monotonicMillis: () => performance.now(),
       nowMicros: () => given?.nowMicros ?? clock.nowMicros(),
     };

@@ -4,6 +4,7 @@ import type { ModuleLogLine } from '../../module/log-line.ts';
 import type { LinkedProgram } from '../../module/runner.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { HeapLimits } from '../seats/heap-care.ts';
+import type { EnvWay } from './env-way.ts';
 import type { RequestWay } from './request-way.ts';
 
 /** A program as its lanes get it. */
@@ -35,6 +36,8 @@ export interface LaneThreadStart extends LaneStart {
   readonly heap: HeapLimits;
   /** Absent: its module may send no HTTP requests. */
   readonly requests: RequestWay | undefined;
+  /** Leads to the configuration, which never comes from the database; absent: there is none. */
+  readonly env: EnvWay | undefined;
 }
 
 /** Database to lane. */

@@ -10,6 +10,7 @@ import { workerEntry } from '../spawner/worker-entry.ts';
 import { nicenessOf } from '../watching/standing.ts';
 import type { Watchdog } from '../watching/watchdog.ts';
 import type { Watched } from '../watching/watched.ts';
+import { type EnvSource, LaneEnv } from './lane-env.ts';
 import type { LaneDeath, LaneThreadStart, StartLane } from './lane-messages.ts';
 import { LaneRequests } from './lane-requests.ts';
 import { LaneWindow } from './window.ts';
@@ -20,10 +21,12 @@ export interface LaneThreadsOptions {
   readonly watchdog?: Watchdog;
   /** Sends the HTTP requests of modules; absent: they send none. */
   readonly outbound?: Outbound | undefined;
+  /** Has the configuration of databases; absent: they have none. */
+  readonly env?: EnvSource | undefined;
 }
 
 /** Starts lanes as threads of this process. */
-export function laneThreads({ budget, watchdog, outbound }: LaneThreadsOptions): StartLane {
+export function laneThreads({ budget, watchdog, outbound, env }: LaneThreadsOptions): StartLane {
   return (start, port, ended) => {
     const board = new Board();
     const window = new LaneWindow(start.window);
@@ -34,6 +37,7 @@ export function laneThreads({ budget, watchdog, outbound }: LaneThreadsOptions):
     const requests = outbound?.isEnabled
       ? new LaneRequests(outbound, start.identity, broken)
       : undefined;
+    const laneEnv = env && new LaneEnv(env, start.identity, broken);
     const watched: Watched = {
       board,
       isBusy: () => board.phase !== 'resting',
@@ -54,6 +58,7 @@ export function laneThreads({ budget, watchdog, outbound }: LaneThreadsOptions):
       hasEnded = true;
       watchdog?.remove(watched);
       requests?.close();
+      laneEnv?.close();
       port.close();
       window.gone();
       ended(death ?? { cause: 'died', message: 'The thread of the procedure ended.' });
@@ -61,6 +66,7 @@ export function laneThreads({ budget, watchdog, outbound }: LaneThreadsOptions):
     const end = (reason: LaneDeath): void => {
       death ??= reason;
       requests?.close();
+      laneEnv?.close();
       if (thread === undefined) finish();
       else endThread(thread);
     };
@@ -69,11 +75,12 @@ export function laneThreads({ budget, watchdog, outbound }: LaneThreadsOptions):
         if (hasEnded) return;
         const way = requests?.way;
         const heap = heapLimits(budget);
-        const given = { board: board.buffer, port, heap, requests: way };
+        const given = { board: board.buffer, port, heap, requests: way, env: laneEnv?.way };
         const workerData: LaneThreadStart = { ...start, ...given };
+        const ports = [port, way?.port, given.env?.port].filter((one) => one !== undefined);
         thread = new Thread(entry, {
           workerData,
-          transferList: way === undefined ? [port] : [port, way.port],
+          transferList: ports,
           resourceLimits: {
             maxOldGenerationSizeMb: budget.workerHeapMebibytesMax + limits.workerHeadroomMebibytes,
           },

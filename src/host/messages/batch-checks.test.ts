@@ -16,7 +16,7 @@ const product = { kind: 'product', elements: [{ name: 'a', type: { kind: 'u8' } 
 const column = { name: 'a', type: { kind: 'array', element: { kind: 'ref', ref: 0 } } };
 const unnamed = { type: { kind: 'sum', variants: [] } };
 const definition = {
-  ...{ tables: [], reducers: [], procedures: [], views: [], types: [], crons: [] },
+  ...{ tables: [], reducers: [], procedures: [], views: [], types: [], crons: [], env: [] },
   ...{ typespace: { types: [] }, submodules: [], httpHandlers: [], httpRoutes: [] },
 };
 const description = { definition, schemaVersion: 7, programHash: 'a'.repeat(64) };

@@ -206,6 +206,10 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'schedule.unknown': true,
   'static.missing': true,
   'schedule.paused': true,
+  'env.missing': true,
+  'env.invalid': true,
+  'env.needed': true,
+  'env.unknown': true,
   'value.tooLong': true,
 };
 
@@ -325,11 +329,14 @@ export function isDescription(description: unknown): description is DatabaseDesc
 }
 
 function isDefinition(definition: Fields, depth: number): boolean {
-  const { tables, reducers, procedures, views, types, crons, typespace, submodules } = definition;
+  const { tables, reducers, procedures, views, types, crons, env, typespace } = definition;
+  const { submodules } = definition;
   return (
     depth <= limits.nestingDepthMax &&
     areFields(typespace) &&
-    [tables, reducers, procedures, views, types, crons, typespace.types].every(Array.isArray) &&
+    [tables, reducers, procedures, views, types, crons, env, typespace.types].every(
+      Array.isArray,
+    ) &&
     Array.isArray(submodules) &&
     areHandlers(definition.httpHandlers) &&
     areRoutes(definition.httpRoutes) &&

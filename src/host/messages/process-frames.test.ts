@@ -193,7 +193,7 @@ describe('frames between gateway and process', () => {
     }
     expect(() => pushForged({ kind: 'closed', more: 1 })).toThrow('invalid end');
     const definition = {
-      ...{ tables: [], reducers: [], procedures: [], views: [], types: [], crons: [] },
+      ...{ tables: [], reducers: [], procedures: [], views: [], types: [], crons: [], env: [] },
       ...{ typespace: { types: [] }, submodules: [], httpHandlers: [], httpRoutes: [] },
     };
     const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };
@@ -228,7 +228,7 @@ describe('frames between gateway and process', () => {
     const endless: unknown[] = [];
     endless.push(endless);
     const definition = {
-      ...{ tables: [], reducers: [], procedures: [], views: [], types: [], crons: [] },
+      ...{ tables: [], reducers: [], procedures: [], views: [], types: [], crons: [], env: [] },
       ...{ typespace: { types: [] }, submodules: [], httpHandlers: [], httpRoutes: [] },
     };
     const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };

@@ -4,6 +4,7 @@ import type { ProgramSource } from '../../database/program-source.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
 import type { WriteNumber } from '../../database/write-number.ts';
+import type { ModuleEnv } from '../../module/module-env.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import type { LaneDeath, LaneStart } from '../lanes/lane-messages.ts';
@@ -29,6 +30,8 @@ export interface ActorStart extends HeapLimits {
   readonly hasLanes: boolean;
   /** True: no scheduled run begins until the schedules are resumed. */
   readonly schedulesPaused: boolean;
+  /** The configuration, without its secrets; absent: nothing is set. */
+  readonly env?: ModuleEnv | undefined;
   /** Directory of the log; `undefined` = in this worker's memory. */
   readonly directory: string | undefined;
   /** The mark of the data folder, which it may read; absent: no other service can write there. */
@@ -51,6 +54,8 @@ export type ToWorker =
   | { readonly kind: 'linked'; readonly id: number; readonly outcome: LinkOutcome }
   /** How much the database can hold from now on. */
   | { readonly kind: 'storage'; readonly limits: StorageLimits }
+  /** The configuration from now on, without its secrets. */
+  | { readonly kind: 'env'; readonly env: ModuleEnv }
   | { readonly kind: 'laneEnded'; readonly lane: number; readonly death: LaneDeath }
   /** Whether others wait for a lane: see `LanePool`. */
   | { readonly kind: 'lanesWanted'; readonly isWanted: boolean }

@@ -13,10 +13,19 @@ export interface PublishRequest {
   readonly policy: 'compatible' | 'breakClients';
   /** Migration token that `planPublish` returned; needed with `breakClients`. */
   readonly token: string | undefined;
+  /** Values of the configuration, which are set with the program, or not at all. */
+  readonly env?: readonly RequestedEnv[];
   /** Milliseconds that an update waits to be durable. */
   readonly confirmMillis: number;
   /** Static files that take the place of the present ones with it; absent: those stay. */
   readonly static?: StaticChoice | undefined;
+}
+
+/** A value that a publish sets; `isSecret` absent: it is what the program declares it as. */
+export interface RequestedEnv {
+  readonly name: string;
+  readonly text: string;
+  readonly isSecret?: boolean | undefined;
 }
 
 /** The text for a request to clear a database that names none. */

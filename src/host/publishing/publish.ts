@@ -3,6 +3,7 @@ import { networkOf } from '../../auth/client-address.ts';
 import { deriveIdentity } from '../../auth/identity.ts';
 import type { Clock } from '../../database/clock.ts';
 import { refusal } from '../../database/outcome.ts';
+import { definitionOf } from '../../database/program.ts';
 import { hashHex } from '../../database/program-hash.ts';
 import {
   asOwner,
@@ -14,6 +15,7 @@ import type { RunningDatabases } from '../databases/running-databases.ts';
 import { programHashInSlices } from '../linking/program-hash.ts';
 import type { Access } from '../registry/access.ts';
 import type { AuditAction, AuditLog } from '../registry/audit-log.ts';
+import type { EnvStore } from '../registry/env-store.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
 import type { KnownSchedules } from '../registry/known-schedules.ts';
 import type { Listeners } from '../registry/listeners.ts';
@@ -25,6 +27,7 @@ import type { StagedSite, StaticChoice } from '../sites/site.ts';
 import type { Sites } from '../sites/sites.ts';
 import type { ProgramSource } from '../supervision/database-handle.ts';
 import { hasSchedules } from '../supervision/schedule-state.ts';
+import { givenEnv, mayHaveHappened } from './given-env.ts';
 import { KeyedLock } from './keyed-lock.ts';
 import { clearsNothingText, type PublishOutcome, type PublishRequest } from './publish-request.ts';
 
@@ -38,6 +41,7 @@ export interface PublisherOptions {
   readonly quotas: Quotas;
   readonly schedules: KnownSchedules;
   readonly sites: Sites;
+  readonly env: EnvStore;
   /** Receives each database on which something was tried. */
   readonly changes: Listeners<DatabaseIdentity>;
 }
@@ -123,6 +127,7 @@ export class Publisher {
       }
       await registry.exclusively(() => registry.removeDatabase(identity));
       sites.forget(identity);
+      this.#options.env.forget(identity);
       await running.remove(identity);
       await this.#note('delete database', { caller }, identity);
     });
@@ -152,18 +157,21 @@ export class Publisher {
       program.bytes.length,
     );
     if (record === undefined) {
-      await this.#create(identity, request);
+      await this.#withEnv(identity, request, () => this.#create(identity, request));
       await this.#note('create database', request, identity);
       return 'created';
     }
+    if (request.env !== undefined) access.require(caller, record, 'setEnv');
     if (clear) {
       this.#requireResettable(caller, record);
-      await this.#make(record, program, request.static);
+      await this.#withEnv(identity, request, () => {
+        return this.#make(record, program, request.static);
+      });
       await this.#note('reset database', request, identity);
       return 'updated';
     }
     access.require(caller, record, 'update');
-    await this.#update(record, request);
+    await this.#withEnv(identity, request, () => this.#update(record, request));
     await this.#note('update database', request, identity);
     return 'updated';
   }
@@ -202,6 +210,39 @@ export class Publisher {
     return sites.stage(identity, choice, deploy, (bytes) =>
       quotas.requireStatic(owner, identity, bytes),
     );
+  }
+
+  /**
+   * Sets the values that come with a program, then publishes it; if it is refused, what was set
+   * before is put back. A new database begins without values that a crash has left behind.
+   */
+  async #withEnv(
+    identity: DatabaseIdentity,
+    { caller, program, env: requested = [] }: PublishRequest,
+    publish: () => Promise<void>,
+  ): Promise<void> {
+    const { registry, env, audit, running } = this.#options;
+    const isNew = registry.database(identity) === undefined;
+    const before = isNew ? [] : env.rows(identity);
+    const removed = isNew ? env.rows(identity).map(({ name }) => name) : [];
+    if (requested.length === 0 && removed.length === 0) return publish();
+    const described = requested.length === 0 ? undefined : await running.examine(identity, program);
+    const given =
+      described === undefined ? [] : givenEnv(definitionOf(described).env, requested, before);
+    await registry.exclusively(() => env.change(identity, { removed, given, by: caller.identity }));
+    try {
+      await publish();
+    } catch (error) {
+      if (!mayHaveHappened(error)) {
+        await registry.exclusively(() => env.restore(identity, before));
+      }
+      throw error;
+    }
+    for (const { name, isSecret } of given) {
+      const detail = { name, secret: isSecret };
+      const note = { action: 'set env', caller, database: identity, detail } as const;
+      await audit.note({ ...note, outcome: 'done' });
+    }
   }
 
   /** Finds the database that a target means; registers a name that is new. */

@@ -27,7 +27,9 @@ export type AuditAction =
   | 'run schedule'
   | 'skip schedule'
   | 'pause schedule'
-  | 'resume schedule';
+  | 'resume schedule'
+  | 'set env'
+  | 'unset env';
 
 export interface AuditNote {
   /** An `AuditAction`; for a refused action, the words of the refusal. */

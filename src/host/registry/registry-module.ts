@@ -27,6 +27,7 @@ import { databaseQuotas } from './quota-limits.ts';
  * | `quota` | what an operator allows an identity, or a database, instead of what is configured |
  * | `revoked_token` | a token that is no longer valid, until it has surely expired (0: forever) |
  * | `schedule` | what is known of the schedules of a database while it is closed |
+ * | `env` | a value of the configuration of a database; a secret is encrypted |
  */
 const rows = {
   database: [
@@ -80,6 +81,16 @@ const rows = {
     ['has_schedules', { kind: 'bool' }],
     ['is_paused', { kind: 'bool' }],
   ],
+  env: [
+    ['key', { kind: 'string' }],
+    ['database', { kind: 'u256' }],
+    ['name', { kind: 'string' }],
+    ['version', { kind: 'u64' }],
+    ['value', { kind: 'array', element: { kind: 'u8' } }],
+    ['sealed_by', { kind: 'string' }],
+    ['set_by', { kind: 'u256' }],
+    ['set_micros', { kind: 'i64' }],
+  ],
 } as const satisfies Record<string, readonly Column[]>;
 
 /** Adds the number that each row gets, which orders the rows of a table. */
@@ -92,6 +103,7 @@ export const registryTables = {
   origin: numbered(rows.origin),
   quota: numbered(rows.quota),
   schedule: numbered(rows.schedule),
+  env: numbered(rows.env),
 } as const;
 
 function numbered(columns: readonly Column[]): ProductType {
@@ -125,7 +137,15 @@ export const registryReducers = {
   remove_quota: product(['key', { kind: 'string' }]),
   remove_origin: product(['database', { kind: 'u256' }]),
   put_schedule: product(...rows.schedule),
+  /** Removes values by their keys and adds rows, encoded as `envRow`, all at once. */
+  change_env: product(
+    ['removed', { kind: 'array', element: { kind: 'string' } }],
+    ['added', { kind: 'array', element: { kind: 'array', element: { kind: 'u8' } } }],
+  ),
 } as const satisfies Record<string, ProductType>;
+
+/** A row of `env` without its number. */
+export const envRow: ProductType = product(...rows.env);
 
 export type RegistryReducer = keyof typeof registryReducers;
 
@@ -143,6 +163,7 @@ const typeNames = [
   'Origin',
   'Quota',
   'Schedule',
+  'Env',
 ] as const;
 
 /**
@@ -272,6 +293,9 @@ export class RegistryRunner implements ModuleRunner {
       case 'put_schedule':
         tables.put('schedule', values);
         break;
+      case 'change_env':
+        changeEnv(tables, values);
+        break;
       default:
         unreachable(name);
     }
@@ -294,6 +318,7 @@ function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): v
   for (const [key, subject, name] of tables.rows('quota')) {
     if (subject === database && isOfDatabase(name)) tables.remove('quota', key);
   }
+  for (const row of tables.rows('env')) if (row[1] === database) tables.remove('env', row[0]);
   for (const row of tables.rows('grant')) if (row[1] === database) tables.remove('grant', row[0]);
   for (const [id, of, by, , at, until] of tables.rows('issued_token')) {
     if (of !== database) continue;
@@ -327,6 +352,13 @@ function replaceNames(tables: RegistryTables, [database, owner, names]: readonly
   for (const name of names as readonly string[]) {
     tables.remove('name', name);
     tables.put('name', [name, owner ?? 0n, database ?? 0n]);
+  }
+}
+
+function changeEnv(tables: RegistryTables, [removed, added]: readonly Value[]): void {
+  for (const key of removed as readonly string[]) tables.remove('env', key);
+  for (const row of added as readonly Uint8Array[]) {
+    tables.put('env', decodeValue(envRow, row) as readonly Value[]);
   }
 }
 

@@ -18,8 +18,10 @@ import type { DatabaseHandle } from '../supervision/database-handle.ts';
 import { noSchedules, type ScheduleState } from '../supervision/schedule-state.ts';
 import { temporaryConnection } from '../supervision/temporary-connection.ts';
 import type { DatabaseRecord } from './database-record.ts';
+import { type EnvRow, envKey, envRowOf, envValues } from './env-row.ts';
 import { type QuotaSubject, quotaSubject } from './quota-limits.ts';
 import {
+  envRow,
   isPast,
   type RegistryReducer,
   registryReducers,
@@ -107,6 +109,8 @@ export class Registry {
   #nameCounts: ReadonlyMap<OwnerIdentity, number> = new Map();
   #quotas = new Map<string, QuotaRow>();
   #schedules = new Map<DatabaseIdentity, ScheduleState>();
+  /** By database, then by name. */
+  #env = new Map<DatabaseIdentity, ReadonlyMap<string, EnvRow>>();
   /** The last of the requested changes. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -120,6 +124,7 @@ export class Registry {
     await registry.#readGrants();
     await registry.#readQuotas();
     await registry.#readSchedules();
+    await registry.#readEnv();
     return registry;
   }
 
@@ -212,6 +217,7 @@ export class Registry {
     await this.#readGrants();
     await this.#readQuotas();
     this.#schedules.delete(identity);
+    this.#env.delete(identity);
   }
 
   async putName(name: string, owner: OwnerIdentity, database: DatabaseIdentity): Promise<void> {
@@ -305,6 +311,32 @@ export class Registry {
     this.#schedules.set(database, state);
   }
 
+  /** Databases that have a configuration. */
+  get configured(): Iterable<DatabaseIdentity> {
+    return this.#env.keys();
+  }
+
+  /** The configuration of a database, ascending by name. */
+  envOf(database: DatabaseIdentity): readonly EnvRow[] {
+    const rows = [...(this.#env.get(database)?.values() ?? [])];
+    return rows.sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
+  /** Removes values by name and adds others, all at once. */
+  async changeEnv(
+    database: DatabaseIdentity,
+    { removed, added }: { readonly removed: readonly string[]; readonly added: readonly EnvRow[] },
+  ): Promise<void> {
+    const keys = removed.map((name) => envKey(database, name));
+    const rows = added.map((row) => encodeValue(envRow, envValues(database, row)));
+    await this.#call('change_env', [keys, rows]);
+    const changed = new Map(this.#env.get(database));
+    for (const name of removed) changed.delete(name);
+    for (const row of added) changed.set(row.name, row);
+    if (changed.size === 0) this.#env.delete(database);
+    else this.#env.set(database, changed);
+  }
+
   /** Runs `work`, which checks and changes, while no other `work` runs. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(work);
@@ -379,6 +411,18 @@ export class Registry {
     this.#schedules = new Map(
       rows.map((row) => [databaseIdentity(row[0] as bigint), stateOf(row)]),
     );
+  }
+
+  async #readEnv(): Promise<void> {
+    const env = new Map<DatabaseIdentity, Map<string, EnvRow>>();
+    for (const values of await this.#rows('env')) {
+      const database = databaseIdentity(values[1] as bigint);
+      const row = envRowOf(values);
+      const known = env.get(database);
+      if (known === undefined) env.set(database, new Map([[row.name, row]]));
+      else known.set(row.name, row);
+    }
+    this.#env = env;
   }
 
   /** The rows of a table, by their `number`, which comes last. */

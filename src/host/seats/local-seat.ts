@@ -13,6 +13,7 @@ import type { Ticket } from '../../database/ticket.ts';
 import type { StopReason, TicketedRequest } from '../../database/turn.ts';
 import type { Disk } from '../../log/disk.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
+import { emptyEnv, type ModuleEnv } from '../../module/module-env.ts';
 import { nextTurn } from '../../node/next-turn.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import { assembleDatabase } from './assemble.ts';
@@ -52,15 +53,17 @@ export class LocalSeat implements Seat {
   #opening: Promise<Database | undefined>;
   #database: Database | undefined;
   #hasEnded = false;
+  #env: ModuleEnv;
 
   constructor(
     options: LocalSeatOptions,
-    { mode, lastTicket, storage, schedulesPaused }: SeatStart,
+    { mode, lastTicket, storage, schedulesPaused, env = emptyEnv }: SeatStart,
     events: SeatEvents,
   ) {
     this.#options = options;
     this.#events = events;
     this.#board.startAfter(lastTicket);
+    this.#env = env;
     this.#opening = this.#open(mode, { storage, schedulesPaused });
   }
 
@@ -70,6 +73,10 @@ export class LocalSeat implements Seat {
 
   setStorage(limits: StorageLimits): void {
     void this.#opening.then((database) => database?.setStorage(limits));
+  }
+
+  setEnv(env: ModuleEnv): void {
+    this.#env = env;
   }
 
   async close(): Promise<void> {
@@ -96,6 +103,7 @@ export class LocalSeat implements Seat {
       const database = await assembleDatabase(mode, {
         ...this.#options,
         ...start,
+        env: () => this.#env,
         progress: board,
         loader: loaderFor(board),
         nextTurn,

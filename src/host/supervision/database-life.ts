@@ -202,6 +202,12 @@ export class DatabaseLife {
     seatOf(this.#state)?.setStorage(limits);
   }
 
+  /** Gives the actor the configuration as it is now; later actors begin with it. */
+  renewEnv(): void {
+    const env = this.#options.env?.();
+    if (env !== undefined) seatOf(this.#state)?.setEnv(env);
+  }
+
   /** Ends the actor without letting it finish; what is not handed over is gone. */
   crash(): void {
     this.#closing ??= Promise.resolve();
@@ -310,7 +316,8 @@ export class DatabaseLife {
       memory: (memory) => owner.memory(memory),
       ended: (end) => this.#ended(end, mode),
     });
-    const state = { storage: this.#storage, schedulesPaused: this.#schedules.isPaused };
+    const env = this.#options.env?.();
+    const state = { storage: this.#storage, schedulesPaused: this.#schedules.isPaused, env };
     return this.#options.takeSeat(
       { mode, lastTicket: owner.lastTicket(), ...state, logBytes },
       events,

@@ -22,7 +22,7 @@ const nothing = { requestMillis: 0, undurableMillis: 0, fanOutMillis: 0, schedul
 const { healthWaitMillisMax, healthFanOutMillisMax, healthScheduleMillisMax } = limits;
 
 const is = (state: DatabaseStatistics['state'], isReadOnly = false) => ({
-  ...{ state, isReadOnly, isPaused: false },
+  ...{ state, isReadOnly, isPaused: false, unreadable: [] },
 });
 
 describe('the health of a database', () => {
@@ -52,6 +52,7 @@ describe('the health of a database', () => {
       'schedules',
       healthOf(is('serving'), { ...nothing, scheduleMillis: healthScheduleMillisMax + 1 }),
     ],
+    ['secrets', healthOf({ ...is('serving'), unreadable: ['KEY'] }, nothing)],
   ] as const)('[living 1.16] is not when %s is not, and says which part', (name, health) => {
     const { isFine, ...parts } = health;
     expect(isFine).toBe(false);

@@ -25,6 +25,8 @@ export interface DatabaseHealth {
   readonly fanOut: WaitingPart;
   /** Scheduled runs begin when they are due. */
   readonly schedules: WaitingPart & { readonly isPaused: boolean };
+  /** Its secrets can be decrypted, all but these. */
+  readonly secrets: { readonly isFine: boolean; readonly unreadable: readonly string[] };
 }
 
 export interface WaitingPart {
@@ -35,10 +37,12 @@ export interface WaitingPart {
 interface HealthFacts extends Pick<DatabaseStatistics, 'state' | 'isReadOnly'> {
   /** True: its schedules are paused, all of them. */
   readonly isPaused: boolean;
+  /** Names of secrets whose key is missing. */
+  readonly unreadable: readonly string[];
 }
 
 export function healthOf(
-  { state, isReadOnly, isPaused }: HealthFacts,
+  { state, isReadOnly, isPaused, unreadable }: HealthFacts,
   { requestMillis, undurableMillis, fanOutMillis, scheduleMillis }: Waits,
 ): DatabaseHealth {
   const { healthWaitMillisMax, healthFanOutMillisMax, healthScheduleMillisMax } = limits;
@@ -50,8 +54,9 @@ export function healthOf(
   const durability = { ...written, isFine: written.isFine && !isReadOnly, isReadOnly };
   const fanOut = part(fanOutMillis, healthFanOutMillisMax);
   const schedules = { ...part(scheduleMillis, healthScheduleMillisMax), isPaused };
-  const isFine = [opened, commits, durability, fanOut, schedules].every((one) => one.isFine);
-  return { isFine, opened, commits, durability, fanOut, schedules };
+  const secrets = { isFine: unreadable.length === 0, unreadable };
+  const parts = { opened, commits, durability, fanOut, schedules, secrets };
+  return { isFine: Object.values(parts).every((one) => one.isFine), ...parts };
 }
 
 function part(waitingMillis: number, millisMax: number): WaitingPart {

@@ -46,7 +46,13 @@ class Slow {
             kill = resolve;
           });
           const close = () => (this.closesWhenKilled ? isKilled : Promise.resolve());
-          return { submit: nothing, setStorage: nothing, close, kill: () => kill() };
+          return {
+            submit: nothing,
+            setStorage: nothing,
+            setEnv: nothing,
+            close,
+            kill: () => kill(),
+          };
         },
         examine: () => Promise.resolve(tinyProgram.bytes),
         lines: () => undefined,

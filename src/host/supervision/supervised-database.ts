@@ -258,7 +258,9 @@ export class SupervisedDatabase implements DatabaseHandle {
     const waits = this.#vitals.waits(this.#pending.oldestAt, fanOut);
     const { isPaused } = this.#options.schedules?.() ?? noSchedules;
     const scheduleMillis = isPaused ? 0 : this.#overdueMillis();
-    return healthOf({ ...this.statistics(), isPaused }, { ...waits, scheduleMillis });
+    const { unreadable = [] } = this.#options.env?.() ?? {};
+    const facts = { ...this.statistics(), isPaused, unreadable };
+    return healthOf(facts, { ...waits, scheduleMillis });
   }
 
   #overdueMillis(): number {
@@ -274,6 +276,11 @@ export class SupervisedDatabase implements DatabaseHandle {
   /** Applies other limits to the database, including after it is reopened. */
   setStorage(limits: StorageLimits): void {
     this.#life.setStorage(limits);
+  }
+
+  /** Its configuration has changed. */
+  renewEnv(): void {
+    this.#life.renewEnv();
   }
 
   /** Opens it, if it is closed. */

@@ -9,6 +9,7 @@ import type { Progress } from '../../database/progress.ts';
 import type { DatabaseOwner, TurnReport } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import { boundedLine, cutText, type ModuleLogLine } from '../../module/log-line.ts';
+import { emptyEnv, type ModuleEnv } from '../../module/module-env.ts';
 import { MachineClock } from '../../node/clock.ts';
 import { cronReader } from '../../node/cron.ts';
 import { MachineDisk } from '../../node/disk.ts';
@@ -81,6 +82,7 @@ export class Actor {
   readonly #warnings: Warnings;
   /** Absent where procedures cannot run. */
   readonly #lanes: ActorLanes | undefined;
+  #env: ModuleEnv;
   #memoryToldAt = 0;
   /** Bytes of the log that were read, and when that was last reported. */
   #readBytes = 0;
@@ -94,6 +96,7 @@ export class Actor {
     this.#start = start;
     this.#port = port;
     this.#board = board;
+    this.#env = start.env ?? emptyEnv;
     this.#lines = new LineBatch({
       nowMillis: () => this.#clock.monotonicMillis(),
       send: (lines) => port.post({ kind: 'lines', lines }),
@@ -150,6 +153,9 @@ export class Actor {
         return;
       case 'storage':
         (await this.#database)?.setStorage(message.limits);
+        return;
+      case 'env':
+        this.#env = message.env;
         return;
       case 'laneEnded':
         this.#lanes?.ended(message.lane, message.death);
@@ -215,6 +221,7 @@ export class Actor {
       statementMillisMax,
       storage,
       schedulesPaused,
+      env: () => this.#env,
       progress: this.#board,
       loader: this.#loader,
       hash: programHash,

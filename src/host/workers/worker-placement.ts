@@ -6,6 +6,7 @@ import type { Report } from '../../node/report-line.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { EnvSource } from '../lanes/lane-env.ts';
 import { laneThreads } from '../lanes/lane-thread.ts';
 import { Linker } from '../linking/linker.ts';
 import type { Outbound } from '../outbound/outbound.ts';
@@ -36,12 +37,14 @@ export interface WorkerPlacementOptions {
   readonly writer?: WriterPlace | undefined;
   /** Sends the HTTP requests of modules; absent: they send none. */
   readonly outbound?: Outbound;
+  /** Has the configuration of databases, for lanes; absent: they have none. */
+  readonly env?: EnvSource;
   readonly report: Report;
 }
 
 /** Runs each database in a thread or a process. */
 export function workerPlacement(options: WorkerPlacementOptions): Placement {
-  const { budget, clock, isolationOf, writer, outbound, report } = options;
+  const { budget, clock, isolationOf, writer, outbound, env, report } = options;
   const makeAlarm = machineAlarms(clock);
   const watchdog = new Watchdog(budget);
   // One for each processor, and one for a request while the first databases open.
@@ -54,7 +57,7 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   if (options.usualIsolation === 'process') starter.prepare();
   const startProcess = processWorkers(starter);
   const linker = new Linker({ entry: () => workerEntry('linker'), report });
-  const lanes = new LaneService(laneThreads({ budget, watchdog, outbound }));
+  const lanes = new LaneService(laneThreads({ budget, watchdog, outbound, env }));
   const sharedBy = ({ identity, programs }: ProgramPlace) => ({
     budget,
     watchdog,
@@ -95,13 +98,13 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
 function forgetful(take: (start: SeatStart, events: SeatEvents) => Seat) {
   let program: ProgramSource | undefined;
   return ({ mode, ...given }: SeatStart, events: SeatEvents): Seat => {
-    const { lastTicket, storage, schedulesPaused } = given;
+    const { lastTicket, storage, schedulesPaused, env } = given;
     if (mode.kind !== 'open') program = mode.program;
     const createdMicros = BigInt(Date.now()) * 1000n;
     const recreated =
       program === undefined ? mode : ({ kind: 'create', program, createdMicros } as const);
     const isReopening = mode.kind === 'open';
-    const known = { lastTicket, storage, schedulesPaused, isReopening };
+    const known = { lastTicket, storage, schedulesPaused, env, isReopening };
     const start = { mode: isReopening ? recreated : mode, ...known };
     const seat = take(start, events);
     return {
@@ -112,6 +115,7 @@ function forgetful(take: (start: SeatStart, events: SeatEvents) => Seat) {
         seat.submit(requests);
       },
       setStorage: (limits) => seat.setStorage(limits),
+      setEnv: (env) => seat.setEnv(env),
       close: () => seat.close(),
       kill: (end) => seat.kill(end),
     };

@@ -5,6 +5,7 @@ import type { StorageLimits } from '../../database/storage-quota.ts';
 import { noTicket, type Ticket, ticketNumber } from '../../database/ticket.ts';
 import type { TicketedRequest, TurnResult } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
+import type { ModuleEnv } from '../../module/module-env.ts';
 import { hardeningFile } from '../../node/realm.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
@@ -70,6 +71,7 @@ export class WorkerSeat implements Seat {
   #lastTicket: Ticket;
   /** How much the database can hold. */
   #storage: StorageLimits;
+  #env: ModuleEnv | undefined;
   #isOpen = false;
   /** The end to report, once the worker is gone. */
   #end: EndWithMark | undefined;
@@ -83,6 +85,7 @@ export class WorkerSeat implements Seat {
     this.#lastTicket = start.lastTicket;
     this.#startedAfter = start.lastTicket;
     this.#storage = start.storage;
+    this.#env = start.env;
     this.#isReopening = start.isReopening ?? start.mode.kind === 'open';
     this.#alarm = options.makeAlarm(() => {
       if (this.#isBusy()) options.watchdog.wake();
@@ -106,6 +109,12 @@ export class WorkerSeat implements Seat {
   setStorage(limits: StorageLimits): void {
     this.#storage = limits;
     if (this.#worker !== undefined) this.#send({ kind: 'storage', limits });
+  }
+
+  /** While there is no worker, it is sent with its start. */
+  setEnv(env: ModuleEnv): void {
+    this.#env = env;
+    if (this.#worker !== undefined) this.#send({ kind: 'env', env });
   }
 
   close(): Promise<void> {
@@ -133,8 +142,10 @@ export class WorkerSeat implements Seat {
     const task = { kind: 'serve', mode } as const;
     const place = { identity, ownerIdentity, directory, writer, kept: linker.kept };
     const storage = this.#storage;
+    const env = this.#env;
     const hasLanes = this.#options.lanes !== undefined;
-    const start = actorStart({ task, ...place, storage, schedulesPaused, hasLanes }, budget);
+    const state = { storage, schedulesPaused, env, hasLanes };
+    const start = actorStart({ task, ...place, ...state }, budget);
     try {
       const worker = await startWorker(
         start,
@@ -146,6 +157,7 @@ export class WorkerSeat implements Seat {
       );
       this.#employ(worker);
       if (this.#storage !== storage) this.setStorage(this.#storage);
+      if (this.#env !== undefined && this.#env !== env) this.setEnv(this.#env);
     } catch (error) {
       this.#end = { cause: 'died', message: String(error), running: undefined };
       this.#ended(undefined);

@@ -33,6 +33,9 @@ export interface HostApi {
   // A `call` is the number of a call that this is for; 0: the one that runs and has not returned.
   jwt(call: number): string;
   seed(call: number): number;
+  envVersion(): number;
+  /** The configuration that the program may read, as JSON text. */
+  env(): string;
   violation(): string;
   /** Opens a transaction; its timestamp in microseconds, or a negated error code. */
   begin(kind: number, call: number): bigint;

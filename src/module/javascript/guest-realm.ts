@@ -12,6 +12,7 @@ import type { Scratch } from '../host-calls.ts';
 import { checkImports } from '../imports.ts';
 import type { CallSecrets } from '../lane.ts';
 import type { TraceFrame } from '../log-line.ts';
+import { emptyEnv } from '../module-env.ts';
 import { type LinkedProgram, ProgramError, type RunnerContext } from '../runner.ts';
 import { SpanTimers } from '../span-timers.ts';
 import { bridgeFileName, bridgeSource, programFileName } from './bridge-source.ts';
@@ -216,6 +217,8 @@ export class GuestRealm {
       timerStart: (label) => this.#timers.start(label),
       timerEnd: (id, stack) => this.#endTimer(id, stack),
       identity: () => this.#context.databaseIdentity,
+      envVersion: () => this.#context.env?.().version ?? 0,
+      env: () => JSON.stringify(this.#context.env?.() ?? emptyEnv),
       jwt: (call) => {
         const secrets = secretsOf(call);
         return typeof secrets === 'number' ? '' : secrets.jwtPayload;

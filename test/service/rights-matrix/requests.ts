@@ -12,8 +12,6 @@ export interface RequestCell {
   readonly isAllowed: boolean;
 }
 
-const json = { 'content-type': 'application/json' };
-
 /** Sends the request as its row names it, to the hall unless a `database` is given. */
 async function ask(
   { stage, as }: RequestCell,
@@ -22,12 +20,13 @@ async function ask(
     readonly database?: string;
     readonly body?: string | Uint8Array<ArrayBuffer>;
     readonly more?: string;
+    readonly type?: string;
   } = {},
 ): Promise<Answer> {
   const [method = '', where = ''] = request.split(' ');
-  const { database = stage.hall.database, body, more = '' } = given;
+  const { database = stage.hall.database, body, more = '', type = 'application/json' } = given;
   const path = where.replace(':db', database).replace(':identity', identityOf(as));
-  const content = body === undefined ? {} : { body, headers: json };
+  const content = body === undefined ? {} : { body, headers: { 'content-type': type } };
   return stage.running.ask(method, path + more, { as, ...content });
 }
 
@@ -40,6 +39,7 @@ type Send = (cell: RequestCell) => Promise<Answer>;
 
 const db = '/v1/database/:db';
 const js = '?host_type=Js';
+const json = { 'content-type': 'application/json' };
 const toolList = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 
 /** Those that are more than their method and path. */
@@ -59,6 +59,24 @@ const special: Readonly<Record<string, Send>> = {
   },
   [`PUT ${db}, this database, clear=true`]: (cell) => {
     return ask(cell, `PUT ${db}`, { body: cell.stage.program, more: `${js}&clear=true` });
+  },
+  [`PUT ${db}, this database, with values`]: (cell) => {
+    const head = new TextEncoder().encode('{"env":{"SHOWN":"x"}}\n');
+    const body = new Uint8Array([...head, ...cell.stage.program]);
+    return ask(cell, `PUT ${db}`, { body, more: js, type: 'application/x-reducerdb-publish' });
+  },
+  [`GET ${db}/env/:name`]: async (cell) => {
+    const owner = { ...cell, as: cell.stage.owner };
+    await ask(owner, `PUT ${db}/env/SHOWN`, { body: '{"value":"x"}' });
+    return ask(cell, `GET ${db}/env/SHOWN`);
+  },
+  [`PUT ${db}/env/:name`]: (cell) => ask(cell, `PUT ${db}/env/SHOWN`, { body: '{"value":"x"}' }),
+  [`DELETE ${db}/env/:name`]: async (cell) => {
+    const { stage } = cell;
+    const name = `GONE_${cell.caller.toUpperCase()}`;
+    const owner = { ...cell, as: stage.owner };
+    await ask(owner, `PUT ${db}/env/${name}`, { body: '{"value":"x"}' });
+    return ask(cell, `DELETE ${db}/env/${name}`);
   },
   [`DELETE ${db}`]: async (cell) => {
     const { stage, caller, isAllowed } = cell;

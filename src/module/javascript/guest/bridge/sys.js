@@ -26,22 +26,26 @@ export function growScratch(minBytes) {
   return larger;
 }
 
+function refuse(type, value) {
+  throw new TypeError('Expected `' + type + '`, got ' + typeof value);
+}
+
+function number(value) {
+  if (typeof value !== 'number') refuse('u32', value);
+  return value;
+}
+
+function bigint(value) {
+  if (typeof value !== 'bigint') refuse('i64', value);
+  return value;
+}
+
+function string(value) {
+  if (typeof value !== 'string') refuse('string', value);
+  return value;
+}
+
 function makeSys() {
-  const refuse = (type, value) => {
-    throw new TypeError('Expected `' + type + '`, got ' + typeof value);
-  };
-  const number = (value) => {
-    if (typeof value !== 'number') refuse('u32', value);
-    return value;
-  };
-  const bigint = (value) => {
-    if (typeof value !== 'bigint') refuse('i64', value);
-    return value;
-  };
-  const string = (value) => {
-    if (typeof value !== 'string') refuse('string', value);
-    return value;
-  };
   const named = (run) => (name) => run(string(name));
   const call1 = (run) => (a) => run(number(a));
   const call2 = (run) => (a, b) => run(number(a), number(b));
@@ -90,6 +94,8 @@ function makeSys() {
     // The number of a call comes last and can be left out: it is then the one that runs.
     jwt: (call = 0) => host.jwt(number(call)),
     seed: (call = 0) => host.seed(number(call)),
+    env_version: () => host.envVersion(),
+    env: () => host.env(),
     violation: () => host.violation(),
     begin: (kind, call = 0) => host.begin(number(kind), number(call)),
     end: call1(host.end),

@@ -1,0 +1,167 @@
+import { Refusal, refusal } from '../../database/outcome.ts';
+import type { EnvDefinition } from '../../schema/definition.ts';
+import { valueFault } from '../../schema/env-faults.ts';
+import type { CallerIdentity } from '../../values/identity-roles.ts';
+import type { Access } from '../registry/access.ts';
+import type { AuditAction, AuditLog } from '../registry/audit-log.ts';
+import type { DatabaseRecord } from '../registry/database-record.ts';
+import type { EnvRow } from '../registry/env-row.ts';
+import type { EnvStore } from '../registry/env-store.ts';
+import type { HostCaller } from '../registry/host-caller.ts';
+import type { Registry } from '../registry/registry.ts';
+import { noSuchDatabase } from '../registry/resolve-target.ts';
+import type { DatabaseHandle } from '../supervision/database-handle.ts';
+
+export interface EnvControlOptions {
+  readonly registry: Registry;
+  readonly access: Access;
+  readonly audit: AuditLog;
+  readonly env: EnvStore;
+}
+
+type EnvTarget = DatabaseRecord & { readonly handle: DatabaseHandle };
+
+/** A value of the configuration as it is shown: a secret without its text. */
+export interface ListedEnv {
+  readonly name: string;
+  readonly isSecret: boolean;
+  /** Only of a plain value. */
+  readonly text: string | undefined;
+  /** False: the key of the secret is missing, or it is damaged. */
+  readonly isReadable: boolean;
+  readonly setBy: CallerIdentity;
+  /** Microseconds since the Unix epoch. */
+  readonly setMicros: bigint;
+}
+
+/** Shows, sets and unsets the configuration of databases. */
+export class EnvControl {
+  readonly #options: EnvControlOptions;
+
+  constructor(options: EnvControlOptions) {
+    this.#options = options;
+  }
+
+  /** Ascending by name. */
+  list(by: HostCaller, database: EnvTarget): readonly ListedEnv[] {
+    const { access, env } = this.#options;
+    access.require(by, database, 'viewEnv');
+    const { unreadable } = env.plain(database.identity);
+    return env.rows(database.identity).map((row) => listed(row, unreadable));
+  }
+
+  /** Throws `Refusal` `env.unknown`. */
+  get(by: HostCaller, database: EnvTarget, name: string): ListedEnv {
+    const found = this.list(by, database).find((one) => one.name === name);
+    if (found === undefined) throw unknownEnv(name);
+    return found;
+  }
+
+  /**
+   * Sets a value. Where `isSecret` is absent, it is what the running program declares it as, else
+   * what it was. Throws `Refusal` `env.invalid`.
+   */
+  async set(
+    by: HostCaller,
+    database: EnvTarget,
+    given: {
+      readonly name: string;
+      readonly text: string;
+      readonly isSecret?: boolean | undefined;
+    },
+  ): Promise<ListedEnv> {
+    const { access, env } = this.#options;
+    access.require(by, database, 'setEnv');
+    const { name, text } = given;
+    const { identity } = database;
+    const declared = (await declaredEnv(database.handle)).find((one) => one.name === name);
+    await this.#exclusively(database, async () => {
+      const before = env.rows(identity).find((one) => one.name === name);
+      const isSecret = given.isSecret ?? declared?.isSecret ?? isSecretRow(before) ?? false;
+      if (declared !== undefined) requireFit(declared, { name, text, isSecret });
+      await env.change(identity, { given: [{ name, text, isSecret }], by: by.identity });
+      await this.#note('set env', by, database, { name, secret: isSecret });
+    });
+    return this.get(by, database, name);
+  }
+
+  /** Throws `Refusal` `env.unknown`, or `env.needed` where the running program declares it. */
+  async unset(by: HostCaller, database: EnvTarget, name: string): Promise<void> {
+    const { access, env } = this.#options;
+    access.require(by, database, 'setEnv');
+    const { identity } = database;
+    const declared = (await declaredEnv(database.handle)).find((one) => one.name === name);
+    await this.#exclusively(database, async () => {
+      if (!env.rows(identity).some((one) => one.name === name)) throw unknownEnv(name);
+      if (declared?.isOptional === false) throw refusal('env.needed', neededText(name));
+      await env.change(identity, { removed: [name], by: by.identity });
+      await this.#note('unset env', by, database, { name });
+    });
+  }
+
+  /** Runs while no other change does, and the database is still registered. */
+  #exclusively(database: DatabaseRecord, work: () => Promise<void>): Promise<void> {
+    const { registry } = this.#options;
+    return registry.exclusively(async () => {
+      if (registry.database(database.identity) === undefined) throw noSuchDatabase();
+      await work();
+    });
+  }
+
+  #note(
+    action: AuditAction,
+    caller: HostCaller,
+    { identity: database }: DatabaseRecord,
+    detail: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    return this.#options.audit.note({ action, caller, database, outcome: 'done', detail });
+  }
+}
+
+/** What the running program declares; nothing, where none runs. */
+async function declaredEnv(handle: DatabaseHandle): Promise<readonly EnvDefinition[]> {
+  try {
+    return (await handle.describe()).definition.env;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return [];
+  }
+}
+
+function requireFit(
+  declared: EnvDefinition,
+  { name, text, isSecret }: { name: string; text: string; isSecret: boolean },
+): void {
+  if (declared.isSecret !== isSecret) {
+    const [as, is] = isSecret ? ['plain value', 'a secret'] : ['secret', 'a plain value'];
+    const message = `the running program declares \`${name}\` as a ${as}: it cannot be ${is}`;
+    throw refusal('env.invalid', message);
+  }
+  const fault = valueFault(declared, isSecret, text);
+  if (fault !== undefined) throw refusal('env.invalid', fault);
+}
+
+function listed(row: EnvRow, unreadable: readonly string[]): ListedEnv {
+  const { name, value, setBy, setMicros } = row;
+  return {
+    name,
+    isSecret: isSecretRow(row) === true,
+    text: 'plain' in value ? value.plain : undefined,
+    isReadable: !unreadable.includes(name),
+    setBy,
+    setMicros,
+  };
+}
+
+function isSecretRow(row: EnvRow | undefined): boolean | undefined {
+  return row && 'sealed' in row.value;
+}
+
+function unknownEnv(name: string): Refusal {
+  return refusal('env.unknown', `\`${name}\` is not set`);
+}
+
+function neededText(name: string): string {
+  const advice = 'set another value, or publish a program that does not declare it';
+  return `the running program needs \`${name}\`: ${advice}`;
+}

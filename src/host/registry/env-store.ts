@@ -1,0 +1,219 @@
+import type { SecretKeys } from '../../auth/secret-keys.ts';
+import type { Clock } from '../../database/clock.ts';
+import { refusal } from '../../database/outcome.ts';
+import { limits } from '../../limits.ts';
+import type { ModuleEnv } from '../../module/module-env.ts';
+import type { Report } from '../../node/report-line.ts';
+import { envNameFault } from '../../schema/env-values.ts';
+import { identityToHex } from '../../values/identity.ts';
+import type { CallerIdentity, DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { EnvRow } from './env-row.ts';
+import { Listeners } from './listeners.ts';
+import type { Registry } from './registry.ts';
+
+export interface EnvStoreOptions {
+  readonly registry: Registry;
+  readonly keys: SecretKeys;
+  readonly clock: Clock;
+  readonly report: Report;
+}
+
+/** A value to be set. */
+export interface GivenEnv {
+  readonly name: string;
+  readonly text: string;
+  readonly isSecret: boolean;
+}
+
+export interface EnvChange {
+  /** Names that are no longer set. */
+  readonly removed?: readonly string[];
+  readonly given?: readonly GivenEnv[];
+  readonly by: CallerIdentity;
+}
+
+/**
+ * The configuration of all databases: what the registry keeps, with secrets encrypted, and what
+ * programs may read of it. A change is durable before it is visible, and visible to the lanes and
+ * then to the actor of its database before the caller who made it gets the answer.
+ */
+export class EnvStore {
+  readonly #options: EnvStoreOptions;
+  /** Who follows one database: its lanes. They are called before `#actors`. */
+  readonly #lanes = new Map<DatabaseIdentity, Listeners<void>>();
+  readonly #actors = new Listeners<DatabaseIdentity>();
+  /** For actors; dropped by a change. */
+  readonly #plain = new Map<DatabaseIdentity, ModuleEnv>();
+  #changeCount = 0;
+  #lastVersion = 0n;
+
+  constructor(options: EnvStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Ascending by name. */
+  rows(database: DatabaseIdentity): readonly EnvRow[] {
+    return this.#options.registry.envOf(database);
+  }
+
+  /** What an actor may know: everything but the texts of secrets. */
+  plain(database: DatabaseIdentity): ModuleEnv {
+    const known = this.#plain.get(database);
+    if (known !== undefined) return known;
+    const values: Record<string, string> = {};
+    const secrets: string[] = [];
+    const unreadable: string[] = [];
+    for (const { name, value } of this.rows(database)) {
+      if ('plain' in value) values[name] = value.plain;
+      else {
+        secrets.push(name);
+        if (!this.#options.keys.has(value.sealed.by)) unreadable.push(name);
+      }
+    }
+    this.#changeCount += 1;
+    const made = { version: this.#changeCount, values, secrets, unreadable };
+    this.#plain.set(database, made);
+    return made;
+  }
+
+  /** Also the texts of secrets, for the lanes of the database alone. */
+  async whole(database: DatabaseIdentity): Promise<ModuleEnv> {
+    const { keys } = this.#options;
+    const before = this.plain(database);
+    const values: Record<string, string> = { ...before.values };
+    const unreadable: string[] = [];
+    for (const { name, version, value } of this.rows(database)) {
+      if (!('sealed' in value)) continue;
+      const text = await keys.open(value.sealed, { database, name, version });
+      if (text !== undefined) {
+        values[name] = text;
+        continue;
+      }
+      unreadable.push(name);
+      if (keys.has(value.sealed.by)) this.#reportDamage(database, name);
+    }
+    return { ...before, values, unreadable };
+  }
+
+  /** Calls `changed` after each change of one database, until the result is called. */
+  follow(database: DatabaseIdentity, changed: () => void): () => void {
+    const listeners = this.#lanes.get(database) ?? new Listeners<void>();
+    this.#lanes.set(database, listeners);
+    return listeners.add(changed);
+  }
+
+  /** Calls `changed` after each change, when those who follow its database have been called. */
+  onChange(changed: (database: DatabaseIdentity) => void): void {
+    this.#actors.add(changed);
+  }
+
+  /** Throws `Refusal` `env.invalid` for what cannot be set. Must run exclusively. */
+  async change(database: DatabaseIdentity, { removed = [], given = [], by }: EnvChange) {
+    const { registry, keys, clock } = this.#options;
+    this.#check(database, given, removed);
+    const before = this.rows(database);
+    const setMicros = clock.nowMicros();
+    const added: EnvRow[] = [];
+    for (const { name, text, isSecret } of given) {
+      const version = this.#nextVersion(before, setMicros);
+      const value = isSecret
+        ? { sealed: await keys.seal(text, { database, name, version }) }
+        : { plain: text };
+      added.push({ name, version, value, setBy: by, setMicros });
+    }
+    await registry.changeEnv(database, { removed, added });
+    this.#changed(database);
+  }
+
+  /** Puts back what was set before a change. Must run exclusively. */
+  async restore(database: DatabaseIdentity, before: readonly EnvRow[]): Promise<void> {
+    const kept = new Set(before.map(({ name }) => name));
+    const now = this.rows(database);
+    const removed = now.map(({ name }) => name).filter((name) => !kept.has(name));
+    const added = before.filter((row) => !now.includes(row));
+    if (removed.length === 0 && added.length === 0) return;
+    await this.#options.registry.changeEnv(database, { removed, added });
+    this.#changed(database);
+  }
+
+  /** What the registry knows of a database is gone. */
+  forget(database: DatabaseIdentity): void {
+    this.#plain.delete(database);
+    this.#lanes.delete(database);
+  }
+
+  /**
+   * Looks at all secrets after the keys were read: encrypts those of an old key with the current
+   * one, and reports those whose key is missing.
+   */
+  async useKeys(): Promise<void> {
+    const { registry, keys, report } = this.#options;
+    for (const fault of keys.faults) report({ level: 'error', message: fault });
+    let resealed = 0;
+    for (const database of [...registry.configured]) {
+      resealed += await registry.exclusively(() => this.#reseal(database));
+      this.#changed(database);
+      const { unreadable } = this.plain(database);
+      if (unreadable.length === 0) continue;
+      const names = unreadable.join(', ');
+      const message = `Secrets of a database cannot be read, as their key is missing: ${names}`;
+      report({ level: 'error', message, about: { database: identityToHex(database) } });
+    }
+    if (resealed === 0) return;
+    const message = `Secrets were encrypted again with the current key: ${resealed}`;
+    report({ level: 'info', message });
+  }
+
+  async #reseal(database: DatabaseIdentity): Promise<number> {
+    const { registry, keys } = this.#options;
+    const { current } = keys;
+    const added: EnvRow[] = [];
+    for (const row of this.rows(database)) {
+      const { name, version, value } = row;
+      if (!('sealed' in value) || value.sealed.by === current) continue;
+      const about = { database, name, version };
+      const text = await keys.open(value.sealed, about);
+      if (text === undefined) continue;
+      added.push({ ...row, value: { sealed: await keys.seal(text, about) } });
+    }
+    if (added.length > 0) await registry.changeEnv(database, { removed: [], added });
+    return added.length;
+  }
+
+  #reportDamage(database: DatabaseIdentity, name: string): void {
+    const message = `A secret of a database is damaged, or was moved: ${name}. Set it again`;
+    this.#options.report({ level: 'error', message, about: { database: identityToHex(database) } });
+  }
+
+  #changed(database: DatabaseIdentity): void {
+    this.#plain.delete(database);
+    this.#lanes.get(database)?.tell();
+    this.#actors.tell(database);
+  }
+
+  #nextVersion(rows: readonly EnvRow[], micros: bigint): bigint {
+    const known = rows.map(({ version }) => version);
+    for (const least of [micros, this.#lastVersion + 1n, ...known.map((one) => one + 1n)]) {
+      if (least > this.#lastVersion) this.#lastVersion = least;
+    }
+    return this.#lastVersion;
+  }
+
+  #check(database: DatabaseIdentity, given: readonly GivenEnv[], removed: readonly string[]): void {
+    const { envNamesMax, envValueBytesMax } = limits;
+    for (const { name, text } of given) {
+      const fault = envNameFault(name);
+      if (fault !== undefined) throw refusal('env.invalid', fault);
+      const bytes = Buffer.byteLength(text);
+      if (bytes > envValueBytesMax) {
+        const most = `more than ${envValueBytesMax}`;
+        throw refusal('env.invalid', `the value of \`${name}\` has ${bytes} bytes, ${most}`);
+      }
+    }
+    const names = new Set([...this.rows(database), ...given].map(({ name }) => name));
+    for (const name of removed) names.delete(name);
+    if (names.size <= envNamesMax) return;
+    const text = `a database has at most ${envNamesMax} values, and this would be ${names.size}`;
+    throw refusal('env.invalid', text);
+  }
+}
