@@ -215,6 +215,57 @@ describe.each(['local', 'worker'] as const)('the configuration of a database (%s
     await expect(gone).rejects.toMatchObject({ body: { code: 'env.unknown' } });
   });
 
+  it('[living 4.3] the realm of an actor never has the text of a secret', async () => {
+    const caught = `
+      const hooks = Symbol.for('reducerdb.moduleHooks.v1');
+      const real = db[hooks];
+      let sys;
+      Object.defineProperty(db, hooks, {
+        value: (exports, given) => real.call(db, exports, (sys = given)),
+      });
+      export const raw = db.reducer({ name: t.string() }, () => {
+        throw new SenderError(sys.env());
+      });
+      export const raw_lane = db.procedure({ name: t.string() }, t.string(), () => sys.env());`;
+    await publish(values, moduleOf(usual, caught));
+    const inside = await shop().handle.call({ ...(await request('x')), reducer: 'raw' });
+    const env = JSON.parse(inside.kind === 'aborted' ? callErrorText(inside.error) : '');
+    expect(env).toMatchObject({ secrets: ['KEY'], values: { PORT: '80' } });
+    expect(Object.keys(env.values)).toEqual(['PORT', 'URL']);
+    expect(JSON.parse(await ask('x', 'raw_lane')).values).toMatchObject({ KEY: 'canary-1' });
+  });
+
+  it('[living 4.1] a database has at most 256 values, of 64 KiB each', async () => {
+    const many = Array.from({ length: 253 }, (_, at) => ({ name: `N${at}`, text: 'x' }));
+    await publish([...values, ...many]);
+    const name = { body: { code: 'env.invalid' } };
+    await expect(set('MORE', 'x')).rejects.toMatchObject({
+      body: { message: 'a database has at most 256 values, and this would be 257' },
+    });
+    await set('N0', 'another');
+    await expect(set('N0', 'x'.repeat(65_537))).rejects.toMatchObject(name);
+    for (const bad of ['', 'a', '1A', 'A-B', 'A'.repeat(65), 'A\n']) {
+      await expect(set(bad, 'x')).rejects.toMatchObject(name);
+    }
+  });
+
+  it('[living 4.2] views read no values', async () => {
+    const view = `
+export const shown = db.anonymousView({ public: true }, t.array(seen.rowType), (ctx) => {
+      return [{ text: tried(() => ctx.env.URL) }];
+    });`;
+    await publish(values, moduleOf(usual, view));
+    const database = shop();
+    const outcome = await database.handle.query({
+      caller: host.callerFor(ada, database),
+      connection: temporaryConnection(),
+      sql: 'SELECT * FROM shown',
+      confirmed: true,
+    });
+    const text = outcome.kind === 'result' ? new BinaryReader(outcome.rows).string() : outcome;
+    expect(text).toBe('TypeError: views cannot read `ctx.env`: they depend on rows alone');
+  });
+
   it('[living 4.3] values outlive a restart and a reset, and end with their database', async () => {
     await publish(values);
     await host.close();
@@ -273,3 +324,46 @@ describe.each(['local', 'worker'] as const)('the configuration of a database (%s
     expect(shop().handle.health().isFine).toBe(true);
   });
 });
+
+it('[living 4.2] a database in a process reads its values, too', async () => {
+  const host = await Host.open({
+    directory: undefined,
+    placement: 'worker',
+    isolation: { everywhere: 'process', exceptions: new Map() },
+    creators: 'anyone',
+    operators: [],
+    issuer: 'test',
+    clock: new MachineClock(),
+    entropy: new MachineEntropy(),
+    budget: {},
+    report: () => undefined,
+  });
+  try {
+    const program = await buildText(`
+      import { schema, SenderError, t } from 'reducerdb/server';
+      const db = schema({}, { env: { URL: t.string() } });
+      export default db;
+      export const tell = db.reducer((ctx) => { throw new SenderError(ctx.env.URL); });`);
+    const policy = { clear: false, policy: 'compatible', token: undefined } as const;
+    const env = [{ name: 'URL', text: 'first' }];
+    const given = { caller: ada, target: 'apart', program, ...policy, confirmMillis: 5_000 };
+    await host.publish({ ...given, env });
+    const database = host.database('apart');
+    const tell = async () => {
+      const outcome = await database.handle.call({
+        caller: host.callerFor(ada, database),
+        connection: temporaryConnection(),
+        args: new Uint8Array(),
+        schemaVersion: undefined,
+        confirmed: true,
+        reducer: 'tell',
+      });
+      return outcome.kind === 'aborted' ? callErrorText(outcome.error) : outcome.kind;
+    };
+    expect(await tell()).toBe('first');
+    await host.env.set(ada, database, { name: 'URL', text: 'second' });
+    expect(await tell()).toBe('second');
+  } finally {
+    await host.close();
+  }
+}, 60_000);

@@ -166,6 +166,21 @@ it('[living 4.1] over HTTP the same, with statuses', async () => {
     ...{ status: 400, text: 'the value of `NOTE` has 65537 bytes, more than 65536' },
   });
   expect((await send('GET', 'database/nowhere/env')).status).toBe(404);
+  const headers = {
+    authorization: `Bearer ${remote.token}`,
+    'content-type': 'application/x-reducerdb-publish',
+  };
+  const publish = async (body: string) => {
+    const where = `${sandbox.url}/v1/database/other?host_type=Js`;
+    const answer = await fetch(where, { method: 'PUT', headers, body });
+    answers += await answer.text();
+    return answer.status;
+  };
+  expect(await publish(`{"env":{"KEY":"${canary()}"}}`)).toBe(400);
+  expect(await publish(`{"env":{"KEY":${canary()}}}\n`)).toBe(422);
+  expect(await publish(`{"env":[${JSON.stringify(canary())}]}\n`)).toBe(422);
+  expect(await publish(`{"env":{"KEY":"\\udc00${canary()}"}}\n`)).toBe(400);
+  expect(await publish(`{"env":{"KEY":"${canary()}"}}\nthrow new Error('bad')`)).toBe(500);
 });
 
 it('[living 4.3] a rotated key is used after SIGHUP, and the old one can go', async () => {

@@ -82,6 +82,7 @@ export class EnvControl {
       await env.change(identity, { given: [{ name, text, isSecret }], by: by.identity });
       await this.#note('set env', by, database, { name, secret: isSecret });
     });
+    await env.announce(identity);
     return this.get(by, database, name);
   }
 
@@ -97,6 +98,7 @@ export class EnvControl {
       await env.change(identity, { removed: [name], by: by.identity });
       await this.#note('unset env', by, database, { name });
     });
+    await env.announce(identity);
   }
 
   /** Runs while no other change does, and the database is still registered. */

@@ -34,7 +34,9 @@ export class LaneEnv {
     this.#database = database;
     this.#port = port1;
     this.#counts = new Int32Array(counts);
-    this.#unfollow = source.follow(database, () => Atomics.add(this.#counts, changeWord, 1));
+    this.#unfollow = source.follow(database, () => {
+      Atomics.add(this.#counts, changeWord, 1);
+    });
     port1.on('message', () => {
       if (this.#isClosed) return;
       if (this.#isAnswering || this.#answered === Atomics.load(this.#counts, changeWord)) {

@@ -230,11 +230,13 @@ export class Publisher {
     const given =
       described === undefined ? [] : givenEnv(definitionOf(described).env, requested, before);
     await registry.exclusively(() => env.change(identity, { removed, given, by: caller.identity }));
+    await env.announce(identity);
     try {
       await publish();
     } catch (error) {
       if (!mayHaveHappened(error)) {
         await registry.exclusively(() => env.restore(identity, before));
+        await env.announce(identity);
       }
       throw error;
     }

@@ -25,6 +25,9 @@ export interface GivenEnv {
   readonly isSecret: boolean;
 }
 
+/** Called after a change; a promise resolves when what follows knows of it. */
+type Follower = () => void | Promise<void>;
+
 export interface EnvChange {
   /** Names that are no longer set. */
   readonly removed?: readonly string[];
@@ -40,7 +43,7 @@ export interface EnvChange {
 export class EnvStore {
   readonly #options: EnvStoreOptions;
   /** Who follows one database: its lanes. They are called before `#actors`. */
-  readonly #lanes = new Map<DatabaseIdentity, Listeners<void>>();
+  readonly #lanes = new Map<DatabaseIdentity, Set<Follower>>();
   readonly #actors = new Listeners<DatabaseIdentity>();
   /** For actors; dropped by a change. */
   readonly #plain = new Map<DatabaseIdentity, ModuleEnv>();
@@ -96,10 +99,13 @@ export class EnvStore {
   }
 
   /** Calls `changed` after each change of one database, until the result is called. */
-  follow(database: DatabaseIdentity, changed: () => void): () => void {
-    const listeners = this.#lanes.get(database) ?? new Listeners<void>();
-    this.#lanes.set(database, listeners);
-    return listeners.add(changed);
+  follow(database: DatabaseIdentity, changed: Follower): () => void {
+    const followers = this.#lanes.get(database) ?? new Set<Follower>();
+    this.#lanes.set(database, followers.add(changed));
+    return () => {
+      followers.delete(changed);
+      if (followers.size === 0) this.#lanes.delete(database);
+    };
   }
 
   /** Calls `changed` after each change, when those who follow its database have been called. */
@@ -107,7 +113,19 @@ export class EnvStore {
     this.#actors.add(changed);
   }
 
-  /** Throws `Refusal` `env.invalid` for what cannot be set. Must run exclusively. */
+  /**
+   * Resolves when all that runs has learned of a change. After each change, and not exclusively:
+   * who follows may take a moment.
+   */
+  async announce(database: DatabaseIdentity): Promise<void> {
+    const followers = [...(this.#lanes.get(database) ?? [])];
+    await Promise.all(followers.map((changed) => changed()));
+    this.#actors.tell(database);
+  }
+
+  /**
+   * Throws `Refusal` `env.invalid` for what cannot be set. Must run exclusively, and be announced.
+   */
   async change(database: DatabaseIdentity, { removed = [], given = [], by }: EnvChange) {
     const { registry, keys, clock } = this.#options;
     this.#check(database, given, removed);
@@ -122,10 +140,10 @@ export class EnvStore {
       added.push({ name, version, value, setBy: by, setMicros });
     }
     await registry.changeEnv(database, { removed, added });
-    this.#changed(database);
+    this.#plain.delete(database);
   }
 
-  /** Puts back what was set before a change. Must run exclusively. */
+  /** Puts back what was set before a change. Must run exclusively, and be announced. */
   async restore(database: DatabaseIdentity, before: readonly EnvRow[]): Promise<void> {
     const kept = new Set(before.map(({ name }) => name));
     const now = this.rows(database);
@@ -133,13 +151,12 @@ export class EnvStore {
     const added = before.filter((row) => !now.includes(row));
     if (removed.length === 0 && added.length === 0) return;
     await this.#options.registry.changeEnv(database, { removed, added });
-    this.#changed(database);
+    this.#plain.delete(database);
   }
 
   /** What the registry knows of a database is gone. */
   forget(database: DatabaseIdentity): void {
     this.#plain.delete(database);
-    this.#lanes.delete(database);
   }
 
   /**
@@ -152,7 +169,8 @@ export class EnvStore {
     let resealed = 0;
     for (const database of [...registry.configured]) {
       resealed += await registry.exclusively(() => this.#reseal(database));
-      this.#changed(database);
+      this.#plain.delete(database);
+      await this.announce(database);
       const { unreadable } = this.plain(database);
       if (unreadable.length === 0) continue;
       const names = unreadable.join(', ');
@@ -183,12 +201,6 @@ export class EnvStore {
   #reportDamage(database: DatabaseIdentity, name: string): void {
     const message = `A secret of a database is damaged, or was moved: ${name}. Set it again`;
     this.#options.report({ level: 'error', message, about: { database: identityToHex(database) } });
-  }
-
-  #changed(database: DatabaseIdentity): void {
-    this.#plain.delete(database);
-    this.#lanes.get(database)?.tell();
-    this.#actors.tell(database);
   }
 
   #nextVersion(rows: readonly EnvRow[], micros: bigint): bigint {
