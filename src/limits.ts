@@ -1,5 +1,6 @@
 import { agentLimits } from './agent-limits.ts';
 import { handlerLimits } from './handler-limits.ts';
+import { outboundLimits } from './outbound-limits.ts';
 import * as shared from './shared-limits.ts';
 import { siteLimits } from './site-limits.ts';
 
@@ -11,13 +12,14 @@ const mebibyte = 1024 * kibibyte;
  * bounds relate is asserted in `limits.test.ts`. Bounds that the client library needs too come from
  * `shared-limits.ts`, because this file would go into every page as a whole; those of what agents
  * use are listed in `agent-limits.ts`, those of static files in `site-limits.ts`, those of HTTP
- * handlers in `handler-limits.ts`.
+ * handlers in `handler-limits.ts`, and those of requests that modules send in `outbound-limits.ts`.
  */
 export const limits = {
   ...shared,
   ...agentLimits,
   ...siteLimits,
   ...handlerLimits,
+  ...outboundLimits,
   /** One encoded row. */
   rowBytesMax: 32 * mebibyte,
   /** One encoded value that a call returns or is refused with. */
@@ -479,34 +481,6 @@ export const limits = {
   issuerDocumentBytesMax: mebibyte,
   /** Redirects to it. */
   issuerRedirectsMax: 3,
-  /** Requests that one module sends at once, those of all modules, and those of one to one host. */
-  outboundRequestsMax: 1_024,
-  outboundServiceRequestsMax: 4_096,
-  outboundHostRequestsMax: 64,
-  /** Time for such a request, from its start to the last byte of the answer. */
-  outboundMillis: 30_000,
-  outboundMillisMax: 180_000,
-  /** Redirects that it follows. */
-  outboundRedirectsMax: 10,
-  /** Its URL and headers, and the headers of the answer. */
-  outboundHeadBytesMax: 64 * kibibyte,
-  /** Its body, or that of the answer; and the bodies of all running requests of one module. */
-  outboundBodyBytesMax: 16 * mebibyte,
-  outboundBodiesBytesMax: 256 * mebibyte,
-  /** Connections of one module that are kept for its next request, and for how long. */
-  outboundIdleConnectionsMax: 32,
-  outboundIdleMillisMax: 4_000,
-  /** Addresses of one host name that are tried. */
-  outboundAddressesMax: 16,
-  /** Time for one name server to answer, how often it is asked, and how long servers are kept. */
-  outboundNameServerMillisMax: 2_000,
-  outboundNameServerTries: 2,
-  outboundNameServersKeptMillis: 60_000,
-  /** Hosts that the metrics name, of one database and of all. */
-  outboundDatabaseHostNamesMax: 32,
-  outboundHostNamesMax: 1_024,
-  /** Interval between two lines of the audit log about addresses refused to one database. */
-  outboundRefusalMillis: 60_000,
   /** Characters of a JSON text beyond which it is read in slices. */
   wholeTextCharactersMax: 16 * kibibyte,
   /** Time for which the gateway works on all such texts together before it serves others. */
