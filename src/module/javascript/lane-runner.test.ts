@@ -249,6 +249,58 @@ describe('the calls of a lane', () => {
   });
 });
 
+describe('[abi 9.3] the hook of handlers', () => {
+  const run = async (body: string) => {
+    const hooks = `__call_http_handler__(id, timestamp, request, body, params, sender, call) {
+      const { sys } = globalSys;
+      ${body}
+    },
+    __sender_error_class__`;
+    const text = rawProgram('').replace('__sender_error_class__', hooks);
+    const lane = await LaneUnderTest.of(new TextEncoder().encode(text), await loadProgram(text));
+    const parts = { args: Uint8Array.of(1, 2), body: new Uint8Array(5_000).fill(3) };
+    const call = { kind: 'handler' as const, id: 4, params: [['id', '7']] as const, ...parts };
+    return { end: lane.run(call), lane };
+  };
+
+  it('gets the parts of the request, and gives two', async () => {
+    const { end, lane } = await run(`
+      const shown = [id, timestamp > 0n, request.join(), body.length, body[4999], params.length];
+      sys.log(2, [...shown, sender.toString(16), call].join(' '));
+      // Views of its own: nothing of the next call can be seen through them.
+      globalSys.kept ??= request;
+      return [request, body.slice(0, 2)];
+    `);
+    expect(end).toEqual({
+      kind: 'returned',
+      value: Uint8Array.of(1, 2),
+      body: Uint8Array.of(3, 3),
+    });
+    expect(lane.logs.map(({ message }) => message)).toEqual(['4 true 1,2 5000 3 15 5e4d 1']);
+  });
+
+  it.each([
+    'undefined',
+    '[request]',
+    '[request, body, body]',
+    '[1, body]',
+    '{ 0: request, 1: body }',
+  ])('must not give %s', async (given) => {
+    const { end } = await run(`return ${given};`);
+    const message = 'Uncaught TypeError: `__call_http_handler__` must return a two-element array';
+    expect(end).toMatchObject({ kind: 'failed', message });
+  });
+
+  it('is looked for when it is called', async () => {
+    const text = rawProgram('');
+    const lane = await LaneUnderTest.of(new TextEncoder().encode(text), await loadProgram(text));
+    const message = expect.stringContaining(
+      'Expected module function hook `__call_http_handler__`',
+    );
+    expect(lane.run({ kind: 'handler' })).toMatchObject({ kind: 'failed', message });
+  });
+});
+
 describe('the calls of procedures', () => {
   it('[abi 12] are refused in a reducer', async () => {
     const { messages } = await runRaw(`
