@@ -12,6 +12,8 @@ interface Sent {
   readonly database: DatabaseIdentity;
   readonly request: OutboundRequest;
   readonly signal: AbortSignal;
+  /** Of the event loop, where a test counts them. */
+  readonly turn: number;
   answer(outcome: FetchOutcome): void;
 }
 
@@ -22,7 +24,7 @@ afterEach(() => {
 });
 
 /** The requests of a lane without a thread; a test says what comes of them. */
-function lane() {
+function lane(turn = () => 0) {
   const sent: Sent[] = [];
   const broken: string[] = [];
   const answers: AnswerMessage[] = [];
@@ -30,7 +32,7 @@ function lane() {
     isEnabled: true,
     fetch: (of: DatabaseIdentity, request: OutboundRequest, signal: AbortSignal) =>
       new Promise<FetchOutcome>((answer) => {
-        sent.push({ database: of, request, signal, answer });
+        sent.push({ database: of, request, signal, answer, turn: turn() });
         signal.addEventListener('abort', () => answer({ kind: 'failed', message: 'cancelled' }));
       }),
   };
@@ -104,6 +106,22 @@ describe('the requests of a lane', () => {
     expect(answers.map(({ id }) => id)).toEqual([2, 3, 1]);
   });
 
+  it('[living 2.6] begin a few at a time, so that others come between them', async () => {
+    let turn = 0;
+    let isOver = false;
+    const count = (): void => {
+      turn += 1;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    const { sent, post } = lane(() => turn);
+    for (let id = 1; id <= 40; id += 1) post({ ...request, id });
+    await vi.waitUntil(() => sent.length === 40);
+    isOver = true;
+    const turns = new Set(sent.map((one) => one.turn));
+    expect(turns.size).toBeGreaterThanOrEqual(40 / 4 - 1);
+  });
+
   it('[living 2.2] are cancelled one by one, and answered all the same', async () => {
     const { sent, answers, broken, post } = lane();
     for (const id of [1, 2]) post({ ...request, id });
@@ -132,7 +150,7 @@ describe('the requests of a lane', () => {
     for (let id = 1; id <= limits.outboundRequestsMax + 1; id += 1) post({ ...request, id });
     await vi.waitUntil(() => broken.length > 0);
     expect(broken).toEqual(['The lane of a procedure has broken: too many requests']);
-    expect(sent).toHaveLength(limits.outboundRequestsMax);
+    expect(sent.length).toBeLessThanOrEqual(limits.outboundRequestsMax);
   });
 
   it('[living 2.6] end a lane that sends larger ones than a lane may', async () => {
@@ -142,7 +160,7 @@ describe('the requests of a lane', () => {
     for (let id = 1; id <= most + 1; id += 1) post({ ...request, id, body });
     await vi.waitUntil(() => broken.length > 0);
     expect(broken).toEqual(['The lane of a procedure has broken: too large requests']);
-    expect(sent).toHaveLength(most);
+    expect(sent.length).toBeLessThanOrEqual(most);
   });
 
   it('[living 2.8] end with their lane', async () => {

@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { present } from '../../assert.ts';
 import { outdatedText } from '../../database/procedures/running-call.ts';
 import { limits } from '../../limits.ts';
 import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
@@ -19,10 +20,13 @@ export class LaneRequests {
   readonly #database: DatabaseIdentity;
   readonly #port: MessagePort;
   readonly #answers: Int32Array;
-  /** The requests under way. */
+  /** The requests that have no answer yet. */
   readonly #running = new Map<number, AbortController>();
   /** Bytes of their bodies. */
   #bodyBytes = 0;
+  /** Those that begin in a later turn of the event loop. */
+  #queue: (readonly [id: number, request: OutboundRequest])[] = [];
+  #begunNow = 0;
   /** Why the lane gets no more answers than this one. */
   #refusal: string | undefined;
   #isClosed = false;
@@ -56,6 +60,7 @@ export class LaneRequests {
   /** The lane has ended, or is about to. */
   close(): void {
     this.#isClosed = true;
+    this.#queue = [];
     this.#abortAll();
     this.#port.close();
   }
@@ -73,7 +78,27 @@ export class LaneRequests {
     if (this.#bodyBytes + request.body.length > limits.outboundBodiesBytesMax) {
       throw new Error('too large requests');
     }
-    void this.#send(id, request);
+    this.#running.set(id, new AbortController());
+    this.#bodyBytes += request.body.length;
+    this.#queue.push([id, request]);
+    if (this.#begunNow === 0) setImmediate(() => this.#goOn());
+    this.#begin();
+  }
+
+  /** A flood of requests must not keep the gateway from everything else. */
+  #begin(): void {
+    while (this.#begunNow < beginsMax) {
+      const next = this.#queue.shift();
+      if (next === undefined) return;
+      this.#begunNow += 1;
+      void this.#send(...next);
+    }
+  }
+
+  #goOn(): void {
+    this.#begunNow = 0;
+    this.#begin();
+    if (this.#begunNow > 0) setImmediate(() => this.#goOn());
   }
 
   #abortAll(): void {
@@ -81,11 +106,8 @@ export class LaneRequests {
   }
 
   async #send(id: number, request: OutboundRequest): Promise<void> {
-    const running = new AbortController();
     const { length } = request.body;
-    this.#running.set(id, running);
-    this.#bodyBytes += length;
-    const { signal } = running;
+    const { signal } = present(this.#running.get(id), 'a request that has no answer');
     const outcome =
       this.#refused() ?? (await this.#outbound.fetch(this.#database, request, signal));
     this.#running.delete(id);
@@ -108,6 +130,9 @@ export class LaneRequests {
     Atomics.notify(this.#answers, 0);
   }
 }
+
+/** Requests of one lane that begin in one turn of the event loop. */
+const beginsMax = 4;
 
 function shapeOf(message: unknown): Pick<RequestMessage, 'kind' | 'id'> {
   if (typeof message !== 'object' || message === null) throw new Error('a request that is none');
