@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { present } from '../../src/assert.ts';
 import type { ProcedureOutcome } from '../../src/database/outcome.ts';
@@ -179,6 +180,7 @@ export function proceduresContract(name: string, open: ShopOpener, canEnd: boole
     it('[living 2.2] wait by the dozen, more than there are lanes', async () => {
       shop = await open(source);
       const leaving = new AbortController();
+      setMaxListeners(0, leaving.signal);
       const waiting = Array.from({ length: 60 }, () => run('tidy', [], leaving.signal));
       await vi.waitUntil(async () => (await textsIn()).length === 60, { timeout: 60_000 });
       // All have begun, and none has ended.
@@ -234,6 +236,7 @@ export function proceduresContract(name: string, open: ShopOpener, canEnd: boole
     it.runIf(canEnd)('[living 2.6] that wait end with the one that computes', async () => {
       shop = await open(source);
       const leaving = new AbortController();
+      setMaxListeners(0, leaving.signal);
       const beside = Array.from({ length: 12 }, () => run('nap', [600_000], leaving.signal));
       const spinning = Array.from({ length: 8 }, () => run('spin_later', [300]));
       expect(await shop.call('add', ['meanwhile'])).toMatchObject({ kind: 'committed' });
