@@ -125,7 +125,9 @@ export class Site {
     }
     this.#uploads += 1;
     try {
-      const file = await this.#inTurn(() => this.#announcedFile(hash));
+      // Most often it was announced a moment ago: thousands of files are uploaded one by one.
+      const known = [...this.#announced.values()].find((files) => files.has(hash))?.get(hash);
+      const file = known ?? (await this.#inTurn(() => this.#announcedFile(hash)));
       if ((await this.#options.shelf.size(hash)) !== undefined) return;
       await this.#keep(file, pieces);
     } finally {
