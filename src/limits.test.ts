@@ -101,6 +101,10 @@ it.each<readonly [relation: string, holds: boolean]>([
     'as many procedures as a database may have must fit its lanes',
     limits.laneCallsMax * limits.databaseLanesMax >= limits.proceduresMax,
   ],
+  [
+    'schedules must leave a lane to callers',
+    limits.scheduledProceduresMax < limits.databaseLanesMax,
+  ],
   ['two programs must find room', limits.linkQueueBytesMax >= 2 * limits.programBytesMax],
   ['what a view returns must fit', limits.viewBytesMax >= limits.viewResultBytesMax],
   [

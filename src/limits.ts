@@ -1,6 +1,7 @@
 import { agentLimits } from './agent-limits.ts';
 import { handlerLimits } from './handler-limits.ts';
 import { outboundLimits } from './outbound-limits.ts';
+import { scheduleLimits } from './schedule-limits.ts';
 import * as shared from './shared-limits.ts';
 import { siteLimits } from './site-limits.ts';
 
@@ -12,7 +13,8 @@ const mebibyte = 1024 * kibibyte;
  * bounds relate is asserted in `limits.test.ts`. Bounds that the client library needs too come from
  * `shared-limits.ts`, because this file would go into every page as a whole; those of what agents
  * use are listed in `agent-limits.ts`, those of static files in `site-limits.ts`, those of HTTP
- * handlers in `handler-limits.ts`, and those of requests that modules send in `outbound-limits.ts`.
+ * handlers in `handler-limits.ts`, those of requests that modules send in `outbound-limits.ts`, and
+ * those of schedules in `schedule-limits.ts`.
  */
 export const limits = {
   ...shared,
@@ -20,6 +22,7 @@ export const limits = {
   ...siteLimits,
   ...handlerLimits,
   ...outboundLimits,
+  ...scheduleLimits,
   /** One encoded row. */
   rowBytesMax: 32 * mebibyte,
   /** One encoded value that a call returns or is refused with. */
@@ -34,23 +37,11 @@ export const limits = {
   columnCountMax: 1024,
   /** Row-level security filters of one module. */
   rowFilterCountMax: 1024,
-  /** Crons of one module, and the characters of an expression and of the name of a time zone. */
-  cronsMax: 256,
-  cronExpressionCharactersMax: 128,
-  timeZoneCharactersMax: 64,
   /** Values of the configuration of one database, and the UTF-8 bytes of one of them. */
   envNamesMax: 256,
   envValueBytesMax: 65_536,
   /** Bytes of JSON for the values that come with a program as it is published. */
   publishEnvBytesMax: 4 * mebibyte,
-  /** Runs of one due time that fails each time, and the longest delay before the next of them. */
-  scheduleAttemptsMax: 100,
-  scheduleRetryMillisMax: 300_000,
-  /**
-   * The first delay, at least, after a run that ended its database; it doubles, too. All calls fail
-   * while the database reopens, so that repeating such runs must leave most of the time to them.
-   */
-  scheduleEndingRetryMillisMin: 30_000,
   /** One page of the store; larger rows get a page of their own. */
   pageBytes: mebibyte,
   /** Calls queued in one database before new ones are rejected as overloaded. */
@@ -66,25 +57,6 @@ export const limits = {
   turnsOfQueue: 4,
   /** Wall-clock time of one turn before it syncs and yields, however many calls wait. */
   turnMillisMax: 20,
-  /** Scheduled reducers run in one turn, before its requests; none begins after this time. */
-  scheduledRunsPerTurnMax: 128,
-  scheduleSliceMillisMax: 2,
-  /** Due times that no longer hold, beyond one for each row, before all of them are dropped. */
-  scheduleStaleMax: 1_024,
-  /** How far ahead of now a row may be due: the peer's bound, a little over two years. */
-  scheduleDelayMillisMax: 2 ** 36 - 1,
-  /** Missed due times of one row that are made up for, and rows moved on in one transaction. */
-  scheduleCatchUpRunsMax: 1_000,
-  scheduleSkippedRowsMax: 1_024,
-  /** A wall clock that goes forward by this much at once has skipped time, as an outage would. */
-  scheduleJumpMillis: 60_000,
-  /** A wall clock that goes back by this much at once is not followed until it has caught up. */
-  scheduleBackMillis: 1_000,
-  /** Rows of one schedule whose failed runs are repeated, as lists show them. */
-  scheduleListedRowsMax: 1_000,
-  /** Lateness from which a schedule is reported in the module's log, and how often at most. */
-  scheduleLateMillis: 30,
-  scheduleLateLineMillis: 60_000,
   /** Wall-clock time of one reducer call. */
   callMillisMax: 10_000,
   /** Procedures in flight in one database, and of one caller. */

@@ -66,6 +66,7 @@ function rawModuleOf(json: JsonValue): RawModule {
       module: rawModuleOf(field(submodule, 'module')),
     })),
     schedulePolicies: [],
+    scheduleDeliveries: [],
     crons: [],
     handlerAuth: [],
     env: [],

@@ -22,6 +22,7 @@ import {
 import { failMarked, runDue } from './schedules/run-scheduled.ts';
 import type { ScheduleFigures } from './schedules/schedule-figures.ts';
 import type { ScheduledMark } from './schedules/scheduled-mark.ts';
+import { ScheduledProcedures } from './schedules/scheduled-procedures.ts';
 import { rowBytesOf, type StorageLimits, type StorageUse } from './storage-quota.ts';
 import { noTicket, type Ticket } from './ticket.ts';
 import { type ActorTimes, TimeCounts } from './time-counts.ts';
@@ -77,6 +78,7 @@ export class Database {
   readonly #queue = new CallQueue<QueuedWork>();
   readonly #longReads: LongReads;
   readonly #procedures: RunningProcedures;
+  readonly #scheduled: ScheduledProcedures;
   readonly #answering: Answering;
   readonly #writer: TurnWriter;
   #state: 'serving' | 'closing' | 'undoing' | 'ended' = 'serving';
@@ -101,8 +103,10 @@ export class Database {
     this.#core = core;
     this.#around = around;
     this.#longReads = new LongReads(core.clock, (ticket) => this.#resume(ticket));
-    const begin = (ticket: Ticket, resultsBefore: number) => this.#begin(ticket, resultsBefore);
+    const begin = (ticket: Ticket | undefined, resultsBefore: number) =>
+      this.#begin(ticket, resultsBefore);
     this.#procedures = new RunningProcedures(core, around.lanes, begin);
+    this.#scheduled = new ScheduledProcedures(core, this.#procedures);
     around.lanes?.onWork(() => this.#wake());
     this.#answering = {
       core,
@@ -112,7 +116,13 @@ export class Database {
       begin,
     };
     this.#writer = new TurnWriter(core, {
-      owner: around.owner,
+      owner: {
+        durable: (write, offset) => {
+          around.owner.durable(write, offset);
+          // What waited for that can go on.
+          this.#wake();
+        },
+      },
       progress: around.progress,
       isOver: () => this.#isOver(),
       failed: (error) => this.#stop(error),
@@ -274,6 +284,10 @@ export class Database {
     await Promise.all(this.#loads);
     this.#wake();
     await this.#loop;
+    // Rows that are claimed already get their runs.
+    await this.#writer.settled();
+    this.#wake();
+    await this.#loop;
     await this.#procedures.stop();
     this.#wake();
     await this.#loop;
@@ -317,6 +331,7 @@ export class Database {
   #hasWork(): boolean {
     const isLoose = this.#state === 'serving' && this.#core.store.hasLoose;
     const isAsked = this.#queue.length > 0 || this.#procedures.hasWork;
+    if (this.#scheduled.canStart(this.#writer.durable)) return true;
     return isAsked || this.#longReads.count > 0 || isLoose || this.#isDue();
   }
 
@@ -338,6 +353,7 @@ export class Database {
       this.#lastTicket = last ?? this.#lastTicket;
       this.#core.live.begin(noTicket, results.length);
       results.push(...this.#longReads.goOn());
+      this.#scheduled.start(this.#writer.durable);
       const hasServed = this.#procedures.goOn(results);
       // What no request of this turn asked for is written now, under an earlier ticket.
       if (this.#longReads.hasWritten || hasRun || hasServed) last ??= this.#lastTicket;
@@ -348,6 +364,7 @@ export class Database {
     if (runner.batch === undefined) work();
     else runner.batch(work);
     const hasWritten = this.#writer.write(last);
+    this.#scheduled.written(this.#writer.last);
     this.#procedures.answer();
     this.#around.progress.resting();
     this.#times.turn.add(clock.monotonicMillis() - startedAt);
@@ -428,9 +445,11 @@ export class Database {
     if (reply !== undefined) results.push({ ticket, reply });
   }
 
-  #begin(ticket: Ticket, resultsBefore: number): void {
-    this.#core.live.begin(ticket, resultsBefore);
-    this.#resume(ticket);
+  /** `undefined`: no request asked for what begins. */
+  #begin(ticket: Ticket | undefined, resultsBefore: number): void {
+    this.#core.live.begin(ticket ?? noTicket, resultsBefore);
+    this.#running = ticket;
+    if (ticket !== undefined) this.#resume(ticket);
   }
 
   #resume(ticket: Ticket): void {

@@ -42,7 +42,7 @@ import { requireEnv } from './require-env.ts';
 import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
 import { microsOf } from './schedules/due-time.ts';
-import type { RanSchedule } from './schedules/ran-schedule.ts';
+import type { ScheduleFollower } from './schedules/ran-schedule.ts';
 import { scheduleWarnings } from './schedules/schedule-warnings.ts';
 import { Schedules } from './schedules/schedules.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
@@ -68,7 +68,7 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   /** True: no scheduled run begins until the schedules are resumed. */
   readonly schedulesPaused?: boolean;
   /** Called after each scheduled run. */
-  readonly ran?: ((run: RanSchedule) => void) | undefined;
+  readonly follower?: ScheduleFollower | undefined;
   /** Limits on what it may hold; absent: unlimited. */
   readonly storage?: StorageLimits;
   /** The configuration at this moment, without its secrets; absent: nothing is set. */
@@ -251,8 +251,8 @@ function coreOf(
 }
 
 function schedulesOf(options: LinedOptions, store: Store, { definition }: Program): Schedules {
-  const { clock, cron, warn, schedulesPaused: isPaused = false, ran } = options;
-  const schedules = new Schedules({ store, clock, cron, warn, isPaused, ran });
+  const { clock, cron, warn, schedulesPaused: isPaused = false, follower } = options;
+  const schedules = new Schedules({ store, clock, cron, warn, isPaused, follower });
   schedules.serve(definition);
   return schedules;
 }

@@ -41,6 +41,11 @@ export class TurnWriter {
     return this.#writes;
   }
 
+  /** Number of the last write that is durable. */
+  get durable(): WriteNumber {
+    return this.#durableWrites;
+  }
+
   /** True if everything that was written is durable. */
   get isDurable(): boolean {
     return this.#writes === this.#durableWrites;

@@ -2,7 +2,7 @@ import type { SecretKeys } from '../auth/secret-keys.ts';
 import type { MakeAlarm } from '../database/alarm.ts';
 import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
-import type { RanSchedule } from '../database/schedules/ran-schedule.ts';
+import type { ScheduleFollower } from '../database/schedules/ran-schedule.ts';
 import type { Report } from '../node/report-line.ts';
 import type { WriterPlace } from '../node/writer-mark.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
@@ -37,8 +37,8 @@ export interface HostOptions {
   readonly clock: Clock;
   /** Alarms of databases in the caller's thread; absent: those of the machine. */
   readonly makeAlarm?: MakeAlarm;
-  /** Called after each scheduled run of those databases. */
-  readonly ran?: (run: RanSchedule) => void;
+  /** Follows the scheduled runs of those databases. */
+  readonly follower?: ScheduleFollower;
   /** Time for lanes of those databases; absent: that of the machine. */
   readonly laneTime?: LaneTime;
   readonly entropy: Entropy;

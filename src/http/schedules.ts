@@ -6,7 +6,7 @@ import { badQuery, type Exchange, json, type Query, type Reply } from './exchang
 /** What `POST /v1/database/:db/schedules/…` can do. */
 export const scheduleOrders = ['run', 'skip', 'pause', 'resume'] as const;
 
-/** `GET /v1/database/:db/schedules`, with the rows whose run is repeated or has failed. */
+/** `GET /v1/database/:db/schedules`, with rows that run, are repeated, or have failed. */
 export async function listSchedules(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const target = openTarget(exchange, host);
   const { isPaused, schedules } = await host.schedules.list(callerOf(exchange), target);

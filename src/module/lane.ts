@@ -68,6 +68,8 @@ export interface LaneCall extends CallSecrets {
   readonly timestampMicros: bigint;
   /** Encoded product of the parameters, already checked; for a handler, the encoded request. */
   readonly args: Uint8Array;
+  /** True: nobody waits for it, so it can take any time in all. */
+  readonly isScheduled?: boolean;
   /** Body of the request, for a handler. */
   readonly body?: Uint8Array;
   /** Parameters of the path, for a handler. */

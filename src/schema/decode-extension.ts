@@ -4,6 +4,7 @@ import { readList, readOption, readString, readTag } from './decode-raw-parts.ts
 import type { SchedulePolicy } from './definition.ts';
 import {
   catchUpKinds,
+  deliveryKinds,
   extensionMagic,
   extensionTags,
   extensionVersion,
@@ -12,6 +13,7 @@ import {
   type RawEnvName,
   type RawHandlerAuth,
   type RawModule,
+  type RawScheduleDelivery,
   type RawSchedulePolicy,
 } from './raw-module.ts';
 
@@ -64,6 +66,10 @@ function readBlock(r: BinaryReader, extension: Extension): void {
       refuseSecond(tag, extension.env);
       extension.env = readList(block, readEnvName);
       break;
+    case extensionTags.scheduleDeliveries:
+      refuseSecond(tag, extension.scheduleDeliveries);
+      extension.scheduleDeliveries = readList(block, readDelivery);
+      break;
     default:
       return;
   }
@@ -79,6 +85,10 @@ function refuseSecond(tag: number, known: unknown): void {
 
 function readFunctionPolicy(r: BinaryReader): RawSchedulePolicy {
   return { functionName: r.string(), policy: readPolicy(r) };
+}
+
+function readDelivery(r: BinaryReader): RawScheduleDelivery {
+  return { functionName: r.string(), delivery: readTag(r, deliveryKinds, 'Delivery') };
 }
 
 function readCron(r: BinaryReader): RawCron {

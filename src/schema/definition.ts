@@ -102,8 +102,16 @@ export interface ScheduleDefinition {
   /** Canonical name of the reducer or procedure. */
   readonly functionName: string;
   readonly target: 'reducer' | 'procedure';
+  /** Of a procedure; `atMostOnce` is the default. */
+  readonly delivery: Delivery | undefined;
   readonly policy: SchedulePolicy;
 }
+
+/**
+ * What a crash does to a run of a scheduled procedure. `atMostOnce`: its due time is used up before
+ * it runs. `atLeastOnce`: its due time is used up once it has returned; until then it is repeated.
+ */
+export type Delivery = 'atMostOnce' | 'atLeastOnce';
 
 /** A reducer that runs at the times of an expression. */
 export interface CronDefinition {

@@ -4,6 +4,7 @@ import { encodeType } from '../values/type-codec.ts';
 import type { Lifecycle, SchedulePolicy } from './definition.ts';
 import {
   catchUpKinds,
+  deliveryKinds,
   extensionMagic,
   extensionTags,
   extensionVersion,
@@ -128,8 +129,8 @@ const algorithmTags = { btree: 0, hash: 1, direct: 2 } as const;
 
 /** Hosts that do not know the extension ignore what follows the sections. */
 function writeExtension(w: BinaryWriter, raw: RawModule): void {
-  const { schedulePolicies, crons, handlerAuth, env } = raw;
-  const blocks = [schedulePolicies, crons, handlerAuth, env];
+  const { schedulePolicies, crons, handlerAuth, env, scheduleDeliveries } = raw;
+  const blocks = [schedulePolicies, crons, handlerAuth, env, scheduleDeliveries];
   if (blocks.every(({ length }) => length === 0)) return;
   for (const byte of extensionMagic) w.u8(byte);
   w.u8(extensionVersion);
@@ -152,6 +153,10 @@ function writeExtension(w: BinaryWriter, raw: RawModule): void {
     encodeType(block, type);
     block.bool(isSecret);
     block.bool(isOptional);
+  });
+  writeBlock(w, extensionTags.scheduleDeliveries, scheduleDeliveries, (block, entry) => {
+    block.string(entry.functionName);
+    block.u8(deliveryKinds.indexOf(entry.delivery));
   });
 }
 

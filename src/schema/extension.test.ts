@@ -15,8 +15,8 @@ import type { RawModule } from './raw-module.ts';
 
 /** What a peer's host reads of a module: its sections. */
 const sectionsOf = (raw: RawModule) => {
-  const extension = { schedulePolicies: [], crons: [], handlerAuth: [], env: [] };
-  return encodeRawModuleV10({ ...raw, ...extension });
+  const lists = { schedulePolicies: [], scheduleDeliveries: [], crons: [] };
+  return encodeRawModuleV10({ ...raw, ...lists, handlerAuth: [], env: [] });
 };
 
 const bytesOf = (hex: string) => Uint8Array.from(Buffer.from(hex.replace(/\s/g, ''), 'hex'));
@@ -90,6 +90,17 @@ describe('the extension of a description', () => {
     expect(() => decode('52444258 01  03 0a000000 01000000 01000000 61 02')).toThrow(DecodeError);
   });
 
+  it('[living 1.12, module-def 3] has the deliveries of scheduled procedures', () => {
+    const raw: RawModule = {
+      ...personModule,
+      scheduleDeliveries: [{ functionName: 'run', delivery: 'atLeastOnce' }],
+    };
+    const bytes = encodeRawModuleV10(raw);
+    const extension = '52444258 01  05 0c000000 01000000 03000000 72756e 01';
+    expect(bytes.subarray(sectionsOf(raw).length)).toEqual(bytesOf(extension));
+    expect(decodeRawModule(bytes)).toEqual(raw);
+  });
+
   it('is absent where a module needs none', () => {
     expect(encodeRawModuleV10(personModule)).toEqual(sectionsOf(personModule));
   });
@@ -121,6 +132,11 @@ describe('the extension of a description', () => {
       'a policy that there is not',
       '52444258 01 01 0d000000 01000000 03000000 72756e 03 01',
       'unknown tag 0x3 for sum type CatchUp',
+    ],
+    [
+      'a delivery that there is not',
+      '52444258 01 05 0c000000 01000000 03000000 72756e 02',
+      'unknown tag 0x2 for sum type Delivery',
     ],
   ])('[module-def 2, 3] is refused with %s', (_, hex, message) => {
     expect(() => decode(hex)).toThrow(DecodeError);

@@ -9,7 +9,13 @@ import { decodeRawModule } from './decode-raw-module.ts';
 import { encodeRawModuleV10 } from './encode-raw-module.ts';
 import { planMigration } from './migration-plan.ts';
 import { DefinitionErrors } from './problems.ts';
-import { catchUpKinds, emptyRawModule, type RawModule, type RawTable } from './raw-module.ts';
+import {
+  catchUpKinds,
+  deliveryKinds,
+  emptyRawModule,
+  type RawModule,
+  type RawTable,
+} from './raw-module.ts';
 import { schemaJson } from './schema-json.ts';
 import { validateModule } from './validate.ts';
 
@@ -145,6 +151,7 @@ const { sections } = fc.letrec<{ sections: RawModule }>((tie) => ({
       list(fc.record({ namespace: name, module: tie('sections') })),
     ),
     schedulePolicies: fc.constant([]),
+    scheduleDeliveries: fc.constant([]),
     crons: fc.constant([]),
     handlerAuth: fc.constant([]),
     env: fc.constant([]),
@@ -167,6 +174,9 @@ const module: fc.Arbitrary<RawModule> = fc
   .record({
     sections,
     schedulePolicies: list(fc.record({ functionName: name, policy })),
+    scheduleDeliveries: list(
+      fc.record({ functionName: name, delivery: fc.constantFrom(...deliveryKinds) }),
+    ),
     crons: list(
       fc.record({ functionName: name, expression: name, timeZone: optional(name), policy }),
     ),

@@ -1,5 +1,11 @@
 import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
-import type { HandlerAuth, IndexAlgorithm, Lifecycle, SchedulePolicy } from './definition.ts';
+import type {
+  Delivery,
+  HandlerAuth,
+  IndexAlgorithm,
+  Lifecycle,
+  SchedulePolicy,
+} from './definition.ts';
 
 /**
  * A module's description of itself, before any check: names as the module spells them, references
@@ -30,6 +36,8 @@ export interface RawModule {
   readonly submodules: readonly RawSubmodule[];
   /** Declared policies of scheduled functions. A submodule has none. */
   readonly schedulePolicies: readonly RawSchedulePolicy[];
+  /** Declared deliveries of scheduled procedures. A submodule has none. */
+  readonly scheduleDeliveries: readonly RawScheduleDelivery[];
   /** A submodule has none. */
   readonly crons: readonly RawCron[];
   /** Handlers that look at tokens. A submodule has none. */
@@ -135,6 +143,12 @@ export interface RawSchedulePolicy {
   readonly policy: SchedulePolicy;
 }
 
+export interface RawScheduleDelivery {
+  /** Source name of a procedure that a schedule runs. */
+  readonly functionName: string;
+  readonly delivery: Delivery;
+}
+
 /** Runs a reducer with one parameter, its due time. */
 export interface RawCron {
   /** Source name of a reducer. */
@@ -216,13 +230,22 @@ export const extensionMagic: readonly number[] = [0x52, 0x44, 0x42, 0x58];
 export const extensionVersion = 1;
 
 /** The wire tags of the blocks of the extension. */
-export const extensionTags = { schedulePolicies: 1, crons: 2, handlerAuth: 3, env: 4 } as const;
+export const extensionTags = {
+  schedulePolicies: 1,
+  crons: 2,
+  handlerAuth: 3,
+  env: 4,
+  scheduleDeliveries: 5,
+} as const;
 
 /** What happens to missed times, in the order of the wire tags. */
 export const catchUpKinds = ['skip', 'once', 'all'] as const;
 
 /** How handlers look at tokens, in the order of the wire tags. */
 export const handlerAuthKinds = ['optional', 'required'] as const;
+
+/** How often a scheduled procedure runs at most, or at least, in the order of the wire tags. */
+export const deliveryKinds = ['atMostOnce', 'atLeastOnce'] as const;
 
 /** HTTP methods in the order of their wire tags; any other method is an extension, tag 9. */
 export const httpMethods = [
@@ -256,6 +279,7 @@ export const emptyRawModule: RawModule = {
   viewPrimaryKeys: [],
   submodules: [],
   schedulePolicies: [],
+  scheduleDeliveries: [],
   crons: [],
   handlerAuth: [],
   env: [],

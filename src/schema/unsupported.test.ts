@@ -43,14 +43,6 @@ describe('[abi 9, 12, 13, module-def 9, module-sdk 6.4] a module that declares',
       { views: [{ ...view, params: product(['at', u64]) }] },
       'view `my_view`: views with parameters are',
     ],
-    [
-      'scheduled procedures',
-      {
-        procedures: [{ ...procedure, params: product(['job', ref(0)]) }],
-        schedules: [{ ...schedule, functionName: 'askIt' }],
-      },
-      'schedule of the procedure `ask_it`: scheduled procedures are',
-    ],
   ] as [string, Partial<RawModule>, string][])('%s is refused by name', (_, parts, text) => {
     const raw = moduleOf([jobs], { reducers: [reducer('run', { job: ref(0) })], ...parts });
     expect(unsupportedFeature(validateModule(raw))).toBe(
@@ -58,8 +50,11 @@ describe('[abi 9, 12, 13, module-def 9, module-sdk 6.4] a module that declares',
     );
   });
 
-  it('procedures is fine', () => {
-    const raw = moduleOf([jobs], { procedures: [procedure] });
+  it('procedures is fine, scheduled ones too', () => {
+    const raw = moduleOf([jobs], {
+      procedures: [{ ...procedure, params: product(['job', ref(0)]) }],
+      schedules: [{ ...schedule, functionName: 'askIt' }],
+    });
     expect(unsupportedFeature(validateModule(raw))).toBeUndefined();
   });
 

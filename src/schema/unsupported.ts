@@ -11,18 +11,11 @@ export function unsupportedFeature(
   definition: ModuleDefinition,
   hasLanes = true,
 ): string | undefined {
-  const { views, tables, procedures, httpHandlers } = flatDefinition(definition);
+  const { views, procedures, httpHandlers } = flatDefinition(definition);
   const [procedure] = hasLanes ? [] : procedures;
   const [handler] = hasLanes ? [] : httpHandlers;
   const view = views.find(({ params }) => params.elements.length > 0);
-  const scheduled = tables.find(({ schedule }) => schedule?.target === 'procedure')?.schedule;
   if (view !== undefined) return refuse(`view \`${view.name}\``, 'views with parameters');
-  if (scheduled !== undefined) {
-    return refuse(
-      `schedule of the procedure \`${scheduled.functionName}\``,
-      'scheduled procedures',
-    );
-  }
   if (procedure !== undefined) {
     return inProcess(refuse(`procedure \`${procedure.name}\``, 'procedures'));
   }

@@ -8,7 +8,7 @@ import {
   text,
   u64,
 } from '../../test/schema/module-builder.ts';
-import { scheduleAtType, timestampType } from '../values/special-types.ts';
+import { scheduleAtType, timestampType, unitType } from '../values/special-types.ts';
 import type { RetryPolicy } from './definition.ts';
 import type { RawCron, RawModule } from './raw-module.ts';
 import { validateModule } from './validate.ts';
@@ -139,5 +139,54 @@ describe('policies of schedules', () => {
     [{ attempts: 1, backoffMicros: 300_000_001n }, backoff('300000001')],
   ])('[living 1.10, module-def 6.2] are refused with %o', (retry, message) => {
     expect(problemsOf(withPolicy('runJob', retry))).toEqual([message]);
+  });
+});
+
+describe('deliveries of scheduled procedures', () => {
+  const { params } = reducer('runJob', { job: ref(0) });
+  const visibility = 'clientCallable' as const;
+  const procedures = [{ sourceName: 'runJob', params, visibility, returnType: unitType }];
+  const raw = { ...scheduled, reducers: [tick], procedures };
+  const functionName = 'runJob';
+  const scheduleOf = (parts: Partial<RawModule>) =>
+    validateModule({ ...raw, ...parts }).tables[0]?.schedule;
+  const atLeastOnce = { scheduleDeliveries: [{ functionName, delivery: 'atLeastOnce' as const }] };
+
+  it('[living 1.12] are at most once, without a second run', () => {
+    expect(scheduleOf({})).toMatchObject({ delivery: 'atMostOnce', policy });
+  });
+
+  it('[living 1.12] at least once come with five runs, unless they say otherwise', () => {
+    const five = { attempts: 5, backoffMicros: 1_000_000n };
+    expect(scheduleOf(atLeastOnce)).toMatchObject({
+      ...{ target: 'procedure', delivery: 'atLeastOnce' },
+      policy: { catchUp: 'skip', retry: five },
+    });
+    const own = { catchUp: 'once', retry: { attempts: 2, backoffMicros: 7n } } as const;
+    const schedulePolicies = [{ functionName, policy: own }];
+    expect(scheduleOf({ ...atLeastOnce, schedulePolicies })?.policy).toEqual(own);
+  });
+
+  it('[living 1.12, module-def 6.2] at most once have no repetitions', () => {
+    const retry = { attempts: 2, backoffMicros: 7n };
+    const schedulePolicies = [{ functionName, policy: { ...policy, retry } }];
+    expect(problemsOf({ ...raw, schedulePolicies })).toEqual([
+      'procedure runJob has `retry`, but runs at most once: ' +
+        "a run is repeated only with `delivery: 'atLeastOnce'`",
+    ]);
+  });
+
+  it('[module-def 6.2] are refused without a schedule, for a reducer, and twice', () => {
+    const { scheduleDeliveries } = atLeastOnce;
+    expect(problemsOf({ ...raw, ...atLeastOnce, schedules: [] })).toEqual([
+      'function runJob has a delivery, but no schedule runs it',
+    ]);
+    expect(problemsOf({ ...scheduled, ...atLeastOnce })).toEqual([
+      'function runJob has a delivery, but is not a procedure',
+    ]);
+    const twice = [...scheduleDeliveries, ...scheduleDeliveries];
+    expect(problemsOf({ ...raw, scheduleDeliveries: twice })).toEqual([
+      'function runJob has a delivery more than once',
+    ]);
   });
 });

@@ -1,8 +1,11 @@
+import { limits } from '../limits.ts';
 import { specialKindOf } from '../values/special-types.ts';
 import type { ProductType } from '../values/type.ts';
 import { typeText } from '../values/typespace.ts';
 import {
+  type Delivery,
   defaultSchedulePolicy,
+  type RetryPolicy,
   type ScheduleDefinition,
   type SchedulePolicy,
   type TableDefinition,
@@ -24,6 +27,7 @@ export function validateSchedules(
   const reducers = targetsByName('reducer', raw.reducers);
   const procedures = targetsByName('procedure', raw.procedures);
   const policies = policiesByFunction(scope);
+  const deliveries = deliveriesByFunction(scope, new Set(procedures.keys()));
   for (const schedule of raw.schedules) {
     const { tableName, functionName } = schedule;
     const table = valid.get(tableName);
@@ -34,8 +38,12 @@ export function validateSchedules(
       problems.report(`table ${table.name} is assigned in multiple schedules`);
     } else {
       const target = reducers.get(functionName) ?? procedures.get(functionName);
-      const policy = policies.get(functionName) ?? defaultSchedulePolicy;
-      schedules.set(tableName, validateSchedule(scope, schedule, table, { target, policy }));
+      const declared = policies.get(functionName) ?? defaultSchedulePolicy;
+      const rules = rulesOf(scope, functionName, target, {
+        policy: declared,
+        delivery: deliveries.get(functionName),
+      });
+      schedules.set(tableName, validateSchedule(scope, schedule, table, { target, ...rules }));
     }
   }
   return schedules;
@@ -60,6 +68,51 @@ function policiesByFunction({ raw, problems }: Scope): Map<string, SchedulePolic
   return policies;
 }
 
+/** Declared deliveries by the source name of their procedure, which some schedule runs. */
+function deliveriesByFunction(
+  { raw, problems }: Scope,
+  procedures: ReadonlySet<string>,
+): Map<string, Delivery> {
+  const scheduled = new Set(raw.schedules.map(({ functionName }) => functionName));
+  const deliveries = new Map<string, Delivery>();
+  for (const { functionName, delivery } of raw.scheduleDeliveries) {
+    const text = `function ${functionName} has a delivery`;
+    if (!scheduled.has(functionName)) problems.report(`${text}, but no schedule runs it`);
+    else if (!procedures.has(functionName)) problems.report(`${text}, but is not a procedure`);
+    if (deliveries.has(functionName)) problems.report(`${text} more than once`);
+    deliveries.set(functionName, delivery);
+  }
+  return deliveries;
+}
+
+/** What holds for the runs of a schedule, once what was not declared is filled in. */
+interface Rules {
+  readonly policy: SchedulePolicy;
+  readonly delivery: Delivery | undefined;
+}
+
+function rulesOf(
+  { problems }: Scope,
+  functionName: string,
+  target: Target | undefined,
+  { policy, delivery = 'atMostOnce' }: Rules,
+): Rules {
+  if (target?.kind !== 'procedure') return { policy, delivery: undefined };
+  if (delivery === 'atLeastOnce') {
+    return { policy: { ...policy, retry: policy.retry ?? defaultDeliveryRetry }, delivery };
+  }
+  if (policy.retry !== undefined) {
+    const text = "a run is repeated only with `delivery: 'atLeastOnce'`";
+    problems.report(`procedure ${functionName} has \`retry\`, but runs at most once: ${text}`);
+  }
+  return { policy, delivery };
+}
+
+const defaultDeliveryRetry: RetryPolicy = {
+  attempts: limits.scheduleDeliveryAttempts,
+  backoffMicros: BigInt(limits.scheduleDeliveryBackoffMillis) * 1_000n,
+};
+
 interface Target {
   readonly kind: 'reducer' | 'procedure';
   readonly params: ProductType;
@@ -76,7 +129,7 @@ function validateSchedule(
   scope: Scope,
   schedule: RawSchedule,
   table: TableDefinition,
-  { target, policy }: { readonly target: Target | undefined; readonly policy: SchedulePolicy },
+  { target, policy, delivery }: Rules & { readonly target: Target | undefined },
 ): ScheduleDefinition {
   const { problems } = scope;
   const given = scope.raw.version === 9 ? schedule.sourceName : undefined;
@@ -96,6 +149,7 @@ function validateSchedule(
     atColumn: schedule.atColumn,
     functionName,
     target: target?.kind ?? 'reducer',
+    delivery,
     policy,
   };
 }

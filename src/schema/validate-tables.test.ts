@@ -345,12 +345,13 @@ describe('schedules', () => {
       atColumn: 1,
       functionName: 'run_job',
       target: 'reducer',
+      delivery: undefined,
       policy: { catchUp: 'skip', retry: undefined },
     });
     expect(definition.reducers[0]?.visibility).toBe('private');
   });
 
-  it('bind to a procedure when there is no such reducer', () => {
+  it('[abi 13.1] bind to a procedure when there is no such reducer', () => {
     const { sourceName, params } = reducer('runJob', { job: ref(0) });
     const visibility = 'clientCallable' as const;
     const procedures = [{ sourceName, params, visibility, returnType: unitType }];

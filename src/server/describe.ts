@@ -15,6 +15,7 @@ import {
   type RawProcedure,
   type RawReducer,
   type RawSchedule,
+  type RawScheduleDelivery,
   type RawSchedulePolicy,
   type RawTable,
   type RawView,
@@ -25,7 +26,7 @@ import type { AlgebraicType, NamedType, ProductType } from '../values/type.ts';
 import { declaredEnv, type EnvDeclaration } from './env.ts';
 import { type AnyHandler, type Registration, registrationOf } from './registration.ts';
 import { routesOf } from './router.ts';
-import { declaredCron, declaredPolicy } from './schedule-policy.ts';
+import { declaredCron, declaredDelivery, declaredPolicy } from './schedule-policy.ts';
 
 /** The parts of a schema object that `describeModule` reads. */
 export interface SchemaParts {
@@ -128,6 +129,7 @@ class Description {
   readonly #schedules: RawSchedule[] = [];
   readonly #scheduled: { table: unknown; functionName: string }[] = [];
   readonly #policies: RawSchedulePolicy[] = [];
+  readonly #deliveries: RawScheduleDelivery[] = [];
   readonly #crons: RawCron[] = [];
   #env: RawEnvName[] | undefined;
   readonly #lifecycle: RawModule['lifecycleReducers'][number][] = [];
@@ -244,6 +246,8 @@ class Description {
     const name = procedure.options.name ?? exportName;
     this.#claimFunction(name);
     this.#addSchedule(procedure.options.onSchedule, name);
+    this.#addPolicy(name, procedure);
+    this.#addDelivery(name, procedure);
     const elements = Object.entries(procedure.params).map(([key, builder]) => ({
       name: key,
       type: this.#registry.typeOf(builder),
@@ -336,7 +340,14 @@ class Description {
     this.#scheduled.push({ table, functionName });
   }
 
-  #addPolicy(functionName: string, { options, cron }: Of<'reducer'>): void {
+  #addDelivery(functionName: string, { options }: Of<'procedure'>): void {
+    const delivery = declaredDelivery(functionName, options);
+    if (delivery !== undefined) this.#deliveries.push({ functionName, delivery });
+  }
+
+  #addPolicy(functionName: string, declared: Of<'reducer' | 'procedure'>): void {
+    const { options } = declared;
+    const cron = declared.kind === 'reducer' ? declared.cron : undefined;
     const policy = declaredPolicy(functionName, options);
     if (cron !== undefined) {
       this.#crons.push(declaredCron(functionName, cron, policy ?? defaultSchedulePolicy));
@@ -391,9 +402,9 @@ class Description {
   }
 
   finish(submodules: ModulePlan['submodules'], isRoot: boolean): ModulePlan {
-    const [first] = [...this.#crons, ...this.#policies];
+    const [first] = [...this.#crons, ...this.#policies, ...this.#deliveries];
     if (first !== undefined && !isRoot) {
-      const what = 'is a cron or has `catchUp` or `retry`';
+      const what = 'is a cron or has `catchUp`, `retry` or `delivery`';
       throw new TypeError(`'${first.functionName}' ${what}, which a submodule cannot declare`);
     }
     const [guarded] = this.#handlerAuth;
@@ -421,6 +432,7 @@ class Description {
       viewPrimaryKeys: this.#viewKeys,
       submodules: submodules.map(({ namespace, plan }) => ({ namespace, module: plan.raw })),
       schedulePolicies: this.#policies,
+      scheduleDeliveries: this.#deliveries,
       crons: this.#crons,
       handlerAuth: this.#handlerAuth,
       env: this.#env ?? [],

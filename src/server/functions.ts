@@ -193,6 +193,31 @@ export interface ScheduledReducerOptions<Table extends AnyTable>
   extends ScheduleOption<Table>,
     SchedulePolicyOptions {}
 
+/** Options of a procedure that the rows of a table schedule. */
+export type ScheduledProcedureOptions<Table extends AnyTable> = ScheduleOption<Table> &
+  Pick<SchedulePolicyOptions, 'catchUp'> &
+  DeliveryOptions;
+
+/** What a crash does to a run of a scheduled procedure. */
+type DeliveryOptions =
+  | {
+      /**
+       * A row is deleted, or moved on to its next time, before the procedure runs. A run that a
+       * crash ends is not repeated.
+       */
+      readonly delivery?: 'atMostOnce';
+      readonly retry?: undefined;
+    }
+  | {
+      /**
+       * A row stays until the procedure has returned. A run that fails, or that a crash ends, is
+       * repeated; when it has run too often, the row stays as it is, and is listed as failed.
+       */
+      readonly delivery: 'atLeastOnce';
+      /** Five runs in all by default, the second a second after the first. */
+      readonly retry?: ScheduleRetry;
+    };
+
 /**
  * Options of a cron.
  *

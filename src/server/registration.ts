@@ -27,7 +27,7 @@ export type Registration =
     }
   | {
       readonly kind: 'procedure';
-      readonly options: FunctionOptions;
+      readonly options: FunctionOptions & PolicyOptions & DeliveryOptions;
       readonly params: Columns;
       readonly returns: AnyType;
       readonly handler: AnyHandler;
@@ -69,6 +69,10 @@ export interface AuthOptions {
 export interface PolicyOptions {
   readonly catchUp?: unknown;
   readonly retry?: { readonly attempts?: unknown; readonly backoff?: Partial<TimeDuration> };
+}
+
+export interface DeliveryOptions {
+  readonly delivery?: unknown;
 }
 
 export interface CronTimes {

@@ -45,6 +45,43 @@ describe('options of a schedule', () => {
   });
 });
 
+describe('the delivery of a scheduled procedure', () => {
+  const row = { job: job.rowType };
+  const unit = () => ({});
+
+  it('[living 1.12, module-sdk 6.2] is described when it is given', () => {
+    const raw = (options: object) => {
+      const run = (db as any).procedure({ onSchedule: job, ...options }, row, t.unit(), unit);
+      return rawOf({ default: db, run });
+    };
+    expect(raw({})).toMatchObject({
+      ...{ scheduleDeliveries: [], schedulePolicies: [] },
+      schedules: [{ tableName: 'job', functionName: 'run' }],
+    });
+    expect(raw({ delivery: 'atMostOnce', catchUp: 'once' })).toMatchObject({
+      scheduleDeliveries: [{ functionName: 'run', delivery: 'atMostOnce' }],
+      schedulePolicies: [{ functionName: 'run', policy: { catchUp: 'once', retry: undefined } }],
+    });
+    expect(raw({ delivery: 'atLeastOnce', retry })).toMatchObject({
+      scheduleDeliveries: [{ functionName: 'run', delivery: 'atLeastOnce' }],
+      schedulePolicies: [{ functionName: 'run', policy: { catchUp: 'skip', retry: retryPolicy } }],
+    });
+    expect(() => raw({ delivery: 'twice' })).toThrow(
+      new TypeError("`delivery` of 'run' must be one of 'atMostOnce', 'atLeastOnce'"),
+    );
+  });
+
+  it('[module-sdk 11] cannot be declared by a submodule', () => {
+    const inner = schema({ job });
+    const options = { onSchedule: job, delivery: 'atLeastOnce' } as const;
+    const lib = { default: inner, run: inner.procedure(options, row, t.unit(), unit) };
+    const outer = schema({ lib });
+    expect(() => rawOf({ default: outer })).toThrow(
+      "'run' is a cron or has `catchUp`, `retry` or `delivery`, which a submodule cannot declare",
+    );
+  });
+});
+
 describe('a cron', () => {
   it('[living 1.11, module-sdk 6.2] is a private reducer with one parameter', () => {
     const raw = rawOf({
@@ -98,7 +135,7 @@ describe('a cron', () => {
     const lib = { default: inner, nightly: inner.cron('@daily', ok) };
     const outer = schema({ lib });
     expect(() => rawOf({ default: outer })).toThrow(
-      "'nightly' is a cron or has `catchUp` or `retry`, which a submodule cannot declare",
+      "'nightly' is a cron or has `catchUp`, `retry` or `delivery`, which a submodule cannot",
     );
   });
 });

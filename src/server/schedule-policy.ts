@@ -1,6 +1,6 @@
-import type { RetryPolicy, SchedulePolicy } from '../schema/definition.ts';
-import { catchUpKinds, type RawCron } from '../schema/raw-module.ts';
-import type { CronTimes, PolicyOptions } from './registration.ts';
+import type { Delivery, RetryPolicy, SchedulePolicy } from '../schema/definition.ts';
+import { catchUpKinds, deliveryKinds, type RawCron } from '../schema/raw-module.ts';
+import type { CronTimes, DeliveryOptions, PolicyOptions } from './registration.ts';
 
 /**
  * The policy that the options of `functionName` declare; `undefined` if they declare none. The host
@@ -11,12 +11,23 @@ export function declaredPolicy(
   { catchUp, retry }: PolicyOptions,
 ): SchedulePolicy | undefined {
   if (catchUp === undefined && retry === undefined) return undefined;
-  const found = catchUpKinds.find((kind) => kind === (catchUp ?? 'skip'));
-  if (found === undefined) {
-    const kinds = catchUpKinds.map((kind) => `'${kind}'`).join(', ');
-    throw new TypeError(`\`catchUp\` of '${functionName}' must be one of ${kinds}`);
-  }
-  return { catchUp: found, retry: retry && retryPolicy(functionName, retry) };
+  const kind = oneOf(catchUpKinds, `\`catchUp\` of '${functionName}'`, catchUp ?? 'skip');
+  return { catchUp: kind, retry: retry && retryPolicy(functionName, retry) };
+}
+
+/** `undefined` if a procedure declares no delivery. */
+export function declaredDelivery(
+  functionName: string,
+  { delivery }: DeliveryOptions,
+): Delivery | undefined {
+  if (delivery === undefined) return undefined;
+  return oneOf(deliveryKinds, `\`delivery\` of '${functionName}'`, delivery);
+}
+
+function oneOf<Kind extends string>(kinds: readonly Kind[], what: string, given: unknown): Kind {
+  const found = kinds.find((kind) => kind === given);
+  if (found !== undefined) return found;
+  throw new TypeError(`${what} must be one of ${kinds.map((kind) => `'${kind}'`).join(', ')}`);
 }
 
 function retryPolicy(

@@ -29,8 +29,8 @@ import type {
   ReducerExport,
   ReducerOptions,
   ScheduledParams,
+  ScheduledProcedureOptions,
   ScheduledReducerOptions,
-  ScheduleOption,
   View,
   ViewError,
   ViewExport,
@@ -180,8 +180,9 @@ export interface Schema<Tables> {
     returns: R,
     body: F & Procedure<Tables, P, R>,
   ): ProcedureExport<Tables, P, R, false, F>;
+  /** Declares a procedure that the rows of a table schedule. */
   procedure<Table extends AnyTable, P extends ScheduledParams<Table>>(
-    options: ScheduleOption<Table>,
+    options: ScheduledProcedureOptions<Table>,
     params: P & ExactlyOne<P>,
     returns: UnitBuilder,
     body: Procedure<Tables, P, UnitBuilder>,

@@ -12,7 +12,7 @@ function actorDueAt(clock: TestClock, name: string, dues: number[]) {
       while ((times[0] ?? clock.nowMicros() + 1n) <= clock.nowMicros()) {
         const due = clock.now;
         times.shift();
-        ran(() => ({
+        ran('reducer', () => ({
           ...{ schedule: name, function: 'f', row: undefined, due },
           outcome: 'committed',
         }));

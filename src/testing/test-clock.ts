@@ -23,8 +23,14 @@ export interface ScheduledRun {
 /** What a test database needs of its clock, and users do not see. */
 export interface ClockInside {
   readonly makeAlarm: MakeAlarm;
-  /** Takes a run, to return it from `advance`. */
-  ran(run: () => ScheduledRun): void;
+  /** A scheduled procedure is about to run. */
+  began(): void;
+  /** True while one computes: whatever else is due waits. */
+  isHeld(): boolean;
+  /** Takes a run, to return it from `advance`; one of a procedure was announced. */
+  ran(target: 'reducer' | 'procedure', run: () => ScheduledRun): void;
+  /** Resolves when an actor sets its alarm, which it does when it has nothing more to do. */
+  rested(): Promise<void>;
   /** Takes how many procedures run and wait. */
   counted(calls: CallCounts): void;
   /** Marks a call of the test as running, as long as the promise is not settled. */
@@ -40,9 +46,13 @@ export function insideOf(clock: TestClock): ClockInside {
 /** A clock that stands still until `advance` moves it. */
 export class TestClock implements Clock {
   #micros: bigint;
-  readonly #alarms = new TestAlarms();
-  /** What has run since the present move began. */
+  readonly #alarms = new TestAlarms(() => this.#wasSet());
+  /** What `advance` is to return. */
   readonly #runs: (() => ScheduledRun)[] = [];
+  /** Scheduled procedures that have not ended, or whose actor is still at work with their end. */
+  #underWay = 0;
+  /** Those of them that have ended. */
+  #ended = 0;
   /** Settles when the last of the requested moves has ended. */
   #moving: Promise<unknown> | undefined;
   /** Calls of the test that have no result yet. */
@@ -54,7 +64,12 @@ export class TestClock implements Clock {
     this.#micros = start.microsSinceUnixEpoch;
     insides.set(this, {
       makeAlarm: this.#alarms.make,
-      ran: (run) => this.#ran(run),
+      began: () => {
+        this.#underWay += 1;
+      },
+      isHeld: () => this.#isHeld,
+      ran: (target, run) => this.#ran(target, run),
+      rested: () => this.#alarms.nextSet(),
       counted: (counts) => {
         this.#counts = counts;
         this.#lookForRest();
@@ -71,15 +86,16 @@ export class TestClock implements Clock {
   /**
    * Moves time forward by a duration, or by milliseconds. Schedules that become due on the way run
    * at their times, and so do procedures whose `ctx.sleep` ends; resolves when they have run, with
-   * the schedules that ran, in order. First it waits until every call that runs has ended or waits.
-   * If nothing runs and nothing becomes due, time has moved as soon as this returns.
+   * the schedules that ran since the last move, in order. First it waits until every call that runs
+   * has ended or waits. If nothing runs and nothing becomes due, time has moved as soon as this
+   * returns.
    */
   advance(by: TimeDuration | number): Promise<readonly ScheduledRun[]> {
     const { micros } = typeof by === 'number' ? TimeDuration.fromMillis(by) : by;
     const isQuiet = this.#moving === undefined && this.#isAtRest;
     if (isQuiet && this.#alarms.first(this.#micros + micros) === undefined) {
       this.#micros += micros;
-      return Promise.resolve([]);
+      return Promise.resolve(this.#takeRuns());
     }
     const moved =
       this.#moving === undefined ? this.#move(micros) : this.#moving.then(() => this.#move(micros));
@@ -108,13 +124,22 @@ export class TestClock implements Clock {
       await alarm.ringOut();
     }
     this.#micros = until;
+    return this.#takeRuns();
+  }
+
+  #takeRuns(): readonly ScheduledRun[] {
     return this.#runs.splice(0).map((run) => run());
   }
 
-  /** True when every call of the test waits, and no other procedure runs. */
+  /** True when every call of the test and every scheduled procedure waits, and no other runs. */
   get #isAtRest(): boolean {
     const { busy, waiting } = this.#counts;
-    return busy === 0 && this.#callCount <= waiting;
+    return busy === 0 && this.#callCount + this.#underWay <= waiting;
+  }
+
+  get #isHeld(): boolean {
+    const { busy, waiting } = this.#counts;
+    return this.#underWay > 0 && (busy > 0 || this.#underWay > waiting);
   }
 
   async #during<Value>(call: Promise<Value>): Promise<Value> {
@@ -139,7 +164,15 @@ export class TestClock implements Clock {
     for (const resolve of this.#whenAtRest.splice(0)) resolve();
   }
 
-  #ran(run: () => ScheduledRun): void {
-    if (this.#moving !== undefined) this.#runs.push(run);
+  #ran(target: 'reducer' | 'procedure', run: () => ScheduledRun): void {
+    if (target === 'procedure') this.#ended += 1;
+    this.#runs.push(run);
+  }
+
+  /** An actor has nothing to do for now: the ends of its procedures are dealt with. */
+  #wasSet(): void {
+    this.#underWay -= this.#ended;
+    this.#ended = 0;
+    this.#lookForRest();
   }
 }

@@ -99,7 +99,7 @@ export class QueryFailed extends Error {
  */
 export async function openTestDatabase(options: TestDatabaseOptions): Promise<TestDatabase> {
   const clock = options.clock ?? new TestClock();
-  const { makeAlarm, ran, counted } = insideOf(clock);
+  const { makeAlarm, began, isHeld, ran, counted } = insideOf(clock);
   const host = await Host.open({
     directory: undefined,
     placement: 'local',
@@ -111,7 +111,7 @@ export async function openTestDatabase(options: TestDatabaseOptions): Promise<Te
     budget: {},
     makeAlarm,
     laneTime: { makeAlarm, nowMicros: () => clock.nowMicros(), counted },
-    ran: (run) => ran(() => scheduledRun(host, run)),
+    follower: { began, isHeld, ran: (run) => ran(run.target, () => scheduledRun(host, run)) },
     report: () => {},
   });
   const database = new TestDatabase(host, clock, options.env);
@@ -164,6 +164,7 @@ export class TestDatabase {
       confirmMillis: 5_000,
       env: this.#valuesIn(module),
     });
+    await this.#rest();
   }
 
   /**
@@ -218,10 +219,12 @@ export class TestDatabase {
     };
     if (procedure !== undefined) {
       const outcome = await database.handle.procedure({ ...request, procedure: name });
+      await this.#rest();
       if (outcome.kind === 'failed') throw new CallFailed(outcome.error);
       return decoded(procedure.returnType, outcome.value) as Returned;
     }
     const outcome = await database.handle.call({ ...request, reducer: name });
+    await this.#rest();
     const type = outcome.kind === 'committed' ? reducer?.returns : reducer?.throws;
     const value = decoded(type, resultOf(outcome));
     if (outcome.kind === 'aborted') throw new CallFailed(outcome.error, value);
@@ -241,7 +244,9 @@ export class TestDatabase {
     const database = this.#database();
     const request = typeof target === 'string' ? new Request(target, init) : target;
     const caller = as && this.#host.callerFor(callerOf(as), database);
-    return answerRequest(database.handle, request, caller);
+    const response = await answerRequest(database.handle, request, caller);
+    await this.#rest();
+    return response;
   }
 
   /** Runs one SQL statement and returns its rows. Throws `QueryFailed`. */
@@ -257,6 +262,7 @@ export class TestDatabase {
       parameters: parametersOf(params),
       confirmed: true,
     });
+    await this.#rest();
     if (outcome.kind === 'failed') throw new QueryFailed(outcome.error.message);
     const rowType: ProductType = { kind: 'product', elements: outcome.columns };
     const decode = nativeDecoderOf(rowType, outcome.types);
@@ -278,6 +284,18 @@ export class TestDatabase {
   /** Closes the database; everything in it is lost. */
   async close(): Promise<void> {
     await this.#host.close();
+  }
+
+  /** What a request has made due runs before anything else; a procedure begins, at least. */
+  async #rest(): Promise<void> {
+    const { handle } = this.#database();
+    const { isHeld, rested } = insideOf(this.clock);
+    const isDue = (): boolean => {
+      const { state, nextDueMicros } = handle.statistics();
+      if (state !== 'serving' || nextDueMicros === undefined) return false;
+      return nextDueMicros <= this.clock.nowMicros();
+    };
+    while (isDue() && !isHeld()) await rested();
   }
 
   #database(): HostedDatabase {

@@ -7,6 +7,7 @@ import {
   openDatabase,
 } from '../../src/database/open-database.ts';
 import type { CallOutcome, SqlOutcome } from '../../src/database/outcome.ts';
+import type { LaneDesk } from '../../src/database/procedures/lane-desk.ts';
 import { noProgress, type Progress } from '../../src/database/progress.ts';
 import type { Slices } from '../../src/database/read-run.ts';
 import type { ScheduleAsk, ScheduleOutcome } from '../../src/database/schedules/schedule-ask.ts';
@@ -75,6 +76,8 @@ export interface JobOptions {
   readonly failed?: ScheduledMark;
   readonly progress?: Progress;
   readonly slices?: Slices;
+  /** Runs procedures. */
+  readonly lanes?: LaneDesk;
 }
 
 /**
@@ -162,6 +165,7 @@ export class JobDatabase {
       ...(given.cron !== undefined && { cron: given.cron }),
       ...(given.schedulesPaused !== undefined && { schedulesPaused: given.schedulesPaused }),
       ...(given.slices !== undefined && { slices: given.slices }),
+      ...(given.lanes !== undefined && { lanes: given.lanes }),
     };
     const database = await (opens ? openDatabase(options) : createHere(options, module));
     this.#opened = { store: present(store, 'store'), database };
@@ -325,7 +329,7 @@ export const jobType = product(
   ['note', { kind: 'string' }],
 );
 const ledgerType = product(['n', { kind: 'u64' }], ['text', { kind: 'string' }]);
-const actParams = product(['body', { kind: 'u32' }]);
+export const actParams = product(['body', { kind: 'u32' }]);
 
 const jobTables = ['job', 'other'] as const;
 
@@ -431,7 +435,7 @@ class JobRunner implements ModuleRunner {
   }
 }
 
-function runOf(reducerName: string, args: Uint8Array, micros: bigint): Run {
+export function runOf(reducerName: string, args: Uint8Array, micros: bigint): Run {
   if (reducerName === 'nightly') {
     const due = new BinaryReader(args).i64();
     return { table: 'nightly', id: due, note: `nightly ${due}`, micros };

@@ -211,6 +211,16 @@ export const run = scheduled.reducer(
     ctx.db.job.id.delete(row.id);
   },
 );
+export const errand = scheduled.procedure(
+  { onSchedule: job, delivery: 'atLeastOnce', catchUp: 'once', retry },
+  { row: job.rowType },
+  t.unit(),
+  (ctx, { row }) => {
+    expectType<Equal<typeof row, { id: bigint; at: ScheduleAt }>>();
+    ctx.withTx((tx) => tx.db.job.id.delete(row.id));
+    return {};
+  },
+);
 export const nightly = scheduled.cron(
   '0 3 * * *',
   { name: 'at_night', timeZone: 'Europe/Berlin', catchUp: 'once', retry },

@@ -1,4 +1,4 @@
-import { Router, SyncResponse, schema, t, table } from 'reducerdb/server';
+import { Router, SyncResponse, schema, TimeDuration, t, table } from 'reducerdb/server';
 
 // Each line below is a mistake that the compiler must find.
 
@@ -160,6 +160,15 @@ db.reducer({ onSchedule: job, retry: { attempts: 2 } }, { job: job.rowType }, ()
 db.reducer({ name: 'a', catchUp: 'all' }, { a: t.u8() }, () => {});
 // @ts-expect-error: a scheduled procedure has no result
 db.procedure({ onSchedule: job }, { job: job.rowType }, t.u8(), () => 1);
+// @ts-expect-error: a delivery is one of two
+db.procedure({ onSchedule: job, delivery: 'once' }, row, t.unit(), () => ({}));
+const fiveTimes = { attempts: 5, backoff: TimeDuration.fromMillis(1_000) };
+// @ts-expect-error: what runs at most once is not repeated
+db.procedure({ onSchedule: job, retry: fiveTimes }, row, t.unit(), () => ({}));
+// @ts-expect-error: a reducer commits exactly once
+db.reducer({ onSchedule: job, delivery: 'atLeastOnce' }, row, () => {});
+// @ts-expect-error: no delivery without a schedule
+db.procedure({ name: 'a', delivery: 'atLeastOnce' }, { a: t.u8() }, t.unit(), () => ({}));
 
 // Crons.
 

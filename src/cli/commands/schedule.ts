@@ -20,6 +20,7 @@ import { timeText } from '../time-text.ts';
 const listedSchedule = object({
   name: string,
   kind: string,
+  target: string,
   state: string,
   expression: nullable(string),
   /** Key of the row that this is about; `null`: the schedule as a whole. */
@@ -78,7 +79,7 @@ function tableOf(schedules: readonly ListedSchedule[]): string {
     header: ['NAME', 'KIND', 'STATE', 'ARMED', 'NEXT DUE', 'LAST RUN', 'RUNS', 'FAILED', 'LATE'],
     rows: schedules.map((one) => [
       one.row === null ? one.name : `${one.name}, row ${one.row}`,
-      one.expression === null ? one.kind : `${one.kind} ${one.expression}`,
+      kindText(one),
       one.state,
       String(one.armed_rows),
       momentText(one.next_due),
@@ -88,6 +89,11 @@ function tableOf(schedules: readonly ListedSchedule[]): string {
       one.lateness_p99 === null ? '' : `${Math.round(one.lateness_p99 / 1_000)} ms`,
     ]),
   });
+}
+
+function kindText({ kind, target, expression }: ListedSchedule): string {
+  if (expression !== null) return `${kind} ${expression}`;
+  return target === 'procedure' ? `${kind}, procedure` : kind;
 }
 
 function lastText({ last_run, last_outcome, last_error }: ListedSchedule): string {

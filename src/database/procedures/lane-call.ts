@@ -31,7 +31,8 @@ export function runLaneCall(
     args,
     jwtPayload: call.caller.jwtPayload,
     isOfProcedure: true,
-    place: () => `called by the ${call.job.kind} ${call.name}`,
+    place: () =>
+      `called by the ${call.job.kind === 'handler' ? 'handler' : 'procedure'} ${call.name}`,
   });
   return endOf(outcome);
 }

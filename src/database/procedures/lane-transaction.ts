@@ -29,7 +29,7 @@ export function runTransaction(
   const transaction = core.store.begin();
   request.begun(timestampMicros);
   const end = serve(core, request, transaction);
-  core.progress.calling(call.ticket);
+  announce(core, call);
   switch (end) {
     case 'commit': {
       const failure = commit(core, call, timestampMicros, transaction);
@@ -47,6 +47,12 @@ export function runTransaction(
       rollBack(core, transaction);
       return undefined;
   }
+}
+
+/** Tells those who watch the actor on whose behalf it goes on. */
+export function announce({ progress }: DatabaseCore, { ticket, job }: RunningCall): void {
+  if (job.kind === 'schedule') progress.scheduled(job.mark);
+  else if (ticket !== undefined) progress.calling(ticket);
 }
 
 /** The negated code with which a transaction is refused before it begins. */

@@ -7,7 +7,10 @@ import type { HandlerOutcome, ProcedureError, ProcedureOutcome } from '../outcom
 import type { DatabaseReply } from '../turn.ts';
 import type { HandlerWarnings } from './handler-warnings.ts';
 import type { EndedCall } from './lane-desk.ts';
-import type { Job, RunningCall } from './running-call.ts';
+import type { Job, RunningCall, ScheduledJob } from './running-call.ts';
+
+/** What a request can ask for. */
+type AskedJob = Exclude<Job, ScheduledJob>;
 
 type Returned = Extract<LaneEnd, { readonly kind: 'returned' }>;
 
@@ -23,7 +26,7 @@ interface Ending {
  */
 export function replyOfEnd(
   { core, warnings }: Ending,
-  call: RunningCall,
+  call: RunningCall & { readonly job: AskedJob },
   end: EndedCall['end'],
   micros: number,
 ): DatabaseReply {
@@ -45,16 +48,36 @@ export function replyOfEnd(
 
 /** The reply to a call that failed, or that never ran. */
 export function failedReply(
-  { kind }: Pick<Job, 'kind'>,
+  { kind }: Pick<AskedJob, 'kind'>,
   error: ProcedureError,
   micros = 0,
 ): DatabaseReply {
   return { kind, outcome: { kind: 'failed', error, micros } };
 }
 
+/** Why the procedure of a schedule has failed; `undefined`: it has returned. */
+export function scheduledError(
+  core: DatabaseCore,
+  call: RunningCall & { readonly job: ScheduledJob },
+  end: EndedCall['end'],
+): ProcedureError | undefined {
+  switch (end.kind) {
+    case 'returned': {
+      const fault = valueFault(call.job.procedure, end.value);
+      return fault === undefined ? undefined : failed(core, call, fault, []);
+    }
+    case 'failed':
+      return failed(core, call, end.message, end.trace);
+    case 'lost':
+      return lost(core, call, end);
+    default:
+      return unreachable(end);
+  }
+}
+
 function returned(
   core: DatabaseCore,
-  call: RunningCall,
+  call: RunningCall & { readonly job: AskedJob },
   end: Returned,
   micros: number,
 ): DatabaseReply {
@@ -73,7 +96,7 @@ function returned(
 }
 
 function valueFault(
-  { name, checkReturned }: Extract<Job, { readonly kind: 'procedure' }>['procedure'],
+  { name, checkReturned }: ScheduledJob['procedure'],
   value: Uint8Array,
 ): string | undefined {
   if (value.length > limits.callResultBytesMax) {
@@ -87,7 +110,7 @@ function valueFault(
 
 function answered(
   core: DatabaseCore,
-  call: RunningCall,
+  call: RunningCall & { readonly job: AskedJob },
   { value, body }: Returned,
   micros: number,
 ): DatabaseReply {
@@ -109,11 +132,11 @@ function bodyFault({ length }: Uint8Array): string | undefined {
 
 function failed(
   core: DatabaseCore,
-  { name }: RunningCall,
+  { name, job }: RunningCall,
   message: string,
   trace: Extract<EndedCall['end'], { readonly kind: 'failed' }>['trace'],
 ): ProcedureError {
-  core.report({ level: 'panic', message, functionName: name, trace });
+  core.report({ level: 'panic', message: placed(message, job), functionName: name, trace });
   return { code: 'procedure.failed', message };
 }
 
@@ -124,7 +147,12 @@ function lost(
   { code, text }: Extract<EndedCall['end'], { readonly kind: 'lost' }>,
 ): ProcedureError {
   // Lanes call everything a procedure.
-  const message = late ?? text.replace(/\bprocedure\b/, job.kind);
-  core.report({ level: 'error', message, functionName: name });
+  const message = late ?? (job.kind === 'handler' ? text.replace(/\bprocedure\b/, job.kind) : text);
+  core.report({ level: 'error', message: placed(message, job), functionName: name });
   return { code: late === undefined ? code : 'procedure.overBudget', message };
+}
+
+/** A line about a run that nobody called says which one it is. */
+function placed(message: string, job: Job): string {
+  return job.kind === 'schedule' ? `${message} (${job.place()})` : message;
 }

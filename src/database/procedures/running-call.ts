@@ -1,7 +1,8 @@
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { CallerKey } from '../caller-key.ts';
-import type { Caller, HandlerRequest, ProcedureRequest } from '../outcome.ts';
+import type { Caller, HandlerRequest, ProcedureError, ProcedureRequest } from '../outcome.ts';
 import type { Program } from '../program.ts';
+import type { ScheduledMark } from '../schedules/scheduled-mark.ts';
 import type { Ticket } from '../ticket.ts';
 import type { ProgramProcedure } from './program-procedure.ts';
 
@@ -9,14 +10,15 @@ import type { ProgramProcedure } from './program-procedure.ts';
 export interface RunningCall {
   /** As its lane knows it. */
   readonly number: number;
-  readonly ticket: Ticket;
+  /** `undefined`: no request waits for it. */
+  readonly ticket: Ticket | undefined;
   /** Canonical name. */
   readonly name: string;
-  readonly caller: Caller;
+  readonly caller: Pick<Caller, 'identity' | 'jwtPayload'>;
   /** 0n = no connection. */
   readonly connectionId: ConnectionNumber;
   /** As whose it counts while it is in flight. */
-  readonly countedAs: CallerKey | `client ${string}`;
+  readonly countedAs: CallerKey | `client ${string}` | 'schedule';
   readonly job: Job;
   /** The program that served when it was called: the one its lane runs. */
   readonly program: Program;
@@ -35,7 +37,19 @@ export type Job =
       readonly request: ProcedureRequest;
       readonly procedure: ProgramProcedure;
     }
-  | { readonly kind: 'handler'; readonly request: HandlerRequest };
+  | { readonly kind: 'handler'; readonly request: HandlerRequest }
+  | ScheduledJob;
+
+/** A procedure that a schedule runs. */
+export interface ScheduledJob {
+  readonly kind: 'schedule';
+  readonly procedure: ProgramProcedure;
+  readonly mark: ScheduledMark;
+  /** Names the run in lines of the log. */
+  readonly place: () => string;
+  /** Called once, within a turn; `undefined`: it has returned. */
+  readonly ended: (error: ProcedureError | undefined) => void;
+}
 
 /** Why nothing of the rows is left to a procedure whose program was replaced. */
 export const outdatedText =

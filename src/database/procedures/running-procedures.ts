@@ -1,6 +1,8 @@
+import { present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import { type LaneCall, laneCodes } from '../../module/lane.ts';
 import { type ConnectionNumber, noConnection } from '../../values/connection-number.ts';
+import { databaseAsCaller } from '../../values/identity-roles.ts';
 import { callerKeyOf } from '../caller-key.ts';
 import type { DatabaseCore } from '../core.ts';
 import type { HandlerRequest, ProcedureError, ProcedureRequest } from '../outcome.ts';
@@ -14,15 +16,19 @@ import type { EndedCall, LaneDesk, LaneRequest } from './lane-desk.ts';
 import { LaneRead } from './lane-read.ts';
 import {
   type Answer,
+  announce,
   beginRefused,
   nowOf,
   refusalOf,
   runTransaction,
   type WriteRequest,
 } from './lane-transaction.ts';
-import { failedReply, replyOfEnd } from './procedure-end.ts';
-import type { Job, RunningCall } from './running-call.ts';
+import { failedReply, replyOfEnd, scheduledError } from './procedure-end.ts';
+import type { Job, RunningCall, ScheduledJob } from './running-call.ts';
 import { type CheckedCall, checkedCall } from './start-procedure.ts';
+
+/** Called before work for a ticket, or for no request, once that many results exist. */
+type Begin = (ticket: Ticket | undefined, resultsBefore: number) => void;
 
 /**
  * The procedures and HTTP handlers of one database. Lanes run them; what they ask of the rows is
@@ -32,8 +38,7 @@ import { type CheckedCall, checkedCall } from './start-procedure.ts';
 export class RunningProcedures {
   readonly #core: DatabaseCore;
   readonly #desk: LaneDesk | undefined;
-  /** Called before work for a ticket, once that many results exist. */
-  readonly #begin: (ticket: Ticket, resultsBefore: number) => void;
+  readonly #begin: Begin;
   readonly #calls = new Map<number, RunningCall>();
   readonly #byCaller = new Map<RunningCall['countedAs'], number>();
   /** Reads that go on beside the turns, by the number of their call. */
@@ -45,15 +50,20 @@ export class RunningProcedures {
   readonly #warnings: HandlerWarnings;
   #isStopping = false;
 
-  constructor(
-    core: DatabaseCore,
-    desk: LaneDesk | undefined,
-    begin: (ticket: Ticket, resultsBefore: number) => void,
-  ) {
+  constructor(core: DatabaseCore, desk: LaneDesk | undefined, begin: Begin) {
     this.#core = core;
     this.#warnings = new HandlerWarnings(core);
     this.#desk = desk;
     this.#begin = begin;
+  }
+
+  /** False: nothing runs procedures here. */
+  get hasLanes(): boolean {
+    return this.#desk !== undefined;
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
   }
 
   get hasWork(): boolean {
@@ -77,7 +87,7 @@ export class RunningProcedures {
     const error =
       'code' in checked
         ? checked
-        : this.#launch(ticket, procedureLaunch(request, checked), acceptedMicros);
+        : this.#ask(ticket, procedureLaunch(request, checked), acceptedMicros);
     if (error === undefined) return undefined;
     leave(core, request, acceptedMicros);
     return failedReply(job, error);
@@ -95,21 +105,39 @@ export class RunningProcedures {
     if (id === undefined || isOutdated(core, request)) {
       return failedReply(job, { code: 'schema.changed' });
     }
-    const error = this.#launch(ticket, handlerLaunch(request, id), acceptedMicros);
+    const error = this.#ask(ticket, handlerLaunch(request, id), acceptedMicros);
     return error && failedReply(job, error);
   }
 
+  /** Lets a lane run a procedure for a schedule: nobody waits for it, for however long it takes. */
+  startScheduled(job: ScheduledJob, args: Uint8Array, startMicros: bigint): void {
+    const { id, name } = job.procedure;
+    const caller = { identity: databaseAsCaller(this.#core.identity), jwtPayload: '' };
+    const error = this.#launch(
+      undefined,
+      { job, name, caller, connectionId: noConnection, countedAs: 'schedule', call: { id, args } },
+      startMicros,
+    );
+    if (error !== undefined) job.ended(error);
+  }
+
+  /** As below, within what may be in flight. */
+  #ask(ticket: Ticket, launch: AskedLaunch, acceptedMicros: bigint): ProcedureError | undefined {
+    const { job, countedAs } = launch;
+    if (this.#calls.size >= limits.proceduresMax) return databaseBusy;
+    const ownCount = this.#byCaller.get(countedAs) ?? 0;
+    if (ownCount >= limits.callerProceduresMax) return callerBusy[job.kind];
+    return this.#launch(ticket, launch, acceptedMicros);
+  }
+
   #launch(
-    ticket: Ticket,
+    ticket: Ticket | undefined,
     { job, name, caller, connectionId, countedAs, call }: Launch,
     acceptedMicros: bigint,
   ): ProcedureError | undefined {
     const core = this.#core;
     if (this.#desk === undefined) return noLanes;
     if (this.#isStopping) return { code: 'procedure.stopped', message: stoppedText(job.kind) };
-    if (this.#calls.size >= limits.proceduresMax) return databaseBusy;
-    const ownCount = this.#byCaller.get(countedAs) ?? 0;
-    if (ownCount >= limits.callerProceduresMax) return callerBusy[job.kind];
     this.#lastNumber += 1;
     const number = this.#lastNumber;
     const seed = new Uint8Array(32);
@@ -118,7 +146,8 @@ export class RunningProcedures {
       {
         ...call,
         number,
-        kind: job.kind,
+        kind: job.kind === 'handler' ? 'handler' : 'procedure',
+        isScheduled: job.kind === 'schedule',
         name,
         sender: caller.identity,
         connectionId,
@@ -129,7 +158,7 @@ export class RunningProcedures {
       core.program.source,
     );
     if (place === 'busy') return databaseBusy;
-    this.#byCaller.set(countedAs, ownCount + 1);
+    this.#byCaller.set(countedAs, (this.#byCaller.get(countedAs) ?? 0) + 1);
     const startedAt = core.clock.monotonicMillis();
     const { program } = core;
     const begun = { number, ticket, job, name, caller, connectionId, countedAs };
@@ -214,15 +243,23 @@ export class RunningProcedures {
     this.#calls.delete(number);
     this.#reads.get(number)?.dispose();
     this.#reads.delete(number);
+    const core = this.#core;
     const { ticket, job, startedAt } = call;
     this.#giveBack(call.countedAs);
-    this.#begin(ticket, results.length);
-    const micros = Math.round((this.#core.clock.monotonicMillis() - startedAt) * 1000);
-    const reply = replyOfEnd({ core: this.#core, warnings: this.#warnings }, call, end, micros);
-    if (job.kind === 'procedure' && !call.hasLeft) {
-      leave(this.#core, job.request, nowOf(this.#core));
+    this.#announce(call, results.length);
+    if (job.kind === 'schedule') {
+      job.ended(scheduledError(core, { ...call, job }, end));
+      return;
     }
-    results.push({ ticket, reply });
+    const micros = Math.round((core.clock.monotonicMillis() - startedAt) * 1000);
+    const reply = replyOfEnd({ core, warnings: this.#warnings }, { ...call, job }, end, micros);
+    if (job.kind === 'procedure' && !call.hasLeft) leave(core, job.request, nowOf(core));
+    results.push({ ticket: present(ticket, 'the ticket of a request'), reply });
+  }
+
+  #announce(call: RunningCall, resultsBefore: number): void {
+    this.#begin(call.ticket, resultsBefore);
+    if (call.ticket === undefined) announce(this.#core, call);
   }
 
   #giveBack(key: RunningCall['countedAs']): void {
@@ -237,7 +274,7 @@ export class RunningProcedures {
       this.#answers.push(() => refuse(wanted));
       return;
     }
-    this.#begin(call.ticket, resultsBefore);
+    this.#announce(call, resultsBefore);
     if (wanted.kind === 'reducer') {
       const end = runLaneCall(this.#core, call, wanted);
       this.#answers.push(() => wanted.answer(end));
@@ -277,7 +314,11 @@ interface Launch
   readonly call: Pick<LaneCall, 'id' | 'args' | 'body' | 'params'>;
 }
 
-function procedureLaunch(request: ProcedureRequest, { procedure, args }: CheckedCall): Launch {
+interface AskedLaunch extends Launch {
+  readonly job: Exclude<Job, ScheduledJob>;
+}
+
+function procedureLaunch(request: ProcedureRequest, { procedure, args }: CheckedCall): AskedLaunch {
   const { caller, connection } = request;
   return {
     job: { kind: 'procedure', request, procedure },
@@ -290,7 +331,7 @@ function procedureLaunch(request: ProcedureRequest, { procedure, args }: Checked
   };
 }
 
-function handlerLaunch(request: HandlerRequest, id: number): Launch {
+function handlerLaunch(request: HandlerRequest, id: number): AskedLaunch {
   const { caller, handler, head, body, params, client } = request;
   const isNameless = caller.isAnonymous === true;
   return {
@@ -316,7 +357,8 @@ const noLanes: ProcedureError = {
 };
 
 function stoppedText(kind: Job['kind']): string {
-  return `The ${kind} was not run, because its database stops. Try again.`;
+  const what = kind === 'handler' ? 'handler' : 'procedure';
+  return `The ${what} was not run, because its database stops. Try again.`;
 }
 
 const databaseBusy: ProcedureError = {
@@ -325,7 +367,7 @@ const databaseBusy: ProcedureError = {
   of: 'database',
 };
 
-const callerBusy: Readonly<Record<Job['kind'], ProcedureError>> = {
+const callerBusy: Readonly<Record<AskedLaunch['job']['kind'], ProcedureError>> = {
   procedure: busyOf('procedures'),
   handler: busyOf('requests'),
 };

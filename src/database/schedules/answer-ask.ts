@@ -3,8 +3,11 @@ import type { Transaction } from '../../store/transaction.ts';
 import { type DatabaseCore, requireSpace } from '../core.ts';
 import type { Caller } from '../outcome.ts';
 import { runReducer } from '../run-reducer.ts';
+import type { DueWork } from './due-work.ts';
 import { listSchedules } from './list-schedules.ts';
-import { type DueWork, hostRun, passOver, runWork } from './run-scheduled.ts';
+import { hostRun } from './move-on.ts';
+import { runSoon } from './run-procedure.ts';
+import { passOver, runWork } from './run-scheduled.ts';
 import type { ScheduleAsk, ScheduleOutcome } from './schedule-ask.ts';
 import { noControl } from './schedule-tables.ts';
 import type { Armed } from './schedules.ts';
@@ -46,8 +49,9 @@ function useUp(
   if (rowKey !== undefined && works.length === 0) return { kind: 'unknown' };
   if (works.length > 0) requireSpace(core);
   for (const work of works) {
-    if (kind === 'run') runWork(core, work);
-    else passOver(core, work);
+    if (kind === 'skip') passOver(core, work);
+    else if ('row' in work && work.armed.isOfProcedure) runSoon(core, work);
+    else runWork(core, work);
   }
   return { kind: 'applied', names: works.map(({ armed }) => armed.name) };
 }

@@ -51,6 +51,10 @@ export class ArmedCron {
     return this.definition.policy;
   }
 
+  get isOfProcedure(): boolean {
+    return false;
+  }
+
   get armedRows(): number {
     return 0;
   }

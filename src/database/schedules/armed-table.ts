@@ -60,9 +60,13 @@ export class ArmedTable {
     return this.definition.functionName;
   }
 
+  get isOfProcedure(): boolean {
+    return this.definition.target === 'procedure';
+  }
+
   /** Rows that have a run to come. */
   get armedRows(): number {
-    return this.table.rowCount;
+    return this.table.rowCount - this.state.atRest;
   }
 
   /** The visible row with this key, or `noRow`. */

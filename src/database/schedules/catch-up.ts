@@ -1,6 +1,6 @@
 import { limits } from '../../limits.ts';
 import { lastTick, nextTick, ticksUntil } from './due-time.ts';
-import type { DueCron, DueRow } from './schedules.ts';
+import type { DueCron, DueRow } from './due-work.ts';
 
 /** What happens to something that is due. */
 export interface DuePlan {
@@ -27,12 +27,13 @@ export interface DuePlan {
  * What runs once is never missed.
  */
 export function planOf(work: DueRow | DueCron, startMicros: number): DuePlan {
-  const { armed, due, attempt } = work;
+  const { armed, due } = work;
   if ('row' in work && !work.isInterval) return { due, next: undefined, skipped: 0 };
   const { catchUp } = armed.policy;
   const times = timesOf(work);
   const { downUntil } = armed.state;
-  const isMissed = due < downUntil && attempt === 0;
+  const isSettled = 'row' in work ? work.isSettled : work.attempt > 0;
+  const isMissed = due < downUntil && !isSettled;
   if (isMissed && catchUp === 'skip') {
     const next = times.after(startMicros);
     return { due: undefined, next, skipped: times.count(startMicros) };
@@ -42,7 +43,8 @@ export function planOf(work: DueRow | DueCron, startMicros: number): DuePlan {
     return { due: last, next: times.after(startMicros), skipped: times.count(last) - 1 };
   }
   if (!runsEach(work)) {
-    return { due, next: times.after(startMicros), skipped: times.count(startMicros) - 1 };
+    const skipped = Math.max(0, times.count(startMicros) - 1);
+    return { due, next: times.after(startMicros), skipped };
   }
   if (isMissed && isExhausted(work, times)) {
     const next = times.after(startMicros);

@@ -60,9 +60,11 @@ function removeRows(
     if (!kept.has(schedule)) gone.push({ schedule, high, low });
   });
   for (const row of gone) dues.remove(transaction, row);
-  for (const row of attempts.all()) {
-    if (!kept.has(row.schedule)) attempts.remove(transaction, row);
-  }
+  const repeated: RowKey[] = [];
+  attempts.forEach((row) => {
+    if (!kept.has(row.schedule)) repeated.push(row);
+  });
+  for (const row of repeated) attempts.remove(transaction, row);
 }
 
 /** A cron that becomes another one keeps whether it is paused. */

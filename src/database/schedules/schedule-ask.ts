@@ -1,7 +1,7 @@
 /** A question or an order about the schedules of a database. Without a name: about each of them. */
 export type ScheduleAsk =
   | { readonly kind: 'list' }
-  /** The next run happens now, or never; its due time is used up. */
+  /** The next run happens now, or never; its due time is used up. A procedure runs soon after. */
   | { readonly kind: 'run' | 'skip'; readonly name?: string; readonly rowKey?: bigint }
   | { readonly kind: 'pause' | 'resume'; readonly name?: string };
 
@@ -14,7 +14,7 @@ export type ScheduleOutcome =
   /** A paused schedule runs nothing. */
   | { readonly kind: 'paused' };
 
-/** One schedule, or one row of it whose run is repeated or has failed. */
+/** One schedule, or one row of it that runs, or whose run is repeated or has failed. */
 export interface ListedSchedule {
   /** Canonical name of the table; of a cron, that of its reducer. */
   readonly name: string;
@@ -26,8 +26,8 @@ export interface ListedSchedule {
   /** Those of a cron. */
   readonly expression: string | undefined;
   readonly timeZone: string | undefined;
-  /** `disabled`: the expression of the cron cannot be read. */
-  readonly state: 'armed' | 'paused' | 'disabled' | 'retrying' | 'failed';
+  /** `disabled`: the expression of the cron cannot be read. `running`: only of a row. */
+  readonly state: 'armed' | 'paused' | 'disabled' | 'running' | 'retrying' | 'failed';
   /** Key of the row that this is about; `undefined`: the schedule as a whole. */
   readonly rowKey: bigint | undefined;
   readonly armedRows: number;

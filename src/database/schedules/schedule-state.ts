@@ -13,6 +13,8 @@ export class ScheduleState {
   unreported = 0;
   /** True if there were too many of them to make up for each. */
   isCut = false;
+  /** Rows that do not run: their procedure runs, or has failed too often. */
+  atRest = 0;
   /** Missed times that were made up for, by the key of the row, where there are too many. */
   readonly madeUp = new Map<string, MadeUp>();
 }

@@ -77,16 +77,27 @@ const highAt = 8;
 const dueAt = 12;
 const dueRowBytes = 20;
 
-/** A row whose run has failed and is repeated. */
+/** What is known of the run of a row that goes beyond the row itself. */
 export interface Attempt {
+  readonly state: AttemptState;
   /** The time that the run was due at first. */
   readonly due: number;
-  /** When it runs again. */
+  /** When it runs; 0: not for this attempt. A failed one of an interval has its next time. */
   readonly at: number;
-  /** Runs that have failed so far. */
+  /** Runs for that time that have failed so far. */
   readonly attempt: number;
   readonly error: string;
 }
+
+/**
+ * `waits`: it runs at its time, again or because somebody said so. `claimed`: a procedure runs for
+ * it, or ran when the database ended. `failed`: its runs have failed too often. An interval goes on
+ * then; a row that runs once stays as it is.
+ */
+export type AttemptState = (typeof attemptStates)[number];
+
+/** In the order of the numbers that stand for them. */
+const attemptStates = ['waits', 'claimed', 'failed'] as const;
 
 export class AttemptRows {
   readonly #store: Store;
@@ -106,12 +117,13 @@ export class AttemptRows {
     return ref === noRow ? undefined : readAttempt(table.pageOf(ref), table.offsetOf(ref)).attempt;
   }
 
-  put(transaction: Transaction, row: RowKey, { due, at, attempt, error }: Attempt): void {
+  put(transaction: Transaction, row: RowKey, given: Attempt): void {
+    const { state, due, at, attempt, error } = given;
     writeKey(row);
     writer.i64(BigInt(due));
     writer.i64(BigInt(at));
     writer.u32(attempt);
-    writer.u8(stateWaits);
+    writer.u8(attemptStates.indexOf(state));
     writer.string(error);
     upsert(transaction, tableOf(this.#store, attemptTableId), row);
   }
@@ -120,15 +132,14 @@ export class AttemptRows {
     removeKeyed(transaction, this.#store.table(attemptTableId), row);
   }
 
-  all(): readonly (RowKey & Attempt)[] {
+  /** Calls `visit` with each row; nothing may be written meanwhile. */
+  forEach(visit: (row: RowKey, attempt: Attempt) => void): void {
     const table = this.#store.table(attemptTableId);
-    const found: (RowKey & Attempt)[] = [];
-    if (table === undefined) return found;
+    if (table === undefined) return;
     for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) {
       const { row, attempt } = readAttempt(table.pageOf(ref), table.offsetOf(ref));
-      found.push({ ...row, ...attempt });
+      visit(row, attempt);
     }
-    return found;
   }
 }
 
@@ -144,14 +155,11 @@ export function readAttempt(
   const due = microsOf(reader.i64());
   const again = microsOf(reader.i64());
   const attempt = reader.u32();
-  reader.u8();
+  const state = present(attemptStates[reader.u8()], 'the state of an attempt');
   const error = reader.string();
-  const found = { due, at: again, attempt, error };
+  const found = { state, due, at: again, attempt, error };
   return { row: { schedule, high, low }, attempt: found, end: reader.offset };
 }
-
-/** The state of an attempt that runs when its time has come. */
-const stateWaits = 0;
 
 /** The state of a schedule that has a name of its own: a cron, or one that was paused by name. */
 export interface Control {

@@ -51,7 +51,14 @@ async function armed(rowCount: number, kind: 'once' | 'interval') {
     kind === 'once' ? once(far + BigInt(row % 9_973)) : every(10 ** 12 + row);
   const insertMillis = await timed(() => insert(jobs, rowCount, at));
   const { store, clock } = jobs;
-  const parts = { store, clock, cron: undefined, isPaused: false, ran: undefined, warn: () => {} };
+  const parts = {
+    store,
+    clock,
+    cron: undefined,
+    isPaused: false,
+    follower: undefined,
+    warn: () => {},
+  };
   const schedules = new Schedules(parts);
   schedules.serve(jobs.database.description.definition);
   const armMillis = await timed(async () => schedules.arm(0n));

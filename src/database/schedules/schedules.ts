@@ -12,10 +12,13 @@ import { ArmedCron } from './armed-cron.ts';
 import { ArmedTable } from './armed-table.ts';
 import { deriveMissing, deriveRows, type HiddenRows } from './derive.ts';
 import { farMicros, microsOf } from './due-time.ts';
-import type { RanSchedule } from './ran-schedule.ts';
+import type { DueCron, DueRow } from './due-work.ts';
+import { ProcedureRuns } from './procedure-runs.ts';
+import type { ScheduleFollower } from './ran-schedule.ts';
 import { ScheduleCounts } from './schedule-counts.ts';
 import { noScheduleFigures, type ScheduleFigures } from './schedule-figures.ts';
 import {
+  type Attempt,
   AttemptRows,
   attemptTableId,
   type Control,
@@ -32,36 +35,13 @@ import { ScheduleTime } from './schedule-time.ts';
 
 export type Armed = ArmedTable | ArmedCron;
 
-/** A row that is due. Its bytes are the arguments of its reducer. */
-export interface DueRow {
-  readonly armed: ArmedTable;
-  readonly row: RowKey;
-  readonly bytes: Uint8Array;
-  readonly isInterval: boolean;
-  /** The `ScheduleAt` as a number: the time, or the length of the interval. */
-  readonly at: number;
-  /** The time that it is due. */
-  readonly due: number;
-  /** Runs for this time that have failed. */
-  readonly attempt: number;
-}
-
-/** A cron that is due. */
-export interface DueCron {
-  readonly armed: ArmedCron;
-  readonly control: Control;
-  readonly due: number;
-  readonly attempt: number;
-}
-
 export interface ScheduleParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly cron: CronReader | undefined;
   readonly warn: (message: string) => void;
   readonly isPaused: boolean;
-  /** Called after each run, between transactions. */
-  readonly ran: ((run: RanSchedule) => void) | undefined;
+  readonly follower: ScheduleFollower | undefined;
 }
 
 /**
@@ -79,6 +59,7 @@ export class Schedules {
   readonly hidden: HiddenRows;
   readonly controls: ControlRows;
   readonly counts = new ScheduleCounts();
+  readonly runs = new ProcedureRuns();
   /** True: nothing runs, whatever is due. */
   isPaused: boolean;
   readonly #parts: ScheduleParts;
@@ -89,6 +70,8 @@ export class Schedules {
   #isNeeded = false;
   /** Rows without their hidden rows, or the other way round. */
   #isTorn = false;
+  /** Rows for which a procedure ran when the database ended. */
+  #lost: RowKey[] = [];
 
   constructor(parts: ScheduleParts) {
     const { store, clock, warn, isPaused } = parts;
@@ -99,9 +82,8 @@ export class Schedules {
     this.time = new ScheduleTime(clock, { warn, skipped: (now) => this.missUntil(now) });
   }
 
-  /** Called after each run. */
-  get ran(): ScheduleParts['ran'] {
-    return this.#parts.ran;
+  get follower(): ScheduleFollower | undefined {
+    return this.#parts.follower;
   }
 
   get all(): readonly Armed[] {
@@ -151,9 +133,12 @@ export class Schedules {
       intervals.delete(armed.id);
     }
     if (intervals.size > 0) this.#isTorn = true;
-    for (const { schedule, at, high, low } of this.hidden.attempts.all()) {
-      this.#tables.get(schedule)?.queue.add(at, high, low);
-    }
+    this.hidden.attempts.forEach((row, attempt) => {
+      const armed = this.#tables.get(row.schedule);
+      if (attempt.state === 'waits') armed?.queue.add(attempt.at, row.high, row.low);
+      if (attempt.state === 'claimed') this.#lost.push(row);
+      if (armed !== undefined) countResting(armed, attempt, 1);
+    });
     for (const armed of this.#tables.values()) armed.queue.order();
     this.#followControls(this.controls.all());
     if (this.#cronsToBegin().length > 0) this.#isTorn = true;
@@ -219,23 +204,32 @@ export class Schedules {
   #armAttempts({ inserts, deletes }: TableChange): void {
     let at = 0;
     for (let left = deletes.count; left > 0; left--) {
-      const { row, end } = readAttempt(deletes.bytes, at);
+      const { row, attempt, end } = readAttempt(deletes.bytes, at);
       at = end;
-      this.#rearm(row);
+      this.#rest(row, attempt, -1);
+      this.rearm(row);
     }
     at = 0;
     for (let left = inserts.count; left > 0; left--) {
       const { row, attempt, end } = readAttempt(inserts.bytes, at);
       at = end;
-      this.#tables.get(row.schedule)?.queue.push(attempt.at, row.high, row.low);
+      this.#rest(row, attempt, 1);
+      if (attempt.state === 'waits') {
+        this.#tables.get(row.schedule)?.queue.push(attempt.at, row.high, row.low);
+      }
     }
   }
 
-  /** A row whose repetition was dropped is due as it says itself. */
-  #rearm({ schedule, high, low }: RowKey): void {
+  /** Queues a row that has come to be due at another time than its entries say, if it is. */
+  rearm({ schedule, high, low }: RowKey): void {
     const armed = this.#tables.get(schedule);
     const at = armed === undefined ? undefined : this.effectiveAt(armed, high, low);
     if (at !== undefined) armed?.queue.push(at, high, low);
+  }
+
+  #rest(row: RowKey, attempt: Attempt, by: 1 | -1): void {
+    const armed = this.#tables.get(row.schedule);
+    if (armed !== undefined) countResting(armed, attempt, by);
   }
 
   #armControls({ inserts, deletes }: TableChange): void {
@@ -270,20 +264,23 @@ export class Schedules {
     queue.order();
   }
 
-  /** When a row runs: as it says itself, or later if a failed run is repeated. */
+  /** When a row runs: as it says itself, or otherwise if its attempt says so. */
   effectiveAt(armed: ArmedTable, high: number, low: number): number | undefined {
     const ref = armed.find(high, low);
     if (ref === noRow) return undefined;
     const { dues, attempts } = this.hidden;
     const row = { schedule: armed.id, high, low };
     const { isInterval, micros } = armed.atOf(ref);
-    return attempts.find(row)?.at ?? (isInterval ? dues.find(row) : micros);
+    const attempt = attempts.find(row);
+    if (attempt?.state === 'waits') return attempt.at;
+    if (attempt !== undefined && isAtRest(attempt, isInterval)) return undefined;
+    return isInterval ? dues.find(row) : micros;
   }
 
   /** True if something is due now. */
   isDue(): boolean {
-    if (!this.#isNeeded || this.isPaused) return false;
-    if (this.#isTorn) return true;
+    if (!this.#isNeeded || this.isPaused || this.follower?.isHeld() === true) return false;
+    if (this.#isTorn || this.#lost.length > 0) return true;
     const first = this.#first();
     return first !== undefined && first.queue.firstDue <= this.time.now();
   }
@@ -307,9 +304,20 @@ export class Schedules {
     // What is left goes when it is taken.
     for (let left = limits.scheduleStaleMax; left > 0 && queue.size > 0; left--) {
       const { firstDue, firstHigh, firstLow } = queue;
-      if (this.effectiveAt(armed, firstHigh, firstLow) === firstDue) return;
+      if (this.#holds(armed, firstDue, firstHigh, firstLow)) return;
       queue.pop();
     }
+  }
+
+  /** True if an entry says when its row runs next. Another entry follows when a run has ended. */
+  #holds(armed: ArmedTable, due: number, high: number, low: number): boolean {
+    if (this.runs.has({ schedule: armed.id, high, low })) return false;
+    return this.effectiveAt(armed, high, low) === due;
+  }
+
+  /** True while it does not run what is due: it is paused, or its procedures have no place. */
+  #isHeld({ state, isOfProcedure }: Armed): boolean {
+    return state.isPaused || (isOfProcedure && !this.runs.hasPlace);
   }
 
   /** The schedule whose first entry comes first; ties in the order of names. */
@@ -318,7 +326,7 @@ export class Schedules {
     let due = Number.POSITIVE_INFINITY;
     for (const armed of this.#all) {
       const { firstDue } = armed.queue;
-      if (armed.state.isPaused || firstDue >= due) continue;
+      if (firstDue >= due || this.#isHeld(armed)) continue;
       first = armed;
       due = firstDue;
     }
@@ -330,7 +338,7 @@ export class Schedules {
    * the entry no longer holds.
    */
   take(nowMicros: number): DueRow | DueCron | 'stale' | undefined {
-    if (this.isPaused) return undefined;
+    if (this.isPaused || this.follower?.isHeld() === true) return undefined;
     const armed = this.#first();
     if (armed === undefined || armed.queue.firstDue > nowMicros) return undefined;
     return this.takeFrom(armed);
@@ -346,7 +354,7 @@ export class Schedules {
       return work ?? 'stale';
     }
     queue.pop();
-    if (this.effectiveAt(armed, firstHigh, firstLow) !== firstDue) return 'stale';
+    if (!this.#holds(armed, firstDue, firstHigh, firstLow)) return 'stale';
     return this.rowOf(armed, firstHigh, firstLow) ?? 'stale';
   }
 
@@ -356,7 +364,7 @@ export class Schedules {
     if (armed.kind === 'cron') return this.dueCronOf(armed);
     while (queue.size > 0) {
       const { firstDue, firstHigh, firstLow } = queue;
-      if (this.effectiveAt(armed, firstHigh, firstLow) === firstDue) {
+      if (this.#holds(armed, firstDue, firstHigh, firstLow)) {
         return this.rowOf(armed, firstHigh, firstLow);
       }
       queue.pop();
@@ -364,19 +372,32 @@ export class Schedules {
     return undefined;
   }
 
-  /** What there is to run for the row with this key, now or later. */
+  /** What there is to run for the row with this key, now or later; nothing while it runs. */
   rowOf(armed: ArmedTable, high: number, low: number): DueRow | undefined {
-    const { table } = armed;
-    const ref = armed.find(high, low);
-    if (ref === noRow) return undefined;
     const row = { schedule: armed.id, high, low };
+    if (this.runs.has(row)) return undefined;
+    const found = this.hidden.attempts.find(row);
+    if (found?.state === 'claimed') return undefined;
+    return this.#dueRow(armed, row, found?.state === 'waits' ? found : undefined);
+  }
+
+  /** The row as it was claimed for a procedure; `undefined`: it is not. */
+  claimedOf(armed: ArmedTable, row: RowKey): DueRow | undefined {
+    const found = this.hidden.attempts.find(row);
+    return found?.state === 'claimed' ? this.#dueRow(armed, row, found) : undefined;
+  }
+
+  #dueRow(armed: ArmedTable, row: RowKey, attempt: Attempt | undefined): DueRow | undefined {
+    const { table } = armed;
+    const ref = armed.find(row.high, row.low);
+    if (ref === noRow) return undefined;
     const { isInterval, micros: at } = armed.atOf(ref);
-    const attempt = this.hidden.attempts.find(row);
     const due = attempt?.due ?? (isInterval ? this.hidden.dues.find(row) : at);
     if (due === undefined) return undefined;
     const bytes = new Uint8Array(table.lengthOf(ref));
     table.copyRow(ref, bytes, 0);
-    return { armed, row, bytes, isInterval, at, due, attempt: attempt?.attempt ?? 0 };
+    const isSettled = attempt !== undefined;
+    return { armed, row, bytes, isInterval, at, due, attempt: attempt?.attempt ?? 0, isSettled };
   }
 
   /** What there is to run for a cron, now or later. */
@@ -389,6 +410,11 @@ export class Schedules {
   /** True if hidden rows and rows do not match, which `mend` puts right. */
   get isTorn(): boolean {
     return this.#isTorn;
+  }
+
+  /** Rows for which a procedure ran when the database ended; each is given once. */
+  takeLost(): readonly RowKey[] {
+    return this.#lost.splice(0);
   }
 
   /** Gives crons that are new, or have another expression, their next time from now. */
@@ -441,6 +467,15 @@ export class Schedules {
     const paused = this.#all.filter((one) => this.isPaused || one.state.isPaused).length;
     return { armedRows, paused, ...this.counts.figures() };
   }
+}
+
+/** True if an attempt keeps its row from running. */
+function isAtRest({ state }: Attempt, isInterval: boolean): boolean {
+  return state === 'claimed' || (state === 'failed' && !isInterval);
+}
+
+function countResting({ state }: Armed, attempt: Attempt, by: 1 | -1): void {
+  if (isAtRest(attempt, attempt.at !== 0)) state.atRest += by;
 }
 
 function armTimes(armed: ArmedTable, { inserts: { bytes, count } }: TableChange): void {

@@ -53,7 +53,7 @@ export class Lane {
   readonly #thread: LaneThread;
   readonly #sleeps: LaneSleeps | undefined;
   /** Calls that have not ended, each with the timer that ends it when it takes too long. */
-  readonly #calls = new Map<number, NodeJS.Timeout>();
+  readonly #calls = new Map<number, NodeJS.Timeout | undefined>();
   /** Calls that are over here, and that the lane has not given up yet. */
   readonly #dropped = new Set<number>();
   /** The call that it was given last, until that ends or waits. */
@@ -116,8 +116,11 @@ export class Lane {
     const { number } = call;
     clearTimeout(this.#idleTimer);
     this.#started = number;
-    const timer = setTimeout(() => this.#overTime(number), limits.procedureMillisMax);
-    this.#calls.set(number, timer.unref());
+    // Nobody waits for what a schedule runs.
+    const timer = call.isScheduled
+      ? undefined
+      : setTimeout(() => this.#overTime(number), limits.procedureMillisMax).unref();
+    this.#calls.set(number, timer);
     this.#tell({ kind: 'start', call });
   }
 

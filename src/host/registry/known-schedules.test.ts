@@ -23,7 +23,7 @@ function withTable(): ModuleDefinition {
   const module = validateModule(decodeRawModule(registryProgram()));
   const schedule = {
     ...{ name: 'job_sched', functionName: 'put_name', atColumn: 0 },
-    ...{ target: 'reducer' as const, policy: defaultSchedulePolicy },
+    ...{ target: 'reducer' as const, delivery: undefined, policy: defaultSchedulePolicy },
   };
   const tables = module.tables.map((table, at) => (at === 0 ? { ...table, schedule } : table));
   return { ...module, tables };

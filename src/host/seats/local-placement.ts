@@ -3,7 +3,7 @@ import type { Clock } from '../../database/clock.ts';
 import type { Entropy } from '../../database/entropy.ts';
 import type { LaneDesk } from '../../database/procedures/lane-desk.ts';
 import { noProgress } from '../../database/progress.ts';
-import type { RanSchedule } from '../../database/schedules/ran-schedule.ts';
+import type { ScheduleFollower } from '../../database/schedules/ran-schedule.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import { cronReader } from '../../node/cron.ts';
 import { MachineDisk } from '../../node/disk.ts';
@@ -26,7 +26,7 @@ export interface LocalPlacementOptions {
   readonly budget: Budget;
   /** Absent: those of the machine, which ring by `clock`. */
   readonly makeAlarm?: MakeAlarm;
-  readonly ran?: ((run: RanSchedule) => void) | undefined;
+  readonly follower?: ScheduleFollower | undefined;
   /** Absent: databases run no procedures. */
   readonly lanes?: LocalLanes;
   /** The mark of the data folder; see `HostOptions`. */
@@ -46,7 +46,15 @@ export interface OwnLanes {
  * Runs all databases in the caller's thread. Data in memory outlives the actor, not the process.
  */
 export function localPlacement(given: LocalPlacementOptions): Placement {
-  const { clock, entropy, budget, writer, makeAlarm = machineAlarms(clock), ran, lanes } = given;
+  const {
+    clock,
+    entropy,
+    budget,
+    writer,
+    makeAlarm = machineAlarms(clock),
+    follower,
+    lanes,
+  } = given;
   return {
     seatsOf({ identity, ownerIdentity, directory }) {
       const disk =
@@ -65,7 +73,7 @@ export function localPlacement(given: LocalPlacementOptions): Placement {
         statementMillisMax: statementMillis(budget),
         makeAlarm,
         cron: cronReader,
-        ran,
+        follower,
       };
       return (start, events) => new LocalSeat(options, start, events);
     },

@@ -7,7 +7,7 @@ import type { LaneDesk } from '../../database/procedures/lane-desk.ts';
 import type { ProgramLoader } from '../../database/program.ts';
 import type { ProgramHash } from '../../database/program-hash.ts';
 import type { Progress } from '../../database/progress.ts';
-import type { RanSchedule } from '../../database/schedules/ran-schedule.ts';
+import type { ScheduleFollower } from '../../database/schedules/ran-schedule.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { Ticket } from '../../database/ticket.ts';
 import type { StopReason, TicketedRequest } from '../../database/turn.ts';
@@ -38,7 +38,7 @@ export interface LocalSeatOptions {
   readonly makeAlarm?: MakeAlarm;
   readonly cron?: CronReader;
   /** Called after each scheduled run. */
-  readonly ran?: ((run: RanSchedule) => void) | undefined;
+  readonly follower?: ScheduleFollower | undefined;
 }
 
 /**

@@ -82,6 +82,11 @@ export class SeatLanes implements LaneOwner {
     this.#send = send;
   }
 
+  /** Lanes that there are, and those that wait for a place. */
+  get count(): number {
+    return this.#lanes.size;
+  }
+
   start({ lane, start: asked, port }: LaneRequestMessage): void {
     const service = this.#service;
     // In whose name the lane sends requests is not for its actor to say.

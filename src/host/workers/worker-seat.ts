@@ -186,11 +186,11 @@ export class WorkerSeat implements Seat {
   }
 
   /**
-   * True while it has something to do. The board shows a scheduled run that this clock does not
-   * expect yet: the clock of the worker does not go back.
+   * True while it has something to do, or has lanes, which may ask it for something. The board
+   * shows a scheduled run that this clock does not expect yet: that of the worker does not go back.
    */
   #isBusy(): boolean {
-    if (!this.#isOpen || this.#outstanding > 0) return true;
+    if (!this.#isOpen || this.#outstanding > 0 || this.#lanes.count > 0) return true;
     const due = this.#nextDueMicros;
     if (due === undefined) return false;
     return due <= this.#options.clock.nowMicros() || this.#worker?.board.mark !== undefined;
