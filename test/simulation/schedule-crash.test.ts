@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/testing/random.ts';
+import { errandHistory } from './errand-crash.ts';
+import { errandFaults } from './errand-model.ts';
 import { scheduleHistory } from './schedule-crash.ts';
 import { faultsOf } from './schedule-model.ts';
 
@@ -13,6 +15,19 @@ describe('schedules of a database whose power is cut', () => {
       expect(faultsOf(history)).toEqual([]);
       expect(history.lost).toEqual([]);
       expect(history.ledger.filter(({ kind }) => kind === 'run').length).toBeGreaterThan(0);
+    },
+  );
+});
+
+describe('scheduled procedures of a database whose power is cut', () => {
+  const seeds = Array.from({ length: 16 }, (_, at) => 4_000 + at);
+
+  it.each(seeds)(
+    '[living 1.12] run at most once, or at least once and until they return (seed %i)',
+    async (seed) => {
+      const history = await errandHistory(new Random(seed), 8);
+      expect(errandFaults(history)).toEqual([]);
+      expect(history.errands.length).toBeGreaterThan(0);
     },
   );
 });

@@ -1,21 +1,30 @@
 import type { LaneCall } from '../../src/module/lane.ts';
 import type { Delivery, SchedulePolicy } from '../../src/schema/definition.ts';
 import type { RawModule } from '../../src/schema/raw-module.ts';
+import { decodeValue } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
 import { product } from '../../src/values/special-types.ts';
+import type { Value } from '../../src/values/value.ts';
 import { InlineDesk, type LaneAnswer, type LaneStep } from './inline-desk.ts';
 import {
   actParams,
+  type Job,
   type JobModule,
   type JobTables,
+  jobType,
   type Run,
   rawJobs,
   runOf,
 } from './job-database.ts';
 
+/** A run, with the `ScheduleAt` of its row. */
+export interface ErrandRun extends Run {
+  readonly at: Value;
+}
+
 /** What a scheduled procedure does with its row; it fails with what it throws. */
 export type JobBody = (
-  run: Run,
+  run: ErrandRun,
   call: LaneCall,
 ) => Generator<LaneStep, void, LaneAnswer> | undefined;
 
@@ -54,7 +63,8 @@ export function jobLanes(
   function* lane(call: LaneCall): Generator<LaneStep, Uint8Array, LaneAnswer> {
     const run = runOf(call.name, call.args, call.timestampMicros);
     module.runs.push(run);
-    const steps = body(run, call);
+    const [, at] = decodeValue(jobType, call.args) as unknown as Job;
+    const steps = body({ ...run, at }, call);
     if (steps !== undefined) yield* steps;
     return new Uint8Array(0);
   }

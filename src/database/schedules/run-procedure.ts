@@ -42,6 +42,28 @@ export function claimRun(core: DatabaseCore, work: DueRow): void {
   schedules.follower?.began();
 }
 
+/** False if the row was changed or deleted after its claim, and before its procedure began. */
+export function isWanted({ schedules }: DatabaseCore, { delivery, work }: ProcedureRun): boolean {
+  return delivery === 'atMostOnce' || schedules.hidden.attempts.find(work.row)?.state === 'claimed';
+}
+
+/** Ends a run that is not wanted any more. */
+export function dropRun(core: DatabaseCore, run: ProcedureRun): void {
+  const { schedules } = core;
+  schedules.runs.remove(run);
+  schedules.rearm(run.work.row);
+  follow(core, run, changedText);
+}
+
+const changedText = 'the row was changed before its procedure began';
+
+function follow({ schedules }: DatabaseCore, { work }: ProcedureRun, error?: string): void {
+  const { armed, bytes, due } = work;
+  const { name, functionName } = armed;
+  const ran = { name, functionName, target: 'procedure', row: bytes } as const;
+  schedules.follower?.ran({ ...ran, dueMicros: BigInt(due), error });
+}
+
 /** How the run of a procedure ended. */
 export interface ProcedureRunEnd {
   /** Why it failed; `undefined`: the procedure has returned. */
@@ -54,7 +76,7 @@ export interface ProcedureRunEnd {
 export function endRun(core: DatabaseCore, run: ProcedureRun, end: ProcedureRunEnd): void {
   const { schedules } = core;
   const { work, delivery } = run;
-  const { row, due, bytes } = work;
+  const { row, due } = work;
   const { error } = end;
   schedules.runs.remove(run);
   const now = schedules.time.now();
@@ -67,9 +89,7 @@ export function endRun(core: DatabaseCore, run: ProcedureRun, end: ProcedureRunE
       endClaim(core, { ...work, armed }, { ...end, now, isOfOther: run.program !== core.program });
     schedules.rearm(row);
   }
-  const { name, functionName } = work.armed;
-  const ran = { name, functionName, target: 'procedure', row: bytes } as const;
-  schedules.follower?.ran({ ...ran, dueMicros: BigInt(due), error });
+  follow(core, run, error);
 }
 
 /** The times of an interval that have passed during its own run are skipped, unless each runs. */

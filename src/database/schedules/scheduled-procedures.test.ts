@@ -9,8 +9,10 @@ import {
   rawProcedures,
 } from '../../../test/support/job-procedures.ts';
 import { limits } from '../../limits.ts';
+import type { Disk } from '../../log/disk.ts';
 import { MemoryDisk } from '../../node/memory-disk.ts';
 import type { Delivery, SchedulePolicy } from '../../schema/definition.ts';
+import { SimulatedDisk } from '../../testing/simulated-disk.ts';
 import { databaseAsCaller, databaseIdentity } from '../../values/identity-roles.ts';
 import type { ListedSchedule } from './schedule-ask.ts';
 
@@ -19,13 +21,18 @@ const second = 1_000_000;
 interface Given {
   readonly delivery?: Delivery;
   readonly policy?: Partial<SchedulePolicy>;
-  readonly disk?: MemoryDisk;
+  readonly disk?: Disk;
   readonly lanesMax?: number;
 }
 
 /** A database whose table `job` schedules a procedure; `other` schedules a reducer. */
 async function open(body: JobBody, given: Given = {}) {
-  const { delivery = 'atMostOnce', policy = {}, disk = new MemoryDisk(), lanesMax = 4 } = given;
+  const {
+    delivery = 'atMostOnce',
+    policy = {},
+    disk = new MemoryDisk() as Disk,
+    lanesMax = 4,
+  } = given;
   const module = new JobModule();
   module.raw = rawProcedures({ job: delivery }, { job: policy });
   const desk = jobLanes(module, body, { lanesMax });
@@ -193,6 +200,21 @@ describe('a scheduled procedure that runs at least once', () => {
     await settled(jobs);
     expect(jobs.ran).toEqual(['a', 'b']);
     expect(jobs.rows('job')).toEqual([]);
+  });
+
+  it('[living 1.12] does not begin for a row that is deleted before', async () => {
+    const disk = new SimulatedDisk();
+    const { jobs } = await open(nothing, { ...atLeastOnce, disk });
+    await settled(jobs);
+    const sync = gate();
+    disk.beforeSync = () => sync.opened;
+    await jobs.act((tables) => tables.put('job', [1n, once(5n), 'a']));
+    await vi.waitUntil(() => jobs.rows('st_schedule_attempt').length === 1);
+    await jobs.act((tables) => tables.remove('job', 1n));
+    sync.open();
+    await settled(jobs);
+    expect([jobs.ran, jobs.rows('st_schedule_attempt')]).toEqual([[], []]);
+    expect((await listed(jobs))[0]).toMatchObject({ runs: 0, armedRows: 0 });
   });
 
   it('[living 1.12] is repeated with growing delays, and then kept as failed', async () => {

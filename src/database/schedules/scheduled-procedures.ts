@@ -8,7 +8,7 @@ import type { RunningProcedures } from '../procedures/running-procedures.ts';
 import type { WriteNumber } from '../write-number.ts';
 import { hostRun, markOf, placeOf, reportLateness } from './move-on.ts';
 import type { ProcedureRun } from './procedure-runs.ts';
-import { endRun, type ProcedureRunEnd } from './run-procedure.ts';
+import { dropRun, endRun, isWanted, type ProcedureRunEnd } from './run-procedure.ts';
 
 /**
  * Hands claimed rows to lanes, once their claims are durable:
@@ -51,6 +51,10 @@ export class ScheduledProcedures {
   #start(run: ProcedureRun): void {
     const core = this.#core;
     const { work } = run;
+    if (!isWanted(core, run)) {
+      dropRun(core, run);
+      return;
+    }
     const { armed, due } = work;
     const now = core.schedules.time.now();
     run.startMicros = now;
