@@ -5,6 +5,7 @@ import type {
   TypeDefinition,
   ViewDefinition,
 } from '../schema/definition.ts';
+import { isReadable } from '../schema/flatten.ts';
 import { viewRowOf } from '../schema/view-rows.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { byName, checkDistinct, fileStem, propertyName, typeName } from './names.ts';
@@ -93,15 +94,17 @@ export function planBindings(
   const types = planTypes(definition);
   const isShown = (table: TableDefinition) => includePrivate || table.access === 'public';
   const isServed = (view: ViewDefinition) => includePrivate || view.isPublic;
+  // No client can read a view with parameters yet.
+  const views = definition.views.filter(isReadable);
   const tables = [
     ...definition.tables.filter(isShown).map(planTable),
-    ...definition.views.filter(isServed).map((view) => planView(view, definition)),
+    ...views.filter(isServed).map((view) => planView(view, definition)),
   ].sort(byName);
   checkDistinct('tables and views', named(tables, 'accessor'));
   checkDistinct('tables and views', named(tables, 'file'));
   const hidden = [
     ...definition.tables.filter((table) => !isShown(table)),
-    ...definition.views.filter((view) => !isServed(view)),
+    ...views.filter((view) => !isServed(view)),
   ];
   return {
     scope,

@@ -10,7 +10,7 @@ import { catalogOf, emptyCatalog } from '../schema/build-catalog.ts';
 import type { Catalog } from '../schema/catalog.ts';
 import { decodeCatalog } from '../schema/catalog-codec.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
-import { ignoredRouteWarnings, rowFiltersOf } from '../schema/flatten.ts';
+import { ignoredRouteWarnings, isReadable, rowFiltersOf } from '../schema/flatten.ts';
 import type { TableId } from '../schema/ids.ts';
 import { planMigration } from '../schema/migration-plan.ts';
 import { emptyRawModule } from '../schema/raw-module.ts';
@@ -315,7 +315,7 @@ function initialize(core: DatabaseCore, tables: FirstTables, createdMicros: bigi
   const { definition } = core.program;
   const flat = flatDefinition(definition);
   const names = flat.tables.map(({ name }) => `table \`${name}\``);
-  const views = flat.views.map(({ name }) => `table for view \`${name}\``);
+  const views = flat.views.filter(isReadable).map(({ name }) => `table for view \`${name}\``);
   const filters = rowFiltersOf(definition).map((sql) => `row level security \`${sql}\``);
   for (const what of [...names, ...views, ...filters]) report(hostLine('info', `Creating ${what}`));
   const warnings = [

@@ -1,7 +1,9 @@
 import type { Catalog, TableSpec, ViewSpec } from '../schema/catalog.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
+import { isReadable } from '../schema/flatten.ts';
 import { computedTables, hiddenTableIds } from '../schema/system-tables.ts';
-import type { SqlSchema } from '../sql/schema.ts';
+import type { SqlSchema, UnreadableView } from '../sql/schema.ts';
 import { filtersByTable } from './row-filters.ts';
 
 /**
@@ -15,7 +17,13 @@ export function sqlSchemaOf(definition: ModuleDefinition, catalog: Catalog): Sql
   const stored = catalog.tables.filter(({ id }) => !hiddenTableIds.has(id));
   const tables = [...stored, ...computedTables, ...catalog.views.map(viewTable)];
   const views = new Map(catalog.views.map(({ id, isAnonymous }) => [id, { id, isAnonymous }]));
-  const unfiltered: SqlSchema = { tables, types: catalog.types, views, filters: new Map() };
+  const unreadable = flatDefinition(definition)
+    .views.filter((view) => !isReadable(view))
+    .map(({ name, sourceName, isPublic }): UnreadableView => {
+      return { name, sourceName, access: isPublic ? 'public' : 'private' };
+    });
+  const { types } = catalog;
+  const unfiltered: SqlSchema = { tables, types, views, unreadable, filters: new Map() };
   return { ...unfiltered, filters: filtersByTable(definition, unfiltered) };
 }
 

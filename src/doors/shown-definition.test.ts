@@ -38,6 +38,22 @@ it('[living 2.9] a token lists a procedure of a submodule by its full name', () 
   expect(listing('look_up')).toEqual([]);
 });
 
+it('[sql 10.2] views with parameters are declared, and not among what can be read', () => {
+  const columns = { name: 'n', sourceName: 'n', type: { kind: 'u64' } } as const;
+  const view = {
+    ...{ name: 'best', sourceName: 'best', index: 0, isPublic: true, isAnonymous: true },
+    returnType: { kind: 'array', element: { kind: 'ref', ref: 0 } },
+    ...{ columns: [columns], primaryKey: undefined },
+  } as const;
+  const params = { kind: 'product', elements: [columns] } as const;
+  const more = { ...view, name: 'more', index: 1, params };
+  const views = [{ ...view, params: { kind: 'product', elements: [] } as const }, more];
+  const usable = usableDefinition({ ...definition, views }, ownerRights);
+  expect(usable.views.map(({ name }) => name)).toEqual(['best']);
+  const shown = shownDefinition({ ...definition, views }, ada, strangerRights);
+  expect(shown.views.map(({ name }) => name)).toEqual(['best', 'more']);
+});
+
 it('[http 8] schemas show a whole identity the procedures that it can call', () => {
   const whole: HostCaller = ada;
   const shownTo = (rights: Rights) => namesIn(shownDefinition(definition, whole, rights));

@@ -5,6 +5,7 @@ import type {
   ProcedureDefinition,
   TableDefinition,
 } from '../schema/definition.ts';
+import { isReadable } from '../schema/flatten.ts';
 import { withTypesInUse } from './types-in-use.ts';
 
 /**
@@ -48,7 +49,7 @@ export function usableDefinition(
     tables: withSchedulesOf(tables, functions),
     crons: cronsOf(definition, functions),
     env: [],
-    views: definition.views.filter(({ name, isPublic }) => reads(name, isPublic)),
+    views: definition.views.filter((view) => isReadable(view) && reads(view.name, view.isPublic)),
     reducers,
     procedures,
     rowLevelSecurity: [],

@@ -44,16 +44,24 @@ export interface FullView {
   readonly typespace: Typespace;
 }
 
-/** All views of a database, ascending by full canonical name. */
+/**
+ * The views of a database that statements can read, ascending by full canonical name. One with
+ * parameters is declared, and is no more than that yet.
+ */
 export function fullViewsOf(definition: ModuleDefinition): FullView[] {
   const views = scopesOf(definition).flatMap(({ prefix, module }) => {
     const { typespace } = module;
-    return module.views.map((view) => {
+    return module.views.filter(isReadable).map((view) => {
       const { name, sourceName } = view;
       return { view: { ...view, name: prefix + name, sourceName: prefix + sourceName }, typespace };
     });
   });
   return views.sort((a, b) => (a.view.name < b.view.name ? -1 : 1));
+}
+
+/** False for a view with parameters: there is no statement that gives them. */
+export function isReadable({ params }: Pick<ViewDefinition, 'params'>): boolean {
+  return params.elements.length === 0;
 }
 
 /**

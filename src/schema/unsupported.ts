@@ -11,11 +11,9 @@ export function unsupportedFeature(
   definition: ModuleDefinition,
   hasLanes = true,
 ): string | undefined {
-  const { views, procedures, httpHandlers } = flatDefinition(definition);
+  const { procedures, httpHandlers } = flatDefinition(definition);
   const [procedure] = hasLanes ? [] : procedures;
   const [handler] = hasLanes ? [] : httpHandlers;
-  const view = views.find(({ params }) => params.elements.length > 0);
-  if (view !== undefined) return refuse(`view \`${view.name}\``, 'views with parameters');
   if (procedure !== undefined) {
     return inProcess(refuse(`procedure \`${procedure.name}\``, 'procedures'));
   }

@@ -62,7 +62,7 @@ export const strangerRights: Rights = {
 };
 
 /** Whether the table or view exists for a caller with these rights. */
-export function isVisible(table: TableSpec, rights: Rights): boolean {
+export function isVisible(table: Pick<TableSpec, 'name' | 'access'>, rights: Rights): boolean {
   if (rights.tables?.has(table.name) === false) return false;
   return table.access === 'public' || rights.readsPrivateTables;
 }

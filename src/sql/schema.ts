@@ -15,6 +15,8 @@ export interface SqlSchema {
   readonly types: readonly AlgebraicType[];
   /** Those of `tables` that are views, by id. */
   readonly views: ReadonlyMap<TableId, SqlView>;
+  /** Views with parameters, which no statement can read yet; absent: none. */
+  readonly unreadable?: readonly UnreadableView[];
   /** Row-level security: texts of the subscription dialect, by id of the filtered table. */
   readonly filters: ReadonlyMap<TableId, readonly string[]>;
 }
@@ -24,6 +26,8 @@ export interface SqlView {
   /** False: each caller has separate rows. */
   readonly isAnonymous: boolean;
 }
+
+export type UnreadableView = Pick<TableSpec, 'name' | 'sourceName' | 'access'>;
 
 /** Where one caller's rows are: a view is read from that caller's instance. */
 export interface SqlTables {

@@ -48,6 +48,17 @@ describe('bindings', () => {
     expect(await complaints('every', Object.fromEntries(all))).toBe('');
   }, 90_000);
 
+  it('[cli 5.2, sql 10.2] have no view with parameters, which no client can read', () => {
+    const name = names.find((one) => definitionNamed(one).views.length > 0) ?? '';
+    const definition = definitionNamed(name);
+    const params = { kind: 'product', elements: [{ name: 'at', type: { kind: 'u64' } }] } as const;
+    const views = definition.views.map((view) => ({ ...view, params }));
+    const filesOf = (all: typeof views) =>
+      Object.keys(textsOf({ ...definition, views: all }, plainOptions));
+    expect(filesOf([]).length).toBeLessThan(Object.keys(textsOf(definition, plainOptions)).length);
+    expect(filesOf(views)).toEqual(filesOf([]));
+  });
+
   it('[cli 5.3] compile where types of the module are called like those of the language', async () => {
     const { bytes } = await buildText(`
       import { schema, t, table } from 'reducerdb/server';

@@ -15,7 +15,7 @@ import {
 } from './scope.ts';
 import { typeCondition } from './type-expression.ts';
 import type { RelationSource, TypedExpression, TypedJoin, TypedRelation } from './typed.ts';
-import { nameHint, visibleTable, visibleTableNames } from './visibility.ts';
+import { isUnreadable, nameHint, visibleTable, visibleTableNames } from './visibility.ts';
 
 export interface CheckedFrom {
   readonly relations: readonly TypedRelation[];
@@ -105,6 +105,10 @@ export function tableNamed(
   const { schema, rights } = environment.statement;
   const table = visibleTable(schema, rights, name);
   if (table === undefined) {
+    if (isUnreadable(schema, rights, name)) {
+      const message = `view \`${name}\` has parameters: such views cannot be read yet`;
+      throw refuse(message, span, environment);
+    }
     const names = [...visibleTableNames(schema, rights), ...commonTableNames(environment)];
     throw noSuchTable(name, detailOf(span, environment, nameHint(name, names)));
   }

@@ -22,6 +22,14 @@ export function visibleTable(
   return bySource;
 }
 
+/** True if the caller may know a view of this name, which has parameters. */
+export function isUnreadable({ unreadable }: SqlSchema, rights: Rights, name: string): boolean {
+  if (unreadable === undefined) return false;
+  return unreadable.some((view) => {
+    return isVisible(view, rights) && (view.name === name || view.sourceName === name);
+  });
+}
+
 /** Names of the tables that the caller may read: hints must not mention any others. */
 export function visibleTableNames(schema: SqlSchema, rights: Rights): readonly string[] {
   return schema.tables.filter((table) => isVisible(table, rights)).map(({ name }) => name);
