@@ -21,7 +21,7 @@ export interface ModuleSketch {
 export function written({ tables, before = '', exports = '', says = 'one' }: ModuleSketch) {
   const names = Object.keys(tables);
   return writtenFrom(`
-    import { ScheduleAt, SenderError, schema, t, table } from 'reducerdb/server';
+    import { ScheduleAt, SenderError, schema, TimeDuration, t, table } from 'reducerdb/server';
     ${before}
     ${names.map((name) => `const ${name} = table(${tables[name]});`).join('\n')}
     const db = schema({ ${names.join(', ')} });
