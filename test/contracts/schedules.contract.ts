@@ -161,3 +161,53 @@ export function deadlySchedulesContract(
     });
   });
 }
+
+/** Its procedure calls a reducer that never returns, in the thread of the database. */
+const spinning = `
+  import { ScheduleAt, schema, t, table } from 'reducerdb/server';
+  const id = t.u64().primaryKey();
+  const job = table({}, { id, at: t.scheduleAt() });
+  const began = table({ public: true }, { n: t.u64().primaryKey().autoInc() });
+  const db = schema({ job, began });
+  export default db;
+  export const spin = db.reducer(() => { for (;;); });
+  const options = { onSchedule: job, delivery: 'atLeastOnce' };
+  export const work = db.procedure(options, { row: job.rowType }, t.unit(), (ctx) => {
+    ctx.withTx((tx) => tx.db.began.insert({ n: 0n }));
+    ctx.call('spin');
+    return {};
+  });
+  export const arm = db.reducer((ctx) => ctx.db.job.insert({ id: 7n, at: ScheduleAt.time(0n) }));
+`;
+
+/** As above, where databases have lanes. */
+export function deadlyProceduresContract(
+  name: string,
+  openerOf: (budget: Partial<Budget>) => ShopOpener,
+): void {
+  it(`[living 1.12, 2.4] a procedure whose reducer never returns has failed (${name})`, async () => {
+    const shop = await openerOf({ callMillisMax: 500 })(spinning);
+    try {
+      await shop.call('arm', []);
+      // Nobody asks meanwhile: a request would have the database watched, too.
+      const reopened = /^is reopened after a scheduled run: /;
+      await expect
+        .poll(() => shop.reports(), { timeout: 60_000 })
+        .toContainEqual(expect.stringMatching(reopened));
+      const text = 'The call ran longer than 500 ms and was stopped.';
+      const states = () =>
+        shop.rows('SELECT state, last_error FROM st_schedule WHERE row_key IS NOT NULL');
+      await expect
+        .poll(states, { timeout: 60_000 })
+        .toEqual([['retrying', expect.objectContaining({ value: text })]]);
+      expect(shop.messages()).toContainEqual(
+        expect.stringContaining(`${text} (scheduled: table job, row 7, due 1970-01-01`),
+      );
+      // It comes again after half a minute at the earliest.
+      expect(await shop.rows('SELECT n FROM began')).toHaveLength(1);
+      expect(shop.handle.statistics().restarts).toBe(1);
+    } finally {
+      await shop.close();
+    }
+  });
+}

@@ -1,5 +1,9 @@
 import { shopOpener } from '../support/shop.ts';
-import { deadlySchedulesContract, schedulesContract } from './schedules.contract.ts';
+import {
+  deadlyProceduresContract,
+  deadlySchedulesContract,
+  schedulesContract,
+} from './schedules.contract.ts';
 
 schedulesContract('local', shopOpener('local'));
 schedulesContract('thread', shopOpener('thread'));
@@ -7,3 +11,5 @@ schedulesContract('process', shopOpener('process'));
 
 deadlySchedulesContract('thread', (budget) => shopOpener('thread', budget));
 deadlySchedulesContract('process', (budget) => shopOpener('process', budget));
+
+deadlyProceduresContract('thread', (budget) => shopOpener('thread', budget));

@@ -144,6 +144,24 @@ describe('the lanes of a database', () => {
     await desk.stop(0);
   });
 
+  it('[living 2.6] end calls that take too long, but not those of schedules', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const { desk, open } = pool();
+      desk.start(call(1), source);
+      desk.start({ ...call(2), isScheduled: true }, source);
+      await settled();
+      vi.advanceTimersByTime(limits.procedureMillisMax + 1);
+      await settled();
+      const text = 'The procedure ran longer than 600 s and was stopped.';
+      expect(desk.takeEnded()).toMatchObject([{ call: 1, end: { kind: 'lost', text } }]);
+      expect(open().map(({ calls }) => calls)).toEqual([[2]]);
+      await desk.stop(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('[living 2.6] refuse calls when too many wait', async () => {
     const { desk } = pool();
     let number = 0;
