@@ -9,13 +9,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 writeFileSync(path.join(folder, 'package.json'), '{"type":"module","main":"index.ts"}');
 writeFileSync(
   path.join(folder, 'index.ts'),
-  `import { ScheduleAt, schema, t, table } from 'reducerdb/server';
+  `import { ScheduleAt, schema, TimeDuration, t, table } from 'reducerdb/server';
   const id = t.u64().primaryKey().autoInc();
   const note = table({}, { id, at: t.scheduleAt() });
   const mail = table({}, { id, at: t.scheduleAt(), failures: t.u32() });
   const ping = table({}, { id, at: t.scheduleAt() });
+  const nap = table({}, { id, at: t.scheduleAt() });
   const told = table({}, { id, what: t.string(), at: t.timestamp() });
-  const db = schema({ note, mail, ping, told });
+  const db = schema({ note, mail, ping, nap, told });
   export default db;
   const tell = (ctx, what) => ctx.db.told.insert({ id: 0n, what, at: ctx.timestamp });
   export const onNote = db.reducer({ onSchedule: note }, { note: note.rowType }, (ctx) => {
@@ -42,6 +43,21 @@ writeFileSync(
       return {};
     },
   );
+  export const onNap = db.procedure(
+    { onSchedule: nap, delivery: 'atLeastOnce' }, { row: nap.rowType }, t.unit(),
+    async (ctx, { row }) => {
+      ctx.withTx((tx) => tell(tx, 'asleep ' + row.id));
+      await ctx.sleep(TimeDuration.fromMillis(10_000));
+      ctx.withTx((tx) => tell(tx, 'awake ' + row.id));
+      return {};
+    },
+  );
+  export const planNap = db.reducer((ctx) => {
+    const now = ctx.timestamp.microsSinceUnixEpoch;
+    ctx.db.nap.insert({ id: 0n, at: ScheduleAt.time(now) });
+    ctx.db.nap.insert({ id: 0n, at: ScheduleAt.time(now) });
+    ctx.db.note.insert({ id: 0n, at: ScheduleAt.time(now + 4_000_000n) });
+  });
   const planned = { millis: t.i64(), failures: t.u32() };
   export const plan = db.reducer(planned, (ctx, { millis, failures }) => {
     const at = ScheduleAt.time(ctx.timestamp.microsSinceUnixEpoch + millis * 1000n);
@@ -101,4 +117,26 @@ it('[living 1.12, 1.15] a move of the clock runs procedures to their end, one by
     ...['mail 3 true 17', 'mail 3 true 19', 'mail 3 true 23', 'mail 3 true 31', '1 left'],
   ]);
   expect(await story()).toEqual(told);
+}, 60_000);
+
+it('[living 1.12, 1.15] others run while a procedure sleeps, and the move goes on', async () => {
+  const db = await openTestDatabase({ module: folder });
+  const begin = db.clock.now;
+  await db.call('plan_nap');
+  const ran = await db.clock.advance(60_000);
+  expect(ran.map((run) => [run.function, run.row?.id, run.outcome])).toEqual([
+    ['on_note', 1n, 'committed'],
+    ['on_nap', 1n, 'committed'],
+    ['on_nap', 2n, 'committed'],
+  ]);
+  const told = await db.query('SELECT what, at FROM told ORDER BY id');
+  expect(told.map(({ what, at }) => [what, (at as typeof begin).since(begin).millis])).toEqual([
+    ['asleep 1', 0],
+    ['asleep 2', 0],
+    ['note', 4_000],
+    ['awake 1', 10_000],
+    ['awake 2', 10_000],
+  ]);
+  expect(await db.query('SELECT id FROM nap')).toEqual([]);
+  await db.close();
 }, 60_000);
