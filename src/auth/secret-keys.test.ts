@@ -55,6 +55,17 @@ describe('the keys of secrets', () => {
     expect(await keys.open({ ...sealed, by: 'SHA256:other' }, about)).toBeUndefined();
   });
 
+  it('[living 4.3] opens what an earlier version sealed', async () => {
+    writeFileSync(file(1), `${Buffer.alloc(32, 7).toString('base64url')}\n`, { mode: 0o600 });
+    const keys = keysIn();
+    const bytes = Buffer.from(
+      '09090909090909090909090944e4eaf5cc89d6ddefa68b1d4576af8834b98af2e008',
+      'hex',
+    );
+    const by = 'SHA256:Q9M7tmZ8qvSFbt6RjOz-otVmtOQURUR6k_ksu-tG0ZA';
+    expect(await keys.open({ bytes, by }, about)).toBe('canary');
+  });
+
   it('[living 4.3] the newest key encrypts, and the others still decrypt', async () => {
     const keys = keysIn();
     const old = await keys.seal('old', about);

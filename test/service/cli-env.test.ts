@@ -6,7 +6,7 @@ import { type RunningService, Sandbox } from './harness.ts';
 import type { Remote } from './remote.ts';
 
 const source = `
-  import { SenderError, schema, t, table } from 'reducerdb/server';
+  import { Router, SenderError, SyncResponse, schema, t, table } from 'reducerdb/server';
   const seen = table({ public: true }, { url: t.string() });
   const db = schema({ seen }, {
     env: { URL: t.string(), PORT: t.u16(), NOTE: t.string().optional(), KEY: t.secret() },
@@ -22,6 +22,8 @@ const source = `
     throw new SenderError(ctx.env['KEY' as 'URL']);
   });
   export const length = db.procedure(t.u32(), (ctx) => ctx.env.KEY.length);
+  export const measured = db.httpHandler((ctx) => new SyncResponse(String(ctx.env.KEY.length)));
+  export const router = db.httpRouter(new Router().get('/length', measured));
   export const fail = db.procedure(t.u32(), (ctx) => {
     console.log('all', ctx.env);
     throw new Error('it has ' + JSON.stringify(ctx.env));
@@ -97,6 +99,8 @@ it('[cli 2.12, living 4.3] env sets, gets, lists and unsets values', async () =>
     stdout: 'Set KEY, a secret.\n',
   });
   expect((await send('POST', 'database/shop/call/length', '[]')).text).toBe(String(word.length));
+  const handled = await send('GET', 'database/shop/route/length');
+  expect(handled).toEqual({ status: 200, text: String(word.length) });
   const file = path.join(sandbox.folder, 'note');
   writeFileSync(file, 'two\nlines\n');
   expect((await set('NOTE', '--from-file', file)).code).toBe(0);
