@@ -43,6 +43,7 @@ async function bundleWorkers(folder) {
   const sources = [
     'workers/thread',
     'workers/process',
+    'workers/process-actor',
     'lanes/lane',
     'linking/linker',
     'spawner/spawner',
@@ -60,7 +61,7 @@ async function bundleWorkers(folder) {
     legalComments: 'inline',
     logLevel: 'warning',
   });
-  for (const name of ['thread-main', 'process-main', 'lane-main']) {
+  for (const name of ['thread-main', 'process-main', 'process-actor-main', 'lane-main']) {
     checkLatin1(path.join(folder, `${name}.bundle.mjs`));
   }
 }

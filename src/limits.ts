@@ -80,6 +80,8 @@ export const limits = {
   laneIdleMillisMax: 60_000,
   /** Time that a database waits for the next question of a lane that it has just answered. */
   laneLingerMillis: 0.05,
+  /** Time in which the thread of a lane ends that is to end, or else its process is ended. */
+  laneEndMillisMax: 5_000,
   /** Time that procedures have to end when their database closes. */
   procedureStopMillis: 10_000,
   /** Run time after which a call is scheduled behind all others for the processors. */

@@ -9,7 +9,6 @@ import { decodeRawModule } from '../schema/decode-raw-module.ts';
 import type { Lifecycle, ModuleDefinition } from '../schema/definition.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { DefinitionErrors } from '../schema/problems.ts';
-import { unsupportedFeature } from '../schema/unsupported.ts';
 import { validateModule } from '../schema/validate.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -42,8 +41,6 @@ export interface ProgramSurroundings {
   readonly loader: ProgramLoader;
   readonly hash: ProgramHash;
   readonly progress: Progress;
-  /** False where no procedure can run: programs that declare one are refused. Default: true. */
-  readonly hasLanes?: boolean;
   /** Absent where no program has crons. */
   readonly cron?: CronReader;
 }
@@ -89,8 +86,7 @@ export interface ProgramPlace {
 
 /**
  * Loads and describes a program being published. Rejects with `Refusal` `program.invalid` when it
- * does not load, does not describe itself properly, has a cron that cannot be read, or declares a
- * feature not supported yet.
+ * does not load, does not describe itself properly, or has a cron that cannot be read.
  */
 export async function examineProgram(
   source: ProgramSource,
@@ -107,8 +103,6 @@ export async function examineProgram(
     const definition = definitionOf(described);
     const faults = cronFaults(definition.crons, around.cron);
     if (faults.length > 0) throw invalid(faults.join('\n'));
-    const unsupported = unsupportedFeature(definition, around.hasLanes ?? true);
-    if (unsupported !== undefined) throw invalid(unsupported);
     return { source, hash: hashHex(around.hash(source.bytes)), runner, described, definition };
   } catch (error) {
     runner?.dispose();

@@ -55,7 +55,10 @@ const values: readonly RequestedEnv[] = [
   { name: 'KEY', text: 'canary-1' },
 ];
 
-describe.each(['local', 'worker'] as const)('the configuration of a database (%s)', (placement) => {
+const kinds = ['local', 'thread', 'process'] as const;
+
+describe.each(kinds)('the configuration of a database (%s)', (kind) => {
+  const placement = kind === 'local' ? 'local' : 'worker';
   let directory: string;
   let keyFolder: string;
   let host: Host;
@@ -65,6 +68,7 @@ describe.each(['local', 'worker'] as const)('the configuration of a database (%s
     host = await Host.open({
       directory,
       placement,
+      ...(kind === 'process' && { isolation: { everywhere: 'process', exceptions: new Map() } }),
       creators: 'anyone',
       operators: [],
       issuer: 'test',
@@ -150,11 +154,15 @@ describe.each(['local', 'worker'] as const)('the configuration of a database (%s
     const missing = { body: { code: 'env.missing', message: text } };
     await expect(publish()).rejects.toMatchObject(missing);
     expect(() => shop()).toThrow('No such database.');
-    await expect(publish(values.slice(1))).rejects.toMatchObject({ body: { code: 'env.missing' } });
+    await expect(publish(values.slice(1))).rejects.toMatchObject({
+      body: { code: 'env.missing' },
+    });
     expect(() => shop()).toThrow('No such database.');
     await publish(values);
     const more = moduleOf(usual.replace('URL:', 'MORE: t.string(), URL:'));
-    await expect(publish(undefined, more)).rejects.toMatchObject({ body: { code: 'env.missing' } });
+    await expect(publish(undefined, more)).rejects.toMatchObject({
+      body: { code: 'env.missing' },
+    });
     await set('MORE', 'x');
     await publish(undefined, more);
     expect(await tell('MORE')).toBe('"x"');

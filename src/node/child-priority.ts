@@ -6,7 +6,17 @@ const outOfMemoryScore = 500;
 
 const nicenessMax = 19;
 
-const ownNiceness = os.getPriority();
+let ownNiceness = os.getPriority();
+
+/** From where niceness counts in this process: 0 is that of the gateway at its start. */
+export function baseNiceness(): number {
+  return ownNiceness;
+}
+
+/** Has niceness count from where it does in the gateway, in a process that it has started. */
+export function countNicenessFrom(base: number): void {
+  ownNiceness = base;
+}
 
 /** By how much less nice a gateway is: its databases, 5 nicer, have a twelfth of its weight. */
 const precedence = 6;

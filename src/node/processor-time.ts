@@ -10,13 +10,15 @@ export interface ProcessorTime {
 }
 
 /**
- * Processor time of the first thread of a process, or of another thread of this process, by its
- * system id. `undefined` where the system does not count it (only Linux does), and once it is gone.
+ * Processor time of a thread of this process, or of a process: of its first thread, unless another
+ * one is named. `undefined` where the system does not count it (only Linux does), and once it is
+ * gone.
  */
 export function processorTime(
-  of: { readonly process: number } | { readonly thread: number },
+  of: { readonly process?: number; readonly thread: number } | { readonly process: number },
 ): ProcessorTime | undefined {
-  const folder = 'process' in of ? `/proc/${of.process}` : `/proc/self/task/${of.thread}`;
+  const process = `/proc/${of.process ?? 'self'}`;
+  const folder = 'thread' in of ? `${process}/task/${of.thread}` : process;
   try {
     const [run, wait] = readFileSync(`${folder}/schedstat`, 'latin1').split(' ').map(Number);
     return { runMillis: Number(run) / 1e6, waitMillis: Number(wait) / 1e6 };

@@ -1,4 +1,4 @@
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 /**
  * Memory that single threads of this process touched for the first time, by the page faults that
@@ -15,14 +15,16 @@ export function threadFaultBytes(systemId: number): number | undefined {
   return Number.isInteger(faults) ? faults * pageBytes : undefined;
 }
 
+/**
+ * Where the system shows the number of the thread that reads it: the one file of `/proc` that
+ * threads with permissions of their own may read.
+ */
+export const ownThreadFile = '/proc/thread-self/stat';
+
 /** The number of this thread for `threadFaultBytes`; 0 where it is unknown. */
 export function systemThreadId(): number {
-  try {
-    const id = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
-    return Number.isInteger(id) ? id : 0;
-  } catch {
-    return 0;
-  }
+  const id = Number.parseInt(read(ownThreadFile) ?? '', 10);
+  return Number.isInteger(id) ? id : 0;
 }
 
 /** Counted from the third field of the file. */

@@ -5,3 +5,4 @@ const budget = { callMillisMax: 1_000 };
 
 handlersContract('local', shopOpener('local', budget), false);
 handlersContract('thread', shopOpener('thread', budget), true);
+handlersContract('process', shopOpener('process', budget), true);

@@ -115,10 +115,11 @@ const source = `
   });
 `;
 
-const open = shopOpener('thread', { callMillisMax: 2_000, workerHeapMebibytesMax: 48 });
+const budget = { callMillisMax: 2_000, workerHeapMebibytesMax: 48 };
 
 /** What a hostile procedure does to its own lane is no matter of others. */
-describe('a hostile procedure', () => {
+describe.each(['thread', 'process'] as const)('a hostile procedure (%s)', (kind) => {
+  const open = shopOpener(kind, budget);
   let shop: Shop;
   afterEach(() => shop.close());
 

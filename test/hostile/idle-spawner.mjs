@@ -17,6 +17,7 @@ const order = { command: process.execPath, words, directory: '/' };
 const child = await childStarter().start(order, board.descriptor);
 // The end of the process is all that this one waits for.
 child.channel.destroy();
+child.lanes.destroy();
 child.kill();
 const { signal } = await child.ended;
 if (signal !== 'SIGKILL') throw new Error('it was killed');

@@ -15,6 +15,7 @@ const { childStarter } = await import(
   pathToFileURL(`${dist}/host/spawner/spawner-starter.js`).href
 );
 const { actorStart } = await import(pathToFileURL(`${dist}/host/workers/worker-seat.js`).href);
+const { LaneService } = await import(pathToFileURL(`${dist}/host/workers/seat-lanes.js`).href);
 const { completeBudget } = await import(pathToFileURL(`${dist}/host/seats/budget.js`).href);
 
 const budget = completeBudget({});
@@ -31,7 +32,7 @@ const start = actorStart(
 );
 
 const starter = childStarter();
-const startProcess = processWorkers(starter);
+const startProcess = processWorkers(starter, { places: new LaneService() });
 if (spawner === 'present') await starter.run('/bin/true', []);
 
 const opened = [];

@@ -14,7 +14,7 @@ import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildModule } from '../../src/bundle/build-module.ts';
 import { Host } from '../../src/host/host.ts';
-import { processFlags } from '../../src/host/workers/process-worker.ts';
+import { actorFlags, keeperFlags, laneFlags } from '../../src/host/workers/process-worker.ts';
 import { limits } from '../../src/limits.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { systemCommand } from '../../src/node/command-wrappers.ts';
@@ -103,7 +103,7 @@ describe.skipIf(!hasProc)('the process of a database', () => {
     const sockets = links.filter((link) => link.startsWith('socket:'));
     const files = links.filter((link) => link.startsWith('/') && link !== '/dev/null');
     const foreign = files.filter((file) => !file.startsWith(data));
-    expect(sockets).toHaveLength(1);
+    expect(sockets).toHaveLength(2);
     expect(foreign).toEqual([expect.stringContaining('reducerdb-board-')]);
     service.child.kill('SIGTERM');
     await service.ended;
@@ -130,7 +130,7 @@ describe.skipIf(!hasProc)('the process of a database', () => {
     expect(await service.ended).toBe(0);
   });
 
-  it('[living 6.2] may write its own directory, and read little else', () => {
+  it.each(['actor', 'lane'])('[living 6.2] lets its %s write and read little', (kind) => {
     folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-isolation-'));
     const own = path.join(folder, 'log-1');
     mkdirSync(own);
@@ -140,7 +140,8 @@ describe.skipIf(!hasProc)('the process of a database', () => {
       script,
       `import fs from 'node:fs';
       import { spawnSync } from 'node:child_process';
-      import { Worker } from 'node:worker_threads';
+      import { Session } from 'node:inspector';
+      import { Worker, parentPort } from 'node:worker_threads';
       const tried = {
         ownWrite: () => fs.writeFileSync(${JSON.stringify(path.join(own, 'a'))}, 'a'),
         ownRead: () => fs.readFileSync(${JSON.stringify(path.join(own, 'a'))}),
@@ -150,28 +151,43 @@ describe.skipIf(!hasProc)('the process of a database', () => {
         passwords: () => fs.readFileSync('/etc/passwd'),
         link: () => fs.symlinkSync('/etc', ${JSON.stringify(path.join(own, 'l'))}),
         command: () => { const { error } = spawnSync('true'); if (error) throw error; },
-        thread: () => new Worker('0', { eval: true }),
+        thread: () => new Worker('0', { eval: true, execArgv: [] }),
+        memory: () => fs.readFileSync('/proc/thread-self/mem'),
+        inspector: () => new Session().connect(),
+        keeper: () => new Session().connectToMainThread(),
       };
       const result = {};
       for (const [name, run] of Object.entries(tried)) {
         try { run(); result[name] = 'ok'; } catch ({ code }) { result[name] = code; }
       }
-      console.log(JSON.stringify(result));`,
+      parentPort.postMessage(JSON.stringify(result));`,
     );
-    const flags = processFlags(script, { directory: own, hardeningFile: script, kept: undefined });
-    const output = execFileSync(process.execPath, [...flags, script], { env: {} });
+    const keeper = path.join(folder, 'keeper.mjs');
+    writeFileSync(
+      keeper,
+      `import { Worker } from 'node:worker_threads';
+      const [, , file, ...execArgv] = process.argv;
+      new Worker(file, { execArgv, env: {} }).on('message', (text) => console.log(text));`,
+    );
+    const start = { directory: own, hardeningFile: script, kept: undefined };
+    const flags = kind === 'actor' ? actorFlags(script, start) : laneFlags(script, start);
+    const words = [...keeperFlags(keeper), keeper, script, ...flags];
+    const output = execFileSync(process.execPath, words, { env: {} });
     const denied = 'ERR_ACCESS_DENIED';
-    const thread = systemCommand('setpriv') === undefined ? 'ok' : denied;
+    const ofActor = kind === 'actor' ? 'ok' : denied;
     expect(JSON.parse(String(output))).toEqual({
-      ownWrite: 'ok',
-      ownRead: 'ok',
+      ownWrite: ofActor,
+      ownRead: ofActor,
       beside: denied,
       besideNamedAlike: denied,
       secret: denied,
       passwords: denied,
       link: denied,
       command: denied,
-      thread,
+      thread: denied,
+      memory: denied,
+      inspector: denied,
+      keeper: denied,
     });
   });
 
@@ -199,9 +215,13 @@ describe.skipIf(!hasProc)('the process of a database', () => {
       const own = getPriority();
       expect(getPriority(service.child.pid)).toBe(own - 6);
       const [id = 0] = databasesOf(service.child.pid ?? 0);
-      await expect.poll(() => getPriority(id)).toBe(own + 5);
+      // The thread of the database, and none of its other threads, such as the first.
+      const ranks = () => readdirSync(`/proc/${id}/task`).map((thread) => getPriority(+thread));
+      await expect.poll(() => Math.min(...ranks())).toBe(own + 5);
+      expect(Math.max(...ranks())).toBeLessThan(own + 19);
       const looping = call(service.url, 'victim', 'attack');
-      await expect.poll(() => getPriority(id)).toBe(own + 19);
+      await expect.poll(() => Math.max(...ranks())).toBe(own + 19);
+      expect(getPriority(id)).toBe(own + 5);
       service.child.kill('SIGTERM');
       await looping.catch(() => undefined);
       await service.ended;
@@ -260,9 +280,9 @@ describe.skipIf(!hasProc)('the process of a database', () => {
   it('[living 6.2] is ended when it floods the gateway; its neighbours are served', async () => {
     sandbox = await Sandbox.make();
     const data = path.join(sandbox.folder, 'data');
-    const service = await startTakenOver(sandbox, ['--data-dir', data, '--isolation', 'process']);
+    const service = await startTakenOver(sandbox, data, ['--isolation', 'process']);
     await publish(service.url, 'neighbour');
-    for (const flood of ['warn', 'opened']) {
+    for (const flood of ['warn', 'opened', 'lanes']) {
       const name = `flood-${flood.toLowerCase()}`;
       await publish(service.url, name);
       const ends = () => service.output.split('its process sent what it must not').length;

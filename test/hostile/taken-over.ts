@@ -11,12 +11,17 @@ const takenOver = `
 const floods = {
   warn: () => ({ kind: "warn", message: "w" }),
   opened: () => ({ kind: "opened", opening: lastOpening }),
+  // Lanes that nobody asked for, by the descriptor of another thread.
+  lanes: () => {
+    for (;;) fileSystem.writeSync(5, Buffer.from([1, 0, 0, 0, 1]));
+  },
 };
+const fileSystem = process.getBuiltinModule("node:fs");
 let lastOpening;
 const honest = port.post;
-port.post = (message) => {
+port.post = (message, transfer) => {
   if (message.kind === "opened") lastOpening = { ...message.opening, offset: 0 };
-  honest(message);
+  honest(message, transfer);
 };
 channel.on("data", (chunk) => {
   const [, name] = /flood (\\w+)/.exec(chunk.toString("latin1")) ?? [];
@@ -31,9 +36,58 @@ channel.on("data", (chunk) => {
 });
 `;
 
+/**
+ * What a procedure could do that has taken over its lane; the name of the procedure says what. The
+ * lane is then no program any more, but all that its thread is allowed to be.
+ */
+function takenOverLane(data: string): string {
+  return `{
+const builtin = process.getBuiltinModule;
+const fs = builtin("node:fs");
+const { Session, open } = builtin("node:inspector");
+const { Worker } = builtin("node:worker_threads");
+const { spawnSync } = builtin("node:child_process");
+const data = ${JSON.stringify(data)};
+const attempts = {
+  thread: () => new Worker("0", { eval: true, execArgv: [] }),
+  threadWithFlags: () => new Worker("0", { eval: true, execArgv: ["--allow-worker"] }),
+  command: () => { const { error } = spawnSync("true"); if (error) throw error; },
+  passwords: () => fs.readFileSync("/etc/passwd"),
+  ownMemory: () => fs.readFileSync("/proc/self/mem"),
+  thread2: () => fs.readFileSync("/proc/thread-self/environ"),
+  data: () => fs.readdirSync(data),
+  dataWritten: () => fs.writeFileSync(data + "/note", "x"),
+  inspected: () => new Session().connect(),
+  inspectedMain: () => new Session().connectToMainThread(),
+  inspectable: () => open(0),
+};
+const acts = {
+  escape: () => {
+    const seen = {};
+    for (const [name, attempt] of Object.entries(attempts)) {
+      try { attempt(); seen[name] = "ok"; } catch (error) { seen[name] = error.code; }
+    }
+    // Whoever started this process as a whole would listen for a debugger now.
+    process.kill(process.pid, "SIGUSR1");
+    return JSON.stringify(seen);
+  },
+  stay: () => builtin("node:crypto").pbkdf2Sync("a", "b", 2147483647, 64, "sha512"),
+  crash: () => process.kill(process.pid, "SIGABRT"),
+};
+if (runner !== undefined) {
+  const honest = runner.start.bind(runner);
+  runner.start = (call) => {
+    const act = acts[call.name];
+    return act === undefined ? honest(call) : { kind: "failed", message: String(act()), trace: [] };
+  };
+}
+}`;
+}
+
 /** Starts a service from a copy of `dist` whose processes of databases can be taken over. */
 export async function startTakenOver(
   { folder, port, url }: Sandbox,
+  data: string,
   flags: readonly string[],
 ): Promise<RunningService> {
   const dist = path.join(folder, 'dist');
@@ -41,9 +95,12 @@ export async function startTakenOver(
   for (const name of ['node_modules', 'package.json', 'templates']) {
     symlinkSync(path.join(root, name), path.join(folder, name));
   }
-  const entry = path.join(dist, 'host/process-main.bundle.mjs');
-  writeFileSync(entry, `${readFileSync(entry, 'utf8')}\n${takenOver}`);
-  const words = ['--root-dir', path.join(folder, 'root'), 'start', ...flags];
+  const more = { 'process-actor': takenOver, lane: takenOverLane(data) };
+  for (const [kind, text] of Object.entries(more)) {
+    const entry = path.join(dist, `host/${kind}-main.bundle.mjs`);
+    writeFileSync(entry, `${readFileSync(entry, 'utf8')}\n${text}`);
+  }
+  const words = ['--root-dir', path.join(folder, 'root'), 'start', '--data-dir', data, ...flags];
   const listening = ['--listen-addr', `127.0.0.1:${port}`, '--log-level', 'warn'];
   const line = [path.join(dist, 'cli/main.js'), ...words, ...listening];
   const env = { ...process.env, NO_COLOR: '1' };

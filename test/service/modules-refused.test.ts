@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestDatabase } from '../../src/testing/index.ts';
-import { unsupportedModule, unsupportedText } from '../support/unsupported-module.ts';
 import { type Person, Running } from './running.ts';
 import { type Program, writtenFrom } from './written-module.ts';
 
@@ -207,12 +206,6 @@ describe('definitions that are not sound', () => {
     ],
   ])('[module-def 6, tables 2.1] case %#', async (source, problems) => {
     expect(await refusalOf(source)).toBe(`Errors occurred:\n${problems.join('\n\n')}`);
-  });
-});
-
-describe('what is declared and not served yet', () => {
-  it('[SDK 6] is refused by name', async () => {
-    expect(await refusalOf(unsupportedModule())).toBe(unsupportedText);
   });
 });
 

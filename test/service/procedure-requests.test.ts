@@ -234,6 +234,67 @@ describe('a procedure', () => {
   }, 90_000);
 });
 
+describe('a procedure of a database in a process', () => {
+  let service: Running;
+  let person: Person;
+  beforeAll(async () => {
+    const allow = [parseAllowedPlace(`courier=127.0.0.1:${server.port}`)];
+    const isolation = { everywhere: 'process' } as const;
+    service = await Running.start({ moduleHttp: { allow }, isolation });
+    person = await service.person();
+    for (const name of ['courier', 'neighbour']) await publish(name, service, person);
+  });
+  afterAll(() => service.stop());
+
+  const ask = (procedure: string, args: unknown, database = 'courier') =>
+    value(procedure, args, database, service);
+
+  it('[living 2.7] sends requests of any size by the service, and gets answers', async () => {
+    let length = 0;
+    answer = (request, response) => {
+      request.on('data', (chunk: Buffer) => {
+        length += chunk.length;
+      });
+      request.on('end', () => response.writeHead(418).end(Buffer.from('00ff80', 'hex')));
+    };
+    const sent = await ask('send', [`${server.url}/a`, 'PUT', ['x-one: first'], 'ff00fe']);
+    expect([sent[0], sent[2], length]).toEqual(['418', '00ff80', 3]);
+    expect(await ask('upload', [server.url, limits.outboundBodyBytesMax])).toBe('418');
+    expect(length).toBe(3 + limits.outboundBodyBytesMax);
+    answer = (_request, response) => response.end('y'.repeat(3_000_000));
+    expect(await ask('note', [server.url])).toHaveLength(3_000_000);
+  });
+
+  it('[living 2.7, abi 9.2] reaches a private address only in the database that the list names', async () => {
+    expect(await ask('get', [server.url, 5_000], 'neighbour')).toMatch(/refusing to connect/);
+    expect(seen).toEqual([]);
+  });
+
+  it('[living 2.6, living 2.7] that waits for an answer holds up nobody', async () => {
+    let late: (() => void) | undefined;
+    answer = ({ url }, response) => {
+      if (url === '/late') late = () => response.end('at last');
+      else response.end('at once');
+    };
+    const waiting = ask('get', [`${server.url}/late`, 20_000]);
+    await vi.waitUntil(() => late !== undefined, { timeout: 20_000 });
+    expect(await ask('get', [`${server.url}/soon`, 20_000])).toBe('200 at once');
+    expect(await service.call('courier', 'put', ['meanwhile'])).toMatchObject({ status: 200 });
+    late?.();
+    expect(await waiting).toBe('200 at last');
+  });
+
+  it('[living 2.3, living 2.8] leaves no request behind when it is replaced', async () => {
+    answer = silent;
+    const replaced = ask('get', [server.url, 60_000]);
+    const first = await begun();
+    const changed = Buffer.concat([await program('courier'), Buffer.from('\n// again\n')]);
+    expect(await service.upload('courier', changed, person)).toMatchObject({ status: 200 });
+    expect(await replaced).toMatch(/the database was published again while the procedure ran/);
+    await vi.waitUntil(first.isOver, { timeout: 20_000 });
+  });
+});
+
 describe('a procedure that may send requests to public addresses', () => {
   let service: Running;
   beforeAll(async () => {

@@ -3,7 +3,6 @@ import { strangerRights } from '../../src/sql/rights.ts';
 import { connectionNumber } from '../../src/values/connection-number.ts';
 import { identityFromHex } from '../../src/values/identity.ts';
 import { callerIdentity } from '../../src/values/identity-roles.ts';
-import { unsupportedModule, unsupportedText } from '../support/unsupported-module.ts';
 import { type Answer, type Person, Running } from './running.ts';
 import { type Program, written, writtenFrom } from './written-module.ts';
 
@@ -141,28 +140,29 @@ describe('a first publish', () => {
   });
 });
 
-describe('what is not supported yet', () => {
-  let unsupported: Program;
+describe('a program that ends as it loads', () => {
+  let bad: Program;
+  const text = 'upside down';
 
   beforeAll(async () => {
-    unsupported = await writtenFrom(unsupportedModule());
+    bad = await writtenFrom(`throw new Error('${text}'); export default 1;`);
     success(await upload('plain', one));
     await addPerson('plain');
   });
 
-  it('is refused by name', async () => {
-    const update = await upload('plain', unsupported);
+  it('is refused with its reason', async () => {
+    const update = await upload('plain', bad);
     expect(update.status).toBe(500);
-    expect(update.text).toContain(unsupportedText);
-    expect((await running.plan('plain', unsupported, owner)).text).toBe(update.text);
+    expect(update.text).toContain(text);
+    expect((await running.plan('plain', bad, owner)).text).toBe(update.text);
     expect(await which('plain')).toBe('one');
     expect(await rows('plain', 'person')).toEqual([[1, 'Ann']]);
   });
 
   it('by a first publish too, which leaves no database', async () => {
-    const first = await upload('viewed', unsupported);
+    const first = await upload('viewed', bad);
     expect(first.status).toBe(500);
-    expect(first.text).toContain(unsupportedText);
+    expect(first.text).toContain(text);
     expect((await database('GET', 'viewed')).status).toBe(404);
   });
 });

@@ -191,6 +191,7 @@ export const startedFiles = [
   'src/cli/main.ts',
   'src/host/linking/linker-main.ts',
   'src/host/workers/process-main.ts',
+  'src/host/workers/process-actor-main.ts',
   'src/host/lanes/lane-main.ts',
   'src/host/spawner/spawner-main.ts',
   'src/host/workers/thread-main.ts',

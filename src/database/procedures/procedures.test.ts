@@ -10,7 +10,6 @@ import {
   LaneAccounts,
   openProcedures,
   owner,
-  ProcedureDatabase,
   procedureParams,
   reducerIds,
   u32Value,
@@ -144,12 +143,6 @@ describe('a procedure call', () => {
         error: { code: 'procedure.failed', message: expect.stringContaining(`procedure ${name}`) },
       });
     }
-  });
-
-  it('[living 2.9] fails where there are no lanes', async () => {
-    const database = await ProcedureDatabase.open(['echo'], undefined);
-    expect(await database.procedure('echo')).toMatchObject({ error: { code: 'procedure.failed' } });
-    expect(database.clientCount).toBe(0);
   });
 
   it('[living 2.6] is one of 64 of its caller, and of 1,024 of the database', async () => {

@@ -136,13 +136,13 @@ export class RunningProcedures {
     acceptedMicros: bigint,
   ): ProcedureError | undefined {
     const core = this.#core;
-    if (this.#desk === undefined) return noLanes;
+    const desk = present(this.#desk, 'procedures run where there are lanes');
     if (this.#isStopping) return { code: 'procedure.stopped', message: stoppedText(job.kind) };
     this.#lastNumber += 1;
     const number = this.#lastNumber;
     const seed = new Uint8Array(32);
     core.entropy.fill(seed);
-    const place = this.#desk.start(
+    const place = desk.start(
       {
         ...call,
         number,
@@ -350,11 +350,6 @@ function refuse(wanted: LaneRequest): void {
   if (wanted.kind === 'reducer') wanted.answer({ kind: 'code', code });
   else wanted.begun(BigInt(code));
 }
-
-const noLanes: ProcedureError = {
-  code: 'procedure.failed',
-  message: 'procedures and HTTP handlers are not supported in a process (isolation) yet',
-};
 
 function stoppedText(kind: Job['kind']): string {
   const what = kind === 'handler' ? 'handler' : 'procedure';

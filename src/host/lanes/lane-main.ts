@@ -3,7 +3,7 @@ import { unreachable } from '../../assert.ts';
 import { ticketNumber } from '../../database/ticket.ts';
 import { loadLaneProgram } from '../../module/javascript/lane-runner.ts';
 import type { LaneCall, LaneEnd, LaneRunner } from '../../module/lane.ts';
-import { setNiceness } from '../../node/child-priority.ts';
+import { countNicenessFrom, setNiceness } from '../../node/child-priority.ts';
 import { MachineClock } from '../../node/clock.ts';
 import { realmOpener } from '../../node/realm.ts';
 import { systemThreadId } from '../../node/thread-faults.ts';
@@ -24,9 +24,10 @@ import { WindowLink } from './window-link.ts';
 
 /** Runs a lane: one program in a thread of its own, beside its database. */
 const start = workerData as LaneThreadStart;
-const { port, program, identity, requests, env } = start;
+const { port, program, identity, requests, env, niceness } = start;
 const board = new Board(start.board);
 board.runsOn(systemThreadId());
+countNicenessFrom(niceness);
 if (board.systemThreadId !== 0) setNiceness(board.systemThreadId, nicenessOf.usual);
 answerInspector();
 

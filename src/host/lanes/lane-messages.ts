@@ -38,6 +38,8 @@ export interface LaneThreadStart extends LaneStart {
   readonly requests: RequestWay | undefined;
   /** Leads to the configuration, which never comes from the database; absent: there is none. */
   readonly env: EnvWay | undefined;
+  /** From where niceness counts; see `baseNiceness`. */
+  readonly niceness: number;
 }
 
 /** Database to lane. */

@@ -28,6 +28,7 @@ export class LanePool implements LaneDesk {
   #wake: () => void = () => undefined;
   #isStopping = false;
   #isWanted = false;
+  #busyCount = 0;
   #whenEmpty: () => void = () => undefined;
 
   constructor(options: LaneOptions) {
@@ -137,15 +138,27 @@ export class LanePool implements LaneDesk {
     const isFull = lanes.length >= limits.databaseLanesMax;
     const lane = idle ?? leastOf(waiting) ?? (isFull ? leastOf(takers) : undefined);
     if (lane !== undefined) {
-      lane.run(call);
+      this.#run(lane, call);
       return true;
     }
     if (isFull) {
       lanes.find(({ isIdle }) => isIdle)?.close();
       return false;
     }
-    this.#add(source).run(call);
+    this.#run(this.#add(source), call);
     return true;
+  }
+
+  /** Its lane counts as busy before it can do anything, such as end the process. */
+  #run(lane: Lane, call: LaneCall): void {
+    if (lane.callCount === 0) this.#setBusy(this.#busyCount + 1);
+    lane.run(call);
+  }
+
+  #setBusy(count: number): void {
+    if (count === this.#busyCount) return;
+    this.#busyCount = count;
+    this.#options.busy?.(count);
   }
 
   #add(source: ProgramSource): Lane {
@@ -175,8 +188,9 @@ export class LanePool implements LaneDesk {
 
   #count(): void {
     const { time } = this.#options;
-    if (time === undefined) return;
     const lanes = [...this.#lanes];
+    this.#setBusy(lanes.filter((lane) => lane.callCount > 0).length);
+    if (time === undefined) return;
     const waiting = lanes.reduce((sum, lane) => sum + lane.waitingCount, 0);
     const begun = lanes.reduce((sum, lane) => sum + lane.callCount, 0);
     time.counted({ busy: this.#queue.length + begun - waiting, waiting });

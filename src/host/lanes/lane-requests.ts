@@ -156,7 +156,7 @@ function wrongShape(): Error {
 }
 
 /** Names and lengths are counted otherwise in it than on the wire, and a character has 3 bytes. */
-const encodedHeadBytesMax = 4 * limits.outboundHeadBytesMax;
+export const encodedHeadBytesMax = 4 * limits.outboundHeadBytesMax;
 
 function areBytes(bytes: unknown, bytesMax: number): bytes is Uint8Array {
   return bytes instanceof Uint8Array && bytes.length <= bytesMax;

@@ -1,6 +1,6 @@
 import { Worker as Thread } from 'node:worker_threads';
 import { limits } from '../../limits.ts';
-import { canLowerNiceness, setNiceness } from '../../node/child-priority.ts';
+import { baseNiceness, canLowerNiceness, setNiceness } from '../../node/child-priority.ts';
 import { processorTime } from '../../node/processor-time.ts';
 import { askThread, endThread } from '../../node/thread-memory.ts';
 import type { Outbound } from '../outbound/outbound.ts';
@@ -23,16 +23,24 @@ export interface LaneThreadsOptions {
   readonly outbound?: Outbound | undefined;
   /** Has the configuration of databases; absent: they have none. */
   readonly env?: EnvSource | undefined;
+  /** The built `lane-main`; absent: it is found. */
+  readonly entry?: string | undefined;
+  /** Flags for their threads alone, such as permissions. */
+  readonly flags?: readonly string[];
+  /** Called when the engine does not end one that is to end. */
+  readonly stuck?: () => void;
 }
 
 /** Starts lanes as threads of this process. */
-export function laneThreads({ budget, watchdog, outbound, env }: LaneThreadsOptions): StartLane {
+export function laneThreads(options: LaneThreadsOptions): StartLane {
+  const { budget, watchdog, outbound, env, entry, flags = [], stuck } = options;
   return (start, port, ended) => {
     const board = new Board();
     const window = new LaneWindow(start.window);
     let thread: Thread | undefined;
     let death: LaneDeath | undefined;
     let hasEnded = false;
+    let isEnding = false;
     const broken = (message: string): void => end({ cause: 'died', message });
     const requests = outbound?.isEnabled
       ? new LaneRequests(outbound, start.identity, broken)
@@ -67,25 +75,33 @@ export function laneThreads({ budget, watchdog, outbound, env }: LaneThreadsOpti
       death ??= reason;
       requests?.close();
       laneEnv?.close();
-      if (thread === undefined) finish();
-      else endThread(thread);
+      if (thread === undefined) {
+        finish();
+        return;
+      }
+      endThread(thread);
+      if (stuck === undefined || isEnding) return;
+      isEnding = true;
+      setTimeout(() => hasEnded || stuck(), limits.laneEndMillisMax).unref();
     };
-    void workerEntry('lane').then(
-      (entry) => {
+    void Promise.resolve(entry ?? workerEntry('lane')).then(
+      (file) => {
         if (hasEnded) return;
         const way = requests?.way;
         const heap = heapLimits(budget);
-        const given = { board: board.buffer, port, heap, requests: way, env: laneEnv?.way };
+        const niceness = baseNiceness();
+        const ways = { requests: way, env: laneEnv?.way };
+        const given = { board: board.buffer, port, heap, ...ways, niceness };
         const workerData: LaneThreadStart = { ...start, ...given };
-        const ports = [port, way?.port, given.env?.port].filter((one) => one !== undefined);
-        thread = new Thread(entry, {
+        const ports = [port, way?.port, ways.env?.port].filter((one) => one !== undefined);
+        thread = new Thread(file, {
           workerData,
           transferList: ports,
           resourceLimits: {
             maxOldGenerationSizeMb: budget.workerHeapMebibytesMax + limits.workerHeadroomMebibytes,
           },
           env: {},
-          execArgv: [],
+          execArgv: [...flags],
         });
         thread.on('error', (error) => {
           death ??= deathOf(error, budget);

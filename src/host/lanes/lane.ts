@@ -26,6 +26,8 @@ export interface LaneOptions {
   /** The program that a call belongs to. */
   readonly programOf: (source: ProgramSource) => LaneProgram;
   readonly report: (line: ModuleLogLine) => void;
+  /** Called with the number of lanes that have calls, when it changes. */
+  readonly busy?: (lanes: number) => void;
   /** Absent: that of the machine. */
   readonly time?: LaneTime | undefined;
 }

@@ -35,6 +35,7 @@ export class MessageBudget {
         this.#once.add(kind);
         return;
       case 'lane':
+      case 'lanesBusy':
       case 'laneReplaced':
       case 'endLane':
         throw new Error(`a message of the kind ${kind}, which only a thread sends`);

@@ -54,6 +54,7 @@ function isRight(message: FromWorker): boolean {
       return true;
     // Only threads send these: `MessageBudget` refuses them.
     case 'lane':
+    case 'lanesBusy':
     case 'laneReplaced':
     case 'endLane':
       return true;

@@ -26,8 +26,6 @@ export interface ActorStart extends HeapLimits {
   readonly statementMillisMax: number;
   /** How much the database can hold. */
   readonly storage: StorageLimits;
-  /** True: it may ask for lanes. */
-  readonly hasLanes: boolean;
   /** True: no scheduled run begins until the schedules are resumed. */
   readonly schedulesPaused: boolean;
   /** The configuration, without its secrets; absent: nothing is set. */
@@ -56,10 +54,14 @@ export type ToWorker =
   | { readonly kind: 'storage'; readonly limits: StorageLimits }
   /** The configuration from now on, without its secrets. */
   | { readonly kind: 'env'; readonly env: ModuleEnv }
+  | LaneNews
+  | { readonly kind: 'close' };
+
+/** To the actor, from the thread that starts its lanes: the gateway's, or its process's keeper. */
+export type LaneNews =
   | { readonly kind: 'laneEnded'; readonly lane: number; readonly death: LaneDeath }
   /** Whether others wait for a lane: see `LanePool`. */
-  | { readonly kind: 'lanesWanted'; readonly isWanted: boolean }
-  | { readonly kind: 'close' };
+  | { readonly kind: 'lanesWanted'; readonly isWanted: boolean };
 
 /** Worker to gateway. */
 export type FromWorker =
@@ -73,16 +75,21 @@ export type FromWorker =
   | { readonly kind: 'lines'; readonly lines: readonly StampedLine[] }
   | { readonly kind: 'memory'; readonly memory: SeatMemory }
   | { readonly kind: 'warn'; readonly message: string }
-  | LaneRequestMessage
-  | { readonly kind: 'laneReplaced'; readonly lane: number }
-  | { readonly kind: 'endLane'; readonly lane: number; readonly death: LaneDeath }
+  | LaneOrder
   | { readonly kind: 'examined'; readonly described: Uint8Array }
   /** The actor ended on its own, or could not start; the worker ends next. */
   | { readonly kind: 'ended'; readonly end: PlainEnd }
   /** Everything is finished and durable; the worker ends next. */
   | { readonly kind: 'closed' };
 
-/** Asks the gateway for a lane: only of threads, which share their memory with it. */
+/** From the actor to the thread that starts its lanes, with which it shares memory. */
+export type LaneOrder =
+  | LaneRequestMessage
+  /** A lane begins to run something, and none did before: they are to be watched again. */
+  | { readonly kind: 'lanesBusy' }
+  | { readonly kind: 'laneReplaced'; readonly lane: number }
+  | { readonly kind: 'endLane'; readonly lane: number; readonly death: LaneDeath };
+
 export interface LaneRequestMessage {
   readonly kind: 'lane';
   /** A number that the actor has given it. */

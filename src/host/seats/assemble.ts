@@ -68,7 +68,7 @@ function refuseForSpace(error: unknown): never {
 
 export type ExamineOptions = Pick<
   DatabaseOptions,
-  'identity' | 'loader' | 'hash' | 'progress' | 'clock' | 'cron' | 'hasLanes'
+  'identity' | 'loader' | 'hash' | 'progress' | 'clock' | 'cron'
 >;
 
 /** Loads a program without any data and returns its description. Rejects with `Refusal`. */

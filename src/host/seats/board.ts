@@ -1,6 +1,7 @@
 import type { Progress } from '../../database/progress.ts';
 import type { ScheduledMark } from '../../database/schedules/scheduled-mark.ts';
 import { noTicket, type Ticket } from '../../database/ticket.ts';
+import { limits } from '../../limits.ts';
 import { tableId } from '../../schema/ids.ts';
 
 /** What a worker is doing, as seen by the thread that watches it. */
@@ -27,7 +28,8 @@ const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing', 'v
  * 9  id of its table
  * 10 its key, the lower half first
  * 12 the time it was due, likewise
- * 14 unused, like 15
+ * 14 lanes that run a procedure
+ * 15 unused
  * ```
  */
 export class Board implements Progress {
@@ -103,6 +105,10 @@ export class Board implements Progress {
     Atomics.store(this.#words, 7, systemThreadId);
   }
 
+  runsProcedures(count: number): void {
+    Atomics.store(this.#words, 14, count);
+  }
+
   get phase(): Phase {
     return phases[Atomics.load(this.#words, 0)] ?? 'resting';
   }
@@ -147,6 +153,12 @@ export class Board implements Progress {
 
   get systemThreadId(): number {
     return Atomics.load(this.#words, 7);
+  }
+
+  /** How many lanes run a procedure. */
+  get procedures(): number {
+    const count = Atomics.load(this.#words, 14);
+    return Math.min(Math.max(count, 0), limits.databaseLanesMax);
   }
 
   /** 64 bits in two words. */

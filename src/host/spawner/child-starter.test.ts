@@ -123,7 +123,7 @@ describe.runIf(hasProc)('the spawner', () => {
     expect(childrenOf(prepared)).toEqual([child.pid]);
   });
 
-  it('[living 6.2] is the parent of what it starts, and passes on two descriptors', async () => {
+  it('[living 6.2] is the parent of what it starts, and passes on three descriptors', async () => {
     spawning();
     const children = await Promise.all([start(), start(), start()]);
     // It no longer has what it handed over: one socket is its own.
@@ -135,7 +135,7 @@ describe.runIf(hasProc)('the spawner', () => {
     for (const child of children) await expect.poll(ask(child, 'hello')).toMatch(/^hello\./);
     for (const pid of pids) {
       const open = linksOf(pid);
-      expect(open.filter((link) => link.startsWith('socket:'))).toHaveLength(1);
+      expect(open.filter((link) => link.startsWith('socket:'))).toHaveLength(2);
       expect(open.filter((link) => link.includes('reducerdb-board-'))).toHaveLength(1);
     }
   });

@@ -10,7 +10,7 @@ export interface ChildStarter {
   /** Prepares for the first start in the background. */
   prepare(): void;
   /**
-   * Starts a process with the descriptor `board` and a channel. Rejects with the system's error,
+   * Starts a process with the descriptor `board` and two channels. Rejects with the system's error,
    * which has a `code`.
    */
   start(order: ChildOrder, board: number): Promise<Child>;
@@ -28,6 +28,8 @@ export interface Child {
    * `undefined` if the process ended before its channel could be handed over.
    */
   readonly channel: Duplex | undefined;
+  /** The channel of its lanes, likewise. */
+  readonly lanes: Duplex | undefined;
   /** Resolves when it has ended and all that it sent was read. */
   readonly ended: Promise<ChildExit>;
   /** Kills it with `SIGKILL`; `ended` follows. */

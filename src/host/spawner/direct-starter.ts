@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { runCommand } from '../../node/run-command.ts';
 import type { Child, ChildExit, ChildStarter } from './child-starter.ts';
-import { type ChildOrder, channelOf, spawnChild } from './spawn-child.ts';
+import { type ChildOrder, channelsOf, spawnChild } from './spawn-child.ts';
 
 /**
  * Starts processes as children of this one. While the system creates a child, it copies this
@@ -32,8 +32,8 @@ function started(child: ChildProcess, pid: number): Child {
   const ended = new Promise<ChildExit>((resolve) => {
     child.on('close', (code, signal) => resolve({ code, signal }));
   });
-  const channel = channelOf(child);
+  const [channel, lanes] = channelsOf(child);
   // The end of the process follows.
-  channel?.on('error', () => undefined);
-  return { pid, channel, ended, kill: () => child.kill('SIGKILL') };
+  for (const one of [channel, lanes]) one?.on('error', () => undefined);
+  return { pid, channel, lanes, ended, kill: () => child.kill('SIGKILL') };
 }

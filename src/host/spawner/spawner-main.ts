@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { unreachable } from '../../assert.ts';
 import { leaveSignalsToParent } from '../../node/parents-signals.ts';
 import { runCommand } from '../../node/run-command.ts';
-import { channelOf, spawnChild } from './spawn-child.ts';
+import { channelsOf, spawnChild } from './spawn-child.ts';
 import type { FromSpawner, ToSpawner } from './spawner-messages.ts';
 
 /**
@@ -62,7 +62,9 @@ function handOver(id: number, child: ChildProcess, pid: number): void {
     children.delete(id);
     tell({ kind: 'ended', id, code, signal });
   });
-  tell({ kind: 'started', id, pid }, channelOf(child) as Socket);
+  const [channel, lanes] = channelsOf(child);
+  tell({ kind: 'started', id, pid }, channel as Socket);
+  tell({ kind: 'lanes', id }, lanes as Socket);
   tell({ kind: 'handed', id });
 }
 

@@ -21,13 +21,15 @@ export type ToSpawner =
       readonly words: readonly string[];
     };
 
-/** Messages about one process, in this order: `started`, `handed`, `ended`. */
+/** Messages about one process, in this order: `started`, `lanes`, `handed`, `ended`. */
 export type FromSpawner =
   /** With the process's channel, which the spawner still has as well. */
   | { readonly kind: 'started'; readonly id: number; readonly pid: number }
+  /** With the channel of its lanes, likewise. */
+  | { readonly kind: 'lanes'; readonly id: number }
   /**
-   * The spawner has closed its end of the channel: what the process sends now reaches only the
-   * gateway. Without a `started` before it, the gateway had no descriptor left for the channel.
+   * The spawner has closed its ends of the channels: what the process sends now reaches only the
+   * gateway. Without both messages before it, the gateway had no descriptor left for a channel.
    */
   | { readonly kind: 'handed'; readonly id: number }
   | {

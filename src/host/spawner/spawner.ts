@@ -65,7 +65,8 @@ export class Spawner {
   async start(order: ChildOrder, board: string): Promise<Child> {
     const id = this.#nextId();
     const child = await this.#ask({ kind: 'start', id, order, board });
-    if (child !== undefined) return child;
+    if (child?.isWhole === true) return child;
+    child?.destroy();
     this.#kill(id);
     const message = 'EMFILE: too many open files, its channel';
     throw Object.assign(new Error(message), { code: 'EMFILE' });
@@ -125,6 +126,12 @@ export class Spawner {
         else this.#children.set(id, new SpawnedChild(message.pid, channel, () => this.#kill(id)));
         return;
       }
+      case 'lanes': {
+        const child = this.#children.get(id);
+        if (child === undefined) channel?.destroy();
+        else child.join(channel);
+        return;
+      }
       case 'handed':
         this.#take(id)?.resolve(this.#children.get(id));
         return;
@@ -170,7 +177,7 @@ export class Spawner {
     for (const child of this.#children.values()) child.orphaned();
     for (const id of [...this.#pending.keys()]) {
       // No one received it, so no one reads it to its end.
-      this.#children.get(id)?.channel?.destroy();
+      this.#children.get(id)?.destroy();
       this.#take(id)?.reject(end);
     }
     this.#children.clear();
@@ -184,21 +191,50 @@ class SpawnedChild implements Child {
   readonly channel: Duplex | undefined;
   readonly ended: Promise<ChildExit>;
   readonly kill: () => void;
+  #lanes: Duplex | undefined;
+  #isWhole = false;
   #resolve: (exit: ChildExit) => void = () => undefined;
   #exit: ChildExit | undefined;
-  #isOpen: boolean;
+  /** Its channels that are open. */
+  #open = 0;
 
   constructor(pid: number, channel: Duplex | undefined, kill: () => void) {
     this.pid = pid;
     this.channel = channel;
     this.kill = kill;
-    this.#isOpen = channel !== undefined;
     this.ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    channel?.on('error', () => undefined);
-    channel?.on('close', () => {
-      this.#isOpen = false;
+    this.#follow(channel);
+  }
+
+  get lanes(): Duplex | undefined {
+    return this.#lanes;
+  }
+
+  /** True once both channels have arrived, or the process had ended before. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  /** The channel of its lanes arrives. */
+  join(lanes: Duplex | undefined): void {
+    this.#isWhole = true;
+    this.#lanes = lanes;
+    this.#follow(lanes);
+  }
+
+  destroy(): void {
+    this.channel?.destroy();
+    this.#lanes?.destroy();
+  }
+
+  #follow(channel: Duplex | undefined): void {
+    if (channel === undefined) return;
+    this.#open += 1;
+    channel.on('error', () => undefined);
+    channel.on('close', () => {
+      this.#open -= 1;
       this.#look();
     });
   }
@@ -211,13 +247,13 @@ class SpawnedChild implements Child {
 
   /** Notes that the spawner is gone; the system ends this process with it, if it can. */
   orphaned(): void {
-    // While the other end of the channel is open, no other process has this number.
-    if (this.#isOpen) killOrphan(this.pid);
+    // While the other end of a channel is open, no other process has this number.
+    if (this.#open > 0) killOrphan(this.pid);
     this.left({ code: null, signal: 'SIGKILL' });
   }
 
   #look(): void {
-    if (this.#exit !== undefined && !this.#isOpen) this.#resolve(this.#exit);
+    if (this.#exit !== undefined && this.#open === 0) this.#resolve(this.#exit);
   }
 }
 

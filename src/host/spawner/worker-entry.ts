@@ -20,6 +20,7 @@ export function workerEntry(kind: WorkerKind): Promise<string> {
 const folders = {
   thread: 'workers',
   process: 'workers',
+  'process-actor': 'workers',
   lane: 'lanes',
   linker: 'linking',
   spawner: 'spawner',

@@ -143,7 +143,10 @@ export class MemoryWatch {
     if (suspicion === undefined || level === undefined) return undefined;
     if (this.#dying.has(watched) || !isCurrent(watched, sighting)) return undefined;
     if (!isShared(watched)) {
-      const grownBytes = sighting.own === undefined ? undefined : sighting.own - level;
+      const { own } = sighting;
+      // Each procedure that runs in its process may take as much as the call, and is judged there.
+      const parts = 1 + watched.board.procedures;
+      const grownBytes = own === undefined ? undefined : (own - level) / parts;
       return { ...nothingElse, watched, grownBytes, sinceMillis };
     }
     const { askedMillis, heldBytes, keptBytes } = suspicion;

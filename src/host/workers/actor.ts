@@ -57,6 +57,8 @@ export interface ActorPort {
 export interface ActorBoard extends Progress {
   tookMessage(): void;
   holds(bytes: number): void;
+  /** Records how many lanes run a procedure. */
+  runsProcedures(count: number): void;
   /** Records all memory held while it ran no call, where others share its process. */
   keeps?(bytes: number): void;
 }
@@ -80,8 +82,7 @@ export class Actor {
   readonly #memoryDisk = new MemoryDisk();
   readonly #lines: LineBatch;
   readonly #warnings: Warnings;
-  /** Absent where procedures cannot run. */
-  readonly #lanes: ActorLanes | undefined;
+  readonly #lanes: ActorLanes;
   #env: ModuleEnv;
   #memoryToldAt = 0;
   /** Bytes of the log that were read, and when that was last reported. */
@@ -106,13 +107,12 @@ export class Actor {
       heldBytes: () => this.#heldBytes(),
       statementBytes: () => this.#serving?.statementBytes ?? 0,
     });
-    if (start.hasLanes) {
-      this.#lanes = new ActorLanes(start, {
-        nowMillis: () => this.#clock.monotonicMillis(),
-        post: (message, transfer) => port.post(message, transfer),
-        report: (line) => this.#report(line),
-      });
-    }
+    this.#lanes = new ActorLanes(start, {
+      nowMillis: () => this.#clock.monotonicMillis(),
+      post: (message, transfer) => port.post(message, transfer),
+      report: (line) => this.#report(line),
+      busy: (lanes) => board.runsProcedures(lanes),
+    });
     this.#linker = new RemoteLinker({
       kept: start.kept,
       ask: (id, bytes) => port.post({ kind: 'link', id, bytes }, [bytes.buffer]),
@@ -121,7 +121,7 @@ export class Actor {
     const openRealm = realmOpener(start.hardeningFile);
     const load = programLoader((bytes) => this.#linker.link(bytes), board, {
       open: openRealm,
-      loaded: (source, program) => this.#lanes?.programs.keep(source, program),
+      loaded: (source, program) => this.#lanes.programs.keep(source, program),
     });
     this.#loader = (source, context) => {
       // Measured after the log was replayed, and before any call.
@@ -139,6 +139,11 @@ export class Actor {
 
   async receive(message: ToWorker): Promise<void> {
     this.#board.tookMessage();
+    await this.take(message);
+  }
+
+  /** For messages that do not count as sent by the gateway. */
+  async take(message: ToWorker): Promise<void> {
     switch (message.kind) {
       case 'requests': {
         const open = await this.#database;
@@ -158,10 +163,10 @@ export class Actor {
         this.#env = message.env;
         return;
       case 'laneEnded':
-        this.#lanes?.ended(message.lane, message.death);
+        this.#lanes.ended(message.lane, message.death);
         return;
       case 'lanesWanted':
-        this.#lanes?.pool.setWanted(message.isWanted);
+        this.#lanes.pool.setWanted(message.isWanted);
         return;
       case 'close':
         await (await this.#database)?.close();
@@ -200,7 +205,6 @@ export class Actor {
         progress: this.#board,
         clock: this.#clock,
         cron: cronReader,
-        hasLanes: this.#start.hasLanes,
       });
       this.#port.post({ kind: 'examined', described });
     } catch (error) {
@@ -225,7 +229,6 @@ export class Actor {
       progress: this.#board,
       loader: this.#loader,
       hash: programHash,
-      hasLanes: this.#start.hasLanes,
       nextTurn: () => {
         // A turn that only continues reads hands nothing over, but must still be visible.
         this.#tellMemorySoon();
@@ -234,7 +237,7 @@ export class Actor {
       makeAlarm: machineAlarms(this.#clock),
       cron: cronReader,
       later,
-      ...(this.#lanes === undefined ? {} : { lanes: this.#lanes.pool }),
+      lanes: this.#lanes.pool,
       report: (line) => this.#report(line),
       warn: (text) => this.#warnings.add(text),
       owner: this.#owner(),

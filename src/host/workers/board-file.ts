@@ -13,12 +13,16 @@ import type { ActorBoard } from './actor.ts';
  */
 export class BoardFile implements ActorBoard {
   readonly #descriptor: number;
-  readonly #bytes = new Uint8Array(boardBytes);
+  readonly #bytes: Uint8Array;
   readonly #board: Board;
 
-  /** Opens the board for the process that writes, with what the file already holds. */
-  constructor(descriptor: number) {
+  /**
+   * Opens the board for the process that writes, with what the file already holds. `words`: where
+   * other threads of the process can read it.
+   */
+  constructor(descriptor: number, words: ArrayBufferLike = new ArrayBuffer(boardBytes)) {
     this.#descriptor = descriptor;
+    this.#bytes = new Uint8Array(words);
     fs.readSync(descriptor, this.#bytes, 0, boardBytes, 0);
     this.#board = new Board(this.#bytes.buffer);
   }
@@ -65,6 +69,21 @@ export class BoardFile implements ActorBoard {
 
   holds(bytes: number): void {
     this.#board.holds(bytes);
+    this.#write();
+  }
+
+  runsOn(systemThreadId: number): void {
+    this.#board.runsOn(systemThreadId);
+    this.#write();
+  }
+
+  runsProcedures(count: number): void {
+    this.#board.runsProcedures(count);
+    this.#write();
+  }
+
+  lending(): void {
+    this.#board.lending();
     this.#write();
   }
 

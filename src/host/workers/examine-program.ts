@@ -8,7 +8,7 @@ import type { Watched } from '../watching/watched.ts';
 import type { Worker, WorkerDeath } from './worker.ts';
 import { actorStart, type WorkerSeatOptions } from './worker-seat.ts';
 
-type Options = Pick<WorkerSeatOptions, 'budget' | 'watchdog' | 'linker' | 'startWorker' | 'lanes'>;
+type Options = Pick<WorkerSeatOptions, 'budget' | 'watchdog' | 'linker' | 'startWorker'>;
 
 /** Examines one program on a worker that is thrown away. Resolves with the outcome. */
 export async function examineProgram(
@@ -16,10 +16,10 @@ export async function examineProgram(
   identity: DatabaseIdentity,
   options: Options,
 ): Promise<Uint8Array | PlainEnd> {
-  const { budget, linker, startWorker, lanes } = options;
+  const { budget, linker, startWorker } = options;
   const task = { kind: 'examine', program } as const;
   const nothing = { ownerIdentity: ownerIdentity(0n), directory: undefined };
-  const state = { storage: {}, schedulesPaused: true, hasLanes: lanes !== undefined };
+  const state = { storage: {}, schedulesPaused: true };
   const start = actorStart({ task, identity, kept: linker.kept, ...nothing, ...state }, budget);
   return new Promise((resolve, reject) => {
     const examination = new Examination(options, resolve);

@@ -1,93 +1,113 @@
 import fs from 'node:fs';
 import net from 'node:net';
 import { Worker as Thread } from 'node:worker_threads';
-import { assert, present } from '../../assert.ts';
-import { limits } from '../../limits.ts';
+import { present, unreachable } from '../../assert.ts';
+import { countNicenessFrom } from '../../node/child-priority.ts';
 import { leaveSignalsToParent } from '../../node/parents-signals.ts';
-import { identityToHex } from '../../values/identity.ts';
-import { encodeMessage, MessageReader, type ToProcess } from '../messages/process-frames.ts';
-import type { ActorStart, FromWorker } from '../messages/worker-messages.ts';
-import { Actor, type ActorPort } from './actor.ts';
-import { BoardFile } from './board-file.ts';
-import { drained } from './drained.ts';
+import { identityFromHex } from '../../values/identity.ts';
+import { databaseIdentity } from '../../values/identity-roles.ts';
+import { laneThreads } from '../lanes/lane-thread.ts';
+import type { LaneOrder } from '../messages/worker-messages.ts';
+import { Board, boardBytes } from '../seats/board.ts';
+import { Watchdog } from '../watching/watchdog.ts';
+import { KeeperLink } from './keeper-link.ts';
+import { type KeeperPlan, overHeapExit } from './keeper-plan.ts';
+import { SeatLanes } from './seat-lanes.ts';
 
 /**
- * Runs the process of one database, see `actor.ts`. It has two channels, both inherited: a stream
- * of frames to and from the gateway, and its board. It ends when the gateway does.
+ * Runs the first thread of a database's process, the keeper. It starts the actor's thread, which
+ * has the channel to the gateway (descriptor 3) and the board (4), and those of lanes, and watches
+ * the lanes. It alone may start threads, so no code of a module ever runs here; and it waits for
+ * nothing, so that a module that computes without end does not keep it from its work.
  */
-const channel = new net.Socket({ fd: 3, readable: true, writable: true });
-const board = new BoardFile(4);
-const frames = new MessageReader();
-let actor: Actor | undefined;
-let hasLeft = false;
+const [, , planText = '', parentProcess] = process.argv;
+const plan = JSON.parse(planText) as KeeperPlan;
 
-/** Descriptors that this process inherited by accident; its parent, if it must watch it. */
-const [, , strayDescriptors = '', parentProcess] = process.argv;
-
-const port: ActorPort = {
-  post(message) {
-    if (!hasLeft) write(message);
-  },
-  waitingBytes: () => channel.writableLength,
-  drained: () => drained(channel, limits.workerWaitingBytesMax),
-  close() {
-    channel.end();
-  },
-  exit() {
-    hasLeft = true;
-    channel.end(() => process.exit());
-  },
-};
-
-function write(message: FromWorker): void {
-  const pieces = encodeMessage(message);
-  if (pieces.length === 1) {
-    channel.write(present(pieces[0], 'a frame has a piece'));
-    return;
-  }
-  channel.cork();
-  for (const piece of pieces) channel.write(piece);
-  channel.uncork();
-}
-
-function receive(message: ToProcess): void {
-  if (message.kind === 'start') {
-    begin(message.start);
-    return;
-  }
-  assert(actor !== undefined, 'the first message starts the actor');
-  void actor.receive(message);
-}
-
-function begin(start: ActorStart): void {
-  process.title = `reducerdb ${identityToHex(start.identity).slice(0, 16)}`;
-  actor = new Actor(start, port, board);
-  actor.run();
-}
-
-function closeStrays(): void {
-  for (const number of strayDescriptors.split(',').filter(Boolean)) fs.closeSync(Number(number));
-}
-
-/**
- * A runaway call would outlive a gateway that was killed, because the end of the stream is not seen
- * while it runs. Where the system does not end this process with its parent, which ends with the
- * gateway, a thread checks whether the parent still exists.
- */
-function endWith(parent: number): void {
-  const source = `
-    setInterval(() => {
-      if (process.ppid !== ${parent}) process.kill(process.pid, 'SIGKILL');
-    }, 500);`;
-  const resourceLimits = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 };
-  new Thread(source, { eval: true, resourceLimits, stdin: false }).unref();
-}
-
-closeStrays();
+for (const number of plan.strays.split(',').filter(Boolean)) fs.closeSync(Number(number));
 leaveSignalsToParent();
-channel.on('data', (chunk: Buffer) => {
-  frames.push(chunk, (message) => receive(message as ToProcess));
+process.title = `reducerdb ${plan.identity.slice(0, 16)}`;
+countNicenessFrom(plan.niceness);
+
+const words = new SharedArrayBuffer(boardBytes);
+const actor = new Thread(plan.actor.entry, {
+  workerData: words,
+  env: {},
+  execArgv: [...plan.actor.flags],
+  resourceLimits: { maxOldGenerationSizeMb: plan.actor.heapMebibytes },
 });
-channel.on('error', () => process.exit());
-channel.on('close', () => process.exit());
-if (parentProcess !== undefined) endWith(Number(parentProcess));
+
+const channel = new net.Socket({ fd: 5, readable: true, writable: true });
+// The gateway is gone, whatever the actor is doing.
+for (const event of ['error', 'close']) channel.on(event, () => endAtOnce());
+
+const link = new KeeperLink(channel, plan.lanes.sendsRequests);
+const watchdog = new Watchdog(plan.lanes.budget);
+const board = new Board(words);
+const aside = { messagesSent: () => 0, askMemory: () => undefined, kill: () => undefined };
+// The memory of its rows is no fault of a lane.
+watchdog.add({ ...aside, board, isBusy: () => false });
+// A lane that waits may go on at any time, and computes then.
+watchdog.add({ ...aside, board: new Board(), isBusy: () => board.procedures > 0 });
+const startLane = laneThreads({
+  budget: plan.lanes.budget,
+  watchdog,
+  outbound: link,
+  env: link,
+  entry: plan.lanes.entry,
+  flags: plan.lanes.flags,
+  stuck: () => link.stuck(endAtOnce),
+});
+const identity = databaseIdentity(present(identityFromHex(plan.identity), 'it is one'));
+const lanes = new SeatLanes({ places: link, startLane }, identity, (news) => {
+  actor.postMessage(news);
+});
+
+actor.on('message', (order: LaneOrder) => {
+  switch (order.kind) {
+    case 'lane':
+      lanes.start(order);
+      return;
+    case 'lanesBusy':
+      watchdog.wake();
+      return;
+    case 'laneReplaced':
+      lanes.replaced(order.lane);
+      return;
+    case 'endLane':
+      lanes.end(order.lane, order.death);
+      return;
+    default:
+      unreachable(order);
+  }
+});
+
+let exitCode: number | undefined;
+actor.on('error', (error) => {
+  const isOverHeap = 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+  exitCode = isOverHeap ? overHeapExit : 1;
+});
+actor.on('exit', (code) => leave(exitCode ?? code));
+
+/** To exit means to wait for all threads, and the engine may not end each of them. */
+function leave(code: number): void {
+  lanes.endAll();
+  setTimeout(endAtOnce, leaveMillisMax);
+  const look = (): void => {
+    if (lanes.isEmpty) process.exit(code);
+    else setTimeout(look, 1);
+  };
+  look();
+}
+
+const leaveMillisMax = 1_000;
+
+function endAtOnce(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
+
+/** Where the system does not end this process with its parent, which ends with the gateway. */
+function lookAfter(parent: number): void {
+  setInterval(() => process.ppid === parent || endAtOnce(), 500).unref();
+}
+
+if (parentProcess !== undefined) lookAfter(Number(parentProcess));

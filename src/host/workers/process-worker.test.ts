@@ -10,7 +10,9 @@ import { completeBudget } from '../seats/budget.ts';
 import { nothingMeasured } from '../seats/seat.ts';
 import type { ChildExit, ChildStarter } from '../spawner/child-starter.ts';
 import { deferred } from '../supervision/deferred.ts';
+import { overHeapExit } from './keeper-plan.ts';
 import { describeExit, processWorkers } from './process-worker.ts';
+import { LaneService } from './seat-lanes.ts';
 import type { WorkerDeath } from './worker.ts';
 import { actorStart } from './worker-seat.ts';
 
@@ -20,6 +22,7 @@ const exit = {
   mayBeForMemory: true,
   hasRun: true,
   wasInModule: true,
+  isShared: false,
   heapMebibytes: 256,
 };
 
@@ -40,16 +43,28 @@ it('tells a process that did not start from a module that ate its memory', () =>
   });
   expect(describeExit({ ...killed, mayBeForMemory: false }).cause).toBe('killed');
   expect(describeExit({ ...exit, code: 7 }).message).toContain('(exit code 7)');
+  expect(describeExit({ ...exit, code: overHeapExit, isShared: true }).message).toBe(
+    'The module used far more than 256 MiB of heap and was stopped.',
+  );
+});
+
+it('[living 6.3] blames no call for an end while procedures ran', () => {
+  expect(describeExit({ ...exit, signal: 'SIGABRT', isShared: true })).toEqual({
+    cause: 'killed',
+    message: 'The process of the database ended (SIGABRT) while procedures ran.',
+  });
+  expect(describeExit({ ...exit, code: 1, isShared: true }).cause).toBe('died');
 });
 
 /** A worker whose process is a stream that sends what a test writes to it. */
 async function workerOf(channel: PassThrough, message: (message: FromWorker) => void) {
   const exit = deferred();
+  const lanes = new PassThrough();
   const kill = () => exit.resolve();
   const ended: Promise<ChildExit> = exit.promise.then(() => ({ code: null, signal: 'SIGKILL' }));
   const starter: ChildStarter = {
     prepare: () => undefined,
-    start: () => Promise.resolve({ pid: 0, channel, ended, kill }),
+    start: () => Promise.resolve({ pid: 0, channel, lanes, ended, kill }),
     run: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
@@ -61,15 +76,13 @@ async function workerOf(channel: PassThrough, message: (message: FromWorker) => 
     directory: undefined,
     kept: undefined,
   };
-  const start = actorStart(
-    { task, ...who, storage: {}, schedulesPaused: false, hasLanes: false },
-    budget,
-  );
+  const start = actorStart({ task, ...who, storage: {}, schedulesPaused: false }, budget);
   // What is written to the process is not read back as what it sends.
   const write = vi.spyOn(channel, 'write').mockImplementation(() => true);
   const deaths: (WorkerDeath | undefined)[] = [];
   const events = { message, ended: (death?: WorkerDeath) => deaths.push(death) };
-  const worker = await processWorkers(starter)(start, { budget, lastTicket: noTicket }, events);
+  const startProcess = processWorkers(starter, { places: new LaneService() });
+  const worker = await startProcess(start, { budget, lastTicket: noTicket }, events);
   write.mockRestore();
   return { worker, deaths };
 }

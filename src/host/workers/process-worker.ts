@@ -1,20 +1,28 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { limits, statementBytesMax } from '../../limits.ts';
-import { canLowerNiceness, setNiceness } from '../../node/child-priority.ts';
-import { endingWithParent, endsWithParent } from '../../node/command-wrappers.ts';
+import { baseNiceness, canLowerNiceness, setNiceness } from '../../node/child-priority.ts';
+import { endingWithParent } from '../../node/command-wrappers.ts';
 import { MemoryCeiling } from '../../node/memory-ceiling.ts';
 import { memoryKills } from '../../node/memory-kills.ts';
 import { descriptorsAdvice } from '../../node/open-descriptors.ts';
 import { type ProcessorTime, processorTime } from '../../node/processor-time.ts';
+import { ownThreadFile } from '../../node/thread-faults.ts';
+import { identityToHex } from '../../values/identity.ts';
+import type { EnvSource } from '../lanes/lane-env.ts';
 import { MessageBudget } from '../messages/message-budget.ts';
 import { encodeMessage, MessageReader, type ToProcess } from '../messages/process-frames.ts';
 import type { ActorStart, FromWorker } from '../messages/worker-messages.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import type { Budget } from '../seats/budget.ts';
 import type { Child, ChildExit, ChildStarter } from '../spawner/child-starter.ts';
 import { workerEntry } from '../spawner/worker-entry.ts';
 import { nicenessOf, type Standing } from '../watching/standing.ts';
 import { BoardMirror } from './board-file.ts';
+import { type KeeperPlan, overHeapExit } from './keeper-plan.ts';
+import { PacedChannel } from './paced-channel.ts';
+import { ProcessLanes } from './process-lanes.ts';
+import type { LanePlaces } from './seat-lanes.ts';
 import {
   overHeap,
   type StartWorker,
@@ -28,15 +36,23 @@ const engineMebibytes = 512;
 
 const mebibyte = 1024 * 1024;
 
-const framesBetweenLooks = 8;
+/** What the lanes of all processes share. */
+export interface SharedByLanes {
+  readonly places: LanePlaces;
+  /** Sends their HTTP requests; absent: they send none. */
+  readonly outbound?: Outbound | undefined;
+  /** Has the configuration of databases; absent: they have none. */
+  readonly env?: EnvSource | undefined;
+}
 
 /**
- * Starts actors in processes of their own. Each has an empty environment, may write nothing but its
- * database's directory, and inherits two descriptors: a stream of frames, and its board.
+ * Starts actors in processes of their own, with their lanes. Each has an empty environment, may
+ * write nothing but its database's directory, and inherits three descriptors: a stream of frames,
+ * its board, and a stream of frames about its lanes.
  */
-export function processWorkers(starter: ChildStarter): StartWorker {
+export function processWorkers(starter: ChildStarter, shared: SharedByLanes): StartWorker {
   return async (given, { budget, lastTicket }, events) => {
-    const entry = await workerEntry('process');
+    const entries = await processEntries();
     // Its working directory is another than that of this process.
     const directory = given.directory === undefined ? undefined : path.resolve(given.directory);
     const start = { ...given, directory };
@@ -45,10 +61,9 @@ export function processWorkers(starter: ChildStarter): StartWorker {
       ...endingWithParent(),
       ...ceiling.command,
       process.execPath,
-      ...heapFlags(budget),
-      ...processFlags(entry, start),
-      entry,
-      strays(),
+      ...keeperFlags(entries.keeper),
+      entries.keeper,
+      JSON.stringify(keeperPlan(entries, start, budget, shared.outbound?.isEnabled === true)),
     ];
     const order = { command, words, directory: directory ?? '/' };
     const mirror = new BoardMirror(lastTicket);
@@ -58,7 +73,7 @@ export function processWorkers(starter: ChildStarter): StartWorker {
     } catch (error) {
       return neverStarted(mirror, startFault(error), events);
     }
-    return new ProcessWorker({ child, mirror, ceiling, budget }, start, events);
+    return new ProcessWorker({ child, mirror, ceiling, budget, shared }, start, events);
   };
 }
 
@@ -91,6 +106,7 @@ interface Parts {
   readonly mirror: BoardMirror;
   readonly ceiling: MemoryCeiling;
   readonly budget: Budget;
+  readonly shared: SharedByLanes;
 }
 
 class ProcessWorker implements Worker {
@@ -98,12 +114,11 @@ class ProcessWorker implements Worker {
   readonly #events: WorkerEvents;
   readonly #frames = new MessageReader(limits.workerStructuredBytesMax);
   readonly #messages = new MessageBudget();
-  /** When the current chunk arrived, and the time spent since the last pause. */
-  #chunkAt = 0;
-  #spentMillis = 0;
-  #framesRead = 0;
-  /** True when requests were sent to it since then. */
-  #wasAsked = true;
+  readonly #channel: PacedChannel;
+  readonly #lanes: ProcessLanes;
+  #rowBytes = 0;
+  /** The most lanes that it has had at once. */
+  #lanesMost = 0;
   readonly #statusFile: string;
   readonly #memoryKillsBefore = memoryKills();
   #hasEnded = false;
@@ -111,14 +126,33 @@ class ProcessWorker implements Worker {
   #death: WorkerDeath | undefined;
 
   constructor(parts: Parts, start: ActorStart, events: WorkerEvents) {
-    const { child, ceiling } = parts;
+    const { child, ceiling, shared } = parts;
     this.#parts = parts;
     this.#events = events;
     this.#statusFile = `/proc/${child.pid}/status`;
-    child.channel?.on('data', (chunk: Buffer) => this.#receive(chunk));
+    this.#channel = new PacedChannel(child.channel, {
+      read: (chunk, isEnough) => this.#frames.push(chunk, this.#deliver, isEnough),
+      broken: (error) => this.#broken(error),
+    });
+    const isServing = start.task.kind === 'serve';
+    this.#lanes = new ProcessLanes(child.lanes, {
+      identity: start.identity,
+      places: shared.places,
+      outbound: isServing ? shared.outbound : undefined,
+      env: isServing ? shared.env : undefined,
+      entering: (lanes) => {
+        this.#lanesMost = Math.max(this.#lanesMost, lanes);
+        this.#hold();
+      },
+      broken: (error) => this.#broken(error),
+      stuck: () => {
+        this.#death ??= stuckDeath;
+        this.terminate();
+      },
+    });
     void child.ended.then((exit) => this.#end(exit));
     ceiling.watch(child.pid);
-    this.#write({ kind: 'start', start });
+    this.#channel.write(encodeMessage({ kind: 'start', start }));
   }
 
   get board() {
@@ -126,8 +160,7 @@ class ProcessWorker implements Worker {
   }
 
   send(message: ToProcess): void {
-    this.#wasAsked = true;
-    if (!this.#hasEnded) this.#write(message);
+    if (!this.#hasEnded) this.#channel.write(encodeMessage(message));
   }
 
   terminate(): void {
@@ -146,34 +179,33 @@ class ProcessWorker implements Worker {
   }
 
   processorTime(): ProcessorTime | undefined {
-    return processorTime({ process: this.#parts.child.pid });
+    const { pid } = this.#parts.child;
+    const thread = this.#actorThread();
+    return processorTime(thread === undefined ? { process: pid } : { process: pid, thread });
   }
 
   setStanding(standing: Standing): void {
     const { pid } = this.#parts.child;
     if (this.#hasEnded || !canLowerNiceness(pid)) return;
-    setNiceness(pid, nicenessOf[standing]);
+    const thread = this.#actorThread();
+    setNiceness(thread ?? pid, nicenessOf[standing]);
+    // Its first thread looks after the lanes, and computes nothing.
+    if (thread !== undefined) setNiceness(pid, nicenessOf.usual);
   }
 
-  #write(message: ToProcess): void {
-    const { channel } = this.#parts.child;
-    channel?.cork();
-    for (const piece of encodeMessage(message)) channel?.write(piece);
-    channel?.uncork();
+  /** The number of the actor's thread, if it is one of the process: it may say anything. */
+  #actorThread(): number | undefined {
+    const { pid } = this.#parts.child;
+    const { systemThreadId } = this.board;
+    const isOwn = systemThreadId > 0 && fs.existsSync(`/proc/${pid}/task/${systemThreadId}`);
+    return isOwn ? systemThreadId : undefined;
   }
 
-  #receive(chunk: Buffer): void {
-    this.#chunkAt = performance.now();
-    try {
-      const rest = this.#frames.push(chunk, this.#deliver, this.#isEnough);
-      this.#spentMillis += performance.now() - this.#chunkAt;
-      if (this.#spentMillis >= limits.workerSliceMillisMax) this.#pause(rest);
-    } catch (error) {
-      const message = `its process sent what it must not: ${String(error)}`;
-      this.#death ??= { cause: 'bug', message };
-      this.#parts.child.channel?.destroy();
-      this.terminate();
-    }
+  #broken(error: unknown): void {
+    const message = `its process sent what it must not: ${String(error)}`;
+    this.#death ??= { cause: 'bug', message };
+    this.#channel.destroy();
+    this.terminate();
   }
 
   readonly #deliver = (given: ToProcess | FromWorker): void => {
@@ -181,37 +213,22 @@ class ProcessWorker implements Worker {
     this.#messages.take(message);
     if (message.kind === 'memory') {
       const { rowBytes, indexBytes } = message.memory;
-      this.#parts.ceiling.hold(rowBytes + indexBytes);
+      this.#rowBytes = rowBytes + indexBytes;
+      this.#hold();
     }
     this.#events.message(message);
   };
 
-  /** Reads the clock only once every few frames. */
-  readonly #isEnough = (): boolean => {
-    this.#framesRead += 1;
-    if (this.#framesRead % framesBetweenLooks !== 0) return false;
-    const millis = this.#spentMillis + performance.now() - this.#chunkAt;
-    return millis >= limits.workerSliceMillisMax;
-  };
-
-  /** Lets others have their turn, for longer if the process sent all this unasked. */
-  #pause(rest: Buffer): void {
-    const { channel } = this.#parts.child;
-    channel?.pause();
-    if (rest.length > 0) channel?.unshift(rest);
-    const goOn = () => {
-      this.#spentMillis = 0;
-      channel?.resume();
-    };
-    if (this.#wasAsked) setImmediate(goOn);
-    else setTimeout(goOn, limits.workerUnaskedRest * limits.workerSliceMillisMax);
-    this.#wasAsked = false;
+  #hold(): void {
+    const { ceiling, budget } = this.#parts;
+    ceiling.hold(this.#rowBytes + this.#lanesMost * laneBytes(budget));
   }
 
   #end({ code, signal }: ChildExit): void {
     this.#hasEnded = true;
+    this.#lanes.end();
     const { mirror, ceiling } = this.#parts;
-    const { changes, phase } = mirror.board;
+    const { changes, phase, procedures } = mirror.board;
     const hasRun = changes > 0;
     const wasInModule = phase === 'calling' || phase === 'viewing' || phase === 'loading';
     mirror.close();
@@ -219,14 +236,22 @@ class ProcessWorker implements Worker {
     const heapMebibytes = this.#parts.budget.workerHeapMebibytesMax;
     const kills = memoryKills();
     const mayBeForMemory = kills === undefined || kills !== this.#memoryKillsBefore;
-    const exit = { code, signal, mayBeForMemory, hasRun, wasInModule, heapMebibytes };
+    const isShared = procedures > 0;
+    const exit = { code, signal, mayBeForMemory, hasRun, wasInModule, isShared, heapMebibytes };
     this.#events.ended(this.#death ?? describeExit(exit));
   }
 }
 
+/** The engine does not interrupt what one of its lanes does. */
+const stuckDeath: WorkerDeath = {
+  cause: 'killed',
+  message: 'The process of the database was ended: a procedure of it could not be interrupted.',
+};
+
 /**
- * Memory that the process can take besides the rows and indexes that it reports: for the engine,
- * the module and statements, and for the rows that it is about to read from a log of this size.
+ * Memory that the process can take besides its lanes and the rows and indexes that it reports: for
+ * the engine, the module and statements, and for the rows that it is about to read from a log of
+ * this size.
  */
 function ceilingBytes(budget: Budget, { task, directory }: ActorStart): number {
   const { workerHeapMebibytesMax, callBufferBytesMax } = budget;
@@ -246,14 +271,63 @@ function folderBytes(folder: string): number {
     .reduce((sum, size) => sum + size, 0);
 }
 
-function heapFlags({ workerHeapMebibytesMax, callBufferBytesMax }: Budget): string[] {
-  const forOthers = (callBufferBytesMax + statementBytesMax) / mebibyte + engineMebibytes / 2;
-  const mebibytes = workerHeapMebibytesMax + forOthers;
-  return [`--max-old-space-size=${Math.ceil(mebibytes)}`];
+/** What one lane can take: the heap of a module, and what a procedure holds. */
+function laneBytes({ workerHeapMebibytesMax, callBufferBytesMax }: Budget): number {
+  return (workerHeapMebibytesMax + limits.workerHeadroomMebibytes) * mebibyte + callBufferBytesMax;
 }
 
-/** Flags that restrict a Node process to this entry, the database's directory, and the mark. */
-export function processFlags(
+function heapMebibytes({ workerHeapMebibytesMax, callBufferBytesMax }: Budget): number {
+  const forOthers = (callBufferBytesMax + statementBytesMax) / mebibyte + engineMebibytes / 2;
+  return Math.ceil(workerHeapMebibytesMax + forOthers);
+}
+
+interface Entries {
+  readonly keeper: string;
+  readonly actor: string;
+  readonly lane: string;
+}
+
+async function processEntries(): Promise<Entries> {
+  const kinds = ['process', 'process-actor', 'lane'] as const;
+  const [keeper, actor, lane] = await Promise.all(kinds.map(workerEntry));
+  return { keeper, actor, lane } as Entries;
+}
+
+/** What the first thread of the process needs to know: nothing that a module has said. */
+function keeperPlan(
+  entries: Entries,
+  start: ActorStart,
+  budget: Budget,
+  sendsRequests: boolean,
+): KeeperPlan {
+  return {
+    identity: identityToHex(start.identity),
+    strays: strays(),
+    niceness: baseNiceness(),
+    actor: {
+      entry: entries.actor,
+      flags: actorFlags(entries.actor, start),
+      heapMebibytes: heapMebibytes(budget),
+    },
+    lanes: {
+      entry: entries.lane,
+      flags: laneFlags(entries.lane, start),
+      budget,
+      sendsRequests,
+    },
+  };
+}
+
+/**
+ * Flags of the process, for its first thread. It alone may start threads, so it runs no code of a
+ * module. Newer versions of Node give each thread what the process may read, too.
+ */
+export function keeperFlags(entry: string): string[] {
+  return [...permissions([entry]), '--allow-worker'];
+}
+
+/** Flags that restrict the actor's thread to its entry, the database's directory, and the mark. */
+export function actorFlags(
   entry: string,
   start: Pick<ActorStart, 'directory' | 'hardeningFile' | 'kept' | 'writer'>,
 ): string[] {
@@ -263,14 +337,22 @@ export function processFlags(
   const own = directory === undefined ? [] : [directory];
   const mark = writer === undefined ? [] : [writer.file];
   return [
-    permissionFlag,
-    '--no-warnings',
-    ...(endsWithParent() ? [] : ['--allow-worker']),
-    ...new Set(
-      [entry, hardeningFile, ...own, ...mark, ...programs].map((file) => `--allow-fs-read=${file}`),
-    ),
+    ...permissions([entry, ownThreadFile, hardeningFile, ...own, ...mark, ...programs]),
     ...own.map((file) => `--allow-fs-write=${file}`),
   ];
+}
+
+/** Flags that restrict the thread of a lane to its entry: programs come to it in messages. */
+export function laneFlags(
+  entry: string,
+  { hardeningFile }: Pick<ActorStart, 'hardeningFile'>,
+): string[] {
+  return permissions([entry, ownThreadFile, hardeningFile]);
+}
+
+function permissions(readable: readonly string[]): string[] {
+  const files = [...new Set(readable)].map((file) => `--allow-fs-read=${file}`);
+  return [permissionFlag, '--no-warnings', ...files];
 }
 
 /** The flag of the platform's permission model, which was experimental at first. */
@@ -290,12 +372,14 @@ interface ProcessExit {
   readonly hasRun: boolean;
   /** False: it ended outside of its module, which is not to blame. */
   readonly wasInModule: boolean;
+  /** True: procedures ran in it, too, and may be to blame. */
+  readonly isShared: boolean;
   readonly heapMebibytes: number;
 }
 
 /** Describes why a process ended, as far as its exit shows. */
 export function describeExit(exit: ProcessExit): WorkerDeath {
-  const { code, signal, mayBeForMemory, hasRun, wasInModule, heapMebibytes } = exit;
+  const { code, signal, mayBeForMemory, hasRun, wasInModule, isShared, heapMebibytes } = exit;
   if (signal === 'SIGKILL') {
     const text = 'The process of the database was killed (SIGKILL)';
     if (!mayBeForMemory) return { cause: 'killed', message: `${text}, and not for its memory.` };
@@ -311,6 +395,11 @@ export function describeExit(exit: ProcessExit): WorkerDeath {
       message: `The process of the database did not start (${how}). ${advice}`,
     };
   }
+  if (code === overHeapExit && wasInModule) return overHeap(heapMebibytes);
+  if (signal !== null && isShared) {
+    const message = `The process of the database ended (${how}) while procedures ran.`;
+    return { cause: 'killed', message };
+  }
   if (signal !== null && memorySignals.has(signal) && wasInModule) {
     return overHeap(heapMebibytes);
   }
@@ -320,7 +409,7 @@ export function describeExit(exit: ProcessExit): WorkerDeath {
 let strayList: string | undefined;
 
 /**
- * Descriptors from 5 on that this process inherited and that its children inherit too: a shell or a
+ * Descriptors from 6 on that this process inherited and that its children inherit too: a shell or a
  * supervisor left them open. The child closes them first.
  */
 function strays(): string {
@@ -335,7 +424,7 @@ function findStrays(): string {
   if (!fs.existsSync(folder)) return '';
   return fs
     .readdirSync(folder)
-    .filter((number) => Number(number) >= 5 && isInherited(`${folder}/${number}`))
+    .filter((number) => Number(number) >= 6 && isInherited(`${folder}/${number}`))
     .join(',');
 }
 

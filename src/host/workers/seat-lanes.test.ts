@@ -1,8 +1,8 @@
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { MessageChannel } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../limits.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../../values/identity-roles.ts';
-import type { LaneDeath, LaneStart } from '../lanes/lane-messages.ts';
+import type { LaneDeath, LaneStart, StartLane } from '../lanes/lane-messages.ts';
 import { LaneWindow } from '../lanes/window.ts';
 import type { ToWorker } from '../messages/worker-messages.ts';
 import { LaneService, SeatLanes } from './seat-lanes.ts';
@@ -14,7 +14,7 @@ function service() {
   const running: ((death: LaneDeath) => void)[] = [];
   const started: LaneStart[] = [];
   const replaced: DatabaseIdentity[] = [];
-  const lanes = new LaneService((start: LaneStart, port: MessagePort, ended) => {
+  const startLane: StartLane = (start, port, ended) => {
     started.push(start);
     const end = (death: LaneDeath): void => {
       running.splice(running.indexOf(end), 1);
@@ -23,7 +23,8 @@ function service() {
     };
     running.push(end);
     return { end, replaced: () => replaced.push(start.identity) };
-  });
+  };
+  const lanes = { places: new LaneService(), startLane };
   const seat = (identity = databaseIdentity(1n)) => {
     const sent: ToWorker[] = [];
     const seatLanes = new SeatLanes(lanes, identity, (message) => sent.push(message));

@@ -1,7 +1,7 @@
 import { limits } from '../../limits.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { LaneDeath, LaneThread, StartLane } from '../lanes/lane-messages.ts';
-import type { LaneRequestMessage, ToWorker } from '../messages/worker-messages.ts';
+import type { LaneNews, LaneRequestMessage } from '../messages/worker-messages.ts';
 
 /** Those who have lanes, or wait for one. */
 export interface LaneOwner {
@@ -9,20 +9,25 @@ export interface LaneOwner {
   wanted(isWanted: boolean): void;
 }
 
+/** Places for lanes; see `LaneService`. */
+export interface LanePlaces {
+  join(owner: LaneOwner): void;
+  leave(owner: LaneOwner): void;
+  /** Calls `begin` when there is room for a lane; the result withdraws that. */
+  enter(begin: () => void): () => void;
+  /** A lane has ended. */
+  release(): void;
+}
+
 /**
- * The lanes of all databases that run on threads of this process: there are at most
+ * Places for the lanes of all databases, those in processes as well: there are at most
  * `limits.hostLanesMax`, first come first served. While somebody waits, nobody keeps lanes that are
  * idle, and nobody keeps the others for long.
  */
-export class LaneService {
-  readonly start: StartLane;
+export class LaneService implements LanePlaces {
   readonly #owners = new Set<LaneOwner>();
   #count = 0;
   #waiting: (() => void)[] = [];
-
-  constructor(start: StartLane) {
-    this.start = start;
-  }
 
   join(owner: LaneOwner): void {
     this.#owners.add(owner);
@@ -33,7 +38,6 @@ export class LaneService {
     this.#owners.delete(owner);
   }
 
-  /** Calls `begin` when there is room for a lane; the result withdraws that. */
   enter(begin: () => void): () => void {
     if (this.#count < limits.hostLanesMax) {
       this.#count += 1;
@@ -49,7 +53,6 @@ export class LaneService {
     };
   }
 
-  /** A lane has ended. */
   release(): void {
     const next = this.#waiting.shift();
     if (next === undefined) {
@@ -65,19 +68,25 @@ export class LaneService {
   }
 }
 
-/** The lanes of the actor on one seat. */
+/** Where the lanes of an actor run. */
+export interface SeatLanesOptions {
+  readonly places: LanePlaces;
+  readonly startLane: StartLane;
+}
+
+/** The lanes of one actor, whose threads this thread starts. */
 export class SeatLanes implements LaneOwner {
-  readonly #service: LaneService | undefined;
+  readonly #options: SeatLanesOptions | undefined;
   readonly #identity: DatabaseIdentity;
-  readonly #send: (message: ToWorker) => void;
+  readonly #send: (message: LaneNews) => void;
   readonly #lanes = new Map<number, LaneThread>();
 
   constructor(
-    service: LaneService | undefined,
+    options: SeatLanesOptions | undefined,
     identity: DatabaseIdentity,
-    send: (message: ToWorker) => void,
+    send: (message: LaneNews) => void,
   ) {
-    this.#service = service;
+    this.#options = options;
     this.#identity = identity;
     this.#send = send;
   }
@@ -88,16 +97,17 @@ export class SeatLanes implements LaneOwner {
   }
 
   start({ lane, start: asked, port }: LaneRequestMessage): void {
-    const service = this.#service;
+    const options = this.#options;
     // In whose name the lane sends requests is not for its actor to say.
     const start = { ...asked, identity: this.#identity };
-    if (service === undefined) throw new Error('it was given no lanes');
-    if (this.#lanes.size === 0) service.join(this);
+    if (options === undefined) throw new Error('it was given no lanes');
+    const { places, startLane } = options;
+    if (this.#lanes.size === 0) places.join(this);
     let thread: LaneThread | undefined;
     const ended = (death: LaneDeath): void => {
       if (!this.#lanes.delete(lane)) return;
-      if (this.#lanes.size === 0) service.leave(this);
-      if (thread !== undefined) service.release();
+      if (this.#lanes.size === 0) places.leave(this);
+      if (thread !== undefined) places.release();
       this.#send({ kind: 'laneEnded', lane, death });
     };
     let withdraw: () => void = () => undefined;
@@ -117,8 +127,8 @@ export class SeatLanes implements LaneOwner {
         ended(death);
       },
     });
-    withdraw = service.enter(() => {
-      thread = service.start(start, port, ended);
+    withdraw = places.enter(() => {
+      thread = startLane(start, port, ended);
       if (isReplaced) thread.replaced();
     });
   }
@@ -129,6 +139,10 @@ export class SeatLanes implements LaneOwner {
 
   end(lane: number, death: LaneDeath): void {
     this.#lanes.get(lane)?.end(death);
+  }
+
+  get isEmpty(): boolean {
+    return this.#lanes.size === 0;
   }
 
   /** Their database is gone. */

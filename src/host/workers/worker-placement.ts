@@ -55,9 +55,10 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
     report({ level: 'warn', message });
   });
   if (options.usualIsolation === 'process') starter.prepare();
-  const startProcess = processWorkers(starter);
   const linker = new Linker({ entry: () => workerEntry('linker'), report });
-  const lanes = new LaneService(laneThreads({ budget, watchdog, outbound, env }));
+  const places = new LaneService();
+  const lanes = { places, startLane: laneThreads({ budget, watchdog, outbound, env }) };
+  const startProcess = processWorkers(starter, { places, outbound, env });
   const sharedBy = ({ identity, programs }: ProgramPlace) => ({
     budget,
     watchdog,

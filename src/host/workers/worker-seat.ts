@@ -26,7 +26,7 @@ import type { PlainEnd } from '../seats/start-end.ts';
 import type { Watchdog } from '../watching/watchdog.ts';
 import type { Watched } from '../watching/watched.ts';
 import type { DatabaseLinker } from './database-linker.ts';
-import { type LaneService, SeatLanes } from './seat-lanes.ts';
+import { SeatLanes, type SeatLanesOptions } from './seat-lanes.ts';
 import type { StartGate } from './start-gate.ts';
 import type { StartWorker, Worker, WorkerDeath } from './worker.ts';
 
@@ -43,8 +43,8 @@ export interface WorkerSeatOptions {
   readonly startWorker: StartWorker;
   readonly clock: Pick<Clock, 'nowMicros'>;
   readonly makeAlarm: MakeAlarm;
-  /** Absent: the database runs no procedures. */
-  readonly lanes?: LaneService | undefined;
+  /** Absent: its process starts its lanes itself. */
+  readonly lanes?: SeatLanesOptions | undefined;
 }
 
 /**
@@ -143,8 +143,7 @@ export class WorkerSeat implements Seat {
     const place = { identity, ownerIdentity, directory, writer, kept: linker.kept };
     const storage = this.#storage;
     const env = this.#env;
-    const hasLanes = this.#options.lanes !== undefined;
-    const state = { storage, schedulesPaused, env, hasLanes };
+    const state = { storage, schedulesPaused, env };
     const start = actorStart({ task, ...place, ...state }, budget);
     try {
       const worker = await startWorker(
@@ -249,6 +248,9 @@ export class WorkerSeat implements Seat {
         return;
       case 'lane':
         this.#lanes.start(message);
+        return;
+      case 'lanesBusy':
+        this.#options.watchdog.wake();
         return;
       case 'laneReplaced':
         this.#lanes.replaced(message.lane);

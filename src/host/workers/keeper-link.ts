@@ -1,0 +1,148 @@
+import type { Duplex } from 'node:stream';
+import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
+import type { ModuleEnv } from '../../module/module-env.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { EnvSource } from '../lanes/lane-env.ts';
+import {
+  encodeLaneMessage,
+  type FromKeeper,
+  type LaneMessage,
+  LaneMessageReader,
+} from '../messages/lane-frames.ts';
+import type { Outbound } from '../outbound/outbound.ts';
+import type { LaneOwner, LanePlaces } from './seat-lanes.ts';
+
+type EnvTaker = (env: ModuleEnv) => void;
+
+/**
+ * The keeper's way to the gateway: it asks for the places of its lanes and their configuration
+ * there, and has their HTTP requests sent. The other end is `process-lanes.ts`.
+ */
+export class KeeperLink implements LanePlaces, Outbound, EnvSource {
+  readonly isEnabled: boolean;
+  readonly #channel: Duplex;
+  readonly #messages = new LaneMessageReader();
+  readonly #owners = new Set<LaneOwner>();
+  #isWanted = false;
+  /** Those that wait for a place, in the order in which they asked. */
+  #waiting: (() => void)[] = [];
+  readonly #requests = new Map<number, (outcome: FetchOutcome) => void>();
+  #lastId = 0;
+  readonly #envFollowers = new Set<() => void>();
+  /** Those that wait for the configuration, and those that came after that was asked for. */
+  #envAsked: EnvTaker[] = [];
+  #envNext: EnvTaker[] = [];
+
+  constructor(channel: Duplex, sendsRequests: boolean) {
+    this.isEnabled = sendsRequests;
+    this.#channel = channel;
+    channel.on('data', (chunk: Buffer) => {
+      this.#messages.push(chunk, (message) => this.#receive(message));
+    });
+  }
+
+  join(owner: LaneOwner): void {
+    this.#owners.add(owner);
+    if (this.#isWanted) owner.wanted(true);
+  }
+
+  leave(owner: LaneOwner): void {
+    this.#owners.delete(owner);
+  }
+
+  enter(begin: () => void): () => void {
+    this.#waiting.push(begin);
+    this.#send({ kind: 'enter' });
+    return () => {
+      if (!this.#waiting.includes(begin)) return;
+      this.#waiting = this.#waiting.filter((other) => other !== begin);
+      this.#send({ kind: 'withdraw' });
+    };
+  }
+
+  release(): void {
+    this.#send({ kind: 'leave' });
+  }
+
+  /** In the name of the database whose process this is, which the gateway knows. */
+  fetch(
+    _database: DatabaseIdentity,
+    request: OutboundRequest,
+    signal: AbortSignal,
+  ): Promise<FetchOutcome> {
+    return new Promise((resolve) => {
+      this.#lastId = (this.#lastId + 1) >>> 0;
+      const id = this.#lastId;
+      const abort = () => this.#send({ kind: 'abort', id });
+      this.#requests.set(id, (outcome) => {
+        signal.removeEventListener('abort', abort);
+        resolve(outcome);
+      });
+      this.#send({ kind: 'request', id, request });
+      signal.addEventListener('abort', abort, { once: true });
+      if (signal.aborted) abort();
+    });
+  }
+
+  /** That of the database whose process this is, which the gateway knows. */
+  whole(_database: DatabaseIdentity): Promise<ModuleEnv> {
+    return new Promise((resolve) => {
+      this.#envNext.push(resolve);
+      this.#askEnv();
+    });
+  }
+
+  follow(_database: DatabaseIdentity, changed: () => void): () => void {
+    this.#envFollowers.add(changed);
+    return () => this.#envFollowers.delete(changed);
+  }
+
+  /** Has the process ended, because one of its lanes cannot be. `told` follows. */
+  stuck(told: () => void): void {
+    this.#send({ kind: 'stuck' });
+    this.#channel.end(told);
+  }
+
+  #receive(message: LaneMessage): void {
+    switch (message.kind) {
+      case 'entered': {
+        const begin = this.#waiting.shift();
+        if (begin === undefined) this.release();
+        else begin();
+        return;
+      }
+      case 'wanted':
+        this.#isWanted = message.isWanted;
+        for (const owner of this.#owners) owner.wanted(message.isWanted);
+        return;
+      case 'answer': {
+        const answer = this.#requests.get(message.id);
+        this.#requests.delete(message.id);
+        answer?.(message.outcome);
+        return;
+      }
+      case 'envChanged':
+        for (const changed of this.#envFollowers) changed();
+        return;
+      case 'env':
+        for (const take of this.#envAsked.splice(0)) take(message.env);
+        this.#askEnv();
+        return;
+      default:
+        throw new Error(`a message of the kind \`${message.kind}\``);
+    }
+  }
+
+  /** An answer to an earlier question may be out of date, so nobody joins one. */
+  #askEnv(): void {
+    if (this.#envAsked.length > 0 || this.#envNext.length === 0) return;
+    this.#envAsked = this.#envNext.splice(0);
+    this.#send({ kind: 'askEnv' });
+  }
+
+  #send(message: FromKeeper): void {
+    this.#channel.cork();
+    for (const piece of encodeLaneMessage(message)) this.#channel.write(piece);
+    this.#channel.uncork();
+  }
+}

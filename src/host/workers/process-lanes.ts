@@ -1,0 +1,174 @@
+import type { Duplex } from 'node:stream';
+import { limits } from '../../limits.ts';
+import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
+import { emptyEnv } from '../../module/module-env.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { EnvSource } from '../lanes/lane-env.ts';
+import {
+  encodeLaneMessage,
+  type LaneMessage,
+  LaneMessageReader,
+  type ToKeeper,
+} from '../messages/lane-frames.ts';
+import type { Outbound } from '../outbound/outbound.ts';
+import { PacedChannel } from './paced-channel.ts';
+import type { LaneOwner, LanePlaces } from './seat-lanes.ts';
+
+export interface ProcessLanesOptions {
+  readonly identity: DatabaseIdentity;
+  readonly places: LanePlaces;
+  /** Sends the HTTP requests of its lanes; absent: they send none. */
+  readonly outbound: Outbound | undefined;
+  /** Has the configuration of its lanes; absent: they have none. */
+  readonly env: EnvSource | undefined;
+  /** Called before a lane may start, with how many it then has. */
+  readonly entering: (lanes: number) => void;
+  /** It has sent what no keeper sends. */
+  readonly broken: (error: unknown) => void;
+  /** It cannot end one of its lanes. */
+  readonly stuck: () => void;
+}
+
+/** Places that a process can have or wait for at once: some may be on their way back. */
+const placesMax = 2 * limits.databaseLanesMax;
+
+/** Each of its lanes may send as many as a database may have under way; the rest is refused. */
+const requestsMax = limits.databaseLanesMax * limits.outboundRequestsMax;
+
+/**
+ * The lanes of one process, as the gateway sees them: it gives them their places and their
+ * configuration, and sends their HTTP requests, for the database that the process was started for.
+ * What the process says is checked: a program may have taken it over.
+ */
+export class ProcessLanes implements LaneOwner {
+  readonly #options: ProcessLanesOptions;
+  readonly #channel: PacedChannel;
+  readonly #messages = new LaneMessageReader();
+  #entered = 0;
+  /** Those that wait for a place; each call withdraws one. */
+  #waiting: (() => void)[] = [];
+  readonly #requests = new Map<number, AbortController>();
+  readonly #unfollow: (() => void) | undefined;
+  #isEnvAsked = false;
+  #hasEnded = false;
+
+  constructor(channel: Duplex | undefined, options: ProcessLanesOptions) {
+    this.#options = options;
+    const changed = (): void => this.#send({ kind: 'envChanged' });
+    this.#unfollow = options.env?.follow(options.identity, changed);
+    this.#channel = new PacedChannel(channel, {
+      read: (chunk, isEnough) =>
+        this.#messages.push(chunk, (message) => this.#receive(message), isEnough),
+      broken: options.broken,
+    });
+  }
+
+  wanted(isWanted: boolean): void {
+    this.#send({ kind: 'wanted', isWanted });
+  }
+
+  /** The process is gone: so are its lanes and their requests. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#unfollow?.();
+    for (const request of this.#requests.values()) request.abort();
+    const hadAny = this.#count > 0;
+    for (const withdraw of this.#waiting.splice(0)) withdraw();
+    for (; this.#entered > 0; this.#entered -= 1) this.#options.places.release();
+    if (hadAny) this.#options.places.leave(this);
+    this.#channel.destroy();
+  }
+
+  get #count(): number {
+    return this.#entered + this.#waiting.length;
+  }
+
+  #receive(message: LaneMessage): void {
+    if (this.#hasEnded) return;
+    switch (message.kind) {
+      case 'enter':
+        this.#enter();
+        return;
+      case 'withdraw':
+        // Its place may be on the way: then it comes back.
+        this.#waiting.pop()?.();
+        this.#leftIfEmpty();
+        return;
+      case 'leave':
+        if (this.#entered === 0) throw new Error('a lane ends that has not begun');
+        this.#entered -= 1;
+        this.#options.places.release();
+        this.#leftIfEmpty();
+        return;
+      case 'request':
+        this.#request(message.id, message.request);
+        return;
+      case 'abort':
+        // It may have been answered meanwhile.
+        this.#requests.get(message.id)?.abort();
+        return;
+      case 'stuck':
+        this.#options.stuck();
+        return;
+      case 'askEnv':
+        if (this.#isEnvAsked) throw new Error('it asks for what it will get');
+        this.#isEnvAsked = true;
+        void this.#answerEnv();
+        return;
+      default:
+        throw new Error(`a message of the kind \`${message.kind}\``);
+    }
+  }
+
+  #enter(): void {
+    if (this.#count >= placesMax) throw new Error('more lanes than a database may have');
+    const { places, entering } = this.#options;
+    if (this.#count === 0) places.join(this);
+    let withdraw: () => void = () => undefined;
+    const waiting = () => withdraw();
+    this.#waiting.push(waiting);
+    withdraw = places.enter(() => {
+      this.#waiting = this.#waiting.filter((other) => other !== waiting);
+      this.#entered += 1;
+      entering(this.#entered);
+      this.#send({ kind: 'entered' });
+    });
+  }
+
+  #leftIfEmpty(): void {
+    if (this.#count === 0) this.#options.places.leave(this);
+  }
+
+  #request(id: number, request: OutboundRequest): void {
+    const { outbound } = this.#options;
+    if (outbound?.isEnabled !== true) throw new Error('a request where none may be sent');
+    if (this.#requests.has(id)) throw new Error('a request with the number of another one');
+    if (this.#requests.size >= requestsMax) throw new Error('too many requests');
+    const running = new AbortController();
+    this.#requests.set(id, running);
+    void this.#answer(id, outbound.fetch(this.#options.identity, request, running.signal));
+  }
+
+  async #answerEnv(): Promise<void> {
+    const { env, identity, broken } = this.#options;
+    try {
+      const current = env === undefined ? emptyEnv : await env.whole(identity);
+      this.#isEnvAsked = false;
+      this.#send({ kind: 'env', env: current });
+    } catch (error) {
+      broken(error);
+    }
+  }
+
+  async #answer(id: number, asked: Promise<FetchOutcome>): Promise<void> {
+    const outcome = await asked;
+    this.#requests.delete(id);
+    this.#send({ kind: 'answer', id, outcome });
+  }
+
+  /** What a process does not read is kept here, so it may ask for no more until it does. */
+  #send(message: ToKeeper): void {
+    if (this.#hasEnded) return;
+    if (this.#channel.write(encodeLaneMessage(message))) this.#channel.holdUntilWritten();
+  }
+}
