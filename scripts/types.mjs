@@ -14,6 +14,8 @@ const projects = [
   'test/fixtures/tsconfig.json',
   'examples/chat/tsconfig.json',
   'examples/live-chat/tsconfig.json',
+  'examples/helpdesk/tsconfig.json',
+  'examples/helpdesk/web/tsconfig.json',
   'examples/agent/tsconfig.json',
   'examples/agent/client/tsconfig.json',
 ];
