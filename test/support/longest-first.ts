@@ -20,6 +20,7 @@ const longest = [
   'test/service/mcp-clients.test.ts',
   'test/hostile/memory.test.ts',
   'test/service/cli.test.ts',
+  'test/browser/helpdesk.test.ts',
   'test/service/visibility-matrix.test.ts',
   'test/hostile/killers.test.ts',
   'test/service/cli-start.test.ts',
