@@ -40,6 +40,10 @@ export const limits = {
   /** Values of the configuration of one database, and the UTF-8 bytes of one of them. */
   envNamesMax: 256,
   envValueBytesMax: 65_536,
+  /** Bytes of values that one database sets: at once, and a second, beside so many for each. */
+  envBytesAtOnceMax: 32 * mebibyte,
+  envBytesPerSecond: 4 * kibibyte,
+  envChangeBytes: 256,
   /** Bytes of JSON for the values that come with a program as it is published. */
   publishEnvBytesMax: 4 * mebibyte,
   /** One page of the store; larger rows get a page of their own. */

@@ -128,6 +128,11 @@ const service: readonly (readonly [start: string, bound: string])[] = [
   ['time for which a replaced file', seconds(limits.siteEarlierMillis)],
   ['uploads of such files', count(limits.siteUploadsMax)],
   ['values of one database', `${limits.envNamesMax}, each ${size(limits.envValueBytesMax)}`],
+  [
+    'values that one database sets',
+    `${size(limits.envBytesAtOnceMax)} at once, ${size(limits.envBytesPerSecond)} a second in the ` +
+      'long run',
+  ],
   ['values that come with a program', size(limits.publishEnvBytesMax)],
   ['refused requests in the audit log', `${limits.auditRefusalsPerMinuteMax} a minute`],
 ];

@@ -34,6 +34,7 @@ const longest = [
   'test/contracts/database-handle.test.ts',
   'src/mcp/resources/watch.test.ts',
   'src/host/host.test.ts',
+  'src/host/env.test.ts',
   'test/service/gateway-delay.test.ts',
   'test/service/rights-matrix.test.ts',
   'test/service/mcp-reducer-clients.test.ts',

@@ -1,6 +1,7 @@
+import { Allowance } from '../../auth/allowance.ts';
 import type { SecretKeys } from '../../auth/secret-keys.ts';
 import type { Clock } from '../../database/clock.ts';
-import { refusal } from '../../database/outcome.ts';
+import { Refusal, refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import type { ModuleEnv } from '../../module/module-env.ts';
 import type { Report } from '../../node/report-line.ts';
@@ -47,6 +48,8 @@ export class EnvStore {
   readonly #actors = new Listeners<DatabaseIdentity>();
   /** For actors; dropped by a change. */
   readonly #plain = new Map<DatabaseIdentity, ModuleEnv>();
+  /** The registry's log never shrinks, so nobody may write to it without end. */
+  readonly #allowances = new Map<DatabaseIdentity, Allowance>();
   #changeCount = 0;
   #lastVersion = 0n;
 
@@ -129,6 +132,7 @@ export class EnvStore {
   async change(database: DatabaseIdentity, { removed = [], given = [], by }: EnvChange) {
     const { registry, keys, clock } = this.#options;
     this.#check(database, given, removed);
+    this.#spend(database, given, removed.length);
     const before = this.rows(database);
     const setMicros = clock.nowMicros();
     const added: EnvRow[] = [];
@@ -157,6 +161,7 @@ export class EnvStore {
   /** What the registry knows of a database is gone. */
   forget(database: DatabaseIdentity): void {
     this.#plain.delete(database);
+    this.#allowances.delete(database);
   }
 
   /**
@@ -209,6 +214,23 @@ export class EnvStore {
       if (least > this.#lastVersion) this.#lastVersion = least;
     }
     return this.#lastVersion;
+  }
+
+  /** Throws `Refusal` `quota.exceeded` while the last changes were too large. */
+  #spend(database: DatabaseIdentity, given: readonly GivenEnv[], removedCount: number): void {
+    const { envBytesAtOnceMax: atOnce, envBytesPerSecond: perSecond, envChangeBytes } = limits;
+    const nowMillis = this.#options.clock.monotonicMillis();
+    const bounds = { perSecond, atOnce };
+    const allowance = this.#allowances.get(database) ?? new Allowance(bounds, nowMillis);
+    this.#allowances.set(database, allowance);
+    const seconds = Math.ceil(allowance.spend(0, nowMillis));
+    if (seconds > 0) {
+      const text = 'Quota exceeded: the values of this database change too often';
+      const message = `${text}. Try again in ${seconds} s`;
+      throw new Refusal({ code: 'quota.exceeded', message, retryAfterSeconds: seconds });
+    }
+    const bytes = given.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+    allowance.spend(bytes + envChangeBytes * (given.length + removedCount), nowMillis);
   }
 
   #check(database: DatabaseIdentity, given: readonly GivenEnv[], removed: readonly string[]): void {
