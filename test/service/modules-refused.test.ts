@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestDatabase } from '../../src/testing/index.ts';
+import { parameterizedViewModule } from '../support/parameterized-view.ts';
 import { type Person, Running } from './running.ts';
 import { type Program, writtenFrom } from './written-module.ts';
 
@@ -206,6 +207,19 @@ describe('definitions that are not sound', () => {
     ],
   ])('[module-def 6, tables 2.1] case %#', async (source, problems) => {
     expect(await refusalOf(source)).toBe(`Errors occurred:\n${problems.join('\n\n')}`);
+  });
+});
+
+describe('a view with parameters', () => {
+  it('[sql 10.2] is published, and a query of it is refused by name', async () => {
+    const file = path.join(folder, 'index.ts');
+    writeFileSync(file, parameterizedViewModule());
+    const db = await openTestDatabase({ module: file });
+    await expect(db.query('SELECT * FROM nearby')).rejects.toThrow(
+      'view `nearby` has parameters: such views cannot be read yet',
+    );
+    expect(await db.query('SELECT * FROM person')).toEqual([]);
+    await db.close();
   });
 });
 
