@@ -4,7 +4,13 @@ import { present } from '../assert.ts';
 import { deriveIdentity } from '../auth/identity.ts';
 import { buildModule } from '../bundle/build-module.ts';
 import { envFileName, parseEnvFile } from '../bundle/env-file.ts';
-import type { CallError, ProcedureError, SqlParameters } from '../database/outcome.ts';
+import {
+  type CallError,
+  type ProcedureError,
+  Refusal,
+  refusal,
+  type SqlParameters,
+} from '../database/outcome.ts';
 import type { RanSchedule } from '../database/schedules/ran-schedule.ts';
 import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
 import { findProcedure, findReducer, resultOf } from '../doors/json-call.ts';
@@ -124,6 +130,13 @@ export async function openTestDatabase(options: TestDatabaseOptions): Promise<Te
   }
 }
 
+/** What the text of a missing value adds in a test, which has no command that publishes. */
+const envHint = `. In a test: the option \`env\` of openTestDatabase, or ${envFileName} beside the module`;
+
+function isMissingEnv(error: unknown): error is Refusal {
+  return error instanceof Refusal && error.body.code === 'env.missing';
+}
+
 const testIssuer = 'test';
 const databaseName = 'test';
 
@@ -149,6 +162,14 @@ export class TestDatabase {
 
   /** Publishes a module project over the running one: rows are kept, tables are migrated. */
   async publish(module: string): Promise<void> {
+    try {
+      await this.#publish(module);
+    } catch (error) {
+      throw isMissingEnv(error) ? refusal('env.missing', `${error.message}${envHint}`) : error;
+    }
+  }
+
+  async #publish(module: string): Promise<void> {
     const { program } = await buildModule(module, {});
     const caller = callerOf(this.owner);
     const source = { kind: 'js', bytes: program } as const;
