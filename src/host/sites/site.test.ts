@@ -3,10 +3,10 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../limits.ts';
 import { DiskShelf } from './disk-shelf.ts';
-import { MemoryShelf, type Shelf } from './shelf.ts';
+import { type Draft, MemoryShelf, type Shelf } from './shelf.ts';
 import { Site } from './site.ts';
 import type { SiteSet } from './site-set.ts';
 
@@ -89,6 +89,47 @@ const shelves: [string, () => Shelf][] = [
   ['a folder', () => new DiskShelf(newFolder())],
   ['memory', () => new MemoryShelf(() => Date.now())],
 ];
+
+it('[living 3.4] large files of one database keep no other from uploading', async () => {
+  let release: () => void = () => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let written = 0;
+  /** Compresses nothing until it is released. */
+  class HeldShelf extends MemoryShelf {
+    override async draft(): Promise<Draft> {
+      const draft = await super.draft();
+      const write = async (piece: Uint8Array) => {
+        await draft.write(piece);
+        written += 1;
+      };
+      const held = async function* (): AsyncGenerator<Uint8Array> {
+        await released;
+        yield* draft.pieces();
+      };
+      return { ...draft, write, pieces: held };
+    }
+  }
+  const { site } = new Bench(new HeldShelf(() => Date.now()));
+  const count = limits.siteCompressionsMax;
+  const larges = Array.from({ length: count }, (_, at) => {
+    return Buffer.alloc(limits.smallLogBytesMax + 1, String(at));
+  });
+  await site.announce(setOf(Object.fromEntries(larges.map((one, at) => [`/${at}.txt`, `${one}`]))));
+  const uploads = larges.map((one) => site.receive(hashOf(`${one}`), onePiece(one)));
+  await vi.waitUntil(() => written === count, { timeout: 60_000 });
+  await new Promise((resolve) => setImmediate(resolve));
+  const other = new Bench(new MemoryShelf(() => Date.now()));
+  await other.publish({ '/a.txt': 'small '.repeat(200) });
+  expect(await other.paths()).toEqual(['/a.txt']);
+  release();
+  await Promise.all(uploads);
+});
+
+async function* onePiece(content: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield content;
+}
 
 describe.each(shelves)('static files in %s', (_, makeShelf) => {
   it('[living 3.4] are served after a publish, and uploaded once', async () => {

@@ -43,7 +43,10 @@ export interface StagedSite {
   undone(): void;
 }
 
-/** Compressing takes threads of the pool that all of the process shares. */
+/**
+ * Compressing takes threads of the pool that all of the process shares. Small files go first, and
+ * large ones never take every place: those of one database would keep all others waiting.
+ */
 const compressions = new StartGate(limits.siteCompressionsMax);
 
 /**
@@ -141,7 +144,7 @@ export class Site {
     try {
       await fill(draft, file, pieces);
       if (shrinks(file.path) && file.bytes >= limits.siteCompressBytesMin) {
-        const leave = await compressions.enter();
+        const leave = await compressions.enter(file.bytes);
         await keepCompressed(shelf, draft, file).finally(leave);
       }
     } catch (error) {

@@ -6,9 +6,9 @@ interface Waiting {
 }
 
 /**
- * Bounds how many databases open at once. Of those that wait, the one with the fewest bytes of log
- * goes first; equal ones go in the order of arrival. Large logs never take all places, so that
- * small ones do not wait for them.
+ * Bounds how much work of one kind is done at once: databases that open, files that are compressed.
+ * Of those that wait, the one with the fewest bytes goes first; equal ones go in the order of
+ * arrival. Large ones never take all places, so that small ones do not wait for them.
  */
 export class StartGate {
   readonly #places: number;
@@ -24,7 +24,7 @@ export class StartGate {
 
   /**
    * Resolves with a function that gives the place back and that can be called more than once.
-   * `bytes`: those of the log to read; none for a new database.
+   * `bytes`: those of the log to read, none for a new database, or of the file.
    */
   async enter(bytes = 0): Promise<() => void> {
     if (this.#hasRoom(bytes)) this.#take(bytes);
