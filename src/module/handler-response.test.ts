@@ -61,4 +61,18 @@ describe('[abi 9.3] the response of a handler', () => {
     );
     expect(forbiddenHeadersOf(responseOf(200, headers))).toEqual(['set-cookie', 'nel']);
   });
+
+  it.each([
+    'X-Accel-Redirect',
+    'x-accel-buffering',
+    'X-Sendfile',
+    'X-LiteSpeed-Location',
+    'X-LIGHTTPD-send-file',
+    'X-Reproxy-URL',
+    'Spacetime-Identity',
+    'spacetime-identity-token',
+  ])('[http 13] cannot give orders to a proxy, or name a caller: %s', (name) => {
+    const headers = [header('x-accelerated'), header('x-sendfiles'), header(name)];
+    expect(forbiddenHeadersOf(responseOf(200, headers))).toEqual([name.toLowerCase()]);
+  });
 });

@@ -31,8 +31,18 @@ const reservedHeaders: ReadonlySet<string> = new Set([
   'report-to',
   'service-worker-allowed',
   'set-cookie',
+  'spacetime-identity',
+  'spacetime-identity-token',
   'strict-transport-security',
 ]);
+
+/** Proxies in front take these as orders: to send a file or a page of theirs instead. */
+const proxyOrders = /^(?:x-accel-|x-sendfile$|x-lighttpd-send-|x-reproxy-|x-litespeed-)/;
+
+/** True of a header that a proxy in front would obey, in lower case. */
+export function isProxyOrder(name: string): boolean {
+  return proxyOrders.test(name);
+}
 
 /** Left out without a word: requests that a handler passes on have them, too. */
 const connectionHeaders: ReadonlySet<string> = new Set([
@@ -48,7 +58,8 @@ const connectionHeaders: ReadonlySet<string> = new Set([
 
 /** True of what a handler cannot set for lack of rights. */
 export function isForbiddenHeader(name: string): boolean {
-  return reservedHeaders.has(name.toLowerCase());
+  const lower = name.toLowerCase();
+  return reservedHeaders.has(lower) || isProxyOrder(lower);
 }
 
 /** True of every header that is left out of a handler's response. */

@@ -1,5 +1,6 @@
 import { refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
+import { isProxyOrder } from '../../protocol/response-headers.ts';
 
 /** Headers that the rules of a `_headers` file add to answers. */
 export interface HeaderRules {
@@ -76,7 +77,8 @@ function addHeader(rule: Rule | undefined, content: string, line: number): void 
   if (!/^[\t\x20-\x7e]+$/.test(value)) {
     throw fault(`the value of \`${name}\` is empty, or not of ASCII characters`, line);
   }
-  if (forbidden.has(name)) throw fault(`\`${name}\` cannot be set here`, line);
+  if (forbidden.has(name) || isProxyOrder(name))
+    throw fault(`\`${name}\` cannot be set here`, line);
   if (ofService.has(name)) throw fault(`\`${name}\` is set by the service`, line);
   if (rule.headers.length >= limits.siteRuleHeadersMax) {
     throw fault(`more than ${limits.siteRuleHeadersMax} headers for one path`, line);

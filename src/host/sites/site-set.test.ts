@@ -114,6 +114,8 @@ describe('[living 3.4] rules of headers', () => {
     'set-cookie',
     'Clear-Site-Data',
     'STRICT-TRANSPORT-SECURITY',
+    'X-Accel-Redirect',
+    'x-sendfile',
   ])('[rulings 1.1] cannot set %s', (name) => {
     const read = () => parseHeaderRules(`/*\n  x: y\n  ${name}: x`);
     expect(read).toThrow(`_headers, line 3: \`${name.toLowerCase()}\` cannot be set here`);
