@@ -386,6 +386,54 @@ describe('a scheduled procedure that runs at least once', () => {
   });
 });
 
+describe('a schedule that ends while its procedure runs', () => {
+  it.each(['atMostOnce', 'atLeastOnce'] as const)(
+    '[living 1.12, migrations 2] leaves its rows to nobody (%s)',
+    async (delivery) => {
+      const end = gate();
+      const { jobs, desk, module } = await open(
+        function* () {
+          yield { kind: 'wait', until: end.opened };
+        },
+        { delivery },
+      );
+      await jobs.act((tables) => tables.put('job', [1n, every(second), 'a']));
+      jobs.clock.advance(1_000);
+      await jobs.settled();
+      await running(desk, 1);
+      const { schedules } = module.raw;
+      const left = schedules.filter(({ tableName }) => tableName !== 'job');
+      await jobs.update({
+        ...module.raw,
+        schedules: left,
+        scheduleDeliveries: [],
+        schedulePolicies: [],
+      });
+      expect([jobs.rows('st_schedule_attempt'), jobs.rows('st_schedule_due')]).toEqual([[], []]);
+      end.open();
+      await vi.waitUntil(() => desk.running.length === 0);
+      await advance(jobs, 5_000);
+      expect([jobs.ran, jobs.rows('job').length]).toEqual([['a'], 1]);
+      expect(jobs.stopped).toBeUndefined();
+    },
+  );
+
+  it('[living 1.12, 2.8] gives a claimed row its run before the database closes', async () => {
+    const disk = new SimulatedDisk();
+    const { jobs } = await open(nothing, { disk });
+    await settled(jobs);
+    const sync = gate();
+    disk.beforeSync = () => sync.opened;
+    await jobs.act((tables) => tables.put('job', [1n, once(5n), 'a']));
+    await vi.waitUntil(() => jobs.rows('job').length === 0);
+    expect(jobs.ran).toEqual([]);
+    const closed = jobs.database.close();
+    sync.open();
+    await closed;
+    expect(jobs.ran).toEqual(['a']);
+  });
+});
+
 describe('slow scheduled procedures', () => {
   it('[living 1.13] take few lanes, hold up no reducer, and wait as rows', async () => {
     const end = gate();
