@@ -13,3 +13,5 @@ deadlySchedulesContract('thread', (budget) => shopOpener('thread', budget));
 deadlySchedulesContract('process', (budget) => shopOpener('process', budget));
 
 deadlyProceduresContract('thread', (budget) => shopOpener('thread', budget));
+
+deadlyProceduresContract('process', (budget) => shopOpener('process', budget));

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { canLowerNiceness, yieldToThis } from '../../node/child-priority.ts';
+import { endsWithParent } from '../../node/command-wrappers.ts';
 import { nicenessOf } from '../watching/standing.ts';
 
 /** A process to start for a database. */
@@ -14,11 +15,12 @@ export interface ChildOrder {
 /**
  * Starts a process as a child of this one, with an empty environment and three descriptors: its
  * channel (3), the board (4), and the channel of its lanes (5). Without a `pid`, it was not
- * started, and its `error` event gives the reason. The process finds the number of this one in its
- * last argument, to end with it.
+ * started, and its `error` event gives the reason.
  */
 export function spawnChild({ command, words, directory }: ChildOrder, board: number): ChildProcess {
-  const child = spawn(command, [...words, `${process.pid}`], {
+  // Where the system does not end it with its parent, it watches for that itself.
+  const watched = endsWithParent() ? [] : [`${process.pid}`];
+  const child = spawn(command, [...words, ...watched], {
     cwd: directory,
     env: {},
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', board, 'pipe'],

@@ -72,14 +72,15 @@ export class ProcessLanes implements LaneOwner {
     this.#hasEnded = true;
     this.#unfollow?.();
     for (const request of this.#requests.values()) request.abort();
-    const hadAny = this.#count > 0;
+    const hadAny = this.count > 0;
     for (const withdraw of this.#waiting.splice(0)) withdraw();
     for (; this.#entered > 0; this.#entered -= 1) this.#options.places.release();
     if (hadAny) this.#options.places.leave(this);
     this.#channel.destroy();
   }
 
-  get #count(): number {
+  /** Those that run, and those that wait for a place. */
+  get count(): number {
     return this.#entered + this.#waiting.length;
   }
 
@@ -121,9 +122,9 @@ export class ProcessLanes implements LaneOwner {
   }
 
   #enter(): void {
-    if (this.#count >= placesMax) throw new Error('more lanes than a database may have');
+    if (this.count >= placesMax) throw new Error('more lanes than a database may have');
     const { places, entering } = this.#options;
-    if (this.#count === 0) places.join(this);
+    if (this.count === 0) places.join(this);
     let withdraw: () => void = () => undefined;
     const waiting = () => withdraw();
     this.#waiting.push(waiting);
@@ -136,7 +137,7 @@ export class ProcessLanes implements LaneOwner {
   }
 
   #leftIfEmpty(): void {
-    if (this.#count === 0) this.#options.places.leave(this);
+    if (this.count === 0) this.#options.places.leave(this);
   }
 
   #request(id: number, request: OutboundRequest): void {

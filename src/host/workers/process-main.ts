@@ -47,7 +47,9 @@ const aside = { messagesSent: () => 0, askMemory: () => undefined, kill: () => u
 // The memory of its rows is no fault of a lane.
 watchdog.add({ ...aside, board, isBusy: () => false });
 // A lane that waits may go on at any time, and computes then.
-watchdog.add({ ...aside, board: new Board(), isBusy: () => board.procedures > 0 });
+const still = new Board();
+still.resting();
+watchdog.add({ ...aside, board: still, isBusy: () => board.procedures > 0 });
 const startLane = laneThreads({
   budget: plan.lanes.budget,
   watchdog,

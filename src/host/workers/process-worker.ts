@@ -143,6 +143,7 @@ class ProcessWorker implements Worker {
       entering: (lanes) => {
         this.#lanesMost = Math.max(this.#lanesMost, lanes);
         this.#hold();
+        events.hasLanes?.();
       },
       broken: (error) => this.#broken(error),
       stuck: () => {
@@ -157,6 +158,10 @@ class ProcessWorker implements Worker {
 
   get board() {
     return this.#parts.mirror.board;
+  }
+
+  get hasLanes(): boolean {
+    return this.#lanes.count > 0;
   }
 
   send(message: ToProcess): void {

@@ -151,6 +151,7 @@ export class WorkerSeat implements Seat {
         { budget, lastTicket: this.#startedAfter },
         {
           message: (message) => this.#receiveSafely(message),
+          hasLanes: () => this.#options.watchdog.wake(),
           ended: (death) => this.#ended(death),
         },
       );
@@ -189,7 +190,8 @@ export class WorkerSeat implements Seat {
    * shows a scheduled run that this clock does not expect yet: that of the worker does not go back.
    */
   #isBusy(): boolean {
-    if (!this.#isOpen || this.#outstanding > 0 || this.#lanes.count > 0) return true;
+    const hasLanes = this.#lanes.count > 0 || this.#worker?.hasLanes === true;
+    if (!this.#isOpen || this.#outstanding > 0 || hasLanes) return true;
     const due = this.#nextDueMicros;
     if (due === undefined) return false;
     return due <= this.#options.clock.nowMicros() || this.#worker?.board.mark !== undefined;

@@ -28,6 +28,8 @@ export interface Worker {
    * even from a busy loop, but late, or never, from inside a built-in.
    */
   readonly askMemory?: (answer: (bytes: number) => void) => void;
+  /** True while lanes run that it has started itself; such an actor may be asked by them. */
+  readonly hasLanes?: boolean;
   /** Processor time of its own thread, where the system counts it. */
   processorTime(): ProcessorTime | undefined;
   /** Ranks it for the processors, if the system allows. Must be called after it has started. */
@@ -36,6 +38,8 @@ export interface Worker {
 
 export interface WorkerEvents {
   message(message: FromWorker): void;
+  /** It has begun to have lanes. */
+  hasLanes?(): void;
   /** The actor ended, after its last message. `death`: why, if known and not requested. */
   ended(death: WorkerDeath | undefined): void;
 }
