@@ -44,6 +44,8 @@ export const limits = {
   envBytesAtOnceMax: 32 * mebibyte,
   envBytesPerSecond: 4 * kibibyte,
   envChangeBytes: 256,
+  /** Time that a change waits for the process of its database to notice it. */
+  envSeenMillisMax: 5_000,
   /** Bytes of JSON for the values that come with a program as it is published. */
   publishEnvBytesMax: 4 * mebibyte,
   /** One page of the store; larger rows get a page of their own. */

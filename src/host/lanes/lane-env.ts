@@ -8,7 +8,7 @@ export interface EnvSource {
   /** With the texts of the secrets. */
   whole(database: DatabaseIdentity): Promise<ModuleEnv>;
   /** Calls `changed` after each change, before any request that follows it, until it is ended. */
-  follow(database: DatabaseIdentity, changed: () => void): () => void;
+  follow(database: DatabaseIdentity, changed: () => void | Promise<void>): () => void;
 }
 
 /** Gives one lane the configuration. What a lane says is checked: a program may control it. */

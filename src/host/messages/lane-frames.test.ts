@@ -53,6 +53,7 @@ describe('[living 2.7] messages about lanes', () => {
     { kind: 'answer', id: 5, outcome: { kind: 'failed', message: 'nö' } },
     { kind: 'askEnv' },
     { kind: 'envChanged' },
+    { kind: 'envSeen' },
     { kind: 'env', env: { version: 3, values: { KEY: 'ö' }, secrets: ['KEY'], unreadable: [] } },
   ];
 

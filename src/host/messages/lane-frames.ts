@@ -17,7 +17,8 @@ import { encodedHeadBytesMax } from '../lanes/lane-requests.ts';
  * form, numbers little-endian:
  *
  * ```
- * 1 enter, 2 withdraw, 3 leave, 6 stuck, 7 entered, 10 askEnv, 11 envChanged    nothing
+ * 1 enter, 2 withdraw, 3 leave, 6 stuck, 7 entered, 10 askEnv, 11 envChanged,
+ * 13 envSeen                                                         nothing
  * 4 request    id u32 · redirect u8 · bytes of the head u32 · head · body
  * 5 abort      id u32
  * 8 wanted     isWanted u8
@@ -42,7 +43,9 @@ export type FromKeeper =
   /** A lane cannot be ended, so the process has to be. */
   | { readonly kind: 'stuck' }
   /** Asks for the configuration, while no other such question is open. */
-  | { readonly kind: 'askEnv' };
+  | { readonly kind: 'askEnv' }
+  /** The answer to `envChanged`: its lanes know of it. */
+  | { readonly kind: 'envSeen' };
 
 export type ToKeeper =
   /** The place that it asked for first is given. */
@@ -59,7 +62,7 @@ export type LaneMessage = FromKeeper | ToKeeper;
 
 const kinds = {
   ...{ enter: 1, withdraw: 2, leave: 3, request: 4, abort: 5, stuck: 6 },
-  ...{ entered: 7, wanted: 8, answer: 9, askEnv: 10, envChanged: 11, env: 12 },
+  ...{ entered: 7, wanted: 8, answer: 9, askEnv: 10, envChanged: 11, env: 12, envSeen: 13 },
 } as const;
 
 /** A URL and a head, or a text about a failure, and a body. */
@@ -135,6 +138,8 @@ function decode(kind: number, body: Buffer): LaneMessage {
       return bare('entered', body);
     case kinds.askEnv:
       return bare('askEnv', body);
+    case kinds.envSeen:
+      return bare('envSeen', body);
     case kinds.envChanged:
       return bare('envChanged', body);
     case kinds.env:

@@ -123,6 +123,7 @@ export class KeeperLink implements LanePlaces, Outbound, EnvSource {
       }
       case 'envChanged':
         for (const changed of this.#envFollowers) changed();
+        this.#send({ kind: 'envSeen' });
         return;
       case 'env':
         for (const take of this.#envAsked.splice(0)) take(message.env);

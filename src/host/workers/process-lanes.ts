@@ -11,6 +11,7 @@ import {
   type ToKeeper,
 } from '../messages/lane-frames.ts';
 import type { Outbound } from '../outbound/outbound.ts';
+import { ChangeNotices } from './change-notices.ts';
 import { PacedChannel } from './paced-channel.ts';
 import type { LaneOwner, LanePlaces } from './seat-lanes.ts';
 
@@ -49,12 +50,13 @@ export class ProcessLanes implements LaneOwner {
   #waiting: (() => void)[] = [];
   readonly #requests = new Map<number, AbortController>();
   readonly #unfollow: (() => void) | undefined;
+  readonly #changes = new ChangeNotices(() => this.#send({ kind: 'envChanged' }));
   #isEnvAsked = false;
   #hasEnded = false;
 
   constructor(channel: Duplex | undefined, options: ProcessLanesOptions) {
     this.#options = options;
-    const changed = (): void => this.#send({ kind: 'envChanged' });
+    const changed = () => this.#changes.changed();
     this.#unfollow = options.env?.follow(options.identity, changed);
     this.#channel = new PacedChannel(channel, {
       read: (chunk, isEnough) =>
@@ -71,6 +73,7 @@ export class ProcessLanes implements LaneOwner {
   end(): void {
     this.#hasEnded = true;
     this.#unfollow?.();
+    this.#changes.end();
     for (const request of this.#requests.values()) request.abort();
     const hadAny = this.count > 0;
     for (const withdraw of this.#waiting.splice(0)) withdraw();
@@ -110,6 +113,9 @@ export class ProcessLanes implements LaneOwner {
         return;
       case 'stuck':
         this.#options.stuck();
+        return;
+      case 'envSeen':
+        this.#changes.seen();
         return;
       case 'askEnv':
         if (this.#isEnvAsked) throw new Error('it asks for what it will get');
