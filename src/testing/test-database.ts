@@ -131,8 +131,7 @@ export async function openTestDatabase(options: TestDatabaseOptions): Promise<Te
 }
 
 /** What the text of a missing value adds in a test, which has no command that publishes. */
-const envHint =
-  `. In a test: the option \`env\` of openTestDatabase, or ${envFileName} ` + 'beside the module';
+const envHint = `. In a test: \`env\` of openTestDatabase, or ${envFileName} beside the module`;
 
 function isMissingEnv(error: unknown): error is Refusal {
   return error instanceof Refusal && error.body.code === 'env.missing';

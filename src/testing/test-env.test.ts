@@ -49,5 +49,5 @@ it('[living 4.4] a module without its values is refused, with their names', asyn
   rmSync(path.join(folder, '.env.reducerdb'));
   const open = openTestDatabase({ module: folder, env: { URL: 'x' } });
   await expect(open).rejects.toThrow('not set for its database: `KEY` (secret), `RATE` (f64)');
-  await expect(open).rejects.toThrow(/--set-env RATE=VALUE\. In a test: the option `env` of /);
+  await expect(open).rejects.toThrow(/--set-env RATE=VALUE\. In a test: `env` of /);
 });
