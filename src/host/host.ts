@@ -140,6 +140,8 @@ export class Host {
         const { programHash, schemaVersion } = await running.entry(database).handle.describe();
         return { program: programHash, commit: schemaVersion };
       },
+      earlierBytesMax: (database) =>
+        Math.min(quotas.limitOf('static-bytes', database), limits.siteBytesMax),
       report: options.report,
     });
     for (const { identity } of registry.databases) await sites.measure(identity);

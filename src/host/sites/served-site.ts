@@ -50,8 +50,12 @@ export class ServedSite {
     return found !== undefined && found.untilMillis > nowMillis ? found : undefined;
   }
 
-  /** The site after a publish: files that it no longer has stay for a while. */
-  followedBy(setId: string | undefined, set: SiteSet, nowMillis: number): ServedSite {
+  /** The site after a publish: files that it no longer has stay for a while, up to `bytesMax`. */
+  followedBy(
+    setId: string | undefined,
+    set: SiteSet,
+    { nowMillis, bytesMax }: { readonly nowMillis: number; readonly bytesMax: number },
+  ): ServedSite {
     const paths = new Set(set.files.map(({ path }) => path));
     const untilMillis = nowMillis + limits.siteEarlierMillis;
     const known = new Set<string>();
@@ -61,7 +65,7 @@ export class ServedSite {
     for (const file of [...before, ...this.earlier]) {
       if (paths.has(file.path) || known.has(file.path) || file.untilMillis <= nowMillis) continue;
       bytes += file.bytes;
-      if (kept.length >= limits.siteFilesMax || bytes > limits.siteBytesMax) break;
+      if (kept.length >= limits.siteFilesMax || bytes > bytesMax) break;
       known.add(file.path);
       kept.push(file);
     }

@@ -31,6 +31,7 @@ class Bench {
   generation = 1;
   isBroken = false;
   nowMillis = Date.now();
+  earlierBytesMax: number = limits.siteBytesMax;
   site: Site;
 
   constructor(shelf: Shelf) {
@@ -47,6 +48,7 @@ class Bench {
         if (this.isBroken) throw new Error('broken');
         return { program: this.program, commit: 7 };
       },
+      earlierBytesMax: () => this.earlierBytesMax,
       complain: (problem) => this.complaints.push(problem),
     });
     return this.site;
@@ -196,6 +198,16 @@ describe.each(shelves)('static files in %s', (_, makeShelf) => {
     bench.nowMillis += limits.siteAnnouncedMillis;
     await bench.site.announce(setOf({}));
     expect(await bench.shelf.size(hashOf('x'))).toBeUndefined();
+  });
+
+  it('[living 3.4] keeps no more of the old files than it may serve', async () => {
+    const bench = new Bench(makeShelf());
+    bench.earlierBytesMax = 5;
+    await bench.publish({ '/a': 'aaa', '/b': 'bbb' });
+    await bench.publish({ '/c': 'ccc' });
+    await bench.publish({ '/d': 'ddd' });
+    const site = await bench.site.served();
+    expect(site.earlier.map((file) => file.path)).toEqual(['/c']);
   });
 
   it('[living 3.4] can be taken away', async () => {

@@ -26,6 +26,8 @@ export interface SiteOptions {
   readonly generation: () => number | undefined;
   /** The program that runs, once the database serves. */
   readonly running: () => Promise<Pick<Deploy, 'program' | 'commit'>>;
+  /** Bytes of files that it may keep for pages which are open: as many as it may serve. */
+  readonly earlierBytesMax: () => number;
   /** Called when files could not be read or removed. */
   readonly complain: (problem: string) => void;
 }
@@ -178,7 +180,7 @@ export class Site {
       this.#isStaged = true;
       return {
         done: async (commit) => {
-          const site = before.followedBy(id, set, this.#options.nowMillis());
+          const site = before.followedBy(id, set, this.#keeping());
           const record = () =>
             this.#inTurn(() => this.#record(site, before, { ...deploy, commit }));
           // Where the database serves a new program, its pages must not wait for the disk.
@@ -193,6 +195,11 @@ export class Site {
         },
       };
     });
+  }
+
+  #keeping() {
+    const { nowMillis, earlierBytesMax } = this.#options;
+    return { nowMillis: nowMillis(), bytesMax: earlierBytesMax() };
   }
 
   async #record(site: ServedSite, before: ServedSite, deploy: Deploy): Promise<void> {
@@ -221,7 +228,7 @@ export class Site {
     }
     const { setId: id } = next;
     const set = id === undefined ? emptySet : await this.#readSet(id);
-    const after = site.followedBy(id, set ?? emptySet, this.#options.nowMillis());
+    const after = site.followedBy(id, set ?? emptySet, this.#keeping());
     const { commit } = await this.#options.running();
     await this.#record(after, site, { ...next, commit });
     return this.#loadedAs(after);
@@ -314,13 +321,19 @@ export class Site {
   }
 
   #sweepLater(): void {
-    clearTimeout(this.#timer);
-    const sweep = () => {
-      this.#inTurn(() => this.#sweep()).catch((error: unknown) => {
+    // One publish after another must not put it off.
+    if (this.#timer !== undefined) return;
+    const sweep = async (): Promise<void> => {
+      this.#timer = undefined;
+      await this.#sweep();
+      if ((this.#served?.earlier.length ?? 0) > 0) this.#sweepLater();
+    };
+    const begin = () => {
+      this.#inTurn(sweep).catch((error: unknown) => {
         this.#options.complain(`old static files stay: ${String(error)}`);
       });
     };
-    this.#timer = setTimeout(sweep, limits.siteEarlierMillis + 1_000).unref();
+    this.#timer = setTimeout(begin, limits.siteEarlierMillis + 1_000).unref();
   }
 
   /** Removes what no set needs: that is served, was served lately, or was announced lately. */

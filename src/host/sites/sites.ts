@@ -17,6 +17,8 @@ export interface SitesOptions {
   readonly nowMillis: () => number;
   readonly generation: (database: DatabaseIdentity) => number | undefined;
   readonly running: (database: DatabaseIdentity) => Promise<Pick<Deploy, 'program' | 'commit'>>;
+  /** Bytes of replaced files that a database may keep for a while. */
+  readonly earlierBytesMax: (database: DatabaseIdentity) => number;
   readonly report: Report;
 }
 
@@ -146,7 +148,7 @@ export class Sites {
   #entry(database: DatabaseIdentity) {
     let entry = this.#sites.get(database);
     if (entry === undefined) {
-      const { folderOf, nowMillis, generation, running } = this.#options;
+      const { folderOf, nowMillis, generation, running, earlierBytesMax } = this.#options;
       const folder = folderOf(database);
       const shelf = folder === undefined ? new MemoryShelf(nowMillis) : new DiskShelf(folder);
       const site = new Site({
@@ -154,6 +156,7 @@ export class Sites {
         nowMillis,
         generation: () => generation(database),
         running: () => running(database),
+        earlierBytesMax: () => earlierBytesMax(database),
         complain: (problem) => this.#complain(database, problem),
       });
       entry = { shelf, site };
