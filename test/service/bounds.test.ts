@@ -314,9 +314,9 @@ describe('what is in hand for all clients', () => {
   });
 
   it('[http 16] is so many bytes of bodies; one client gets 429 at half of it', async () => {
-    await startWith({ bodiesBytesMax: 2_000_000 });
+    await startWith({ bodiesBytesMax: 2_400_000 });
     expect((await ask()).status).toBe(200);
-    const held = await hold(999_990);
+    const held = await hold(1_199_990);
     await expect.poll(async () => (await ask()).status, patient).toBe(429);
     const other = await running.person();
     expect((await running.sql('ledger', 'SELECT * FROM entry', other)).status).toBe(200);
@@ -327,12 +327,12 @@ describe('what is in hand for all clients', () => {
   });
 
   it('[http 16] counts a body for as long as it is worked on, behind a stream, too', async () => {
-    await startWith({ bodiesBytesMax: 2_000_000 });
+    await startWith({ bodiesBytesMax: 2_400_000 });
     for (let number = 0; number < 30; number += 1)
       await running.call('ledger', 'append', [1, number]);
     const tables = [...'abcdefgh'].map((name) => `entry AS ${name}`).join(' CROSS JOIN ');
     const sql = `SELECT COUNT(*) AS n FROM ${tables} WHERE a.number < h.number`;
-    const args = { database: 'ledger', sql, ignored: 'x'.repeat(900_000) };
+    const args = { database: 'ledger', sql, ignored: 'x'.repeat(1_100_000) };
     const { body, headers } = modernRequest('tools/call', { name: 'sql', arguments: args });
     const leaving = new AbortController();
     const types = { 'content-type': 'application/json', accept: 'text/event-stream' };
