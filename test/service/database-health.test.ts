@@ -56,7 +56,8 @@ describe('the health of a database', () => {
     const opened = { ok: true, state: 'serving' };
     const durability = { ...fine, read_only: false };
     const schedules = { ...fine, paused: false };
-    const parts = { opened, commits: fine, durability, fan_out: fine, schedules };
+    const secrets = { ok: true, unreadable: [] };
+    const parts = { opened, commits: fine, durability, fan_out: fine, schedules, secrets };
     expect(JSON.parse(text)).toEqual({ ok: true, parts });
     expect((await running.ask('GET', '/v1/database/nobody/health')).status).toBe(404);
   });
