@@ -1,9 +1,5 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { root } from './harness.ts';
 import { type Person, program, Running } from './running.ts';
-import { writtenFrom } from './written-module.ts';
 
 let running: Running;
 let owner: Person;
@@ -74,19 +70,8 @@ describe('the chat', () => {
 describe('the complete example of the library', () => {
   const file = 'test/types/tavern.ts';
 
-  it('[module-sdk 14] is refused for what is not served yet', async () => {
-    const answer = await running.upload('tavern', await program(file), owner);
-    expect(answer.status).toBe(500);
-    expect(answer.text).toMatch(
-      /^module declares the HTTP handler `board`: HTTP handlers are not supported yet/,
-    );
-    expect((await running.ask('GET', '/v1/database/tavern')).status).toBe(404);
-  });
-
-  it('[module-sdk 14] runs without that', async () => {
-    const source = readFileSync(path.join(root, file), 'utf8');
-    const [supported = ''] = source.split('export const board');
-    const made = await running.upload('tavern', await writtenFrom(supported), owner);
+  it('[module-sdk 14] runs as it is written', async () => {
+    const made = await running.upload('tavern', await program(file), owner);
     expect(made).toMatchObject({ status: 200 });
     const call = async (as: Person, reducer: string, args: unknown) => {
       const { status, text } = await running.call('tavern', reducer, args, as);
@@ -98,11 +83,14 @@ describe('the complete example of the library', () => {
     expect(await call(bob, 'join_tavern', ['bob'])).toBe('done');
     expect(await call(ada, 'say', ['hall', 'hi'])).toBe('done');
     expect(await call(bob, 'say', { text: 'welcome!', room: 'hall' })).toBe('done');
-    const heroes = await running.rows('tavern', 'SELECT nick, mood, spot, guild_id FROM hero');
+    const sql = 'SELECT nick, mood, spot, guild_id FROM hero';
+    const heroes = await running.rows('tavern', sql, owner);
     expect(heroes).toEqual([
       ['ada', [0, []], [0, 0], [1, []]],
       ['bob', [0, []], [0, 0], [1, []]],
     ]);
+    // Its filter shows each caller their own.
+    expect(await running.rows('tavern', sql, bob)).toEqual(heroes.slice(1));
     const shouts = () => running.rows('tavern', 'SELECT id, text FROM shout');
     expect(await shouts()).toEqual([
       [1, 'hi'],
@@ -116,6 +104,9 @@ describe('the complete example of the library', () => {
     expect(await shouts()).toHaveLength(2);
     expect(await call(owner, 'sweep_old', [[1, [0, [0]], [-1]]])).toBe('done');
     expect(await shouts()).toEqual([]);
+    expect(await running.call('tavern', 'hero_count', [], bob)).toMatchObject({ text: '2' });
+    const board = await running.ask('GET', '/v1/database/tavern/route/board');
+    expect([board.status, board.text]).toEqual([200, '2 heroes']);
     expect(await running.messages('tavern', owner)).toContain(`Info: hello ${ada.identity}`);
   });
 });
