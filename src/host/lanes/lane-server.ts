@@ -66,8 +66,9 @@ export class LaneServer {
 
   /** What the lane wants of the database. */
   take(): LaneRequest | undefined {
-    if (this.#read !== undefined && this.isAsked) return this.#read;
     while (this.isAsked) {
+      // Looked at once for each question: the lane may ask between two looks.
+      if (this.#read !== undefined) return this.#read;
       const question = this.#window.question;
       if (this.#isPassed(question)) continue;
       switch (question.op) {

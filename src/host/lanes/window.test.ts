@@ -7,8 +7,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { type PeerTask, served } from '../../../test/support/window-calls.ts';
 import { present } from '../../assert.ts';
 import type { LaneRequest } from '../../database/procedures/lane-desk.ts';
+import { dataOps } from '../../module/lane.ts';
+import { transactionKinds } from '../../protocol/module-abi.ts';
 import { LaneServer } from './lane-server.ts';
-import { LaneWindow } from './window.ts';
+import { asks, LaneWindow } from './window.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-window-'));
 const support = path.resolve(import.meta.dirname, '../../../test/support');
@@ -114,5 +116,21 @@ describe('the window of a lane', () => {
     expect(asleep.said).toEqual(['asked']);
     // Its thread can be ended while it sleeps in the window.
     expect(await asleep.thread.terminate()).toBe(1);
+  });
+
+  it('[living 2.4] gives a read what its lane asks just after the database has looked', () => {
+    const window = new LaneWindow();
+    const server = new LaneServer(window, () => performance.now(), vi.fn());
+    window.ask(asks.begin, [transactionKinds.read, 0, 0, 0, 0], 0, 0);
+    const read = present(server.take(), 'a request');
+    if (read.kind === 'reducer') throw new Error('a reducer');
+    read.begun(1n);
+    expect(read.serve(() => 0, performance.now())).toBe('late');
+    vi.spyOn(window, 'isAsked', 'get').mockImplementationOnce(() => {
+      window.ask(dataOps.rowCount, [1, 0, 0, 0, 0], 0, 0);
+      return false;
+    });
+    expect(server.take()).toBeUndefined();
+    expect(server.take()).toBe(read);
   });
 });
