@@ -24,6 +24,13 @@ describe('procedures of a module', () => {
     expect(module.value('nothing')).toEqual([]);
   });
 
+  it('[living 2.4] get the reason why a read was stopped', () => {
+    module.lane.link.stopsReads = 'too much was changed';
+    expect(module.failure('train', [1, 0])).toContain('too much was changed');
+    module.lane.link.stopsReads = undefined;
+    expect(module.value('train', [1, 0])).toEqual(expect.any(Number));
+  });
+
   it('[module-sdk 6.4] get the errors of the data', () => {
     expect(module.value('add', [1, 'Other'])).toBe('taken: hero id');
     expect(module.value('add', [2, 'Ada'])).toBe('taken: hero name');

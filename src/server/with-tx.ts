@@ -1,6 +1,7 @@
 import { logLevels, transactionEnds, transactionKinds } from '../protocol/module-abi.ts';
 import { isPromise } from './answer.ts';
 import type { Bridge } from './bridge.ts';
+import { errors } from './errors.ts';
 
 /** What one run of a body came to, or why its commit was refused. */
 type Attempt<Result> = { readonly result: Result } | { readonly refused: Error };
@@ -56,7 +57,9 @@ export class Transactions {
       }
       return result;
     } catch (error) {
-      sys.end(transactionEnds.abort);
+      const code = sys.end(transactionEnds.abort);
+      // A read that was stopped refuses each access, and says why at its end.
+      if (code < 0 && error instanceof errors.HostCallFailure) throw this.#bridge.failure(code);
       throw error;
     }
   }

@@ -36,6 +36,8 @@ export class StoreLink implements LaneLink {
   commitCount = 0;
   /** Reasons for which the next commits are refused. */
   readonly refusals: string[] = [];
+  /** Why reads are stopped before they have read anything. */
+  stopsReads: string | undefined;
   failure = '';
   timestampMicros = calledMicros + 1_000n;
   reducerNames: readonly string[] = [];
@@ -49,6 +51,7 @@ export class StoreLink implements LaneLink {
   readonly #module: ModuleUnderTest;
   #data: LaneData | undefined;
   #transaction: Transaction | undefined;
+  #stopped: string | undefined;
 
   constructor(module: ModuleUnderTest) {
     this.#module = module;
@@ -60,6 +63,7 @@ export class StoreLink implements LaneLink {
     this.#data = new LaneData(this.#module.store);
     this.timestampMicros += 1n;
     if (kind === 'read') {
+      this.#stopped = this.stopsReads;
       this.#data.calls.beginRead();
     } else {
       this.#transaction = this.#module.store.begin();
@@ -78,6 +82,7 @@ export class StoreLink implements LaneLink {
     scratch: Scratch,
   ): number {
     if (this.#data === undefined) throw new Error('no transaction is open');
+    if (this.#stopped !== undefined) return -errorCodes.hostCallFailure;
     return this.#data.serve(op, a, b, c, d, e, scratch);
   }
 
@@ -86,7 +91,8 @@ export class StoreLink implements LaneLink {
     this.#data?.calls.end();
     this.#data = undefined;
     this.#transaction = undefined;
-    const refusal = how === 'commit' && transaction ? this.refusals.shift() : undefined;
+    const refusal = how === 'commit' && transaction ? this.refusals.shift() : this.#stopped;
+    this.#stopped = undefined;
     if (how === 'abort' || refusal !== undefined) transaction?.rollback();
     else if (transaction !== undefined)
       this.commitCount += transaction.commit() === undefined ? 0 : 1;
