@@ -87,7 +87,7 @@ describe('asynchronous procedures of a module', () => {
     });
   });
 
-  it('[living 2.2] act for their own caller, whoever goes on in between', () => {
+  it('[living 2.2] act for their own caller, whichever call goes on in between', () => {
     const [one, two] = [module.begin('steps', [2], ada), module.begin('steps', [2], bob)];
     expect(module.lane.complete()).toEqual([]);
     expect(module.lane.complete()).toEqual([]);
@@ -168,7 +168,7 @@ describe('asynchronous procedures of a module', () => {
     expect(after).toBeGreaterThan(before as bigint);
   });
 
-  it('[living 2.8] are told when nobody waits for them, and can tidy up', () => {
+  it('[living 2.8] are notified when nobody waits for them, and can tidy up', () => {
     const number = module.begin('tidy');
     module.lane.runner.abort(number, 'the caller is gone');
     const [ended] = module.lane.runner.takeEnded();

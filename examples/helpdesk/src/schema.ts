@@ -52,7 +52,7 @@ const message = table(
   },
 );
 
-/** Who answers. Everybody may know who helps them, and whether they are there. */
+/** Who answers. Anyone can see who helps them, and whether they are there. */
 const agent = table(
   { public: true },
   {

@@ -111,7 +111,7 @@ function Messages({ messages, me }: { messages: readonly Message[]; me: Profile 
   const isAtEnd = useRef(true);
   const last = messages.at(-1)?.id;
   useLayoutEffect(() => {
-    // Whoever has scrolled up reads, and stays where they are.
+    // A reader who has scrolled up stays where they are.
     if (last !== undefined && isAtEnd.current) list.current?.scrollTo(0, list.current.scrollHeight);
   }, [last]);
   return (

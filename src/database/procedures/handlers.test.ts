@@ -95,7 +95,7 @@ describe('a handler', () => {
     });
   });
 
-  it('[http 13] is told of headers that it cannot set, once a minute', async () => {
+  it('[http 13] gets a warning about headers that it cannot set, once a minute', async () => {
     let now = 1_000;
     const clock = { nowMicros: () => 1n, monotonicMillis: () => now };
     const cookie = { name: 'Set-Cookie', value: none };

@@ -261,7 +261,7 @@ describe('a scheduled procedure that runs at least once', () => {
       return jobs;
     }
 
-    it('[living 1.12] runs anew when it is edited', async () => {
+    it('[living 1.12] runs again when it is edited', async () => {
       const jobs = await failed();
       await jobs.act((tables) => tables.put('job', [1n, once(5n), 'same time']));
       await settled(jobs);
@@ -272,7 +272,7 @@ describe('a scheduled procedure that runs at least once', () => {
       expect([jobs.rows('job'), await rowOf(jobs)]).toEqual([[], undefined]);
     });
 
-    it('[living 1.12, 1.14] runs anew by hand', async () => {
+    it('[living 1.12, 1.14] runs again by hand', async () => {
       const jobs = await failed();
       const applied = { kind: 'applied', names: ['job'] };
       expect(await jobs.ask({ kind: 'run', name: 'job', rowKey: 1n })).toEqual(applied);
