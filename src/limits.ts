@@ -86,6 +86,8 @@ export const limits = {
   laneIdleMillisMax: 60_000,
   /** Time that a database waits for the next question of a lane that it has just answered. */
   laneLingerMillis: 0.05,
+  /** For how long one turn goes on serving lanes that ask again at once. */
+  laneTurnMillisMax: 1,
   /** Time in which the thread of a lane ends that is to end, or else its process is ended. */
   laneEndMillisMax: 5_000,
   /** Time that procedures have to end when their database closes. */

@@ -36,6 +36,7 @@ import type {
 } from './turn.ts';
 import { TurnWriter } from './turn-writer.ts';
 import { applyUpdate } from './update-program.ts';
+import { writeNumber } from './write-number.ts';
 
 /** The parts of the machine that the actor needs, beyond its core. */
 export interface DatabaseSurroundings extends ProgramSurroundings {
@@ -91,6 +92,8 @@ export class Database {
   /** The last ticket among the requests that have begun. */
   #lastTicket: Ticket = noTicket;
   readonly #times = { queue: new TimeCounts(), turn: new TimeCounts() };
+  /** The last write that came with a reply. */
+  #awaitedWrite = writeNumber(0);
   /** Whether the caller of the last request waits until it is durable. */
   #isConfirmed = false;
   /** False until the owner lets scheduled runs begin. */
@@ -354,18 +357,20 @@ export class Database {
       this.#core.live.begin(noTicket, results.length);
       results.push(...this.#longReads.goOn());
       this.#scheduled.start(this.#writer.durable);
-      const hasServed = this.#procedures.goOn(results);
+      const hasServed = this.#serveLanes(results);
       // What no request of this turn asked for is written now, under an earlier ticket.
       if (this.#longReads.hasWritten || hasRun || hasServed) last ??= this.#lastTicket;
       this.#core.store.freeLoose();
-      this.#running = undefined;
     };
-    const { runner } = this.#core.program;
-    if (runner.batch === undefined) work();
-    else runner.batch(work);
-    const hasWritten = this.#writer.write(last);
+    this.#inBatch(work);
+    let hasWritten = this.#writer.write(last);
     this.#scheduled.written(this.#writer.last);
     this.#procedures.answer();
+    while (results.length === 0 && this.#isAskedAgain(startedAt)) {
+      this.#inBatch(() => this.#serveLanes(results));
+      hasWritten = this.#writer.write(this.#lastTicket) || hasWritten;
+      this.#procedures.answer();
+    }
     this.#around.progress.resting();
     this.#times.turn.add(clock.monotonicMillis() - startedAt);
     const isQuiet = results.length === 0 && !hasWritten;
@@ -377,8 +382,36 @@ export class Database {
     const isAlone = results.length === 1 && this.#queue.length === 0;
     const isAwaited = commits.length === 0 && this.#isConfirmed;
     if (isAlone && isAwaited) this.#writer.syncAtOnce();
+    if (results.length > 0) this.#awaitedWrite = this.#writer.last;
     this.#handOver(results, commits);
     this.#writer.startSync(isAlone);
+  }
+
+  /** True if it may have written something. */
+  #serveLanes(results: TurnResult[]): boolean {
+    const hasServed = this.#procedures.goOn(results);
+    this.#running = undefined;
+    return hasServed;
+  }
+
+  /**
+   * True if a lane that has its answer asks for more at once, and the turn has time for it: a turn
+   * for each transaction would cost more than the transaction. Nobody but lanes may be waiting.
+   */
+  #isAskedAgain(startedAt: number): boolean {
+    const { clock } = this.#core;
+    if (clock.monotonicMillis() - startedAt >= limits.laneTurnMillisMax) return false;
+    if (this.#awaitedWrite > this.#writer.durable) return false;
+    if (this.#queue.length > 0 || this.#longReads.count > 0 || this.#isDue()) return false;
+    if (this.#around.progress.isAwaited?.() === true) return false;
+    this.#procedures.linger();
+    return this.#procedures.hasWork;
+  }
+
+  #inBatch(work: () => void): void {
+    const { runner } = this.#core.program;
+    if (runner.batch === undefined) work();
+    else runner.batch(work);
   }
 
   /** Before the requests of the turn, so that neither waits for the other's whole queue. */

@@ -23,6 +23,8 @@ export interface Progress {
    * actor ends before it hands their outcomes over, it is unknown whether they happened.
    */
   writing(ticket: Ticket): void;
+  /** True if the owner has sent something that was not taken yet. Absent: nobody knows. */
+  isAwaited?(): boolean;
   /** None of the other steps is under way. */
   resting(): void;
 }

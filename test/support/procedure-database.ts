@@ -15,7 +15,7 @@ import type {
 } from '../../src/database/outcome.ts';
 import type { DataServer, LaneDesk } from '../../src/database/procedures/lane-desk.ts';
 import { hashHex, migrationToken } from '../../src/database/program-hash.ts';
-import { noProgress } from '../../src/database/progress.ts';
+import { noProgress, type Progress } from '../../src/database/progress.ts';
 import type { StorageLimits } from '../../src/database/storage-quota.ts';
 import { type Ticket, ticketNumber } from '../../src/database/ticket.ts';
 import type {
@@ -74,6 +74,7 @@ interface Options {
   /** Called with each run of a reducer, before it changes anything. */
   readonly ran?: (run: ReducerCall) => void;
   readonly durable?: (offset: number) => void;
+  readonly progress?: Partial<Progress>;
 }
 
 /**
@@ -116,7 +117,7 @@ export class ProcedureDatabase {
       loader: (program: { readonly bytes: Uint8Array }, { store }: { store: Store }) =>
         Promise.resolve(new AccountRunner(store, procedures, program.bytes[0] ?? 0, ran)),
       hash: programHash,
-      progress: noProgress,
+      progress: { ...noProgress, ...options.progress },
       nextTurn,
       owner: {
         handOver: (turn: TurnReport) => opened?.settle(turn),

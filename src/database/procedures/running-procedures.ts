@@ -219,7 +219,9 @@ export class RunningProcedures {
 
   /** A procedure that has got its answer often asks again at once. */
   linger(): void {
-    if (this.#hasAnswered) this.#desk?.linger();
+    if (!this.#hasAnswered) return;
+    this.#hasAnswered = false;
+    this.#desk?.linger();
   }
 
   /** Ends all lanes, after the time that running procedures get. */

@@ -38,6 +38,16 @@ describe('the board between a worker and its watcher', () => {
     }
   });
 
+  it('says whether messages are on their way', () => {
+    const board = new Board();
+    const actor = new Board(board.buffer);
+    expect(actor.isAwaited()).toBe(false);
+    board.sentMessage();
+    expect(actor.isAwaited()).toBe(true);
+    actor.tookMessage();
+    expect(actor.isAwaited()).toBe(false);
+  });
+
   it('names the scheduled run that is under way', () => {
     const board = new Board();
     const seen = new Board(board.buffer);

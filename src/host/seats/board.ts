@@ -29,7 +29,7 @@ const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing', 'v
  * 10 its key, the lower half first
  * 12 the time it was due, likewise
  * 14 lanes that run a procedure
- * 15 unused
+ * 15 messages sent by the gateway, where it shares the memory
  * ```
  */
 export class Board implements Progress {
@@ -91,6 +91,14 @@ export class Board implements Progress {
 
   tookMessage(): void {
     Atomics.add(this.#words, 4, 1);
+  }
+
+  sentMessage(): void {
+    Atomics.add(this.#words, 15, 1);
+  }
+
+  isAwaited(): boolean {
+    return Atomics.load(this.#words, 15) !== Atomics.load(this.#words, 4);
   }
 
   holds(bytes: number): void {

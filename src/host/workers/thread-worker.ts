@@ -42,7 +42,10 @@ export async function startThread(
   thread.on('exit', () => events.ended(death));
   return {
     board,
-    send: (message, transfer = []) => thread.postMessage(message, transfer),
+    send: (message, transfer = []) => {
+      board.sentMessage();
+      thread.postMessage(message, transfer);
+    },
     terminate: () => endThread(thread),
     askMemory: (answer) => askThread(thread, answer),
     processorTime: () => processorTime({ thread: board.systemThreadId }),
