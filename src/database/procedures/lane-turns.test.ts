@@ -69,7 +69,7 @@ async function turnsOf(lab: Lab, work: () => Promise<unknown>): Promise<number> 
 }
 
 describe('transactions of a lane, one after the other', () => {
-  it('share a turn, in which each is written before it is answered', async () => {
+  it('[living 2.5] share a turn, in which each is written before it is answered', async () => {
     const clock = new StillClock();
     const offsets: number[] = [];
     const { database } = await openProcedures(
@@ -82,7 +82,7 @@ describe('transactions of a lane, one after the other', () => {
     expect(database.accounts()).toEqual(new Map([[1, transactions]]));
   });
 
-  it('get a turn each while requests are on their way', async () => {
+  it('[living 2.5] get a turn each while requests are on their way', async () => {
     const { database } = await openProcedures(
       { deposits: depositing(() => undefined) },
       { clock: new StillClock(), progress: { isAwaited: () => true } },
@@ -90,7 +90,7 @@ describe('transactions of a lane, one after the other', () => {
     expect(await turnsOf(database, () => database.procedure('deposits'))).toBe(turnsApart);
   });
 
-  it('get a turn each when each takes as long as a turn may go on', async () => {
+  it('[living 2.5] get a turn each when each takes as long as a turn may go on', async () => {
     const clock = new StillClock();
     const { database } = await openProcedures(
       {
@@ -103,7 +103,7 @@ describe('transactions of a lane, one after the other', () => {
     expect(await turnsOf(database, () => database.procedure('deposits'))).toBe(transactions);
   });
 
-  it('get a turn each while somebody waits for the disk', async () => {
+  it('[living 2.5] get a turn each while somebody waits for the disk', async () => {
     const disk = new HeldDisk();
     const { database } = await openProcedures(
       { deposits: depositing(() => undefined) },
