@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildText } from '../../test/support/build-text.ts';
+import { hostOptions, inProcesses } from '../../test/support/host-options.ts';
 import { addSecretKey, SecretKeys } from '../auth/secret-keys.ts';
 import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
-import { MachineClock } from '../node/clock.ts';
-import { MachineEntropy } from '../node/entropy.ts';
 import type { ReportLine } from '../node/report-line.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
@@ -65,20 +64,16 @@ describe.each(kinds)('the configuration of a database (%s)', (kind) => {
   let reports: ReportLine[] = [];
 
   const open = async (more: Partial<HostOptions> = {}) => {
-    host = await Host.open({
-      directory,
-      placement,
-      ...(kind === 'process' && { isolation: { everywhere: 'process', exceptions: new Map() } }),
-      creators: 'anyone',
-      operators: [],
-      issuer: 'test',
-      clock: new MachineClock(),
-      entropy: new MachineEntropy(),
-      budget: {},
-      secretKeys: new SecretKeys(keyFolder, writeFileAtomically),
-      report: (line) => reports.push(line),
-      ...more,
-    });
+    host = await Host.open(
+      hostOptions({
+        directory,
+        placement,
+        ...(kind === 'process' && inProcesses),
+        secretKeys: new SecretKeys(keyFolder, writeFileAtomically),
+        report: (line) => reports.push(line),
+        ...more,
+      }),
+    );
   };
   beforeEach(async () => {
     reports = [];
@@ -349,18 +344,7 @@ export const shown = db.anonymousView({ public: true }, t.array(seen.rowType), (
 });
 
 it('[living 4.2] a database in a process reads its values, too', async () => {
-  const host = await Host.open({
-    directory: undefined,
-    placement: 'worker',
-    isolation: { everywhere: 'process', exceptions: new Map() },
-    creators: 'anyone',
-    operators: [],
-    issuer: 'test',
-    clock: new MachineClock(),
-    entropy: new MachineEntropy(),
-    budget: {},
-    report: () => undefined,
-  });
+  const host = await Host.open(hostOptions(inProcesses));
   try {
     const program = await buildText(`
       import { schema, SenderError, t } from 'reducerdb/server';

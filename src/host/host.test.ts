@@ -10,9 +10,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildText } from '../../test/support/build-text.ts';
+import { hostOptions } from '../../test/support/host-options.ts';
 import { lifecycleReducers, shopModule } from '../../test/support/shop-module.ts';
-import { MachineClock } from '../node/clock.ts';
-import { MachineEntropy } from '../node/entropy.ts';
 import type { ReportLine } from '../node/report-line.ts';
 import { encodeValue } from '../values/encode.ts';
 import { identityToHex } from '../values/identity.ts';
@@ -41,18 +40,8 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
 
   /** Linked programs are kept only where a separate process links them. */
   const programs = placement === 'worker' ? ['programs'] : [];
-  const options = (more: Partial<HostOptions> = {}): HostOptions => ({
-    directory,
-    placement,
-    creators: 'anyone',
-    operators: [],
-    issuer: 'test',
-    clock: new MachineClock(),
-    entropy: new MachineEntropy(),
-    budget: {},
-    report: (line) => reports.push(line),
-    ...more,
-  });
+  const options = (more: Partial<HostOptions> = {}) =>
+    hostOptions({ directory, placement, report: (line) => reports.push(line), ...more });
   beforeEach(async () => {
     reports = [];
     directory = mkdtempSync(path.join(tmpdir(), 'reducerdb-host-'));

@@ -16,12 +16,11 @@ import { buildModule } from '../../src/bundle/build-module.ts';
 import { Host } from '../../src/host/host.ts';
 import { actorFlags, keeperFlags, laneFlags } from '../../src/host/workers/process-worker.ts';
 import { limits } from '../../src/limits.ts';
-import { MachineClock } from '../../src/node/clock.ts';
 import { systemCommand } from '../../src/node/command-wrappers.ts';
-import { MachineEntropy } from '../../src/node/entropy.ts';
 import { memoryKills } from '../../src/node/memory-kills.ts';
 import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { root, Sandbox } from '../service/harness.ts';
+import { hostOptions, inProcesses } from '../support/host-options.ts';
 import { childrenOf, isSpawner, spawnersOf, titleOf } from '../support/process-tree.ts';
 import { hostileSource } from './programs.ts';
 import { startTakenOver } from './taken-over.ts';
@@ -373,18 +372,7 @@ describe.skipIf(!hasProc)('the process of a database', () => {
 
   it('[living 6.3] is killed when it does not end, in time whatever it owes', async () => {
     folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-isolation-'));
-    const host = await Host.open({
-      directory: folder,
-      placement: 'worker',
-      isolation: { everywhere: 'process', exceptions: new Map() },
-      creators: 'anyone',
-      operators: [],
-      issuer: 'test',
-      clock: new MachineClock(),
-      entropy: new MachineEntropy(),
-      budget: {},
-      report: () => undefined,
-    });
+    const host = await Host.open(hostOptions({ directory: folder, ...inProcesses }));
     const caller = { identity: callerIdentity(7n), payload: '{}', isAnonymous: false };
     const { program } = await buildModule(hostileSource('loop-in-reducer'), {});
     await host.publish({

@@ -10,12 +10,11 @@ import type { HostOptions } from '../../src/host/host-options.ts';
 import { temporaryConnection } from '../../src/host/supervision/temporary-connection.ts';
 import type { McpSession } from '../../src/mcp/session.ts';
 import type { RequestContext } from '../../src/mcp-protocol/request-context.ts';
-import { MachineClock } from '../../src/node/clock.ts';
-import { MachineEntropy } from '../../src/node/entropy.ts';
 import type { AgentFeature } from '../../src/protocol/agent-features.ts';
 import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { parseJson } from '../../src/values/json.ts';
 import { buildText } from './build-text.ts';
+import { hostOptions } from './host-options.ts';
 
 /** A caller as a door has settled it. */
 export function person(number: bigint, more: Partial<RequestCaller> = {}): RequestCaller {
@@ -101,18 +100,9 @@ export class AgentHost {
 
   static async open(more: Partial<HostOptions> = {}): Promise<AgentHost> {
     const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-agents-'));
-    const host = await Host.open({
-      directory: folder,
-      placement: 'local',
-      creators: 'anyone',
-      operators: [operator.identity],
-      issuer: 'test',
-      clock: new MachineClock(),
-      entropy: new MachineEntropy(),
-      budget: {},
-      report: () => undefined,
-      ...more,
-    });
+    const host = await Host.open(
+      hostOptions({ directory: folder, operators: [operator.identity], ...more }),
+    );
     return new AgentHost(host, folder);
   }
 

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildText } from '../../../test/support/build-text.ts';
+import { hostOptions } from '../../../test/support/host-options.ts';
 import { shopModule } from '../../../test/support/shop-module.ts';
 import { hashHex } from '../../database/program-hash.ts';
-import { MachineClock } from '../../node/clock.ts';
-import { MachineEntropy } from '../../node/entropy.ts';
 import type { ReportLine } from '../../node/report-line.ts';
 import { identityToHex } from '../../values/identity.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
@@ -37,18 +36,7 @@ describe('[living 3.4] a publish with static files', () => {
   let reports: ReportLine[];
 
   const open = (quotas: QuotaLimits = {}) =>
-    Host.open({
-      directory,
-      placement: 'local',
-      creators: 'anyone',
-      operators: [],
-      issuer: 'test',
-      clock: new MachineClock(),
-      entropy: new MachineEntropy(),
-      budget: {},
-      quotas,
-      report: (line) => reports.push(line),
-    });
+    Host.open(hostOptions({ directory, quotas, report: (line) => reports.push(line) }));
   const folder = () => path.join(directory ?? '', 'databases', identityToHex(host.resolve('shop')));
 
   beforeEach(async () => {

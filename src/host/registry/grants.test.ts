@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hostOptions } from '../../../test/support/host-options.ts';
 import type { Clock } from '../../database/clock.ts';
 import { limits } from '../../limits.ts';
 import { MachineClock } from '../../node/clock.ts';
-import { MachineEntropy } from '../../node/entropy.ts';
 import { asOwner, callerIdentity, databaseIdentity } from '../../values/identity-roles.ts';
 import { Host } from '../host.ts';
 import type { DatabaseRecord } from './database-record.ts';
@@ -33,17 +33,7 @@ beforeEach(async () => {
     nowMicros: () => machine.nowMicros() + laterMicros,
     monotonicMillis: () => machine.monotonicMillis(),
   };
-  host = await Host.open({
-    directory: undefined,
-    placement: 'local',
-    creators: 'anyone',
-    operators: [],
-    issuer: 'test',
-    clock,
-    entropy: new MachineEntropy(),
-    budget: {},
-    report: () => undefined,
-  });
+  host = await Host.open(hostOptions({ clock }));
   losses = [];
   host.grants.onLoss((loss) => losses.push(loss));
 });

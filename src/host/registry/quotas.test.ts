@@ -3,15 +3,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildText } from '../../../test/support/build-text.ts';
+import { hostOptions } from '../../../test/support/host-options.ts';
 import { shopModule } from '../../../test/support/shop-module.ts';
 import { limits } from '../../limits.ts';
-import { MachineClock } from '../../node/clock.ts';
-import { MachineEntropy } from '../../node/entropy.ts';
 import { encodeValue } from '../../values/encode.ts';
 import { asOwner, callerIdentity } from '../../values/identity-roles.ts';
 import { product } from '../../values/special-types.ts';
 import { Host } from '../host.ts';
-import type { HostOptions } from '../host-options.ts';
 import { temporaryConnection } from '../supervision/temporary-connection.ts';
 import type { HostCaller } from './host-caller.ts';
 import type { QuotaLimits } from './quota-limits.ts';
@@ -30,18 +28,8 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
   let directory: string;
   let host: Host;
 
-  const options = (quotas: QuotaLimits): HostOptions => ({
-    directory,
-    placement,
-    creators: 'anyone',
-    operators: [root.identity],
-    issuer: 'test',
-    clock: new MachineClock(),
-    entropy: new MachineEntropy(),
-    budget: {},
-    quotas,
-    report: () => undefined,
-  });
+  const options = (quotas: QuotaLimits) =>
+    hostOptions({ directory, placement, operators: [root.identity], quotas });
   const open = async (quotas: QuotaLimits) => {
     host = await Host.open(options(quotas));
   };

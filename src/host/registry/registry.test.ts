@@ -9,11 +9,10 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { hostOptions } from '../../../test/support/host-options.ts';
 import { createTiny, tinyDatabase } from '../../../test/support/tiny-database.ts';
 import { present } from '../../assert.ts';
 import { ownerRights, roles } from '../../database/rights.ts';
-import { MachineClock } from '../../node/clock.ts';
-import { MachineEntropy } from '../../node/entropy.ts';
 import { decodeRawModule } from '../../schema/decode-raw-module.ts';
 import { encodeRawModuleV10 } from '../../schema/encode-raw-module.ts';
 import { Random } from '../../testing/random.ts';
@@ -25,7 +24,6 @@ import {
   databaseIdentity,
   ownerIdentity,
 } from '../../values/identity-roles.ts';
-import type { HostOptions } from '../host-options.ts';
 import { temporaryConnection } from '../supervision/temporary-connection.ts';
 import { DatabaseFiles, RegistryError } from './database-files.ts';
 import { openRegistry, registryDatabase } from './open-registry.ts';
@@ -39,17 +37,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-const options = (): HostOptions => ({
-  directory,
-  placement: 'local',
-  creators: 'anyone',
-  operators: [],
-  issuer: 'test',
-  clock: new MachineClock(),
-  entropy: new MachineEntropy(),
-  budget: {},
-  report: () => undefined,
-});
+const options = () => hostOptions({ directory });
 
 async function files(): Promise<DatabaseFiles> {
   const made = new DatabaseFiles(directory);

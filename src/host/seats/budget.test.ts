@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildText } from '../../../test/support/build-text.ts';
+import { hostOptions } from '../../../test/support/host-options.ts';
 import { type Shop, shopOpener } from '../../../test/support/shop.ts';
 import { lifecycleReducers, shopModule } from '../../../test/support/shop-module.ts';
 import { MachineClock } from '../../node/clock.ts';
-import { MachineEntropy } from '../../node/entropy.ts';
 import { connectionNumber } from '../../values/connection-number.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
 import { Host } from '../host.ts';
@@ -167,17 +167,9 @@ describe.each(['thread', 'process'] as const)('a worker over its budget (%s)', (
 describe('a worker of a database in memory', () => {
   it('makes a database in memory anew when its worker is ended', async () => {
     const clock = new MachineClock();
-    const host = await Host.open({
-      directory: undefined,
-      placement: 'worker',
-      creators: 'anyone',
-      operators: [],
-      issuer: 'test',
-      clock,
-      entropy: new MachineEntropy(),
-      budget: { callMillisMax: 200 },
-      report: () => undefined,
-    });
+    const host = await Host.open(
+      hostOptions({ placement: 'worker', clock, budget: { callMillisMax: 200 } }),
+    );
     const caller = { identity: callerIdentity(1n), payload: '', isAnonymous: false };
     const program = await buildText(shopModule());
     const publish = { caller, target: 'shop', program, clear: false, token: undefined };
