@@ -45,6 +45,7 @@ async function bundleWorkers(folder) {
     'workers/process',
     'workers/process-actor',
     'lanes/lane',
+    'outbound/outbound',
     'linking/linker',
     'spawner/spawner',
   ];

@@ -26,6 +26,13 @@ export const outboundLimits = {
   outboundNameServerMillisMax: 2_000,
   outboundNameServerTries: 2,
   outboundNameServersKeptMillis: 60_000,
+  /** Heap of the thread that sends them, beside the bodies. */
+  outboundHeapMebibytesMax: 1_024,
+  /** How long the metrics wait for its figures. */
+  outboundFiguresMillisMax: 1_000,
+  /** How long it rests before it is started again, when it has died. */
+  outboundRestMillisMin: 100,
+  outboundRestMillisMax: 5_000,
   /** Hosts that the metrics name, of one database and of all. */
   outboundDatabaseHostNamesMax: 32,
   outboundHostNamesMax: 1_024,

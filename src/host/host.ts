@@ -15,8 +15,10 @@ import { ScheduleControl } from './databases/schedule-control.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostedDatabase, HostStatistics } from './hosted-database.ts';
 import { localLanes } from './lanes/local-lanes.ts';
-import { OutboundHttp } from './outbound/outbound-http.ts';
+import { LocalOutbound } from './outbound/local-outbound.ts';
+import type { ServiceOutbound } from './outbound/outbound.ts';
 import { publicOnly } from './outbound/outbound-rules.ts';
+import { OutboundThread } from './outbound/outbound-thread.ts';
 import { Publisher } from './publishing/publish.ts';
 import type { PublishOutcome, PublishRequest } from './publishing/publish-request.ts';
 import { Access } from './registry/access.ts';
@@ -52,7 +54,7 @@ interface HostParts {
   readonly schedules: ScheduleControl;
   readonly env: EnvControl;
   readonly envStore: EnvStore;
-  readonly outbound: OutboundHttp;
+  readonly outbound: ServiceOutbound;
   readonly sites: Sites;
   readonly changes: Listeners<DatabaseIdentity>;
 }
@@ -90,7 +92,7 @@ export class Host {
   readonly env: EnvControl;
   readonly #envStore: EnvStore;
   /** HTTP requests that modules send. */
-  readonly outbound: OutboundHttp;
+  readonly outbound: ServiceOutbound;
   /** Static files that databases serve. */
   readonly sites: Sites;
   readonly #changes: Listeners<DatabaseIdentity>;
@@ -126,6 +128,7 @@ export class Host {
     const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn) });
     audit.check();
     const outbound = outboundOf(options, registry, audit);
+    registry.onNames(() => outbound.renamed());
     const { secretKeys: keys = new SecretKeys(undefined, writeFileAtomically) } = options;
     const envStore = new EnvStore({ ...options, registry, keys });
     await envStore.useKeys();
@@ -191,7 +194,7 @@ export class Host {
     const endsAt = performance.now() + millisMax;
     await atMost(millisMax, this.#publisher.finish());
     await this.#running.close(Math.max(limits.closeMillisMin, endsAt - performance.now()));
-    this.outbound.close();
+    await this.outbound.close();
     this.sites.close();
     await this.#registry.close();
     await this.audit.close();
@@ -422,7 +425,7 @@ export class Host {
 function placementOf(
   options: HostOptions,
   registry: Registry,
-  given: { readonly outbound: OutboundHttp; readonly env: EnvStore },
+  given: { readonly outbound: ServiceOutbound; readonly env: EnvStore },
 ): Placement {
   const budget = completeBudget(options.budget);
   if (options.placement === 'local') {
@@ -440,20 +443,26 @@ function placementOf(
 
 /** Requests of modules; refused addresses are noted with the database as the caller. */
 function outboundOf(
-  { outbound: rules = publicOnly, nameServers }: HostOptions,
+  { outbound: rules = publicOnly, nameServers, placement, report }: HostOptions,
   registry: Registry,
   audit: AuditLog,
-): OutboundHttp {
-  return new OutboundHttp({
+): ServiceOutbound {
+  const options = {
     rules,
-    namesOf: (database) => registry.namesOf(database).map(({ name }) => name),
-    onRefused: (database, host) => {
+    onRefused: (database: DatabaseIdentity, host: string) => {
       const caller = { identity: databaseAsCaller(database), address: 'module' };
-      const note = { action: 'send HTTP request', caller, database, detail: { host } };
+      const note = { action: 'send HTTP request', caller, database, detail: { host } } as const;
       void audit.note({ ...note, outcome: 'refused' });
     },
     ...(nameServers !== undefined && { nameServers }),
-  });
+  };
+  if (placement === 'local') {
+    const namesOf = (database: DatabaseIdentity) =>
+      registry.namesOf(database).map(({ name }) => name);
+    return new LocalOutbound({ ...options, namesOf });
+  }
+  const databaseNamed = (name: string) => registry.name(name)?.database;
+  return new OutboundThread({ ...options, databaseNamed, report });
 }
 
 /** Waits for `work`, but not longer. */

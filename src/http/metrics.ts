@@ -265,7 +265,7 @@ async function metrics({ host, figures: ofService, registry: kept }: HttpContext
     databases.filter(({ state }) => state !== 'closed'),
   );
   addLimits(registry, host);
-  addOutbound(registry, host);
+  addOutbound(registry, await host.outbound.figures());
   addSites(registry, host);
   new Gauge({
     name: 'reducerdb_resident_memory_bytes',

@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import { decodeHttpRequest, encodeHttpResponse, type HttpRequest } from '../protocol/http-abi.ts';
+import { decodeHttpRequest, type HttpRequest } from '../protocol/http-abi.ts';
 import { errorCodes, redirectModes, reducerEnds } from '../protocol/module-abi.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import type { CallLog } from './call-log.ts';
@@ -252,8 +252,7 @@ export class LaneCalls {
         return { result, bodyBytes: 0, text: outcome.message, isRedirected: false };
       }
       case 'response': {
-        const { body, url: text, isRedirected } = outcome;
-        const head = encodeHttpResponse(outcome.head);
+        const { head, body, url: text, isRedirected } = outcome;
         this.#leave([head, body]);
         this.#resultBytes = body.length;
         return { result: head.length, bodyBytes: body.length, text, isRedirected };

@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from '../protocol/http-abi.ts';
+import type { HttpRequest } from '../protocol/http-abi.ts';
 import { errorCodes, type redirectModes } from '../protocol/module-abi.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
@@ -156,7 +156,8 @@ export type RedirectMode = keyof typeof redirectModes;
 export type FetchOutcome =
   | {
       readonly kind: 'response';
-      readonly head: HttpResponse;
+      /** An encoded `HttpResponse`. */
+      readonly head: Uint8Array;
       readonly body: Uint8Array;
       /** The one that has answered, after redirects. */
       readonly url: string;

@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RunningProcedures } from '../../test/support/running-procedures.ts';
 import { present } from '../assert.ts';
 import type { FetchOutcome, LaneEnd } from '../module/lane.ts';
+import { encodeHttpResponse } from '../protocol/http-abi.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
 import type { Value } from '../values/value.ts';
 
@@ -10,7 +11,7 @@ const folder = fileURLToPath(new URL('../../test/fixtures/modules/patience', imp
 
 const response = {
   kind: 'response',
-  head: { headers: [], version: 'HTTP/1.1', code: 200 },
+  head: encodeHttpResponse({ headers: [], version: 'HTTP/1.1', code: 200 }),
   body: new TextEncoder().encode('an answer'),
   url: 'http://words.example/',
   isRedirected: false,
@@ -239,7 +240,7 @@ describe('asynchronous procedures of a module', () => {
     const headers = [{ name: 'x-two', value: new TextEncoder().encode('zwei') }];
     const end = finish(number, {
       kind: 'response',
-      head: { headers, version: 'HTTP/1.1', code: 302 },
+      head: encodeHttpResponse({ headers, version: 'HTTP/1.1', code: 302 }),
       body: new Uint8Array(200_000).fill(65),
       url: 'http://words.example/de',
       isRedirected: true,

@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { calledMicros } from '../../test/support/module-under-test.ts';
 import { RunningProcedures } from '../../test/support/running-procedures.ts';
 import type { OutboundRequest } from '../module/lane.ts';
+import { encodeHttpResponse } from '../protocol/http-abi.ts';
 
 const folder = fileURLToPath(new URL('../../test/fixtures/modules/errands', import.meta.url));
 
@@ -109,7 +110,8 @@ describe('procedures of a module', () => {
       const headers = [{ name: 'x-two', value: new TextEncoder().encode('zwei Wörter') }];
       const body = new TextEncoder().encode('x'.repeat(200_000));
       const head = { headers, version: 'HTTP/2', code: 404 } as const;
-      return { kind: 'response', head, body, url: request.head.uri, isRedirected: false };
+      const answered = { body, url: request.head.uri, isRedirected: false };
+      return { kind: 'response', head: encodeHttpResponse(head), ...answered };
     };
     const long = 'x'.repeat(200_000);
     const reply = module.value('ask', ['https://words.example/en']);

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { ConfigurationError, completeConfiguration } from '../../src/service/configuration.ts';
 import { effectiveSettings } from '../../src/service/effective-settings.ts';
 import { databaseIdentity } from '../../src/values/identity-roles.ts';
+import { WaySender } from '../support/way-sender.ts';
 import { Running } from './running.ts';
 
 const folders: string[] = [];
@@ -69,7 +70,8 @@ it('[abi 9.2] a refused address is in the audit log and in the metrics', async (
     } as const;
     const { host } = running.service;
     const { signal } = new AbortController();
-    const sent = () => host.outbound.fetch(database, { head, body: new Uint8Array() }, signal);
+    const sender = new WaySender(host.outbound, database);
+    const sent = () => sender.fetch(database, { head, body: new Uint8Array() }, signal);
     expect(await sent()).toEqual({
       kind: 'failed',
       message:

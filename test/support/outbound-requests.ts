@@ -1,8 +1,10 @@
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createRawServer, type Socket } from 'node:net';
+import type { Sender } from '../../src/host/outbound/outbound.ts';
 import { OutboundHttp, type OutboundOptions } from '../../src/host/outbound/outbound-http.ts';
-import { parseAllowedPlace } from '../../src/host/outbound/outbound-rules.ts';
+import { type OutboundRules, parseAllowedPlace } from '../../src/host/outbound/outbound-rules.ts';
 import type { FetchOutcome, RedirectMode } from '../../src/module/lane.ts';
+import { decodeHttpResponse, type HttpResponse } from '../../src/protocol/http-abi.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../../src/values/identity-roles.ts';
 
 export const shop = databaseIdentity(1n);
@@ -20,25 +22,20 @@ export interface Wanted {
   readonly redirect?: RedirectMode;
 }
 
-/** Requests of modules, and what was refused of them. */
-export class Requests {
-  readonly outbound: OutboundHttp;
-  readonly refused: (readonly [DatabaseIdentity, string])[] = [];
+/** As a module gets it. */
+export type HttpOutcome =
+  | Extract<FetchOutcome, { kind: 'failed' }>
+  | (Omit<Extract<FetchOutcome, { kind: 'response' }>, 'head'> & { readonly head: HttpResponse });
 
-  /** `allow`: the allow-list; absent: public addresses. */
-  constructor(allow?: readonly string[], more: Partial<OutboundOptions> = {}) {
-    this.outbound = new OutboundHttp({
-      rules: {
-        mode: allow === undefined ? 'public' : 'list',
-        allow: (allow ?? []).map(parseAllowedPlace),
-      },
-      namesOf: (database) => (database === shop ? ['shop'] : ['blog']),
-      onRefused: (database, host) => this.refused.push([database, host]),
-      ...more,
-    });
+/** Sends requests of modules by way of `sender`. */
+export class ModuleRequests {
+  protected readonly senderOf: (database: DatabaseIdentity) => Sender;
+
+  constructor(senderOf: (database: DatabaseIdentity) => Sender) {
+    this.senderOf = senderOf;
   }
 
-  fetch(uri: string, wanted: Wanted = {}): Promise<FetchOutcome> {
+  async fetch(uri: string, wanted: Wanted = {}): Promise<HttpOutcome> {
     const { method = 'GET', headers = [], body = '', millis, database = shop } = wanted;
     const head = {
       method,
@@ -49,7 +46,10 @@ export class Requests {
     } as const;
     const bytes = typeof body === 'string' ? bytesOf(body) : body;
     const request = { head, body: bytes, redirect: wanted.redirect ?? 'follow' };
-    return this.outbound.fetch(database, request, wanted.signal ?? new AbortController().signal);
+    const { signal = new AbortController().signal } = wanted;
+    const outcome = await this.senderOf(database).fetch(database, request, signal);
+    if (outcome.kind === 'failed') return outcome;
+    return { ...outcome, head: decodeHttpResponse(outcome.head) };
   }
 
   /** Status and body of a response, or the text of a failure. */
@@ -58,6 +58,29 @@ export class Requests {
     if (outcome.kind === 'failed') return outcome.message;
     return `${outcome.head.code} ${Buffer.from(outcome.body).toString('latin1')}`;
   }
+}
+
+/** Requests that are sent from this thread, and what was refused of them. */
+export class Requests extends ModuleRequests {
+  readonly outbound: OutboundHttp;
+  readonly refused: (readonly [DatabaseIdentity, string])[] = [];
+
+  /** `allow`: the allow-list; absent: public addresses. */
+  constructor(allow?: readonly string[], more: Partial<OutboundOptions> = {}) {
+    super(() => this.outbound);
+    this.outbound = new OutboundHttp({
+      rules: rulesOf(allow),
+      namesOf: (database) => (database === shop ? ['shop'] : ['blog']),
+      onRefused: (database, host) => this.refused.push([database, host]),
+      ...more,
+    });
+  }
+}
+
+/** Absent: public addresses. */
+export function rulesOf(allow: readonly string[] | undefined): OutboundRules {
+  const mode = allow === undefined ? 'public' : 'list';
+  return { mode, allow: (allow ?? []).map(parseAllowedPlace) };
 }
 
 /** A server on loopback; `sockets` are its connections, in order. */

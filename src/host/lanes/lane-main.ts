@@ -18,7 +18,7 @@ import { currentEnv } from './env-way.ts';
 import { GivenTime } from './given-time.ts';
 import type { FromLane, LaneThreadStart, ToLane } from './lane-messages.ts';
 import { LaneOperations, machineSleep } from './lane-operations.ts';
-import { LaneSender } from './request-way.ts';
+import { LaneSender } from './lane-sender.ts';
 import { LaneWindow } from './window.ts';
 import { WindowLink } from './window-link.ts';
 

@@ -3,9 +3,9 @@ import type { LaneCall, LaneEnd } from '../../module/lane.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import type { LinkedProgram } from '../../module/runner.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { RequestWay } from '../outbound/request-way.ts';
 import type { HeapLimits } from '../seats/heap-care.ts';
 import type { EnvWay } from './env-way.ts';
-import type { RequestWay } from './request-way.ts';
 
 /** A program as its lanes get it. */
 export interface LaneProgram {

@@ -1,5 +1,5 @@
 import type { AsyncOperation, AsyncOutcome } from '../../module/lane.ts';
-import type { LaneSender } from './request-way.ts';
+import type { LaneSender } from './lane-sender.ts';
 
 /** Starts a sleep, and returns what ends it early. */
 export type StartSleep = (micros: bigint, over: () => void) => () => void;

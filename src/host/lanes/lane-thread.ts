@@ -12,7 +12,6 @@ import type { Watchdog } from '../watching/watchdog.ts';
 import type { Watched } from '../watching/watched.ts';
 import { type EnvSource, LaneEnv } from './lane-env.ts';
 import type { LaneDeath, LaneThreadStart, StartLane } from './lane-messages.ts';
-import { LaneRequests } from './lane-requests.ts';
 import { LaneWindow } from './window.ts';
 
 export interface LaneThreadsOptions {
@@ -43,7 +42,7 @@ export function laneThreads(options: LaneThreadsOptions): StartLane {
     let isEnding = false;
     const broken = (message: string): void => end({ cause: 'died', message });
     const requests = outbound?.isEnabled
-      ? new LaneRequests(outbound, start.identity, broken)
+      ? outbound.open(start.identity, { lanes: 1, broken })
       : undefined;
     const laneEnv = env && new LaneEnv(env, start.identity, broken);
     const watched: Watched = {
@@ -93,7 +92,8 @@ export function laneThreads(options: LaneThreadsOptions): StartLane {
         const ways = { requests: way, env: laneEnv?.way };
         const given = { board: board.buffer, port, heap, ...ways, niceness };
         const workerData: LaneThreadStart = { ...start, ...given };
-        const ports = [port, way?.port, ways.env?.port].filter((one) => one !== undefined);
+        const all = [port, way?.port, way?.renewals, ways.env?.port];
+        const ports = all.filter((one) => one !== undefined);
         thread = new Thread(file, {
           workerData,
           transferList: ports,

@@ -1,15 +1,10 @@
 import { limits } from '../../limits.ts';
-import type { FetchOutcome, OutboundRequest, RedirectMode } from '../../module/lane.ts';
+import type { FetchOutcome, RedirectMode } from '../../module/lane.ts';
 import type { ModuleEnv } from '../../module/module-env.ts';
 import { FrameReader, framed } from '../../node/frames.ts';
-import {
-  decodeHttpRequest,
-  decodeHttpResponse,
-  encodeHttpRequest,
-  encodeHttpResponse,
-} from '../../protocol/http-abi.ts';
 import { redirectModes } from '../../protocol/module-abi.ts';
-import { encodedHeadBytesMax } from '../lanes/lane-requests.ts';
+import type { RequestMessage } from '../outbound/request-way.ts';
+import { encodedHeadBytesMax } from '../outbound/way-requests.ts';
 
 /**
  * What the keeper of a database's process and the gateway say to each other about lanes; see
@@ -37,7 +32,7 @@ export type FromKeeper =
   /** A lane has ended, or a place that was given is not needed. */
   | { readonly kind: 'leave' }
   /** A lane sends an HTTP request. There is one answer, also when it is aborted. */
-  | { readonly kind: 'request'; readonly id: number; readonly request: OutboundRequest }
+  | (Omit<Extract<RequestMessage, { kind: 'send' }>, 'kind'> & { readonly kind: 'request' })
   /** The request with this number is of no use any more. */
   | { readonly kind: 'abort'; readonly id: number }
   /** A lane cannot be ended, so the process has to be. */
@@ -76,9 +71,9 @@ export function encodeLaneMessage(message: LaneMessage): readonly Uint8Array[] {
 function bodyOf(message: LaneMessage): readonly Uint8Array[] {
   switch (message.kind) {
     case 'request': {
-      const head = encodeHttpRequest(message.request.head);
-      const redirect = Uint8Array.of(redirectModes[message.request.redirect ?? 'follow']);
-      return [u32(message.id), redirect, u32(head.length), head, message.request.body];
+      const { id, head, body, redirect } = message;
+      const mode = Uint8Array.of(redirectModes[redirect]);
+      return [u32(id), mode, u32(head.length), head, body];
     }
     case 'abort':
       return [u32(message.id)];
@@ -95,10 +90,10 @@ function bodyOf(message: LaneMessage): readonly Uint8Array[] {
 
 function outcomePieces(outcome: FetchOutcome): Uint8Array[] {
   if (outcome.kind === 'failed') return [Uint8Array.of(0), Buffer.from(outcome.message)];
-  const head = encodeHttpResponse(outcome.head);
+  const { head, body } = outcome;
   const url = Buffer.from(outcome.url);
   const marks = Uint8Array.of(1, outcome.isRedirected ? 1 : 0);
-  return [marks, u32(url.length), url, u32(head.length), head, outcome.body];
+  return [marks, u32(url.length), url, u32(head.length), head, body];
 }
 
 function envPieces({ values, ...rest }: ModuleEnv): Uint8Array[] {
@@ -147,8 +142,7 @@ function decode(kind: number, body: Buffer): LaneMessage {
     case kinds.request: {
       const [head, rest] = split(body, 5, limits.outboundBodyBytesMax);
       const redirect = redirectOf(body.readUInt8(4));
-      const request = { head: decodeHttpRequest(head), body: rest, redirect };
-      return { kind: 'request', id: body.readUInt32LE(0), request };
+      return { kind: 'request', id: body.readUInt32LE(0), head, body: rest, redirect };
     }
     case kinds.abort:
       expectLength(body, 4);
@@ -185,7 +179,7 @@ function outcomeOf(body: Buffer): FetchOutcome {
   const [urlBytes, after] = split(body, 6, body.length);
   const [head, rest] = split(Buffer.from(after.buffer), 0, limits.outboundBodyBytesMax);
   const url = Buffer.from(urlBytes).toString();
-  return { kind: 'response', head: decodeHttpResponse(head), body: rest, url, isRedirected };
+  return { kind: 'response', head, body: rest, url, isRedirected };
 }
 
 /** The gateway has written it, so its form is not checked. */

@@ -24,6 +24,13 @@ export class HostCounts {
   readonly #databases = new Map<DatabaseIdentity, Map<string, HostFigures>>();
   #named = 0;
 
+  /** `figures`: of counts before, which these go on with. */
+  constructor(figures: readonly HostFigures[] = []) {
+    for (const { database, host, ...counted } of figures) {
+      Object.assign(this.of(database, host), counted);
+    }
+  }
+
   of(database: DatabaseIdentity, host: string): HostFigures {
     const hosts = this.#databases.get(database) ?? new Map<string, HostFigures>();
     this.#databases.set(database, hosts);

@@ -1,13 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { limits } from '../../limits.ts';
 import type { FetchOutcome, OutboundRequest, RedirectMode } from '../../module/lane.ts';
+import { encodeHttpResponse } from '../../protocol/http-abi.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { BodyBytes, DatabaseTraffic } from './database-traffic.ts';
 import { causesOf, shownUrl } from './failure-text.ts';
 import { HostCounts, type HostFigures } from './host-counts.ts';
 import { NameLookup } from './name-lookup.ts';
-import { disabledText, type Outbound } from './outbound.ts';
+import { disabledText, type Sender } from './outbound.ts';
 import { gateOf, type OutboundRules } from './outbound-rules.ts';
 import { headOf, readBody } from './read-response.ts';
 import { redirected } from './redirect.ts';
@@ -22,6 +23,8 @@ export interface OutboundOptions {
   readonly onRefused: (database: DatabaseIdentity, host: string) => void;
   /** Name servers with their ports; absent: those of the system. */
   readonly nameServers?: readonly string[];
+  /** Figures to go on with; absent: none. */
+  readonly figures?: readonly HostFigures[];
 }
 
 /** A request while it runs. */
@@ -35,19 +38,20 @@ interface Job {
   url: URL;
 }
 
-/** Sends requests from this process, with connections for each database. */
-export class OutboundHttp implements Outbound {
+/** Sends requests from this thread, with connections for each database. */
+export class OutboundHttp implements Sender {
   readonly #options: OutboundOptions;
   readonly #names: NameLookup;
   readonly #traffic = new Map<DatabaseIdentity, DatabaseTraffic>();
   readonly #refusedAt = new Map<DatabaseIdentity, number>();
   readonly #running = new Set<AbortController>();
-  readonly #counts = new HostCounts();
+  readonly #counts: HostCounts;
   #isClosed = false;
 
   constructor(options: OutboundOptions) {
     this.#options = options;
     this.#names = new NameLookup(options.nameServers);
+    this.#counts = new HostCounts(options.figures);
   }
 
   get isEnabled(): boolean {
@@ -174,7 +178,7 @@ export class OutboundHttp implements Outbound {
       const body = await readBody(response, bytes);
       figures.responses += 1;
       figures.bytesReceived += body.length;
-      return { kind: 'response', head: headOf(response), body };
+      return { kind: 'response', head: encodeHttpResponse(headOf(response)), body };
     } catch (error) {
       const isRefused = error instanceof AddressRefusedError;
       if (isRefused) this.#noteRefused(database, host);

@@ -111,6 +111,7 @@ export class Registry {
   #schedules = new Map<DatabaseIdentity, ScheduleState>();
   /** By database, then by name. */
   #env = new Map<DatabaseIdentity, ReadonlyMap<string, EnvRow>>();
+  #namesRead: () => Promise<void> = async () => undefined;
   /** The last of the requested changes. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -186,6 +187,11 @@ export class Registry {
 
   get revokedTokenCount(): number {
     return this.#revokedTokens.size;
+  }
+
+  /** Has `read` called after names may have changed; who has changed them waits for it. */
+  onNames(read: () => Promise<void>): void {
+    this.#namesRead = read;
   }
 
   /** Adds the database, or replaces what was known of it. */
@@ -383,6 +389,7 @@ export class Registry {
     this.#names = new Map(names.map((row) => [row[0] as string, nameOf(row)]));
     this.#byOwner = groupedByOwner(this.#databases.values());
     this.#nameCounts = countedByOwner(this.#names.values());
+    await this.#namesRead();
   }
 
   async #readGrants(): Promise<void> {

@@ -22,6 +22,7 @@ const folders = {
   process: 'workers',
   'process-actor': 'workers',
   lane: 'lanes',
+  outbound: 'outbound',
   linker: 'linking',
   spawner: 'spawner',
 };

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
 import type { ModuleEnv } from '../../module/module-env.ts';
+import { encodeHttpRequest } from '../../protocol/http-abi.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { EnvSource } from '../lanes/lane-env.ts';
 import {
@@ -9,7 +10,8 @@ import {
   type LaneMessage,
   LaneMessageReader,
 } from '../messages/lane-frames.ts';
-import type { Outbound } from '../outbound/outbound.ts';
+import type { OpenWay, Outbound, Sender, WayOptions } from '../outbound/outbound.ts';
+import { openWay } from '../outbound/way-requests.ts';
 import type { LaneOwner, LanePlaces } from './seat-lanes.ts';
 
 type EnvTaker = (env: ModuleEnv) => void;
@@ -18,7 +20,7 @@ type EnvTaker = (env: ModuleEnv) => void;
  * The keeper's way to the gateway: it asks for the places of its lanes and their configuration
  * there, and has their HTTP requests sent. The other end is `process-lanes.ts`.
  */
-export class KeeperLink implements LanePlaces, Outbound, EnvSource {
+export class KeeperLink implements LanePlaces, Outbound, Sender, EnvSource {
   readonly isEnabled: boolean;
   readonly #channel: Duplex;
   readonly #messages = new LaneMessageReader();
@@ -64,21 +66,26 @@ export class KeeperLink implements LanePlaces, Outbound, EnvSource {
     this.#send({ kind: 'leave' });
   }
 
+  open(database: DatabaseIdentity, options: WayOptions): OpenWay {
+    return openWay(this, database, options);
+  }
+
   /** In the name of the database whose process this is, which the gateway knows. */
   fetch(
     _database: DatabaseIdentity,
-    request: OutboundRequest,
+    { head, body, redirect = 'follow' }: OutboundRequest,
     signal: AbortSignal,
   ): Promise<FetchOutcome> {
     return new Promise((resolve) => {
-      this.#lastId = (this.#lastId + 1) >>> 0;
+      // Never 0.
+      this.#lastId = (this.#lastId % 0xffff_ffff) + 1;
       const id = this.#lastId;
       const abort = () => this.#send({ kind: 'abort', id });
       this.#requests.set(id, (outcome) => {
         signal.removeEventListener('abort', abort);
         resolve(outcome);
       });
-      this.#send({ kind: 'request', id, request });
+      this.#send({ kind: 'request', id, head: encodeHttpRequest(head), body, redirect });
       signal.addEventListener('abort', abort, { once: true });
       if (signal.aborted) abort();
     });

@@ -2,10 +2,12 @@ import { Duplex, PassThrough } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { limits } from '../../limits.ts';
 import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
+import { encodeHttpRequest, encodeHttpResponse } from '../../protocol/http-abi.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../../values/identity-roles.ts';
 import type { EnvSource } from '../lanes/lane-env.ts';
 import { encodeLaneMessage, type LaneMessage } from '../messages/lane-frames.ts';
-import type { Outbound } from '../outbound/outbound.ts';
+import type { Outbound, Sender, WayOptions } from '../outbound/outbound.ts';
+import { openWay } from '../outbound/way-requests.ts';
 import { KeeperLink } from './keeper-link.ts';
 import { ProcessLanes } from './process-lanes.ts';
 import { type LaneOwner, LaneService } from './seat-lanes.ts';
@@ -21,9 +23,14 @@ const request: OutboundRequest = {
   },
   body: new Uint8Array(0),
 };
+const sent = {
+  head: encodeHttpRequest(request.head),
+  body: request.body,
+  redirect: 'follow',
+} as const;
 
 /** Requests that wait until a test answers them. */
-class Requests implements Outbound {
+class Requests implements Outbound, Sender {
   readonly isEnabled = true;
   readonly asked: {
     readonly database: DatabaseIdentity;
@@ -31,6 +38,10 @@ class Requests implements Outbound {
     readonly signal: AbortSignal;
     readonly answer: (outcome: FetchOutcome) => void;
   }[] = [];
+
+  open(database: DatabaseIdentity, options: WayOptions) {
+    return openWay(this, database, options);
+  }
 
   fetch(database: DatabaseIdentity, one: OutboundRequest, signal: AbortSignal) {
     return new Promise<FetchOutcome>((answer) => {
@@ -139,10 +150,11 @@ describe('the lanes of a process', () => {
     expect(outbound.asked.map(({ database }) => database)).toEqual([identity, identity, identity]);
     expect(outbound.asked[1]?.request.body).toEqual(Uint8Array.of(2));
     expect(await third).toEqual({ kind: 'failed', message: 'cancelled' });
-    const head = { headers: [], version: 'HTTP/1.1', code: 200 } as const;
+    const head = encodeHttpResponse({ headers: [], version: 'HTTP/1.1', code: 200 });
     const body = Uint8Array.of(1);
     const response = { kind: 'response', head, body, url: 'u', isRedirected: false } as const;
-    outbound.asked[1]?.answer(response);
+    // Its body is given away.
+    outbound.asked[1]?.answer({ ...response, body: Uint8Array.of(1) });
     expect(await second).toEqual(response);
     expect(outbound.asked[0]?.signal.aborted).toBe(false);
     abort.abort();
@@ -194,10 +206,10 @@ describe('the lanes of a process', () => {
   it('[living 2.8] leave no request behind when their process ends', async () => {
     const outbound = new Requests();
     const { lanes, send } = lanesOf({ outbound });
-    send({ kind: 'request', id: 1, request });
+    send({ kind: 'request', id: 1, ...sent });
     await expect.poll(() => outbound.asked.length).toBe(1);
     lanes.end();
-    expect(outbound.asked[0]?.signal.aborted).toBe(true);
+    await expect.poll(() => outbound.asked[0]?.signal.aborted).toBe(true);
   });
 
   it('[living 6.3] that cannot be ended are reported', async () => {
@@ -210,18 +222,18 @@ describe('the lanes of a process', () => {
     const outbound = new Requests();
     const { send, toGateway, toKeeper } = lanesOf({ outbound });
     toKeeper.pause();
-    const head = { headers: [], version: 'HTTP/1.1', code: 200 } as const;
+    const head = encodeHttpResponse({ headers: [], version: 'HTTP/1.1', code: 200 });
     const answer = (at: number) => {
       const body = new Uint8Array(limits.outboundBodyBytesMax);
       outbound.asked[at]?.answer({ kind: 'response', head, body, url: 'u', isRedirected: false });
     };
     const inFlight = 6;
-    for (let id = 0; id < inFlight; id += 1) send({ kind: 'request', id, request });
+    for (let id = 1; id <= inFlight; id += 1) send({ kind: 'request', id, ...sent });
     await expect.poll(() => outbound.asked.length).toBe(inFlight);
     for (let at = 0; at < inFlight; at += 1) answer(at);
     await expect.poll(() => toKeeper.writableLength).toBeGreaterThan(0);
     await new Promise((resolve) => setImmediate(resolve));
-    send({ kind: 'request', id: 77, request });
+    send({ kind: 'request', id: 77, ...sent });
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(outbound.asked).toHaveLength(inFlight);
     toKeeper.resume();
@@ -239,16 +251,21 @@ describe('the lanes of a process', () => {
     ],
     [
       'whose requests have one number',
-      [1, 1].map((id) => ({ kind: 'request', id, request }) as const),
+      [1, 1].map((id) => ({ kind: 'request', id, ...sent }) as const),
       'number of another one',
     ],
     [
       'with too many requests',
       Array.from(
         { length: limits.databaseLanesMax * limits.outboundRequestsMax + 1 },
-        (_, id) => ({ kind: 'request', id, request }) as const,
+        (_, at) => ({ kind: 'request', id: at + 1, ...sent }) as const,
       ),
       'too many requests',
+    ],
+    [
+      'whose request has no head',
+      [{ kind: 'request', id: 1, ...sent, head: Uint8Array.of(1, 1) }],
+      'has broken',
     ],
     ['that speak for the gateway', [{ kind: 'entered' }], 'of the kind `entered`'],
   ])('[living 6.2] have their process ended: %s', async (_what, messages, reason) => {
@@ -259,7 +276,7 @@ describe('the lanes of a process', () => {
 
   it('[living 6.2] have their process ended for a request where none may be sent', async () => {
     const { send, broken } = lanesOf({ outbound: undefined });
-    send({ kind: 'request', id: 1, request });
+    send({ kind: 'request', id: 1, ...sent });
     await expect.poll(() => broken).toEqual([expect.stringContaining('none may be sent')]);
   });
 });

@@ -1,6 +1,5 @@
 import type { Duplex } from 'node:stream';
 import { limits } from '../../limits.ts';
-import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
 import { emptyEnv } from '../../module/module-env.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { EnvSource } from '../lanes/lane-env.ts';
@@ -10,7 +9,8 @@ import {
   LaneMessageReader,
   type ToKeeper,
 } from '../messages/lane-frames.ts';
-import type { Outbound } from '../outbound/outbound.ts';
+import type { OpenWay, Outbound } from '../outbound/outbound.ts';
+import { type AnswerMessage, lostText, RequestPort } from '../outbound/request-way.ts';
 import { ChangeNotices } from './change-notices.ts';
 import { PacedChannel } from './paced-channel.ts';
 import type { LaneOwner, LanePlaces } from './seat-lanes.ts';
@@ -48,7 +48,10 @@ export class ProcessLanes implements LaneOwner {
   #entered = 0;
   /** Those that wait for a place; each call withdraws one. */
   #waiting: (() => void)[] = [];
-  readonly #requests = new Map<number, AbortController>();
+  /** Requests that have no answer yet. */
+  readonly #requests = new Set<number>();
+  /** Where they go, from the first one on. */
+  #sending: { readonly open: OpenWay; readonly port: RequestPort } | undefined;
   readonly #unfollow: (() => void) | undefined;
   readonly #changes = new ChangeNotices(() => this.#send({ kind: 'envChanged' }));
   #isEnvAsked = false;
@@ -74,7 +77,8 @@ export class ProcessLanes implements LaneOwner {
     this.#hasEnded = true;
     this.#unfollow?.();
     this.#changes.end();
-    for (const request of this.#requests.values()) request.abort();
+    this.#sending?.open.close();
+    this.#sending?.port.close();
     const hadAny = this.count > 0;
     for (const withdraw of this.#waiting.splice(0)) withdraw();
     for (; this.#entered > 0; this.#entered -= 1) this.#options.places.release();
@@ -105,11 +109,13 @@ export class ProcessLanes implements LaneOwner {
         this.#leftIfEmpty();
         return;
       case 'request':
-        this.#request(message.id, message.request);
+        this.#request(message);
         return;
       case 'abort':
         // It may have been answered meanwhile.
-        this.#requests.get(message.id)?.abort();
+        if (this.#requests.has(message.id)) {
+          this.#sending?.port.post({ kind: 'cancel', id: message.id });
+        }
         return;
       case 'stuck':
         this.#options.stuck();
@@ -146,14 +152,26 @@ export class ProcessLanes implements LaneOwner {
     if (this.count === 0) this.#options.places.leave(this);
   }
 
-  #request(id: number, request: OutboundRequest): void {
+  /** The one who sends it looks at the rest of it. */
+  #request({ id, head, body, redirect }: Extract<LaneMessage, { kind: 'request' }>): void {
     const { outbound } = this.#options;
     if (outbound?.isEnabled !== true) throw new Error('a request where none may be sent');
     if (this.#requests.has(id)) throw new Error('a request with the number of another one');
     if (this.#requests.size >= requestsMax) throw new Error('too many requests');
-    const running = new AbortController();
-    this.#requests.set(id, running);
-    void this.#answer(id, outbound.fetch(this.#options.identity, request, running.signal));
+    this.#requests.add(id);
+    this.#sending ??= this.#openWay(outbound);
+    const moved = [head.buffer as ArrayBuffer, body.buffer as ArrayBuffer];
+    this.#sending.port.post({ kind: 'send', id, head, body, redirect }, moved);
+  }
+
+  #openWay(outbound: Outbound) {
+    const { identity, broken } = this.#options;
+    const open = outbound.open(identity, {
+      lanes: limits.databaseLanesMax,
+      broken: (message) => broken(new Error(message)),
+    });
+    const answer = (arrived: AnswerMessage | 'lost') => this.#answer(arrived);
+    return { open, port: new RequestPort(open.way, answer) };
   }
 
   async #answerEnv(): Promise<void> {
@@ -167,10 +185,15 @@ export class ProcessLanes implements LaneOwner {
     }
   }
 
-  async #answer(id: number, asked: Promise<FetchOutcome>): Promise<void> {
-    const outcome = await asked;
-    this.#requests.delete(id);
-    this.#send({ kind: 'answer', id, outcome });
+  #answer(arrived: AnswerMessage | 'lost'): void {
+    if (arrived !== 'lost') {
+      this.#requests.delete(arrived.id);
+      this.#send({ kind: 'answer', ...arrived });
+      return;
+    }
+    const outcome = { kind: 'failed', message: lostText } as const;
+    for (const id of this.#requests) this.#send({ kind: 'answer', id, outcome });
+    this.#requests.clear();
   }
 
   /** What a process does not read is kept here, so it may ask for no more until it does. */

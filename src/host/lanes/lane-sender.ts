@@ -1,43 +1,21 @@
-import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { assert } from '../../assert.ts';
 import { limits } from '../../limits.ts';
-import type { FetchOutcome, OutboundRequest, RedirectMode } from '../../module/lane.ts';
+import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
 import { encodeHttpRequest } from '../../protocol/http-abi.ts';
+import {
+  type AnswerMessage,
+  lostText,
+  RequestPort,
+  type RequestWay,
+} from '../outbound/request-way.ts';
 import { sizeFault } from '../outbound/size-fault.ts';
-
-/** The way of a lane to the one who sends its HTTP requests; the gateway has the other end. */
-export interface RequestWay {
-  readonly port: MessagePort;
-  /** One word of 32 bits: answers on the port, counted by the gateway. */
-  readonly answers: SharedArrayBuffer;
-}
-
-/** Lane to gateway. Each request is answered once, a cancelled one too. */
-export type RequestMessage =
-  | {
-      readonly kind: 'send';
-      /** Above 0, and of no other request that has no answer yet. */
-      readonly id: number;
-      /** An encoded `HttpRequest`. */
-      readonly head: Uint8Array;
-      readonly body: Uint8Array;
-      readonly redirect: RedirectMode;
-    }
-  /** Ends a request early. It may have been answered meanwhile. */
-  | { readonly kind: 'cancel'; readonly id: number };
-
-/** Gateway to lane. */
-export interface AnswerMessage {
-  readonly id: number;
-  readonly outcome: FetchOutcome;
-}
 
 /**
  * The requests of one lane: many at once, each with a number. A request counts until its answer has
  * come, so that no lane ever has more of them on its way than it may.
  */
 export class LaneSender {
-  readonly #port: MessagePort;
+  readonly #port: RequestPort;
   readonly #counter: Int32Array;
   readonly #answered: (id: number, outcome: FetchOutcome) => void;
   /** Bytes of the bodies of those that have no answer yet. */
@@ -47,18 +25,16 @@ export class LaneSender {
   #lastId = 0;
   /** Answers for others that came while the thread waited for one, or that came from here. */
   #late: AnswerMessage[] = [];
+  #isHandingSoon = false;
 
   /** `answered` is called from the event loop, for requests of `send`. */
   constructor(way: RequestWay, answered: (id: number, outcome: FetchOutcome) => void) {
-    this.#port = way.port;
     this.#counter = new Int32Array(way.answers);
     this.#answered = answered;
-    this.#port.on('message', (message: AnswerMessage) => {
-      this.#late.push(message);
+    this.#port = new RequestPort(way, (arrived) => {
+      this.#late.push(...this.#answersOf(arrived));
       this.#hand();
     });
-    // The port to the database keeps the thread alive.
-    this.#port.unref();
   }
 
   /** Sends a request; `answered` is called with its number. */
@@ -78,26 +54,26 @@ export class LaneSender {
     let answered = Atomics.load(this.#counter, 0);
     const id = this.#post(request);
     for (;;) {
-      const received = receiveMessageOnPort(this.#port);
-      if (received === undefined) {
+      const arrived = this.#port.take();
+      if (arrived === undefined) {
         Atomics.wait(this.#counter, 0, answered);
         answered = Atomics.load(this.#counter, 0);
         continue;
       }
-      const message = received.message as AnswerMessage;
-      if (message.id === id) {
-        this.#done(id);
-        return message.outcome;
-      }
-      this.#late.push(message);
+      const answers = this.#answersOf(arrived);
+      const own = answers.find((answer) => answer.id === id);
+      this.#late.push(...answers.filter((answer) => answer !== own));
       this.#handSoon();
+      if (own === undefined) continue;
+      this.#done(id);
+      return own.outcome;
     }
   }
 
   /** Its answer is not handed over. */
   cancel(id: number): void {
     this.#cancelled.add(id);
-    if (this.#unanswered.has(id)) this.#tell({ kind: 'cancel', id });
+    if (this.#unanswered.has(id)) this.#port.post({ kind: 'cancel', id });
   }
 
   #post({ head, body, redirect = 'follow' }: OutboundRequest): number {
@@ -106,12 +82,8 @@ export class LaneSender {
     this.#unanswered.set(id, body.length);
     this.#bodyBytes += body.length;
     const message = { kind: 'send', id, head: encodeHttpRequest(head), body, redirect } as const;
-    this.#tell(message, [body.buffer as ArrayBuffer]);
+    this.#port.post(message, [body.buffer as ArrayBuffer]);
     return id;
-  }
-
-  #tell(message: RequestMessage, moved: readonly ArrayBuffer[] = []): void {
-    this.#port.postMessage(message, moved);
   }
 
   /** Why it is not even copied. */
@@ -131,12 +103,22 @@ export class LaneSender {
     this.#bodyBytes -= bytes ?? 0;
   }
 
+  #answersOf(arrived: AnswerMessage | 'lost'): readonly AnswerMessage[] {
+    if (arrived !== 'lost') return [arrived];
+    const waiting = new Set(this.#late.map(({ id }) => id));
+    const lost = [...this.#unanswered.keys()].filter((id) => !waiting.has(id));
+    return lost.map((id) => ({ id, outcome: { kind: 'failed', message: lostText } }));
+  }
+
   #handSoon(): void {
-    if (this.#late.length === 1) setImmediate(() => this.#hand());
+    if (this.#isHandingSoon || this.#late.length === 0) return;
+    this.#isHandingSoon = true;
+    setImmediate(() => this.#hand());
   }
 
   /** Hands answers over, in the order in which they came. */
   #hand(): void {
+    this.#isHandingSoon = false;
     for (let next = this.#late.shift(); next !== undefined; next = this.#late.shift()) {
       const { id, outcome } = next;
       assert(id <= this.#lastId, 'an answer is to a request');

@@ -6,49 +6,55 @@ import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
 import { decodeHttpRequest } from '../../protocol/http-abi.ts';
 import { redirectModes } from '../../protocol/module-abi.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
-import type { Outbound } from '../outbound/outbound.ts';
-import type { AnswerMessage, RequestMessage, RequestWay } from './request-way.ts';
+import type { OpenWay, Sender, WayOptions } from './outbound.ts';
+import type { AnswerMessage, RequestMessage } from './request-way.ts';
+
+type SendMessage = Extract<RequestMessage, { readonly kind: 'send' }>;
+
+/** Opens a way to a sender in the caller's thread. */
+export function openWay(sender: Sender, database: DatabaseIdentity, options: WayOptions): OpenWay {
+  const { port1, port2 } = new MessageChannel();
+  const answers = new SharedArrayBuffer(4);
+  const requests = new WayRequests(sender, database, { ...options, port: port1, answers });
+  return {
+    way: { port: port2, renewals: undefined, answers },
+    replaced: () => requests.replaced(),
+    close: () => requests.close(),
+  };
+}
+
+export interface WayRequestsOptions extends WayOptions {
+  readonly port: MessagePort;
+  /** See `RequestWay`. */
+  readonly answers: SharedArrayBuffer;
+}
 
 /**
- * Has the HTTP requests of one lane sent, many at once. None outlives its lane, nor the program of
- * its lane. What a lane says is checked: a program may have taken it over.
+ * Has the HTTP requests of one way sent, many at once. None outlives the lanes that use it, nor
+ * their program. What a lane says is checked: a program may have taken it over.
  */
-export class LaneRequests {
-  /** The end for the lane; its port is transferred to it. */
-  readonly way: RequestWay;
-  readonly #outbound: Outbound;
+export class WayRequests {
+  readonly #sender: Sender;
   readonly #database: DatabaseIdentity;
-  readonly #port: MessagePort;
+  readonly #options: WayRequestsOptions;
   readonly #answers: Int32Array;
   /** The requests that have no answer yet. */
   readonly #running = new Map<number, AbortController>();
   /** Bytes of their bodies. */
   #bodyBytes = 0;
   /** Those that begin in a later turn of the event loop. */
-  #queue: (readonly [id: number, request: OutboundRequest])[] = [];
+  #queue: SendMessage[] = [];
   #begunNow = 0;
   /** Why the lane gets no more answers than this one. */
   #refusal: string | undefined;
   #isClosed = false;
 
-  /** `broken`: called when the lane has sent what no lane sends; it is to be ended. */
-  constructor(outbound: Outbound, database: DatabaseIdentity, broken: (message: string) => void) {
-    const { port1, port2 } = new MessageChannel();
-    const answers = new SharedArrayBuffer(4);
-    this.way = { port: port2, answers };
-    this.#outbound = outbound;
+  constructor(sender: Sender, database: DatabaseIdentity, options: WayRequestsOptions) {
+    this.#sender = sender;
     this.#database = database;
-    this.#port = port1;
-    this.#answers = new Int32Array(answers);
-    port1.on('message', (message: unknown) => {
-      if (this.#isClosed) return;
-      try {
-        this.#take(message);
-      } catch (error) {
-        this.close();
-        broken(`The lane of a procedure has broken: ${(error as Error).message}`);
-      }
-    });
+    this.#options = options;
+    this.#answers = new Int32Array(options.answers);
+    options.port.on('message', (message: unknown) => this.#guarded(() => this.#take(message)));
   }
 
   /** The program of the lane was replaced: what it waits for is of no use any more. */
@@ -62,7 +68,18 @@ export class LaneRequests {
     this.#isClosed = true;
     this.#queue = [];
     this.#abortAll();
-    this.#port.close();
+    this.#options.port.close();
+  }
+
+  #guarded(run: () => void): void {
+    if (this.#isClosed) return;
+    try {
+      run();
+    } catch (error) {
+      this.close();
+      const { message } = error as Error;
+      this.#options.broken(`The lane of a procedure has broken: ${message}`);
+    }
   }
 
   /** Throws where it is nothing that a `LaneSender` sends. */
@@ -72,32 +89,34 @@ export class LaneRequests {
       this.#running.get(id)?.abort();
       return;
     }
-    const request = requestOf(message as Partial<RequestMessage>);
+    const send = sendOf(message as SendMessage);
+    const { lanes } = this.#options;
     if (this.#running.has(id)) throw new Error('a request while one of its number is under way');
-    if (this.#running.size >= limits.outboundRequestsMax) throw new Error('too many requests');
-    if (this.#bodyBytes + request.body.length > limits.outboundBodiesBytesMax) {
+    if (this.#running.size >= lanes * limits.outboundRequestsMax)
+      throw new Error('too many requests');
+    if (this.#bodyBytes + send.body.length > lanes * limits.outboundBodiesBytesMax) {
       throw new Error('too large requests');
     }
     this.#running.set(id, new AbortController());
-    this.#bodyBytes += request.body.length;
-    this.#queue.push([id, request]);
+    this.#bodyBytes += send.body.length;
+    this.#queue.push(send);
     if (this.#begunNow === 0) setImmediate(() => this.#goOn());
     this.#begin();
   }
 
-  /** A flood of requests must not keep the gateway from everything else. */
+  /** A flood of requests must not keep others from theirs. */
   #begin(): void {
     while (this.#begunNow < beginsMax) {
       const next = this.#queue.shift();
       if (next === undefined) return;
       this.#begunNow += 1;
-      void this.#send(...next);
+      void this.#send(next.id, requestOf(next));
     }
   }
 
   #goOn(): void {
     this.#begunNow = 0;
-    this.#begin();
+    this.#guarded(() => this.#begin());
     if (this.#begunNow > 0) setImmediate(() => this.#goOn());
   }
 
@@ -108,8 +127,7 @@ export class LaneRequests {
   async #send(id: number, request: OutboundRequest): Promise<void> {
     const { length } = request.body;
     const { signal } = present(this.#running.get(id), 'a request that has no answer');
-    const outcome =
-      this.#refused() ?? (await this.#outbound.fetch(this.#database, request, signal));
+    const outcome = this.#refused() ?? (await this.#sender.fetch(this.#database, request, signal));
     this.#running.delete(id);
     this.#bodyBytes -= length;
     if (this.#isClosed) return;
@@ -125,13 +143,13 @@ export class LaneRequests {
   #answer(id: number, outcome: FetchOutcome): void {
     const body = outcome.kind === 'response' ? [outcome.body.buffer as ArrayBuffer] : [];
     const message: AnswerMessage = { id, outcome };
-    this.#port.postMessage(message, body);
+    this.#options.port.postMessage(message, body);
     Atomics.add(this.#answers, 0, 1);
     Atomics.notify(this.#answers, 0);
   }
 }
 
-/** Requests of one lane that begin in one turn of the event loop. */
+/** Requests of one way that begin in one turn of the event loop. */
 const beginsMax = 4;
 
 function shapeOf(message: unknown): Pick<RequestMessage, 'kind' | 'id'> {
@@ -142,12 +160,16 @@ function shapeOf(message: unknown): Pick<RequestMessage, 'kind' | 'id'> {
   return { kind, id: id as number };
 }
 
-function requestOf(message: Partial<RequestMessage>): OutboundRequest {
-  const { head, body, redirect } = message as Partial<Extract<RequestMessage, { kind: 'send' }>>;
+function sendOf(message: Partial<SendMessage>): SendMessage {
+  const { head, body, redirect } = message;
   if (!areBytes(head, encodedHeadBytesMax) || !areBytes(body, limits.outboundBodyBytesMax)) {
     throw wrongShape();
   }
   if (redirect === undefined || !Object.hasOwn(redirectModes, redirect)) throw wrongShape();
+  return message as SendMessage;
+}
+
+function requestOf({ head, body, redirect }: SendMessage): OutboundRequest {
   return { head: decodeHttpRequest(head), body, redirect };
 }
 

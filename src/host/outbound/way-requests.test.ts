@@ -3,10 +3,11 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { outdatedText } from '../../database/procedures/running-call.ts';
 import { limits } from '../../limits.ts';
 import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
-import { encodeHttpRequest } from '../../protocol/http-abi.ts';
+import { encodeHttpRequest, encodeHttpResponse } from '../../protocol/http-abi.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../../values/identity-roles.ts';
-import { LaneRequests } from './lane-requests.ts';
+import type { OpenWay } from './outbound.ts';
 import type { AnswerMessage } from './request-way.ts';
+import { openWay } from './way-requests.ts';
 
 interface Sent {
   readonly database: DatabaseIdentity;
@@ -18,25 +19,25 @@ interface Sent {
 }
 
 const database = databaseIdentity(7n);
-const open: LaneRequests[] = [];
+const open: OpenWay[] = [];
 afterEach(() => {
   for (const requests of open.splice(0)) requests.close();
 });
 
 /** The requests of a lane without a thread; a test says what comes of them. */
-function lane(turn = () => 0) {
+function lane(turn = () => 0, lanes = 1) {
   const sent: Sent[] = [];
   const broken: string[] = [];
   const answers: AnswerMessage[] = [];
   const outbound = {
-    isEnabled: true,
     fetch: (of: DatabaseIdentity, request: OutboundRequest, signal: AbortSignal) =>
       new Promise<FetchOutcome>((answer) => {
         sent.push({ database: of, request, signal, answer, turn: turn() });
         signal.addEventListener('abort', () => answer({ kind: 'failed', message: 'cancelled' }));
       }),
   };
-  const requests = new LaneRequests(outbound, database, (message) => broken.push(message));
+  const options = { lanes, broken: (message: string) => broken.push(message) };
+  const requests = openWay(outbound, database, options);
   open.push(requests);
   const { port, answers: counted } = requests.way;
   port.on('message', (answer: AnswerMessage) => answers.push(answer));
@@ -55,13 +56,13 @@ const head = encodeHttpRequest({
 const request = { kind: 'send', id: 1, head, body: new Uint8Array(0), redirect: 'follow' } as const;
 const response = {
   kind: 'response',
-  head: { headers: [], version: 'HTTP/1.1', code: 204 },
+  head: encodeHttpResponse({ headers: [], version: 'HTTP/1.1', code: 204 }),
   body: new Uint8Array(3),
   url: 'http://words.example/',
   isRedirected: false,
 } as const;
 
-describe('the requests of a lane', () => {
+describe('the requests of a way', () => {
   it('[living 2.7] are sent for its database, and answered before they are counted', async () => {
     const { sent, answers, count, post } = lane();
     for (const number of [1, 2]) {
@@ -151,6 +152,15 @@ describe('the requests of a lane', () => {
     await vi.waitUntil(() => broken.length > 0);
     expect(broken).toEqual(['The lane of a procedure has broken: too many requests']);
     expect(sent.length).toBeLessThanOrEqual(limits.outboundRequestsMax);
+  });
+
+  it('[living 2.6] are as many as the lanes that share it may send', async () => {
+    const { sent, broken, post } = lane(() => 0, 2);
+    for (let id = 1; id <= 2 * limits.outboundRequestsMax; id += 1) post({ ...request, id });
+    await vi.waitUntil(() => sent.length === 2 * limits.outboundRequestsMax, 10_000);
+    post({ ...request, id: 3 * limits.outboundRequestsMax });
+    await vi.waitUntil(() => broken.length > 0);
+    expect(broken).toEqual(['The lane of a procedure has broken: too many requests']);
   });
 
   it('[living 2.6] end a lane that sends larger ones than a lane may', async () => {

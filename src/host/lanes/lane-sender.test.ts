@@ -2,8 +2,9 @@ import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../limits.ts';
 import type { AsyncOutcome, FetchOutcome, OutboundRequest } from '../../module/lane.ts';
+import type { RequestMessage } from '../outbound/request-way.ts';
 import { LaneOperations, machineSleep } from './lane-operations.ts';
-import { LaneSender, type RequestMessage } from './request-way.ts';
+import { LaneSender } from './lane-sender.ts';
 
 const closes: (() => void)[] = [];
 afterEach(() => {
@@ -17,7 +18,7 @@ function way() {
   const answered: (readonly [number, FetchOutcome])[] = [];
   port1.on('message', (message: RequestMessage) => sent.push(message));
   const answers = new SharedArrayBuffer(4);
-  const sender = new LaneSender({ port: port2, answers }, (id, outcome) =>
+  const sender = new LaneSender({ port: port2, renewals: undefined, answers }, (id, outcome) =>
     answered.push([id, outcome]),
   );
   const answer = (id: number) => {
