@@ -131,18 +131,29 @@ export class LanePool implements LaneDesk {
    * one, if there may be one more.
    */
   #place({ call, source }: QueuedCall): boolean {
-    const lanes = [...this.#lanes];
-    const takers = lanes.filter((lane) => lane.source === source && lane.takesCalls);
-    const idle = takers.find(({ isIdle }) => isIdle);
-    const waiting = takers.filter(({ isComputing }) => !isComputing);
-    const isFull = lanes.length >= limits.databaseLanesMax;
-    const lane = idle ?? leastOf(waiting) ?? (isFull ? leastOf(takers) : undefined);
-    if (lane !== undefined) {
-      this.#run(lane, call);
+    const isFull = this.#lanes.size >= limits.databaseLanesMax;
+    let best: Lane | undefined;
+    let bestRank = Number.POSITIVE_INFINITY;
+    for (const lane of this.#lanes) {
+      if (lane.source !== source || !lane.takesCalls) continue;
+      const isComputing = lane.isComputing && !lane.isIdle;
+      if (isComputing && !isFull) continue;
+      // The one with the fewest calls, and any that waits before one that computes.
+      const rank = lane.callCount + (isComputing ? limits.laneCallsMax : 0);
+      if (rank >= bestRank) continue;
+      best = lane;
+      bestRank = rank;
+    }
+    if (best !== undefined) {
+      this.#run(best, call);
       return true;
     }
     if (isFull) {
-      lanes.find(({ isIdle }) => isIdle)?.close();
+      for (const lane of this.#lanes) {
+        if (!lane.isIdle) continue;
+        lane.close();
+        break;
+      }
       return false;
     }
     this.#run(this.#add(source), call);
@@ -188,12 +199,14 @@ export class LanePool implements LaneDesk {
 
   #count(): void {
     const { time } = this.#options;
-    const lanes = [...this.#lanes];
-    this.#setBusy(lanes.filter((lane) => lane.callCount > 0).length);
-    if (time === undefined) return;
-    const waiting = lanes.reduce((sum, lane) => sum + lane.waitingCount, 0);
-    const begun = lanes.reduce((sum, lane) => sum + lane.callCount, 0);
-    time.counted({ busy: this.#queue.length + begun - waiting, waiting });
+    let [busy, begun, waiting] = [0, 0, 0];
+    for (const { callCount, waitingCount } of this.#lanes) {
+      if (callCount > 0) busy += 1;
+      begun += callCount;
+      waiting += waitingCount;
+    }
+    this.#setBusy(busy);
+    time?.counted({ busy: this.#queue.length + begun - waiting, waiting });
   }
 
   #closeIdle(): void {
@@ -211,14 +224,6 @@ export class LanePool implements LaneDesk {
     this.#ended.push({ call, end: { kind: 'lost', code, text } });
     this.#wake();
   }
-}
-
-/** The one with the fewest calls. */
-function leastOf(lanes: readonly Lane[]): Lane | undefined {
-  return lanes.reduce<Lane | undefined>(
-    (least, lane) => (least !== undefined && least.callCount <= lane.callCount ? least : lane),
-    undefined,
-  );
 }
 
 const abandonedText = 'the caller is gone';

@@ -22,7 +22,7 @@ function way() {
     answered.push([id, outcome]),
   );
   const answer = (id: number) => {
-    port1.postMessage({ id, outcome: outcomeOf(id) });
+    port1.postMessage([{ id, outcome: outcomeOf(id) }]);
     Atomics.add(new Int32Array(answers), 0, 1);
   };
   closes.push(() => port1.close());

@@ -4,6 +4,7 @@ import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
 import { encodeHttpRequest } from '../../protocol/http-abi.ts';
 import {
   type AnswerMessage,
+  type Arrived,
   lostText,
   RequestPort,
   type RequestWay,
@@ -103,8 +104,8 @@ export class LaneSender {
     this.#bodyBytes -= bytes ?? 0;
   }
 
-  #answersOf(arrived: AnswerMessage | 'lost'): readonly AnswerMessage[] {
-    if (arrived !== 'lost') return [arrived];
+  #answersOf(arrived: Arrived): readonly AnswerMessage[] {
+    if (arrived !== 'lost') return arrived;
     const waiting = new Set(this.#late.map(({ id }) => id));
     const lost = [...this.#unanswered.keys()].filter((id) => !waiting.has(id));
     return lost.map((id) => ({ id, outcome: { kind: 'failed', message: lostText } }));

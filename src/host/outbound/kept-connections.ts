@@ -1,4 +1,4 @@
-import { Agent as HttpAgent } from 'node:http';
+import { type ClientRequest, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { limits } from '../../limits.ts';
@@ -8,6 +8,8 @@ import { limits } from '../../limits.ts';
  * gets one of them: what the rules allow differs, and servers may treat a connection as one client.
  */
 export class KeptConnections {
+  /** Those that nobody uses, each with what is called when it closes. */
+  readonly #idle = new Map<Duplex, () => void>();
   readonly #http = new KeepingHttpAgent(this);
   readonly #https = new KeepingHttpsAgent(this);
 
@@ -16,12 +18,24 @@ export class KeptConnections {
   }
 
   get idleCount(): number {
-    const idle = [this.#http, this.#https].flatMap(({ freeSockets }) => Object.values(freeSockets));
-    return idle.reduce((sum, sockets) => sum + (sockets?.length ?? 0), 0);
+    return this.#idle.size;
   }
 
   get hasRoom(): boolean {
     return this.idleCount < limits.outboundIdleConnectionsMax;
+  }
+
+  /** Nobody uses this connection any more, and it is kept. */
+  rests(connection: Duplex): void {
+    const closed = () => this.#idle.delete(connection);
+    this.#idle.set(connection, closed);
+    connection.once('close', closed);
+  }
+
+  isUsed(connection: Duplex): void {
+    const closed = this.#idle.get(connection);
+    if (closed !== undefined) connection.off('close', closed);
+    this.#idle.delete(connection);
   }
 
   close(): void {
@@ -42,7 +56,14 @@ class KeepingHttpAgent extends HttpAgent {
   }
 
   override keepSocketAlive(socket: Duplex): boolean {
-    return this.#kept.hasRoom && keepsAlive(super.keepSocketAlive(socket));
+    const isKept = this.#kept.hasRoom && keepsAlive(super.keepSocketAlive(socket));
+    if (isKept) this.#kept.rests(socket);
+    return isKept;
+  }
+
+  override reuseSocket(socket: Duplex, request: ClientRequest): void {
+    this.#kept.isUsed(socket);
+    super.reuseSocket(socket, request);
   }
 }
 
@@ -55,7 +76,14 @@ class KeepingHttpsAgent extends HttpsAgent {
   }
 
   override keepSocketAlive(socket: Duplex): boolean {
-    return this.#kept.hasRoom && keepsAlive(super.keepSocketAlive(socket));
+    const isKept = this.#kept.hasRoom && keepsAlive(super.keepSocketAlive(socket));
+    if (isKept) this.#kept.rests(socket);
+    return isKept;
+  }
+
+  override reuseSocket(socket: Duplex, request: ClientRequest): void {
+    this.#kept.isUsed(socket);
+    super.reuseSocket(socket, request);
   }
 }
 

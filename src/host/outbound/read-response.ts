@@ -19,19 +19,34 @@ function bytesOf(value: string): Uint8Array {
 
 /**
  * Reads a whole body as it comes: it is never decompressed, so its size on the wire is its size in
- * memory. Throws if it is too large.
+ * memory. Rejects, and closes the connection, if it is too large.
  */
-export async function readBody(response: IncomingMessage, bytes: BodyBytes): Promise<Uint8Array> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of wholeOf(response)) {
-    length += chunk.length;
-    if (length > limits.outboundBodyBytesMax) {
-      throw new Error(`the body is larger than ${limits.outboundBodyBytesMax / 2 ** 20} MiB`);
-    }
-    bytes.take(chunk.length);
-    chunks.push(chunk);
-  }
+export function readBody(response: IncomingMessage, bytes: BodyBytes): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    // Several times cheaper than an iterator, of which each answer would have one.
+    response.on('data', (chunk: Buffer) => {
+      try {
+        length += chunk.length;
+        if (length > limits.outboundBodyBytesMax) {
+          throw new Error(`the body is larger than ${limits.outboundBodyBytesMax / 2 ** 20} MiB`);
+        }
+        bytes.take(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        response.destroy();
+        reject(error);
+      }
+    });
+    response.on('end', () => resolve(joined(chunks, length)));
+    response.on('error', (error) => reject(saidBetter(error)));
+    // Also after the end, where it says nothing new.
+    response.on('close', () => reject(endedEarly()));
+  });
+}
+
+function joined(chunks: readonly Buffer[], length: number): Uint8Array {
   const body = new Uint8Array(length);
   let at = 0;
   for (const chunk of chunks) {
@@ -42,11 +57,10 @@ export async function readBody(response: IncomingMessage, bytes: BodyBytes): Pro
 }
 
 /** The platform says `aborted` for whatever ends a response early, its own checks included. */
-async function* wholeOf(response: IncomingMessage): AsyncGenerator<Buffer> {
-  try {
-    yield* response as AsyncIterable<Buffer>;
-  } catch (error) {
-    if (!(error instanceof Error) || error.message !== 'aborted') throw error;
-    throw new Error('the connection ended before the answer was complete');
-  }
+function saidBetter(error: Error): Error {
+  return error.message === 'aborted' ? endedEarly() : error;
+}
+
+function endedEarly(): Error {
+  return new Error('the connection ended before the answer was complete');
 }

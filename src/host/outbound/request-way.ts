@@ -9,7 +9,7 @@ export interface RequestWay {
    * does not end before the lanes do.
    */
   readonly renewals: MessagePort | undefined;
-  /** One word of 32 bits: counts answers on the port, and renewals. */
+  /** One word of 32 bits: counts messages on the port, and renewals. */
   readonly answers: SharedArrayBuffer;
 }
 
@@ -27,7 +27,7 @@ export type RequestMessage =
   /** Ends a request early. It may have been answered meanwhile. */
   | { readonly kind: 'cancel'; readonly id: number };
 
-/** To a lane. */
+/** To a lane, which gets a list of them. */
 export interface AnswerMessage {
   readonly id: number;
   readonly outcome: FetchOutcome;
@@ -43,20 +43,22 @@ export const lostText =
   'error sending request: the connection was lost because the service had to restart its ' +
   'sending of requests; the request may have arrived';
 
+/** `lost`: what was posted before, and has not been answered, never will be. */
+export type Arrived = readonly AnswerMessage[] | 'lost';
+
 /** The end of a way that sends requests. */
 export class RequestPort {
   #port: MessagePort;
   readonly #renewals: MessagePort | undefined;
-  readonly #arrived: (arrived: AnswerMessage | 'lost') => void;
+  readonly #arrived: (arrived: Arrived) => void;
   #renewal: MessagePort | undefined;
 
   /**
-   * `arrived` is called from the event loop, with answers in their order. `lost`: what was posted
-   * before, and has not been answered, never will be.
+   * `arrived` is called from the event loop, with answers in their order.
    */
   constructor(
     { port, renewals }: Pick<RequestWay, 'port' | 'renewals'>,
-    arrived: (arrived: AnswerMessage | 'lost') => void,
+    arrived: (arrived: Arrived) => void,
   ) {
     this.#port = port;
     this.#renewals = renewals;
@@ -74,13 +76,13 @@ export class RequestPort {
   }
 
   /** The next of what is there by now, for a thread that does not return to its event loop. */
-  take(): AnswerMessage | 'lost' | undefined {
-    const answer = takeFrom<AnswerMessage>(this.#port);
-    if (answer !== undefined) return answer;
+  take(): Arrived | undefined {
+    const answers = takeFrom<readonly AnswerMessage[]>(this.#port);
+    if (answers !== undefined) return answers;
     this.#renewal ??= this.#renewals && takeFrom<RenewalMessage>(this.#renewals)?.port;
     if (this.#renewal === undefined) return undefined;
     // It may have come between the two looks, and now there are no more.
-    const last = takeFrom<AnswerMessage>(this.#port);
+    const last = takeFrom<readonly AnswerMessage[]>(this.#port);
     if (last !== undefined) {
       setImmediate(() => this.#handAll());
       return last;

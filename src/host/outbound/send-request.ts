@@ -68,13 +68,16 @@ function ask(
   const { url, method, body } = hop;
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
     const asked = request(url, {
       method,
       agent,
-      signal,
       lookup: guardedLookup(gate, names),
       maxHeaderSize: limits.outboundHeadBytesMax,
     });
+    const abort = () => asked.destroy(signal.reason);
+    // As the option `signal` would, at a fraction of its cost.
+    signal.addEventListener('abort', abort, { once: true });
     asked.once('response', resolve);
     // Stays attached, because an unhandled error would end the process.
     asked.on('error', (error) => {
@@ -83,7 +86,10 @@ function ask(
       reject(isStale ? new StaleConnectionError(error.message, { cause: error.cause }) : error);
     });
     // Without a response, as after 101, no error is emitted either.
-    asked.once('close', () => reject(new Error('connection closed without an answer')));
+    asked.once('close', () => {
+      signal.removeEventListener('abort', abort);
+      reject(new Error('connection closed without an answer'));
+    });
     asked.once('socket', (socket) => checkPeer(socket, asked, gate));
     try {
       addHeaders(asked, hop);

@@ -40,7 +40,7 @@ function lane(turn = () => 0, lanes = 1) {
   const requests = openWay(outbound, database, options);
   open.push(requests);
   const { port, answers: counted } = requests.way;
-  port.on('message', (answer: AnswerMessage) => answers.push(answer));
+  port.on('message', (some: AnswerMessage[]) => answers.push(...some));
   const count = () => new Int32Array(counted)[0];
   const post = (message: unknown) => port.postMessage(message);
   return { requests, sent, broken, answers, count, post };

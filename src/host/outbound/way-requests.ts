@@ -45,6 +45,8 @@ export class WayRequests {
   /** Those that begin in a later turn of the event loop. */
   #queue: SendMessage[] = [];
   #begunNow = 0;
+  /** Answers that are posted at the end of this turn. */
+  #ready: AnswerMessage[] = [];
   /** Why the lane gets no more answers than this one. */
   #refusal: string | undefined;
   #isClosed = false;
@@ -139,11 +141,21 @@ export class WayRequests {
     return message === undefined ? undefined : { kind: 'failed', message };
   }
 
-  /** A lane that waits looks at the count, and then takes the message. */
+  /** Those of one turn of the event loop go together: each message wakes a thread. */
   #answer(id: number, outcome: FetchOutcome): void {
-    const body = outcome.kind === 'response' ? [outcome.body.buffer as ArrayBuffer] : [];
-    const message: AnswerMessage = { id, outcome };
-    this.#options.port.postMessage(message, body);
+    this.#ready.push({ id, outcome });
+    if (this.#ready.length === 1) setImmediate(() => this.#post());
+  }
+
+  /** A lane that waits looks at the count, and then takes the message. */
+  #post(): void {
+    const ready = this.#ready;
+    this.#ready = [];
+    if (this.#isClosed) return;
+    const bodies = ready.flatMap(({ outcome }) =>
+      outcome.kind === 'response' ? [outcome.body.buffer as ArrayBuffer] : [],
+    );
+    this.#options.port.postMessage(ready, bodies);
     Atomics.add(this.#answers, 0, 1);
     Atomics.notify(this.#answers, 0);
   }

@@ -10,7 +10,7 @@ import {
   type ToKeeper,
 } from '../messages/lane-frames.ts';
 import type { OpenWay, Outbound } from '../outbound/outbound.ts';
-import { type AnswerMessage, lostText, RequestPort } from '../outbound/request-way.ts';
+import { type Arrived, lostText, RequestPort } from '../outbound/request-way.ts';
 import { ChangeNotices } from './change-notices.ts';
 import { PacedChannel } from './paced-channel.ts';
 import type { LaneOwner, LanePlaces } from './seat-lanes.ts';
@@ -170,8 +170,7 @@ export class ProcessLanes implements LaneOwner {
       lanes: limits.databaseLanesMax,
       broken: (message) => broken(new Error(message)),
     });
-    const answer = (arrived: AnswerMessage | 'lost') => this.#answer(arrived);
-    return { open, port: new RequestPort(open.way, answer) };
+    return { open, port: new RequestPort(open.way, (arrived) => this.#answer(arrived)) };
   }
 
   async #answerEnv(): Promise<void> {
@@ -185,15 +184,14 @@ export class ProcessLanes implements LaneOwner {
     }
   }
 
-  #answer(arrived: AnswerMessage | 'lost'): void {
-    if (arrived !== 'lost') {
-      this.#requests.delete(arrived.id);
-      this.#send({ kind: 'answer', ...arrived });
-      return;
+  #answer(arrived: Arrived): void {
+    const lost = { kind: 'failed', message: lostText } as const;
+    const answers =
+      arrived === 'lost' ? [...this.#requests].map((id) => ({ id, outcome: lost })) : arrived;
+    for (const answer of answers) {
+      this.#requests.delete(answer.id);
+      this.#send({ kind: 'answer', ...answer });
     }
-    const outcome = { kind: 'failed', message: lostText } as const;
-    for (const id of this.#requests) this.#send({ kind: 'answer', id, outcome });
-    this.#requests.clear();
   }
 
   /** What a process does not read is kept here, so it may ask for no more until it does. */
