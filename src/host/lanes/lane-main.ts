@@ -13,7 +13,7 @@ import { flatDefinition } from '../../schema/flat-definition.ts';
 import { validateModule } from '../../schema/validate.ts';
 import { Board } from '../seats/board.ts';
 import { HeapCare } from '../seats/heap-care.ts';
-import { nicenessOf } from '../watching/standing.ts';
+import { laneNicenessOf } from '../watching/standing.ts';
 import { currentEnv } from './env-way.ts';
 import { GivenTime } from './given-time.ts';
 import type { FromLane, LaneThreadStart, ToLane } from './lane-messages.ts';
@@ -28,7 +28,7 @@ const { port, program, identity, requests, env, niceness } = start;
 const board = new Board(start.board);
 board.runsOn(systemThreadId());
 countNicenessFrom(niceness);
-if (board.systemThreadId !== 0) setNiceness(board.systemThreadId, nicenessOf.usual);
+if (board.systemThreadId !== 0) setNiceness(board.systemThreadId, laneNicenessOf.usual);
 answerInspector();
 
 const post = (message: FromLane): void => port.postMessage(message);

@@ -7,7 +7,7 @@ import type { Outbound } from '../outbound/outbound.ts';
 import { Board } from '../seats/board.ts';
 import { type Budget, heapLimits } from '../seats/budget.ts';
 import { workerEntry } from '../spawner/worker-entry.ts';
-import { nicenessOf } from '../watching/standing.ts';
+import { laneNicenessOf } from '../watching/standing.ts';
 import type { Watchdog } from '../watching/watchdog.ts';
 import type { Watched } from '../watching/watched.ts';
 import { type EnvSource, LaneEnv } from './lane-env.ts';
@@ -53,7 +53,7 @@ export function laneThreads(options: LaneThreadsOptions): StartLane {
       processorTime: () => processorTime({ thread: board.systemThreadId }),
       setStanding: (standing) => {
         const id = board.systemThreadId;
-        if (id !== 0 && canLowerNiceness(id)) setNiceness(id, nicenessOf[standing]);
+        if (id !== 0 && canLowerNiceness(id)) setNiceness(id, laneNicenessOf[standing]);
       },
       kill: ({ cause, message }) => {
         const text = message.replace(/^The call /, 'The procedure ');

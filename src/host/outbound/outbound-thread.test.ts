@@ -1,6 +1,8 @@
+import { readdirSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { getPriority } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Worker as Thread } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -195,6 +197,17 @@ describe('the thread that sends requests', () => {
     await outbound.close();
     expect(threads.map(({ threadId }) => threadId)).toEqual([-1]);
     await until(() => server.sockets[0]?.destroyed === true);
+  });
+
+  it.runIf(process.platform === 'linux')('[living 2.6] comes after databases', async () => {
+    const { requests } = onThread();
+    const own = getPriority();
+    const ranks = () => readdirSync('/proc/self/task').map((id) => getPriority(Number(id)));
+    const before = ranks().filter((rank) => rank > own).length;
+    expect(await requests.said(server.url)).toBe('200 hello');
+    const last = ranks().filter((rank) => rank > own);
+    expect(last.length).toBe(before + 1);
+    expect(last).toContain(Math.min(own + 10, 19));
   });
 
   it('[living 2.6] is not started where no module may send', async () => {

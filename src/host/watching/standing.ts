@@ -10,6 +10,16 @@ export type Standing = 'usual' | 'later' | 'last';
 /** Relative to the gateway, which has 0. */
 export const nicenessOf: Readonly<Record<Standing, Niceness>> = { usual: 5, later: 10, last: 19 };
 
+/**
+ * The same of lanes: a database serves all its callers, and what a lane computes is for one of
+ * them.
+ */
+export const laneNicenessOf: Readonly<Record<Standing, Niceness>> = {
+  usual: 10,
+  later: 15,
+  last: 19,
+};
+
 /** Between two samples. */
 const sampleMillis = 400;
 
