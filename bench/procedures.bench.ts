@@ -12,6 +12,7 @@ import { buildModule } from '../src/bundle/build-module.ts';
 import type { HostedDatabase } from '../src/host/hosted-database.ts';
 import { parseAllowedPlace } from '../src/host/outbound/outbound-rules.ts';
 import { limits } from '../src/limits.ts';
+import type { dedicateProcess } from '../src/service/own-process.ts';
 import type { Service, startService } from '../src/service/start-service.ts';
 import { connectionNumber } from '../src/values/connection-number.ts';
 import { callerIdentity } from '../src/values/identity-roles.ts';
@@ -24,10 +25,14 @@ interface Figure {
 }
 
 /** From source, a worker is another file. */
-const shipped = new URL('../dist/service/index.js', import.meta.url).href;
+const shipped = (file: string) => new URL(`../dist/service/${file}`, import.meta.url).href;
 
 interface Shipped {
   readonly startService: typeof startService;
+}
+
+interface ShippedProcess {
+  readonly dedicateProcess: typeof dedicateProcess;
 }
 
 type Procedure = 'transactions' | 'calls';
@@ -56,6 +61,7 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
       await running;
     }
     const waits = await waitingBeside(errands, Math.ceil(1_000 * scale));
+    const hostile = await hostileBeside(errands);
     await errands.stop();
     return [
       {
@@ -97,17 +103,39 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
         value: shareOf(waits.beside, 0.5),
         baseline: shareOf(waits.alone, 0.5),
       },
+      {
+        name: 'call beside a procedure that loops and one that floods, p99, alone as baseline',
+        unit: 'ms',
+        value: shareOf(hostile.beside, 0.99),
+        baseline: shareOf(hostile.alone, 0.99),
+      },
+      {
+        name: 'the same call, median, alone as baseline',
+        unit: 'ms',
+        value: shareOf(hostile.beside, 0.5),
+        baseline: shareOf(hostile.alone, 0.5),
+      },
     ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Servers that answer after a second, on a thread of their own; their ports are posted. */
+/**
+ * Servers that answer after a second, or for another path at once, on a thread of their own; their
+ * ports are posted. They stand for other machines, so they come after all that is measured.
+ */
 const slowServers = `
+  const { readFileSync } = require('node:fs');
   const { createServer } = require('node:http');
+  const { setPriority } = require('node:os');
   const { parentPort } = require('node:worker_threads');
-  const answer = (_, response) => setTimeout(() => response.end('hello'), 1_000);
+  try {
+    setPriority(Number.parseInt(readFileSync('/proc/thread-self/stat', 'utf8'), 10), 10);
+  } catch {
+    // Not Linux.
+  }
+  const answer = ({ url }, response) => setTimeout(() => response.end('hello'), url === '/' ? 1_000 : 0);
   const servers = Array.from({ length: ${serverCount()} }, () => createServer(answer));
   const listening = servers.map((server) => new Promise((done) => {
     server.listen({ port: 0, host: '127.0.0.1', backlog: 2_048 }, () => done(server.address().port));
@@ -129,21 +157,39 @@ async function startServers(): Promise<{ readonly ports: readonly number[]; stop
 
 /** Calls of somebody else, alone and beside so many procedures that wait for an answer. */
 async function waitingBeside(errands: Errands, count: number) {
-  const alone: number[] = [];
-  const beside: number[] = [];
-  // Lanes start, and connections open.
-  await errands.askAll(count);
-  const until = performance.now() + 1_000;
-  while (performance.now() < until) alone.push(await errands.count());
-  let isRunning = true;
-  const asking = errands.askAll(count).finally(() => {
-    isRunning = false;
+  // Lanes start, connections open, and what both run through is compiled.
+  for (let left = 3; left > 0; left -= 1) await errands.askAll(count);
+  let millis = 0;
+  const calls = await aloneAndBeside(errands, async () => {
+    millis += (await errands.askAll(count)) / rounds;
   });
-  while (isRunning) beside.push(await errands.count());
-  return { millis: await asking, alone, beside };
+  return { ...calls, millis };
 }
 
-/** How often calls alone and calls beside a procedure are measured, by turns. */
+/** Calls of somebody else, alone and beside procedures that take what they can. */
+function hostileBeside(errands: Errands) {
+  const takeAll = () => Promise.all([errands.spin(), errands.flood(limits.callMillisMax)]);
+  return aloneAndBeside(errands, takeAll, 1);
+}
+
+/** How long calls take, by turns alone for a second and while `work` is done. */
+async function aloneAndBeside(errands: Errands, work: () => Promise<unknown>, times = rounds) {
+  const alone: number[] = [];
+  const beside: number[] = [];
+  for (let round = 0; round < times; round += 1) {
+    const until = performance.now() + 1_000;
+    while (performance.now() < until) alone.push(await errands.count());
+    let isRunning = true;
+    const working = work().finally(() => {
+      isRunning = false;
+    });
+    while (isRunning) beside.push(await errands.count());
+    await working;
+  }
+  return { alone, beside };
+}
+
+/** How often calls alone and calls beside procedures are measured, by turns. */
 const rounds = 4;
 
 class Errands {
@@ -171,27 +217,49 @@ class Errands {
 
   /** Returns how long it took until all had their answers, in milliseconds. */
   async askAll(count: number): Promise<number> {
-    const { handle } = this.#database;
-    const { schemaVersion } = await handle.describe();
     const begin = performance.now();
-    const asked = Array.from({ length: count }, async (_, at) => {
-      const own = { ...caller, identity: callerIdentity(BigInt(100 + (at % callerCount))) };
-      const port = this.#ports[at % this.#ports.length];
-      const url = new TextEncoder().encode(`http://127.0.0.1:${port}/`);
-      const args = new Uint8Array(4 + url.length);
-      new DataView(args.buffer).setUint32(0, url.length, true);
-      args.set(url, 4);
-      const seen = this.service.host.callerFor(own, this.#database);
-      const request = { caller: seen, connection, args, schemaVersion, confirmed: true };
-      const outcome = await handle.procedure({ ...request, procedure: 'ask' });
-      if (outcome.kind !== 'returned') throw new Error(JSON.stringify(outcome.error));
-    });
+    const asked = Array.from({ length: count }, (_, at) =>
+      this.#returned('ask', this.#url(at, ''), at % callerCount),
+    );
     await Promise.all(asked);
     return performance.now() - begin;
   }
 
+  /** Computes until it is ended for that. */
+  async spin(): Promise<void> {
+    const outcome = await this.#procedure('spin', new Uint8Array(0), callerCount);
+    if (outcome.kind === 'returned') throw new Error('it has no end');
+  }
+
+  /** Has requests sent for so long, which are answered at once. */
+  flood(millis: number): Promise<void> {
+    const args = Buffer.concat([this.#url(0, 'now'), u32(millis)]);
+    return this.#returned('flood', new Uint8Array(args), callerCount);
+  }
+
+  /** As argument. */
+  #url(at: number, path: string): Uint8Array {
+    const url = Buffer.from(`http://127.0.0.1:${this.#ports[at % this.#ports.length]}/${path}`);
+    return new Uint8Array(Buffer.concat([u32(url.length), url]));
+  }
+
+  async #returned(procedure: string, args: Uint8Array, asker: number): Promise<void> {
+    const outcome = await this.#procedure(procedure, args, asker);
+    if (outcome.kind !== 'returned') throw new Error(JSON.stringify(outcome.error));
+  }
+
+  async #procedure(procedure: string, args: Uint8Array, asker: number) {
+    const { handle } = this.#database;
+    const { schemaVersion } = await handle.describe();
+    const own = { ...caller, identity: callerIdentity(BigInt(100 + asker)) };
+    const seen = this.service.host.callerFor(own, this.#database);
+    const request = { caller: seen, connection, args, schemaVersion, confirmed: true };
+    return handle.procedure({ ...request, procedure });
+  }
+
   static async start(dataDirectory: string): Promise<Errands> {
-    const { startService: start } = (await import(shipped)) as Shipped;
+    const { startService: start } = (await import(shipped('index.js'))) as Shipped;
+    ((await import(shipped('own-process.js'))) as ShippedProcess).dedicateProcess({});
     const listen = { host: '127.0.0.1', port: 0 };
     const servers = await startServers();
     const allow = servers.ports.map((port) => parseAllowedPlace(`errands=127.0.0.1:${port}`));
@@ -233,8 +301,7 @@ class Errands {
   }
 
   async #request(number: number) {
-    const args = new Uint8Array(4);
-    new DataView(args.buffer).setUint32(0, number, true);
+    const args = u32(number);
     const { schemaVersion } = await this.#database.handle.describe();
     const seen = this.service.host.callerFor(caller, this.#database);
     return { caller: seen, connection, args, schemaVersion, confirmed: true };
@@ -245,6 +312,12 @@ const caller = { identity: callerIdentity(7n), payload: '', isAnonymous: false }
 /** As many callers as 1,000 procedures need at least. */
 const callerCount = Math.ceil(1_000 / limits.callerProceduresMax);
 const connection = { kind: 'open', id: connectionNumber(1n) } as const;
+
+function u32(number: number): Uint8Array {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setUint32(0, number, true);
+  return bytes;
+}
 
 function shareOf(waits: readonly number[], share: number): number {
   const sorted = [...waits].sort((one, other) => one - other);

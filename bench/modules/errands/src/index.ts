@@ -31,6 +31,25 @@ export const ask = db.procedure({ url: t.string() }, t.unit(), async (ctx, { url
   return {};
 });
 
+/** Computes until it is ended. */
+export const spin = db.procedure({}, t.unit(), () => {
+  for (;;);
+});
+
+/** Sends requests for so long, as fast as it can. */
+export const flood = db.procedure(
+  { url: t.string(), millis: t.u32() },
+  t.unit(),
+  async (ctx, { url, millis }) => {
+    const until = Date.now() + millis;
+    const sendOn = async () => {
+      while (Date.now() < until) await ctx.fetch(url).catch(() => undefined);
+    };
+    await Promise.all(Array.from({ length: 1_000 }, sendOn));
+    return {};
+  },
+);
+
 export const calls = db.procedure({ times: t.u32() }, t.unit(), (ctx, { times }) => {
   for (let id = 0; id < times; id++) ctx.call(count, { id: id % 1_000 });
   return {};
