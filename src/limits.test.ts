@@ -63,7 +63,7 @@ it.each<readonly [relation: string, holds: boolean]>([
   ],
   [
     'procedures must find time to end when the service stops',
-    limits.shutdownMillisMax > limits.procedureStopMillis,
+    limits.shutdownMillisMax > limits.shutdownPatienceMillis + limits.procedureStopMillis,
   ],
   [
     'one caller must not take all places of procedures, nor all of a connection',

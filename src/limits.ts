@@ -543,6 +543,8 @@ export const limits = {
   descriptorReportMillis: 60_000,
   /** Time for accepted work to finish when the service stops. */
   shutdownMillisMax: 20_000,
+  /** The part of it after which procedures that wait are aborted, so that they have answers. */
+  shutdownPatienceMillis: 5_000,
   /** Time that databases have to end, however long requests took before. */
   closeMillisMin: 5_000,
 } as const;

@@ -63,7 +63,7 @@ function answer(
     case 'handler':
       return procedures.startHandler(ticket, request.handler, acceptedMicros);
     case 'cancel':
-      procedures.cancel(request.of);
+      procedures.cancel(request.of, request.why);
       return { kind: 'cancelled' };
     case 'query':
       return query(parts, ticket, request.query, acceptedMicros);

@@ -39,14 +39,20 @@ export interface TicketedRequest {
   readonly acceptedMicros: bigint;
 }
 
+/** Why a procedure or a handler is cancelled. */
+export type CancelReason = 'gone' | 'stop';
+
 export type DatabaseRequest =
   | { readonly kind: 'call'; readonly call: CallRequest }
   /** Answered when the procedure has ended, in a later turn. */
   | { readonly kind: 'procedure'; readonly procedure: ProcedureRequest }
   /** Answered when the handler has ended, in a later turn. */
   | { readonly kind: 'handler'; readonly handler: HandlerRequest }
-  /** The caller of that procedure, or the client of that handler, is gone. */
-  | { readonly kind: 'cancel'; readonly of: Ticket }
+  /**
+   * The caller of that procedure, or the client of that handler, is gone; or the service stops, and
+   * it has to answer soon.
+   */
+  | { readonly kind: 'cancel'; readonly of: Ticket; readonly why: CancelReason }
   | { readonly kind: 'query'; readonly query: SqlRequest }
   | { readonly kind: 'preview'; readonly preview: PreviewRequest }
   /** Asks for the structure and the size of tables. */

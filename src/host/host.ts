@@ -186,6 +186,11 @@ export class Host {
     return new Host({ registry, running, publisher, ...rules, ...rest });
   }
 
+  /** `close` comes soon: aborts procedures that wait, so that they answer before. */
+  hurry(): void {
+    this.#running.hurry();
+  }
+
   /**
    * Lets accepted work finish, makes it durable and ends every worker. Work not finished after
    * `millisMax` is ended; databases have `limits.closeMillisMin` in any case.

@@ -169,8 +169,10 @@ async function assemble(
     stopping.abort();
     stopsAt = performance.now() + limits.shutdownMillisMax;
     const isServed = sockets.close(limits.shutdownMillisMax);
+    const hurry = setTimeout(() => host.hurry(), limits.shutdownPatienceMillis);
     await end.close(limits.shutdownMillisMax);
     await isServed;
+    clearTimeout(hurry);
     for (const release of releases.reverse()) await release();
     log.report({ level: 'info', message: 'stopped' });
   };

@@ -184,4 +184,21 @@ describe('a procedure that waits', () => {
     for (const end of held) end();
     expect(await Promise.all(waiting)).toEqual(Array(40).fill('200 at last'));
   });
+
+  /** The last one: it ends the service. */
+  it('[living 2.8] is aborted when the service stops, and answered over HTTP and WebSocket', async () => {
+    const waits = await count('waits');
+    const asked = running.call('patience', 'tidy', []);
+    const protocols = ['v2.bsatn.spacetimedb'];
+    const guest = await Guest.arrive(running.service.url, 'patience', { protocols });
+    guest.send({ kind: 'callProcedure', requestId: 9, procedure: 'tidy', args: encoded([]) });
+    await vi.waitUntil(async () => (await count('waits')) === waits + 2, patience);
+    const stopped = running.pause();
+    expect(await asked).toMatchObject({
+      status: 200,
+      text: expect.stringContaining(': the database stops; '),
+    });
+    expect(await guest.expect('procedureResult')).toMatchObject({ requestId: 9 });
+    await stopped;
+  });
 });

@@ -146,7 +146,7 @@ describe('a handler', () => {
     for (let count = 4; count > 0; count -= 1) void database.handler();
     const waiting = database.handler();
     const ticket = database.lastTicket;
-    await database.request({ kind: 'cancel', of: ticket });
+    await database.request({ kind: 'cancel', of: ticket, why: 'gone' });
     expect(await waiting).toMatchObject({ error: { code: 'procedure.stopped' } });
     expect([desk.cancelled, desk.queuedCount]).toEqual([[5], 0]);
   });

@@ -1,6 +1,7 @@
 import type { Scratch } from '../../module/host-calls.ts';
 import type { DataOp, LaneCall, LaneEnd, ReducerEnd } from '../../module/lane.ts';
 import type { ProgramSource } from '../program-source.ts';
+import type { CancelReason } from '../turn.ts';
 
 /**
  * The lanes of one database as its turns see them. `host/lanes` implements it with threads; tests
@@ -11,11 +12,8 @@ export interface LaneDesk {
    * Begins a call of this program. `queued`: it begins when a lane is free. `busy`: too many wait.
    */
   start(call: LaneCall, program: ProgramSource): 'started' | 'queued' | 'busy';
-  /**
-   * The caller is gone: a call that has not begun is dropped, and ends as `lost`; a waiting one is
-   * told.
-   */
-  cancel(call: number): void;
+  /** A call that has not begun is dropped, and ends as `lost`; a waiting one is aborted. */
+  cancel(call: number, why: CancelReason): void;
   /** Calls that ended, to be answered in this turn. */
   takeEnded(): readonly EndedCall[];
   /** The oldest request; at most one of each lane in a turn. */

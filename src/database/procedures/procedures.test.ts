@@ -187,7 +187,9 @@ describe('a procedure call', () => {
     const first = database.procedure('wait');
     const second = database.procedure('echo');
     const of = database.lastTicket;
-    expect(await database.request({ kind: 'cancel', of })).toEqual({ kind: 'cancelled' });
+    expect(await database.request({ kind: 'cancel', of, why: 'gone' })).toEqual({
+      kind: 'cancelled',
+    });
     expect(await second).toMatchObject({ error: { code: 'procedure.stopped' } });
     release();
     expect(returned(await first)).toBe(1);

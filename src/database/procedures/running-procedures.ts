@@ -9,7 +9,7 @@ import type { HandlerRequest, ProcedureError, ProcedureRequest } from '../outcom
 import { enter, isOutdated, leave } from '../run-call.ts';
 import { noBytes } from '../run-reducer.ts';
 import type { Ticket } from '../ticket.ts';
-import type { DatabaseReply, TurnResult } from '../turn.ts';
+import type { CancelReason, DatabaseReply, TurnResult } from '../turn.ts';
 import { HandlerWarnings } from './handler-warnings.ts';
 import { runLaneCall } from './lane-call.ts';
 import type { EndedCall, LaneDesk, LaneRequest } from './lane-desk.ts';
@@ -168,18 +168,18 @@ export class RunningProcedures {
   }
 
   /** The caller of this request is gone. */
-  cancel(ticket: Ticket): void {
-    this.#cancelThose((call) => call.ticket === ticket);
+  cancel(ticket: Ticket, why: CancelReason): void {
+    this.#cancelThose((call) => call.ticket === ticket, why);
   }
 
   /** This connection is gone. */
   cancelOf(connectionId: ConnectionNumber): void {
-    this.#cancelThose((call) => call.connectionId === connectionId);
+    this.#cancelThose((call) => call.connectionId === connectionId, 'gone');
   }
 
-  #cancelThose(isMeant: (call: RunningCall) => boolean): void {
+  #cancelThose(isMeant: (call: RunningCall) => boolean, why: CancelReason): void {
     for (const call of this.#calls.values()) {
-      if (isMeant(call)) this.#desk?.cancel(call.number);
+      if (isMeant(call)) this.#desk?.cancel(call.number, why);
     }
   }
 

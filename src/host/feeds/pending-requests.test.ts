@@ -143,7 +143,7 @@ describe('pending requests, when an actor ends', () => {
   it('[living 2.6] that are procedures are told of the limit that ended their actor', async () => {
     const pending = new PendingRequests(new TestClock());
     const settled = pending.add(procedure, false);
-    const cancelled = pending.add({ kind: 'cancel', of: ticketNumber(1) }, false);
+    const cancelled = pending.add({ kind: 'cancel', of: ticketNumber(1), why: 'gone' }, false);
     expect(tickets(pending)).toEqual([1, 2]);
     pending.actorEnded(endOf({ running: ticketNumber(1) }));
     const error = { code: 'procedure.overBudget', message: 'over' };

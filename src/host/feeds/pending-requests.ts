@@ -110,6 +110,12 @@ export class PendingRequests {
     return false;
   }
 
+  /** Procedures and handlers that an actor has. */
+  procedures(): readonly Ticket[] {
+    const begun = [...this.#byTicket].filter((pending) => pending.wasSubmitted);
+    return begun.filter(({ request }) => takesItsTime(request)).map(({ ticket }) => ticket);
+  }
+
   get lastTicket(): Ticket {
     return this.#lastTicket;
   }

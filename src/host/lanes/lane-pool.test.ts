@@ -241,12 +241,12 @@ describe('the lanes of a database', () => {
     desk.start(call(1), source);
     await waits(1);
     desk.start(call(2), source);
-    desk.cancel(1);
+    desk.cancel(1, 'gone');
     await settled();
     const reason = 'the caller is gone';
     expect(lanes[0]?.told).toEqual([{ kind: 'abort', call: 1, reason }]);
     await finish(1);
-    desk.cancel(1);
+    desk.cancel(1, 'gone');
     const stopped = desk.stop(60_000);
     await settled();
     const stops = { kind: 'abort', call: 2, reason: 'the database stops' };
@@ -319,8 +319,8 @@ describe('the lanes of a database', () => {
   it('[living 2.8] drop calls that have not begun when their caller is gone', async () => {
     const { desk, lanes, finish } = pool();
     for (let number = 1; number <= 6; number += 1) desk.start(call(number), source);
-    desk.cancel(5);
-    desk.cancel(1);
+    desk.cancel(5, 'gone');
+    desk.cancel(1, 'gone');
     expect(desk.takeEnded()).toMatchObject([{ call: 5, end: { kind: 'lost' } }]);
     await settled();
     await finish(1);

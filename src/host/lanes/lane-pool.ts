@@ -5,6 +5,7 @@ import type {
   LostCode,
 } from '../../database/procedures/lane-desk.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
+import type { CancelReason } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import type { LaneCall } from '../../module/lane.ts';
 import { Lane, type LaneOptions } from './lane.ts';
@@ -43,14 +44,14 @@ export class LanePool implements LaneDesk {
     return isPlaced ? 'started' : 'queued';
   }
 
-  cancel(number: number): void {
+  cancel(number: number, why: CancelReason): void {
     const isMeant = ({ call }: QueuedCall) => call.number === number;
     if (!this.#queue.some(isMeant)) {
-      for (const lane of this.#lanes) lane.abort(number, abandonedText);
+      for (const lane of this.#lanes) lane.abort(number, cancelTexts[why].waiting);
       return;
     }
     this.#queue = this.#queue.filter((queued) => !isMeant(queued));
-    this.#lose(number, 'procedure.stopped', 'The caller is gone; the procedure has not run.');
+    this.#lose(number, 'procedure.stopped', cancelTexts[why].queued);
   }
 
   takeEnded(): readonly EndedCall[] {
@@ -113,7 +114,7 @@ export class LanePool implements LaneDesk {
     for (const { call } of queued) this.#lose(call.number, 'procedure.stopped', stoppedText);
     this.#closeIdle();
     if (this.#lanes.size === 0) return;
-    for (const lane of this.#lanes) lane.abortAll('the database stops');
+    for (const lane of this.#lanes) lane.abortAll(cancelTexts.stop.waiting);
     const kill = (): void => {
       for (const lane of this.#lanes) lane.end({ cause: 'closed', message: stoppedText });
     };
@@ -226,6 +227,12 @@ export class LanePool implements LaneDesk {
   }
 }
 
-const abandonedText = 'the caller is gone';
-
 const stoppedText = 'The procedure was stopped, because its database stops.';
+
+const cancelTexts: Record<CancelReason, { readonly waiting: string; readonly queued: string }> = {
+  gone: {
+    waiting: 'the caller is gone',
+    queued: 'The caller is gone; the procedure has not run.',
+  },
+  stop: { waiting: 'the database stops', queued: stoppedText },
+};

@@ -159,7 +159,8 @@ describe('a batch of requests', () => {
         ...{ params: [], client: '', schemaVersion: 0, confirmed: false },
       },
     },
-    { kind: 'cancel', of: ticketNumber(2 ** 40) },
+    { kind: 'cancel', of: ticketNumber(2 ** 40), why: 'gone' },
+    { kind: 'cancel', of: ticketNumber(1), why: 'stop' },
     { kind: 'program' },
     { kind: 'update', program: { kind: 'js', bytes: Uint8Array.of(7) }, permission },
   ];

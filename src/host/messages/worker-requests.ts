@@ -119,6 +119,7 @@ class RequestEncoder {
         return;
       case 'cancel':
         writer.f64(request.of);
+        writer.bool(request.why === 'stop');
         return;
       case 'query': {
         const { sql, parameters, millisMax } = request.query;
@@ -306,7 +307,7 @@ export class RequestReader implements ItemSource<TicketedRequest> {
       case 'handler':
         return { kind, handler: this.#handler() };
       case 'cancel':
-        return { kind, of: ticketNumber(reader.f64()) };
+        return { kind, of: ticketNumber(reader.f64()), why: reader.bool() ? 'stop' : 'gone' };
       case 'query':
         return { kind, query: this.#query() };
       case 'preview':

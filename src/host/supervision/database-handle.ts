@@ -93,6 +93,8 @@ export interface DatabaseHandle {
   health(): DatabaseHealth;
   /** Outcomes of requests, and reasons for reopening the database, for metrics. */
   vitals(): VitalFigures;
+  /** It will stop: aborts procedures and handlers that wait, so that they answer in time. */
+  hurry(): void;
   /** Lets accepted work finish, makes it durable and ends; it is killed after `millisMax`. */
   close(millisMax?: number): Promise<void>;
 }

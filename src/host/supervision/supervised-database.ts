@@ -18,6 +18,7 @@ import type { ScheduleAsk, ScheduleOutcome } from '../../database/schedules/sche
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { Ticket } from '../../database/ticket.ts';
 import {
+  type CancelReason,
   type DatabaseReply,
   type DatabaseRequest,
   inOrder,
@@ -164,7 +165,11 @@ export class SupervisedDatabase implements DatabaseHandle {
   #cancel(of: Ticket): void {
     this.#pending.withdraw(of, abandonedRefusal());
     if (this.#pending.find(of) === undefined) return;
-    this.#request({ kind: 'cancel', of }, false).catch((error: unknown) => {
+    this.#cancelBegun(of, 'gone');
+  }
+
+  #cancelBegun(of: Ticket, why: CancelReason): void {
+    this.#request({ kind: 'cancel', of, why }, false).catch((error: unknown) => {
       // The database is gone, and the procedure with it.
       if (!(error instanceof Refusal)) throw error;
     });
@@ -296,6 +301,10 @@ export class SupervisedDatabase implements DatabaseHandle {
   /** Ends the actor without letting it finish; what is not handed over is gone. */
   crash(): void {
     this.#life.crash();
+  }
+
+  hurry(): void {
+    for (const ticket of this.#pending.procedures()) this.#cancelBegun(ticket, 'stop');
   }
 
   close(millisMax: number = limits.shutdownMillisMax): Promise<void> {
