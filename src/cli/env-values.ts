@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { parseEnvFile } from '../bundle/env-file.ts';
+import { envFileFault, parseEnvFile } from '../bundle/env-file.ts';
 import { limits } from '../limits.ts';
 import { envNameFault } from '../schema/env-values.ts';
 import { CliError, type Io } from './io.ts';
@@ -24,7 +24,7 @@ export async function valuesOf(io: Io, flags: PublishedValues): Promise<readonly
   const add = (given: GivenValue) => values.set(given.name, given);
   const { setEnv = [], setSecret = [], envFile } = flags;
   if (envFile !== undefined) {
-    for (const [name, value] of parseEnvFile(textOf(io, envFile))) add({ name, value });
+    for (const [name, value] of parseEnvFile(envText(io, envFile))) add({ name, value });
   }
   for (const word of setEnv) {
     const { name, value } = divided(word);
@@ -62,6 +62,13 @@ async function askSecret(io: Io, name: string): Promise<string> {
   const answer = await io.askHidden(`Value of ${name}: `);
   if (answer !== undefined && answer !== '') return answer;
   throw new CliError(`${name} has no value: write ${name}=VALUE, or use --env-file`);
+}
+
+function envText(io: Io, file: string): string {
+  const text = textOf(io, file);
+  const fault = envFileFault(text);
+  if (fault !== undefined) throw new CliError(`${file}, ${fault}`);
+  return text;
 }
 
 function textOf(io: Io, file: string): string {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { present } from '../assert.ts';
 import { deriveIdentity } from '../auth/identity.ts';
 import { buildModule } from '../bundle/build-module.ts';
-import { envFileName, parseEnvFile } from '../bundle/env-file.ts';
+import { envFileFault, envFileName, parseEnvFile } from '../bundle/env-file.ts';
 import {
   type CallError,
   type ProcedureError,
@@ -199,7 +199,10 @@ export class TestDatabase {
 
   #valuesIn(module: string): readonly RequestedEnv[] {
     const file = path.join(module, envFileName);
-    const kept = existsSync(file) ? parseEnvFile(readFileSync(file, 'utf8')) : [];
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+    const fault = envFileFault(text);
+    if (fault !== undefined) throw new Error(`${file}, ${fault}`);
+    const kept = parseEnvFile(text);
     const values = new Map<string, unknown>([...kept, ...Object.entries(this.#env)]);
     return [...values].map(([name, value]) => ({ name, text: String(value) }));
   }
