@@ -295,4 +295,17 @@ describe('[living 3.4] a crash during a publish', () => {
     expect(await bench.shelf.size(hashOf('old'))).toBe(3);
     expect(await bench.paths()).toEqual(['/old', '/new']);
   });
+
+  it('that damaged the next list serves the files from before, and says so', async () => {
+    const folder = newFolder();
+    const bench = new Bench(new DiskShelf(folder));
+    await bench.publish({ '/old': 'old' });
+    writeFileSync(path.join(folder, 'next.json'), '{bad');
+    bench.reopened();
+    expect(await bench.paths()).toEqual(['/old']);
+    expect(bench.complaints).toEqual([expect.stringContaining('next.json: ')]);
+    await bench.publish({ '/new': 'new' });
+    expect(await bench.paths()).toEqual(['/new']);
+    expect(readdirSync(folder)).not.toContain('next.json');
+  });
 });

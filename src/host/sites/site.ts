@@ -269,7 +269,15 @@ export class Site {
 
   async #readNext(): Promise<NextRecord | undefined> {
     const text = await this.#readText('next.json');
-    return text === undefined ? undefined : decodeNext(text);
+    try {
+      return text === undefined ? undefined : decodeNext(text);
+    } catch (error) {
+      if (!(error instanceof JsonError)) throw error;
+      const problem = 'it is not known whether the last publish changed its static files';
+      this.#options.complain(`${problem}: next.json: ${error.message}`);
+      this.#isDamaged = true;
+      return undefined;
+    }
   }
 
   async #readSet(id: string): Promise<SiteSet | undefined> {
