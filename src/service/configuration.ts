@@ -6,7 +6,7 @@ import { noRateLimits, type RateLimits } from '../auth/rate-limiter.ts';
 import type { LogBounds } from '../host/databases/module-log.ts';
 import type { StartChoice } from '../host/databases/open-at-start.ts';
 import type { AcceptedLoss } from '../host/offline/accept-losses.ts';
-import type { OutboundRules } from '../host/outbound/outbound-rules.ts';
+import { modeFor, type OutboundRules } from '../host/outbound/outbound-rules.ts';
 import type { Creators } from '../host/registry/access.ts';
 import { parseTarget } from '../host/registry/names.ts';
 import type { QuotaLimits } from '../host/registry/quota-limits.ts';
@@ -160,7 +160,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     startDatabases: given.startDatabases ?? 'lazily',
     budget: given.budget ?? {},
     moduleHttp: {
-      mode: given.moduleHttp?.allow === undefined ? 'public' : 'list',
+      mode: modeFor(given.moduleHttp?.allow ?? []),
       allow: [],
       ...given.moduleHttp,
     },
@@ -284,9 +284,10 @@ function refuseHalves({ tls, keyFiles }: ServiceConfiguration): void {
 
 /** A list that does not count would seem to protect. */
 function refuseIdleList({ moduleHttp: { mode, allow } }: ServiceConfiguration): void {
-  if (mode !== 'public' || allow.length === 0) return;
+  if (mode !== 'public' || allow.every(({ isPrivate }) => isPrivate)) return;
   throw new ConfigurationError(
-    '--module-http-allow has no effect with `--module-http-mode public`; use `list`',
+    '--module-http-allow names public hosts, which `--module-http-mode public` reaches anyway; ' +
+      'use `list` to close the others, or name private networks alone',
   );
 }
 

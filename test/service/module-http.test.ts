@@ -24,10 +24,14 @@ function rulesOf(file: string, flags: Readonly<Record<string, unknown>> = {}) {
 }
 
 describe('[abi 9.2] the settings of requests', () => {
-  it('are public addresses by default, and the list where there is one', () => {
+  it('are public addresses by default, and the list where it names public places', () => {
     expect(rulesOf('')).toEqual({ mode: 'public', allow: [], warnings: [] });
     const given = rulesOf('[module-http]\nallow = ["api.example.com", "shop=10.0.0.0/8:5432"]');
     expect(given).toMatchObject({ mode: 'list', allow: [{ port: undefined }, { port: 5432 }] });
+    const local = '[module-http]\nallow = ["shop=127.0.0.1:4000"]';
+    expect(rulesOf(local)).toMatchObject({ mode: 'public', allow: [{ port: 4000 }] });
+    expect(rulesOf(local, { 'module-http-mode': 'public' })).toMatchObject({ mode: 'public' });
+    expect(rulesOf(local, { 'module-http-mode': 'list' })).toMatchObject({ mode: 'list' });
     expect(rulesOf('', { 'module-http-mode': 'off' })).toMatchObject({ mode: 'off' });
     expect(rulesOf('', { 'module-http-mode': 'list' })).toMatchObject({ mode: 'list', allow: [] });
   });
@@ -38,7 +42,7 @@ describe('[abi 9.2] the settings of requests', () => {
     ['[module-http]\nallow = ["a/b"]', /`a\/b` is neither a host nor a network/],
     [
       '[module-http]\nmode = "public"\nallow = ["a.example"]',
-      '--module-http-allow has no effect with `--module-http-mode public`; use `list`',
+      'names public hosts, which `--module-http-mode public` reaches anyway; use `list`',
     ],
   ])('are refused: %s', (file, text) => {
     expect(() => rulesOf(file)).toThrow(ConfigurationError);

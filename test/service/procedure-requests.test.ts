@@ -26,7 +26,7 @@ beforeAll(async () => {
   server = await startServer(listener);
   other = await startServer(listener);
   const allow = [server, other].map(({ port }) => parseAllowedPlace(`courier=127.0.0.1:${port}`));
-  running = await Running.start({ moduleHttp: { allow } });
+  running = await Running.start({ moduleHttp: { mode: 'list', allow } });
   owner = await running.person();
   for (const name of ['courier', 'neighbour']) await publish(name);
 });

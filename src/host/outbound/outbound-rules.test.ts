@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type AllowedPlace,
   gateOf,
+  modeFor,
   type OutboundRules,
   parseAllowedPlace,
 } from './outbound-rules.ts';
@@ -69,6 +70,16 @@ describe('[abi 9.2] an entry of the allow-list', () => {
   );
 });
 
+it.each<[readonly string[], 'public' | 'list']>([
+  [[], 'public'],
+  [['shop=10.0.0.0/8:5432', 'blog=[fd00::]/8'], 'public'],
+  [['shop=10.0.0.0/8', 'api.example.com'], 'list'],
+  [['shop=api.example.com'], 'list'],
+  [['shop=93.184.215.0/24'], 'list'],
+])('[abi 9.2] %s alone means the mode %s', (texts, mode) => {
+  expect(modeFor(texts.map(parseAllowedPlace))).toBe(mode);
+});
+
 describe('[abi 9.2] what modules can reach', () => {
   const open: OutboundRules = { mode: 'public', allow: [] };
 
@@ -76,9 +87,19 @@ describe('[abi 9.2] what modules can reach', () => {
     expect(isAllowed(open, 'http://example.com', '93.184.215.14')).toBe(true);
     expect(isAllowed(open, 'http://example.com', '10.0.0.1')).toBe(false);
     expect(isAllowed(open, 'http://example.com', '::ffff:93.184.215.14')).toBe(false);
-    // The list counts with `list` alone.
-    const rules = { ...listOf('shop=10.0.0.0/8'), mode: 'public' as const };
-    expect(isAllowed(rules, 'http://10.0.0.1')).toBe(false);
+  });
+
+  it('is private networks of the list beside public addresses, with `public`', () => {
+    const rules = { ...listOf('shop=10.0.0.0/8:5432'), mode: 'public' as const };
+    expect(isAllowed(rules, 'http://10.0.0.1:5432')).toBe(true);
+    expect(isAllowed(rules, 'http://db.internal:5432', '10.1.2.3')).toBe(true);
+    expect(isAllowed(rules, 'http://10.0.0.1:80')).toBe(false);
+    expect(isAllowed(rules, 'http://192.168.0.1:5432')).toBe(false);
+    expect(isAllowed(rules, 'http://10.0.0.1:5432', undefined, ['c2', 'blog'])).toBe(false);
+    expect(isAllowed(rules, 'http://example.com:5432', '93.184.215.14')).toBe(true);
+    expect(gateOf(rules, shop, { host: '192.168.0.1', port: 80 }).refusal).toBe(
+      'refusing to connect to private or special-purpose addresses',
+    );
   });
 
   it('is nothing, with an empty list', () => {

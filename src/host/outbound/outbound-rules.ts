@@ -2,15 +2,14 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 import { addressKind } from '../../auth/address-rules.ts';
 
 /**
- * Which hosts modules can reach. `public`: those at public addresses. `list`: those of the
- * allow-list alone. `off`: none.
+ * Which hosts modules can reach. `public`: those at public addresses, and private networks that the
+ * allow-list opens. `list`: those of the allow-list alone. `off`: none.
  */
 export const outboundModes = ['public', 'list', 'off'] as const;
 export type OutboundMode = (typeof outboundModes)[number];
 
 export interface OutboundRules {
   readonly mode: OutboundMode;
-  /** Counts in the mode `list` alone. */
   readonly allow: readonly AllowedPlace[];
 }
 
@@ -23,6 +22,16 @@ export interface AllowedPlace {
   /** Absent: any. */
   readonly port: number | undefined;
   readonly target: HostName | Network;
+  /** True: a network that begins with a private address, so it adds to what is public. */
+  readonly isPrivate: boolean;
+}
+
+/**
+ * The mode where only the allow-list was set. A list of public places closes all others; private
+ * networks are opened beside them.
+ */
+export function modeFor(allow: readonly AllowedPlace[]): OutboundMode {
+  return allow.every(({ isPrivate }) => isPrivate) ? 'public' : 'list';
 }
 
 interface HostName {
@@ -67,16 +76,13 @@ export function gateOf(
   { host, port }: Destination,
 ): Gate {
   const isPublic = (address: string) => addressKind(address) === 'public';
-  if (mode === 'public') {
-    return { isOpen: true, isNamed: false, refusal: privateText, allows: isPublic };
-  }
   const places = allow.filter(
     (place) =>
       (place.port === undefined || place.port === port) &&
       (place.database === undefined || keys.includes(place.database)),
   );
   const names = places.flatMap(({ target }) => (isNameOf(target, host) ? [target] : []));
-  const isListed = names.length > 0;
+  const isListed = mode === 'public' || names.length > 0;
   const networks = places.flatMap(({ target, database }) =>
     target.kind === 'network' ? [{ target, isForOne: database !== undefined }] : [],
   );
@@ -127,9 +133,9 @@ export function parseAllowedPlace(text: string): AllowedPlace {
     );
   }
   const parsed = { database, port: port === undefined ? undefined : Number(port) };
-  if (target.kind === 'name') return { ...parsed, target };
-  const { kind, family, addresses } = target;
-  return { ...parsed, target: { kind, family, addresses } };
+  if (target.kind === 'name') return { ...parsed, target, isPrivate: false };
+  const { kind, family, addresses, startsPublic } = target;
+  return { ...parsed, target: { kind, family, addresses }, isPrivate: !startsPublic };
 }
 
 function networkIn(place: string): (Network & { readonly startsPublic: boolean }) | undefined {

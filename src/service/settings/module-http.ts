@@ -16,7 +16,7 @@ export function moduleHttpSettings(): Setting[] {
       kind: 'text',
       value: '<mode>',
       help: 'where modules can send HTTP requests: public addresses, the list only, or off',
-      otherwise: 'public; list where `module-http.allow` is set',
+      otherwise: 'public; list where `module-http.allow` names public places',
       example: 'list',
       apply: (value, draft) => {
         draft.moduleHttp = { ...draft.moduleHttp, mode: oneOf(outboundModes, value) };
@@ -27,7 +27,7 @@ export function moduleHttpSettings(): Setting[] {
       flag: 'module-http-allow',
       kind: 'list',
       value: '<[database=]place>',
-      help: 'hosts and networks for the mode list; private networks name the database',
+      help: 'private networks to open, each to a database, or the places of the mode list',
       otherwise: 'none',
       example: ['api.example.com', 'shop=10.0.0.0/8:5432'],
       apply: (values, draft) => {
