@@ -31,7 +31,7 @@ export interface ClockInside {
   ran(target: 'reducer' | 'procedure', run: () => ScheduledRun): void;
   /** Resolves when an actor sets its alarm, which it does when it has nothing more to do. */
   rested(): Promise<void>;
-  /** Takes how many procedures run and wait. */
+  /** Takes how many procedures run, and wait. */
   counted(calls: CallCounts): void;
   /** Marks a call of the test as running, as long as the promise is not settled. */
   during<Value>(call: Promise<Value>): Promise<Value>;
@@ -87,8 +87,8 @@ export class TestClock implements Clock {
    * Moves time forward by a duration, or by milliseconds. Schedules that become due on the way run
    * at their times, and so do procedures whose `ctx.sleep` ends; resolves when they have run, with
    * the schedules that ran since the last move, in order. First it waits until every call that runs
-   * has ended or waits. If nothing runs and nothing becomes due, time has moved as soon as this
-   * returns.
+   * has ended or sleeps; it waits for requests that procedures send. If nothing runs and nothing
+   * becomes due, time has moved as soon as this returns.
    */
   advance(by: TimeDuration | number): Promise<readonly ScheduledRun[]> {
     const { micros } = typeof by === 'number' ? TimeDuration.fromMillis(by) : by;
@@ -131,7 +131,7 @@ export class TestClock implements Clock {
     return this.#runs.splice(0).map((run) => run());
   }
 
-  /** True when every call of the test and every scheduled procedure waits, and no other runs. */
+  /** True when every call of the test and every scheduled procedure sleeps, and no other runs. */
   get #isAtRest(): boolean {
     const { busy, waiting } = this.#counts;
     return busy === 0 && this.#callCount + this.#underWay <= waiting;

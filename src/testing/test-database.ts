@@ -16,6 +16,7 @@ import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
 import { findProcedure, findReducer, resultOf } from '../doors/json-call.ts';
 import { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
+import { type AllowedPlace, parseAllowedPlace } from '../host/outbound/outbound-rules.ts';
 import type { RequestedEnv } from '../host/publishing/publish-request.ts';
 import type { HostCaller } from '../host/registry/host-caller.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
@@ -43,6 +44,11 @@ export interface TestDatabaseOptions {
    * file `.env.reducerdb` of the project's folder.
    */
   readonly env?: Readonly<Record<string, string | number | bigint | boolean>>;
+  /**
+   * Places that requests of the module reach beside public addresses, written like those of the
+   * setting `module-http.allow`: `127.0.0.1:4000`, or a network. The database need not be named.
+   */
+  readonly moduleHttpAllow?: readonly string[];
 }
 
 export interface CallOptions {
@@ -115,6 +121,7 @@ export async function openTestDatabase(options: TestDatabaseOptions): Promise<Te
     clock,
     entropy: new MachineEntropy(),
     budget: {},
+    outbound: { mode: 'public', allow: (options.moduleHttpAllow ?? []).map(placeOf) },
     makeAlarm,
     laneTime: { makeAlarm, nowMicros: () => clock.nowMicros(), counted },
     follower: { began, isHeld, ran: (run) => ran(run.target, () => scheduledRun(host, run)) },
@@ -139,6 +146,11 @@ function isMissingEnv(error: unknown): error is Refusal {
 
 const testIssuer = 'test';
 const databaseName = 'test';
+
+/** Whichever database an entry is for, as in settings that are shared with a service. */
+function placeOf(entry: string): AllowedPlace {
+  return parseAllowedPlace(`${databaseName}=${entry.replace(/^[^=]+=/, '')}`);
+}
 
 /** One database in this process. Made by `openTestDatabase`. */
 export class TestDatabase {
@@ -261,9 +273,13 @@ export class TestDatabase {
    * get it, a failure included: 500 with the text of the error. The address is what follows
    * `/route`, such as `/board?day=1`. Without `as`, it comes without a token.
    */
-  async request(
+  request(target: string | Request, init: TestRequestInit = {}): Promise<SyncResponse> {
+    return insideOf(this.clock).during(this.#request(target, init));
+  }
+
+  async #request(
     target: string | Request,
-    { as, ...init }: TestRequestInit = {},
+    { as, ...init }: TestRequestInit,
   ): Promise<SyncResponse> {
     const database = this.#database();
     const request = typeof target === 'string' ? new Request(target, init) : target;

@@ -43,6 +43,7 @@ const operations = new LaneOperations({
   startSleep: given?.startSleep ?? machineSleep,
   completed: (operation, outcome, call) =>
     enter(call, (lane) => lane.completed(operation, outcome)),
+  counted: given && ((count) => post({ kind: 'requests', count })),
 });
 const link = new WindowLink(window, {
   ring: () => post({ kind: 'asked' }),

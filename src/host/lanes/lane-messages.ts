@@ -69,6 +69,8 @@ export type FromLane =
   | { readonly kind: 'awake'; readonly sleep: number }
   /** What followed from the end of a sleep is done, as far as it did not have to wait. */
   | { readonly kind: 'slept'; readonly sleep: number }
+  /** Where time is given: so many requests have no answer, or what follows from it is not done. */
+  | { readonly kind: 'requests'; readonly count: number }
   /** It keeps too much memory for its program, and does nothing any more. */
   | { readonly kind: 'over'; readonly what: 'heap' | 'buffers' }
   /** It could not load the program. */

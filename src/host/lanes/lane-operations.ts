@@ -12,24 +12,29 @@ export class LaneOperations {
   readonly #sender: LaneSender | undefined;
   readonly #startSleep: StartSleep;
   readonly #completed: Completed;
+  readonly #counted: CountRequests | undefined;
   readonly #running = new Map<number, Running>();
   /** Operations by the numbers of their requests. */
   readonly #requests = new Map<number, number>();
+  #requestCount = 0;
   #last = 0;
 
   constructor({
     sender,
     startSleep,
     completed,
+    counted,
   }: {
     /** Absent: there are no requests. */
     readonly sender: LaneSender | undefined;
     readonly startSleep: StartSleep;
     readonly completed: Completed;
+    readonly counted?: CountRequests | undefined;
   }) {
     this.#sender = sender;
     this.#startSleep = startSleep;
     this.#completed = completed;
+    this.#counted = counted;
   }
 
   ask(asked: AsyncOperation, call: number): number {
@@ -44,9 +49,11 @@ export class LaneOperations {
     if (sender === undefined) throw new Error('a request of a program that may send none');
     const id = sender.send(asked.request);
     this.#requests.set(id, operation);
+    this.#count(1);
     const end = (): void => {
       this.#requests.delete(id);
       sender.cancel(id);
+      this.#count(-1);
     };
     this.#running.set(operation, { call, end });
     return operation;
@@ -62,7 +69,14 @@ export class LaneOperations {
   answered(id: number, outcome: AsyncOutcome): void {
     const operation = this.#requests.get(id);
     this.#requests.delete(id);
-    if (operation !== undefined) this.#complete(operation, outcome);
+    if (operation === undefined) return;
+    this.#complete(operation, outcome);
+    this.#count(-1);
+  }
+
+  #count(change: 1 | -1): void {
+    this.#requestCount += change;
+    this.#counted?.(this.#requestCount);
   }
 
   #complete(operation: number, outcome: AsyncOutcome): void {
@@ -72,6 +86,9 @@ export class LaneOperations {
     this.#completed(operation, outcome, running.call);
   }
 }
+
+/** Takes how many requests have no answer, or one from which something follows that is not done. */
+type CountRequests = (count: number) => void;
 
 type Completed = (operation: number, outcome: AsyncOutcome, call: number) => void;
 

@@ -200,14 +200,15 @@ export class LanePool implements LaneDesk {
 
   #count(): void {
     const { time } = this.#options;
-    let [busy, begun, waiting] = [0, 0, 0];
-    for (const { callCount, waitingCount } of this.#lanes) {
+    let [busy, begun, waiting, requests] = [0, 0, 0, 0];
+    for (const { callCount, waitingCount, requestCount } of this.#lanes) {
       if (callCount > 0) busy += 1;
       begun += callCount;
       waiting += waitingCount;
+      requests += requestCount;
     }
     this.#setBusy(busy);
-    time?.counted({ busy: this.#queue.length + begun - waiting, waiting });
+    time?.counted({ busy: this.#queue.length + begun - waiting + requests, waiting });
   }
 
   #closeIdle(): void {

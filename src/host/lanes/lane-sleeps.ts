@@ -10,9 +10,9 @@ export interface LaneTime {
 }
 
 export interface CallCounts {
-  /** Calls that compute, or wait for a lane. */
+  /** Calls that compute, or wait for a lane, and requests to elsewhere that are under way. */
   readonly busy: number;
-  /** Calls that have begun and wait for something. */
+  /** Calls that have begun and wait for a sleep or a request. */
   readonly waiting: number;
 }
 

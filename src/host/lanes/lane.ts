@@ -60,6 +60,7 @@ export class Lane {
   readonly #dropped = new Set<number>();
   /** The call that it was given last, until that ends or waits. */
   #started: number | undefined;
+  #requestCount = 0;
   /** When it was first heard of: its thread may have to wait before it begins. */
   #heardAt: number | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
@@ -99,6 +100,11 @@ export class Lane {
   /** Calls that have begun and wait for something. */
   get waitingCount(): number {
     return this.#calls.size - (this.#started === undefined ? 0 : 1);
+  }
+
+  /** Where time is given: requests of its calls that are under way. */
+  get requestCount(): number {
+    return this.#requestCount;
   }
 
   /** True if it can be given a call. */
@@ -190,6 +196,10 @@ export class Lane {
       case 'dropped':
         this.#dropped.delete(message.call);
         this.#rests();
+        return;
+      case 'requests':
+        this.#requestCount = message.count;
+        this.#events.rests();
         return;
       case 'sleep':
         this.#sleeps?.begin(message.sleep, message.micros);
