@@ -81,6 +81,7 @@ it('[cli 2.12, living 4.2] publish sets values with the program, or says what is
   const flags = ['--env-file', file, '--set-env', 'PORT=443', '--set-secret', 'KEY'];
   const made = await run(['publish', 'shop', '-j', bundle, ...flags], `${canary()}\n`);
   expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('Created new database') });
+  expect(service.output).not.toContain('is not kept');
   expect((await send('POST', 'database/shop/call/look', '[]')).text).toBe('https://one 443');
   expect((await send('POST', 'database/shop/call/length', '[]')).text).toBe(
     String(secrets.at(-1)?.length),

@@ -76,7 +76,9 @@ export class RunningDatabases {
   /** The description of a program that a database may get. Rejects with `Refusal`. */
   examine(identity: DatabaseIdentity, program: ProgramSource): Promise<Uint8Array> {
     const { placement, files } = this.#options;
-    return placement.examine(program, { identity, programs: files.keptPrograms(identity) });
+    // One that is about to be created has no folder yet: what is linked for it is not kept.
+    const programs = this.find(identity) && files.keptPrograms(identity);
+    return placement.examine(program, { identity, programs });
   }
 
   find(identity: DatabaseIdentity): RunningDatabase | undefined {
