@@ -23,6 +23,23 @@ describe('[rulings 1.1] the host of a request', () => {
     ['a_b.localhost', ''],
     ['-a.localhost', ''],
     [`${'a'.repeat(64)}.localhost`, ''],
+    // Neither is what is no host name, where it ends with the domain.
+    ['a!b.localhost', ''],
+    ['A!b.LocalHost.:3000', ''],
+    ['shop.localhost..', ''],
+    ['shop.localhost..:3000', ''],
+    ['shop..localhost', ''],
+    ['.localhost', ''],
+    ['shop.localhost:3000:1', ''],
+    ['shop.localhost:http', ''],
+    ['shop.localhost:', ''],
+    ['user@shop.localhost', ''],
+    ['user:word@shop.localhost:80', ''],
+    [' shop.localhost', ''],
+    ['shop .localhost', ''],
+    ['shop.localhost ', ''],
+    ['[::1].localhost', ''],
+    ['caf\u00e9.localhost', ''],
   ])('%s is that of an app: `%s`', (header, database) => {
     expect(local.databaseOf(header)).toBe(database);
     expect(local.databaseOf(header)).toBe(database);
@@ -35,17 +52,11 @@ describe('[rulings 1.1] the host of a request', () => {
     'localhost:3000',
     '127.0.0.1:3000',
     '[::1]:3000',
-    '[::1].localhost',
+    'localhost..',
     'notlocalhost',
     'shoplocalhost:3000',
     'shop.localhost.evil.example',
-    'shop.localhost..',
-    'shop.localhost:3000:1',
-    'shop.localhost:http',
-    'user@shop.localhost',
     'shop.localhost/x',
-    ' shop.localhost',
-    'shop .localhost',
   ])('%s is not', (header) => {
     expect(local.databaseOf(header)).toBeUndefined();
   });
@@ -57,6 +68,9 @@ describe('[rulings 1.1] the host of a request', () => {
     expect(hosts.databaseOf('apps.example.com')).toBeUndefined();
     expect(hosts.databaseOf('example.com')).toBeUndefined();
     expect(hosts.databaseOf('x.app.example.com')).toBeUndefined();
+    expect(hosts.databaseOf('App.example.com..:8080')).toBe('');
+    expect(hosts.databaseOf('a!b.apps.example.com')).toBe('');
+    expect(hosts.databaseOf('db.apps.example.com..')).toBe('');
   });
 
   it('is found for a name, where one is possible', () => {
@@ -67,6 +81,7 @@ describe('[rulings 1.1] the host of a request', () => {
     const none = new AppHosts({ domain: undefined, bound, own });
     expect(none.hostsOf('shop')).toEqual(['app.example.com']);
     expect(none.databaseOf('shop.localhost')).toBeUndefined();
+    expect(none.databaseOf('a!b.localhost')).toBeUndefined();
   });
 
   it('is looked up for any number of headers', () => {

@@ -48,12 +48,20 @@ export class AppHosts {
   #find(header: string): string | undefined {
     const { domain, bound, own } = this.#rules;
     const name = nameIn(header);
-    if (name === undefined || own.includes(name)) return undefined;
+    if (name === undefined) return this.#isOddApp(header) ? noDatabase : undefined;
+    if (own.includes(name)) return undefined;
     const database = bound.get(name);
     if (database !== undefined || domain === undefined) return database;
     if (!name.endsWith(`.${domain}`)) return undefined;
     const label = name.slice(0, -domain.length - 1);
     return labelPattern.test(label) ? label : noDatabase;
+  }
+
+  /** Whether what is no host name is below the domain, or at a bound name, to a lax reader. */
+  #isOddApp(header: string): boolean {
+    const { domain, bound } = this.#rules;
+    const name = looseNameIn(header);
+    return bound.has(name) || (domain !== undefined && name.endsWith(`.${domain}`));
   }
 }
 
@@ -66,6 +74,19 @@ const labelPattern = /^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/;
 /** Returns the name in a `Host` header, without port and final dot; `undefined`: an address. */
 function nameIn(header: string): string | undefined {
   return /^([a-z\d_-]+(?:\.[a-z\d_-]+)*)\.?(?::\d{1,5})?$/.exec(header.toLowerCase())?.[1];
+}
+
+/**
+ * Returns what could be meant as the name in any `Host` header: without a user in front, without
+ * what follows the first colon outside of brackets, and without final dots and spaces.
+ */
+function looseNameIn(header: string): string {
+  const host = header.slice(header.lastIndexOf('@') + 1).toLowerCase();
+  const colon = host.indexOf(':', host.lastIndexOf(']') + 1);
+  let end = colon === -1 ? host.length : colon;
+  // No pattern: it would take quadratic time for a header of dots.
+  while (end > 0 && '. \t'.includes(host.charAt(end - 1))) end -= 1;
+  return host.slice(0, end);
 }
 
 /** Whether a text is the name of a host: labels with dots, and not an address. */

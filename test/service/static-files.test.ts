@@ -313,11 +313,12 @@ describe('[rulings 1.1] the host of an app', () => {
     expect(await statuses(none)).toEqual(none.map((request) => `404 ${request}`));
     const some = ['GET /v1/ping', 'POST /v1/identity', 'GET /v1/database/shop/schema?version=9'];
     expect(await statuses(some)).toEqual(some.map((request) => `200 ${request}`));
-    for (const host of ['a.shop', 'a_b', 'nobody']) {
-      expect((await ask(`${host}.localhost`, '/', { headers: [html] })).status).toBe(404);
-      expect(
-        (await ask(`${host}.localhost`, '/v1/database/shop/sql', { method: 'POST' })).status,
-      ).toBe(404);
+    for (const name of ['a.shop', 'a_b', 'nobody', 'a!b']) {
+      for (const host of [`${name}.localhost`, `${name}.LocalHost..:${sandbox.port}`]) {
+        expect((await ask(host, '/', { headers: [html] })).status).toBe(404);
+        const sql = await ask(host, '/v1/database/shop/sql', { method: 'POST' });
+        expect(sql.status).toBe(404);
+      }
     }
     const handler = await ask(shop(), '/v1/database/shop/route/hook', { method: 'POST' });
     expect(bodyOf(handler)).toContain('has not registered a handler');
