@@ -151,7 +151,7 @@ export class Host {
     const quotas: Quotas = new Quotas(
       { ...options, registry, access, audit },
       (database) => running.measured(database),
-      (database) => sites.bytesOf(database),
+      (database) => ({ served: sites.bytesOf(database), kept: sites.keptBytesOf(database) }),
     );
     const running: RunningDatabases = new RunningDatabases({
       ...options,

@@ -15,9 +15,8 @@ export async function announceStatic(exchange: Exchange, context: HttpContext): 
   requireJsonType(exchange);
   const bytes = await exchange.body(limits.siteListBytesMax);
   const set = setIn(await parseBody(utf8(bytes)));
-  const { id, missing } = await host.sites.announce(database.identity, set, (total) =>
-    host.quotas.requireStatic(database.owner, database.identity, total),
-  );
+  const quota = host.quotas.ofSite(database.owner, database.identity);
+  const { id, missing } = await host.sites.announce(database.identity, set, quota);
   const name = host.appOf(target).name;
   const origin = name && appOrigin(places, name, exchange.header('host'));
   const app = origin === undefined ? `/app/${encodeURIComponent(target)}/` : `${origin}/`;
@@ -29,7 +28,9 @@ export async function putStatic(exchange: Exchange, { host }: HttpContext): Prom
   const database = host.database(targetOf(exchange));
   host.access.require(callerOf(exchange), database, 'update');
   const hash = exchange.params.hash ?? '';
-  await host.sites.receive(database.identity, hash, exchange.bodyPieces(limits.siteFileBytesMax));
+  const quota = host.quotas.ofSite(database.owner, database.identity);
+  const pieces = exchange.bodyPieces(limits.siteFileBytesMax);
+  await host.sites.receive(database.identity, hash, pieces, quota);
   return empty(200);
 }
 

@@ -7,6 +7,7 @@ import { buildText } from '../../../test/support/build-text.ts';
 import { hostOptions } from '../../../test/support/host-options.ts';
 import { shopModule } from '../../../test/support/shop-module.ts';
 import { hashHex } from '../../database/program-hash.ts';
+import { bytesText } from '../../database/storage-quota.ts';
 import type { ReportLine } from '../../node/report-line.ts';
 import { identityToHex } from '../../values/identity.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
@@ -25,7 +26,16 @@ const ada: HostCaller = {
 const other = `${shopModule()}\n// another program\n`;
 const hashOf = (content: string) => createHash('sha256').update(content).digest('hex');
 
-async function* one(content: string): AsyncGenerator<Uint8Array> {
+const ownerQuota = 'owner-static-bytes';
+
+function setOf(contents: Readonly<Record<string, string>>) {
+  const files = Object.entries(contents).map(([at, content]) => {
+    return { path: at, hash: hashOf(content), bytes: Buffer.byteLength(content) };
+  });
+  return { files, headers: '' };
+}
+
+async function* inOne(content: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(content);
 }
 
@@ -57,18 +67,19 @@ describe('[living 3.4] a publish with static files', () => {
     return host.publish({ ...plain, program, token: undefined, confirmMillis: 5_000, ...rest });
   }
 
-  async function upload(contents: Readonly<Record<string, string>>) {
-    const { identity, owner } = host.database('shop');
-    const files = Object.entries(contents).map(([at, content]) => {
-      return { path: at, hash: hashOf(content), bytes: Buffer.byteLength(content) };
-    });
-    const { id, missing } = await host.sites.announce(identity, { files, headers: '' }, (bytes) =>
-      host.quotas.requireStatic(owner, identity, bytes),
-    );
+  const quotaOf = (target: string) => {
+    const { identity, owner } = host.database(target);
+    return host.quotas.ofSite(owner, identity);
+  };
+
+  async function upload(contents: Readonly<Record<string, string>>, target = 'shop') {
+    const { identity } = host.database(target);
+    const quota = quotaOf(target);
+    const { id, missing } = await host.sites.announce(identity, setOf(contents), quota);
     const all = Object.values(contents);
     for (const hash of missing) {
       const content = all.find((each) => hashOf(each) === hash) ?? '';
-      await host.sites.receive(identity, hash, one(content));
+      await host.sites.receive(identity, hash, inOne(content), quota);
     }
     return { static: { kind: 'set', id } } as const;
   }
@@ -114,7 +125,7 @@ describe('[living 3.4] a publish with static files', () => {
       program: hashHex(programHash(program.bytes)),
       decider: 'program',
     } as const;
-    await host.sites.stage(identity, files.static, deploy, () => undefined);
+    await host.sites.stage(identity, files.static, deploy, quotaOf('shop'));
     // As a kill leaves it: once before the database had the program, once after.
     const before = copyOfData();
     await host
@@ -173,9 +184,57 @@ describe('[living 3.4] a publish with static files', () => {
         'Publish less, or ask',
     );
     await publish({ target: 'second' });
-    const { identity, owner } = host.database('second');
-    expect(() => host.quotas.requireStatic(owner, identity, 5)).toThrow('(owner-static-bytes)');
-    expect(() => host.quotas.requireStatic(owner, identity, 4)).not.toThrow();
+    const quota = quotaOf('second');
+    expect(() => quota.requireMore(5)).toThrow('(owner-static-bytes)');
+    expect(() => quota.requireMore(4)).not.toThrow();
+  });
+
+  it('counts for its owner as it is kept, published or not', async () => {
+    const text = 'a page '.repeat(200);
+    await host.close();
+    host = await open({ 'owner-static-bytes': 1_500 });
+    await publish({ target: 'second' });
+    await upload({ '/a.html': text });
+    const { identity, owner } = host.database('shop');
+    const kept = host.sites.keptBytesOf(identity);
+    // In its own form, which is of 1,400 bytes, and in two that are compressed.
+    expect(kept).toBeGreaterThan(1_400);
+    expect(kept).toBeLessThan(1_500);
+    const used = () => host.quotas.ofIdentity(owner).find(({ name }) => name === ownerQuota)?.used;
+    expect(used()).toBe(kept);
+    const refused = upload({ '/b': 'b'.repeat(101) }, 'second');
+    await expect(refused).rejects.toThrow(
+      `Quota exceeded: the static files of its owner take ${bytesText(kept)}, with compressed ` +
+        'forms and what was uploaded or replaced lately; 101 bytes more would come, and the ' +
+        'limit is 1.46 KiB (owner-static-bytes). Publish less, or wait until replaced files ' +
+        '(10 minutes) and unpublished ones (60 minutes) are removed, or ask an operator',
+    );
+    expect(host.sites.keptBytesOf(host.resolve('second'))).toBe(0);
+    // A restart counts them, too.
+    await host.close();
+    host = await open({ 'owner-static-bytes': 1_500 });
+    expect(used()).toBe(kept);
+    await expect(upload({ '/b': 'b'.repeat(101) }, 'second')).rejects.toThrow(ownerQuota);
+    // What is published takes the place of what is served.
+    await publish(await upload({ '/a.html': text }));
+    await publish(await upload({ '/a.html': text.slice(1) }));
+    await publish({ static: { kind: 'none' } });
+  });
+
+  it('is checked again as each content comes', async () => {
+    await host.close();
+    host = await open({ 'owner-static-bytes': 10 });
+    const { identity } = host.database('shop');
+    const [one, other] = ['1234567', '7654321'];
+    await host.sites.announce(identity, setOf({ '/a': one }), quotaOf('shop'));
+    await host.sites.announce(identity, setOf({ '/b': other }), quotaOf('shop'));
+    const quota = quotaOf('shop');
+    const receive = (content: string) =>
+      host.sites.receive(identity, hashOf(content), inOne(content), quota);
+    // The first is still under way when the second comes.
+    const both = await Promise.allSettled([receive(one), receive(other)]);
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(host.sites.keptBytesOf(identity)).toBe(7);
   });
 
   it('needs no folder', async () => {

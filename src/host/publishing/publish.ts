@@ -207,9 +207,7 @@ export class Publisher {
     deploy: Parameters<Sites['stage']>[2],
   ): Promise<StagedSite | undefined> {
     const { quotas, sites } = this.#options;
-    return sites.stage(identity, choice, deploy, (bytes) =>
-      quotas.requireStatic(owner, identity, bytes),
-    );
+    return sites.stage(identity, choice, deploy, quotas.ofSite(owner, identity));
   }
 
   /**

@@ -46,6 +46,20 @@ export interface Measured {
   setStorage(limits: StorageLimits): void;
 }
 
+/** Bytes of static files of a database. */
+export interface StaticUse {
+  /** What it serves, as it was uploaded. */
+  readonly served: number;
+  /** All that is kept for it. */
+  readonly kept: number;
+}
+
+/** The checks of one database's static files; see `SiteQuota` in `sites`. */
+export interface StaticQuota {
+  requireSet(bytes: number): void;
+  requireMore(bytes: number): void;
+}
+
 /**
  * Enforces how much identities, addresses and databases can have. Creations are counted here,
  * before any work is done; the contents of a database are counted by its actor, which receives its
@@ -55,7 +69,7 @@ export interface Measured {
 export class Quotas {
   readonly #options: QuotasOptions;
   readonly #measured: (database: DatabaseIdentity) => Measured | undefined;
-  readonly #staticBytes: (database: DatabaseIdentity) => number;
+  readonly #staticOf: (database: DatabaseIdentity) => StaticUse;
   /** Databases that are being created: there can be many at once. */
   readonly #reserved = new Map<string, number>();
   /** Owners whose sum must be computed again, all at once. */
@@ -65,11 +79,11 @@ export class Quotas {
   constructor(
     options: QuotasOptions,
     measured: (database: DatabaseIdentity) => Measured | undefined,
-    staticBytes: (database: DatabaseIdentity) => number = () => 0,
+    staticOf: (database: DatabaseIdentity) => StaticUse = () => ({ served: 0, kept: 0 }),
   ) {
     this.#options = options;
     this.#measured = measured;
-    this.#staticBytes = staticBytes;
+    this.#staticOf = staticOf;
   }
 
   /** Throws `Refusal` `databases.tooMany` when the caller can create no more databases. */
@@ -132,19 +146,31 @@ export class Quotas {
     throw tooLarge(`the programs of its owner would take ${bytesText(all)}`, ofOwner, name);
   }
 
-  /** Throws `Refusal` `quota.exceeded` if static files take more than a database, or owner, may. */
-  requireStatic(owner: OwnerIdentity, database: DatabaseIdentity, staticBytes: number): void {
-    const before = this.#staticBytes(database);
-    const ofDatabase = this.limitOf('static-bytes', database);
-    if (staticBytes > ofDatabase) {
-      throw tooLarge(`the static files take ${bytesText(staticBytes)}`, ofDatabase, 'static-bytes');
-    }
-    if (staticBytes <= before || this.#isOperator(owner)) return;
+  /**
+   * Checks what static files of a database take: a set by itself, and all that is kept for its
+   * owner. What the database serves does not count towards the second, as the set replaces it.
+   */
+  ofSite(owner: OwnerIdentity, database: DatabaseIdentity): StaticQuota {
     const name = 'owner-static-bytes';
-    const ofOwner = this.limitOf(name, owner);
-    const all = this.#staticBytesOf(owner) - before + staticBytes;
-    if (all <= ofOwner) return;
-    throw tooLarge(`the static files of its owner would take ${bytesText(all)}`, ofOwner, name);
+    const requireMore = (bytes: number): void => {
+      if (this.#isOperator(owner)) return;
+      const limit = this.limitOf(name, owner);
+      const kept = this.#staticBytesOf(owner);
+      if (kept - this.#staticOf(database).served + bytes <= limit) return;
+      const has = `the static files of its owner take ${bytesText(kept)}, ${keptText}`;
+      const more = `${bytesText(bytes)} more would come`;
+      throw quotaExceeded(`${has}; ${more}`, limit, { name, advice: staticAdvice });
+    };
+    return {
+      requireMore,
+      requireSet: (bytes) => {
+        const limit = this.limitOf('static-bytes', database);
+        if (bytes > limit) {
+          throw tooLarge(`the static files take ${bytesText(bytes)}`, limit, 'static-bytes');
+        }
+        if (bytes > this.#staticOf(database).served) requireMore(0);
+      },
+    };
   }
 
   /** The storage limits of a database's actor. */
@@ -213,7 +239,7 @@ export class Quotas {
       'row-bytes': rowBytes,
       'log-bytes': logBytes,
       'program-bytes': programBytes,
-      'static-bytes': this.#staticBytes(identity),
+      'static-bytes': this.#staticOf(identity).served,
     };
     return databaseQuotas.map((name) => {
       return { name, used: used[name], limit: finite(this.limitOf(name, identity)) };
@@ -316,7 +342,8 @@ export class Quotas {
   }
 
   #staticBytesOf(owner: OwnerIdentity): number {
-    return this.#ownedBy(owner).reduce((sum, { identity }) => sum + this.#staticBytes(identity), 0);
+    const owned = this.#ownedBy(owner);
+    return owned.reduce((sum, { identity }) => sum + this.#staticOf(identity).kept, 0);
   }
 
   #useOf(database: DatabaseIdentity): StorageUse | undefined {
@@ -365,7 +392,22 @@ function addressKey({ address }: HostCaller): string[] {
 }
 
 function tooLarge(used: string, limit: number, name: QuotaName): Refusal {
-  const advice = name.endsWith('static-bytes') ? 'Publish less' : 'Publish a smaller one';
+  const advice = name === 'static-bytes' ? 'Publish less' : 'Publish a smaller one';
+  return quotaExceeded(used, limit, { name, advice });
+}
+
+function quotaExceeded(
+  used: string,
+  limit: number,
+  { name, advice }: { readonly name: QuotaName; readonly advice: string },
+): Refusal {
   const message = quotaText(used, `${bytesText(limit)} (${name})`, advice);
   return new Refusal({ code: 'quota.exceeded', message });
 }
+
+const keptText = 'with compressed forms and what was uploaded or replaced lately';
+
+/** By `limits.siteEarlierMillis` and `limits.siteAnnouncedMillis`. */
+const staticAdvice =
+  `Publish less, or wait until replaced files (${limits.siteEarlierMillis / 60_000} minutes) ` +
+  `and unpublished ones (${limits.siteAnnouncedMillis / 60_000} minutes) are removed`;

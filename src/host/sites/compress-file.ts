@@ -13,11 +13,17 @@ export function shelfName(hash: string, encoding?: SiteEncoding): string {
   return `${hash}.${encoding === 'gzip' ? 'gz' : encoding}`;
 }
 
+/** Whether an entry of a shelf is a content, in whatever form. */
+export function isContentName(name: string): boolean {
+  return /^[\da-f]{64}(?:\.(?:br|gz))?$/.test(name);
+}
+
 /** Keeps the compressed forms of a content, of those in which it is smaller. */
 export async function keepCompressed(
-  shelf: Shelf,
+  shelf: Pick<Shelf, 'draft'>,
   from: Draft,
   { hash, bytes }: { readonly hash: string; readonly bytes: number },
+  keep: (draft: Draft, name: string) => Promise<void>,
 ): Promise<void> {
   for (const encoding of siteEncodings) {
     const compressed = await shelf.draft();
@@ -34,7 +40,7 @@ export async function keepCompressed(
       await compressed.drop();
       throw error;
     }
-    if (length < bytes) await compressed.keepAs(shelfName(hash, encoding));
+    if (length < bytes) await keep(compressed, shelfName(hash, encoding));
     else await compressed.drop();
   }
 }

@@ -5,9 +5,10 @@ import path from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../limits.ts';
+import { isContentName } from './compress-file.ts';
 import { DiskShelf } from './disk-shelf.ts';
 import { type Draft, MemoryShelf, type Shelf } from './shelf.ts';
-import { Site } from './site.ts';
+import { Site, type SiteQuota } from './site.ts';
 import type { SiteSet } from './site-set.ts';
 
 const folders: string[] = [];
@@ -23,6 +24,8 @@ function newFolder(): string {
 
 const hashOf = (content: string) => createHash('sha256').update(content).digest('hex');
 
+const anything: SiteQuota = { requireSet: () => undefined, requireMore: () => undefined };
+
 /** What a test says of the database, and a site over a shelf; `reopened` is the next start. */
 class Bench {
   readonly shelf: Shelf;
@@ -30,6 +33,8 @@ class Bench {
   program = 'aa';
   generation = 1;
   isBroken = false;
+  /** By what the site reports. */
+  keptBytes = 0;
   nowMillis = Date.now();
   earlierBytesMax: number = limits.siteBytesMax;
   site: Site;
@@ -49,6 +54,9 @@ class Bench {
         return { program: this.program, commit: 7 };
       },
       earlierBytesMax: () => this.earlierBytesMax,
+      counted: (bytes) => {
+        this.keptBytes += bytes;
+      },
       complain: (problem) => this.complaints.push(problem),
     });
     return this.site;
@@ -57,16 +65,18 @@ class Bench {
   /** Announces and uploads a set; gives its id and what had to be uploaded. */
   async upload(contents: Readonly<Record<string, string>>, headers = '') {
     const set = setOf(contents, headers);
-    const { id, missing } = await this.site.announce(set);
+    const { id, missing } = await this.site.announce(set, anything);
     const byHash = new Map(Object.values(contents).map((content) => [hashOf(content), content]));
-    for (const hash of missing) await this.site.receive(hash, pieces(byHash.get(hash) ?? ''));
+    for (const hash of missing) {
+      await this.site.receive(hash, pieces(byHash.get(hash) ?? ''), anything);
+    }
     return { id, missing };
   }
 
   async publish(contents: Readonly<Record<string, string>>): Promise<string> {
     const { id } = await this.upload(contents);
     const deploy = { generation: 1, program: this.program, decider: 'nothing' } as const;
-    const staged = await this.site.stage({ kind: 'set', id }, deploy, () => undefined);
+    const staged = await this.site.stage({ kind: 'set', id }, deploy, anything);
     await staged?.done(7);
     return id;
   }
@@ -118,8 +128,9 @@ it('[living 3.4] large files of one database keep no other from uploading', asyn
   const larges = Array.from({ length: count }, (_, at) => {
     return Buffer.alloc(limits.smallLogBytesMax + 1, String(at));
   });
-  await site.announce(setOf(Object.fromEntries(larges.map((one, at) => [`/${at}.txt`, `${one}`]))));
-  const uploads = larges.map((one) => site.receive(hashOf(`${one}`), onePiece(one)));
+  const set = setOf(Object.fromEntries(larges.map((one, at) => [`/${at}.txt`, `${one}`])));
+  await site.announce(set, anything);
+  const uploads = larges.map((one) => site.receive(hashOf(`${one}`), onePiece(one), anything));
   await vi.waitUntil(() => written === count, { timeout: 60_000 });
   await new Promise((resolve) => setImmediate(resolve));
   const other = new Bench(new MemoryShelf(() => Date.now()));
@@ -151,9 +162,9 @@ describe.each(shelves)('static files in %s', (_, makeShelf) => {
     const noise = [...new Uint8Array(600)].map((__, at) => hashOf(String(at))[0]).join('');
     const contents = { '/a.txt': text, '/b.png': `${text} as a picture`, '/c.txt': 'short' };
     const set = setOf({ ...contents, '/d.js': noise });
-    for (const hash of (await site.announce(set)).missing) {
+    for (const hash of (await site.announce(set, anything)).missing) {
       const all = Object.values({ ...contents, noise });
-      await site.receive(hash, pieces(all.find((one) => hashOf(one) === hash) ?? ''));
+      await site.receive(hash, pieces(all.find((one) => hashOf(one) === hash) ?? ''), anything);
     }
     const br = await shelf.read(`${hashOf(text)}.br`);
     expect(brotliDecompressSync(br ?? '').toString()).toBe(text);
@@ -167,14 +178,16 @@ describe.each(shelves)('static files in %s', (_, makeShelf) => {
   it('[living 3.4] are refused when they are not what was announced', async () => {
     const { site, shelf } = new Bench(makeShelf());
     const set = setOf({ '/a.js': 'one' });
-    const { id } = await site.announce(set);
+    const { id } = await site.announce(set, anything);
     const hash = hashOf('one');
     for (const wrong of ['two', 'one more', 'on']) {
-      await expect(site.receive(hash, pieces(wrong))).rejects.toThrow('is not `/a.js`');
+      await expect(site.receive(hash, pieces(wrong), anything)).rejects.toThrow('is not `/a.js`');
     }
-    await expect(site.receive(hashOf('two'), pieces('two'))).rejects.toThrow('was announced');
+    await expect(site.receive(hashOf('two'), pieces('two'), anything)).rejects.toThrow(
+      'was announced',
+    );
     const deploy = { generation: 1, program: 'aa', decider: 'nothing' } as const;
-    const stage = (of: string) => site.stage({ kind: 'set', id: of }, deploy, () => undefined);
+    const stage = (of: string) => site.stage({ kind: 'set', id: of }, deploy, anything);
     await expect(stage(id)).rejects.toThrow('`/a.js` was not uploaded');
     await expect(stage('../served')).rejects.toThrow('was not announced');
     expect([...(await shelf.names())]).toEqual([`${id}.set`]);
@@ -194,10 +207,54 @@ describe.each(shelves)('static files in %s', (_, makeShelf) => {
     await bench.upload({ '/x': 'x' });
     expect(await bench.shelf.size(hashOf('old'))).toBeUndefined();
     expect(await bench.shelf.size(hashOf('new'))).toBe(3);
-    await bench.site.announce(setOf({}));
+    await bench.site.announce(setOf({}), anything);
     bench.nowMillis += limits.siteAnnouncedMillis;
-    await bench.site.announce(setOf({}));
+    await bench.site.announce(setOf({}), anything);
     expect(await bench.shelf.size(hashOf('x'))).toBeUndefined();
+  });
+
+  it('[living 3.4] count as they are kept, in all their forms', async () => {
+    const bench = new Bench(makeShelf());
+    const kept = async () => {
+      const names = (await bench.shelf.names()).filter(isContentName);
+      const sizes = await Promise.all(names.map((name) => bench.shelf.size(name)));
+      return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+    };
+    const text = 'a page '.repeat(1_000);
+    await bench.publish({ '/index.html': text, '/same.html': text, '/a.bin': 'a' });
+    expect(bench.keptBytes).toBe(await kept());
+    expect(await bench.shelf.size(`${hashOf(text)}.br`)).toBeGreaterThan(0);
+    await bench.upload({ '/index.html': `${text}!` });
+    await bench.publish({ '/index.html': `${text}?` });
+    expect(bench.keptBytes).toBe(await kept());
+    const wrong = bench.site.announce(setOf({ '/w': 'right' }), anything);
+    const [hash = ''] = (await wrong).missing;
+    await expect(bench.site.receive(hash, pieces('wrong'), anything)).rejects.toThrow('is not');
+    expect(bench.keptBytes).toBe(await kept());
+    bench.nowMillis += limits.siteAnnouncedMillis;
+    await bench.site.announce(setOf({}), anything);
+    expect(bench.keptBytes).toBe(await kept());
+    expect(await bench.reopened().measure()).toBe(bench.keptBytes);
+  });
+
+  it('[living 3.4] that nobody publishes are removed after an hour', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const bench = new Bench(new MemoryShelf(() => bench.nowMillis));
+      await bench.publish({ '/a': 'served' });
+      await bench.upload({ '/b': 'forgotten' });
+      // Another start finds them, too.
+      expect(await bench.reopened().measure()).toBe(15);
+      for (let minutes = 0; minutes < 90; minutes += 10) {
+        bench.nowMillis += 600_000;
+        await vi.advanceTimersByTimeAsync(601_000);
+      }
+      expect(await bench.shelf.size(hashOf('forgotten'))).toBeUndefined();
+      expect(await bench.shelf.size(hashOf('served'))).toBe(6);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('[living 3.4] keeps no more of the old files than it may serve', async () => {
@@ -214,7 +271,7 @@ describe.each(shelves)('static files in %s', (_, makeShelf) => {
     const bench = new Bench(makeShelf());
     await bench.publish({ '/index.html': 'page' });
     const deploy = { generation: 1, program: 'aa', decider: 'nothing' } as const;
-    const stage = () => bench.site.stage({ kind: 'none' }, deploy, () => undefined);
+    const stage = () => bench.site.stage({ kind: 'none' }, deploy, anything);
     await (await stage())?.done(8);
     expect(await stage()).toBeUndefined();
     bench.reopened();
@@ -231,7 +288,7 @@ describe('[living 3.4] a crash during a publish', () => {
     await bench.publish({ '/old': 'old' });
     const { id } = await bench.upload({ '/new': 'new' });
     const deploy = { generation: decider === 'program' ? 1 : 2, program: 'bb', decider } as const;
-    await bench.site.stage({ kind: 'set', id }, deploy, () => undefined);
+    await bench.site.stage({ kind: 'set', id }, deploy, anything);
     expect(await bench.paths()).toEqual(['/old']);
     bench.reopened();
     return bench;
@@ -278,7 +335,7 @@ describe('[living 3.4] a crash during a publish', () => {
     const bench = new Bench(new DiskShelf(folder));
     const id = await bench.publish({ '/old': 'old' });
     writeFileSync(path.join(folder, '.99999-1.tmp'), 'half');
-    const { id: other } = await bench.reopened().announce(setOf({ '/new': 'new' }));
+    const { id: other } = await bench.reopened().announce(setOf({ '/new': 'new' }), anything);
     const kept = [`${id}.set`, `${other}.set`, hashOf('old'), 'served.json'];
     expect(readdirSync(folder).sort()).toEqual(kept.sort());
   });

@@ -3,7 +3,7 @@ import { Refusal, refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { JsonError } from '../../values/json-error.ts';
 import { StartGate } from '../workers/start-gate.ts';
-import { keepCompressed, shelfName, siteEncodings } from './compress-file.ts';
+import { isContentName, keepCompressed, shelfName, siteEncodings } from './compress-file.ts';
 import { shrinks } from './media-types.ts';
 import {
   type Decider,
@@ -28,6 +28,8 @@ export interface SiteOptions {
   readonly running: () => Promise<Pick<Deploy, 'program' | 'commit'>>;
   /** Bytes of files that it may keep for pages which are open: as many as it may serve. */
   readonly earlierBytesMax: () => number;
+  /** Called with the bytes by which the contents on the shelf grow, or shrink. */
+  readonly counted: (bytes: number) => void;
   /** Called when files could not be read or removed. */
   readonly complain: (problem: string) => void;
 }
@@ -36,6 +38,14 @@ export interface SiteOptions {
 export type StaticChoice =
   | { readonly kind: 'set'; readonly id: string }
   | { readonly kind: 'none' };
+
+/** What may be kept, by the quotas of a database and its owner. Both throw `Refusal`. */
+export interface SiteQuota {
+  /** Checks a whole set, by the bytes of its contents. */
+  requireSet(bytes: number): void;
+  /** Checks contents that come to those which are kept already. */
+  requireMore(bytes: number): void;
+}
 
 /** A set that takes its place with a publish. One of the two is called in the end. */
 export interface StagedSite {
@@ -104,9 +114,13 @@ export class Site {
   }
 
   /** Notes a set that will be published, and says which contents are not here yet. */
-  announce(set: SiteSet): Promise<{ readonly id: string; readonly missing: readonly string[] }> {
+  announce(
+    set: SiteSet,
+    quota: SiteQuota,
+  ): Promise<{ readonly id: string; readonly missing: readonly string[] }> {
     const { shelf } = this.#options;
     return this.#inTurn(async () => {
+      quota.requireSet(bytesOf(set));
       await this.#load();
       const text = encodeSet(set);
       const id = setId(text);
@@ -114,16 +128,19 @@ export class Site {
       this.#announced.set(id, byHash(set));
       await this.#sweep();
       const here = new Set(await shelf.names());
-      const missing = new Set(set.files.map(({ hash }) => hash).filter((hash) => !here.has(hash)));
-      return { id, missing: [...missing] };
+      const missing = set.files.filter(({ hash }) => !here.has(hash));
+      // Where nobody publishes it, its contents go again.
+      this.#sweepLater();
+      if (missing.length > 0) quota.requireMore(bytesOf({ ...set, files: missing }));
+      return { id, missing: [...new Set(missing.map(({ hash }) => hash))] };
     });
   }
 
   /**
    * Takes the content of an announced file. Throws `Refusal` `static.missing` when none was
-   * announced with this hash, `publish.invalid` when the content has another.
+   * announced with this hash, `publish.invalid` when the content has another; and the quota's.
    */
-  async receive(hash: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  async receive(hash: string, pieces: AsyncIterable<Uint8Array>, quota: SiteQuota): Promise<void> {
     if (this.#uploads >= limits.siteUploadsMax) {
       const message = `${limits.siteUploadsMax} static files of this database are being uploaded`;
       throw new Refusal({ code: 'database.overloaded', message, retryAfterSeconds: 1 });
@@ -134,7 +151,10 @@ export class Site {
       const known = [...this.#announced.values()].find((files) => files.has(hash))?.get(hash);
       const file = known ?? (await this.#inTurn(() => this.#announcedFile(hash)));
       if ((await this.#options.shelf.size(hash)) !== undefined) return;
-      await this.#keep(file, pieces);
+      quota.requireMore(file.bytes);
+      // Others that come meanwhile must not take the same room.
+      this.#options.counted(file.bytes);
+      await this.#keep(file, pieces).finally(() => this.#options.counted(-file.bytes));
     } finally {
       this.#uploads -= 1;
     }
@@ -147,24 +167,32 @@ export class Site {
       await fill(draft, file, pieces);
       if (shrinks(file.path) && file.bytes >= limits.siteCompressBytesMin) {
         const leave = await compressions.enter(file.bytes);
-        await keepCompressed(shelf, draft, file).finally(leave);
+        const keep = (form: Draft, name: string) => this.#place(form, name);
+        await keepCompressed(shelf, draft, file, keep).finally(leave);
       }
     } catch (error) {
       await draft.drop();
       throw error;
     }
     // Last: a content that is here has its compressed forms.
-    await draft.keepAs(file.hash);
+    await this.#place(draft, file.hash);
+  }
+
+  async #place(draft: Draft, name: string): Promise<void> {
+    const { shelf, counted } = this.#options;
+    const before = (await shelf.size(name)) ?? 0;
+    await draft.keepAs(name);
+    counted(((await shelf.size(name)) ?? 0) - before);
   }
 
   /**
-   * Prepares a set for a publish; `undefined`: it is served already. `check` is called with its
-   * bytes before anything is done. Throws `Refusal` `static.missing`.
+   * Prepares a set for a publish; `undefined`: it is served already. The quota is asked before
+   * anything is done. Throws `Refusal` `static.missing`.
    */
   stage(
     choice: StaticChoice,
     { decider, ...deploy }: Omit<Deploy, 'commit'> & { readonly decider: Decider },
-    check: (bytes: number) => void,
+    quota: SiteQuota,
   ): Promise<StagedSite | undefined> {
     return this.#inTurn(async () => {
       const { shelf } = this.#options;
@@ -172,7 +200,7 @@ export class Site {
       const id = choice.kind === 'set' ? choice.id : undefined;
       if (before.setId === id) return undefined;
       const set = id === undefined ? emptySet : await this.#completeSet(id);
-      check(bytesOf(set));
+      quota.requireSet(bytesOf(set));
       if (id !== undefined) await shelf.settle();
       if (decider !== 'nothing') {
         await shelf.replace('next.json', encodeNext({ setId: id, decider, ...deploy }));
@@ -328,13 +356,38 @@ export class Site {
     return young.slice(0, limits.siteAnnouncedMax).map(({ id }) => id);
   }
 
+  /** Learns which contents are here, and has those removed that no publish will want any more. */
+  async measure(): Promise<number> {
+    const { shelf } = this.#options;
+    const names = await shelf.names();
+    const left = names.filter((name) => name.endsWith('.set'));
+    if (left.length > 1 || (left.length === 1 && !names.includes('served.json'))) {
+      this.#sweepLater();
+    }
+    return this.#bytesAt(names);
+  }
+
+  async #bytesAt(names: readonly string[]): Promise<number> {
+    const { shelf } = this.#options;
+    const contents = names.filter(isContentName);
+    let bytes = 0;
+    while (contents.length > 0) {
+      const some = contents.splice(-sizesAtOnce);
+      const sizes = await Promise.all(some.map((name) => shelf.size(name)));
+      bytes += sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+    }
+    return bytes;
+  }
+
   #sweepLater(): void {
     // One publish after another must not put it off.
     if (this.#timer !== undefined) return;
     const sweep = async (): Promise<void> => {
       this.#timer = undefined;
+      await this.#load();
       await this.#sweep();
-      if ((this.#served?.earlier.length ?? 0) > 0) this.#sweepLater();
+      const isLeft = (await this.#announcedIds()).length > 0;
+      if (isLeft || (this.#served?.earlier.length ?? 0) > 0) this.#sweepLater();
     };
     const begin = () => {
       this.#inTurn(sweep).catch((error: unknown) => {
@@ -361,7 +414,10 @@ export class Site {
     ]);
     const ids = [...announced, ...(site.setId === undefined ? [] : [site.setId])];
     const kept = new Set([...names, ...ids.map((id) => `${id}.set`), 'served.json', 'next.json']);
-    await shelf.remove((await shelf.names()).filter((name) => !kept.has(name)));
+    const removed = (await shelf.names()).filter((name) => !kept.has(name));
+    const bytes = await this.#bytesAt(removed);
+    await shelf.remove(removed);
+    this.#options.counted(-bytes);
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -370,6 +426,9 @@ export class Site {
     return turn;
   }
 }
+
+/** Entries whose sizes are asked for at once. */
+const sizesAtOnce = 64;
 
 function byHash({ files }: SiteSet): ReadonlyMap<string, SiteFile> {
   // One that shrinks, if paths differ in that: it is then compressed.

@@ -8,8 +8,8 @@ import { type SiteEncoding, shelfName } from './compress-file.ts';
 import { DiskShelf } from './disk-shelf.ts';
 import { type Decider, type Deploy, decodeServed, type ServedSite } from './served-site.ts';
 import { MemoryShelf, type Shelf } from './shelf.ts';
-import { Site, type StagedSite, type StaticChoice } from './site.ts';
-import { bytesOf, checkedSet, type SiteSet } from './site-set.ts';
+import { Site, type SiteQuota, type StagedSite, type StaticChoice } from './site.ts';
+import { checkedSet, type SiteSet } from './site-set.ts';
 
 export interface SitesOptions {
   /** The folder of a database's static files; `undefined`: they are kept in memory. */
@@ -42,17 +42,20 @@ export class Sites {
   /** Those whose files are in memory are in the order of their last use. */
   readonly #sites = new Map<DatabaseIdentity, { readonly shelf: Shelf; readonly site: Site }>();
   readonly #bytes = new Map<DatabaseIdentity, number>();
+  readonly #kept = new Map<DatabaseIdentity, number>();
   readonly #figures = new Map<DatabaseIdentity, { requests: number; bytes: number }>();
 
   constructor(options: SitesOptions) {
     this.#options = options;
   }
 
-  /** Learns how many bytes a database serves, for quotas. */
+  /** Learns how many bytes a database serves, and how many it keeps, for quotas. */
   async measure(database: DatabaseIdentity): Promise<void> {
-    const { shelf } = this.#entry(database);
+    const { shelf, site } = this.#entry(database);
+    const kept = await site.measure();
+    if (kept === 0) this.#sites.delete(database);
+    else this.#kept.set(database, kept);
     const content = await shelf.read('served.json');
-    this.#sites.delete(database);
     if (content === undefined) return;
     try {
       this.#bytes.set(database, decodeServed(Buffer.from(content).toString('utf8')).bytes);
@@ -61,9 +64,17 @@ export class Sites {
     }
   }
 
-  /** Bytes of the files that a database serves. */
+  /** Bytes of the files that a database serves, as they were uploaded. */
   bytesOf(database: DatabaseIdentity): number {
     return this.#bytes.get(database) ?? 0;
+  }
+
+  /**
+   * Bytes of all contents that are kept for a database, in all their forms: those that it serves,
+   * or served a short time ago, and those that were uploaded for a publish to come.
+   */
+  keptBytesOf(database: DatabaseIdentity): number {
+    return this.#kept.get(database) ?? 0;
   }
 
   /** Removes what is in memory of a deleted database. Its folder goes with it. */
@@ -71,6 +82,7 @@ export class Sites {
     this.#sites.get(database)?.site.end();
     this.#sites.delete(database);
     this.#bytes.delete(database);
+    this.#kept.delete(database);
     this.#figures.delete(database);
   }
 
@@ -100,19 +112,19 @@ export class Sites {
     return { bytes, slice: (from, length) => shelf.slice(name, from, length) };
   }
 
-  /** Throws `Refusal`: see `checkedSet`; `check` is called with the bytes of all files. */
-  announce(database: DatabaseIdentity, set: SiteSet, check: (bytes: number) => void) {
+  /** Throws `Refusal`: see `checkedSet`, and that of the quota. */
+  announce(database: DatabaseIdentity, set: SiteSet, quota: SiteQuota) {
     const checked = checkedSet(set);
-    check(bytesOf(checked));
-    return withSpace(() => this.#entry(database).site.announce(checked));
+    return withSpace(() => this.#entry(database).site.announce(checked, quota));
   }
 
   receive(
     database: DatabaseIdentity,
     hash: string,
     pieces: AsyncIterable<Uint8Array>,
+    quota: SiteQuota,
   ): Promise<void> {
-    return withSpace(() => this.#entry(database).site.receive(hash, pieces));
+    return withSpace(() => this.#entry(database).site.receive(hash, pieces, quota));
   }
 
   /** See `Site.stage`. */
@@ -120,10 +132,10 @@ export class Sites {
     database: DatabaseIdentity,
     choice: StaticChoice,
     deploy: Omit<Deploy, 'commit'> & { readonly decider: Decider },
-    check: (bytes: number) => void,
+    quota: SiteQuota,
   ): Promise<StagedSite | undefined> {
     const { site } = this.#entry(database);
-    const staged = await withSpace(() => site.stage(choice, deploy, check));
+    const staged = await withSpace(() => site.stage(choice, deploy, quota));
     if (staged === undefined) return undefined;
     const done = async (commit: number) => {
       await withSpace(() => staged.done(commit));
@@ -157,6 +169,7 @@ export class Sites {
         generation: () => generation(database),
         running: () => running(database),
         earlierBytesMax: () => earlierBytesMax(database),
+        counted: (bytes) => this.#kept.set(database, this.keptBytesOf(database) + bytes),
         complain: (problem) => this.#complain(database, problem),
       });
       entry = { shelf, site };

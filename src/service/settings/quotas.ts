@@ -41,7 +41,7 @@ export function quotaSettings(): Setting[] {
     bytes('owner-row-bytes', 'rows of all databases of one owner'),
     bytes('owner-log-bytes', 'commit logs of all databases of one owner'),
     bytes('owner-program-bytes', 'programs of all databases of one owner'),
-    bytes('owner-static-bytes', 'static files of all databases of one owner'),
+    bytes('owner-static-bytes', 'static files of all databases of one owner, as they are kept'),
   ];
 }
 
