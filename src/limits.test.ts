@@ -41,6 +41,10 @@ it.each<readonly [relation: string, holds: boolean]>([
     'as many static files as may be, with paths of 200 bytes, can be announced',
     limits.siteListBytesMax >= limits.siteFilesMax * (200 + 120),
   ],
+  [
+    'an answer with a static file holds three pieces',
+    limits.siteAnswerHeldBytesMax === 3 * limits.sitePieceBytes,
+  ],
   ['the largest static file is one of several', limits.siteBytesMax >= 4 * limits.siteFileBytesMax],
   [
     'memory holds the files of several databases',

@@ -26,8 +26,12 @@ export const siteLimits = {
   siteCompressBytesMin: 512,
   /** Files up to this size are compressed as well as it goes, which is slow. */
   siteCompressFullyBytesMax: 512 * kibibyte,
-  /** A file is read from disk and sent in pieces of this size. */
+  /**
+   * A file is read from disk and sent in pieces of this size. One answer has at most three in
+   * memory, as many as the HTTP library reads ahead.
+   */
   sitePieceBytes: 256 * kibibyte,
+  siteAnswerHeldBytesMax: 768 * kibibyte,
   /** Files of all databases whose names are kept in memory. */
   siteFilesKeptMax: 200_000,
   /** `Host` headers for which it is remembered whether they name an app. */

@@ -216,5 +216,5 @@ async function bodyReply(
     },
     { highWaterMark: 0 },
   );
-  return { status, headers, body };
+  return { status, headers, body, heldBytes: Math.min(length, limits.siteAnswerHeldBytesMax) };
 }

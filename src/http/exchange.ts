@@ -61,7 +61,7 @@ export interface Reply {
   /** Header lines besides, in which names may repeat; `headers` replace lines of their names. */
   readonly lines?: readonly HeaderLine[];
   readonly body?: string | Uint8Array | ReadableStream<Uint8Array>;
-  /** For a streamed body: the bytes of its source, which is held until the stream ends. */
+  /** For a streamed body: the bytes that are held until the stream ends, such as its source. */
   readonly heldBytes?: number;
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -302,6 +303,29 @@ describe('what is in hand for all clients', () => {
 
   const ask = () => running.sql('ledger', 'SELECT * FROM entry');
 
+  /** Sends a request, and reads no more than the beginning of its answer. */
+  async function askUnread(target: string, head: readonly string[], body = ''): Promise<Socket> {
+    const socket = connect(running.service.address.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(`${target} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${body}`);
+    const [answer] = await once(socket, 'data');
+    socket.pause();
+    expect(String(answer)).toContain('200 OK');
+    return socket;
+  }
+
+  /** Reads on, and gives how much came until the end, or until it is clear that it has not ended. */
+  async function rest(socket: Socket): Promise<number> {
+    let byteCount = 0;
+    socket.on('data', (piece) => {
+      byteCount += piece.length;
+      if (byteCount > 15_900_000) socket.end();
+    });
+    socket.resume();
+    await once(socket, 'close');
+    return byteCount;
+  }
+
   it('[http 16] is so many requests; more get 503 until some are done', async () => {
     await startWith({ requestsMax: 2 });
     const held = [await hold(10), await hold(10)];
@@ -352,26 +376,8 @@ describe('what is in hand for all clients', () => {
     for (const number of [1, 2, 3, 4]) await running.call('ledger', 'append', [1, number]);
     // More than the buffers of a connection hold.
     const sql = "SELECT repeat('x', 1000000) AS t FROM entry a CROSS JOIN entry b";
-    const askAndWait = async () => {
-      const socket = connect(running.service.address.port, '127.0.0.1');
-      socket.on('error', () => undefined);
-      const head = ['host: localhost', 'content-type: text/plain', `content-length: ${sql.length}`];
-      socket.write(`POST /v1/database/ledger/sql HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${sql}`);
-      const [answer] = await once(socket, 'data');
-      socket.pause();
-      expect(String(answer)).toContain('200 OK');
-      return socket;
-    };
-    const rest = async (socket: Socket) => {
-      let byteCount = 0;
-      socket.on('data', (piece) => {
-        byteCount += piece.length;
-        if (byteCount > 15_900_000) socket.end();
-      });
-      socket.resume();
-      await once(socket, 'close');
-      return byteCount;
-    };
+    const head = ['host: localhost', 'content-type: text/plain', `content-length: ${sql.length}`];
+    const askAndWait = () => askUnread('POST /v1/database/ledger/sql', head, sql);
     const [first, second, third] = [await askAndWait(), await askAndWait(), await askAndWait()];
     const fourth = await askAndWait();
     expect(await rest(first)).toBeLessThan(15_000_000);
@@ -381,6 +387,47 @@ describe('what is in hand for all clients', () => {
     // What has been taken does not count.
     const all = [await askAndWait(), await askAndWait(), await askAndWait()];
     for (const socket of all) expect(await rest(socket)).toBeGreaterThan(15_900_000);
+  });
+
+  it('[http 16] is so many bytes of static files that are read ahead, too', async () => {
+    await startWith({ answersBytesMax: 2 * limits.siteAnswerHeldBytesMax });
+    const owner = await running.person();
+    const body = await program('ledger');
+    expect((await running.upload('films', body, owner)).status).toBe(200);
+    // More than the buffers of a connection hold.
+    const film = new Uint8Array(32 * 2 ** 20);
+    const hash = createHash('sha256').update(film).digest('hex');
+    const files = [{ path: '/film.bin', hash, bytes: film.length }];
+    const headers = { 'content-type': 'application/json' };
+    const set = { as: owner, body: JSON.stringify({ files, headers: '' }), headers };
+    const announced = await running.ask('POST', '/v1/database/films/static', set);
+    const { static: id } = JSON.parse(announced.text);
+    const where = `/v1/database/films/static/${hash}`;
+    expect((await running.ask('PUT', where, { as: owner, body: film })).status).toBe(200);
+    const published = await running.upload('films', body, owner, `&static=${id}`);
+    expect(published.status).toBe(200);
+
+    const askAndWait = () => askUnread('GET /film.bin', ['host: films.localhost']);
+    const sent = async () => {
+      const { text } = await running.ask('GET', '/v1/metrics');
+      return Number(/reducerdb_static_sent_bytes_total\{[^}]*\} (\d+)/.exec(text)?.[1]);
+    };
+    const first = await askAndWait();
+    // What is read for a client stops when its buffers are full.
+    let before = -1;
+    await expect
+      .poll(async () => {
+        const isStill = before === (await sent());
+        before = await sent();
+        return isStill;
+      }, patient)
+      .toBe(true);
+    expect(before).toBeLessThan(15_000_000);
+    const [second, third] = [await askAndWait(), await askAndWait()];
+    expect(await rest(first)).toBeLessThan(15_000_000);
+    for (const socket of [second, third]) {
+      expect(await rest(socket)).toBeGreaterThan(15_900_000);
+    }
   });
 
   it('[http 2.5] is a program of a size that can be set', async () => {
