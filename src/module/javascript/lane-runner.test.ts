@@ -118,6 +118,40 @@ describe('the calls of a lane', () => {
     expect(lines).toEqual(['-2 -2 -2 -21']);
   });
 
+  it('[abi 3.6] share promises that no program can change', async () => {
+    const { lane, lines } = await waitingProcedure(`
+      const tried = (name, change) => {
+        try { change(); log(name, 'changed'); } catch (error) { log(name, error.name); }
+      };
+      const broken = () => { throw new Error('broken'); };
+      const { prototype } = Promise;
+      for (const name of ['then', 'catch', 'finally', 'constructor', 'more']) {
+        tried(name, () => { prototype[name] = broken; });
+        tried(name, () => Object.defineProperty(prototype, name, { value: broken }));
+      }
+      tried('resolve', () => { Promise.resolve = broken; });
+      tried('prototype', () => Object.setPrototypeOf(prototype, { then: broken }));
+      // What inherits from it is the program's own.
+      const own = Promise.resolve('own');
+      own.then = (take) => take('replaced');
+      class Sub extends Promise {}
+      Sub.prototype.then = function (...args) { return super_.apply(this, args); };
+      const super_ = prototype.then;
+      log(await own, await Sub.resolve('sub'), own.constructor === Promise, Object.keys(own));
+      await slept(call);
+      log(await new Promise((resolve) => resolve('woken')));
+    `);
+    expect(lines().slice(0, 12)).toEqual(
+      ['then', 'catch', 'finally', 'constructor', 'more']
+        .flatMap((name) => [name, name])
+        .concat('resolve', 'prototype')
+        .map((name) => `${name} TypeError`),
+    );
+    expect(lines().at(12)).toBe('replaced sub true then');
+    lane.complete();
+    expect(lines().at(13)).toBe('woken');
+  });
+
   it('[abi 12] go on in the name of the call that they name, and of no other', async () => {
     const { lane, lines } = await waitingProcedure(`
       const odd = [call + 1, -1, NaN, 1.5];
@@ -195,11 +229,13 @@ describe('the calls of a lane', () => {
   });
 
   it('[abi 12] are followed by the inside of their promise', async () => {
-    const { lane, lines } = await waitingProcedure(`
-      await slept(call);
-      Promise.prototype.then = () => log('called');
-      Object.defineProperty(Promise.prototype, 'constructor', { get: () => log('read') });
-    `);
+    const returned = `
+      const { sys } = globalSys;
+      return Object.defineProperties(slept(call).then(() => new Uint8Array(0)), {
+        then: { value: () => log('called') },
+        constructor: { get: () => log('read') },
+      });`;
+    const { lane, lines } = await waitingProcedure(`}, ${hookEnd(returned)}`);
     expect(lane.complete()).toMatchObject([{ call: 1, end: { kind: 'returned' } }]);
     expect(lines()).toEqual([]);
   });

@@ -258,6 +258,26 @@ Object.defineProperty(GuestPromise.prototype, Symbol.toStringTag, {
   value: 'Promise',
   configurable: true,
 });
+freeze(GuestPromise.prototype);
+
+// The calls of a lane share it: a program that replaced `then` would break all of them. As with
+// the frozen intrinsics of the engine, what inherits from it can have properties of its own.
+function freeze(prototype) {
+  for (const name of ['constructor', 'then', 'catch', 'finally']) {
+    const inherited = prototype[name];
+    Object.defineProperty(prototype, name, {
+      get: () => inherited,
+      set(value) {
+        if (this === prototype) {
+          throw new TypeError("Cannot assign to read only property '" + name + "' of a promise");
+        }
+        const own = { value, writable: true, enumerable: true, configurable: true };
+        Object.defineProperty(this, name, own);
+      },
+    });
+  }
+  harden(GuestPromise);
+}
 
 export const drain = (report) => {
   while (jobs.length > 0) {
