@@ -10,11 +10,18 @@ import type { ServerAddress } from './server-choice.ts';
 export class Api {
   readonly server: ServerAddress;
   readonly token: string | undefined;
+  readonly #projectDatabases: () => readonly string[];
   #uploads: http.Agent | undefined;
 
-  constructor(server: ServerAddress, token: string | undefined) {
+  /** `projectDatabases`: those that the project configuration names, for errors about them. */
+  constructor(
+    server: ServerAddress,
+    token: string | undefined,
+    projectDatabases: () => readonly string[] = () => [],
+  ) {
     this.server = server;
     this.token = token;
+    this.#projectDatabases = projectDatabases;
   }
 
   /** Sends a request and returns the response, whatever its status. */
@@ -92,7 +99,7 @@ export class Api {
     } catch (cause) {
       throw new CliError(`the connection to ${this.server.url} was lost`, 1, { cause });
     }
-    if (!isGood) throw new CliError(statusText(answer.statusCode ?? 0, refusal));
+    if (!isGood) throw new CliError(this.failureText(answer.statusCode ?? 0, refusal));
   }
 
   /**
@@ -101,8 +108,13 @@ export class Api {
   async text(method: string, path: string, request: ApiRequest = {}): Promise<string> {
     const answer = await this.send(method, path, request);
     const text = await answer.text();
-    if (!answer.ok) throw new CliError(statusText(answer.status, text));
+    if (!answer.ok) throw new CliError(this.failureText(answer.status, text));
     return text;
+  }
+
+  /** The text of an error, as of `statusText`, with what the project has to do with it. */
+  failureText(status: number, text: string): string {
+    return statusText(status, text, this.#projectDatabases());
   }
 
   /** Sends a request and returns the response, JSON of this shape; errors are those of `text`. */
@@ -149,13 +161,24 @@ export function databasePath(database: string, rest = ''): string {
  * An error text with the next step, where one is known, and without a status that adds nothing to
  * it.
  */
-export function statusText(status: number, text: string): string {
+export function statusText(
+  status: number,
+  text: string,
+  projectDatabases: readonly string[] = [],
+): string {
   if (text.trim() === '') return `the server answered with status ${status}`;
-  const isDatabase = status === 404 && /^`[^`]*` not found$/.test(text);
-  if (isDatabase) return `${text}\nThe server has no such database: see \`reducerdb list\`.`;
+  const [, database] = (status === 404 && /^`([^`]*)` not found$/.exec(text)) || [];
+  if (database !== undefined) {
+    const advice = projectDatabases.includes(database) ? `\n${projectAdvice}` : '';
+    return `${text}\nThe server has no such database: see \`reducerdb list\`.${advice}`;
+  }
   const isToken = status === 401 && text.startsWith('Invalid token: ');
   return isToken ? `${text}\n${tokenAdvice}` : text;
 }
+
+const projectAdvice =
+  'The project configuration of this folder names it. Publish it with `reducerdb publish`, or ' +
+  'pass --no-config to name another database.';
 
 /** A plain `login` would replace an identity that is valid elsewhere. */
 const tokenAdvice =

@@ -1,3 +1,4 @@
+import { isValueWord } from './env-values.ts';
 import { CliError } from './io.ts';
 import type { Target } from './project-config.ts';
 import type { ServerAddress } from './server-choice.ts';
@@ -40,6 +41,46 @@ export function databaseAndFunction(session: Session, words: readonly string[]):
       : { chosen: only, rest: words };
   if (found.rest.length === 0) throw missing('<function>');
   return found;
+}
+
+/** `env get [database] <name>`: of two words, the first is the database. */
+export function databaseAndValue(
+  session: Session,
+  [first, second]: readonly [string, string | undefined],
+): { readonly chosen: ChosenDatabase; readonly value: string } {
+  if (second !== undefined) return { chosen: choose(session, first), value: second };
+  const targets = namedTargets(session);
+  if (targets.length > 1) throw missing('<database>');
+  const only = onlyTarget(session);
+  if (only === undefined) throw missing(isValueWord(first) ? '<database>' : '<name>');
+  return { chosen: only, value: first };
+}
+
+/**
+ * `schedule run [database] [name]`: of two words, the first is the database. One word is a schedule
+ * of the project's only database, if `hasSchedule` says that there is one of this name, else a
+ * database.
+ */
+export async function databaseAndSchedule(
+  session: Session,
+  [first, second]: readonly (string | undefined)[],
+  hasSchedule: (chosen: ChosenDatabase, name: string) => Promise<boolean>,
+): Promise<ChosenSchedule> {
+  const only = onlyTarget(session);
+  const isOther = first !== undefined && second === undefined && first !== only?.database;
+  if (only === undefined || !isOther) {
+    return { chosen: onlyDatabase(session, first), name: second, without: undefined };
+  }
+  if (await hasSchedule(only, first)) return { chosen: only, name: first, without: undefined };
+  return { chosen: choose(session, first), name: undefined, without: only.database };
+}
+
+/** A database and one of its schedules; without a name, all of them. */
+export interface ChosenSchedule {
+  readonly chosen: ChosenDatabase;
+  readonly name: string | undefined;
+  /** The project's database, if it has no schedule of the name that was given for the database. */
+  readonly without: string | undefined;
 }
 
 /** `sql [database] <query>`: of two words, the first is the database. */

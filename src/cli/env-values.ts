@@ -46,6 +46,11 @@ export function divided(word: string): { readonly name: string; readonly value?:
   return at < 0 ? { name: word } : { name: word.slice(0, at), value: word.slice(at + 1) };
 }
 
+/** Whether a word is a name, or `NAME=VALUE`. */
+export function isValueWord(word: string): boolean {
+  return envNameFault(divided(word).name) === undefined;
+}
+
 export function checkName(name: string): void {
   const fault = envNameFault(name);
   if (fault !== undefined) throw new CliError(fault, 2);

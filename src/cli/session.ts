@@ -78,12 +78,18 @@ export class Session {
   api(server = this.server()): Api {
     return this.flags.anonymous === true
       ? this.anonymousApi(server)
-      : new Api(server, this.#config.token);
+      : new Api(server, this.#config.token, this.#projectDatabases);
   }
 
   anonymousApi(server: ServerAddress): Api {
-    return new Api(server, undefined);
+    return new Api(server, undefined, this.#projectDatabases);
   }
+
+  /** None before the project was read: a command that does not need it does not look at it. */
+  readonly #projectDatabases = (): readonly string[] => {
+    const targets = this.#project?.read?.targets ?? [];
+    return targets.flatMap(({ database }) => (database === undefined ? [] : [database]));
+  };
 
   /** Uses the saved identity; obtains one from the server first when none is saved. */
   async apiWithIdentity(server = this.server()): Promise<Api> {

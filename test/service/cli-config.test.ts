@@ -98,6 +98,25 @@ describe('with one target', () => {
   });
 });
 
+describe('with a target that is not there', () => {
+  it('[cli 3.5] the error says where its name comes from, and what to do', async () => {
+    const cwd = project('absent');
+    const advice =
+      'Error: `absent` not found\n' +
+      'The server has no such database: see `reducerdb list`.\n' +
+      'The project configuration of this folder names it. Publish it with `reducerdb publish`, ' +
+      'or pass --no-config to name another database.\n';
+    for (const words of [['call', 'loose', 'add', 'x'], ['sql', query], ['logs']]) {
+      const { code, stderr } = await sandbox.run(words, { cwd });
+      expect(code).toBe(1);
+      expect(stderr).toContain(advice);
+    }
+    const other = await sandbox.run(['sql', 'gone', query], { cwd });
+    expect(other.stderr).toContain('`gone` not found');
+    expect(other.stderr).not.toContain('project configuration');
+  });
+});
+
 describe('with several targets', () => {
   it('[cli 3.5] a database is required', async () => {
     const cwd = project('one', 'two');

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { logIn, writeBundle } from './cli-support.ts';
+import { logIn, writeBundle, writeFiles } from './cli-support.ts';
 import { type RunningService, Sandbox } from './harness.ts';
 import type { Remote } from './remote.ts';
 
@@ -141,6 +141,28 @@ it('[cli 2.12, living 4.3] env sets, gets, lists and unsets values', async () =>
   });
   expect(await set('URL=x', '--from-file', file)).toMatchObject({ code: 2 });
   expect(await set('url=x')).toMatchObject({ code: 2 });
+}, 90_000);
+
+it('[cli 2.12, cli 3.5] env needs no database in a project that names one', async () => {
+  const cwd = path.join(sandbox.folder, 'project');
+  writeFiles(cwd, { 'service.json': { database: 'shop' } });
+  const env = (...words: string[]) => sandbox.run(['env', ...words], { cwd });
+  expect((await env('set', 'NOTE=of=here')).stdout).toBe('Set NOTE.\n');
+  expect((await env('get', 'NOTE')).stdout).toBe('of=here\n');
+  expect((await env('get', 'shop', 'NOTE')).stdout).toBe('of=here\n');
+  expect((await env('list')).stdout).toContain('of=here');
+  expect((await env('unset', 'NOTE')).stdout).toBe('Unset NOTE.\n');
+  expect((await env('get', 'elsewhere', 'NOTE')).stderr).toContain('`elsewhere` not found');
+  expect(await env('get', 'shop')).toMatchObject({ code: 2 });
+  const missing = (argument: string) => ({
+    code: 2,
+    stderr: expect.stringContaining(`were not provided:\n  ${argument}`),
+  });
+  expect(await env('get', '--no-config', 'NOTE')).toMatchObject(missing('<database>'));
+  expect(await env('set', '--no-config', 'shop')).toMatchObject(missing('<name>'));
+  const two = { database: 'shop', children: [{ database: 'other' }] };
+  writeFiles(cwd, { 'service.json': two });
+  expect(await env('set', 'NOTE=1')).toMatchObject(missing('<database>'));
 }, 90_000);
 
 it('[living 4.1] over HTTP the same, with statuses', async () => {

@@ -1,5 +1,6 @@
+import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { logIn } from './cli-support.ts';
+import { logIn, writeFiles } from './cli-support.ts';
 import { type RunningService, Sandbox } from './harness.ts';
 import { jobs } from './jobs-module.ts';
 import type { Remote } from './remote.ts';
@@ -61,8 +62,30 @@ it('[cli 2.11] refuse what makes no sense', async () => {
     code: 1,
     stderr: expect.stringContaining('There is no schedule `x`'),
   });
-  expect((await schedule('pause')).code).toBe(2);
+  expect(await schedule('pause')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('were not provided:\n  <database>'),
+  });
   const program = await written({ tables: { note: '{ public: true }, { id: t.u32() }' } });
   expect((await remote.upload('none', program)).status).toBe(200);
   expect(await sandbox.ok(['schedule', 'list', 'none'])).toBe('There are no schedules in none.\n');
+});
+
+it('[cli 2.11, cli 3.5] need no database in a project that names one', async () => {
+  const cwd = path.join(sandbox.folder, 'project');
+  writeFiles(cwd, { 'service.json': { database: 'jobs' } });
+  const run = (...words: string[]) => sandbox.run(['schedule', ...words], { cwd });
+  expect((await run('list')).stdout).toContain(' job ');
+  expect((await run('pause')).stdout).toBe('Paused: job, secret.\n');
+  expect((await run('resume', 'jobs')).stdout).toBe('Resumed: job, secret.\n');
+  expect((await run('pause', 'job')).stdout).toBe('Paused: job.\n');
+  expect((await run('resume', 'jobs', 'job')).stdout).toBe('Resumed: job.\n');
+  await remote.call('jobs', 'once', [3_600_000, 'later']);
+  expect((await run('skip', 'job')).stdout).toBe('Skipped: job.\n');
+  // Any other word is a database, as elsewhere.
+  expect((await run('pause', 'none')).stdout).toBe('Paused: nothing.\n');
+  expect(await run('run', 'jbo')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/`jbo` not found\n.*\n`jobs` has no schedule `jbo` either\.\n/),
+  });
 });

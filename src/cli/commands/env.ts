@@ -10,7 +10,7 @@ import {
   string,
 } from '../../values/json-shape.ts';
 import { type Api, databasePath } from '../api.ts';
-import { onlyDatabase } from '../database-argument.ts';
+import { type ChosenDatabase, databaseAndValue, onlyDatabase } from '../database-argument.ts';
 import { checkName, divided, valueIn } from '../env-values.ts';
 import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
@@ -51,19 +51,21 @@ interface SetFlags {
 }
 
 function addSet(env: Command, io: Io): void {
-  withYes(withServer(env.command('set <database> <name>')))
-    .usage('[options] <database> <name>[=value]')
+  withYes(withServer(env.command('set <word> [word]')))
+    .usage('[options] [database] <name>[=value]')
     .description('set a value; without one, it is asked for, or read from standard input')
     .option('--secret', 'only procedures and HTTP handlers can read it, and nobody else')
     .option('--from-file <file>', 'read the value from a file; `-` is standard input')
-    .action(async (database: string, word: string, flags: SetFlags, command: Command) => {
+    .action(async (first: string, second: string | undefined, flags: SetFlags, command) => {
+      const session = new Session(io, command);
+      const { chosen, value: word } = databaseAndValue(session, [first, second]);
       const { name, value: given } = divided(word);
       checkName(name);
       const { secret, fromFile } = flags;
       if (given !== undefined && fromFile !== undefined) {
         throw new CliError('a value and --from-file cannot be combined', 2);
       }
-      const { api, path } = await placeOf(io, command, database, name);
+      const { api, path } = await placeOf(session, chosen, name);
       const value =
         given ?? (fromFile === undefined ? await asked(io, name) : await valueIn(io, fromFile));
       const body = JSON.stringify({ value, ...(secret === true && { secret }) });
@@ -82,11 +84,11 @@ async function asked(io: Io, name: string): Promise<string> {
 }
 
 function addGet(env: Command, io: Io): void {
-  withYes(withServer(env.command('get <database> <name>')))
+  withYes(withServer(env.command('get <word> [word]')))
+    .usage('[options] [database] <name>')
     .description('print a value; a secret cannot be read back')
-    .action(async (database: string, name: string, _flags, command: Command) => {
-      checkName(name);
-      const { api, path } = await placeOf(io, command, database, name);
+    .action(async (first: string, second: string | undefined, _flags, command: Command) => {
+      const { api, path, name } = await placeIn(new Session(io, command), first, second);
       const { value } = await api.json('GET', path, listedEnv);
       if (value === undefined) {
         const text =
@@ -143,24 +145,27 @@ function oneLine(value: string): string {
 const shownMax = 60;
 
 function addUnset(env: Command, io: Io): void {
-  withYes(withServer(env.command('unset <database> <name>')))
+  withYes(withServer(env.command('unset <word> [word]')))
+    .usage('[options] [database] <name>')
     .description('remove a value that the running program does not need')
-    .action(async (database: string, name: string, _flags, command: Command) => {
-      checkName(name);
-      const { api, path } = await placeOf(io, command, database, name);
+    .action(async (first: string, second: string | undefined, _flags, command: Command) => {
+      const { api, path, name } = await placeIn(new Session(io, command), first, second);
       await api.text('DELETE', path);
       io.out(`Unset ${name}.`);
     });
 }
 
+async function placeIn(session: Session, first: string, second: string | undefined) {
+  const { chosen, value: name } = databaseAndValue(session, [first, second]);
+  checkName(name);
+  return { name, ...(await placeOf(session, chosen, name)) };
+}
+
 async function placeOf(
-  io: Io,
-  command: Command,
-  word: string,
+  session: Session,
+  { database, server }: ChosenDatabase,
   name: string,
 ): Promise<{ readonly api: Api; readonly path: string }> {
-  const session = new Session(io, command);
-  const { database, server } = onlyDatabase(session, word);
   const api = await session.apiWithIdentity(server);
   return { api, path: databasePath(database, `/env/${name}`) };
 }

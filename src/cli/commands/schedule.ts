@@ -9,8 +9,8 @@ import {
   type Shaped,
   string,
 } from '../../values/json-shape.ts';
-import { databasePath } from '../api.ts';
-import { onlyDatabase } from '../database-argument.ts';
+import { databasePath, readAnswer } from '../api.ts';
+import { type ChosenDatabase, databaseAndSchedule, onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
 import { withServer, withYes } from '../shared-flags.ts';
@@ -111,24 +111,29 @@ function momentText(micros: number | null): string {
 const done = { run: 'Run', skip: 'Skipped', pause: 'Paused', resume: 'Resumed' } as const;
 
 function addOrder(schedule: Command, io: Io, verb: keyof typeof done, description: string): void {
-  const command = withYes(withServer(schedule.command(`${verb} <database> [name]`)));
+  const command = withYes(withServer(schedule.command(`${verb} [database] [name]`)));
   const isOfRow = verb === 'run' || verb === 'skip';
   if (isOfRow) command.option('--row <key>', 'only the row with this primary key');
   command
     .description(description)
     .action(
       async (
-        word: string,
-        name: string | undefined,
+        first: string | undefined,
+        second: string | undefined,
         flags: { readonly row?: string },
         command: Command,
       ) => {
         const { row } = flags;
+        const session = new Session(io, command);
+        const { chosen, name, without } = await databaseAndSchedule(
+          session,
+          [first, second],
+          (chosen, name) => hasSchedule(session, chosen, name),
+        );
         if (row !== undefined && name === undefined) {
           throw new CliError('--row needs the name of its schedule', 2);
         }
-        const session = new Session(io, command);
-        const { database, server } = onlyDatabase(session, word);
+        const { database, server } = chosen;
         const api = await session.apiWithIdentity(server);
         const query = new URLSearchParams({
           ...(name !== undefined && { name }),
@@ -136,9 +141,28 @@ function addOrder(schedule: Command, io: Io, verb: keyof typeof done, descriptio
         });
         const path = databasePath(database, `/schedules/${verb}`);
         const where = query.size === 0 ? path : `${path}?${query}`;
-        const { schedules } = await api.json('POST', where, object({ schedules: list(string) }));
+        const answer = await api.send('POST', where);
+        const text = await answer.text();
+        if (!answer.ok) {
+          const more = without && `\n\`${without}\` has no schedule \`${database}\` either.`;
+          throw new CliError(api.failureText(answer.status, text) + (more ?? ''));
+        }
+        const { schedules } = readAnswer(text, object({ schedules: list(string) }));
         const what = schedules.length === 0 ? 'nothing' : schedules.join(', ');
         io.out(`${done[verb]}: ${what}.`);
       },
     );
+}
+
+async function hasSchedule(
+  session: Session,
+  { database, server }: ChosenDatabase,
+  name: string,
+): Promise<boolean> {
+  const api = await session.apiWithIdentity(server);
+  const answer = await api.send('GET', databasePath(database, '/schedules'));
+  // Where it cannot be asked, the word means what it means elsewhere.
+  if (!answer.ok) return false;
+  const { schedules } = readAnswer(await answer.text(), scheduleList);
+  return schedules.some((schedule) => schedule.name === name);
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { sqlBodyType } from '../../protocol/sql-result.ts';
 import { parseJson } from '../../values/json.ts';
-import { type ApiRequest, databasePath, hintsOf, statusText } from '../api.ts';
+import { type ApiRequest, databasePath, hintsOf } from '../api.ts';
 import { type ChosenDatabase, databaseAndQuery, onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
 import { Session } from '../session.ts';
@@ -68,13 +68,14 @@ async function run(
 ): Promise<string> {
   const confirmed = flags.confirmed === undefined ? '' : `?confirmed=${flags.confirmed}`;
   const where = databasePath(database, `/sql${confirmed}`);
-  const answer = await session.api(server).send('POST', where, requestOf(statement, flags.param));
+  const api = session.api(server);
+  const answer = await api.send('POST', where, requestOf(statement, flags.param));
   const text = await answer.text();
   if (answer.ok) return text;
   const place = answer.headers.get('reducerdb-error-place');
   throw new CliError(
     [
-      statusText(answer.status, text),
+      api.failureText(answer.status, text),
       ...(place === null ? [] : [placeText(statement, place)]),
       ...hintsOf(answer),
     ].join('\n'),
