@@ -15,45 +15,51 @@ export type ScheduleAt =
   | { readonly tag: 'Time'; readonly value: Timestamp };
 
 /**
- * Builders of `ScheduleAt`, from microseconds.
+ * Builders of `ScheduleAt`, from microseconds, or from a `TimeDuration` or a `Timestamp`.
  *
  * @example
  * ```ts
  * // Every five seconds.
  * ScheduleAt.interval(5_000_000n).tag; // 'Interval'
+ * ScheduleAt.interval(TimeDuration.fromMillis(5_000)).tag; // 'Interval'
  * // In a minute.
  * ScheduleAt.time(Timestamp.now().microsSinceUnixEpoch + 60_000_000n).tag; // 'Time'
+ * // On a day.
+ * ScheduleAt.time(Timestamp.fromDate(new Date('2027-01-01'))).tag; // 'Time'
  * ```
  */
 export const ScheduleAt = {
-  interval(micros: bigint): ScheduleAt {
-    return Interval(micros);
+  interval(every: bigint | TimeDuration): ScheduleAt {
+    return Interval(every);
   },
-  time(micros: bigint): ScheduleAt {
-    return Time(micros);
+  time(at: bigint | Timestamp): ScheduleAt {
+    return Time(at);
   },
 } as const;
 
 /**
- * A schedule that repeats after a number of microseconds.
+ * A schedule that repeats after a duration, or a number of microseconds.
  *
  * @example
  * ```ts
  * Interval(1_000_000n).value; // new TimeDuration(1_000_000n)
  * ```
  */
-export function Interval(micros: bigint): Extract<ScheduleAt, { tag: 'Interval' }> {
-  return { tag: 'Interval', value: new TimeDuration(micros) };
+export function Interval(every: bigint | TimeDuration): Extract<ScheduleAt, { tag: 'Interval' }> {
+  return {
+    tag: 'Interval',
+    value: every instanceof TimeDuration ? every : new TimeDuration(every),
+  };
 }
 
 /**
- * A schedule that runs once, at a number of microseconds since 1970.
+ * A schedule that runs once, at a timestamp, or a number of microseconds since 1970.
  *
  * @example
  * ```ts
  * Time(0n).value.toISOString(); // '1970-01-01T00:00:00.000000Z'
  * ```
  */
-export function Time(micros: bigint): Extract<ScheduleAt, { tag: 'Time' }> {
-  return { tag: 'Time', value: new Timestamp(micros) };
+export function Time(at: bigint | Timestamp): Extract<ScheduleAt, { tag: 'Time' }> {
+  return { tag: 'Time', value: at instanceof Timestamp ? at : new Timestamp(at) };
 }

@@ -160,6 +160,12 @@ describe('[module-sdk 13.1] TimeDuration and ScheduleAt', () => {
   it('schedules by interval or time', () => {
     expect(ScheduleAt.interval(5n)).toEqual({ tag: 'Interval', value: new TimeDuration(5n) });
     expect(ScheduleAt.time(5n)).toEqual({ tag: 'Time', value: new Timestamp(5n) });
+    const every = new TimeDuration(5n);
+    expect(ScheduleAt.interval(every)).toEqual({ tag: 'Interval', value: every });
+    const at = new Timestamp(5n);
+    expect(ScheduleAt.time(at)).toEqual({ tag: 'Time', value: at });
+    const date = new Date() as unknown as Timestamp;
+    expect(() => ScheduleAt.time(date)).toThrow('a timestamp is a bigint of microseconds');
   });
 });
 

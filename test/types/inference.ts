@@ -6,7 +6,7 @@ import {
   type InferTypeOfRow,
   type Random,
   type ReducerCtx,
-  type ScheduleAt,
+  ScheduleAt,
   SyncResponse,
   schema,
   TimeDuration,
@@ -209,6 +209,12 @@ export const run = scheduled.reducer(
   (ctx, { row }) => {
     expectType<Equal<typeof row, { id: bigint; at: ScheduleAt }>>();
     ctx.db.job.id.delete(row.id);
+    ctx.db.job.insert({ id: 0n, at: ScheduleAt.time(ctx.timestamp) });
+    ctx.db.job.insert({ id: 0n, at: ScheduleAt.interval(TimeDuration.fromMillis(1)) });
+    // @ts-expect-error: a duration is no time
+    ScheduleAt.time(TimeDuration.fromMillis(1));
+    // @ts-expect-error: nor is a time a duration
+    ScheduleAt.interval(ctx.timestamp);
   },
 );
 export const errand = scheduled.procedure(
