@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { someRuns } from '../../test/support/share.ts';
 import { buildModule } from './build-module.ts';
 import { leadingObjects } from './object-entries.ts';
 import { readDocs } from './program-docs.ts';
@@ -165,7 +166,7 @@ it('[mcp B20] random text: reading the arguments of a call ends', () => {
         expect(valueOffset).toBeLessThanOrEqual(program.length);
       }
     }),
-    { numRuns: 20_000 },
+    { numRuns: someRuns(20_000) },
   );
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Asker, LiveLab, type Watched } from '../../test/live/live-lab.ts';
 import type { SampleTable } from '../../test/sql/sample-tables.ts';
+import { someSeeds } from '../../test/support/share.ts';
 import { ownerRights, strangerRights } from '../sql/rights.ts';
 import type { RowRef } from '../store/row-ref.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -157,8 +158,7 @@ class Run {
 }
 
 describe('[subscriptions 4, 17] what a client has counted together', () => {
-  const seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
-  for (const seed of seeds) {
+  for (const seed of someSeeds(1, 12)) {
     it(`is the query asked afresh, after any commits (seed ${seed})`, () => {
       new Run(seed).steps(400);
     });

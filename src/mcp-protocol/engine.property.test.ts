@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EngineUnderTest, makeTool, offerTools } from '../../test/support/engine-under-test.ts';
+import { someRuns } from '../../test/support/share.ts';
 import { metaKey } from './meta.ts';
 import { protocolVersions } from './versions.ts';
 
@@ -96,7 +97,7 @@ describe('whatever a client sends', () => {
         }
         expect(engine.faults).toEqual([]);
       }),
-      { numRuns: 2_000 },
+      { numRuns: someRuns(2_000) },
     );
   });
 
@@ -113,7 +114,7 @@ describe('whatever a client sends', () => {
         const answers = texts.map((text) => JSON.parse(text)).filter(({ id }) => id !== undefined);
         expect(answers.map(({ id }) => id)).toEqual([given.id]);
       }),
-      { numRuns: 1_000 },
+      { numRuns: someRuns(1_000) },
     );
   });
 });

@@ -8,6 +8,7 @@ import {
   v2QuerySets,
   v2ServerMessages,
 } from '../../test/support/arbitrary-messages.ts';
+import { someRuns } from '../../test/support/share.ts';
 import { limits } from '../limits.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import { toHex } from '../values/hex.ts';
@@ -89,7 +90,7 @@ function describeCodec<Message>(codec: Codec<Message>): void {
           for (const [at, value] of changes) bytes[at % bytes.length] = value;
           expectBounded(codec, bytes);
         }),
-        { numRuns: 500 },
+        { numRuns: someRuns(500) },
       );
     });
 
@@ -138,7 +139,7 @@ describe('[websocket 6] bytes from anywhere', () => {
         ];
         for (const decode of decoders) expectNoOtherError(decode);
       }),
-      { numRuns: 1000 },
+      { numRuns: someRuns(1_000) },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { moduleOf, named, ref, type TableSketch } from '../../test/schema/module-builder.ts';
+import { someRuns } from '../../test/support/share.ts';
 import { optionType, product, sum, unitType } from '../values/special-types.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import { catalogOf } from './build-catalog.ts';
@@ -108,7 +109,7 @@ describe('a plan', () => {
         const isEmpty = plan.kind === 'automatic' && plan.steps.length === 0;
         expect(isEmpty).toBe(JSON.stringify(before, bigints) === JSON.stringify(after, bigints));
       }),
-      { numRuns: 500 },
+      { numRuns: someRuns(500) },
     );
   });
 
@@ -132,7 +133,7 @@ describe('a plan', () => {
         expect(plan.breaksClients).toBe(hasLess || defaults.size > 0);
         expect(plan.text.includes('!!! Warning')).toBe(plan.breaksClients);
       }),
-      { numRuns: 500 },
+      { numRuns: someRuns(500) },
     );
   });
 

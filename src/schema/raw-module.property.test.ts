@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cronModule, personModule } from '../../test/schema/module-builder.ts';
+import { someRuns } from '../../test/support/share.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import type { AlgebraicType, NamedType, ProductType } from '../values/type.ts';
 import { catalogOf } from './build-catalog.ts';
@@ -192,7 +193,7 @@ describe('raw modules', () => {
         expect(decodeRawModule(bytes)).toEqual(raw);
         expect(encodeRawModuleV10(decodeRawModule(bytes))).toEqual(bytes);
       }),
-      { numRuns: 300 },
+      { numRuns: someRuns(300) },
     );
   });
 
@@ -202,7 +203,7 @@ describe('raw modules', () => {
       fc.property(envelope, fc.uint8Array({ maxLength: 200 }), (head, tail) => {
         decodeOrRefuse(Uint8Array.of(...head, ...tail));
       }),
-      { numRuns: 3000 },
+      { numRuns: someRuns(3_000) },
     );
   });
 
@@ -216,12 +217,12 @@ describe('raw modules', () => {
         const raw = decodeOrRefuse(damaged);
         if (raw !== undefined) useOrRefuse(raw);
       }),
-      { numRuns: 3000 },
+      { numRuns: someRuns(3_000) },
     );
   });
 
   it('of any content never break the rules in any other way than DefinitionErrors', () => {
-    fc.assert(fc.property(module, useOrRefuse), { numRuns: 300 });
+    fc.assert(fc.property(module, useOrRefuse), { numRuns: someRuns(300) });
   });
 
   it('are never taken for longer than their bytes', () => {
@@ -246,7 +247,7 @@ describe('catalogs', () => {
           if (!(error instanceof DecodeError)) throw error;
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: someRuns(3_000) },
     );
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { someSeeds } from '../../test/support/share.ts';
 import {
   deleteRow,
   encodeKey,
@@ -30,7 +31,7 @@ const algorithms = ['hash', 'btree', 'direct'] as const;
 
 describe('large tables against a map', () => {
   for (const algorithm of algorithms) {
-    for (let seed = 1; seed <= 2; seed++) {
+    for (const seed of someSeeds(1, 2)) {
       it(`[tables 6, 11] ${algorithm} key, seed ${seed}`, () => new Run(seed, algorithm).run());
     }
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { someSeeds } from '../../test/support/share.ts';
 import {
   catalogFrom,
   deleteRow,
@@ -281,7 +282,7 @@ describe('what is held', () => {
 });
 
 describe('a heap that was pinned', () => {
-  for (let seed = 1; seed <= 2; seed++) {
+  for (const seed of someSeeds(1, 2)) {
     it(`fills the same pages as one that was not, seed ${seed}`, () => {
       const [subject, twin] = [filled(15_000), filled(15_000)];
       const [one, other] = [new Random(seed), new Random(seed)];

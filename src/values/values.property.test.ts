@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyType, anyValue, typespace } from '../../test/support/arbitrary-values.ts';
+import { someRuns } from '../../test/support/share.ts';
 import { BinaryReader, DecodeError } from './binary-reader.ts';
 import { BinaryWriter } from './binary-writer.ts';
 import { comparatorOf, encodedComparatorOf } from './compare.ts';
@@ -141,7 +142,7 @@ describe('[values 2] bytes of any content', () => {
       fc.property(anyType, fc.uint8Array({ maxLength: 40 }), (type, bytes) => {
         expectReadersToAgree(type, bytes);
       }),
-      { numRuns: 1500 },
+      { numRuns: someRuns(1_500) },
     );
   });
 
@@ -166,7 +167,7 @@ describe('[values 2] bytes of any content', () => {
           }
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: someRuns(1_000) },
     );
   });
 
@@ -175,7 +176,7 @@ describe('[values 2] bytes of any content', () => {
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         expectOnly(DecodeError, () => decodeType(new BinaryReader(bytes)));
       }),
-      { numRuns: 1000 },
+      { numRuns: someRuns(1_000) },
     );
   });
 });
@@ -195,7 +196,7 @@ describe('[values 4] JSON of any content', () => {
         if (isJson) parseJson(text);
         else expect(() => parseJson(text)).toThrow(JsonError);
       }),
-      { numRuns: 1000 },
+      { numRuns: someRuns(1_000) },
     );
   });
 
@@ -204,7 +205,7 @@ describe('[values 4] JSON of any content', () => {
       fc.property(anyType, fc.json(), (type, text) => {
         expectOnly(JsonError, () => valueFromJson(type, parseJson(text), typespace));
       }),
-      { numRuns: 1000 },
+      { numRuns: someRuns(1_000) },
     );
   });
 });
@@ -222,7 +223,7 @@ describe('texts and floats', () => {
         }
         expect(readUtf8(bytes, 0, bytes.length)).toBe(expected);
       }),
-      { numRuns: 3000 },
+      { numRuns: someRuns(3_000) },
     );
   });
 

@@ -9,6 +9,7 @@ import {
   probesForTable,
   probesOf,
 } from '../sql/visibility-statements.ts';
+import { isWhole } from '../support/share.ts';
 import { root } from './harness.ts';
 import { type Person, Running } from './running.ts';
 import { writtenFrom } from './written-module.ts';
@@ -320,7 +321,7 @@ describe('the owner', () => {
 });
 
 /** All probes under each limit are for `test/long/visibility.long.ts`; here each is under one. */
-const limitStride = process.env.VISIBILITY_WHOLE === undefined ? 3 : 1;
+const limitStride = isWhole ? 1 : 3;
 
 describe('[sql 9] a row limit', () => {
   const limits = [0, 1, 2, 4, 100];

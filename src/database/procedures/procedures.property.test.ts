@@ -7,6 +7,7 @@ import {
   ProcedureDatabase,
   reducerIds,
 } from '../../../test/support/procedure-database.ts';
+import { someSeeds } from '../../../test/support/share.ts';
 import { present } from '../../assert.ts';
 import type { ReducerEnd } from '../../module/lane.ts';
 import type { ReducerCall } from '../../module/runner.ts';
@@ -231,9 +232,7 @@ function value({ value: bytes }: Extract<ReducerEnd, { kind: 'returned' }>): Uin
 }
 
 describe('procedures beside reducers and statements', () => {
-  const seeds = Array.from({ length: 20 }, (_, at) => 7_000 + at);
-
-  it.each(seeds)(
+  it.each(someSeeds(7_000, 20))(
     '[living 2.3, 2.4] are strictly serial: a slow model sees what they saw (seed %i)',
     async (seed) => {
       const market = new Market(new Random(seed));

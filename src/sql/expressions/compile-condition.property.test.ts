@@ -12,6 +12,7 @@ import {
   Slots,
   variant,
 } from '../../../test/sql/typed-expressions.ts';
+import { someRuns } from '../../../test/support/share.ts';
 import { comparatorOf } from '../../values/compare.ts';
 import { encodeValue } from '../../values/encode.ts';
 import {
@@ -259,7 +260,7 @@ describe('conditions', () => {
           }
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: someRuns(3_000) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nowMicros } from '../../../test/sql/call-function.ts';
+import { someRuns } from '../../../test/support/share.ts';
 import { present } from '../../assert.ts';
 import { integerRange, isIntegerKind } from '../../values/integer-range.ts';
 import {
@@ -174,7 +175,7 @@ describe('every operator and conversion', () => {
           outcome(() => operate(x, y), canRaise),
         );
       }),
-      { numRuns: 20_000 },
+      { numRuns: someRuns(20_000) },
     );
   });
 
@@ -187,7 +188,7 @@ describe('every operator and conversion', () => {
         const run = () => negationOf(negated)(convert(value));
         expectOfType(negated, outcome(run, negationCanRaise(negated)));
       }),
-      { numRuns: 4_000 },
+      { numRuns: someRuns(4_000) },
     );
   });
 
@@ -201,7 +202,7 @@ describe('every operator and conversion', () => {
           outcome(() => conversion.convert(value), conversion.canRaise),
         );
       }),
-      { numRuns: 20_000 },
+      { numRuns: someRuns(20_000) },
     );
   });
 
@@ -215,7 +216,7 @@ describe('every operator and conversion', () => {
         if (valueKindOf(type) === 'timestamp' && /^[+-]/.test(text as string)) return;
         expect(back.convert(text)).toEqual(value);
       }),
-      { numRuns: 10_000 },
+      { numRuns: someRuns(10_000) },
     );
   });
 });

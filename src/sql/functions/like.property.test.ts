@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { someRuns } from '../../../test/support/share.ts';
 import { utf8Matcher } from '../expressions/like-utf8.ts';
 import { foldCase, likeMatcher, likePieces } from './like.ts';
 import { encodeQueryValue } from './value-codec.ts';
@@ -41,7 +42,7 @@ describe('LIKE', () => {
         const match = likeMatcher(pattern.join(''), { escape: '\\', ignoresCase: false });
         expect(match(text.join(''))).toBe(slowLike(pattern, text, '\\'));
       }),
-      { numRuns: 4_000 },
+      { numRuns: someRuns(4_000) },
     );
   });
 
@@ -57,7 +58,7 @@ describe('LIKE', () => {
         row.set(encoded, before);
         expect(matches(row, before)).toBe(slowLike(pattern, text, '\\'));
       }),
-      { numRuns: 4_000 },
+      { numRuns: someRuns(4_000) },
     );
   });
 
@@ -69,7 +70,7 @@ describe('LIKE', () => {
         const folded = pattern.map(foldCase);
         expect(match(text.join(''))).toBe(slowLike(folded, text.map(foldCase), '\\'));
       }),
-      { numRuns: 2_000 },
+      { numRuns: someRuns(2_000) },
     );
   });
 });

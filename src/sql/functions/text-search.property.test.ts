@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { someRuns } from '../../../test/support/share.ts';
 import { findBytes, findText, splitText } from './text-search.ts';
 
 const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 12 });
@@ -17,7 +18,7 @@ describe('the search for a text', () => {
         expect(found).toBe(text.indexOf(part, start));
         if (part !== '') expect(splitText(text, part)).toEqual(text.split(part));
       }),
-      { numRuns: 2_000 },
+      { numRuns: someRuns(2_000) },
     );
     fc.assert(
       fc.property(letters, (middle) => {

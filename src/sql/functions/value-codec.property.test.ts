@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { someRuns } from '../../../test/support/share.ts';
 import { present } from '../../assert.ts';
 import { BinaryWriter } from '../../values/binary-writer.ts';
 import { encodedComparatorOf } from '../../values/compare-encoded.ts';
@@ -107,7 +108,7 @@ describe('query values', () => {
         const expected = heldAs[type.kind as ScalarKind];
         if (expected !== undefined) expect(typeof read).toBe(expected);
       }),
-      { numRuns: 4_000 },
+      { numRuns: someRuns(4_000) },
     );
   });
 
@@ -124,7 +125,7 @@ describe('query values', () => {
         const [x, y] = [decodeQueryValue(type, a), decodeQueryValue(type, b)];
         expect(Math.sign(comparatorOf(type)(x, y)) + 0).toBe(expected);
       }),
-      { numRuns: 6_000 },
+      { numRuns: someRuns(6_000) },
     );
   });
 
@@ -146,7 +147,7 @@ describe('query values', () => {
         const canonical = canonicalOf(type);
         expect(comparatorOf(type)(canonical(x ?? null), x ?? null) === 0).toBe(true);
       }),
-      { numRuns: 6_000 },
+      { numRuns: someRuns(6_000) },
     );
   });
 });
