@@ -2,13 +2,15 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 
 /**
- * Tests of rooms whose code knows no machine. They share a process, so that each need not load the
- * engine again; but for two, which look at the memory of theirs.
+ * Tests of rooms that need no service, and of what stands on them. They share processes, so that
+ * each need not start one and load the engine again; but for two, which look at the memory of
+ * theirs.
  */
 const together = [
   'src/{values,schema,protocol,store,sql,live,log,module,database,mcp-protocol}/**/' +
     '!(held-bytes|own-text).test.ts',
-  'test/{codegen,live,simulation,sql}/**/*.test.ts',
+  'src/{auth,bundle,cli,doors,http,mcp,server,websocket}/**/*.test.ts',
+  'test/{client,codegen,conformance,live,simulation,sql}/**/*.test.ts',
 ];
 
 export default defineConfig({

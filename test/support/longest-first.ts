@@ -32,7 +32,6 @@ const longest = [
   'test/service/bounds.test.ts',
   'test/hostile/process-isolation.test.ts',
   'test/contracts/database-handle.test.ts',
-  'src/mcp/resources/watch.test.ts',
   'src/host/host.test.ts',
   'src/host/env.test.ts',
   'test/service/gateway-delay.test.ts',
