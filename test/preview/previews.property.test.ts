@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { someSeeds } from '../support/share.ts';
 import { shopOpener } from '../support/shop.ts';
 import { runPreviewLab } from './preview-lab.ts';
 
 const placements = [
-  ['local', [1, 2, 3, 4]],
+  ['local', someSeeds(1, 4)],
   ['thread', [7]],
 ] as const;
 
