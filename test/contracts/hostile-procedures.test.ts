@@ -77,20 +77,18 @@ const source = `
     thens: async (ctx) => {
       const seen = [];
       const { then } = Promise.prototype;
-      Promise.prototype.then = function (...given) {
+      const seeing = function (...given) {
         seen.push(...given.map(sees), sees(this));
         return Reflect.apply(then, this, given);
       };
-      try {
-        await ctx.sleep(1);
-        await { then(...given) { seen.push(...given.map(sees)); given[0](1); } };
-        const chunks = { async *[Symbol.asyncIterator]() { yield 1; await ctx.sleep(1); yield 2; } };
-        for await (const chunk of chunks) seen.push(sees(chunk));
-        await ctx.fetch('http://127.0.0.1:1/').catch((error) => seen.push(sees(error)));
-        ctx.signal.addEventListener('abort', (event) => seen.push(sees(event)));
-      } finally {
-        Promise.prototype.then = then;
-      }
+      try { Promise.prototype.then = seeing; seen.push('replaced'); } catch {}
+      const watched = (promise) => Object.assign(promise, { then: seeing });
+      await watched(ctx.sleep(1));
+      await { then(...given) { seen.push(...given.map(sees)); given[0](1); } };
+      const chunks = { async *[Symbol.asyncIterator]() { yield 1; await watched(ctx.sleep(1)); yield 2; } };
+      for await (const chunk of chunks) seen.push(sees(chunk));
+      await watched(ctx.fetch('http://127.0.0.1:1/')).catch((error) => seen.push(sees(error)));
+      ctx.signal.addEventListener('abort', (event) => seen.push(sees(event)));
       return seen.join('');
     },
     promises: async (ctx) => {
