@@ -243,6 +243,10 @@ export const limits = {
   docTextCharactersMax: 2_000,
   /** One segment of the commit log. */
   segmentBytes: 64 * mebibyte,
+  /** Rows in one block of a snapshot, or a piece of its program; a larger row has its own block. */
+  snapshotBlockBytes: mebibyte,
+  /** Bytes of a snapshot that are written before they are synced, which keeps each sync short. */
+  snapshotSyncBytes: 16 * mebibyte,
   /** Pieces of a forked log that are examined one by one, and how many of them are shown. */
   repairPiecesMax: 2 ** 18,
   repairTailsMax: 16,

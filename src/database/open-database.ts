@@ -2,6 +2,7 @@ import { assert, unreachable } from '../assert.ts';
 import { CommitLog } from '../log/commit-log.ts';
 import { acceptedMicrosOf, decodeInputs } from '../log/decode-record.ts';
 import type { Disk } from '../log/disk.ts';
+import { epoch } from '../log/epoch.ts';
 import type { LogRecord, SchemaChange } from '../log/record.ts';
 import type { ModuleLogLine } from '../module/log-line.ts';
 import { emptyEnv, type ModuleEnv } from '../module/module-env.ts';
@@ -166,12 +167,14 @@ function openLog(
   create: boolean,
   onRecord: (record: LogRecord) => void,
 ): Promise<CommitLog> {
-  const salt = new Uint8Array(4);
-  entropy.fill(salt);
+  const drawn = new Uint8Array(12);
+  entropy.fill(drawn);
+  const random = new DataView(drawn.buffer);
   return CommitLog.open(disk, {
     databaseIdentity: identity,
     create,
-    salt: new DataView(salt.buffer).getInt32(0),
+    salt: random.getInt32(0),
+    epoch: epoch(random.getBigUint64(4)),
     isReadOnly: full !== undefined,
     onRecord,
     warn,

@@ -3,9 +3,11 @@ import { limits } from '../limits.ts';
 import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
+import { laterBigMicros } from './commit-time.ts';
 import { type Disk, DiskError, type DiskFile } from './disk.ts';
 import type { DurableMark } from './durable-mark.ts';
 import { RecordEncoder } from './encode-record.ts';
+import type { Epoch } from './epoch.ts';
 import { LogBrokenError } from './log-error.ts';
 import {
   closedState,
@@ -20,6 +22,7 @@ import { type CommitInputs, type LogRecord, recordKinds, type SchemaChange } fro
 import { RecordBuffer } from './record-buffer.ts';
 import { createSegment, type RecoveredLog, recoverLog } from './recover.ts';
 import { segmentHeaderBytes } from './segment.ts';
+import type { SnapshotLoading, SnapshotPlace } from './snapshot.ts';
 
 export interface LogOptions {
   readonly databaseIdentity: DatabaseIdentity;
@@ -27,6 +30,13 @@ export interface LogOptions {
   readonly create: boolean;
   /** 32 random bits, used when a log is created. */
   readonly salt: number;
+  /** 64 random bits, used when a log is created. */
+  readonly epoch: Epoch;
+  /**
+   * Receives the newest snapshot beside the log that can be used; `onRecord` then gets the records
+   * behind it. Absent: the log is read from its first record.
+   */
+  readonly snapshots?: SnapshotLoading;
   /**
    * Called during `open` for each record in order. Byte arrays in it are valid during the call
    * only. An error it throws ends `open` with a `LogDamageError` that names the place.
@@ -60,6 +70,7 @@ export class CommitLog {
   readonly #disk: Disk;
   readonly #databaseIdentity: DatabaseIdentity;
   readonly #salt: number;
+  readonly #epoch: Epoch;
   readonly #segmentBytes: number;
   readonly #buffer: RecordBuffer;
   readonly #encoder = new RecordEncoder();
@@ -76,6 +87,9 @@ export class CommitLog {
   /** Offset and log position of the last append, of the last write, and of the durable end. */
   #offset: number;
   #position: number;
+  /** T of the last commit appended, and of the last written. */
+  #lastMicros: bigint;
+  #writtenLastMicros: bigint;
   #writtenOffset: number;
   #writtenPosition: number;
   #durableOffset: CommitOffset;
@@ -101,6 +115,7 @@ export class CommitLog {
     this.#databaseIdentity = options.databaseIdentity;
     this.#segmentBytes = options.segmentBytes ?? limits.segmentBytes;
     this.#salt = recovered.salt;
+    this.#epoch = recovered.epoch;
     if (options.isReadOnly === true) this.#state = { kind: 'readOnly' };
     this.#mark = recovered.mark;
     this.#later = options.later ?? ((work) => work());
@@ -111,6 +126,8 @@ export class CommitLog {
     this.#reserved = recovered.file.size();
     this.#offset = recovered.offset;
     this.#position = recovered.position;
+    this.#lastMicros = recovered.lastMicros;
+    this.#writtenLastMicros = recovered.lastMicros;
     this.#writtenOffset = recovered.offset;
     this.#writtenPosition = recovered.position;
     this.#writtenChainLow = recovered.chainLow;
@@ -135,6 +152,25 @@ export class CommitLog {
     return this.#position;
   }
 
+  /**
+   * The place of a snapshot that is begun now, with everything that was appended; all of that must
+   * have been written.
+   */
+  snapshotPlace(begunMicros: bigint): SnapshotPlace {
+    assert(!this.hasUnwritten, 'a snapshot is of what was written');
+    return {
+      databaseIdentity: this.#databaseIdentity,
+      epoch: this.#epoch,
+      offset: commitOffset(this.#writtenOffset),
+      position: this.#writtenPosition,
+      chainLow: this.#writtenChainLow,
+      chainHigh: this.#writtenChainHigh,
+      lastMicros: this.#writtenLastMicros,
+      begunMicros,
+      segment: this.#sequence,
+    };
+  }
+
   /** True after a failure; see `LogBrokenError`. */
   get isBroken(): boolean {
     return this.#state.kind === 'broken';
@@ -151,6 +187,7 @@ export class CommitLog {
     this.#checkNext(changes.offset);
     this.#encoder.commit(this.#buffer, changes, inputs);
     this.#append(recordKinds.commit, changes.offset);
+    this.#lastMicros = laterBigMicros(this.#lastMicros, inputs.timestampMicros);
   }
 
   /**
@@ -168,6 +205,7 @@ export class CommitLog {
     assert(changes === undefined || changes.offset === offset, 'one transaction has one offset');
     this.#encoder.schema(this.#buffer, schema, changes, inputs);
     this.#append(recordKinds.schema, offset);
+    this.#lastMicros = laterBigMicros(this.#lastMicros, inputs.timestampMicros);
   }
 
   /** Appends sequence values that were consumed without a commit; takes no offset. */
@@ -195,6 +233,7 @@ export class CommitLog {
     this.#end += length;
     this.#writtenOffset = this.#offset;
     this.#writtenPosition = this.#position;
+    this.#writtenLastMicros = this.#lastMicros;
     this.#writtenChainLow = this.#buffer.chainLow;
     this.#writtenChainHigh = this.#buffer.chainHigh;
   }
@@ -448,6 +487,8 @@ export class CommitLog {
       durablePosition: this.#durablePosition,
       chainLow: this.#writtenChainLow,
       chainHigh: this.#writtenChainHigh,
+      epoch: this.#epoch,
+      lastMicros: this.#writtenLastMicros,
       hasMark: this.#mark !== undefined,
     };
     this.#file.truncate(this.#end);

@@ -72,7 +72,7 @@ export class RecordEncoder {
 }
 
 /** Longest varint: 53 bits in groups of seven. */
-const varintBytesMax = 8;
+export const varintBytesMax = 8;
 const markBytesMax = varintBytesMax + 1 + 40;
 
 function inputsBytesMax(inputs: CommitInputs, reducer: Uint8Array): number {
@@ -95,7 +95,7 @@ function schemaBytesMax(schema: SchemaChange): number {
   return bytes;
 }
 
-function marksBytesMax(count: number): number {
+export function marksBytesMax(count: number): number {
   return varintBytesMax + count * markBytesMax;
 }
 
@@ -118,7 +118,7 @@ function writeRows(buffer: RecordBuffer, rows: RowList): void {
 }
 
 /** A value takes 8 bytes where a signed 64-bit number holds it, else 40 (two's complement). */
-function writeMarks(buffer: RecordBuffer, sequences: readonly SequenceMark[]): void {
+export function writeMarks(buffer: RecordBuffer, sequences: readonly SequenceMark[]): void {
   buffer.varint(sequences.length);
   for (const { id, value } of sequences) {
     buffer.varint(id);

@@ -6,6 +6,7 @@ import { connectionNumber, noConnection } from '../values/connection-number.ts';
 import { callerIdentity, databaseIdentity } from '../values/identity-roles.ts';
 import { crc32c, RecordHash } from './checksum.ts';
 import { CommitLog } from './commit-log.ts';
+import { epoch } from './epoch.ts';
 
 /**
  * The cost of the log without a device: appending small commits and writing them in turns, and
@@ -48,6 +49,7 @@ async function appending(scale: number): Promise<Measure[]> {
     databaseIdentity: databaseIdentity(1n),
     create: true,
     salt: 7,
+    epoch: epoch(5n),
     onRecord: ignore,
     warn: ignore,
   };

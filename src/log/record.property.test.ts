@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { randomRecord, textOf } from '../../test/simulation/log-records.ts';
 import { Random } from '../testing/random.ts';
 import { RecordHash } from './checksum.ts';
-import { decodeRecord, RecordFormatError } from './decode-record.ts';
+import { decodeRecord } from './decode-record.ts';
 import { RecordEncoder } from './encode-record.ts';
+import { RecordFormatError } from './payload-reader.ts';
 import { type LogRecord, recordHeaderBytes, recordKinds } from './record.ts';
 import { RecordBuffer } from './record-buffer.ts';
 

@@ -338,11 +338,21 @@ describe('a log that is not what it was', () => {
   it('[durability 5.1] of an unknown version is refused', async () => {
     const { files } = await story(1, 'stopped');
     const bytes = present(files.get(first)).slice();
-    bytes[8] = 2;
+    bytes[8] = 3;
     const view = new DataView(bytes.buffer);
     view.setUint32(124, crc32c(bytes, 0, 124), true);
     const result = await reopen(withFile(files, first, bytes));
-    expect(result.kind === 'damage' && result.error.reason).toContain('version 2');
+    expect(result.kind === 'damage' && result.error.reason).toContain('version 3');
+  });
+
+  it('[durability 5.1] with flags of a later version is refused', async () => {
+    const { files } = await story(1, 'stopped');
+    const bytes = present(files.get(first)).slice();
+    const view = new DataView(bytes.buffer);
+    view.setUint32(104, 4, true);
+    view.setUint32(124, crc32c(bytes, 0, 124), true);
+    const result = await reopen(withFile(files, first, bytes));
+    expect(result.kind === 'damage' && result.error.reason).toContain('the flags 4');
   });
 
   it('that is gone is damage, unless a new one is wanted and no old one was there', async () => {

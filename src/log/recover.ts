@@ -1,5 +1,6 @@
 import { type Disk, type DiskFile, tryToRemove } from './disk.ts';
 import { DurableMark, durableMarkName, readDurableMark } from './durable-mark.ts';
+import type { Epoch } from './epoch.ts';
 import { LogDamageError } from './log-error.ts';
 import {
   encodeSegmentHeader,
@@ -8,6 +9,7 @@ import {
   segmentName,
 } from './segment.ts';
 import { SegmentReader } from './segment-reader.ts';
+import { removeUnfinished } from './snapshot-writer.ts';
 import { type TornTail, type WalkedLog, type WalkOptions, walkLog } from './walk.ts';
 
 export interface RecoverOptions extends WalkOptions {
@@ -15,6 +17,8 @@ export interface RecoverOptions extends WalkOptions {
   readonly create: boolean;
   /** 32 bits for a log that is created now. Should not be guessable by users who write rows. */
   readonly salt: number;
+  /** 64 random bits for a log that is created now. */
+  readonly epoch: Epoch;
   /** True if nothing is written; a torn tail stays, for the next open of the log. */
   readonly isReadOnly?: boolean;
   /** Receives full sentences about what recovery cut off. */
@@ -29,7 +33,9 @@ export interface RecoveredLog {
   /** Position in the file where the next record goes. */
   readonly end: number;
   readonly salt: number;
+  readonly epoch: Epoch;
   readonly offset: number;
+  readonly lastMicros: bigint;
   readonly position: number;
   readonly chainLow: number;
   readonly chainHigh: number;
@@ -109,20 +115,24 @@ async function create(disk: Disk, options: RecoverOptions): Promise<RecoveredLog
     durablePosition: 0,
     chainLow: salt,
     chainHigh: ~salt,
+    epoch: options.epoch,
+    lastMicros: 0n,
     hasMark: disk.isLasting,
   };
   const mark = await openMark(disk, { salt, position: 0, offset: 0 });
   const file = createFirst(disk, header, mark);
   await file.sync();
   await disk.syncDirectory();
-  const { chainLow, chainHigh } = header;
+  const { epoch, lastMicros, chainLow, chainHigh } = header;
   const end = segmentHeaderBytes;
   return {
     file,
     sequence: 1,
     end,
     salt,
+    epoch,
     offset: 0,
+    lastMicros,
     position: 0,
     chainLow,
     chainHigh,
@@ -149,6 +159,7 @@ export async function repair(
   const verdict = log.lost === undefined ? 'never durable' : 'given up';
   if (log.tail !== undefined) await cutTail(disk, log.tail, verdict, warn);
   const settled = await settle(disk, log);
+  removeUnfinished(disk);
   try {
     const isNew = disk.isLasting && readDurableMark(disk).kind === 'absent';
     const mark = await openMark(disk, log);
@@ -175,10 +186,10 @@ async function settle(disk: Disk, log: WalkedLog): Promise<RecoveredLog> {
     file.close();
     throw error;
   }
-  const { salt, offset, position, chainLow, chainHigh, recordCount } = log;
+  const { salt, epoch, offset, lastMicros, position, chainLow, chainHigh, recordCount } = log;
+  const history = { salt, epoch, offset, lastMicros, position, chainLow, chainHigh };
   const { sequence, end } = last;
-  const place = { sequence, end, salt, offset, position, chainLow, chainHigh, recordCount };
-  return { file, ...place, mark: undefined };
+  return { file, sequence, end, ...history, recordCount, mark: undefined };
 }
 
 const noPlace = { file: '', position: 0, offset: 0 };

@@ -1,12 +1,13 @@
 import { type DatabaseIdentity, databaseIdentity } from '../values/identity-roles.ts';
 import { crc32c } from './checksum.ts';
+import { type Epoch, epoch, epochOfSalt } from './epoch.ts';
 
 /**
  * A segment: one file of the log. Little-endian.
  *
  * ```
  *   0  u8[8] "RDB-LOG" and a line feed
- *   8  u32   version of the format, 1
+ *   8  u32   version of the format, 2
  *  12  u32   salt: start value of the record checksums; one per log, drawn when it is created
  *  16  u8[32] identity of the database
  *  48  u64   sequence number of this segment, from 1
@@ -14,15 +15,20 @@ import { crc32c } from './checksum.ts';
  *  64  u64   log position of its first record
  *  72  u64   log position up to which everything was durable at its creation
  *  80  u64   chain hash of the record before its first; in the first segment, of the log's birth
- *  88  u8    1 if a mark of the durable end was kept beside the log at its creation, else 0
- *  89  u8[35] zero
+ *  88  u64   epoch
+ *  96  i64   T of the commit before its first: the latest time of acceptance up to it, microseconds
+ * 104  u32   flags: 2 if a mark of the durable end was kept beside the log at its creation
+ * 108  u8[16] zero
  * 124  u32   CRC-32C of bytes 0 to 124
  * 128  …     records, then zeros up to the end of the space reserved
  * ```
  *
  * Its name is `commit-<sequence, 8 digits>-<first offset, 16 digits>.log`: names sort in the order
- * of the log. A segment is created only when the one before has no room, and that one is then cut
- * to its last record.
+ * of the log. In version 1, byte 88 is 1 if a mark was kept, and all from 89 on is zero; the epoch
+ * of its log is the salt.
+ *
+ * A segment is created only when the one before has no room, and that one is then cut to its last
+ * record.
  */
 export const segmentHeaderBytes = 128;
 
@@ -35,6 +41,9 @@ export interface SegmentHeader {
   readonly durablePosition: number;
   readonly chainLow: number;
   readonly chainHigh: number;
+  readonly epoch: Epoch;
+  /** T of the commit before its first; 0 in version 1, which does not say. */
+  readonly lastMicros: bigint;
   /** True if a mark of the durable end is kept beside the log; see `durable-mark.ts`. */
   readonly hasMark: boolean;
 }
@@ -65,15 +74,17 @@ export function encodeSegmentHeader(header: SegmentHeader): Uint8Array {
   view.setBigUint64(72, BigInt(header.durablePosition), true);
   view.setInt32(80, header.chainLow, true);
   view.setInt32(84, header.chainHigh, true);
-  bytes[88] = header.hasMark ? 1 : 0;
+  view.setBigUint64(88, header.epoch, true);
+  view.setBigInt64(96, header.lastMicros, true);
+  view.setUint32(104, header.hasMark ? markFlag : 0, true);
   view.setUint32(124, crc32c(bytes, 0, 124), true);
   return bytes;
 }
 
 export type HeaderReading =
   | { readonly kind: 'valid'; readonly header: SegmentHeader }
-  /** Written by a newer program: valid, but not readable here. */
-  | { readonly kind: 'version'; readonly version: number }
+  /** Written by a newer program: valid, but not readable here; `what` it has. */
+  | { readonly kind: 'later'; readonly what: string }
   | { readonly kind: 'invalid' };
 
 /** Reads the header at the start of `bytes`, which may be short. */
@@ -81,11 +92,12 @@ export function readSegmentHeader(bytes: Uint8Array): HeaderReading {
   if (bytes.length < segmentHeaderBytes) return { kind: 'invalid' };
   if (magic.some((byte, index) => bytes[index] !== byte)) return { kind: 'invalid' };
   const view = new DataView(bytes.buffer, bytes.byteOffset, segmentHeaderBytes);
-  const isIntact = view.getUint32(124, true) === crc32c(bytes, 0, 124);
+  if (view.getUint32(124, true) !== crc32c(bytes, 0, 124)) return { kind: 'invalid' };
   const found = view.getUint32(8, true);
-  if (found !== version)
-    return isIntact ? { kind: 'version', version: found } : { kind: 'invalid' };
-  if (!isIntact) return { kind: 'invalid' };
+  if (found !== 1 && found !== version) return { kind: 'later', what: `version ${found}` };
+  const flags = found === 1 ? 0 : view.getUint32(104, true);
+  if ((flags & ~markFlag) !== 0) return { kind: 'later', what: `the flags ${flags}` };
+  const salt = view.getInt32(12, true);
   let database = 0n;
   for (let word = 3; word >= 0; word--) {
     database = (database << 64n) | view.getBigUint64(16 + word * 8, true);
@@ -93,7 +105,7 @@ export function readSegmentHeader(bytes: Uint8Array): HeaderReading {
   return {
     kind: 'valid',
     header: {
-      salt: view.getInt32(12, true),
+      salt,
       databaseIdentity: databaseIdentity(database),
       sequence: Number(view.getBigUint64(48, true)),
       firstOffset: Number(view.getBigUint64(56, true)),
@@ -101,10 +113,14 @@ export function readSegmentHeader(bytes: Uint8Array): HeaderReading {
       durablePosition: Number(view.getBigUint64(72, true)),
       chainLow: view.getInt32(80, true),
       chainHigh: view.getInt32(84, true),
-      hasMark: bytes[88] === 1,
+      epoch: found === 1 ? epochOfSalt(salt) : epoch(view.getBigUint64(88, true)),
+      lastMicros: found === 1 ? 0n : view.getBigInt64(96, true),
+      hasMark: found === 1 ? bytes[88] === 1 : flags === markFlag,
     },
   };
 }
 
-const version = 1;
+const version = 2;
+/** Bit 0 is for a segment that follows the log of another folder; nothing writes it yet. */
+const markFlag = 2;
 const magic = new TextEncoder().encode('RDB-LOG\n');

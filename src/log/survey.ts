@@ -94,7 +94,7 @@ function readSegments(disk: Disk, databaseIdentity: DatabaseIdentity): Segments 
     const sequence = segmentSequence(name);
     if (sequence === undefined) return [];
     const reading = withReader(disk, name, (reader) => readSegmentHeader(reader.header()));
-    if (reading.kind === 'version') throw foreign('it was written by a later version', name);
+    if (reading.kind === 'later') throw foreign('it was written by a later version', name);
     if (reading.kind === 'invalid') return [{ name, sequence, header: undefined }];
     const { header } = reading;
     if (header.databaseIdentity !== databaseIdentity) {

@@ -1,7 +1,9 @@
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
-import { decodeRecord } from './decode-record.ts';
+import { laterMicros } from './commit-time.ts';
+import { acceptedMicrosOf, decodeRecord } from './decode-record.ts';
 import type { Disk } from './disk.ts';
 import { type MarkReading, readDurableMark } from './durable-mark.ts';
+import { type Epoch, epochOfSalt } from './epoch.ts';
 import { EvidenceSearch } from './evidence-search.ts';
 import type { HistoryPoint } from './history-point.ts';
 import { pendingKeepError } from './keep-plan.ts';
@@ -42,8 +44,11 @@ export interface WalkedLog {
   /** The segments that count, in order. Writing continues in the last one. */
   readonly segments: readonly WalkedSegment[];
   readonly salt: number;
+  readonly epoch: Epoch;
   /** Offset of the last commit. */
   readonly offset: number;
+  /** T of that commit. */
+  readonly lastMicros: bigint;
   /** Log position after the last record, and the chain hash there. */
   readonly position: number;
   readonly chainLow: number;
@@ -129,7 +134,9 @@ class Walk {
   readonly #options: WalkOptions;
   readonly #segments: WalkedSegment[] = [];
   #salt = 0;
+  #epoch = epochOfSalt(0);
   #offset = 0;
+  #lastMicros = 0;
   #position = 0;
   #chainLow = 0;
   #chainHigh = 0;
@@ -156,7 +163,9 @@ class Walk {
     return {
       segments: this.#segments,
       salt: this.#salt,
+      epoch: this.#epoch,
       offset: this.#offset,
+      lastMicros: BigInt(this.#lastMicros),
       position: this.#position,
       chainLow: this.#chainLow,
       chainHigh: this.#chainHigh,
@@ -210,8 +219,8 @@ class Walk {
   /** The header, `undefined` if it is not valid; throws if it is valid but not readable here. */
   #header(reader: SegmentReader): SegmentHeader | undefined {
     const reading = readSegmentHeader(reader.header());
-    if (reading.kind === 'version') {
-      const reason = `its format has version ${reading.version}, this program reads version 1`;
+    if (reading.kind === 'later') {
+      const reason = `its format has ${reading.what}, this program reads versions 1 and 2`;
       throw this.#damage(reason, reader.name, 8);
     }
     if (reading.kind === 'invalid') return undefined;
@@ -231,6 +240,8 @@ class Walk {
       throw this.#damage('the log does not begin with its first commit', name, 56);
     }
     this.#salt = header.salt;
+    this.#epoch = header.epoch;
+    this.#lastMicros = Number(header.lastMicros);
     this.#hasMark = header.hasMark;
     this.#chainLow = header.chainLow;
     this.#chainHigh = header.chainHigh;
@@ -238,7 +249,7 @@ class Walk {
 
   /** Checks that a segment continues the one before; returns why not if records are missing. */
   #connect(header: SegmentHeader, name: string): string | undefined {
-    if (header.salt !== this.#salt) {
+    if (header.salt !== this.#salt || header.epoch !== this.#epoch) {
       throw this.#damage('a segment belongs to another log of this database', name, 12);
     }
     if (header.position > this.#position) {
@@ -303,7 +314,11 @@ class Walk {
     const { kind, offset, bytes, payloadStart, payloadEnd } = reader;
     try {
       const record = decodeRecord(kind, offset, bytes, payloadStart, payloadEnd);
-      if (record !== undefined) this.#options.onRecord(record);
+      if (record === undefined) return;
+      if (record.kind !== 'marks') {
+        this.#lastMicros = laterMicros(this.#lastMicros, acceptedMicrosOf(record.inputs));
+      }
+      this.#options.onRecord(record);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const place = { file: reader.name, position, offset };

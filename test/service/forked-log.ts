@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { CommitLog } from '../../src/log/commit-log.ts';
+import { epoch } from '../../src/log/epoch.ts';
 import { MachineDisk } from '../../src/node/disk.ts';
 import type { TableChange } from '../../src/store/change-set.ts';
 import { commitOffset } from '../../src/store/commit-offset.ts';
@@ -39,6 +40,7 @@ function open(directory: string, segmentBytes?: number): Promise<CommitLog> {
     databaseIdentity: databaseIdentity(identity),
     create: false,
     salt: 0,
+    epoch: epoch(5n),
     onRecord: () => undefined,
     warn: () => undefined,
     ...(segmentBytes === undefined ? {} : { segmentBytes }),

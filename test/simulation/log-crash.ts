@@ -1,6 +1,7 @@
 import { assert } from '../../src/assert.ts';
 import { CommitLog } from '../../src/log/commit-log.ts';
 import { readDurableMark } from '../../src/log/durable-mark.ts';
+import { epoch } from '../../src/log/epoch.ts';
 import { LogBrokenError } from '../../src/log/log-error.ts';
 import { Random } from '../../src/testing/random.ts';
 import { PowerCut, SimulatedDisk } from '../../src/testing/simulated-disk.ts';
@@ -127,6 +128,7 @@ class LogRun {
       databaseIdentity: databaseIdentity(77n),
       create: true,
       salt: this.#options.seed,
+      epoch: epoch(5n),
       segmentBytes: this.#options.segmentBytes,
       onRecord: (record) => found.push(textOf(record)),
       warn: () => this.warnings++,

@@ -1,5 +1,6 @@
 import { CommitLog, type LogOptions } from '../../src/log/commit-log.ts';
 import type { Disk } from '../../src/log/disk.ts';
+import { epoch } from '../../src/log/epoch.ts';
 import { Random } from '../../src/testing/random.ts';
 import { databaseIdentity } from '../../src/values/identity-roles.ts';
 import { appendTo, randomRecord, textOf } from './log-records.ts';
@@ -18,6 +19,7 @@ export async function openLog(disk: Disk, options: Partial<LogOptions> = {}): Pr
     databaseIdentity: databaseIdentity(77n),
     create: true,
     salt: 99,
+    epoch: epoch(5n),
     segmentBytes: 4096,
     onRecord: (record) => found.push(textOf(record)),
     warn: (message) => warnings.push(message),
