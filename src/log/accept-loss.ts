@@ -2,6 +2,7 @@ import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { Disk } from './disk.ts';
 import { readDurableMark } from './durable-mark.ts';
 import { repair } from './recover.ts';
+import { onlyChecked } from './snapshot-start.ts';
 import { walkLog } from './walk.ts';
 
 export interface AcceptLossOptions {
@@ -29,7 +30,8 @@ export async function acceptLoss(
   { databaseIdentity, offset, warn }: AcceptLossOptions,
 ): Promise<AcceptLossOutcome> {
   const onRecord = (): void => undefined;
-  const walked = walkLog(disk, { databaseIdentity, onRecord, acceptsLoss: true });
+  const snapshots = onlyChecked;
+  const walked = walkLog(disk, { databaseIdentity, onRecord, snapshots, acceptsLoss: true });
   if (walked.kind !== 'log') return refused('its log is gone; restore it from a backup');
   const { log } = walked;
   if (log.lost === undefined) return refused(`its log, up to offset ${log.offset}, is complete`);

@@ -27,6 +27,28 @@ export const blockKinds = {
   derived: 7,
 } as const;
 
+/** The order of the kinds in a file, and those of which there can be several blocks. */
+const order: readonly number[] = [
+  blockKinds.schema,
+  blockKinds.program,
+  blockKinds.marks,
+  blockKinds.rows,
+  blockKinds.derived,
+  blockKinds.directory,
+  blockKinds.footer,
+];
+const repeated: readonly number[] = [blockKinds.program, blockKinds.rows, blockKinds.derived];
+
+/** Whether a block of `kind` can follow one of kind `before`; 0 stands for the header. */
+export function mayFollow(kind: number, before: number): boolean {
+  const at = order.indexOf(kind);
+  if (kind === before) return repeated.includes(kind);
+  if (at === -1 || at <= order.indexOf(before)) return false;
+  // Each file has one schema and one block of marks.
+  if (before === 0) return kind === blockKinds.schema;
+  return order.indexOf(before) >= order.indexOf(blockKinds.marks) || kind <= blockKinds.marks;
+}
+
 /** Bytes of a footer with header: it lies that far before the end of the file. */
 export const footerBytes = 80;
 
@@ -178,6 +200,9 @@ export function readDirectory(bytes: Uint8Array, start: number, end: number): Di
       const length = reader.varint();
       blocks.push({ position, length, rowCount: reader.varint() });
     }
+    const isSum = rowCount === blocks.reduce((sum, block) => sum + block.rowCount, 0);
+    const isTwice = tables.some((one) => one.tableId === id);
+    if (!isSum || isTwice) throw new RecordFormatError(`the entry of table ${id}`);
     tables.push({ tableId: id, rowCount, rowBytes, blocks });
   }
   reader.finish();

@@ -1,6 +1,6 @@
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { DiskError } from './disk.ts';
-import { segmentName } from './segment.ts';
+import { segmentFirstOffset, segmentName } from './segment.ts';
 
 /** Where in the log something was found. */
 export interface LogPlace {
@@ -35,6 +35,31 @@ export class LogDamageError extends Error {
   }
 }
 
+/** A file is no valid snapshot of this database. An older one, or the log, is used instead. */
+export class SnapshotDamageError extends Error {
+  override readonly name = 'SnapshotDamageError';
+  readonly reason: string;
+  readonly file: string;
+  /** Bytes from the start of the file. */
+  readonly position: number;
+  /** True if a later version wrote it, so that nothing may be wrong with it. */
+  readonly isLater: boolean;
+
+  constructor(
+    reason: string,
+    file: string,
+    position: number,
+    more: { readonly cause?: unknown; readonly isLater?: boolean } = {},
+  ) {
+    const options = more.cause === undefined ? {} : { cause: more.cause };
+    super(`snapshot is damaged: ${reason} (${file}, position ${position})`, options);
+    this.reason = reason;
+    this.file = file;
+    this.position = position;
+    this.isLater = more.isLater === true;
+  }
+}
+
 export interface DamageDetail {
   readonly cause?: unknown;
   /** The next step, in full sentences. */
@@ -47,6 +72,16 @@ export function beginningGoneError(reason: string): LogDamageError {
   const place = { file: segmentName(1, 1), position: 0, offset: 1 };
   const advice = 'Restore it from a backup: without it the log cannot be read';
   return new LogDamageError(reason, place, { advice });
+}
+
+/** `first`: the first segment, which is not the beginning, as no snapshot can be read instead. */
+export function noSnapshotError(databaseIdentity: DatabaseIdentity, first: string): LogDamageError {
+  const identity = databaseIdentity.toString(16).padStart(64, '0');
+  const offset = segmentFirstOffset(first);
+  const what = `no snapshot of database ${identity} can be read`;
+  const reason = `${what}, and its log begins at offset ${offset}`;
+  const advice = 'Restore it from a backup';
+  return new LogDamageError(reason, { file: first, position: 0, offset }, { advice });
 }
 
 /** Commits of two services, or of two copies of a log, are mixed in one log. */

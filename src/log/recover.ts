@@ -1,6 +1,7 @@
 import { type Disk, type DiskFile, tryToRemove } from './disk.ts';
 import { DurableMark, durableMarkName, readDurableMark } from './durable-mark.ts';
 import type { Epoch } from './epoch.ts';
+import { freeName } from './free-name.ts';
 import { LogDamageError } from './log-error.ts';
 import {
   encodeSegmentHeader,
@@ -9,7 +10,7 @@ import {
   segmentName,
 } from './segment.ts';
 import { SegmentReader } from './segment-reader.ts';
-import { removeUnfinished } from './snapshot-writer.ts';
+import { reportSnapshots, settleSnapshots, snapshotsEnd } from './settle-snapshots.ts';
 import { type TornTail, type WalkedLog, type WalkOptions, walkLog } from './walk.ts';
 
 export interface RecoverOptions extends WalkOptions {
@@ -60,12 +61,14 @@ export async function recoverLog(disk: Disk, options: RecoverOptions): Promise<R
   // Reading took its time, and the next steps write.
   disk.checkWriter?.(true);
   if (walked.kind === 'log') {
-    if (options.isReadOnly === true) return settle(disk, walked.log);
-    return repair(disk, walked.log, options.warn);
+    if (options.isReadOnly !== true) return repair(disk, walked.log, options.warn);
+    reportSnapshots(walked.log, options.warn);
+    return settle(disk, walked.log);
   }
   const hasRemains = disk.list().some((name) => name.startsWith('commit-'));
   const mark = readDurableMark(disk);
-  const durableOffset = mark.kind === 'valid' ? mark.end.offset : 0;
+  const markedOffset = mark.kind === 'valid' ? mark.end.offset : 0;
+  const durableOffset = Math.max(markedOffset, snapshotsEnd(disk));
   const isGone = (walked.kind === 'absent' && hasRemains) || durableOffset > 0;
   if (!options.create || isGone) throw goneError(durableOffset);
   if (walked.kind === 'unborn') disk.remove(walked.name);
@@ -159,8 +162,8 @@ export async function repair(
   const verdict = log.lost === undefined ? 'never durable' : 'given up';
   if (log.tail !== undefined) await cutTail(disk, log.tail, verdict, warn);
   const settled = await settle(disk, log);
-  removeUnfinished(disk);
   try {
+    await settleSnapshots(disk, log, warn);
     const isNew = disk.isLasting && readDurableMark(disk).kind === 'absent';
     const mark = await openMark(disk, log);
     if (isNew) await disk.syncDirectory();
@@ -217,7 +220,7 @@ async function cutTail(
   const { file, position, offset } = tail.place;
   if (!tail.files.includes(file)) await cutSegment(disk, tail, verdict, warn);
   for (const name of tail.files) {
-    const kept = freeName(disk, name);
+    const kept = freeName(disk, name, 'torn');
     disk.rename(name, kept);
     warn(`The log ends after offset ${offset - 1}; ${name} was ${verdict}. Kept as ${kept}.`);
   }
@@ -240,7 +243,7 @@ async function cutSegment(
     const reader = new SegmentReader(segment);
     const end = reader.endOfContent(place.position);
     if (end === place.position) return;
-    const kept = freeName(disk, place.file);
+    const kept = freeName(disk, place.file, 'torn');
     await save(disk, kept, reader.pieces(place.position, end));
     segment.truncate(place.position);
     warn(
@@ -270,11 +273,4 @@ async function save(disk: Disk, name: string, pieces: Iterable<Uint8Array>): Pro
     file.close();
   }
   await disk.syncDirectory();
-}
-
-function freeName(disk: Disk, name: string): string {
-  const taken = new Set(disk.list());
-  let number = 1;
-  while (taken.has(`${name}.torn-${number}`)) number++;
-  return `${name}.torn-${number}`;
 }

@@ -58,6 +58,11 @@ export function segmentSequence(name: string): number | undefined {
   return match === null ? undefined : Number(match[1]);
 }
 
+/** The offset of the first commit, in the name of a segment. */
+export function segmentFirstOffset(name: string): number {
+  return Number(/-(\d{16})\.log$/.exec(name)?.[1] ?? 0);
+}
+
 export function encodeSegmentHeader(header: SegmentHeader): Uint8Array {
   const bytes = new Uint8Array(segmentHeaderBytes);
   const view = new DataView(bytes.buffer);

@@ -4,6 +4,7 @@ import {
   blockKinds,
   type DirectoryEntry,
   footerBytes,
+  mayFollow,
   type SnapshotFooter,
   writeBlock,
   writeDirectory,
@@ -95,7 +96,7 @@ export class SnapshotWriter {
   async add(block: SnapshotBlock): Promise<void> {
     this.#checkOpen();
     const kind = blockKinds[block.kind];
-    const isInOrder = kind === this.#kind ? repeated.has(kind) : kind > this.#kind;
+    const isInOrder = mayFollow(kind, this.#kind);
     assert(isInOrder, `a block of kind ${kind} after one of kind ${this.#kind} in a snapshot`);
     assert(bytesOf(block) <= limits.snapshotBlockBytes || isOneRow(block), 'a block is too large');
     this.#kind = kind;
@@ -118,7 +119,10 @@ export class SnapshotWriter {
    */
   async finish(durable: Promise<void>): Promise<SnapshotFile> {
     this.#checkOpen();
-    assert(this.#kind >= blockKinds.marks, 'a snapshot has a schema, a program and marks');
+    const isWhole = mayFollow(blockKinds.directory, this.#kind);
+    assert(isWhole, 'a snapshot has a schema, a program and marks');
+    // It can reject while something else is waited for.
+    durable.catch(() => undefined);
     try {
       const directoryPosition = this.#position;
       writeDirectory(this.#buffer, this.#tables);
@@ -196,13 +200,6 @@ export class SnapshotWriter {
   }
 }
 
-/** Removes what an interrupted snapshot left, which nothing reads. */
-export function removeUnfinished(disk: Disk): void {
-  for (const name of disk.list()) {
-    if (partNames.test(name)) tryToRemove(disk, name);
-  }
-}
-
 type GrowingEntry = { -readonly [Key in keyof DirectoryEntry]: DirectoryEntry[Key] } & {
   readonly blocks: DirectoryEntry['blocks'][number][];
 };
@@ -218,7 +215,6 @@ function isOneRow(block: SnapshotBlock): boolean {
   return block.kind === 'rows' && block.rows.count === 1;
 }
 
-/** Kinds of which there can be several blocks. */
-const repeated: ReadonlySet<number> = new Set([blockKinds.program, blockKinds.rows]);
 const partSuffix = '.part';
-const partNames = /^snapshot-\d{16}\.rdbs\.part$/;
+/** Names of unfinished snapshots, which nothing reads. */
+export const partNames = /^snapshot-\d{16}\.rdbs\.part$/;

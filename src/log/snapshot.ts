@@ -165,7 +165,8 @@ export function readSnapshotHeader(bytes: Uint8Array): SnapshotHeaderReading {
   if (found !== version) return { kind: 'version', version: found };
   const offset = Number(view.getBigUint64(56, true));
   const position = Number(view.getBigUint64(64, true));
-  if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(position)) return { kind: 'invalid' };
+  const isPlace = Number.isSafeInteger(offset) && Number.isSafeInteger(position);
+  if (!isPlace || position % 8 !== 0) return { kind: 'invalid' };
   let database = 0n;
   for (let word = 3; word >= 0; word--) {
     database = (database << 64n) | view.getBigUint64(16 + word * 8, true);

@@ -1,10 +1,15 @@
+import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { Disk } from './disk.ts';
 import { readDurableMark } from './durable-mark.ts';
 import { LogDamageError } from './log-error.ts';
 import type { LogRecord } from './record.ts';
 import { goneError } from './recover.ts';
-import { type TornTail, walkLog } from './walk.ts';
+import { segmentSequence } from './segment.ts';
+import { snapshotsEnd } from './settle-snapshots.ts';
+import { snapshotOffset } from './snapshot.ts';
+import { examineSnapshot, onlyChecked, snapshotNames } from './snapshot-start.ts';
+import { type TornTail, type WalkOptions, walkLog } from './walk.ts';
 
 /** The result of `verifyLog`. All but `absent` can have records before a place that is named. */
 export type LogReport =
@@ -27,7 +32,8 @@ export interface LogContents {
 }
 
 /**
- * Reads a whole log and checks everything that recovery checks, without changing anything.
+ * Reads a whole log and checks everything that recovery checks, without changing anything, from the
+ * first record on: snapshots are not used.
  * `onRecord` can do more, for instance replay into a store; an error it throws counts as damage.
  */
 export function verifyLog(
@@ -35,12 +41,27 @@ export function verifyLog(
   databaseIdentity: DatabaseIdentity,
   onRecord: (record: LogRecord) => void = () => undefined,
 ): LogReport {
+  return report(disk, { databaseIdentity, onRecord });
+}
+
+/**
+ * Reads what a start would read of a log, from the newest snapshot on that can be used, and reports
+ * whether it would open.
+ */
+export function verifyStart(disk: Disk, databaseIdentity: DatabaseIdentity): LogReport {
+  const onRecord = (): void => undefined;
+  return report(disk, { databaseIdentity, onRecord, snapshots: onlyChecked });
+}
+
+function report(disk: Disk, options: WalkOptions): LogReport {
   try {
-    const walked = walkLog(disk, { databaseIdentity, onRecord });
+    const walked = walkLog(disk, options);
     if (walked.kind !== 'log') {
       const mark = readDurableMark(disk);
-      if (mark.kind !== 'valid' || mark.end.offset === 0) return { kind: 'absent' };
-      throw goneError(mark.end.offset);
+      const markedOffset = mark.kind === 'valid' ? mark.end.offset : 0;
+      const durableOffset = Math.max(markedOffset, snapshotsEnd(disk));
+      if (durableOffset === 0) return { kind: 'absent' };
+      throw goneError(durableOffset);
     }
     const { log } = walked;
     const contents = {
@@ -56,4 +77,31 @@ export function verifyLog(
     if (!(error instanceof LogDamageError)) throw error;
     return { kind: error.isForked ? 'forked' : 'damaged', error };
   }
+}
+
+/** What was found about one snapshot beside a log. */
+export interface SnapshotReport {
+  readonly name: string;
+  readonly offset: CommitOffset;
+  /** `damaged`: a start would set it aside. `unreadable`: it would leave it. */
+  readonly kind: 'intact' | 'damaged' | 'unreadable';
+  /** Why it cannot be used; empty if it can. */
+  readonly detail: string;
+}
+
+/**
+ * Reads each snapshot beside a log whole, and checks that the log continues it. Changes nothing.
+ * The oldest comes first.
+ */
+export function verifySnapshots(disk: Disk, databaseIdentity: DatabaseIdentity): SnapshotReport[] {
+  const segments = disk.list().filter((name) => segmentSequence(name) !== undefined);
+  return snapshotNames(disk)
+    .reverse()
+    .map((name) => {
+      const offset = snapshotOffset(name) ?? commitOffset(0);
+      const refused = examineSnapshot(disk, segments, name, databaseIdentity);
+      if (refused === undefined) return { name, offset, kind: 'intact', detail: '' };
+      const kind = refused.kind === 'unreadable' ? 'unreadable' : 'damaged';
+      return { name, offset, kind, detail: refused.reason };
+    });
 }

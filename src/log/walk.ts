@@ -12,6 +12,7 @@ import {
   forkedError,
   LogDamageError,
   type LogPlace,
+  noSnapshotError,
   repairCommand,
 } from './log-error.ts';
 import { lostEnd } from './lost-end.ts';
@@ -24,11 +25,18 @@ import {
   segmentSequence,
 } from './segment.ts';
 import { type SegmentReader, withReader } from './segment-reader.ts';
+import type { SnapshotLoading, SnapshotPlace } from './snapshot.ts';
+import { type LoadedSnapshot, loadNewest, type RefusedSnapshot } from './snapshot-start.ts';
 
 export interface WalkOptions {
   readonly databaseIdentity: DatabaseIdentity;
   /** Called for each record in order; an error it throws is reported as damage, with the place. */
   readonly onRecord: (record: LogRecord) => void;
+  /**
+   * Receives the newest snapshot that can be used; the log is read from its place on. Absent: it is
+   * read from its first record.
+   */
+  readonly snapshots?: SnapshotLoading;
   /** True if a log that ends too early is accepted; the rest becomes its tail. */
   readonly acceptsLoss?: boolean;
 }
@@ -55,7 +63,10 @@ export interface WalkedLog {
   readonly chainHigh: number;
   /** Highest log position that some record says was durable. */
   readonly durablePosition: number;
+  /** Records that were read. */
   readonly recordCount: number;
+  /** Snapshots that are newer than the one at which reading began. */
+  readonly refused: readonly RefusedSnapshot[];
   readonly tail: TornTail | undefined;
   /** Why the log is not complete; only with `acceptsLoss`. */
   readonly lost: string | undefined;
@@ -102,7 +113,12 @@ export function walkLog(disk: Disk, options: WalkOptions): WalkResult {
   if (first === undefined) return { kind: 'absent' };
   const isAlone = names.length === 1 && first === segmentName(1, 1);
   if (isAlone && isBlankFile(disk, first)) return { kind: 'unborn', name: first };
-  const walk = new Walk(disk, names, options, readDurableMark(disk));
+  const { snapshots, databaseIdentity } = options;
+  const loaded =
+    snapshots === undefined
+      ? { start: undefined, refused: [] }
+      : loadNewest(disk, names, databaseIdentity, snapshots);
+  const walk = new Walk(disk, names, options, loaded, readDurableMark(disk));
   return { kind: 'log', log: walk.run() };
 }
 
@@ -143,18 +159,31 @@ class Walk {
   #durablePosition = 0;
   #recordCount = 0;
   #hasMark = false;
+  /** The segment that comes next. */
+  #sequence = 1;
+  readonly #loaded: LoadedSnapshot;
   readonly #mark: MarkReading;
 
-  constructor(disk: Disk, names: readonly string[], options: WalkOptions, mark: MarkReading) {
+  constructor(
+    disk: Disk,
+    names: readonly string[],
+    options: WalkOptions,
+    loaded: LoadedSnapshot,
+    mark: MarkReading,
+  ) {
     this.#mark = mark;
     this.#disk = disk;
     this.#names = names;
     this.#options = options;
+    this.#loaded = loaded;
   }
 
   run(): WalkedLog {
+    const first = this.#loaded.start?.index ?? 0;
+    this.#sequence = this.#loaded.start?.place.segment ?? 1;
+    this.#checkNames(first);
     let found: Break | undefined;
-    for (let index = 0; index < this.#names.length && found === undefined; index++) {
+    for (let index = first; index < this.#names.length && found === undefined; index++) {
       found = this.#segment(index);
     }
     const verdict = found === undefined ? undefined : this.#judge(found);
@@ -171,6 +200,7 @@ class Walk {
       chainHigh: this.#chainHigh,
       durablePosition: this.#durablePosition,
       recordCount: this.#recordCount,
+      refused: this.#loaded.refused,
       tail: verdict?.tail,
       lost: lost?.reason,
       isMarkHalf: this.#mark.kind === 'valid' && this.#mark.isHalf,
@@ -193,27 +223,45 @@ class Walk {
     });
   }
 
+  /** Two services have written segments of one number, even if neither is read. */
+  #checkNames(end: number): void {
+    for (let index = 1; index < end; index++) {
+      const name = this.#names[index] as string;
+      const number = segmentSequence(name);
+      if (number !== segmentSequence(this.#names[index - 1] as string)) continue;
+      throw this.#forked(`two segments have the number ${number}`, name, 0);
+    }
+  }
+
   #segment(index: number): Break | undefined {
     const name = this.#names[index] as string;
     const number = segmentSequence(name);
-    if (number === undefined || number < index + 1) {
+    const isFirst = this.#segments.length === 0;
+    if (number === undefined || number < this.#sequence) {
       throw this.#forked(`two segments have the number ${number}`, name, 0);
     }
-    if (index === 0 && number > 1) throw beginningGoneError('segment 1 is missing');
-    if (number > index + 1) return this.#before(index, `segment ${index + 1} is missing`);
+    if (number > this.#sequence) {
+      if (isFirst) throw this.#beginningGone(name);
+      return this.#before(index, `segment ${this.#sequence} is missing`);
+    }
     return withReader(this.#disk, name, (reader) => {
       const header = this.#header(reader);
       if (header === undefined) {
         // A header is written at once and lies in one sector: a crash leaves all of it or none.
-        if (index === 0 || !isUnfinished(reader)) {
+        if (isFirst || !isUnfinished(reader)) {
           throw this.#damage('the header of a segment is not valid', name, 0);
         }
         const later = this.#names.slice(index + 1);
         return { reason: 'a segment has no header', name, position: 0, later };
       }
-      const reason = index === 0 ? this.#start(header, name) : this.#connect(header, name);
+      const reason = isFirst ? this.#start(header, name) : this.#connect(header, name);
       return reason === undefined ? this.#records(reader, index) : this.#before(index, reason);
     });
+  }
+
+  #beginningGone(name: string): LogDamageError {
+    if (this.#loaded.refused.length === 0) return beginningGoneError('segment 1 is missing');
+    return noSnapshotError(this.#options.databaseIdentity, name);
   }
 
   /** The header, `undefined` if it is not valid; throws if it is valid but not readable here. */
@@ -236,15 +284,29 @@ class Walk {
   }
 
   #start(header: SegmentHeader, name: string): undefined {
+    this.#salt = header.salt;
+    this.#epoch = header.epoch;
+    this.#hasMark = header.hasMark;
+    const { start } = this.#loaded;
+    if (start !== undefined) {
+      this.#continue(start.place);
+      return;
+    }
     if (header.firstOffset !== 1 || header.position !== 0) {
       throw this.#damage('the log does not begin with its first commit', name, 56);
     }
-    this.#salt = header.salt;
-    this.#epoch = header.epoch;
-    this.#lastMicros = Number(header.lastMicros);
-    this.#hasMark = header.hasMark;
     this.#chainLow = header.chainLow;
     this.#chainHigh = header.chainHigh;
+  }
+
+  /** All records before the place of a snapshot were durable when it was completed. */
+  #continue(place: SnapshotPlace): void {
+    this.#offset = place.offset;
+    this.#lastMicros = Number(place.lastMicros);
+    this.#position = place.position;
+    this.#durablePosition = place.position;
+    this.#chainLow = place.chainLow;
+    this.#chainHigh = place.chainHigh;
   }
 
   /** Checks that a segment continues the one before; returns why not if records are missing. */
@@ -269,7 +331,8 @@ class Walk {
   }
 
   #records(reader: SegmentReader, index: number): Break | undefined {
-    let position = segmentHeaderBytes;
+    const { start } = this.#loaded;
+    let position = start?.index === index ? start.filePosition : segmentHeaderBytes;
     let reason: string | undefined;
     while (position < reader.size) {
       const reading = reader.read(position, this.#salt);
@@ -283,8 +346,8 @@ class Walk {
       position += reader.length;
     }
     const { name } = reader;
-    const segment = { name, sequence: index + 1, end: position, endPosition: this.#position };
-    this.#segments.push(segment);
+    const sequence = this.#sequence++;
+    this.#segments.push({ name, sequence, end: position, endPosition: this.#position });
     if (reason === undefined) return undefined;
     return { reason, name, position, later: this.#names.slice(index + 1) };
   }

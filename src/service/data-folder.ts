@@ -11,7 +11,7 @@ import { linesIn } from '../node/synced-lines.ts';
 import { claimWriter, type WriterPlace } from '../node/writer-mark.ts';
 import { ConfigurationError } from './configuration.ts';
 
-/** The finding for one log, or for the static files of a database, in words. */
+/** The finding for one log, one snapshot, or the static files of a database, in words. */
 export interface Finding {
   /** Relative to the data folder. */
   readonly log: string;
@@ -21,9 +21,10 @@ export interface Finding {
 }
 
 /**
- * Checks all logs of a data folder, that every log in the registry exists, and all static files,
- * while no service uses the folder. Rejects with `ConfigurationError` if one does, if there are no
- * logs, and if one is unreadable. Printed commands end in `folderFlag`, which names the folder.
+ * Checks all logs and snapshots of a data folder, that every log in the registry exists, and all
+ * static files, while no service uses the folder. Rejects with `ConfigurationError` if one does, if
+ * there are no logs, and if one is unreadable. Printed commands end in `folderFlag`, which names
+ * the folder.
  */
 export async function checkDataFolder(folder: string, folderFlag = ''): Promise<Finding[]> {
   requireData(folder);
@@ -35,7 +36,7 @@ export async function checkDataFolder(folder: string, folderFlag = ''): Promise<
     const files = verifyStatic(real).map(({ folder: log, state, detail }) => {
       return { log, state, commits: '', detail };
     });
-    return [...logs.map(finding), ...files].map((found) => {
+    return [...logs.flatMap(findingsOf), ...files].map((found) => {
       return { ...found, detail: withDataFolder(found.detail, folderFlag) };
     });
   } catch (error) {
@@ -176,6 +177,13 @@ export async function claimFolder(lock: DirectoryLock): Promise<FolderClaim> {
     lock.release();
     throw error;
   }
+}
+
+function findingsOf(log: VerifiedLog): Finding[] {
+  const snapshots = log.snapshots.map(({ name, kind: state, offset, detail }) => {
+    return { log: path.join(log.folder, name), state, commits: String(offset), detail };
+  });
+  return [finding(log), ...snapshots];
 }
 
 function finding({ folder, report }: VerifiedLog): Finding {

@@ -8,7 +8,6 @@ export const untested: Readonly<Record<string, string>> = {
   'durability 1': 'defines the terms of the other rules',
   'durability 6': 'a heading: its rules are W1 to W9',
   'durability 10': 'a heading: its rules are D1 to D12',
-  'durability D5': 'snapshots are not there yet',
   'durability W8': 'a sync that is not made; no promise depends on it',
   'interface 1': 'an overview: its parts are rules of sections 2 to 8',
   'interface 8': 'fixes nothing; limits are rules of other documents',

@@ -9,7 +9,7 @@ import { drawTable } from '../sql-table.ts';
 export function addVerify(program: Command, io: Io): void {
   withDataDir(program.command('verify'))
     .description(
-      'check that logs and static files of a stopped service are intact; changes nothing',
+      'check that data and static files of a stopped service are intact; changes nothing',
     )
     .action(async (flags: { dataDir?: string }, command: Command) => {
       const { checkDataFolder } = await import('../../service/data-folder.ts');
@@ -42,7 +42,11 @@ function faultOf(findings: readonly Finding[]): string | undefined {
   const found = states.filter((_, index) => counts[index] !== 0);
   if (found.length === 0) return undefined;
   const count = counts.reduce((sum, one) => sum + one, 0);
-  const hasFiles = findings.some(({ log }) => log.endsWith('static'));
-  const what = hasFiles ? 'logs and sets of static files' : 'logs';
+  const parts = [
+    'logs',
+    ...(findings.some(({ log }) => log.endsWith('.rdbs')) ? ['snapshots'] : []),
+    ...(findings.some(({ log }) => log.endsWith('static')) ? ['sets of static files'] : []),
+  ];
+  const what = new Intl.ListFormat('en', { type: 'conjunction' }).format(parts);
   return `${count} of ${findings.length} ${what} are ${found.join(' or ')}.`;
 }

@@ -6,7 +6,7 @@ import { decideKeep, type KeepPlan, pendingKeep } from '../../log/keep-plan.ts';
 import { finishKeep, setAside } from '../../log/keep-tail.ts';
 import { LogDamageError } from '../../log/log-error.ts';
 import { type LogSurvey, planOf, surveyLog, type Tail } from '../../log/survey.ts';
-import { verifyLog } from '../../log/verify.ts';
+import { verifyStart } from '../../log/verify.ts';
 import { makeDirectoryDurably } from '../../node/atomic-file.ts';
 import { MachineDisk, syncDirectory } from '../../node/disk.ts';
 import { identityFromHex } from '../../values/identity.ts';
@@ -88,7 +88,7 @@ function examine(place: LogPlace): Examined {
     const disk = new MachineDisk(directory);
     const plan = pendingKeep(disk);
     if (plan !== undefined) return { ...place, state: 'interrupted', plan };
-    const report = verifyLog(disk, identity);
+    const report = verifyStart(disk, identity);
     if (report.kind === 'absent') throw new RepairError(`there is no log in ${directory}`);
     const survey = surveyLog(disk, identity);
     const isRefused = report.kind === 'damaged' || report.kind === 'forked';
@@ -193,7 +193,7 @@ async function finish(
 ): Promise<Repaired> {
   const { offset, aside, kept } = plan;
   await finishKeep(new MachineDisk(directory, { writer }), plan);
-  const report = verifyLog(new MachineDisk(directory), identity);
+  const report = verifyStart(new MachineDisk(directory), identity);
   if (report.kind !== 'intact') {
     const text = 'error' in report ? report.error.message : report.kind;
     throw new RepairError(

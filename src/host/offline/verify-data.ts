@@ -1,7 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { DiskError } from '../../log/disk.ts';
-import { type LogReport, verifyLog } from '../../log/verify.ts';
+import {
+  type LogReport,
+  type SnapshotReport,
+  verifyLog,
+  verifySnapshots,
+} from '../../log/verify.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import { identityFromHex } from '../../values/identity.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../../values/identity-roles.ts';
@@ -14,6 +19,8 @@ export interface VerifiedLog {
   /** Relative to the data folder. */
   readonly folder: string;
   readonly report: LogReport | MissingLog | UnreadableLog;
+  /** The snapshots beside it. */
+  readonly snapshots: readonly SnapshotReport[];
 }
 
 /** A log that should exist: the registry's, or one that it names. `detail`: what is missing. */
@@ -43,22 +50,22 @@ export async function verifyData(
   root: string,
   options: Pick<RegistryOptions, 'clock' | 'entropy'>,
 ): Promise<VerifiedLog[]> {
-  const registry = reportOn(path.join(root, 'registry'), registryIdentity);
-  const found = logsIn(root).map(({ folder, identity }) => {
-    return { folder, report: reportOn(path.join(root, folder), identity) };
-  });
-  if (registry.kind !== 'intact' && registry.kind !== 'torn') {
-    const isAbsent = registry.kind === 'absent';
+  const registry = reportOn(root, 'registry', registryIdentity);
+  const found = logsIn(root).map(({ folder, identity }) => reportOn(root, folder, identity));
+  const { kind } = registry.report;
+  if (kind !== 'intact' && kind !== 'torn') {
     const detail = 'the list of databases is missing; restore it from a backup';
-    const report = isAbsent ? ({ kind: 'missing', detail } as const) : registry;
-    return [{ folder: 'registry', report }, ...found];
+    const report = { kind: 'missing', detail } as const;
+    return [kind === 'absent' ? { ...registry, report } : registry, ...found];
   }
   const named = await namedLogs(root, options);
   const unseen = named.filter((folder) => !found.some((log) => log.folder === folder));
   return [
-    { folder: 'registry', report: registry },
+    registry,
     ...found.map((log) => (named.includes(log.folder) ? orMissing(log) : log)),
-    ...unseen.map((folder) => ({ folder, report: missing('its folder is not there') })),
+    ...unseen.map((folder) => {
+      return { folder, report: missing('its folder is not there'), snapshots: [] };
+    }),
   ];
 }
 
@@ -80,11 +87,11 @@ function logsIn(root: string): { folder: string; identity: DatabaseIdentity }[] 
 
 /** Requires at least a program in a log that the registry names. */
 function orMissing(log: VerifiedLog): VerifiedLog {
-  const { folder, report } = log;
-  if (report.kind === 'absent') return { folder, report: missing('its files are not there') };
+  const { report } = log;
+  if (report.kind === 'absent') return { ...log, report: missing('its files are not there') };
   const isEmpty = report.kind === 'intact' || report.kind === 'torn';
   if (!isEmpty || report.contents.offset > 0) return log;
-  return { folder, report: missing('it holds no commit') };
+  return { ...log, report: missing('it holds no commit') };
 }
 
 function missing(what: string): MissingLog {
@@ -117,13 +124,16 @@ function folderOf(
   return path.relative(root, files.logDirectory(identity, generation) ?? root);
 }
 
-function reportOn(directory: string, identity: DatabaseIdentity): LogReport | UnreadableLog {
-  if (!existsSync(directory)) return { kind: 'absent' };
+function reportOn(root: string, folder: string, identity: DatabaseIdentity): VerifiedLog {
+  const directory = path.join(root, folder);
+  if (!existsSync(directory)) return { folder, report: { kind: 'absent' }, snapshots: [] };
   try {
-    return verifyLog(new MachineDisk(directory), identity);
+    const disk = new MachineDisk(directory);
+    const report = verifyLog(disk, identity);
+    return { folder, report, snapshots: verifySnapshots(disk, identity) };
   } catch (cause) {
-    if (cause instanceof DiskError) return { kind: 'unreadable', detail: cause.message };
-    throw cause;
+    if (!(cause instanceof DiskError)) throw cause;
+    return { folder, report: { kind: 'unreadable', detail: cause.message }, snapshots: [] };
   }
 }
 

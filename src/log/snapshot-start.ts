@@ -1,0 +1,209 @@
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
+import { type Disk, DiskError } from './disk.ts';
+import { isSameChain } from './history-point.ts';
+import { SnapshotDamageError } from './log-error.ts';
+import { recordKinds } from './record.ts';
+import {
+  readSegmentHeader,
+  type SegmentHeader,
+  segmentHeaderBytes,
+  segmentSequence,
+} from './segment.ts';
+import { type SegmentReader, withReader } from './segment-reader.ts';
+import {
+  type SnapshotLoading,
+  type SnapshotPlace,
+  type SnapshotSink,
+  snapshotOffset,
+} from './snapshot.ts';
+import { readOutline, readSnapshot, type SnapshotOutline } from './snapshot-reader.ts';
+
+/** The place at which the log continues a snapshot that was loaded. */
+export interface SnapshotStart {
+  readonly place: SnapshotPlace;
+  /** The segment, among those of the log, and the position in its file. */
+  readonly index: number;
+  readonly filePosition: number;
+}
+
+/** A snapshot that was not used. */
+export interface RefusedSnapshot {
+  readonly name: string;
+  /**
+   * `damaged`: it is not a snapshot of this database. `apart`: the log does not have its place.
+   * `unreadable`: the machine cannot read it, or only a later version can.
+   */
+  readonly kind: 'damaged' | 'apart' | 'unreadable';
+  readonly reason: string;
+  /** Log position that it is of; for `apart`. */
+  readonly position?: number;
+}
+
+export interface LoadedSnapshot {
+  /** `undefined`: the log is read from its beginning. */
+  readonly start: SnapshotStart | undefined;
+  readonly refused: readonly RefusedSnapshot[];
+}
+
+/** Reads snapshots, and keeps nothing of them. */
+export const onlyChecked: SnapshotLoading = {
+  begin: () => ({
+    take: () => undefined,
+    commit: () => undefined,
+    abandon: () => undefined,
+  }),
+};
+
+/** The names of all snapshots, the newest first. */
+export function snapshotNames(disk: Disk): string[] {
+  const names = disk.list().filter((name) => snapshotOffset(name) !== undefined);
+  return names.sort().reverse();
+}
+
+/**
+ * Loads the newest snapshot that is valid and connected to the log, whose segments are `segments`,
+ * in order. Changes nothing on the disk. Throws `DiskError` if a segment cannot be read.
+ */
+export function loadNewest(
+  disk: Disk,
+  segments: readonly string[],
+  databaseIdentity: DatabaseIdentity,
+  loading: SnapshotLoading,
+): LoadedSnapshot {
+  const refused: RefusedSnapshot[] = [];
+  for (const name of snapshotNames(disk)) {
+    const found = tryToLoad(disk, segments, name, databaseIdentity, loading);
+    if (!('reason' in found)) return { start: found, refused };
+    refused.push(found);
+  }
+  return { start: undefined, refused };
+}
+
+/** Checks one snapshot whole; returns why it could not be used, `undefined` if it could. */
+export function examineSnapshot(
+  disk: Disk,
+  segments: readonly string[],
+  name: string,
+  databaseIdentity: DatabaseIdentity,
+): RefusedSnapshot | undefined {
+  const found = tryToLoad(disk, segments, name, databaseIdentity, onlyChecked);
+  return 'reason' in found ? found : undefined;
+}
+
+function tryToLoad(
+  disk: Disk,
+  segments: readonly string[],
+  name: string,
+  databaseIdentity: DatabaseIdentity,
+  loading: SnapshotLoading,
+): SnapshotStart | RefusedSnapshot {
+  const outline = attempt(name, () => {
+    return withReader(disk, name, (reader) => readOutline(reader, databaseIdentity));
+  });
+  if ('reason' in outline) return outline;
+  const start = connection(disk, segments, outline.place);
+  if (start === undefined) {
+    const { position } = outline.place;
+    return { name, kind: 'apart', reason: 'the log does not have its place', position };
+  }
+  return attempt(name, () => {
+    withReader(disk, name, (reader) => load(reader, outline, loading));
+    return start;
+  });
+}
+
+function attempt<T extends object>(name: string, read: () => T): T | RefusedSnapshot {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DiskError) return { name, kind: 'unreadable', reason: error.message };
+    if (!(error instanceof SnapshotDamageError)) throw error;
+    const kind = error.isLater ? 'unreadable' : 'damaged';
+    return { name, kind, reason: `${error.reason}, at position ${error.position}` };
+  }
+}
+
+function load(reader: SegmentReader, outline: SnapshotOutline, loading: SnapshotLoading): void {
+  const sink = loading.begin(outline.place, outline.tables);
+  try {
+    readSnapshot(reader, outline, (block) => sink.take(block));
+    commit(reader, sink);
+  } catch (error) {
+    sink.abandon();
+    throw error;
+  }
+}
+
+function commit(reader: SegmentReader, sink: SnapshotSink): void {
+  try {
+    sink.commit();
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const text = `its content makes no sense: ${reason}`;
+    throw new SnapshotDamageError(text, reader.name, reader.size, { cause });
+  }
+}
+
+/**
+ * Where in the log the place of a snapshot is: `undefined` if the log does not have it, or has
+ * other records before it.
+ */
+function connection(
+  disk: Disk,
+  segments: readonly string[],
+  place: SnapshotPlace,
+): SnapshotStart | undefined {
+  const index = segments.findIndex((name) => segmentSequence(name) === place.segment);
+  const name = segments[index];
+  if (name === undefined) return undefined;
+  return withReader(disk, name, (reader) => {
+    const reading = readSegmentHeader(reader.header());
+    if (reading.kind !== 'valid') return undefined;
+    const { header } = reading;
+    const isOurs =
+      header.databaseIdentity === place.databaseIdentity && header.epoch === place.epoch;
+    const filePosition = segmentHeaderBytes + place.position - header.position;
+    if (!isOurs || filePosition < segmentHeaderBytes || header.sequence !== place.segment) {
+      return undefined;
+    }
+    const isThere =
+      isFollowed(reader, filePosition, header, place) ||
+      isReached(reader, filePosition, header, place);
+    return isThere ? { place, index, filePosition } : undefined;
+  });
+}
+
+/** Whether the record at a position says that it follows the place. */
+function isFollowed(
+  reader: SegmentReader,
+  position: number,
+  { salt }: SegmentHeader,
+  place: SnapshotPlace,
+): boolean {
+  if (reader.read(position, salt) !== 'record') return false;
+  const isCommit = reader.kind === recordKinds.commit || reader.kind === recordKinds.schema;
+  const before = reader.offset - (isCommit ? 1 : 0);
+  return before === place.offset && isSameChain(previousOf(reader), place);
+}
+
+/** Whether the records from the beginning of the segment on lead to the place. */
+function isReached(
+  reader: SegmentReader,
+  end: number,
+  header: SegmentHeader,
+  place: SnapshotPlace,
+): boolean {
+  let { chainLow, chainHigh } = header;
+  let position = segmentHeaderBytes;
+  while (position < end && reader.read(position, header.salt) === 'record') {
+    if (!isSameChain(previousOf(reader), { chainLow, chainHigh })) return false;
+    chainLow = reader.hash.chainLow;
+    chainHigh = reader.hash.chainHigh;
+    position += reader.length;
+  }
+  return position === end && isSameChain({ chainLow, chainHigh }, place);
+}
+
+function previousOf({ previousLow, previousHigh }: SegmentReader) {
+  return { chainLow: previousLow, chainHigh: previousHigh };
+}
