@@ -5,15 +5,18 @@ import {
   type OpenedWithSnapshots,
   openWithSnapshots,
   snapshotOf,
+  writeSnapshot,
 } from '../../test/simulation/snapshot-fixture.ts';
+import { commitOffset } from '../store/commit-offset.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { databaseIdentity } from '../values/identity-roles.ts';
 import { acceptLoss } from './accept-loss.ts';
 import { crc32c } from './checksum.ts';
 import { DiskError } from './disk.ts';
+import { epoch } from './epoch.ts';
 import { LogDamageError } from './log-error.ts';
 import { segmentSequence } from './segment.ts';
-import { snapshotOffset } from './snapshot.ts';
+import { type SnapshotPlace, snapshotOffset } from './snapshot.ts';
 import { verifyLog, verifySnapshots, verifyStart } from './verify.ts';
 
 const identity = databaseIdentity(77n);
@@ -311,6 +314,31 @@ describe('a log whose snapshots know more', () => {
     const opened = await reopened(mixed);
     expect(opened.found).toEqual(records);
     expect(opened.warnings.join()).toMatch(/its commits are not those of the log|ahead of the log/);
+  });
+
+  it.each<[string, (place: SnapshotPlace) => Partial<SnapshotPlace>]>([
+    ['chain hash', ({ chainLow }) => ({ chainLow: chainLow ^ 1 })],
+    ['epoch', ({ epoch: one }) => ({ epoch: epoch(one + 1n) })],
+    ['segment', ({ segment }) => ({ segment: segment + 1 })],
+    ['log position', ({ position }) => ({ position: position + 8 })],
+    ['offset', ({ offset }) => ({ offset: commitOffset(offset + 1) })],
+  ])('[history R2, R3] sets aside those with another %s', async (_, change) => {
+    for (const isLast of [false, true]) {
+      const disk = new SimulatedDisk();
+      const { log } = await openLog(disk, { segmentBytes: 1 << 20 });
+      const records = appendRandom(log, 1, 20);
+      log.write();
+      const place = log.snapshotPlace(1n);
+      if (!isLast) records.push(...appendRandom(log, 2, 5));
+      const content = { place: { ...place, ...change(place) }, salt: 3, records: [] };
+      const { name } = await writeSnapshot(disk, content, () => log.sync());
+      log.abandon();
+      expect(verifySnapshots(disk, identity)).toMatchObject([{ kind: 'damaged' }]);
+      const opened = await reopened(disk);
+      expect(opened).toMatchObject({ found: records, restored: 0, place: undefined });
+      expect(opened.warnings).toHaveLength(1);
+      expect(disk.list()).toContain(`${name}.bad-1`);
+    }
   });
 
   it('[history R4] is gone when only they are left', async () => {

@@ -194,14 +194,17 @@ function isReached(
   place: SnapshotPlace,
 ): boolean {
   let { chainLow, chainHigh } = header;
+  let offset = header.firstOffset - 1;
   let position = segmentHeaderBytes;
   while (position < end && reader.read(position, header.salt) === 'record') {
     if (!isSameChain(previousOf(reader), { chainLow, chainHigh })) return false;
     chainLow = reader.hash.chainLow;
     chainHigh = reader.hash.chainHigh;
+    offset = reader.offset;
     position += reader.length;
   }
-  return position === end && isSameChain({ chainLow, chainHigh }, place);
+  const isThere = position === end && offset === place.offset;
+  return isThere && isSameChain({ chainLow, chainHigh }, place);
 }
 
 function previousOf({ previousLow, previousHigh }: SegmentReader) {

@@ -46,12 +46,15 @@ export class SimulatedDisk implements Disk {
   isFailing = false;
   /** True: a requested sync happens at once. */
   isQuick = false;
+  /** Called before each operation; a test can take an `afterCut` or a `copy` in it. */
+  beforeOperation: () => void = () => undefined;
   readonly #entries: Map<string, SimulatedInode>;
   readonly #durableEntries: Map<string, SimulatedInode>;
   #pendingEntries: EntryChange[] = [];
   #stopAt = Number.POSITIVE_INFINITY;
   #isOff = false;
   readonly #failures: { operation: DiskOperation; number: number; code: string }[] = [];
+  #failure: { number: number; code: string } | undefined;
 
   /** Makes a disk with these files, all durable. */
   constructor(files: Iterable<readonly [string, Uint8Array]> = []) {
@@ -70,6 +73,14 @@ export class SimulatedDisk implements Disk {
     this.#failures.push({ operation, number, code });
   }
 
+  /**
+   * Makes the operation of this number fail, of whatever kind it is; for `ENOSPC` only if it needs
+   * space.
+   */
+  failAtOperation(operationNumber: number, code: 'ENOSPC' | 'EIO'): void {
+    this.#failure = { number: operationNumber, code };
+  }
+
   get isOff(): boolean {
     return this.#isOff;
   }
@@ -77,6 +88,11 @@ export class SimulatedDisk implements Disk {
   /** The disk after power returns; this one can no longer be used. */
   crash(random: Random): SimulatedDisk {
     this.#isOff = true;
+    return this.afterCut(random);
+  }
+
+  /** The disk that would be found if the power was cut now; this one stays on. */
+  afterCut(random: Random): SimulatedDisk {
     // Most real losses are of a whole suffix or of everything; mixtures come from the rest.
     const keep = random.pick([0, 0.2, 0.5, 0.8, 1]);
     const entries = new Map(this.#durableEntries);
@@ -92,6 +108,11 @@ export class SimulatedDisk implements Disk {
    */
   afterKill(): SimulatedDisk {
     this.#isOff = true;
+    return this.copy();
+  }
+
+  /** A disk in the same state, as if the process was killed now; this one stays on. */
+  copy(): SimulatedDisk {
     const disk = new SimulatedDisk();
     const inodes = [...this.#entries.values(), ...this.#durableEntries.values()];
     const copies = new Map(inodes.map((inode) => [inode, inode.copy()]));
@@ -156,6 +177,7 @@ export class SimulatedDisk implements Disk {
   /** Counts an operation, and throws if a fault is set for it. Used by the files of this disk. */
   operate(operation: DiskOperation, file: string): void {
     this.checkOn();
+    this.beforeOperation();
     this.operationCount++;
     if (this.operationCount >= this.#stopAt) this.#isOff = true;
     this.checkOn();
@@ -164,7 +186,7 @@ export class SimulatedDisk implements Disk {
     const failure = this.#failures.find(
       (each) => each.operation === operation && each.number === number,
     );
-    const code = this.#faultOf(operation) ?? failure?.code;
+    const code = this.#faultOf(operation) ?? failure?.code ?? this.#numberedFault(operation);
     if (code === undefined) return;
     throw new DiskError(operation, file, Object.assign(new Error(code), { code }));
   }
@@ -172,6 +194,12 @@ export class SimulatedDisk implements Disk {
   /** True if the name still stands for this content. */
   has(name: string, inode: SimulatedInode): boolean {
     return this.#entries.get(name) === inode;
+  }
+
+  #numberedFault(operation: DiskOperation): string | undefined {
+    if (this.#failure?.number !== this.operationCount) return undefined;
+    const { code } = this.#failure;
+    return code === 'EIO' || spaceOperations.has(operation) ? code : undefined;
   }
 
   #faultOf(operation: DiskOperation): string | undefined {

@@ -92,36 +92,35 @@ export function snapshotOf(
 
 export async function writeSnapshot(
   disk: Disk,
-  {
-    place,
-    salt,
-    records,
-    rowsPerBlock = 4,
-    program = new Uint8Array(100).fill(9),
-  }: SnapshotContent,
+  content: SnapshotContent,
   sync: () => Promise<void>,
 ): Promise<SnapshotFile> {
-  const writer = SnapshotWriter.begin(disk, place, salt);
-  await writer.add({ kind: 'schema', schema: schemaOf(program.length) });
+  const { writer, blocks } = beginSnapshot(disk, content);
+  for (const block of blocks) await writer.add(block);
+  return writer.finish(sync());
+}
+
+/** The writer of a snapshot, and the blocks that are to be added. */
+export function beginSnapshot(disk: Disk, content: SnapshotContent) {
+  const { place, salt, records, rowsPerBlock = 4 } = content;
+  const { program = new Uint8Array(100).fill(9) } = content;
+  const blocks: SnapshotBlock[] = [{ kind: 'schema', schema: schemaOf(program.length) }];
   for (let at = 0; at < program.length; at += 64) {
-    await writer.add({ kind: 'program', bytes: program.subarray(at, at + 64) });
+    blocks.push({ kind: 'program', bytes: program.subarray(at, at + 64) });
   }
-  await writer.add({ kind: 'marks', sequences: [{ id: 4, value: 2n ** 70n }] });
+  blocks.push({ kind: 'marks', sequences: [{ id: 4, value: 2n ** 70n }] });
   for (let table = 0; table < tableCount; table++) {
     const rows = records
       .map((text, at) => rowOf(at, text))
       .filter((_, at) => at % tableCount === table);
     for (let at = 0; at < rows.length; at += rowsPerBlock) {
       const some = rows.slice(at, at + rowsPerBlock);
-      const bytes = Buffer.concat(some);
-      await writer.add({
-        kind: 'rows',
-        tableId: tableId(table + 1),
-        rows: { bytes: new Uint8Array(bytes), count: some.length },
-      });
+      const bytes = new Uint8Array(Buffer.concat(some));
+      const list = { bytes, count: some.length };
+      blocks.push({ kind: 'rows', tableId: tableId(table + 1), rows: list });
     }
   }
-  return writer.finish(sync());
+  return { writer: SnapshotWriter.begin(disk, place, salt), blocks };
 }
 
 /** The blocks that every snapshot begins with. */
