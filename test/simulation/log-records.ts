@@ -92,7 +92,7 @@ export function textOf(record: LogRecord | RandomRecord): string {
 
 function sorted(value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}n`;
-  if (value instanceof Uint8Array) return [...value].join(',');
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
   const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
