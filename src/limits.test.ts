@@ -75,6 +75,11 @@ it.each<readonly [relation: string, holds: boolean]>([
       limits.callerProceduresMax < limits.feedShareMax,
   ],
   ['every row must fit a log record', limits.recordBytesMax >= limits.rowBytesMax],
+  [
+    'a snapshot writes several blocks between two syncs, each no larger than a record',
+    limits.snapshotSyncBytes >= 4 * limits.snapshotBlockBytes &&
+      limits.snapshotBlockBytes < limits.recordBytesMax,
+  ],
   ['a row must hold a program', limits.systemRowBytesMax >= limits.programBytesMax + kibibyte],
   [
     'the arguments of a call must be parseable',

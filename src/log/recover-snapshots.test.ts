@@ -15,7 +15,7 @@ import { crc32c } from './checksum.ts';
 import { DiskError } from './disk.ts';
 import { epoch } from './epoch.ts';
 import { LogDamageError } from './log-error.ts';
-import { segmentSequence } from './segment.ts';
+import { segmentHeaderBytes, segmentSequence } from './segment.ts';
 import { type SnapshotPlace, snapshotOffset } from './snapshot.ts';
 import { verifyLog, verifySnapshots, verifyStart } from './verify.ts';
 
@@ -387,6 +387,27 @@ describe('damage of a log with snapshots', () => {
       message: expect.stringContaining('is complete'),
     });
     expect((await reopened(rotten)).found).toEqual(records);
+  });
+
+  it('[history R5] in the segment of the snapshot, before its place, loses nothing', async () => {
+    const disk = new SimulatedDisk();
+    const { log } = await openLog(disk, { segmentBytes: 1 << 20 });
+    const records = appendRandom(log, 1, 20);
+    log.write();
+    const { position } = log.snapshotPlace(1n);
+    await snapshotOf(disk, log, records);
+    records.push(...appendRandom(log, 2, 5));
+    await log.close();
+    const [name = ''] = segmentsOf(disk);
+    const bytes = disk.contentOf(name);
+    for (let at = segmentHeaderBytes; at < segmentHeaderBytes + position; at += 23) {
+      const rotten = changed(disk, { [name]: flipped(bytes, at) });
+      expect(verifyLog(rotten, identity)).toMatchObject({ kind: 'damaged' });
+      expect(verifySnapshots(rotten, identity)).toMatchObject([{ kind: 'intact' }]);
+      const opened = await reopened(rotten);
+      expect(opened).toMatchObject({ found: records, restored: 20 });
+      expect(opened.warnings).toEqual([expect.stringContaining(`of ${name} are damaged`)]);
+    }
   });
 
   it('[history R5] as a torn tail behind it is cut off, and the log goes on', async () => {

@@ -9,6 +9,7 @@ export interface SettledLog {
   readonly offset: number;
   readonly position: number;
   readonly refused: readonly RefusedSnapshot[];
+  readonly damage: { readonly file: string; readonly position: number } | undefined;
 }
 
 /**
@@ -20,6 +21,7 @@ export async function settleSnapshots(
   log: SettledLog,
   warn: (message: string) => void,
 ): Promise<void> {
+  reportDamage(log, warn);
   const unfinished = disk.list().filter((name) => partNames.test(name));
   let isChanged = unfinished.length > 0;
   for (const name of unfinished) tried(warn, () => disk.remove(name));
@@ -39,9 +41,19 @@ export async function settleSnapshots(
 
 /** Reports the snapshots of a log that is only read. */
 export function reportSnapshots(log: SettledLog, warn: (message: string) => void): void {
+  reportDamage(log, warn);
   for (const { name, reason, position } of log.refused) {
     warn(`The snapshot ${name} was not used: ${reasonOf(log, reason, position)}.`);
   }
+}
+
+function reportDamage({ damage }: SettledLog, warn: (message: string) => void): void {
+  if (damage === undefined) return;
+  const { file, position } = damage;
+  warn(
+    `Records at position ${position} of ${file} are damaged. Nothing is lost: the snapshot that ` +
+      'was used has what they say.',
+  );
 }
 
 function reasonOf(log: SettledLog, reason: string, position: number | undefined): string {

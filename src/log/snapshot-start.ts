@@ -1,6 +1,7 @@
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { type Disk, DiskError } from './disk.ts';
-import { isSameChain } from './history-point.ts';
+import { EvidenceSearch } from './evidence-search.ts';
+import { type HistoryPoint, isSameChain } from './history-point.ts';
 import { SnapshotDamageError } from './log-error.ts';
 import { recordKinds } from './record.ts';
 import {
@@ -24,6 +25,8 @@ export interface SnapshotStart {
   /** The segment, among those of the log, and the position in its file. */
   readonly index: number;
   readonly filePosition: number;
+  /** Where records of that segment, before the place, are damaged; nothing needs them. */
+  readonly damagedAt: number | undefined;
 }
 
 /** A snapshot that was not used. */
@@ -166,11 +169,41 @@ function connection(
     if (!isOurs || filePosition < segmentHeaderBytes || header.sequence !== place.segment) {
       return undefined;
     }
-    const isThere =
-      isFollowed(reader, filePosition, header, place) ||
-      isReached(reader, filePosition, header, place);
-    return isThere ? { place, index, filePosition } : undefined;
+    const found = way(reader, filePosition, header, place);
+    if (found === 'none') return undefined;
+    return { place, index, filePosition, damagedAt: found === 'whole' ? undefined : found };
   });
+}
+
+/**
+ * Whether the records of the segment lead to the place. If some of them are damaged, the record
+ * behind the place can say so instead, unless there are records of another history; then returns
+ * where the damage is.
+ */
+function way(
+  reader: SegmentReader,
+  end: number,
+  header: SegmentHeader,
+  place: SnapshotPlace,
+): 'whole' | 'none' | number {
+  let { chainLow, chainHigh } = header;
+  let offset = header.firstOffset - 1;
+  let position = segmentHeaderBytes;
+  while (position < end) {
+    if (reader.read(position, header.salt) !== 'record') {
+      const base = header.position - segmentHeaderBytes;
+      const found = { position: base + position, offset, chainLow, chainHigh };
+      const isKnown = isFollowed(reader, end, header, place) && !isForked(reader, header, found);
+      return isKnown ? position : 'none';
+    }
+    if (!isSameChain(previousOf(reader), { chainLow, chainHigh })) return 'none';
+    chainLow = reader.hash.chainLow;
+    chainHigh = reader.hash.chainHigh;
+    offset = reader.offset;
+    position += reader.length;
+  }
+  const isThere = position === end && offset === place.offset;
+  return isThere && isSameChain({ chainLow, chainHigh }, place) ? 'whole' : 'none';
 }
 
 /** Whether the record at a position says that it follows the place. */
@@ -186,25 +219,14 @@ function isFollowed(
   return before === place.offset && isSameChain(previousOf(reader), place);
 }
 
-/** Whether the records from the beginning of the segment on lead to the place. */
-function isReached(
-  reader: SegmentReader,
-  end: number,
-  header: SegmentHeader,
-  place: SnapshotPlace,
-): boolean {
-  let { chainLow, chainHigh } = header;
-  let offset = header.firstOffset - 1;
-  let position = segmentHeaderBytes;
-  while (position < end && reader.read(position, header.salt) === 'record') {
-    if (!isSameChain(previousOf(reader), { chainLow, chainHigh })) return false;
-    chainLow = reader.hash.chainLow;
-    chainHigh = reader.hash.chainHigh;
-    offset = reader.offset;
-    position += reader.length;
-  }
-  const isThere = position === end && offset === place.offset;
-  return isThere && isSameChain({ chainLow, chainHigh }, place);
+/** Whether records behind the last whole one, which ends at `end`, belong to another history. */
+function isForked(reader: SegmentReader, header: SegmentHeader, end: HistoryPoint): boolean {
+  const base = header.position - segmentHeaderBytes;
+  const position = end.position - base;
+  const place = { file: reader.name, position, offset: end.offset + 1 };
+  const search = new EvidenceSearch(header.salt, end, place);
+  search.look(reader, position + 8, base);
+  return search.fork !== undefined;
 }
 
 function previousOf({ previousLow, previousHigh }: SegmentReader) {

@@ -154,6 +154,16 @@ export class SnapshotWriter {
     const close = (): void => this.#file.close();
     // Closing a file during a sync could let another file reuse its number.
     this.#syncing.then(close, close);
+    this.#remove();
+  }
+
+  #remove(): void {
+    try {
+      this.#disk.checkWriter?.(true);
+    } catch {
+      // A file of this name may be that of the service that has the folder by now.
+      return;
+    }
     tryToRemove(this.#disk, this.#partName);
   }
 
@@ -166,6 +176,7 @@ export class SnapshotWriter {
 
   /** Ends the block in the buffer and hands it to the operating system. */
   #write(kind: number): void {
+    this.#disk.checkWriter?.(false);
     const offset = this.#blockCount;
     const length = this.#buffer.end({ kind, offset, durablePosition: 0, salt: this.#salt });
     this.#file.write(this.#buffer.bytes(), this.#position);

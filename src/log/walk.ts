@@ -67,6 +67,8 @@ export interface WalkedLog {
   readonly recordCount: number;
   /** Snapshots that are newer than the one at which reading began. */
   readonly refused: readonly RefusedSnapshot[];
+  /** Where records are damaged that the snapshot makes unnecessary, if that was noticed. */
+  readonly damage: { readonly file: string; readonly position: number } | undefined;
   readonly tail: TornTail | undefined;
   /** Why the log is not complete; only with `acceptsLoss`. */
   readonly lost: string | undefined;
@@ -126,6 +128,12 @@ function isBlankFile(disk: Disk, name: string): boolean {
   return withReader(disk, name, (reader) => reader.isBlankFrom(0));
 }
 
+/** `undefined`: it cannot be read. */
+function readHeader(disk: Disk, name: string): SegmentHeader | undefined {
+  const reading = withReader(disk, name, (reader) => readSegmentHeader(reader.header()));
+  return reading.kind === 'valid' ? reading.header : undefined;
+}
+
 function isUnfinished(reader: SegmentReader): boolean {
   return reader.size < segmentHeaderBytes || reader.header().every((byte) => byte === 0);
 }
@@ -181,7 +189,7 @@ class Walk {
   run(): WalkedLog {
     const first = this.#loaded.start?.index ?? 0;
     this.#sequence = this.#loaded.start?.place.segment ?? 1;
-    this.#checkNames(first);
+    this.#checkUnread(first);
     let found: Break | undefined;
     for (let index = first; index < this.#names.length && found === undefined; index++) {
       found = this.#segment(index);
@@ -201,10 +209,17 @@ class Walk {
       durablePosition: this.#durablePosition,
       recordCount: this.#recordCount,
       refused: this.#loaded.refused,
+      damage: this.#damageBefore(),
       tail: verdict?.tail,
       lost: lost?.reason,
       isMarkHalf: this.#mark.kind === 'valid' && this.#mark.isHalf,
     };
+  }
+
+  #damageBefore(): WalkedLog['damage'] {
+    const { start } = this.#loaded;
+    if (start?.damagedAt === undefined) return undefined;
+    return { file: this.#names[start.index] as string, position: start.damagedAt };
   }
 
   /** Compares the mark beside the log with the end that was found. */
@@ -223,14 +238,34 @@ class Walk {
     });
   }
 
-  /** Two services have written segments of one number, even if neither is read. */
-  #checkNames(end: number): void {
-    for (let index = 1; index < end; index++) {
+  /**
+   * Looks for signs that two services have written to the segments before `end`, which are not
+   * read: two with one number, or records behind the place at which the next one begins.
+   */
+  #checkUnread(end: number): void {
+    for (let index = 0; index < end; index++) {
       const name = this.#names[index] as string;
-      const number = segmentSequence(name);
-      if (number !== segmentSequence(this.#names[index - 1] as string)) continue;
-      throw this.#forked(`two segments have the number ${number}`, name, 0);
+      const next = this.#names[index + 1] as string;
+      if (segmentSequence(name) === segmentSequence(next)) {
+        throw this.#forked(`two segments have the number ${segmentSequence(next)}`, next, 0);
+      }
+      const start = readHeader(this.#disk, name);
+      const header = readHeader(this.#disk, next);
+      const isNext = start !== undefined && header?.sequence === start.sequence + 1;
+      if (isNext) withReader(this.#disk, name, (reader) => this.#checkEnd(reader, start, header));
     }
+  }
+
+  #checkEnd(reader: SegmentReader, start: SegmentHeader, next: SegmentHeader): void {
+    const base = start.position - segmentHeaderBytes;
+    const end = next.position - base;
+    if (end >= reader.size || reader.isBlankFrom(end)) return;
+    const point = { ...next, offset: next.firstOffset - 1 };
+    const place = { file: reader.name, position: end, offset: next.firstOffset };
+    const search = new EvidenceSearch(start.salt, point, place);
+    search.look(reader, end, base);
+    if (search.recordCount === 0) return;
+    throw this.#forked('a segment does not continue the one before it', reader.name, end);
   }
 
   #segment(index: number): Break | undefined {

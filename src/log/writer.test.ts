@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest';
 import { appendRandom, openLog } from '../../test/simulation/log-fixture.ts';
+import { beginSnapshot } from '../../test/simulation/snapshot-fixture.ts';
+import { tableId } from '../schema/ids.ts';
+import { emptyRowList } from '../store/change-set.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { durableMarkName } from './durable-mark.ts';
 import { LogBrokenError, WriterError } from './log-error.ts';
@@ -101,3 +104,23 @@ it('[durability D1] is not opened, and nothing is cut, while another service has
   await expect(openLog(disk)).rejects.toThrow(WriterError);
   expect(disk.operationCount).toBe(0);
 });
+
+it.each(['add', 'finish'] as const)(
+  '[durability D1, history 2.9] a snapshot ends once another service has the disk (%s)',
+  async (call) => {
+    const disk = new SharedDisk();
+    const { log } = await openLog(disk);
+    const records = appendRandom(log, 1, 3);
+    await log.sync();
+    const place = log.snapshotPlace(1n);
+    const { writer, blocks } = beginSnapshot(disk, { place, salt: 1, records });
+    for (const block of blocks) await writer.add(block);
+    const before = disk.files();
+    disk.take();
+    const more = { kind: 'rows' as const, tableId: tableId(9), rows: emptyRowList };
+    const work = call === 'add' ? writer.add(more) : writer.finish(Promise.resolve());
+    await expect(work).rejects.toThrow(WriterError);
+    expect(disk.files()).toEqual(before);
+    log.abandon();
+  },
+);

@@ -2,7 +2,7 @@ import type { CommitLog } from '../../src/log/commit-log.ts';
 import { decodeInputs } from '../../src/log/decode-record.ts';
 import type { CommitInputs, LogRecord } from '../../src/log/record.ts';
 import { tableId } from '../../src/schema/ids.ts';
-import type { ChangeSet } from '../../src/store/change-set.ts';
+import type { ChangeSet, RowList, SequenceMark } from '../../src/store/change-set.ts';
 import { commitOffset } from '../../src/store/commit-offset.ts';
 import type { Random } from '../../src/testing/random.ts';
 import { connectionNumber } from '../../src/values/connection-number.ts';
@@ -84,17 +84,43 @@ export function appendTo(log: CommitLog, record: RandomRecord): void {
 
 /** All of a record's content as text, to compare what was appended with what was found. */
 export function textOf(record: LogRecord | RandomRecord): string {
-  if (record.kind === 'marks') return `marks ${JSON.stringify(sorted(record.sequences))}`;
-  const { inputs } = record;
-  const decoded = inputs instanceof Uint8Array ? decodeInputs(inputs) : inputs;
-  return `${record.kind} ${JSON.stringify(sorted({ ...record, inputs: decoded }))}`;
+  if (record.kind === 'marks') return `marks ${marksText(record.sequences)}`;
+  const { kind, changes, inputs } = record;
+  const schema = record.kind === 'schema' ? schemaText(record) : '';
+  return `${kind} ${schema} ${changesText(changes)} ${inputsText(inputs)}`;
 }
 
-function sorted(value: unknown): unknown {
-  if (typeof value === 'bigint') return `${value}n`;
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(fields.map(([name, field]) => [name, sorted(field)]));
+function marksText(sequences: readonly SequenceMark[]): string {
+  return sequences.map(({ id, value }) => `${id}=${value}`).join();
+}
+
+type SchemaPart = Pick<Extract<LogRecord, { readonly kind: 'schema' }>, 'offset' | 'schema'>;
+
+function schemaText({ offset, schema }: SchemaPart): string {
+  const { catalog, definition, programKind, program, defaults } = schema;
+  const values = defaults.map((one) => `${one.tableId}.${one.column}=${hex(one.value)}`).join();
+  const parts = [catalog, definition, program].map(hex).join();
+  return `${offset} ${programKind} ${parts} ${values}`;
+}
+
+function changesText(changes: ChangeSet | undefined): string {
+  if (changes === undefined) return 'none';
+  const tables = changes.tables.map(({ tableId: id, truncated, inserts, deletes }) => {
+    return `${id} ${truncated} ${rowsText(inserts)} ${rowsText(deletes)}`;
+  });
+  return `${changes.offset} [${tables.join()}] ${marksText(changes.sequences)}`;
+}
+
+function rowsText({ count, bytes }: RowList): string {
+  return `${count}:${hex(bytes)}`;
+}
+
+function inputsText(inputs: Uint8Array | CommitInputs): string {
+  const decoded = inputs instanceof Uint8Array ? decodeInputs(inputs) : inputs;
+  const { reducer, caller, connectionId, timestampMicros, seed, args } = decoded;
+  return `${reducer} ${caller} ${connectionId} ${timestampMicros} ${hex(seed)} ${hex(args)}`;
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
 }
