@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CommitLog, type LogOptions } from '../../src/log/commit-log.ts';
@@ -41,7 +41,7 @@ describe('a data folder with segments of version 1', () => {
     expect(await sandbox.ok(['verify'])).not.toMatch(/damaged|missing/);
   });
 
-  it('[history 1.5, 2.31] gets segments of version 2 and snapshots beside them', async () => {
+  it('[history 1.5, 2.31, R5, cli 7.7] gets new segments and snapshots, which verify checks', async () => {
     const databases = path.join(sandbox.folder, 'root/data/databases');
     const [name = ''] = readdirSync(databases);
     const identity = databaseIdentity(identityFromHex(name) ?? 0n);
@@ -94,6 +94,19 @@ describe('a data folder with segments of version 1', () => {
     expect(collector.records.length).toBeGreaterThan(46);
     second.log.abandon();
     expect(verifyLog(disk, identity)).toMatchObject({ kind: 'intact' });
-    expect(verifySnapshots(disk, identity)).toMatchObject([{ kind: 'intact' }]);
+    const [snapshot] = verifySnapshots(disk, identity);
+    expect(snapshot).toMatchObject({ kind: 'intact' });
+
+    const file = path.join('databases', name, 'log-1', snapshot?.name ?? '');
+    const row = (state: string) =>
+      new RegExp(`^ ${file} +\\| ${state} +\\| ${snapshot?.offset} `, 'm');
+    expect(await sandbox.ok(['verify'])).toMatch(row('intact'));
+    const place = path.join(sandbox.folder, 'root/data', file);
+    const bytes = readFileSync(place);
+    bytes[300] = (bytes[300] ?? 0) ^ 1;
+    writeFileSync(place, bytes);
+    const { code, stdout, stderr } = await sandbox.run(['verify']);
+    expect(stdout).toMatch(row('damaged'));
+    expect([code, stderr]).toEqual([1, 'Error: 1 of 3 logs and snapshots are damaged.\n']);
   });
 });
