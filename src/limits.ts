@@ -1,5 +1,6 @@
 import { agentLimits } from './agent-limits.ts';
 import { handlerLimits } from './handler-limits.ts';
+import { historyLimits } from './history-limits.ts';
 import { outboundLimits } from './outbound-limits.ts';
 import { scheduleLimits } from './schedule-limits.ts';
 import * as shared from './shared-limits.ts';
@@ -13,8 +14,8 @@ const mebibyte = 1024 * kibibyte;
  * bounds relate is asserted in `limits.test.ts`. Bounds that the client library needs too come from
  * `shared-limits.ts`, because this file would go into every page as a whole; those of what agents
  * use are listed in `agent-limits.ts`, those of static files in `site-limits.ts`, those of HTTP
- * handlers in `handler-limits.ts`, those of requests that modules send in `outbound-limits.ts`, and
- * those of schedules in `schedule-limits.ts`.
+ * handlers in `handler-limits.ts`, those of requests that modules send in `outbound-limits.ts`,
+ * those of schedules in `schedule-limits.ts`, and those of snapshots in `history-limits.ts`.
  */
 export const limits = {
   ...shared,
@@ -23,6 +24,7 @@ export const limits = {
   ...handlerLimits,
   ...outboundLimits,
   ...scheduleLimits,
+  ...historyLimits,
   /** One encoded row. */
   rowBytesMax: 32 * mebibyte,
   /** One encoded value that a call returns or is refused with. */

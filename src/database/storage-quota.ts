@@ -81,9 +81,10 @@ export class StorageQuota {
 /** Bytes of rows that a database holds now. */
 export function rowBytesOf(store: Store): number {
   let bytes = 0;
-  for (const { spec, heap } of store.tables) {
-    // Hidden rows exist because rows of the module do.
-    if (spec.kind === 'user' || hiddenTableIds.has(spec.id)) bytes += heap.usedBytes;
+  for (const { spec, heap, held } of store.tables) {
+    // Hidden rows exist because rows of the module do. Rows that are kept for readers are gone.
+    const counts = spec.kind === 'user' || hiddenTableIds.has(spec.id);
+    if (counts) bytes += heap.usedBytes - held.waitingBytes;
   }
   return bytes;
 }

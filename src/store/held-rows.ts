@@ -41,8 +41,9 @@ export class HeldRows {
   /** Refs below it can belong to rows that a moment saw. */
   #boundary = 0;
   #state = slotHeld;
-  /** Bytes of all rows that were ever queued. */
+  /** Bytes of all rows that were ever queued, and of those that were freed since. */
   #queuedBytes = 0;
+  #freedBytes = 0;
 
   constructor(heap: RowHeap) {
     this.heap = heap;
@@ -56,9 +57,33 @@ export class HeldRows {
 
   /** Bytes kept for pins, not counting loose rows. */
   get bytes(): number {
-    const [oldest] = this.#moments;
-    if (oldest === undefined) return 0;
-    return this.bytesSince(oldest) + this.heap.closedBytes + this.#queue.bytes;
+    return this.#bytesFrom(this.#moments[0]);
+  }
+
+  /** What of `bytes` counts for reads: while a snapshot is taken, closed pages count for it. */
+  get readBytes(): number {
+    const oldest = this.#moments.find(({ readCount }) => readCount > 0);
+    if (this.#snapshotMoment() === undefined) return this.#bytesFrom(oldest);
+    return oldest === undefined ? 0 : this.bytesSince(oldest);
+  }
+
+  /** What of `bytes` counts for the snapshot. */
+  get snapshotBytes(): number {
+    return this.#bytesFrom(this.#snapshotMoment());
+  }
+
+  /** Bytes of rows that are not visible and not freed yet. */
+  get waitingBytes(): number {
+    return this.#queuedBytes - this.#freedBytes;
+  }
+
+  #bytesFrom(moment: Moment | undefined): number {
+    if (moment === undefined) return 0;
+    return this.bytesSince(moment) + this.heap.closedBytes + this.#queue.bytes;
+  }
+
+  #snapshotMoment(): Moment | undefined {
+    return this.#moments.find(({ pins, readCount }) => pins.size > readCount);
   }
 
   /** Bytes of the rows deleted since the moment. */
@@ -76,10 +101,11 @@ export class HeldRows {
     return this.#queue.at(position);
   }
 
-  /** The oldest pin. */
-  get oldestPin(): Revocable | undefined {
-    const [first] = this.#moments[0]?.pins ?? [];
-    return first;
+  /** The oldest pin of a read. */
+  get oldestRead(): Revocable | undefined {
+    const moment = this.#moments.find(({ readCount }) => readCount > 0);
+    for (const pin of moment?.pins ?? []) if (!pin.isOfSnapshot) return pin;
+    return undefined;
   }
 
   /** The current moment, with `pin` among its pins. `rowCount` rows are visible. */
@@ -87,12 +113,14 @@ export class HeldRows {
     const newest = this.#moments.at(-1);
     if (newest !== undefined && this.isStill(newest)) {
       newest.pins.add(pin);
+      if (!pin.isOfSnapshot) newest.readCount++;
       return newest;
     }
     const state = this.#beginPart();
     this.heap.closePages();
     const moment: Moment = {
       pins: new Set([pin]),
+      readCount: pin.isOfSnapshot ? 0 : 1,
       rowCount,
       pageEnd: this.heap.pageEnd,
       tails: this.heap.tails(),
@@ -111,6 +139,7 @@ export class HeldRows {
 
   unpin(pin: Revocable, moment: Moment): void {
     assert(moment.pins.delete(pin), 'a pin is released once');
+    if (!pin.isOfSnapshot) moment.readCount--;
     if (moment.pins.size > 0) return;
     const at = this.#moments.indexOf(moment);
     this.#moments.splice(at, 1);
@@ -140,7 +169,9 @@ export class HeldRows {
     const { start } = this.#queue;
     const end = this.#looseEnd();
     while (this.#queue.start < end && this.#queue.start - start < countMax) {
-      this.heap.free(this.#queue.take());
+      const ref = this.#queue.take();
+      this.#freedBytes += this.heap.slotBytesOf(ref);
+      this.heap.free(ref);
     }
     this.#endParts();
     this.hasLoose = this.#queue.start < end;
@@ -155,7 +186,7 @@ export class HeldRows {
 
   /** Revokes all pins and frees everything. */
   letGo(reason: string): void {
-    for (let pin = this.oldestPin; pin !== undefined; pin = this.oldestPin) pin.revoke(reason);
+    for (const { pins } of [...this.#moments]) for (const pin of [...pins]) pin.revoke(reason);
     this.freeLoose(Number.POSITIVE_INFINITY);
   }
 
@@ -202,6 +233,8 @@ export class HeldRows {
 /** A moment at which pins were taken. Only its pins change it. */
 export interface Moment extends Sight {
   readonly pins: Set<Revocable>;
+  /** How many of them are of reads. */
+  readCount: number;
   readonly rowCount: number;
   /** The refs of its rows are below this. */
   readonly boundary: number;
@@ -220,6 +253,8 @@ export function isOlder(ref: RowRef, { boundary, tails }: Moment): boolean {
 
 /** A pin, as seen by code that may have to revoke it. */
 export interface Revocable {
+  /** True if it is one of the pins of a snapshot, which have a bound of their own. */
+  readonly isOfSnapshot: boolean;
   revoke(reason: string): void;
 }
 
@@ -236,6 +271,6 @@ function boundaryOf(page: number): number {
 
 assert(boundaryOf(1) > noRow, 'no ref is below the boundary 0');
 assert(
-  limits.longReadsMax + 1 + limits.pausedSetsMax < slotHeldCount,
-  'every read that pauses, and one write, may have a moment of its own',
+  limits.longReadsMax + 1 + limits.pausedSetsMax + 1 < slotHeldCount,
+  'every read that pauses, one write, and a snapshot may have a moment of their own',
 );

@@ -58,14 +58,90 @@ export class HashIndex implements UniqueBody {
   }
 
   addProbed(ref: RowRef): void {
+    this.#enter(this.#key.hash, ref);
+  }
+
+  /** Puts a row into the empty slot that was found for it. */
+  #enter(hash: number, ref: RowRef): void {
     const segment = this.#segment;
     const count = (segment[countWord] as number) + 1;
-    segment[this.#word] = this.#key.hash;
+    segment[this.#word] = hash;
     segment[this.#word + 1] = ref;
     segment[countWord] = count;
     this.#size++;
     // At most three quarters full: (slots * 3) / 4, two words for each slot.
     if (count * 8 > (segment.length - headerWords) * 3) this.#makeRoom(segment);
+  }
+
+  /**
+   * Adds the visible rows of the heap, `rowCount` of them, to an empty index. Stops at a row that
+   * has the key of another one, and returns it; else `noRow`.
+   */
+  fillAtOnce(rowCount: number): RowRef {
+    this.#makeRoomFor(rowCount);
+    const heap = this.#heap;
+    let ref = heap.nextVisible(noRow);
+    while (ref !== noRow) {
+      const hashes = new Int32Array(Math.min(rowCount, filledAtOnce));
+      const refs = new Int32Array(hashes.length);
+      let count = 0;
+      for (; ref !== noRow && count < hashes.length; ref = heap.nextVisible(ref)) {
+        this.#key.loadRow(heap.pageOf(ref), offsetOf(ref), heap.lengthOf(ref));
+        hashes[count] = this.#key.hash;
+        refs[count++] = ref;
+      }
+      const second = this.#addInOrder(hashes.subarray(0, count), refs);
+      if (second !== noRow || this.isUnfit) return second;
+    }
+    return noRow;
+  }
+
+  /** Adds rows segment by segment: those of a large index do not fit the caches together. */
+  #addInOrder(hashes: Int32Array, refs: Int32Array): RowRef {
+    const shift = 31 - this.#depth;
+    const ends = new Int32Array(2 ** this.#depth);
+    for (const hash of hashes) (ends[(hash >>> 1) >>> shift] as number)++;
+    for (let at = 1; at < ends.length; at++)
+      ends[at] = (ends[at] as number) + (ends[at - 1] as number);
+    const order = new Int32Array(hashes.length * 2);
+    for (let at = hashes.length - 1; at >= 0; at--) {
+      const hash = hashes[at] as number;
+      const place = (ends[(hash >>> 1) >>> shift] as number) - 1;
+      ends[(hash >>> 1) >>> shift] = place;
+      order[place * 2] = hash;
+      order[place * 2 + 1] = refs[at] as number;
+    }
+    for (let at = 0; at < order.length; at += 2) {
+      const ref = order[at + 1] as RowRef;
+      if (!this.#addHashed(order[at] as number, ref)) return ref;
+      if (this.isUnfit) return noRow;
+    }
+    return noRow;
+  }
+
+  /** Adds a row whose key has the hash; false if there is a row with that key. */
+  #addHashed(hash: number, added: RowRef): boolean {
+    const segment = this.#segmentOf(hash);
+    const lastWord = segment.length - 2;
+    const home = homeWord(segment, hash);
+    let word = home;
+    for (let ref = segment[word + 1]; ref !== noRow; ref = segment[word + 1]) {
+      // The rare row with the same hash is looked for as usual, which counts collisions.
+      if (segment[word] === hash) {
+        const heap = this.#heap;
+        if (this.probe(heap.pageOf(added), offsetOf(added), heap.lengthOf(added)) !== noRow) {
+          return false;
+        }
+        this.addProbed(added);
+        return true;
+      }
+      word = word === lastWord ? headerWords : word + 2;
+    }
+    if (word - home > walkedWordsMax) this.isUnfit = true;
+    this.#segment = segment;
+    this.#word = word;
+    this.#enter(hash, added);
+    return true;
   }
 
   replaceProbed(ref: RowRef): void {
@@ -147,6 +223,19 @@ export class HashIndex implements UniqueBody {
     this.#directory = [this.#segment];
   }
 
+  /** Gives an empty index the segments that so many rows need, so that few or none have to grow. */
+  #makeRoomFor(rowCount: number): void {
+    assert(this.#size === 0, 'only an empty index is filled at once');
+    let depth = 0;
+    while (rowCount > filledSlots * 2 ** depth && depth < depthMax) depth++;
+    let slots = firstSlots;
+    while (slots < segmentSlots && rowCount * 4 > slots * 3) slots *= 2;
+    this.#bytes = 0;
+    this.#depth = depth;
+    this.#directory = Array.from({ length: 2 ** depth }, () => this.#newSegment(slots, depth));
+    this.#segment = this.#directory[0] as Int32Array;
+  }
+
   #makeRoom(segment: Int32Array): void {
     const slots = (segment.length - headerWords) / 2;
     const depth = segment[depthWord] as number;
@@ -187,6 +276,10 @@ const headerWords = 2;
 const firstSlots = 8;
 const segmentSlots = 8192;
 const depthMax = 20;
+/** Rows of a segment that is filled at once; by chance it gets a few hundred more. */
+const filledSlots = 5_000;
+/** Rows of which the hashes are ordered together: 64 MiB. */
+const filledAtOnce = 4_194_304;
 /** Words of the segment that an empty index keeps. */
 const keptWordsMax = 128;
 /** Distance of an entry from its home; chance makes a tenth of it in a full segment. */

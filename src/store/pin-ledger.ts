@@ -1,10 +1,10 @@
 import { limits } from '../limits.ts';
 import type { HeldRows } from './held-rows.ts';
 
-/** The pins of all tables of a store, which share one bound on what they hold. */
+/** The pins of all tables of a store. Those of reads share one bound on what they hold. */
 export class PinLedger {
   readonly #bytesMax: number;
-  /** The number of pins of each table. */
+  /** The number of pins of reads, by table. */
   readonly #pinned = new Map<HeldRows, number>();
   /** Tables where rows wait to be freed. */
   readonly #loose = new Set<HeldRows>();
@@ -15,10 +15,10 @@ export class PinLedger {
     this.#bytesMax = bytesMax;
   }
 
-  /** Bytes kept for pins. */
+  /** Bytes kept for pins of reads. */
   get heldBytes(): number {
     let total = this.#besideBytes;
-    for (const held of this.#pinned.keys()) total += held.bytes;
+    for (const held of this.#pinned.keys()) total += held.readBytes;
     return total;
   }
 
@@ -30,8 +30,13 @@ export class PinLedger {
     const count = this.#pinned.get(held) ?? 0;
     if (count > 1) this.#pinned.set(held, count - 1);
     else this.#pinned.delete(held);
-    if (held.hasLoose) this.#loose.add(held);
+    this.loosen(held);
     this.freeLoose();
+  }
+
+  /** Called after a pin of the table was released. */
+  loosen(held: HeldRows): void {
+    if (held.hasLoose) this.#loose.add(held);
   }
 
   /** True while rows wait to be freed. */
@@ -61,12 +66,12 @@ export class PinLedger {
   }
 
   /**
-   * Revokes pins until the held bytes are within the limit: always the oldest pin of the table that
-   * holds most.
+   * Revokes pins of reads until the held bytes are within the limit: always the oldest pin of the
+   * table that holds most.
    */
   keepWithin(): void {
     while (this.#pinned.size > 0 && this.heldBytes > this.#bytesMax) {
-      this.#largest()?.oldestPin?.revoke(
+      this.#largest()?.oldestRead?.revoke(
         `more than ${this.#bytesMax} bytes of rows that changed meanwhile were kept for reads`,
       );
     }
@@ -75,7 +80,7 @@ export class PinLedger {
   #largest(): HeldRows | undefined {
     let largest: HeldRows | undefined;
     for (const held of this.#pinned.keys()) {
-      if (largest === undefined || held.bytes > largest.bytes) largest = held;
+      if (largest === undefined || held.readBytes > largest.readBytes) largest = held;
     }
     return largest;
   }

@@ -22,18 +22,25 @@ export class PinnedRows implements TablePin, Revocable {
   /** `undefined` once it is released or revoked. */
   #moment: Moment | undefined;
   #revokedFor: string | undefined;
+  readonly #snapshot: Pick<Revocable, 'revoke'> | undefined;
 
-  /** Created by `Table.pin`. */
-  constructor(table: Table) {
+  /** Created by `Table.pin`, or by the snapshot that it is part of. */
+  constructor(table: Table, snapshot?: Pick<Revocable, 'revoke'>) {
     this.table = table;
     this.#held = table.held;
     this.#ledger = table.pins;
+    this.#snapshot = snapshot;
     this.#moment = this.#held.pin(this, table.rowCount);
     this.rowCount = this.#moment.rowCount;
+    if (snapshot !== undefined) return;
     this.#ledger.add(this.#held);
     // If closing pages has cost too much before, this pin is revoked at once, while that costs
     // nothing.
     this.#ledger.keepWithin();
+  }
+
+  get isOfSnapshot(): boolean {
+    return this.#snapshot !== undefined;
   }
 
   get heldBytes(): number {
@@ -98,11 +105,14 @@ export class PinnedRows implements TablePin, Revocable {
     for (const { bytes } of this.#deleted.values()) this.#ledger.take(-bytes);
     this.#deleted.clear();
     this.#held.unpin(this, moment);
-    this.#ledger.remove(this.#held);
+    if (this.isOfSnapshot) this.#ledger.loosen(this.#held);
+    else this.#ledger.remove(this.#held);
   }
 
   revoke(reason: string): void {
     this.#revokedFor = reason;
+    // A snapshot is of all tables or of none.
+    this.#snapshot?.revoke(reason);
     this.release();
   }
 

@@ -105,16 +105,3 @@ describe('replay', () => {
     });
   }
 });
-
-describe('loading a snapshot', () => {
-  it('takes rows in portions and continues at the offset', () => {
-    const store = storeOf(sketches);
-    store.loadRows(tableId(100), rows(store, 't', [1, 'a']));
-    store.loadRows(tableId(100), rows(store, 't', [2, 'b'], [3, 'c']));
-    store.resumeAt(commitOffset(41), []);
-    inTransaction(store, (transaction) => insert(transaction, tableOf(store, 't'), 4, 'd'));
-    expect(store.offset).toBe(42);
-    expect(tableOf(store, 't').rowCount).toBe(4);
-    expect(() => store.loadRows(tableId(100), rows(store, 't', [1, 'z']))).toThrow(ReplayError);
-  });
-});

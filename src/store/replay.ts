@@ -32,7 +32,7 @@ export function replaySequences(state: StoreState, marks: readonly SequenceMark[
 export function loadRows(state: StoreState, tableId: TableId, rows: RowList): void {
   const table = tableOf(state, tableId);
   forEachRow(table, rows, (bytes, at, length) => {
-    if (!table.changes.load(bytes, at, length)) fail(table, 'a row is there already');
+    if (!table.changes.load(bytes, at, length)) failReplay(table, 'a row is there already');
   });
 }
 
@@ -42,16 +42,17 @@ function replayTable(state: StoreState, change: TableChange): void {
   if (table.spec.isEvent) return;
   forEachRow(table, change.deletes, (bytes, at, length) => {
     const ref = table.changes.findEqual(bytes, at, length);
-    if (ref === noRow) fail(table, 'a deleted row is not there');
+    if (ref === noRow) failReplay(table, 'a deleted row is not there');
     table.changes.unload(ref);
   });
   forEachRow(table, change.inserts, (bytes, at, length) => {
-    if (!table.changes.load(bytes, at, length)) fail(table, 'an inserted row is there already');
+    if (!table.changes.load(bytes, at, length))
+      failReplay(table, 'an inserted row is there already');
   });
-  if (change.truncated && table.rowCount > 0) fail(table, 'an emptied table has rows');
+  if (change.truncated && table.rowCount > 0) failReplay(table, 'an emptied table has rows');
 }
 
-function forEachRow(
+export function forEachRow(
   table: Table,
   rows: RowList,
   visit: (bytes: Uint8Array, at: number, length: number) => void,
@@ -60,11 +61,11 @@ function forEachRow(
   let at = 0;
   for (let left = count; left > 0; left--) {
     const end = table.shape.endOfRow(bytes, at, bytes.length);
-    if (end < 0) fail(table, 'bytes are not a row');
+    if (end < 0) failReplay(table, 'bytes are not a row');
     visit(bytes, at, end - at);
     at = end;
   }
-  if (at !== bytes.length) fail(table, 'bytes are left over after the rows');
+  if (at !== bytes.length) failReplay(table, 'bytes are left over after the rows');
 }
 
 function tableOf(state: StoreState, id: TableId): Table {
@@ -73,6 +74,6 @@ function tableOf(state: StoreState, id: TableId): Table {
   return table;
 }
 
-function fail(table: Table, problem: string): never {
+export function failReplay(table: Table, problem: string): never {
   throw new ReplayError(`table ${table.spec.name}: ${problem}`);
 }

@@ -3,9 +3,11 @@ import type { Catalog } from '../schema/catalog.ts';
 import type { IndexId, TableId } from '../schema/ids.ts';
 import type { ChangeSet, RowList, SequenceMark } from './change-set.ts';
 import type { CommitOffset } from './commit-offset.ts';
+import { StoreLoad } from './load-store.ts';
 import type { StoreMemory } from './memory.ts';
 import { type ColumnDefaults, Migration } from './migrate.ts';
 import { loadRows, replayChange, replaySequences } from './replay.ts';
+import { SnapshotPins } from './snapshot-pins.ts';
 import { type SequencePositions, StoreState } from './store-state.ts';
 import type { Table } from './table.ts';
 import type { Index } from './table-index.ts';
@@ -118,17 +120,15 @@ export class Store {
     replaySequences(this.#state, marks);
   }
 
-  /** Adds rows of a snapshot, in portions of any size. Throws `ReplayError`. */
+  /** Begins to read a snapshot: the store keeps its tables until that is committed. */
+  beginLoad(catalog: Catalog): StoreLoad {
+    return new StoreLoad(this.#state, catalog);
+  }
+
+  /** Adds computed rows. Throws `ReplayError`. */
   loadRows(tableId: TableId, rows: RowList): void {
     assert(!this.#state.isOpen, 'no loading inside a transaction');
     loadRows(this.#state, tableId, rows);
-  }
-
-  /** Sets the commit that the loaded rows are as of. */
-  resumeAt(offset: CommitOffset, sequences: readonly SequenceMark[]): void {
-    assert(!this.#state.isOpen, 'no loading inside a transaction');
-    this.#state.offset = offset;
-    replaySequences(this.#state, sequences);
   }
 
   /**
@@ -139,7 +139,16 @@ export class Store {
     table.pins = this.#state.pins;
   }
 
-  /** Bytes kept for pins. */
+  /**
+   * Keeps the current rows of all tables readable, for a snapshot; one at a time. Costs a few
+   * microseconds for each table that has rows. `heldBytesMin` is for tests of the bound.
+   */
+  pinAll(heldBytesMin?: number): SnapshotPins {
+    assert(!this.#state.isOpen, 'tables are pinned between transactions');
+    return new SnapshotPins(this.#state.tables.values(), heldBytesMin);
+  }
+
+  /** Bytes kept for pins of reads. */
   get heldBytes(): number {
     return this.#state.pins.heldBytes;
   }

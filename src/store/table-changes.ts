@@ -321,6 +321,21 @@ export class TableChanges {
     return true;
   }
 
+  /** Like `load`, but the row is in no index before `fillIndexes`, which judges uniqueness. */
+  loadUnindexed(row: Uint8Array, at: number, length: number): void {
+    const ref = this.#place(row, at, length, slotCommitted);
+    assert(ref !== noRow, 'a table that was written once fits again');
+    this.rowCount++;
+  }
+
+  /** Enters all rows in the indexes, which are empty. False if two rows share a unique key. */
+  fillIndexes(): boolean {
+    for (const index of [...this.#uniques, ...this.#others]) {
+      if (index.fillAtOnce(this.rowCount) !== noRow) return false;
+    }
+    return this.#wholeRows === undefined || this.#wholeRows.fillAtOnce(this.rowCount);
+  }
+
   /** Removes a committed row outside of any transaction. */
   unload(ref: RowRef): void {
     this.#unindex(ref);

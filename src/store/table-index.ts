@@ -150,6 +150,16 @@ export class Index {
     return noRow;
   }
 
+  /** Like `fill`, when the number of rows is known. */
+  fillAtOnce(rowCount: number): RowRef {
+    const body = this.#body;
+    if (!(body instanceof HashIndex)) return this.fill();
+    const second = body.fillAtOnce(rowCount);
+    if (!body.isUnfit) return second;
+    this.#body = this.#emptyTree();
+    return this.fill();
+  }
+
   /** Removes all rows at once and returns the structure that holds them, for `restore`. */
   empty(): IndexBody {
     const body = this.#body;

@@ -2,7 +2,7 @@ import { RowKey } from './hash-key.ts';
 import type { UniqueBody } from './index-body.ts';
 import { HashIndex } from './index-hash.ts';
 import { RowTreeIndex } from './index-tree.ts';
-import type { RowHeap } from './row-heap.ts';
+import { offsetOf, type RowHeap } from './row-heap.ts';
 import { noRow, type RowRef } from './row-ref.ts';
 
 /**
@@ -53,6 +53,17 @@ export class WholeRowIndex {
     }
   }
 
+  /** Adds all `rowCount` rows to an empty set; false if two of them are equal. */
+  fillAtOnce(rowCount: number): boolean {
+    const body = new HashIndex(this.#heap, new RowKey(this.#heap));
+    this.#body = body;
+    const second = body.fillAtOnce(rowCount);
+    if (!body.isUnfit) return second === noRow;
+    const tree = new RowTreeIndex(this.#heap);
+    this.#body = tree;
+    return fillTree(tree, this.#heap);
+  }
+
   empty(): UniqueBody {
     const body = this.#body;
     this.#body = new HashIndex(this.#heap, new RowKey(this.#heap));
@@ -67,4 +78,13 @@ export class WholeRowIndex {
     this.#body = new RowTreeIndex(this.#heap);
     this.fill();
   }
+}
+
+/** False at the first row that is there already. */
+function fillTree(tree: RowTreeIndex, heap: RowHeap): boolean {
+  for (let ref = heap.nextVisible(noRow); ref !== noRow; ref = heap.nextVisible(ref)) {
+    if (tree.probe(heap.pageOf(ref), offsetOf(ref), heap.lengthOf(ref)) !== noRow) return false;
+    tree.addProbed(ref);
+  }
+  return true;
 }
