@@ -2,7 +2,39 @@ const mebibyte = 1024 * 1024;
 
 /** The bounds of what is kept of a database's past: snapshots. Part of `limits.ts`. */
 export const historyLimits = {
+  /** Log records after which a snapshot is due, and after which it is whatever it costs. */
+  snapshotLogBytesMin: 64 * mebibyte,
+  snapshotLogBytesMax: 1024 * mebibyte,
+  /** Share of the time of a database that snapshots may take from one to the next. */
+  snapshotCostShareMax: 0.04,
   /** Memory kept for a snapshot: so many bytes, or that share of the rows if it is more. */
   snapshotHeldBytesMin: 256 * mebibyte,
   snapshotHeldShareMax: 0.25,
+  /** How long rows are read for it at a stretch, and how often it looks at the clock. */
+  snapshotSliceMillisMin: 0.25,
+  snapshotSliceMillisMax: 1,
+  snapshotLookRows: 64,
+  /** Share of the time of a busy database; the second while half of the held memory is used. */
+  snapshotShareMax: 0.1,
+  snapshotHurryShareMax: 0.25,
+  /** A database without requests for this long is idle: it reads without pauses. */
+  snapshotIdleMillis: 2,
+  /** Blocks of rows that are on their way to be written. */
+  snapshotBlocksMax: 4,
+  /** Snapshots that are taken at the same time, in all databases of a service. */
+  hostSnapshotsMax: 2,
+  /** Delay after a snapshot that could not be written; it doubles each time. */
+  snapshotRetryMillisMin: 60_000,
+  snapshotRetryMillisMax: 3_600_000,
+  /** Space that a snapshot must leave free: bytes, or a share of the disk if that is more. */
+  snapshotFreeBytesMin: 1024 * mebibyte,
+  snapshotFreeShareMin: 0.05,
+  /** Interval between two lines in the service log about a snapshot that finds no space. */
+  snapshotSpaceReportMillis: 3_600_000,
+  /** What opening takes for the log: a clean stop takes a snapshot if it saves so much of it. */
+  replayBytesPerMilli: 60_000,
+  replayMillisAtStop: 500,
+  /** What writing a snapshot takes, by estimate, and the share of the time to stop it may have. */
+  snapshotBytesPerMilli: 100_000,
+  snapshotStopShareMax: 0.5,
 } as const;

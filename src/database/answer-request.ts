@@ -1,7 +1,7 @@
 import { unreachable } from '../assert.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import { endConnection, openConnection } from './connections.ts';
-import type { DatabaseCore } from './core.ts';
+import { type DatabaseCore, requireSpace } from './core.ts';
 import type { PausedRows } from './live/paused-rows.ts';
 import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
 import type { LongReads } from './long-reads.ts';
@@ -12,6 +12,7 @@ import type { ProgramHash } from './program-hash.ts';
 import { runCall } from './run-call.ts';
 import { runQuery } from './run-query.ts';
 import { answerAsk } from './schedules/answer-ask.ts';
+import type { Snapshots } from './snapshots/snapshots.ts';
 import { tableFigures } from './table-figures.ts';
 import type { Ticket } from './ticket.ts';
 import type { DatabaseReply, TicketedRequest, TurnResult } from './turn.ts';
@@ -22,6 +23,7 @@ export interface Answering {
   readonly hash: ProgramHash;
   readonly longReads: LongReads;
   readonly procedures: RunningProcedures;
+  readonly snapshots: Snapshots;
   /** Called before work for another ticket continues, once `resultsBefore` results exist. */
   readonly begin: (ticket: Ticket, resultsBefore: number) => void;
 }
@@ -54,7 +56,7 @@ function answer(
   { ticket, request, acceptedMicros }: TicketedRequest,
   results: TurnResult[],
 ): DatabaseReply | undefined {
-  const { core, hash, procedures } = parts;
+  const { core, hash, procedures, snapshots } = parts;
   switch (request.kind) {
     case 'call':
       return { kind: 'called', outcome: runCall(core, request.call, acceptedMicros) };
@@ -64,6 +66,7 @@ function answer(
       return procedures.startHandler(ticket, request.handler, acceptedMicros);
     case 'cancel':
       procedures.cancel(request.of, request.why);
+      snapshots.cancel(request.of);
       return { kind: 'cancelled' };
     case 'query':
       return query(parts, ticket, request.query, acceptedMicros);
@@ -75,6 +78,9 @@ function answer(
       return { kind: 'tables', tables: tableFigures(core, request.caller) };
     case 'schedules':
       return { kind: 'schedules', outcome: answerAsk(core, request) };
+    case 'snapshot':
+      requireSpace(core);
+      return snapshots.request(ticket);
     case 'connect':
       return openConnection(core, request, acceptedMicros);
     case 'disconnect':

@@ -1,5 +1,6 @@
 import type { CommitLog } from '../log/commit-log.ts';
 import type { CommitInputs } from '../log/record.ts';
+import type { SnapshotPlace } from '../log/snapshot.ts';
 import type { ModuleLogLine } from '../module/log-line.ts';
 import type { ModuleEnv } from '../module/module-env.ts';
 import type { ChangeSet } from '../store/change-set.ts';
@@ -51,6 +52,8 @@ export interface DatabaseCore {
   readonly env: () => ModuleEnv;
   /** When the last commit present at opening was accepted; 0n if there was none. */
   readonly lastMicros: bigint;
+  /** The snapshot that the tables were loaded from at opening. */
+  readonly snapshot: SnapshotPlace | undefined;
   /** Why nothing can be committed, as a message for callers; `undefined` if commits work. */
   readonly full: string | undefined;
   /** Replaced by an update. */

@@ -1,6 +1,7 @@
 import { limits } from '../limits.ts';
 import { isForSpace } from '../log/log-error.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
+import { liveFiguresOf, type MemoryUse, memoryOf, storageUseOf } from './actor-figures.ts';
 import type { Alarm, MakeAlarm } from './alarm.ts';
 import { type Answering, answerRequest, refusedReply } from './answer-request.ts';
 import { CallQueue, type ItemSource } from './call-queue.ts';
@@ -13,17 +14,16 @@ import { LongReads } from './long-reads.ts';
 import { Refusal, stoppedRefusal } from './outcome.ts';
 import type { LaneDesk } from './procedures/lane-desk.ts';
 import { RunningProcedures } from './procedures/running-procedures.ts';
-import {
-  descriptionOf,
-  examineProgram,
-  type LoadedProgram,
-  type ProgramSurroundings,
-} from './program.ts';
+import { descriptionOf, type LoadedProgram, type ProgramSurroundings } from './program.ts';
 import { failMarked, runDue } from './schedules/run-scheduled.ts';
 import type { ScheduleFigures } from './schedules/schedule-figures.ts';
 import type { ScheduledMark } from './schedules/scheduled-mark.ts';
 import { ScheduledProcedures } from './schedules/scheduled-procedures.ts';
-import { rowBytesOf, type StorageLimits, type StorageUse } from './storage-quota.ts';
+import type { SnapshotDesk } from './snapshots/snapshot-desk.ts';
+import type { SnapshotSizes } from './snapshots/snapshot-due.ts';
+import type { SnapshotFigures } from './snapshots/snapshot-outcome.ts';
+import { Snapshots } from './snapshots/snapshots.ts';
+import type { StorageLimits, StorageUse } from './storage-quota.ts';
 import { noTicket, type Ticket } from './ticket.ts';
 import { type ActorTimes, TimeCounts } from './time-counts.ts';
 import type {
@@ -35,7 +35,7 @@ import type {
   UpdateRequest,
 } from './turn.ts';
 import { TurnWriter } from './turn-writer.ts';
-import { applyUpdate } from './update-program.ts';
+import { applyUpdate, loadUpdate } from './update-program.ts';
 import { writeNumber } from './write-number.ts';
 
 /** The parts of the machine that the actor needs, beyond its core. */
@@ -47,6 +47,10 @@ export interface DatabaseSurroundings extends ProgramSurroundings {
   readonly makeAlarm?: MakeAlarm;
   /** Absent where no procedures run. */
   readonly lanes?: LaneDesk;
+  /** Absent where nothing is kept, or no snapshots are taken. */
+  readonly snapshotDesk?: SnapshotDesk | undefined;
+  /** Used instead of those in `limits.ts`, for tests. */
+  readonly snapshotSizes?: SnapshotSizes | undefined;
 }
 
 /**
@@ -80,6 +84,7 @@ export class Database {
   readonly #longReads: LongReads;
   readonly #procedures: RunningProcedures;
   readonly #scheduled: ScheduledProcedures;
+  readonly #snapshots: Snapshots;
   readonly #answering: Answering;
   readonly #writer: TurnWriter;
   #state: 'serving' | 'closing' | 'undoing' | 'ended' = 'serving';
@@ -111,11 +116,13 @@ export class Database {
     this.#procedures = new RunningProcedures(core, around.lanes, begin);
     this.#scheduled = new ScheduledProcedures(core, this.#procedures);
     around.lanes?.onWork(() => this.#wake());
+    this.#snapshots = new Snapshots(core, around, () => this.#wake());
     this.#answering = {
       core,
       hash: around.hash,
       longReads: this.#longReads,
       procedures: this.#procedures,
+      snapshots: this.#snapshots,
       begin,
     };
     this.#writer = new TurnWriter(core, {
@@ -148,9 +155,7 @@ export class Database {
 
   /** The usage that counts against its quota. */
   storageUse(): StorageUse {
-    const { store, log, program } = this.#core;
-    const programBytes = program.source.bytes.length;
-    return { rowBytes: rowBytesOf(store), logBytes: log.bytes, programBytes };
+    return storageUseOf(this.#core);
   }
 
   /** Applies other limits to every transaction from now on. */
@@ -159,30 +164,29 @@ export class Database {
   }
 
   /** Bytes taken by rows and indexes, including those of views. */
-  memory(): { readonly rowBytes: number; readonly indexBytes: number } {
-    const { tables, totalBytes } = this.#core.store.memory();
-    const rowBytes = tables.reduce((sum, table) => sum + table.rowBytes + table.freeBytes, 0);
-    const { bytes: viewBytes } = this.#core.views;
-    return { rowBytes: rowBytes + viewBytes, indexBytes: totalBytes - rowBytes };
+  memory(): MemoryUse {
+    return memoryOf(this.#core);
   }
 
   /** Bytes that reads hold in addition to the tables; none of them belong to the module. */
   get statementBytes(): number {
     const uncounted = this.#longReads.count * limits.sqlUncountedBytes;
-    return this.#core.statementMemory.bytes + uncounted;
+    return this.#core.statementMemory.bytes + uncounted + this.#snapshots.bufferBytes;
   }
 
   /** Watched live queries, their memory, the memory of reads, and counters since the start. */
   get liveFigures(): LiveFigures {
-    const { live, store } = this.#core;
-    const { count, bytes, counters } = live.queries;
-    const reading = { pausedReads: this.#longReads.count, heldBytes: store.heldBytes };
-    return { queries: count, bytes, ...reading, ...counters };
+    return liveFiguresOf(this.#core, this.#longReads.count);
   }
 
   /** Armed rows, and counters of runs since it was opened. */
   get scheduleFigures(): ScheduleFigures {
     return this.#core.schedules.figures();
+  }
+
+  /** The newest snapshot, the one under way, and counters since it was opened. */
+  get snapshotFigures(): SnapshotFigures {
+    return this.#snapshots.figures;
   }
 
   /** When the next scheduled run is due; `undefined`: none is to come. */
@@ -279,8 +283,12 @@ export class Database {
     this.#alarm?.set(rings ? this.#core.schedules.alarmMicros() : undefined);
   }
 
-  /** Rejects new requests, finishes accepted ones, and makes everything durable. */
-  async close(): Promise<void> {
+  /**
+   * Rejects new requests, finishes accepted ones, and makes everything durable. In the time left it
+   * may take a snapshot.
+   */
+  async close(millisMax: number = limits.closeMillisMin): Promise<void> {
+    const until = this.#core.clock.monotonicMillis() + millisMax;
     this.#alarm?.dispose();
     if (this.#isOver()) return this.#undoing;
     this.#state = 'closing';
@@ -295,6 +303,9 @@ export class Database {
     this.#wake();
     await this.#loop;
     await this.#writer.settled();
+    if (!this.#isOver()) await this.#snapshots.stop(until);
+    await this.#loop;
+    this.#snapshots.abandon();
     if (this.#isOver()) return this.#undoing;
     try {
       await this.#core.log.close();
@@ -316,18 +327,20 @@ export class Database {
   /** Never rejects: a failure ends the database. */
   async #takeTurns(): Promise<void> {
     try {
-      while (this.#hasWork() && !this.#isOver()) {
+      do {
         await this.#around.nextTurn();
         if (this.#isOver()) return;
-        this.#turn();
+        const isBusy = this.#turn() || this.#queue.length > 0 || this.#longReads.count > 0;
+        if (!this.#isOver()) this.#snapshots.goOn(isBusy);
         if (!this.#hasWork()) this.#procedures.linger();
-      }
+      } while (this.#hasWork() && !this.#isOver());
     } catch (error) {
       this.#stop(error);
     } finally {
       // At once: a caller that reads an outcome may submit again before anything else runs.
       this.#loop = undefined;
       this.#setAlarm();
+      if (!this.#isOver()) this.#snapshots.setAlarm();
     }
   }
 
@@ -335,7 +348,8 @@ export class Database {
     const isLoose = this.#state === 'serving' && this.#core.store.hasLoose;
     const isAsked = this.#queue.length > 0 || this.#procedures.hasWork;
     if (this.#scheduled.canStart(this.#writer.durable)) return true;
-    return isAsked || this.#longReads.count > 0 || isLoose || this.#isDue();
+    if (isAsked || this.#longReads.count > 0 || isLoose || this.#isDue()) return true;
+    return this.#snapshots.hasWork;
   }
 
   /** True if a scheduled run is due; none begins while the database closes. */
@@ -345,7 +359,8 @@ export class Database {
     return this.#state === 'serving' && full === undefined && schedules.isDue();
   }
 
-  #turn(): void {
+  /** True if it has run or written anything. */
+  #turn(): boolean {
     const { clock } = this.#core;
     const startedAt = clock.monotonicMillis();
     const results: TurnResult[] = [];
@@ -363,6 +378,7 @@ export class Database {
       this.#core.store.freeLoose();
     };
     this.#inBatch(work);
+    results.push(...this.#snapshots.takeResults());
     let hasWritten = this.#writer.write(last);
     this.#scheduled.written(this.#writer.last);
     this.#procedures.answer();
@@ -374,8 +390,9 @@ export class Database {
     this.#around.progress.resting();
     this.#times.turn.add(clock.monotonicMillis() - startedAt);
     const isQuiet = results.length === 0 && !hasWritten;
-    if (isQuiet && (!this.#core.schedules.isNeeded || this.nextDueMicros === this.#handedDue))
-      return;
+    if (isQuiet && (!this.#core.schedules.isNeeded || this.nextDueMicros === this.#handedDue)) {
+      return false;
+    }
     const commits = this.#core.live.takeCommits();
     // A single waiting caller is served fastest without a background sync. Without one, nobody
     // gains by the wait for the disk.
@@ -385,6 +402,7 @@ export class Database {
     if (results.length > 0) this.#awaitedWrite = this.#writer.last;
     this.#handOver(results, commits);
     this.#writer.startSync(isAlone);
+    return true;
   }
 
   /** True if it may have written something. */
@@ -492,19 +510,14 @@ export class Database {
 
   /** Loads the new program in parallel with the turns, then queues the update as one item. */
   #prepareUpdate(ticket: Ticket, request: UpdateRequest, acceptedMicros: bigint): void {
-    const load = this.#load(request, acceptedMicros).then((loaded) => {
+    const { program } = request;
+    const load = loadUpdate(this.#core, program, acceptedMicros, this.#around).then((loaded) => {
       this.#queue.push({ ticket, request, loaded, acceptedMicros });
       this.#wake();
     });
     const guarded = load.catch((error: unknown) => this.#refuse(ticket, error));
     this.#loads.add(guarded);
     void guarded.finally(() => this.#loads.delete(guarded));
-  }
-
-  async #load({ program }: UpdateRequest, publishedMicros: bigint): Promise<LoadedProgram> {
-    const { store, identity: databaseIdentity, report: log, env } = this.#core;
-    const context = { store, databaseIdentity, log, env, publishedMicros };
-    return examineProgram(program, context, this.#around);
   }
 
   #finishUpdate(
@@ -545,6 +558,7 @@ export class Database {
     if (this.#isOver()) return;
     this.#longReads.abandon();
     this.#procedures.abandon();
+    this.#snapshots.abandon();
     if (isForSpace(error)) {
       this.#undoing = this.#undo(error);
       return;

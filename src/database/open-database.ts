@@ -4,6 +4,7 @@ import { acceptedMicrosOf, decodeInputs } from '../log/decode-record.ts';
 import type { Disk } from '../log/disk.ts';
 import { epoch } from '../log/epoch.ts';
 import type { LogRecord, SchemaChange } from '../log/record.ts';
+import type { SnapshotLoading } from '../log/snapshot.ts';
 import type { ModuleLogLine } from '../module/log-line.ts';
 import { emptyEnv, type ModuleEnv } from '../module/module-env.ts';
 import { ProgramError, type RunnerContext } from '../module/runner.ts';
@@ -39,6 +40,7 @@ import {
 } from './program.ts';
 import type { ProgramSource } from './program-source.ts';
 import { type Slices, type StartReadRun, slicesOfLimits, startReadRun } from './read-run.ts';
+import type { ReplayedProgram } from './replayed-program.ts';
 import { requireEnv } from './require-env.ts';
 import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
@@ -46,6 +48,7 @@ import { microsOf } from './schedules/due-time.ts';
 import type { ScheduleFollower } from './schedules/ran-schedule.ts';
 import { scheduleWarnings } from './schedules/schedule-warnings.ts';
 import { Schedules } from './schedules/schedules.ts';
+import { SnapshotLoader } from './snapshots/load-snapshot.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
 import { StatementMemory } from './statement-memory.ts';
 import { type StorageLimits, StorageQuota } from './storage-quota.ts';
@@ -131,11 +134,17 @@ export async function createCore(
  * Opens a database from its log: replays it and loads the program that served last. Rejects with
  * `LogDamageError` or `ProgramError` when it cannot serve.
  */
-export async function openDatabase(given: DatabaseOptions): Promise<Database> {
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  return new Database(await openCore(options), options);
+}
+
+/** Opens a database's core, without the actor around it. */
+export async function openCore(given: DatabaseOptions): Promise<DatabaseCore> {
   const options = withLines(given);
   const store = new Store(emptyCatalog);
-  const replay = new Replay(store);
-  const log = await openLog(options, false, (record) => replay.apply(record));
+  const snapshots = new SnapshotLoader(store);
+  const replay = new Replay(store, snapshots);
+  const log = await openLog(options, false, (record) => replay.apply(record), snapshots);
   try {
     const { source, described, publishedMicros, offset } = replay.program();
     const { lastMicros } = replay;
@@ -143,9 +152,10 @@ export async function openDatabase(given: DatabaseOptions): Promise<Database> {
     const loaded = await reloadProgram(source, described, context, options);
     const sql = reopenedSchema(loaded, store.catalog);
     const program = programIn(options, store, loaded, { sql, offset });
-    const core = { ...coreOf(options, store, log, program), lastMicros };
+    const snapshot = snapshots.loaded?.place;
+    const core = { ...coreOf(options, store, log, program), lastMicros, snapshot };
     core.schedules.arm(lastMicros);
-    return new Database(core, options);
+    return core;
   } catch (error) {
     log.abandon();
     throw error;
@@ -166,6 +176,7 @@ function openLog(
   { disk, identity, entropy, warn, later, full }: DatabaseOptions,
   create: boolean,
   onRecord: (record: LogRecord) => void,
+  snapshots?: SnapshotLoading,
 ): Promise<CommitLog> {
   const drawn = new Uint8Array(12);
   entropy.fill(drawn);
@@ -177,6 +188,7 @@ function openLog(
     epoch: epoch(random.getBigUint64(4)),
     isReadOnly: full !== undefined,
     onRecord,
+    ...(snapshots !== undefined && { snapshots }),
     warn,
     ...(later !== undefined && { later }),
   });
@@ -250,6 +262,7 @@ function coreOf(
     quota: quotaOf(options),
     env: options.env ?? (() => emptyEnv),
     full: options.full,
+    snapshot: undefined,
   };
 }
 
@@ -356,19 +369,27 @@ export class NoProgramError extends Error {
   override readonly name = 'NoProgramError';
 }
 
-/** Builds the store from the records of the log; keeps the last program in them. */
+/**
+ * Builds the store from the records of the log, which may continue a snapshot; keeps the last
+ * program in them.
+ */
 class Replay {
   readonly #store: Store;
+  readonly #snapshots: SnapshotLoader;
   #program: ReplayedProgram | undefined;
   #lastMicros = 0;
 
-  constructor(store: Store) {
+  /** Records continue what a snapshot has, if one was loaded. */
+  constructor(store: Store, snapshots: SnapshotLoader) {
     this.#store = store;
+    this.#snapshots = snapshots;
   }
 
   /** When the latest commit was accepted. */
   get lastMicros(): bigint {
-    return BigInt(this.#lastMicros);
+    const ofRecords = BigInt(this.#lastMicros);
+    const ofSnapshot = this.#snapshots.loaded?.place.lastMicros ?? 0n;
+    return ofRecords > ofSnapshot ? ofRecords : ofSnapshot;
   }
 
   apply(record: LogRecord): void {
@@ -389,8 +410,9 @@ class Replay {
   }
 
   program(): ReplayedProgram {
-    if (this.#program === undefined) throw new NoProgramError('the log holds no program');
-    return this.#program;
+    const program = this.#program ?? this.#snapshots.loaded?.program;
+    if (program === undefined) throw new NoProgramError('the log holds no program');
+    return program;
   }
 
   #note(micros: number): void {
@@ -410,13 +432,6 @@ class Replay {
       offset,
     };
   }
-}
-
-interface ReplayedProgram {
-  readonly source: ProgramSource;
-  readonly described: Uint8Array;
-  readonly publishedMicros: bigint;
-  readonly offset: number;
 }
 
 function defaultsOf({ defaults }: SchemaChange): Map<TableId, Uint8Array[]> {

@@ -51,6 +51,8 @@ export interface LoadedProgram {
   /** 64 hex digits. */
   readonly hash: string;
   readonly runner: ModuleRunner;
+  /** When it was published. */
+  readonly publishedMicros: bigint;
   /** The program's own description, as it is logged. */
   readonly described: Uint8Array;
   readonly definition: ModuleDefinition;
@@ -103,7 +105,9 @@ export async function examineProgram(
     const definition = definitionOf(described);
     const faults = cronFaults(definition.crons, around.cron);
     if (faults.length > 0) throw invalid(faults.join('\n'));
-    return { source, hash: hashHex(around.hash(source.bytes)), runner, described, definition };
+    const hash = hashHex(around.hash(source.bytes));
+    const { publishedMicros } = context;
+    return { source, hash, publishedMicros, runner, described, definition };
   } catch (error) {
     runner?.dispose();
     throw asInvalid(error);
@@ -123,7 +127,9 @@ export async function reloadProgram(
     throw new ProgramError('the program describes itself differently than when it was published');
   }
   const definition = definitionOf(described);
-  return { source, hash: hashHex(around.hash(source.bytes)), runner, described, definition };
+  const hash = hashHex(around.hash(source.bytes));
+  const { publishedMicros } = context;
+  return { source, hash, publishedMicros, runner, described, definition };
 }
 
 function describe(runner: ModuleRunner, progress: Progress): Uint8Array {

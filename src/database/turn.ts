@@ -24,6 +24,7 @@ import type {
 import type { PreviewOutcome, PreviewRequest } from './preview-outcome.ts';
 import type { ProgramSource, UpdatePermission } from './program-source.ts';
 import type { ScheduleAsk, ScheduleOutcome } from './schedules/schedule-ask.ts';
+import type { SnapshotOutcome } from './snapshots/snapshot-outcome.ts';
 import type { TableFigures } from './table-figures.ts';
 import type { Ticket } from './ticket.ts';
 import type { WriteNumber } from './write-number.ts';
@@ -49,8 +50,8 @@ export type DatabaseRequest =
   /** Answered when the handler has ended, in a later turn. */
   | { readonly kind: 'handler'; readonly handler: HandlerRequest }
   /**
-   * The caller of that procedure, or the client of that handler, is gone; or the service stops, and
-   * it has to answer soon.
+   * The caller of that procedure, or snapshot, or the client of that handler, is gone; or the
+   * service stops, and it has to answer soon.
    */
   | { readonly kind: 'cancel'; readonly of: Ticket; readonly why: CancelReason }
   | { readonly kind: 'query'; readonly query: SqlRequest }
@@ -59,6 +60,8 @@ export type DatabaseRequest =
   | { readonly kind: 'tables'; readonly caller: Caller }
   /** `caller`: whose rights decide which rows are listed. */
   | { readonly kind: 'schedules'; readonly caller: Caller; readonly ask: ScheduleAsk }
+  /** Asks for a snapshot of what is there now; answered in a later turn when it is complete. */
+  | { readonly kind: 'snapshot' }
   | ConnectRequest
   /** Removes the connection's query sets first. */
   | { readonly kind: 'disconnect'; readonly connectionId: ConnectionNumber }
@@ -105,6 +108,7 @@ export type DatabaseReply =
   | { readonly kind: 'previewed'; readonly outcome: PreviewOutcome }
   | { readonly kind: 'tables'; readonly tables: readonly TableFigures[] }
   | { readonly kind: 'schedules'; readonly outcome: ScheduleOutcome }
+  | { readonly kind: 'snapshot'; readonly outcome: SnapshotOutcome }
   /** `refusal`: the message of a `client_connected` that rejected the client. */
   | { readonly kind: 'connected'; readonly refusal: string | undefined }
   | { readonly kind: 'disconnected' }

@@ -16,9 +16,14 @@ import { type DatabaseCore, requireSpace } from './core.ts';
 import { hostLine } from './host-line.ts';
 import { connectedClients, disconnectClient } from './lifecycle.ts';
 import { type Refusal, type RefusalBody, refusal } from './outcome.ts';
-import { type LoadedProgram, programOf } from './program.ts';
+import {
+  examineProgram,
+  type LoadedProgram,
+  type ProgramSurroundings,
+  programOf,
+} from './program.ts';
 import { migrationToken, type ProgramHash } from './program-hash.ts';
-import type { UpdatePermission } from './program-source.ts';
+import type { ProgramSource, UpdatePermission } from './program-source.ts';
 import { requireEnv } from './require-env.ts';
 import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { noBytes } from './run-reducer.ts';
@@ -37,6 +42,17 @@ export interface ProgramUpdate {
   readonly hash: ProgramHash;
   /** Called when the update is allowed, before it changes anything: paused reads have to stop. */
   readonly stopReads: () => void;
+}
+
+/** Loads and describes a program that is to serve. Rejects with `Refusal` if it cannot. */
+export function loadUpdate(
+  { store, identity: databaseIdentity, report: log, env }: DatabaseCore,
+  program: ProgramSource,
+  publishedMicros: bigint,
+  around: ProgramSurroundings,
+): Promise<LoadedProgram> {
+  const context = { store, databaseIdentity, log, env, publishedMicros };
+  return examineProgram(program, context, around);
 }
 
 /**

@@ -147,6 +147,11 @@ export class CommitLog {
     return this.#durableOffset;
   }
 
+  /** Log position up to which every record survives any crash. */
+  get durablePosition(): number {
+    return this.#durablePosition;
+  }
+
   /** Bytes of all records that were ever appended. */
   get bytes(): number {
     return this.#position;

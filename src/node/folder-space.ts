@@ -16,9 +16,14 @@ export class FolderSpace {
 
   /** Bytes that an unprivileged user can still write; `undefined`: the system does not say. */
   freeBytes(): number | undefined {
+    return this.space()?.freeBytes;
+  }
+
+  /** The same, and the bytes of the whole file system. */
+  space(): { readonly freeBytes: number; readonly totalBytes: number } | undefined {
     try {
-      const { bavail, bsize } = fs.statfsSync(this.folder);
-      return bavail * bsize;
+      const { bavail, bsize, blocks } = fs.statfsSync(this.folder);
+      return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
     } catch {
       return undefined;
     }

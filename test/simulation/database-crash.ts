@@ -1,4 +1,5 @@
 import { Refusal } from '../../src/database/outcome.ts';
+import type { SnapshotSizes } from '../../src/database/snapshots/snapshot-due.ts';
 import type { SupervisedDatabase } from '../../src/host/supervision/supervised-database.ts';
 import type { Random } from '../../src/testing/random.ts';
 import { SimulatedDisk } from '../../src/testing/simulated-disk.ts';
@@ -22,26 +23,33 @@ export interface CrashRound {
   readonly found: readonly TinyRow[];
   /** Rows of the clients table after the power came back. */
   readonly clients: number;
+  /** Snapshots on the disk then. */
+  readonly snapshots: number;
 }
 
 /**
  * Makes a database on a simulated disk, calls it at random, cuts the power at a random operation,
  * opens it again (cutting the power there too, now and then), calls it again, and so on.
  */
-export async function crashRounds(random: Random, rounds: number): Promise<CrashRound[]> {
+export async function crashRounds(
+  random: Random,
+  rounds: number,
+  snapshots?: Partial<SnapshotSizes>,
+): Promise<CrashRound[]> {
   let disk = new SimulatedDisk();
-  let database = tinyDatabase(disk, createTiny, random);
+  let database = tinyDatabase(disk, createTiny, random, [], { snapshots });
   await database.started();
   const results: CrashRound[] = [];
   let calls = 0;
   let confirmed: string[] = [];
   for (let round = 0; round < rounds; round++) {
-    disk.stopAt(disk.operationCount + 1 + random.below(40));
+    disk.stopAt(disk.operationCount + 1 + random.below(snapshots === undefined ? 40 : 120));
     calls = await callUntilCut(database, disk, random, calls, confirmed);
-    [disk, database] = await reopen(disk, random);
+    [disk, database] = await reopen(disk, random, snapshots);
     const found = await namesIn(database);
     const clients = await clientsIn(database);
-    results.push({ calls, confirmed, found, clients });
+    const taken = disk.list().filter((name) => name.endsWith('.rdbs'));
+    results.push({ calls, confirmed, found, clients, snapshots: taken.length });
     // Calls that were lost are made again under their names: count on from what is there.
     calls = found.length;
     confirmed = found.map(({ name }) => name);
@@ -85,11 +93,12 @@ async function callUntilCut(
 async function reopen(
   before: SimulatedDisk,
   random: Random,
+  snapshots: Partial<SnapshotSizes> | undefined,
 ): Promise<[SimulatedDisk, SupervisedDatabase]> {
   let disk = before.crash(random);
   for (;;) {
     if (random.chance(0.3)) disk.stopAt(1 + random.below(6));
-    const database = tinyDatabase(disk, openTiny, random);
+    const database = tinyDatabase(disk, openTiny, random, [], { snapshots });
     try {
       await database.started();
       disk.stopAt(Number.POSITIVE_INFINITY);

@@ -1,8 +1,9 @@
 import { AssertionError, present } from '../../src/assert.ts';
 import type { Clock } from '../../src/database/clock.ts';
+import type { DatabaseCore } from '../../src/database/core.ts';
 import { Database } from '../../src/database/database.ts';
 import type { LiveCommit } from '../../src/database/live/live-commit.ts';
-import { createCore } from '../../src/database/open-database.ts';
+import { createCore, type DatabaseOptions, openCore } from '../../src/database/open-database.ts';
 import type {
   Caller,
   CallOutcome,
@@ -22,6 +23,7 @@ import {
   type TurnResult,
 } from '../../src/database/turn.ts';
 import { programHash } from '../../src/host/linking/program-hash.ts';
+import type { Disk } from '../../src/log/disk.ts';
 import type { ModuleLogLine } from '../../src/module/log-line.ts';
 import type { ModuleRunner, ReducerCall, RunOutcome } from '../../src/module/runner.ts';
 import { MachineClock } from '../../src/node/clock.ts';
@@ -47,7 +49,7 @@ import type { Value } from '../../src/values/value.ts';
  * written by hand, for tests and benchmarks of what runs beside what.
  */
 export class ItemDatabase {
-  readonly store: Store;
+  readonly core: DatabaseCore;
   readonly database: Database;
   /** The offset of each turn that was handed over. */
   readonly turns: number[] = [];
@@ -60,27 +62,29 @@ export class ItemDatabase {
   readonly #schemaVersion: number;
   #lastTicket = 0;
 
-  private constructor(store: Store, make: (around: Pick<ItemDatabase, 'settle'>) => Database) {
-    this.store = store;
-    this.database = make(this);
+  private constructor(core: DatabaseCore, make: () => Database) {
+    this.core = core;
+    this.database = make();
     this.#schemaVersion = this.database.description.schemaVersion;
   }
 
   /** `rowCount`: items that are there from the start, with ids from 0. */
   static async open(rowCount: number, options: ItemOptions = {}): Promise<ItemDatabase> {
     const { startReadRun, slices, clock = new MachineClock(), progress = noProgress } = options;
+    const { disk = new MemoryDisk(), warn = () => undefined, snapshots = {} } = options;
     let items: ItemDatabase | undefined;
     const surroundings = {
       identity: databaseIdentity(2n),
       ownerIdentity: asOwner(owner.identity),
-      disk: new MemoryDisk(),
+      disk,
       clock,
       entropy: { fill: (bytes: Uint8Array) => void bytes.fill(7) },
       statementMillisMax: 10_000,
+      ...snapshots,
       ...(startReadRun === undefined ? {} : { startReadRun }),
       ...(slices === undefined ? {} : { slices }),
       report: (line: ModuleLogLine) => void items?.lines.push(line),
-      warn: () => undefined,
+      warn,
       loader: (_: unknown, { store }: { store: Store }) =>
         Promise.resolve(new ItemRunner(store, rowCount)),
       hash: programHash,
@@ -94,9 +98,16 @@ export class ItemDatabase {
         },
       },
     };
-    const core = await createCore(surroundings, programOf(1), 1n);
-    items = new ItemDatabase(core.store, () => new Database(core, surroundings));
+    const core =
+      options.isReopened === true
+        ? await openCore(surroundings)
+        : await createCore(surroundings, programOf(1), 1n);
+    items = new ItemDatabase(core, () => new Database(core, surroundings));
     return items;
+  }
+
+  get store(): Store {
+    return this.core.store;
   }
 
   get table(): Table {
@@ -175,6 +186,11 @@ export class ItemDatabase {
 }
 
 export interface ItemOptions {
+  /** True: it is on the disk already. */
+  readonly isReopened?: boolean;
+  readonly disk?: Disk;
+  readonly warn?: (message: string) => void;
+  readonly snapshots?: Pick<DatabaseOptions, 'snapshotDesk' | 'snapshotSizes' | 'makeAlarm'>;
   readonly startReadRun?: StartReadRun;
   readonly clock?: Clock;
   readonly progress?: Progress;

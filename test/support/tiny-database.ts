@@ -1,5 +1,7 @@
 import { AssertionError } from '../../src/assert.ts';
 import type { CallOutcome, SqlOutcome } from '../../src/database/outcome.ts';
+import { LocalSnapshots } from '../../src/database/snapshots/local-snapshots.ts';
+import { type SnapshotSizes, sizesOfLimits } from '../../src/database/snapshots/snapshot-due.ts';
 import { programHash } from '../../src/host/linking/program-hash.ts';
 import {
   RegistryRunner,
@@ -42,6 +44,8 @@ interface TinyParts {
   readonly beforeLoad?: () => void;
   readonly clock?: TestClock;
   readonly space?: Space;
+  /** How often it takes snapshots; absent: it takes none. */
+  readonly snapshots?: Partial<SnapshotSizes> | undefined;
 }
 
 export function tinyDatabase(
@@ -49,7 +53,7 @@ export function tinyDatabase(
   mode: SeatMode,
   random = new Random(1),
   reports: string[] = [],
-  { beforeLoad = () => undefined, clock = new TestClock(), space }: TinyParts = {},
+  { beforeLoad = () => undefined, clock = new TestClock(), space, snapshots }: TinyParts = {},
 ): SupervisedDatabase {
   const fill = (bytes: Uint8Array): void => {
     for (let at = 0; at < bytes.length; at++) bytes[at] = random.below(256);
@@ -68,6 +72,7 @@ export function tinyDatabase(
       },
     hash: programHash,
     statementMillisMax: 1_000,
+    ...(snapshots === undefined ? {} : snapshotsOn(disk, snapshots)),
   };
   return new SupervisedDatabase(
     {
@@ -82,6 +87,13 @@ export function tinyDatabase(
     },
     mode,
   );
+}
+
+function snapshotsOn(disk: Disk, sizes: Partial<SnapshotSizes>) {
+  return {
+    snapshotDesk: new LocalSnapshots({ disk, salt: () => 7 }),
+    snapshotSizes: { ...sizesOfLimits, ...sizes },
+  };
 }
 
 function tinyRunner(store: Store): ModuleRunner {

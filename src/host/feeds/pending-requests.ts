@@ -102,10 +102,10 @@ export class PendingRequests {
     return this.#byTicket.size;
   }
 
-  /** True while something is left that is not a procedure or handler which an actor has. */
+  /** True while something is left that is not a procedure, handler or snapshot of an actor. */
   get isBusy(): boolean {
     for (const { request, wasSubmitted } of this.#byTicket) {
-      if (!takesItsTime(request) || !wasSubmitted) return true;
+      if (!isLong(request) || !wasSubmitted) return true;
     }
     return false;
   }
@@ -122,13 +122,13 @@ export class PendingRequests {
 
   /**
    * When the longest-waiting request was accepted, by the monotonic clock; `undefined`: none waits.
-   * Updates do not count: while a program is linked, no turn is involved. Nor do procedures
-   * and handlers, which may take their time.
+   * Updates do not count: while a program is linked, no turn is involved. Nor do procedures,
+   * handlers and snapshots, which may take their time.
    */
   get oldestAt(): number | undefined {
     let oldest: number | undefined;
     for (const { request, acceptedAt } of this.#byTicket) {
-      if (request.kind === 'update' || takesItsTime(request)) continue;
+      if (request.kind === 'update' || isLong(request)) continue;
       if (oldest === undefined || acceptedAt < oldest) oldest = acceptedAt;
     }
     return oldest;
@@ -255,6 +255,8 @@ export class PendingRequests {
     if (!pending.wasSubmitted || (end.cause === 'superseded' && !isOnce(request))) return 'kept';
     if (request.kind === 'update') return this.#settleUpdate(pending, end);
     if (takesItsTime(request)) return settleProcedure(pending, end);
+    // Taken again, it does no harm.
+    if (request.kind === 'snapshot') return this.#keepUnlessSuspect(pending);
     if (request.kind === 'cancel') {
       pending.resolve({ kind: 'cancelled' });
       return 'settled';
@@ -299,6 +301,11 @@ function isOnce(request: DatabaseRequest): boolean {
 /** True of what runs on a lane, besides the turns. */
 function takesItsTime({ kind }: DatabaseRequest): boolean {
   return kind === 'procedure' || kind === 'handler';
+}
+
+/** True of what is answered much later, without holding up anything. */
+function isLong(request: DatabaseRequest): boolean {
+  return takesItsTime(request) || request.kind === 'snapshot';
 }
 
 /** It may have committed, and told others; so it is not run again. */
@@ -376,6 +383,7 @@ function settleRunning(pending: Pending, end: SeatEnd): void {
     case 'program':
     case 'tables':
     case 'schedules':
+    case 'snapshot':
       pending.reject(stoppedRefusal());
       return;
     default:

@@ -8,6 +8,7 @@ import type {
 } from '../../database/outcome.ts';
 import type { ProgramSource, UpdatePermission } from '../../database/program-source.ts';
 import type { ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
+import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.ts';
 import { limits } from '../../limits.ts';
 import { checkedResponse, type HandlerResponse } from '../../module/handler-response.ts';
 import type { HandlerAuth } from '../../schema/definition.ts';
@@ -298,6 +299,7 @@ const structuredChecks: {
   previewed: ({ outcome }) => areFields(outcome) && isString(outcome.kind),
   tables: ({ tables }) => Array.isArray(tables),
   schedules: ({ outcome }) => areFields(outcome) && isScheduleOutcome(outcome),
+  snapshot: ({ outcome }) => areFields(outcome) && isSnapshotOutcome(outcome),
 };
 
 const scheduleOutcomes: KeysOf<ScheduleOutcome['kind']> = {
@@ -308,6 +310,25 @@ function isScheduleOutcome({ kind, schedules, names }: Fields): boolean {
   if (!isKeyOf(scheduleOutcomes, kind)) return false;
   if (kind === 'listed') return Array.isArray(schedules) && schedules.every(areFields);
   return kind !== 'applied' || (Array.isArray(names) && names.every(isString));
+}
+
+const snapshotOutcomes: {
+  readonly [Kind in SnapshotOutcome['kind']]: (outcome: Fields) => boolean;
+} = {
+  taken: ({ offset, bytes, rowCount, millis }) => [offset, bytes, rowCount, millis].every(isAmount),
+  kept: ({ offset }) => isAmount(offset),
+  failed: ({ message }) => isString(message),
+  cancelled: () => true,
+  off: () => true,
+};
+
+function isAmount(value: unknown): boolean {
+  return isNumber(value) && Number.isFinite(value) && value >= 0;
+}
+
+function isSnapshotOutcome(outcome: Fields): boolean {
+  const { kind } = outcome;
+  return isKeyOf(snapshotOutcomes, kind) && snapshotOutcomes[kind](outcome);
 }
 
 function isStructuredReply(reply: unknown): reply is StructuredReply {

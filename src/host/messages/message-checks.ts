@@ -1,5 +1,6 @@
 import type { LiveFigures } from '../../database/live/live-figures.ts';
 import type { ScheduleFigures } from '../../database/schedules/schedule-figures.ts';
+import type { SnapshotFigures } from '../../database/snapshots/snapshot-outcome.ts';
 import type { StorageUse } from '../../database/storage-quota.ts';
 import { timeCountsLength } from '../../database/time-counts.ts';
 import { limits } from '../../limits.ts';
@@ -71,7 +72,7 @@ function hasKeys(message: FromWorker, keys: readonly string[]): boolean {
 }
 
 /** The operator sees these figures, and the system is asked for memory by them. */
-function areFigures({ times, schedules, ...memory }: SeatMemory): boolean {
+function areFigures({ times, schedules, snapshots, ...memory }: SeatMemory): boolean {
   const { used, live, ...sizes } = memory;
   const { lateness, ...runs } = schedules;
   return (
@@ -80,15 +81,32 @@ function areFigures({ times, schedules, ...memory }: SeatMemory): boolean {
     isLike(live, liveKeys) &&
     isLike(runs, scheduleKeys) &&
     areTimes(lateness) &&
+    areSnapshots(snapshots) &&
     Object.keys(times).length === timeKeysCount &&
     [times.queue, times.turn, times.sync].every(areTimes)
   );
 }
 
+/** Figures that are checked by themselves. */
+type CheckedKey = 'schedules' | 'snapshots';
+
 /** All keys of a type; importing the figures themselves would make the gateway load the engine. */
 type KeysOf<Figures> = { readonly [Key in keyof Figures]: true };
 
-const sizeKeys: KeysOf<Omit<SeatMemory, 'used' | 'live' | 'times' | 'schedules'>> = {
+const snapshotKeys: KeysOf<SnapshotFigures> = {
+  ...{ offset: true, begunMicros: true, bytes: true, millis: true, costMillis: true },
+  ...{ taken: true, failures: true, givenUp: true, failuresInRow: true },
+  ...{ rowCount: true, rowsRead: true, heldBytes: true, logBytes: true },
+};
+
+/** `offset` is -1 without a snapshot. */
+function areSnapshots(snapshots: SnapshotFigures | undefined): boolean {
+  if (snapshots === undefined) return false;
+  const { offset } = snapshots;
+  return isLike({ ...snapshots, offset: offset === -1 ? 0 : offset }, snapshotKeys);
+}
+
+const sizeKeys: KeysOf<Omit<SeatMemory, 'used' | 'live' | 'times' | CheckedKey>> = {
   rowBytes: true,
   indexBytes: true,
 };

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { chunksOf } from '../../../test/support/chunks-of.ts';
 import { noLiveFigures } from '../../database/live/live-figures.ts';
 import { noScheduleFigures } from '../../database/schedules/schedule-figures.ts';
+import { noSnapshotFigures } from '../../database/snapshots/snapshot-outcome.ts';
 import { noTimes } from '../../database/time-counts.ts';
 import { writeNumber } from '../../database/write-number.ts';
 import { limits } from '../../limits.ts';
@@ -96,7 +97,7 @@ describe('frames between gateway and process', () => {
   it('with figures have numbers', () => {
     const used = { rowBytes: 1, logBytes: 2, programBytes: 3 };
     const memory = { rowBytes: 0, indexBytes: 5, used, live: noLiveFigures, times: noTimes };
-    const told = { ...memory, schedules: noScheduleFigures };
+    const told = { ...memory, schedules: noScheduleFigures, snapshots: noSnapshotFigures };
     const push = (figures: object) => {
       pushForged({ kind: 'memory', memory: figures });
     };
@@ -116,6 +117,10 @@ describe('frames between gateway and process', () => {
       { times: { ...noTimes, sync: noTimes.sync.map(() => '1\nfigure 2') } },
       { state: 'serving 1\nfigure' },
       ...[undefined, {}].map((schedules) => ({ schedules })),
+      ...[undefined, {}].map((snapshots) => ({ snapshots })),
+      ...[{ offset: -2 }, { bytes: '1\nfigure 2' }, { more: 1 }].map((lie) => {
+        return { snapshots: { ...noSnapshotFigures, ...lie } };
+      }),
       ...[{ paused: -1 }, { failed: '1\nfigure 2' }, { more: 1 }, { lateness: [1] }].map((lie) => {
         return { schedules: { ...noScheduleFigures, ...lie } };
       }),

@@ -125,7 +125,7 @@ export type Structured = StructuredRequest | StructuredReply;
 export type StructuredRequest = Extract<DatabaseRequest, { kind: 'preview' | 'schedules' }>;
 export type StructuredReply = Extract<
   DatabaseReply,
-  { kind: 'updated' | 'previewed' | 'tables' | 'schedules' }
+  { kind: 'updated' | 'previewed' | 'tables' | 'schedules' | 'snapshot' }
 >;
 
 /** The buffers that are transferred with a batch. */

@@ -183,6 +183,7 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
     case 'previewed':
     case 'tables':
     case 'schedules':
+    case 'snapshot':
     case 'updated':
       begin(writer, 'structured');
       encoding.structured.push(reply);

@@ -60,6 +60,7 @@ const requestKinds = [
   'procedure',
   'cancel',
   'handler',
+  'snapshot',
 ] as const;
 
 /** Flags of a call. */
@@ -159,6 +160,7 @@ class RequestEncoder {
         writer.string(request.oneOff.sql);
         return;
       case 'program':
+      case 'snapshot':
         return;
       case 'update':
         writer.string(JSON.stringify([request.program.kind, request.permission]));
@@ -329,6 +331,7 @@ export class RequestReader implements ItemSource<TicketedRequest> {
       case 'oneOff':
         return { kind, connection: this.#openConnection(), oneOff: { sql: reader.string() } };
       case 'program':
+      case 'snapshot':
         return { kind };
       case 'update': {
         const [programKind, permission] = parseUpdateHead(reader.string());

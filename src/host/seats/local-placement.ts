@@ -4,9 +4,13 @@ import type { Entropy } from '../../database/entropy.ts';
 import type { LaneDesk } from '../../database/procedures/lane-desk.ts';
 import { noProgress } from '../../database/progress.ts';
 import type { ScheduleFollower } from '../../database/schedules/ran-schedule.ts';
+import { LocalSnapshots } from '../../database/snapshots/local-snapshots.ts';
+import type { SnapshotDesk } from '../../database/snapshots/snapshot-desk.ts';
+import type { Disk } from '../../log/disk.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import { cronReader } from '../../node/cron.ts';
 import { MachineDisk } from '../../node/disk.ts';
+import { FolderSpace } from '../../node/folder-space.ts';
 import { machineAlarms } from '../../node/machine-alarm.ts';
 import { MemoryDisk } from '../../node/memory-disk.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
@@ -74,6 +78,7 @@ export function localPlacement(given: LocalPlacementOptions): Placement {
         makeAlarm,
         cron: cronReader,
         follower,
+        snapshotDesk: snapshotDeskOf(directory, disk, entropy),
       };
       return (start, events) => new LocalSeat(options, start, events);
     },
@@ -84,4 +89,20 @@ export function localPlacement(given: LocalPlacementOptions): Placement {
     },
     close: () => Promise.resolve(),
   };
+}
+
+/** A database in memory has nothing to keep. */
+function snapshotDeskOf(
+  directory: string | undefined,
+  disk: Disk,
+  entropy: Entropy,
+): SnapshotDesk | undefined {
+  if (directory === undefined) return undefined;
+  const folder = new FolderSpace(directory);
+  const salt = (): number => {
+    const bytes = new Uint8Array(4);
+    entropy.fill(bytes);
+    return new DataView(bytes.buffer).getInt32(0);
+  };
+  return new LocalSnapshots({ disk, salt, space: () => folder.space() });
 }

@@ -8,6 +8,8 @@ import type { ProgramLoader } from '../../database/program.ts';
 import type { ProgramHash } from '../../database/program-hash.ts';
 import type { Progress } from '../../database/progress.ts';
 import type { ScheduleFollower } from '../../database/schedules/ran-schedule.ts';
+import type { SnapshotDesk } from '../../database/snapshots/snapshot-desk.ts';
+import type { SnapshotSizes } from '../../database/snapshots/snapshot-due.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { Ticket } from '../../database/ticket.ts';
 import type { StopReason, TicketedRequest } from '../../database/turn.ts';
@@ -39,6 +41,10 @@ export interface LocalSeatOptions {
   readonly cron?: CronReader;
   /** Called after each scheduled run. */
   readonly follower?: ScheduleFollower | undefined;
+  /** Absent: no snapshots are taken. */
+  readonly snapshotDesk?: SnapshotDesk | undefined;
+  /** Used instead of those in `limits.ts`, for tests. */
+  readonly snapshotSizes?: SnapshotSizes | undefined;
 }
 
 /**
@@ -138,7 +144,11 @@ export class LocalSeat implements Seat {
     const open = this.#database;
     if (open === undefined) return;
     const used = open.storageUse();
-    const counters = { live: open.liveFigures, schedules: open.scheduleFigures };
+    const counters = {
+      live: open.liveFigures,
+      schedules: open.scheduleFigures,
+      snapshots: open.snapshotFigures,
+    };
     this.#events.memory({ ...open.memory(), used, times: open.times(), ...counters });
   }
 

@@ -7,6 +7,10 @@ import {
   type ScheduleFigures,
 } from '../../database/schedules/schedule-figures.ts';
 import type { FailedSchedule, ScheduledMark } from '../../database/schedules/scheduled-mark.ts';
+import {
+  noSnapshotFigures,
+  type SnapshotFigures,
+} from '../../database/snapshots/snapshot-outcome.ts';
 import type { StorageLimits, StorageUse } from '../../database/storage-quota.ts';
 import type { Ticket } from '../../database/ticket.ts';
 import { type ActorTimes, noTimes } from '../../database/time-counts.ts';
@@ -108,6 +112,7 @@ export interface SeatMemory {
   readonly live: LiveFigures;
   readonly times: ActorTimes;
   readonly schedules: ScheduleFigures;
+  readonly snapshots: SnapshotFigures;
 }
 
 export const nothingMeasured: SeatMemory = {
@@ -117,6 +122,7 @@ export const nothingMeasured: SeatMemory = {
   live: noLiveFigures,
   times: noTimes,
   schedules: noScheduleFigures,
+  snapshots: noSnapshotFigures,
 };
 
 export interface StampedLine {

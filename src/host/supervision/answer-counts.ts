@@ -79,6 +79,7 @@ function operationOf(kind: DatabaseRequest['kind']): number {
     case 'preview':
     case 'tables':
     case 'schedules':
+    case 'snapshot':
     case 'connect':
     case 'disconnect':
     case 'unsubscribe':
@@ -111,6 +112,7 @@ function codeOf(reply: DatabaseReply): Code | undefined {
     case 'previewed':
     case 'tables':
     case 'schedules':
+    case 'snapshot':
     case 'disconnected':
     case 'unsubscribed':
     case 'reading':

@@ -315,7 +315,11 @@ export class Actor {
     this.#board.holds(memory.rowBytes + memory.indexBytes);
     this.#board.keeps?.(ownBytes());
     const used = open.storageUse();
-    const counters = { live: { ...open.liveFigures }, schedules: open.scheduleFigures };
+    const counters = {
+      live: { ...open.liveFigures },
+      schedules: open.scheduleFigures,
+      snapshots: open.snapshotFigures,
+    };
     const times = open.times();
     this.#port.post({ kind: 'memory', memory: { ...memory, used, times, ...counters } });
   }

@@ -1,0 +1,27 @@
+import type { DatabaseCore } from './core.ts';
+import type { LiveFigures } from './live/live-figures.ts';
+import { rowBytesOf, type StorageUse } from './storage-quota.ts';
+
+/** The usage that counts against the quota of a database. */
+export function storageUseOf({ store, log, program }: DatabaseCore): StorageUse {
+  const programBytes = program.source.bytes.length;
+  return { rowBytes: rowBytesOf(store), logBytes: log.bytes, programBytes };
+}
+
+/** Bytes taken by rows and indexes, including those of views. */
+export function memoryOf({ store, views }: DatabaseCore): MemoryUse {
+  const { tables, totalBytes } = store.memory();
+  const rowBytes = tables.reduce((sum, table) => sum + table.rowBytes + table.freeBytes, 0);
+  return { rowBytes: rowBytes + views.bytes, indexBytes: totalBytes - rowBytes };
+}
+
+export interface MemoryUse {
+  readonly rowBytes: number;
+  readonly indexBytes: number;
+}
+
+/** Watched live queries, their memory, the memory of reads, and counters since the start. */
+export function liveFiguresOf({ live, store }: DatabaseCore, pausedReads: number): LiveFigures {
+  const { count, bytes, counters } = live.queries;
+  return { queries: count, bytes, pausedReads, heldBytes: store.heldBytes, ...counters };
+}

@@ -1,0 +1,10 @@
+import type { ProgramSource } from './program-source.ts';
+
+/** The program that served last, as the log or a snapshot has it. */
+export interface ReplayedProgram {
+  readonly source: ProgramSource;
+  readonly described: Uint8Array;
+  readonly publishedMicros: bigint;
+  /** The commit that published it. */
+  readonly offset: number;
+}

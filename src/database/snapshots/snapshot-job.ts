@@ -1,0 +1,127 @@
+import { present } from '../../assert.ts';
+import { limits } from '../../limits.ts';
+import { type Disk, tryToRemove } from '../../log/disk.ts';
+import {
+  type SnapshotBlock,
+  type SnapshotPlace,
+  snapshotName,
+  snapshotOffset,
+} from '../../log/snapshot.ts';
+import { SnapshotWriter } from '../../log/snapshot-writer.ts';
+import type { SnapshotEvents, SnapshotFile } from './snapshot-desk.ts';
+
+/** The machine, as the writing of snapshots needs it. */
+export interface SnapshotSurroundings {
+  readonly disk: Disk;
+  /** 32 random bits. */
+  readonly salt: () => number;
+  /** The space of the disk; absent, or `undefined`: the system does not say. */
+  readonly space?: (() => DiskSpace | undefined) | undefined;
+}
+
+export interface DiskSpace {
+  readonly freeBytes: number;
+  readonly totalBytes: number;
+}
+
+/**
+ * Writes one snapshot to the disk, step by step in the order of the calls; whatever fails removes
+ * the file. Events come later, never within a call. A success leaves the two newest snapshots.
+ */
+export class SnapshotJob implements SnapshotFile {
+  readonly #around: SnapshotSurroundings;
+  readonly #events: SnapshotEvents;
+  #writer: SnapshotWriter | undefined;
+  /** The steps that are not done. */
+  #work: Promise<void>;
+  #isOver = false;
+
+  /** `ready` follows, or `failed` if there is too little space. */
+  constructor(around: SnapshotSurroundings, expectedBytes: number, events: SnapshotEvents) {
+    this.#around = around;
+    this.#events = events;
+    this.#work = Promise.resolve().then(() => {
+      if (this.#isOver) return;
+      const fault = spaceFault(around.space?.(), expectedBytes);
+      if (fault === undefined) events.ready();
+      else this.#fail(fault, true);
+    });
+  }
+
+  begin(place: SnapshotPlace): void {
+    this.#do(() => {
+      this.#writer = SnapshotWriter.begin(this.#around.disk, place, this.#around.salt());
+    });
+  }
+
+  add(block: SnapshotBlock): void {
+    this.#do(async () => {
+      await this.#open.add(block);
+      const isRows = block.kind === 'rows';
+      if (!this.#isOver) this.#events.taken(isRows ? bufferOf(block.rows.bytes) : undefined);
+    });
+  }
+
+  finish(): void {
+    this.#do(async () => {
+      const { name, bytes } = await this.#open.finish(Promise.resolve());
+      if (this.#isOver) return;
+      this.#isOver = true;
+      removeOlder(this.#around.disk, name);
+      this.#events.finished(bytes);
+    });
+  }
+
+  cancel(): void {
+    this.#isOver = true;
+    this.#writer?.abort();
+  }
+
+  get #open(): SnapshotWriter {
+    return present(this.#writer, 'a snapshot is begun first');
+  }
+
+  #do(step: () => void | Promise<void>): void {
+    this.#work = this.#work.then(async () => {
+      if (this.#isOver) return;
+      try {
+        await step();
+      } catch (error) {
+        this.#writer?.abort();
+        this.#fail(error instanceof Error ? error.message : String(error), false);
+      }
+    });
+  }
+
+  #fail(reason: string, isForSpace: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const what = isForSpace ? 'is not taken' : 'could not be written, and nothing is left of it';
+    this.#events.failed(`A snapshot of the database ${what}: ${reason}`, isForSpace);
+  }
+}
+
+function bufferOf(bytes: Uint8Array): ArrayBuffer | undefined {
+  return bytes.buffer instanceof ArrayBuffer ? bytes.buffer : undefined;
+}
+
+/** Why a snapshot of about so many bytes would leave too little space. */
+function spaceFault(space: DiskSpace | undefined, expectedBytes: number): string | undefined {
+  if (space === undefined) return undefined;
+  const { snapshotFreeBytesMin, snapshotFreeShareMin } = limits;
+  const kept = Math.max(snapshotFreeBytesMin, space.totalBytes * snapshotFreeShareMin);
+  if (space.freeBytes >= expectedBytes + kept) return undefined;
+  const needed = mebibytes(expectedBytes + kept);
+  return `it needs ${needed} MiB of free space, and there are ${mebibytes(space.freeBytes)} MiB`;
+}
+
+function mebibytes(bytes: number): number {
+  return Math.ceil(bytes / 2 ** 20);
+}
+
+/** The one before stays too, for the case that this one cannot be read one day. */
+function removeOlder(disk: Disk, newest: string): void {
+  const offsets = disk.list().flatMap((name) => snapshotOffset(name) ?? []);
+  const older = offsets.map(snapshotName).filter((name) => name < newest);
+  for (const name of older.sort().slice(0, -1)) tryToRemove(disk, name);
+}

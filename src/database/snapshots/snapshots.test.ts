@@ -1,0 +1,444 @@
+import { describe, expect, it } from 'vitest';
+import { ItemDatabase, itemsNow } from '../../../test/support/item-database.ts';
+import { limits } from '../../limits.ts';
+import { type SnapshotBlock, type SnapshotPlace, snapshotName } from '../../log/snapshot.ts';
+import { MachineClock } from '../../node/clock.ts';
+import { machineAlarms } from '../../node/machine-alarm.ts';
+import { nextTurn } from '../../node/next-turn.ts';
+import { emptyCatalog } from '../../schema/build-catalog.ts';
+import { Store } from '../../store/store.ts';
+import { type DiskOperation, SimulatedDisk } from '../../testing/simulated-disk.ts';
+import { ticketNumber } from '../ticket.ts';
+import { SnapshotLoader } from './load-snapshot.ts';
+import { LocalSnapshots } from './local-snapshots.ts';
+import type { SnapshotDesk, SnapshotEvents, SnapshotFile } from './snapshot-desk.ts';
+import { type SnapshotSizes, sizesOfLimits } from './snapshot-due.ts';
+import type { SnapshotOutcome } from './snapshot-outcome.ts';
+
+const makeAlarm = machineAlarms(new MachineClock());
+
+/** Keeps blocks in memory; the test says when something happens. */
+class RecordingDesk implements SnapshotDesk {
+  readonly taken: Taken[] = [];
+  /** False: blocks are taken when the test says so. */
+  takesAtOnce = true;
+  isReadyAtOnce = true;
+
+  ask(expectedBytes: number, events: SnapshotEvents): SnapshotFile {
+    const taken = new Taken(events, expectedBytes, this);
+    this.taken.push(taken);
+    if (this.isReadyAtOnce) setImmediate(events.ready);
+    return taken;
+  }
+
+  get last(): Taken {
+    const taken = this.taken.at(-1);
+    if (taken === undefined) throw new Error('nobody has asked for a snapshot');
+    return taken;
+  }
+}
+
+class Taken implements SnapshotFile {
+  readonly events: SnapshotEvents;
+  readonly expectedBytes: number;
+  readonly blocks: SnapshotBlock[] = [];
+  place: SnapshotPlace | undefined;
+  end: 'finish' | 'cancel' | undefined;
+  untaken = 0;
+  untakenMax = 0;
+  readonly #desk: RecordingDesk;
+
+  constructor(events: SnapshotEvents, expectedBytes: number, desk: RecordingDesk) {
+    this.events = events;
+    this.expectedBytes = expectedBytes;
+    this.#desk = desk;
+  }
+
+  begin(place: SnapshotPlace): void {
+    this.place = place;
+  }
+
+  add(block: SnapshotBlock): void {
+    this.blocks.push(block);
+    this.untaken++;
+    this.untakenMax = Math.max(this.untakenMax, this.untaken);
+    if (this.#desk.takesAtOnce) setImmediate(() => this.take());
+  }
+
+  take(): void {
+    this.untaken--;
+    this.events.taken(undefined);
+  }
+
+  finish(): void {
+    this.end = 'finish';
+    setImmediate(() => this.events.finished(1_234));
+  }
+
+  cancel(): void {
+    this.end = 'cancel';
+  }
+
+  /** The rows of `item` that it holds. */
+  items(): string[] {
+    const store = new Store(emptyCatalog);
+    const tables = new Map<number, { rowCount: number; rowBytes: number }>();
+    for (const block of this.blocks) {
+      if (block.kind !== 'rows') continue;
+      const { rowCount, rowBytes } = tables.get(block.tableId) ?? { rowCount: 0, rowBytes: 0 };
+      const { count, bytes } = block.rows;
+      tables.set(block.tableId, { rowCount: rowCount + count, rowBytes: rowBytes + bytes.length });
+    }
+    const listed = [...tables].map(([tableId, size]) => ({ tableId: tableId as never, ...size }));
+    const loader = new SnapshotLoader(store);
+    const sink = loader.begin(this.place as SnapshotPlace, listed);
+    for (const block of this.blocks) sink.take(block);
+    sink.commit();
+    expect(loader.loaded?.place).toEqual(this.place);
+    const table = store.tableByName('item');
+    return table === undefined ? [] : itemsNow(table);
+  }
+}
+
+async function open(rowCount: number, desk: SnapshotDesk, options: Options = {}) {
+  const warnings: string[] = [];
+  const items = await ItemDatabase.open(rowCount, {
+    warn: (message) => warnings.push(message),
+    ...(options.disk === undefined ? {} : { disk: options.disk }),
+    snapshots: {
+      snapshotDesk: desk,
+      makeAlarm,
+      snapshotSizes: { ...sizesOfLimits, ...options.sizes },
+    },
+  });
+  return { items, warnings };
+}
+
+interface Options {
+  readonly disk?: SimulatedDisk;
+  readonly sizes?: Partial<SnapshotSizes>;
+}
+
+async function take(items: ItemDatabase): Promise<SnapshotOutcome> {
+  const reply = await items.request({ kind: 'snapshot' });
+  if (reply.kind !== 'snapshot') throw new Error(`a snapshot was answered by ${reply.kind}`);
+  return reply.outcome;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await nextTurn();
+}
+
+describe('a snapshot that is asked for', () => {
+  it('[history 2.1] has all rows of its moment, whatever is written meanwhile', async () => {
+    const desk = new RecordingDesk();
+    desk.takesAtOnce = false;
+    const { items } = await open(150_000, desk);
+    const before = itemsNow(items.table);
+    const { offset } = items.database;
+    const taking = take(items);
+    await until(() => desk.taken.length > 0 && desk.last.place !== undefined);
+    for (let id = 0; id < 200; id++) {
+      if (id % 3 === 0) await items.remove(id * 701);
+      else await items.put(id * 701, 'changed');
+      if (desk.last.untaken > 0) desk.last.take();
+    }
+    desk.takesAtOnce = true;
+    while (desk.last.untaken > 0) desk.last.take();
+    const outcome = await taking;
+    expect(outcome).toMatchObject({ kind: 'taken', offset, bytes: 1_234, rowCount: 150_000 });
+    expect(desk.last.place).toMatchObject({ offset, databaseIdentity: 2n });
+    expect(desk.last.items()).toEqual(before);
+    expect(desk.last.expectedBytes).toBeGreaterThan(150_000 * 16);
+    expect(items.database.snapshotFigures).toMatchObject({ offset, taken: 1, rowCount: 0 });
+    await items.database.close();
+  });
+
+  it('[history 2.3] has at most four blocks on their way', async () => {
+    const desk = new RecordingDesk();
+    desk.takesAtOnce = false;
+    const { items } = await open(400_000, desk);
+    const taking = take(items);
+    let isOver = false;
+    void taking.then(() => {
+      isOver = true;
+    });
+    await until(() => desk.taken.length > 0 && desk.last.untaken === limits.snapshotBlocksMax);
+    for (let time = 0; time < 20; time++) await nextTurn();
+    while (!isOver) {
+      if (desk.last.untaken > 0) desk.last.take();
+      await nextTurn();
+    }
+    expect(desk.last.untakenMax).toBe(limits.snapshotBlocksMax);
+    const rows = desk.last.blocks.filter(({ kind }) => kind === 'rows');
+    expect(rows.length).toBeGreaterThan(limits.snapshotBlocksMax);
+    for (const block of rows) {
+      if (block.kind !== 'rows') continue;
+      expect(block.rows.bytes.length).toBeLessThanOrEqual(limits.snapshotBlockBytes);
+    }
+    await items.database.close();
+  });
+
+  it('[history 2.2] gets nothing that was committed since, and none without a commit', async () => {
+    const desk = new RecordingDesk();
+    const { items } = await open(10, desk);
+    const first = await take(items);
+    expect(first.kind).toBe('taken');
+    expect(await take(items)).toEqual({ kind: 'kept', offset: items.database.offset });
+    await items.put(1, 'other');
+    expect((await take(items)).kind).toBe('taken');
+    expect(desk.taken).toHaveLength(2);
+    await items.database.close();
+  });
+
+  it('[history 2.2] waits for the next one, if one is being taken of what was before', async () => {
+    const desk = new RecordingDesk();
+    desk.takesAtOnce = false;
+    const { items } = await open(100_000, desk);
+    const [first, second] = [take(items), take(items)];
+    await until(() => desk.taken.length > 0 && desk.last.untaken > 0);
+    await items.put(1, 'other');
+    const third = take(items);
+    await items.put(2, 'other');
+    desk.takesAtOnce = true;
+    while (desk.last.untaken > 0) desk.last.take();
+    const [a, b, c] = await Promise.all([first, second, third]);
+    expect(a).toEqual(b);
+    expect(a).not.toEqual(c);
+    expect(desk.taken).toHaveLength(2);
+    expect(desk.last.items()).toContain('2 other');
+    await items.database.close();
+  });
+
+  it('[history 2.7] begins again when an update revokes it, and never delays one', async () => {
+    const desk = new RecordingDesk();
+    desk.takesAtOnce = false;
+    const { items } = await open(100_000, desk);
+    const taking = take(items);
+    await until(() => desk.taken.length > 0 && desk.last.untaken > 0);
+    expect(await items.update(2)).toMatchObject({ kind: 'updated' });
+    desk.takesAtOnce = true;
+    const outcome = await taking;
+    expect(desk.taken.map(({ end }) => end)).toEqual(['cancel', 'finish']);
+    expect(outcome).toMatchObject({ kind: 'taken', offset: items.database.offset });
+    expect(items.database.snapshotFigures.givenUp).toBe(1);
+    await items.database.close();
+  });
+
+  it('[history 2.6] is given up when too many rows change meanwhile', async () => {
+    const desk = new RecordingDesk();
+    desk.takesAtOnce = false;
+    const { items } = await open(20_000, desk, { sizes: { heldBytesMin: 1_000 } });
+    const taking = take(items);
+    await until(() => desk.taken.length > 0 && desk.last.place !== undefined);
+    await items.clear();
+    const outcome = await taking;
+    expect(outcome).toMatchObject({ kind: 'failed' });
+    expect(outcome.kind === 'failed' && outcome.message).toContain('given up');
+    expect(desk.last.end).toBe('cancel');
+    expect(items.database.snapshotFigures).toMatchObject({ givenUp: 1, taken: 0 });
+    await until(() => !items.store.hasLoose);
+    for (const { held } of items.store.tables) expect(held.isIdle).toBe(true);
+    await items.database.close();
+  });
+
+  it('is cancelled by the one who has asked', async () => {
+    const desk = new RecordingDesk();
+    desk.takesAtOnce = false;
+    const { items } = await open(100_000, desk);
+    const taking = take(items);
+    await until(() => desk.taken.length > 0 && desk.last.untaken > 0);
+    await items.request({ kind: 'cancel', of: ticketNumber(1), why: 'gone' });
+    expect(await taking).toEqual({ kind: 'cancelled' });
+    expect(desk.last.end).toBe('cancel');
+    await items.database.close();
+  });
+
+  it('[history 1.6] is off where nothing is kept', async () => {
+    const items = await ItemDatabase.open(3);
+    expect(await take(items)).toEqual({ kind: 'off' });
+    await items.database.close();
+  });
+});
+
+describe('a snapshot that is due', () => {
+  it('[history 2.2] is taken by itself, and again when its cost is paid', async () => {
+    const desk = new RecordingDesk();
+    const { items } = await open(5_000, desk, { sizes: { logBytesMin: 20_000 } });
+    await items.put(1, 'other');
+    await until(() => items.database.snapshotFigures.taken === 1);
+    const { offset } = items.database;
+    expect(items.database.snapshotFigures.offset).toBe(offset);
+    for (let id = 0; id < 200; id++) await items.put(id, 'a text of some length, to fill the log');
+    await until(() => items.database.snapshotFigures.taken >= 2);
+    const { length } = desk.taken;
+    for (let time = 0; time < 50; time++) await nextTurn();
+    expect(desk.taken).toHaveLength(length);
+    await items.database.close();
+  });
+
+  it('[history 2.2] is taken by a clean stop if the next opening gains by it', async () => {
+    const disk = new SimulatedDisk();
+    const desk = new LocalSnapshots({ disk, salt: () => 7 });
+    const { items } = await open(5_000, desk, { disk, sizes: { replayMillisAtStop: 0.1 } });
+    await items.put(1, 'other');
+    await items.database.close();
+    expect(disk.list()).toContain(snapshotName(items.database.offset));
+  });
+
+  it('[history 2.2] is given up silently when the time of a stop is over', async () => {
+    const desk = new RecordingDesk();
+    desk.takesAtOnce = false;
+    const { items, warnings } = await open(300_000, desk, { sizes: { replayMillisAtStop: 0.1 } });
+    await items.database.close(500);
+    expect(desk.last.end).toBe('cancel');
+    expect(warnings).toEqual([]);
+  });
+
+  it('[history 2.2] is not worth a stop with little to replay', async () => {
+    const desk = new RecordingDesk();
+    const { items } = await open(100, desk);
+    const closing = items.database.close();
+    await closing;
+    expect(desk.taken).toEqual([]);
+  });
+
+  it('is dropped by a stop that cannot wait for it, and its caller is told', async () => {
+    const desk = new RecordingDesk();
+    desk.isReadyAtOnce = false;
+    const { items } = await open(100, desk);
+    const taking = take(items);
+    await until(() => desk.taken.length > 0);
+    await items.database.close();
+    expect(await taking).toMatchObject({ kind: 'failed' });
+    expect(desk.last.end).toBe('cancel');
+  });
+});
+
+describe('a snapshot that cannot be written', () => {
+  it('[history 2.9] touches nothing else, and is tried again later', async () => {
+    const desk = new RecordingDesk();
+    desk.takesAtOnce = false;
+    const { items, warnings } = await open(50_000, desk);
+    const taking = take(items);
+    await until(() => desk.taken.length > 0 && desk.last.untaken > 0);
+    desk.last.events.failed('A snapshot could not be written: no space', false);
+    expect(await taking).toMatchObject({ kind: 'failed' });
+    expect(warnings).toEqual([
+      'A snapshot could not be written: no space. The next try is in 1 min',
+    ]);
+    await items.put(1, 'other');
+    expect(items.database.snapshotFigures).toMatchObject({ failures: 1, failuresInRow: 1 });
+    await until(() => !items.store.hasLoose);
+    for (const { held } of items.store.tables) expect(held.isIdle).toBe(true);
+    desk.takesAtOnce = true;
+    expect((await take(items)).kind).toBe('taken');
+    expect(items.database.snapshotFigures.failuresInRow).toBe(0);
+    await items.database.close();
+  });
+
+  it('[history 2.4] is not finished before the log is durable', async () => {
+    const disk = new SimulatedDisk();
+    const desk = new RecordingDesk();
+    const { items } = await open(10, desk, { disk });
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    disk.beforeSync = () => held;
+    const putting = items.put(1, 'other');
+    const taking = take(items);
+    await putting;
+    await until(
+      () => desk.taken.length > 0 && desk.last.blocks.some(({ kind }) => kind === 'rows'),
+    );
+    for (let time = 0; time < 20; time++) await nextTurn();
+    expect(desk.last.end).toBeUndefined();
+    release();
+    expect((await taking).kind).toBe('taken');
+    await items.database.close();
+  });
+
+  it.each<readonly [DiskOperation, number, 'EIO' | 'ENOSPC']>([
+    ['create', 1, 'ENOSPC'],
+    ['write', 1, 'ENOSPC'],
+    ['write', 3, 'ENOSPC'],
+    ['write', 5, 'EIO'],
+    ['sync', 1, 'EIO'],
+    ['sync', 2, 'EIO'],
+    ['rename', 1, 'EIO'],
+  ])('[history 2.9] leaves nothing after a fault: %s %i, %s', async (operation, number, code) => {
+    const disk = new SimulatedDisk();
+    const { items, warnings } = await open(1_000, new LocalSnapshots({ disk, salt: () => 7 }), {
+      disk,
+    });
+    disk.failAt(operation, (disk.counts.get(operation) ?? 0) + number, code);
+    expect((await take(items)).kind).toBe('failed');
+    expect(warnings).toHaveLength(1);
+    expect(disk.list().filter((name) => name.startsWith('snapshot'))).toEqual([]);
+    await items.put(2, 'goes on');
+    expect((await take(items)).kind).toBe('taken');
+    expect(disk.list()).toContain(snapshotName(items.database.offset));
+    expect(items.stopped).toBeUndefined();
+    await items.database.close();
+  });
+});
+
+describe('the snapshots on a disk', () => {
+  it('[history 2.30] are the two newest', async () => {
+    const disk = new SimulatedDisk();
+    const { items } = await open(100, new LocalSnapshots({ disk, salt: () => 7 }), { disk });
+    const names: string[] = [];
+    for (let time = 0; time < 4; time++) {
+      await items.put(time, 'other');
+      const outcome = await take(items);
+      if (outcome.kind === 'taken') names.push(snapshotName(outcome.offset));
+    }
+    const found = disk.list().filter((name) => name.startsWith('snapshot'));
+    expect(found).toEqual(names.slice(-2));
+    await items.database.close();
+  });
+
+  it('[history 2.10] need free space beside them', async () => {
+    const disk = new SimulatedDisk();
+    const space = () => ({ freeBytes: 900 * 2 ** 20, totalBytes: 2 ** 34 });
+    const { items, warnings } = await open(10, new LocalSnapshots({ disk, salt: () => 7, space }));
+    for (let time = 0; time < 2; time++) {
+      const outcome = await take(items);
+      expect(outcome).toMatchObject({ kind: 'failed' });
+      expect(outcome.kind === 'failed' && outcome.message).toContain('MiB of free space');
+    }
+    expect(warnings).toHaveLength(1);
+    await items.database.close();
+  });
+
+  it('[history 2.31] open the database with what it had, and what came since', async () => {
+    const disk = new SimulatedDisk();
+    const around = {
+      disk,
+      snapshots: { snapshotDesk: new LocalSnapshots({ disk, salt: () => 7 }) },
+    };
+    const items = await ItemDatabase.open(3_000, around);
+    await items.put(7, 'before');
+    const outcome = await take(items);
+    await items.put(8, 'since');
+    await items.remove(9);
+    const before = itemsNow(items.table);
+    const { offset, lastMicros } = items.database;
+    await items.database.close();
+    const again = await ItemDatabase.open(0, { ...around, isReopened: true });
+    expect(again.core.snapshot?.offset).toBe(outcome.kind === 'taken' && outcome.offset);
+    expect(itemsNow(again.table)).toEqual(before);
+    expect(again.database.offset).toBe(offset);
+    expect(again.database.lastMicros).toBeGreaterThanOrEqual(lastMicros);
+    expect(again.database.snapshotFigures.offset).toBe(again.core.snapshot?.offset);
+    expect(await again.update(2)).toMatchObject({ kind: 'updated' });
+    await again.put(10, 'more');
+    expect((await take(again)).kind).toBe('taken');
+    await again.database.close();
+    const third = await ItemDatabase.open(0, { ...around, isReopened: true });
+    expect(itemsNow(third.table)).toEqual(itemsNow(again.table));
+    expect(third.core.program.source.bytes).toEqual(Uint8Array.of(2));
+    await third.database.close();
+  });
+});
