@@ -46,6 +46,7 @@ async function bundleWorkers(folder) {
     'workers/process-actor',
     'lanes/lane',
     'outbound/outbound',
+    'snapshots/snapshot',
     'linking/linker',
     'spawner/spawner',
   ];

@@ -23,6 +23,9 @@ export const historyLimits = {
   snapshotBlocksMax: 4,
   /** Snapshots that are taken at the same time, in all databases of a service. */
   hostSnapshotsMax: 2,
+  /** For how long one keeps others waiting, and when the thread that writes them ends. */
+  snapshotPlaceMillisMax: 1_800_000,
+  snapshotThreadIdleMillis: 10_000,
   /** Delay after a snapshot that could not be written; it doubles each time. */
   snapshotRetryMillisMin: 60_000,
   snapshotRetryMillisMax: 3_600_000,

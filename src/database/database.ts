@@ -284,11 +284,11 @@ export class Database {
   }
 
   /**
-   * Rejects new requests, finishes accepted ones, and makes everything durable. In the time left it
-   * may take a snapshot.
+   * Rejects new requests, finishes accepted ones, and makes everything durable. Within
+   * `snapshotMillis` it may take a snapshot.
    */
-  async close(millisMax: number = limits.closeMillisMin): Promise<void> {
-    const until = this.#core.clock.monotonicMillis() + millisMax;
+  async close(snapshotMillis = 0): Promise<void> {
+    const until = this.#core.clock.monotonicMillis() + snapshotMillis;
     this.#alarm?.dispose();
     if (this.#isOver()) return this.#undoing;
     this.#state = 'closing';

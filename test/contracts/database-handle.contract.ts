@@ -332,6 +332,25 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
       ).toEqual([]);
     });
 
+    it('[history 2.5, history 2.31] takes snapshots, and opens with the newest one', async () => {
+      const { call, handle, texts, files } = await withShop();
+      await call('add', ['before']);
+      const [taken, again] = await Promise.all([handle.snapshot(), handle.snapshot()]);
+      expect(taken).toMatchObject({ kind: 'taken' });
+      expect(again).toEqual(taken);
+      await call('add', ['since']);
+      const other = await handle.snapshot();
+      const offsets = [taken, other].map((one) => (one.kind === 'taken' ? one.offset : 0));
+      const names = offsets.map((offset) => `snapshot-${String(offset).padStart(16, '0')}.rdbs`);
+      expect(files().filter((name) => name.startsWith('snapshot'))).toEqual(names);
+      await expect.poll(() => handle.statistics().snapshots.taken).toBe(2);
+      await call('add', ['last']);
+      await shop.crash();
+      await shop.reopen();
+      expect(await texts()).toEqual(['made by init', 'before', 'since', 'last']);
+      await expect.poll(() => shop.handle.statistics().snapshots.offset).toBe(offsets[1]);
+    });
+
     it('counts what happened', async () => {
       const { call, handle, texts } = await withShop();
       await call('add', ['a']);

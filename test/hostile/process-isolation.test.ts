@@ -14,7 +14,12 @@ import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildModule } from '../../src/bundle/build-module.ts';
 import { Host } from '../../src/host/host.ts';
-import { actorFlags, keeperFlags, laneFlags } from '../../src/host/workers/process-worker.ts';
+import {
+  actorFlags,
+  keeperFlags,
+  laneFlags,
+  snapshotFlags,
+} from '../../src/host/workers/process-worker.ts';
 import { limits } from '../../src/limits.ts';
 import { systemCommand } from '../../src/node/command-wrappers.ts';
 import { memoryKills } from '../../src/node/memory-kills.ts';
@@ -140,15 +145,17 @@ describe.skipIf(!hasProc)('the process of a database', () => {
     expect(await service.ended).toBe(0);
   });
 
-  it.each(['actor', 'lane'])('[living 6.2] lets its %s write and read little', (kind) => {
-    folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-isolation-'));
-    const own = path.join(folder, 'log-1');
-    mkdirSync(own);
-    writeFileSync(path.join(folder, 'secret'), 'secret');
-    const script = path.join(folder, 'try.mjs');
-    writeFileSync(
-      script,
-      `import fs from 'node:fs';
+  it.each(['actor', 'lane', 'snapshot'])(
+    '[living 6.2] lets its %s write and read little',
+    (kind) => {
+      folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-isolation-'));
+      const own = path.join(folder, 'log-1');
+      mkdirSync(own);
+      writeFileSync(path.join(folder, 'secret'), 'secret');
+      const script = path.join(folder, 'try.mjs');
+      writeFileSync(
+        script,
+        `import fs from 'node:fs';
       import { spawnSync } from 'node:child_process';
       import { Session } from 'node:inspector';
       import { Worker, parentPort } from 'node:worker_threads';
@@ -171,35 +178,37 @@ describe.skipIf(!hasProc)('the process of a database', () => {
         try { run(); result[name] = 'ok'; } catch ({ code }) { result[name] = code; }
       }
       parentPort.postMessage(JSON.stringify(result));`,
-    );
-    const keeper = path.join(folder, 'keeper.mjs');
-    writeFileSync(
-      keeper,
-      `import { Worker } from 'node:worker_threads';
+      );
+      const keeper = path.join(folder, 'keeper.mjs');
+      writeFileSync(
+        keeper,
+        `import { Worker } from 'node:worker_threads';
       const [, , file, ...execArgv] = process.argv;
       new Worker(file, { execArgv, env: {} }).on('message', (text) => console.log(text));`,
-    );
-    const start = { directory: own, hardeningFile: script, kept: undefined };
-    const flags = kind === 'actor' ? actorFlags(script, start) : laneFlags(script, start);
-    const words = [...keeperFlags(keeper), keeper, script, ...flags];
-    const output = execFileSync(process.execPath, words, { env: {} });
-    const denied = 'ERR_ACCESS_DENIED';
-    const ofActor = kind === 'actor' ? 'ok' : denied;
-    expect(JSON.parse(String(output))).toEqual({
-      ownWrite: ofActor,
-      ownRead: ofActor,
-      beside: denied,
-      besideNamedAlike: denied,
-      secret: denied,
-      passwords: denied,
-      link: denied,
-      command: denied,
-      thread: denied,
-      memory: denied,
-      inspector: denied,
-      keeper: denied,
-    });
-  });
+      );
+      const start = { directory: own, hardeningFile: script, kept: undefined };
+      const flagsOf = { actor: actorFlags, lane: laneFlags, snapshot: snapshotFlags }[kind];
+      const flags = flagsOf?.(script, start) ?? [];
+      const words = [...keeperFlags(keeper), keeper, script, ...flags];
+      const output = execFileSync(process.execPath, words, { env: {} });
+      const denied = 'ERR_ACCESS_DENIED';
+      const ofActor = kind === 'lane' ? denied : 'ok';
+      expect(JSON.parse(String(output))).toEqual({
+        ownWrite: ofActor,
+        ownRead: ofActor,
+        beside: denied,
+        besideNamedAlike: denied,
+        secret: denied,
+        passwords: denied,
+        link: denied,
+        command: denied,
+        thread: denied,
+        memory: denied,
+        inspector: denied,
+        keeper: denied,
+      });
+    },
+  );
 
   it('[living 6.2] ends with the gateway, also in the middle of an endless call', async () => {
     const { service } = await startIsolated('--call-timeout', '10min');

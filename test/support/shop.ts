@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type {
@@ -63,6 +63,8 @@ export interface Shop {
   lines(): ModuleLogLine[];
   messages(): string[];
   reports(): string[];
+  /** Names of the files beside its log. */
+  files(): string[];
   /** Closes the handle, if it is open, and opens the same database again. */
   reopen(): Promise<void>;
   /** Leaves the handle without closing it, as a killed process would. */
@@ -123,23 +125,25 @@ async function openShop(text: string, placement: Placement): Promise<Shop> {
   const shop = new OpenShop(handle, lines, reports, {
     again: () => supervise({ kind: 'open', skipFirstDisconnect: false }),
     end: () => rmSync(folder, { recursive: true }),
+    files: () => readdirSync(directory).sort(),
   });
   await handle.started();
   return shop;
+}
+
+interface ShopLife {
+  readonly again: () => SupervisedDatabase;
+  readonly end: () => void;
+  readonly files: () => string[];
 }
 
 class OpenShop implements Shop {
   handle: SupervisedDatabase;
   readonly #lines: StampedLine[];
   readonly #reports: string[];
-  readonly #life: { again: () => SupervisedDatabase; end: () => void };
+  readonly #life: ShopLife;
 
-  constructor(
-    handle: SupervisedDatabase,
-    lines: StampedLine[],
-    reports: string[],
-    life: { again: () => SupervisedDatabase; end: () => void },
-  ) {
+  constructor(handle: SupervisedDatabase, lines: StampedLine[], reports: string[], life: ShopLife) {
     this.handle = handle;
     this.#lines = lines;
     this.#reports = reports;
@@ -201,6 +205,8 @@ class OpenShop implements Shop {
   messages = (): string[] => this.lines().map(({ message }) => message);
 
   reports = (): string[] => this.#reports;
+
+  files = (): string[] => this.#life.files();
 
   reopen = async (): Promise<void> => {
     await this.handle.close();

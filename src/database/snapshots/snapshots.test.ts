@@ -282,7 +282,7 @@ describe('a snapshot that is due', () => {
     const desk = new LocalSnapshots({ disk, salt: () => 7 });
     const { items } = await open(5_000, desk, { disk, sizes: { replayMillisAtStop: 0.1 } });
     await items.put(1, 'other');
-    await items.database.close();
+    await items.database.close(20_000);
     expect(disk.list()).toContain(snapshotName(items.database.offset));
   });
 
@@ -298,7 +298,7 @@ describe('a snapshot that is due', () => {
   it('[history 2.2] is not worth a stop with little to replay', async () => {
     const desk = new RecordingDesk();
     const { items } = await open(100, desk);
-    const closing = items.database.close();
+    const closing = items.database.close(20_000);
     await closing;
     expect(desk.taken).toEqual([]);
   });
@@ -309,7 +309,7 @@ describe('a snapshot that is due', () => {
     const { items } = await open(100, desk);
     const taking = take(items);
     await until(() => desk.taken.length > 0);
-    await items.database.close();
+    await items.database.close(20_000);
     expect(await taking).toMatchObject({ kind: 'failed' });
     expect(desk.last.end).toBe('cancel');
   });

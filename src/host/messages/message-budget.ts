@@ -22,6 +22,8 @@ export class MessageBudget {
         return;
       case 'memory':
       case 'read':
+      case 'askSnapshot':
+      case 'leaveSnapshot':
         this.#reports.take(kind);
         return;
       case 'warn':
@@ -38,6 +40,7 @@ export class MessageBudget {
       case 'lanesBusy':
       case 'laneReplaced':
       case 'endLane':
+      case 'snapshotPort':
         throw new Error(`a message of the kind ${kind}, which only a thread sends`);
       default:
         throw new Error(`a message of the kind ${String(kind satisfies never).slice(0, 32)}`);

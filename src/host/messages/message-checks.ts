@@ -29,6 +29,8 @@ const words: ReadonlyMap<FromWorker['kind'], string> = new Map([
   ['ended', 'end'],
   ['closed', 'end'],
   ['warn', 'warning'],
+  ['askSnapshot', 'snapshot'],
+  ['leaveSnapshot', 'snapshot'],
 ]);
 
 function isRight(message: FromWorker): boolean {
@@ -46,6 +48,8 @@ function isRight(message: FromWorker): boolean {
     case 'warn':
       return hasKeys(message, ['message']) && isText(message.message, limits.reportCharactersMax);
     case 'closed':
+    case 'askSnapshot':
+    case 'leaveSnapshot':
       return hasKeys(message, []);
     // These have a frame of their own kind.
     case 'link':
@@ -58,6 +62,7 @@ function isRight(message: FromWorker): boolean {
     case 'lanesBusy':
     case 'laneReplaced':
     case 'endLane':
+    case 'snapshotPort':
       return true;
     default:
       // A kind that no actor sends: `MessageBudget` refuses it.

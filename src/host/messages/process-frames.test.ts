@@ -26,7 +26,7 @@ const messages: readonly (ToWorker | FromWorker)[] = [
   { kind: 'turn', batch },
   { kind: 'durable', write: writeNumber(17), offset: commitOffset(2 ** 40) },
   { kind: 'linked', id: 3, outcome: { kind: 'failed', message: 'no' } },
-  { kind: 'close' },
+  { kind: 'close', snapshotMillis: 5 },
   { kind: 'link', id: 5, bytes: bytes(800) },
   { kind: 'examined', described: bytes(9) },
 ];

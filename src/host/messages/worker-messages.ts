@@ -55,7 +55,10 @@ export type ToWorker =
   /** The configuration from now on, without its secrets. */
   | { readonly kind: 'env'; readonly env: ModuleEnv }
   | LaneNews
-  | { readonly kind: 'close' };
+  /** There is a place for the snapshot that was asked for. */
+  | { readonly kind: 'snapshotGranted' }
+  /** `snapshotMillis`: time in which a last snapshot may be taken. */
+  | { readonly kind: 'close'; readonly snapshotMillis: number };
 
 /** To the actor, from the thread that starts its lanes: the gateway's, or its process's keeper. */
 export type LaneNews =
@@ -76,11 +79,27 @@ export type FromWorker =
   | { readonly kind: 'memory'; readonly memory: SeatMemory }
   | { readonly kind: 'warn'; readonly message: string }
   | LaneOrder
+  | SnapshotPort
+  | SnapshotWish
   | { readonly kind: 'examined'; readonly described: Uint8Array }
   /** The actor ended on its own, or could not start; the worker ends next. */
   | { readonly kind: 'ended'; readonly end: PlainEnd }
   /** Everything is finished and durable; the worker ends next. */
   | { readonly kind: 'closed' };
+
+/** Asks for a place among the snapshots of the service, and gives it back, or the wish. */
+export interface SnapshotWish {
+  readonly kind: 'askSnapshot' | 'leaveSnapshot';
+}
+
+/**
+ * From the actor to the thread that starts others: the port of a snapshot, for the thread that
+ * writes it. What folder it goes to is not for the actor to say.
+ */
+export interface SnapshotPort {
+  readonly kind: 'snapshotPort';
+  readonly port: MessagePort;
+}
 
 /** From the actor to the thread that starts its lanes, with which it shares memory. */
 export type LaneOrder =

@@ -85,9 +85,9 @@ export class LocalSeat implements Seat {
     this.#env = env;
   }
 
-  async close(): Promise<void> {
+  async close(snapshotMillis = 0): Promise<void> {
     const database = await this.#opening;
-    await database?.close();
+    await database?.close(snapshotMillis);
     this.#hasEnded = true;
   }
 

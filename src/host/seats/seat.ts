@@ -32,8 +32,11 @@ export interface Seat {
   setStorage(limits: StorageLimits): void;
   /** Replaces the configuration; calls that run later see this one. */
   setEnv(env: ModuleEnv): void;
-  /** Finishes submitted work, makes it durable; resolves when the seat is empty. */
-  close(): Promise<void>;
+  /**
+   * Finishes submitted work, makes it durable; resolves when the seat is empty. Within
+   * `snapshotMillis`, if given, a last snapshot may be taken.
+   */
+  close(snapshotMillis?: number): Promise<void>;
   /** Ends the actor at once, wherever it is; `ended` follows. */
   kill(end: Kill): void;
 }

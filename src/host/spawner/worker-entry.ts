@@ -23,6 +23,7 @@ const folders = {
   'process-actor': 'workers',
   lane: 'lanes',
   outbound: 'outbound',
+  snapshot: 'snapshots',
   linker: 'linking',
   spawner: 'spawner',
 };

@@ -13,6 +13,7 @@ import type {
 import type { PreviewOutcome, PreviewRequest } from '../../database/preview-outcome.ts';
 import type { ProgramSource, UpdatePermission } from '../../database/program-source.ts';
 import type { ScheduleAsk, ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
+import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.ts';
 import type { TableFigures } from '../../database/table-figures.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
@@ -54,6 +55,8 @@ export interface DatabaseHandle {
   procedure(request: ProcedureRequest, signal?: AbortSignal): Promise<ProcedureOutcome>;
   /** Answers a request with a handler of the module. Otherwise as `procedure`. */
   answer(request: HandlerRequest, signal?: AbortSignal): Promise<HandlerOutcome>;
+  /** Takes a snapshot of what is there now, however long it takes; `signal` cancels that. */
+  snapshot(signal?: AbortSignal): Promise<SnapshotOutcome>;
   query(request: SqlRequest): Promise<SqlOutcome>;
   /**
    * Reports what a call or a write would do, or does it if that has not changed: see

@@ -214,14 +214,18 @@ export class DatabaseLife {
     this.#kill({ cause: 'closed', message: 'The database was ended.' });
   }
 
-  /** Lets accepted work finish; after `millisMax` the actor is killed. */
-  close(millisMax: number): Promise<void> {
-    this.#closing ??= this.#close(millisMax);
+  /**
+   * Lets accepted work finish; after `millisMax` the actor is killed. Within `snapshotMillis` it may
+   * take a last snapshot.
+   */
+  close(millisMax: number, snapshotMillis: number): Promise<void> {
+    this.#closing ??= this.#close(millisMax, snapshotMillis);
     return this.#closing;
   }
 
-  async #close(millisMax: number): Promise<void> {
+  async #close(millisMax: number, snapshotMillis: number): Promise<void> {
     if (this.isOver) return;
+    const until = this.#options.clock.monotonicMillis() + snapshotMillis;
     this.#owner.closes();
     const deadline = setTimeout(() => this.#kill(killAtStop), millisMax);
     try {
@@ -229,7 +233,8 @@ export class DatabaseLife {
       const idle = this.#owner.idle();
       if (idle !== undefined) await idle;
       const seat = this.servingSeat;
-      if (seat !== undefined) await seat.close();
+      const left = Math.max(0, until - this.#options.clock.monotonicMillis());
+      if (seat !== undefined) await seat.close(left);
     } finally {
       clearTimeout(deadline);
       this.#stop();

@@ -1,6 +1,7 @@
 import type { LiveFigures } from '../../database/live/live-figures.ts';
 import type { CommitOffset } from '../../database/outcome.ts';
 import type { ScheduleFigures } from '../../database/schedules/schedule-figures.ts';
+import type { SnapshotFigures } from '../../database/snapshots/snapshot-outcome.ts';
 import type { StorageUse } from '../../database/storage-quota.ts';
 import type { ActorTimes } from '../../database/time-counts.ts';
 import type { OpeningProgress } from './opening.ts';
@@ -30,6 +31,7 @@ export interface DatabaseStatistics {
   /** Times that the actor has measured since it was opened. */
   readonly times: ActorTimes;
   readonly schedules: ScheduleFigures;
+  readonly snapshots: SnapshotFigures;
   /** When the next scheduled run is due; `undefined`: none is to come, or they are paused. */
   readonly nextDueMicros: bigint | undefined;
 }

@@ -15,6 +15,7 @@ import {
 import { askingOf } from '../../database/preview-outcome.ts';
 import { hashHex } from '../../database/program-hash.ts';
 import type { ScheduleAsk, ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
+import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { Ticket } from '../../database/ticket.ts';
 import {
@@ -140,6 +141,12 @@ export class SupervisedDatabase implements DatabaseHandle {
     return reply.outcome;
   }
 
+  async snapshot(signal?: AbortSignal): Promise<SnapshotOutcome> {
+    const reply = await this.#cancelable({ kind: 'snapshot' }, false, signal);
+    assert(reply.kind === 'snapshot', 'a snapshot is answered by its outcome');
+    return reply.outcome;
+  }
+
   async #cancelable(
     request: DatabaseRequest,
     isConfirmed: boolean,
@@ -161,7 +168,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     }
   }
 
-  /** The caller of a procedure, or the client of a handler, is gone. */
+  /** Nobody waits any more for that procedure, handler or snapshot. */
   #cancel(of: Ticket): void {
     this.#pending.withdraw(of, abandonedRefusal());
     if (this.#pending.find(of) === undefined) return;
@@ -307,8 +314,8 @@ export class SupervisedDatabase implements DatabaseHandle {
     for (const ticket of this.#pending.procedures()) this.#cancelBegun(ticket, 'stop');
   }
 
-  close(millisMax: number = limits.shutdownMillisMax): Promise<void> {
-    return this.#life.close(millisMax);
+  close(millisMax?: number): Promise<void> {
+    return this.#life.close(millisMax ?? limits.shutdownMillisMax, millisMax ?? 0);
   }
 
   #ownerOfLife(): LifeOwner {

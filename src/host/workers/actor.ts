@@ -35,6 +35,7 @@ import { later } from '../seats/later.ts';
 import { programLoader } from '../seats/program-loader.ts';
 import type { SeatMode } from '../seats/seat.ts';
 import { endOfService, endOfStart, type PlainEnd } from '../seats/start-end.ts';
+import { RemoteSnapshots } from '../snapshots/remote-snapshots.ts';
 import { ActorLanes } from './actor-lanes.ts';
 import { LineBatch } from './line-batch.ts';
 import { RemoteLinker } from './remote-linker.ts';
@@ -83,6 +84,7 @@ export class Actor {
   readonly #lines: LineBatch;
   readonly #warnings: Warnings;
   readonly #lanes: ActorLanes;
+  readonly #snapshots: RemoteSnapshots;
   #env: ModuleEnv;
   #memoryToldAt = 0;
   /** Bytes of the log that were read, and when that was last reported. */
@@ -112,6 +114,11 @@ export class Actor {
       post: (message, transfer) => port.post(message, transfer),
       report: (line) => this.#report(line),
       busy: (lanes) => board.runsProcedures(lanes),
+    });
+    this.#snapshots = new RemoteSnapshots({
+      ask: () => port.post({ kind: 'askSnapshot' }),
+      leave: () => port.post({ kind: 'leaveSnapshot' }),
+      open: (port2) => port.post({ kind: 'snapshotPort', port: port2 }, [port2]),
     });
     this.#linker = new RemoteLinker({
       kept: start.kept,
@@ -168,8 +175,11 @@ export class Actor {
       case 'lanesWanted':
         this.#lanes.pool.setWanted(message.isWanted);
         return;
+      case 'snapshotGranted':
+        this.#snapshots.granted();
+        return;
       case 'close':
-        await (await this.#database)?.close();
+        await (await this.#database)?.close(message.snapshotMillis);
         this.#lines.send();
         this.#port.post({ kind: 'closed' });
         this.#port.close();
@@ -238,6 +248,7 @@ export class Actor {
       cron: cronReader,
       later,
       lanes: this.#lanes.pool,
+      snapshotDesk: directory === undefined ? undefined : this.#snapshots,
       report: (line) => this.#report(line),
       warn: (text) => this.#warnings.add(text),
       owner: this.#owner(),

@@ -1,3 +1,4 @@
+import type { ActorStart } from '../messages/worker-messages.ts';
 import type { Budget } from '../seats/budget.ts';
 
 /**
@@ -17,6 +18,7 @@ export interface KeeperPlan {
     /** True: their programs may send HTTP requests. */
     readonly sendsRequests: boolean;
   };
+  readonly snapshots: ThreadPlan & Pick<ActorStart, 'directory' | 'writer'>;
 }
 
 interface ThreadPlan {

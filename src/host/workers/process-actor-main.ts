@@ -4,7 +4,7 @@ import { assert, present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import { systemThreadId } from '../../node/thread-faults.ts';
 import { encodeMessage, MessageReader, type ToProcess } from '../messages/process-frames.ts';
-import type { FromWorker, LaneNews, LaneOrder } from '../messages/worker-messages.ts';
+import type { FromWorker, LaneNews, LaneOrder, SnapshotPort } from '../messages/worker-messages.ts';
 import { Actor, type ActorPort } from './actor.ts';
 import { BoardFile } from './board-file.ts';
 import { drained } from './drained.ts';
@@ -37,11 +37,11 @@ const port: ActorPort = {
   },
 };
 
-const orders: ReadonlySet<string> = new Set<LaneOrder['kind']>([
-  ...(['lane', 'lanesBusy', 'laneReplaced', 'endLane'] as const),
+const orders: ReadonlySet<string> = new Set<(LaneOrder | SnapshotPort)['kind']>([
+  ...(['lane', 'lanesBusy', 'laneReplaced', 'endLane', 'snapshotPort'] as const),
 ]);
 
-function isOrder(message: FromWorker): message is LaneOrder {
+function isOrder(message: FromWorker): message is LaneOrder | SnapshotPort {
   return orders.has(message.kind);
 }
 

@@ -1,14 +1,15 @@
 import fs from 'node:fs';
 import net from 'node:net';
-import { Worker as Thread } from 'node:worker_threads';
+import { type MessagePort, Worker as Thread } from 'node:worker_threads';
 import { present, unreachable } from '../../assert.ts';
 import { countNicenessFrom } from '../../node/child-priority.ts';
 import { leaveSignalsToParent } from '../../node/parents-signals.ts';
 import { identityFromHex } from '../../values/identity.ts';
 import { databaseIdentity } from '../../values/identity-roles.ts';
 import { laneThreads } from '../lanes/lane-thread.ts';
-import type { LaneOrder } from '../messages/worker-messages.ts';
+import type { LaneOrder, SnapshotPort } from '../messages/worker-messages.ts';
 import { Board, boardBytes } from '../seats/board.ts';
+import { SnapshotThread } from '../snapshots/snapshot-thread.ts';
 import { Watchdog } from '../watching/watchdog.ts';
 import { KeeperLink } from './keeper-link.ts';
 import { type KeeperPlan, overHeapExit } from './keeper-plan.ts';
@@ -64,7 +65,7 @@ const lanes = new SeatLanes({ places: link, startLane }, identity, (news) => {
   actor.postMessage(news);
 });
 
-actor.on('message', (order: LaneOrder) => {
+actor.on('message', (order: LaneOrder | SnapshotPort) => {
   switch (order.kind) {
     case 'lane':
       lanes.start(order);
@@ -78,10 +79,21 @@ actor.on('message', (order: LaneOrder) => {
     case 'endLane':
       lanes.end(order.lane, order.death);
       return;
+    case 'snapshotPort':
+      takeSnapshot(order.port);
+      return;
     default:
       unreachable(order);
   }
 });
+
+const { directory, writer, ...snapshotThread } = plan.snapshots;
+const snapshots = new SnapshotThread(snapshotThread);
+
+function takeSnapshot(port: MessagePort): void {
+  if (directory === undefined) port.close();
+  else snapshots.take({ port, directory, writer });
+}
 
 let exitCode: number | undefined;
 actor.on('error', (error) => {

@@ -290,12 +290,13 @@ interface Entries {
   readonly keeper: string;
   readonly actor: string;
   readonly lane: string;
+  readonly snapshot: string;
 }
 
 async function processEntries(): Promise<Entries> {
-  const kinds = ['process', 'process-actor', 'lane'] as const;
-  const [keeper, actor, lane] = await Promise.all(kinds.map(workerEntry));
-  return { keeper, actor, lane } as Entries;
+  const kinds = ['process', 'process-actor', 'lane', 'snapshot'] as const;
+  const [keeper, actor, lane, snapshot] = await Promise.all(kinds.map(workerEntry));
+  return { keeper, actor, lane, snapshot } as Entries;
 }
 
 /** What the first thread of the process needs to know: nothing that a module has said. */
@@ -319,6 +320,12 @@ function keeperPlan(
       flags: laneFlags(entries.lane, start),
       budget,
       sendsRequests,
+    },
+    snapshots: {
+      entry: entries.snapshot,
+      flags: snapshotFlags(entries.snapshot, start),
+      directory: start.directory,
+      writer: start.writer,
     },
   };
 }
@@ -353,6 +360,16 @@ export function laneFlags(
   { hardeningFile }: Pick<ActorStart, 'hardeningFile'>,
 ): string[] {
   return permissions([entry, ownThreadFile, hardeningFile]);
+}
+
+/** Flags that restrict the thread of snapshots to its entry, the directory, and the mark. */
+export function snapshotFlags(
+  entry: string,
+  { directory, writer }: Pick<ActorStart, 'directory' | 'writer'>,
+): string[] {
+  const own = directory === undefined ? [] : [directory];
+  const mark = writer === undefined ? [] : [writer.file];
+  return [...permissions([entry, ...own, ...mark]), ...own.map((at) => `--allow-fs-write=${at}`)];
 }
 
 function permissions(readable: readonly string[]): string[] {

@@ -14,6 +14,8 @@ import type { Budget } from '../seats/budget.ts';
 import type { Placement, ProgramPlace } from '../seats/placement.ts';
 import { isOfService, programRefusal } from '../seats/program-refusal.ts';
 import type { Seat, SeatEvents, SeatStart } from '../seats/seat.ts';
+import { SnapshotPlaces } from '../snapshots/snapshot-places.ts';
+import { SnapshotThread } from '../snapshots/snapshot-thread.ts';
 import { childStarter } from '../spawner/spawner-starter.ts';
 import { workerEntry } from '../spawner/worker-entry.ts';
 import { Watchdog } from '../watching/watchdog.ts';
@@ -57,16 +59,19 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   if (options.usualIsolation === 'process') starter.prepare();
   const linker = new Linker({ entry: () => workerEntry('linker'), report });
   const places = new LaneService();
+  const snapshotPlaces = new SnapshotPlaces();
+  const snapshotThread = new SnapshotThread();
   const lanes = { places, startLane: laneThreads({ budget, watchdog, outbound, env }) };
   const startProcess = processWorkers(starter, { places, outbound, env });
   const sharedBy = ({ identity, programs }: ProgramPlace) => ({
     budget,
     watchdog,
     gate,
+    snapshotPlaces,
     linker: new DatabaseLinker({ identity, programs, linker, report }),
     ...(isolationOf(identity) === 'process'
       ? { startWorker: startProcess }
-      : { startWorker: startThread, lanes }),
+      : { startWorker: startThread, lanes, snapshotThread }),
   });
   return {
     seatsOf(place) {
@@ -84,10 +89,10 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
       }
       throw programRefusal(outcome);
     },
-    close() {
+    async close() {
       linker.close();
       watchdog.close();
-      return starter.close();
+      await Promise.all([snapshotThread.close(), starter.close()]);
     },
   };
 }
@@ -117,7 +122,7 @@ function forgetful(take: (start: SeatStart, events: SeatEvents) => Seat) {
       },
       setStorage: (limits) => seat.setStorage(limits),
       setEnv: (env) => seat.setEnv(env),
-      close: () => seat.close(),
+      close: (snapshotMillis) => seat.close(snapshotMillis),
       kill: (end) => seat.kill(end),
     };
   };

@@ -11,6 +11,7 @@ import type { FromWorker } from '../messages/worker-messages.ts';
 import { Board } from '../seats/board.ts';
 import { completeBudget } from '../seats/budget.ts';
 import type { SeatEnd } from '../seats/seat.ts';
+import { SnapshotPlaces } from '../snapshots/snapshot-places.ts';
 import { Watchdog } from '../watching/watchdog.ts';
 import { DatabaseLinker } from './database-linker.ts';
 import { StartGate } from './start-gate.ts';
@@ -62,6 +63,7 @@ async function endAfter(
           identity: databaseIdentity(1n),
           ownerIdentity: ownerIdentity(2n),
           directory: undefined,
+          snapshotPlaces: new SnapshotPlaces(),
           budget,
           watchdog,
         },

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import { assert, unreachable } from '../../assert.ts';
 import type { Alarm, MakeAlarm } from '../../database/alarm.ts';
 import type { Clock } from '../../database/clock.ts';
@@ -13,7 +14,10 @@ import {
   type ActorStart,
   buffersOf,
   type FromWorker,
+  type LaneOrder,
   linkedBuffers,
+  type SnapshotPort,
+  type SnapshotWish,
   type ToWorker,
 } from '../messages/worker-messages.ts';
 import { decodeTurn } from '../messages/worker-outcomes.ts';
@@ -23,6 +27,8 @@ import { heapLimits, statementMillis } from '../seats/budget.ts';
 import type { HeapLimits } from '../seats/heap-care.ts';
 import type { Kill, Seat, SeatEnd, SeatEvents, SeatStart } from '../seats/seat.ts';
 import type { PlainEnd } from '../seats/start-end.ts';
+import type { SnapshotPlaces } from '../snapshots/snapshot-places.ts';
+import type { SnapshotThread } from '../snapshots/snapshot-thread.ts';
 import type { Watchdog } from '../watching/watchdog.ts';
 import type { Watched } from '../watching/watched.ts';
 import type { DatabaseLinker } from './database-linker.ts';
@@ -45,6 +51,9 @@ export interface WorkerSeatOptions {
   readonly makeAlarm: MakeAlarm;
   /** Absent: its process starts its lanes itself. */
   readonly lanes?: SeatLanesOptions | undefined;
+  readonly snapshotPlaces: SnapshotPlaces;
+  /** Absent: its process has one itself. */
+  readonly snapshotThread?: SnapshotThread | undefined;
 }
 
 /**
@@ -78,6 +87,7 @@ export class WorkerSeat implements Seat {
   #hasEnded = false;
   #whenEmpty: (() => void)[] = [];
   readonly #lanes: SeatLanes;
+  #leaveSnapshots: () => void = () => undefined;
 
   constructor(options: WorkerSeatOptions, start: SeatStart, events: SeatEvents) {
     this.#options = options;
@@ -117,11 +127,11 @@ export class WorkerSeat implements Seat {
     if (this.#worker !== undefined) this.#send({ kind: 'env', env });
   }
 
-  close(): Promise<void> {
+  close(snapshotMillis = 0): Promise<void> {
     return new Promise((resolve) => {
       if (this.#hasEnded) resolve();
       else this.#whenEmpty.push(resolve);
-      this.#send({ kind: 'close' });
+      this.#send({ kind: 'close', snapshotMillis });
     });
   }
 
@@ -248,18 +258,6 @@ export class WorkerSeat implements Seat {
       case 'warn':
         events.warn(message.message);
         return;
-      case 'lane':
-        this.#lanes.start(message);
-        return;
-      case 'lanesBusy':
-        this.#options.watchdog.wake();
-        return;
-      case 'laneReplaced':
-        this.#lanes.replaced(message.lane);
-        return;
-      case 'endLane':
-        this.#lanes.end(message.lane, message.death);
-        return;
       case 'ended':
         this.#end ??= { ...message.end, scheduled: this.#worker?.board.mark };
         this.#worker?.terminate();
@@ -272,8 +270,45 @@ export class WorkerSeat implements Seat {
       case 'examined':
         return;
       default:
+        this.#receiveOrder(message);
+    }
+  }
+
+  #receiveOrder(message: LaneOrder | SnapshotPort | SnapshotWish): void {
+    switch (message.kind) {
+      case 'lane':
+        this.#lanes.start(message);
+        return;
+      case 'lanesBusy':
+        this.#options.watchdog.wake();
+        return;
+      case 'laneReplaced':
+        this.#lanes.replaced(message.lane);
+        return;
+      case 'endLane':
+        this.#lanes.end(message.lane, message.death);
+        return;
+      case 'askSnapshot':
+        this.#leaveSnapshots();
+        this.#leaveSnapshots = this.#options.snapshotPlaces.enter(() => {
+          this.#send({ kind: 'snapshotGranted' });
+        });
+        return;
+      case 'leaveSnapshot':
+        this.#leaveSnapshots();
+        return;
+      case 'snapshotPort':
+        this.#takeSnapshot(message.port);
+        return;
+      default:
         unreachable(message);
     }
+  }
+
+  #takeSnapshot(port: MessagePort): void {
+    const { snapshotThread, directory, writer } = this.#options;
+    if (snapshotThread === undefined || directory === undefined) port.close();
+    else snapshotThread.take({ port, directory, writer });
   }
 
   async #link(id: number, bytes: Uint8Array): Promise<void> {
@@ -287,6 +322,7 @@ export class WorkerSeat implements Seat {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#leaveGate();
+    this.#leaveSnapshots();
     this.#lanes.endAll();
     this.#alarm.dispose();
     if (this.#watched !== undefined) this.#options.watchdog.remove(this.#watched);
