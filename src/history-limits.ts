@@ -29,6 +29,11 @@ export const historyLimits = {
   /** Delay after a snapshot that could not be written; it doubles each time. */
   snapshotRetryMillisMin: 60_000,
   snapshotRetryMillisMax: 3_600_000,
+  /** Jobs of the service that run or are remembered, and how long one is after its end. */
+  jobsMax: 64,
+  jobKeptMillis: 3_600_000,
+  /** Snapshots that failed one after another, from which on a database is not healthy. */
+  healthSnapshotFailuresMax: 3,
   /** Space that a snapshot must leave free: bytes, or a share of the disk if that is more. */
   snapshotFreeBytesMin: 1024 * mebibyte,
   snapshotFreeShareMin: 0.05,

@@ -23,6 +23,7 @@ import { addRename } from './commands/rename.ts';
 import { addRepair } from './commands/repair.ts';
 import { addSchedule } from './commands/schedule.ts';
 import { addServer } from './commands/server.ts';
+import { addSnapshot } from './commands/snapshot.ts';
 import { addSql } from './commands/sql.ts';
 import { addStart } from './commands/start.ts';
 import { addToken } from './commands/token.ts';
@@ -70,6 +71,7 @@ export function makeProgram(io: Io): Command {
     addQuota,
     addEnv,
     addSchedule,
+    addSnapshot,
     addToken,
     addLogin,
     addServer,

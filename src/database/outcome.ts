@@ -400,6 +400,11 @@ export interface RefusalBody {
     /** It cannot be unset: the program that runs declares it. */
     | 'env.needed'
     | 'env.unknown'
+    /** The service keeps its databases in memory. */
+    | 'history.off'
+    | 'job.unknown'
+    /** As many jobs run as may. */
+    | 'jobs.tooMany'
     /** As JSON, a value would be out of proportion to its bytes. */
     | 'value.tooLong';
   readonly message: string;

@@ -33,6 +33,8 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'token.unknown':
     case 'schedule.unknown':
     case 'env.unknown':
+    case 'history.off':
+    case 'job.unknown':
       return 404;
     case 'schedule.paused':
     case 'static.missing':
@@ -47,6 +49,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'database.opening':
     case 'database.stopped':
     case 'database.lost':
+    case 'jobs.tooMany':
       return 503;
     case 'durability.timeout':
       return 504;

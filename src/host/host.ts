@@ -9,9 +9,11 @@ import {
   type OwnerIdentity,
 } from '../values/identity-roles.ts';
 import { EnvControl } from './databases/env-control.ts';
+import { Jobs } from './databases/jobs.ts';
 import type { LogRequest, LogStream } from './databases/module-log.ts';
 import { type RunningDatabase, RunningDatabases } from './databases/running-databases.ts';
 import { ScheduleControl } from './databases/schedule-control.ts';
+import { SnapshotControl } from './databases/snapshot-control.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostedDatabase, HostStatistics } from './hosted-database.ts';
 import { localLanes } from './lanes/local-lanes.ts';
@@ -52,6 +54,8 @@ interface HostParts {
   readonly audit: AuditLog;
   readonly quotas: Quotas;
   readonly schedules: ScheduleControl;
+  readonly jobs: Jobs;
+  readonly snapshots: SnapshotControl;
   readonly env: EnvControl;
   readonly envStore: EnvStore;
   readonly outbound: ServiceOutbound;
@@ -88,6 +92,9 @@ export class Host {
   /** Quotas of identities and databases, and their usage. */
   readonly quotas: Quotas;
   readonly schedules: ScheduleControl;
+  /** Work that takes longer than a request. */
+  readonly jobs: Jobs;
+  readonly snapshots: SnapshotControl;
   /** The configuration of databases. */
   readonly env: EnvControl;
   readonly #envStore: EnvStore;
@@ -107,6 +114,8 @@ export class Host {
     this.audit = audit;
     this.quotas = quotas;
     this.schedules = parts.schedules;
+    this.jobs = parts.jobs;
+    this.snapshots = parts.snapshots;
     this.env = parts.env;
     this.#envStore = parts.envStore;
     this.outbound = parts.outbound;
@@ -180,9 +189,12 @@ export class Host {
     await running.startAll(registry.databases, options.startDatabases ?? 'lazily');
     const grants = new Grants({ ...options, registry, access, audit });
     const schedules = new ScheduleControl({ access, audit, schedules: known });
+    const jobs = new Jobs({ access, clock: options.clock });
+    const isKept = options.directory !== undefined;
+    const snapshots = new SnapshotControl({ access, audit, jobs, isKept });
     const env = new EnvControl({ registry, access, audit, env: envStore });
     const rules = { access, grants, audit, quotas };
-    const rest = { schedules, env, envStore, outbound, sites, changes };
+    const rest = { schedules, jobs, snapshots, env, envStore, outbound, sites, changes };
     return new Host({ registry, running, publisher, ...rules, ...rest });
   }
 

@@ -48,7 +48,7 @@ function detailIn({ query }: Exchange): boolean {
 }
 
 function detailed(health: DatabaseHealth) {
-  const { opened, commits, durability, fanOut, schedules, secrets } = health;
+  const { opened, commits, durability, fanOut, schedules, snapshots, secrets } = health;
   return {
     ok: health.isFine,
     parts: {
@@ -57,6 +57,7 @@ function detailed(health: DatabaseHealth) {
       durability: { ...shown(durability), read_only: durability.isReadOnly },
       fan_out: shown(fanOut),
       schedules: { ...shown(schedules), paused: schedules.isPaused },
+      snapshots: { ok: snapshots.isFine, failures: snapshots.failures },
       secrets: { ok: secrets.isFine, unreadable: secrets.unreadable },
     },
   };

@@ -145,6 +145,47 @@ const figures: readonly Figure[] = [
     read: ({ schedules }) => schedules.paused,
   },
   {
+    name: 'reducerdb_snapshot_offset',
+    help: 'Commit of the newest snapshot, -1 without one',
+    read: ({ snapshots }) => snapshots.offset,
+  },
+  {
+    name: 'reducerdb_snapshot_age_seconds',
+    help: 'Time since the newest snapshot was begun; 0 without one',
+    read: ({ snapshots }) =>
+      snapshots.offset < 0 ? 0 : Math.max(0, Date.now() / 1_000 - snapshots.begunMicros / 1e6),
+  },
+  {
+    name: 'reducerdb_snapshot_bytes',
+    help: 'Bytes of the last snapshot taken since the database was opened',
+    read: ({ snapshots }) => snapshots.bytes,
+  },
+  {
+    name: 'reducerdb_snapshot_seconds',
+    help: 'How long that took',
+    read: ({ snapshots }) => snapshots.millis / 1_000,
+  },
+  {
+    name: 'reducerdb_snapshot_thread_seconds',
+    help: 'How long that took of the time of the database',
+    read: ({ snapshots }) => snapshots.costMillis / 1_000,
+  },
+  {
+    name: 'reducerdb_snapshot_held_bytes',
+    help: 'Memory that is kept for the snapshot under way',
+    read: ({ snapshots }) => snapshots.heldBytes,
+  },
+  {
+    name: 'reducerdb_snapshot_failures_total',
+    help: 'Snapshots that could not be written since the database was opened',
+    read: ({ snapshots }) => snapshots.failures,
+  },
+  {
+    name: 'reducerdb_snapshot_given_up_total',
+    help: 'Snapshots ended by changes of rows or an update since the database was opened',
+    read: ({ snapshots }) => snapshots.givenUp,
+  },
+  {
     name: 'reducerdb_row_bytes',
     help: 'Memory that rows take',
     read: ({ rowBytes }) => rowBytes,

@@ -16,7 +16,9 @@ import { deleteEnv, getEnv, listEnv, putEnv } from './env.ts';
 import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
 import { listGrants, putGrant, removeGrant } from './grants.ts';
 import { databaseHealth, processHealth } from './health.ts';
+import { historyStatus, takeSnapshot } from './history.ts';
 import { identityRoutes } from './identity.ts';
+import { cancelJob, showJob } from './jobs.ts';
 import { logs } from './logs.ts';
 import { type McpDoor, type McpRules, mcpRoutes } from './mcp.ts';
 import { metricsRoutes } from './metrics.ts';
@@ -76,6 +78,13 @@ function serviceRoutes(context: HttpContext): Route[] {
       },
     },
     {
+      path: '/v1/jobs/:id',
+      methods: {
+        GET: { token: 'required', run: (exchange) => showJob(exchange, context) },
+        DELETE: { token: 'required', run: (exchange) => cancelJob(exchange, context) },
+      },
+    },
+    {
       path: '/v1/quota/:identity',
       methods: {
         GET: { token: 'required', run: (exchange) => identityQuota(exchange, context) },
@@ -126,6 +135,8 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     ofApps(below('health', { GET: method(databaseHealth) })),
     below('env', { GET: method(listEnv) }),
     below('env/:name', { GET: method(getEnv), PUT: method(putEnv), DELETE: method(deleteEnv) }),
+    below('snapshot', { POST: method(takeSnapshot) }),
+    below('history/status', { GET: method(historyStatus) }),
     below('schedules', { GET: method(listSchedules) }),
     ...scheduleOrders.map((kind) =>
       below(`schedules/${kind}`, { POST: method(controlSchedules(kind)) }),

@@ -57,7 +57,9 @@ describe('the health of a database', () => {
     const durability = { ...fine, read_only: false };
     const schedules = { ...fine, paused: false };
     const secrets = { ok: true, unreadable: [] };
-    const parts = { opened, commits: fine, durability, fan_out: fine, schedules, secrets };
+    const snapshots = { ok: true, failures: 0 };
+    const waiting = { commits: fine, durability, fan_out: fine, schedules };
+    const parts = { opened, ...waiting, snapshots, secrets };
     expect(JSON.parse(text)).toEqual({ ok: true, parts });
     expect((await running.ask('GET', '/v1/database/nobody/health')).status).toBe(404);
   });

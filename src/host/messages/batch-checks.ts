@@ -211,6 +211,9 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'env.invalid': true,
   'env.needed': true,
   'env.unknown': true,
+  'history.off': true,
+  'job.unknown': true,
+  'jobs.tooMany': true,
   'value.tooLong': true,
 };
 

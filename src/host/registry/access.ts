@@ -32,6 +32,7 @@ export type Standing = 'stranger' | Role | 'owner' | 'operator';
 const owners: readonly Standing[] = ['owner', 'operator'];
 const admins: readonly Standing[] = ['admin', ...owners];
 const developers: readonly Standing[] = ['developer', ...admins];
+const readers: readonly Standing[] = ['reader', ...developers];
 
 /** Restricted actions on a database: who can take them, and the words of the refusal. */
 export const actions = {
@@ -44,6 +45,8 @@ export const actions = {
   viewHealth: { text: 'view health', allowed: developers },
   viewSchedules: { text: 'view schedules', allowed: developers },
   controlSchedules: { text: 'control schedules', allowed: developers },
+  viewHistory: { text: 'view history', allowed: readers },
+  maintain: { text: 'maintain database', allowed: admins },
   viewEnv: { text: 'view env', allowed: developers },
   setEnv: { text: 'set env', allowed: admins },
   viewQuota: { text: 'view quotas', allowed: admins },
@@ -59,6 +62,7 @@ const readingActions: readonly DatabaseAction[] = [
   'viewLogs',
   'viewHealth',
   'viewSchedules',
+  'viewHistory',
   'viewEnv',
   'viewQuota',
   'viewGrants',

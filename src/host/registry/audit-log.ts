@@ -24,6 +24,7 @@ export type AuditAction =
   | 'accept loss'
   | 'repair log'
   | 'set quota'
+  | 'take snapshot'
   | 'run schedule'
   | 'skip schedule'
   | 'pause schedule'

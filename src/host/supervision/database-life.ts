@@ -215,8 +215,8 @@ export class DatabaseLife {
   }
 
   /**
-   * Lets accepted work finish; after `millisMax` the actor is killed. Within `snapshotMillis` it may
-   * take a last snapshot.
+   * Lets accepted work finish; after `millisMax` the actor is killed. Within `snapshotMillis` it
+   * may take a last snapshot.
    */
   close(millisMax: number, snapshotMillis: number): Promise<void> {
     this.#closing ??= this.#close(millisMax, snapshotMillis);

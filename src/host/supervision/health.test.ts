@@ -5,6 +5,7 @@ import {
   tinyDatabase,
   tinyOwner,
 } from '../../../test/support/tiny-database.ts';
+import { noSnapshotFigures } from '../../database/snapshots/snapshot-outcome.ts';
 import { spanCount } from '../../database/time-counts.ts';
 import { limits } from '../../limits.ts';
 import { ownerRights } from '../../sql/rights.ts';
@@ -22,7 +23,7 @@ const nothing = { requestMillis: 0, undurableMillis: 0, fanOutMillis: 0, schedul
 const { healthWaitMillisMax, healthFanOutMillisMax, healthScheduleMillisMax } = limits;
 
 const is = (state: DatabaseStatistics['state'], isReadOnly = false) => ({
-  ...{ state, isReadOnly, isPaused: false, unreadable: [] },
+  ...{ state, isReadOnly, isPaused: false, unreadable: [], snapshots: noSnapshotFigures },
 });
 
 describe('the health of a database', () => {
@@ -51,6 +52,13 @@ describe('the health of a database', () => {
     [
       'schedules',
       healthOf(is('serving'), { ...nothing, scheduleMillis: healthScheduleMillisMax + 1 }),
+    ],
+    [
+      'snapshots',
+      healthOf(
+        { ...is('serving'), snapshots: { ...noSnapshotFigures, failuresInRow: 3 } },
+        nothing,
+      ),
     ],
     ['secrets', healthOf({ ...is('serving'), unreadable: ['KEY'] }, nothing)],
   ] as const)('[living 1.16] is not when %s is not, and says which part', (name, health) => {

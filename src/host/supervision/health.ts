@@ -25,6 +25,8 @@ export interface DatabaseHealth {
   readonly fanOut: WaitingPart;
   /** Scheduled runs begin when they are due. */
   readonly schedules: WaitingPart & { readonly isPaused: boolean };
+  /** Snapshots can be written: fewer than some failed one after another. */
+  readonly snapshots: { readonly isFine: boolean; readonly failures: number };
   /** Its secrets can be decrypted, all but these. */
   readonly secrets: { readonly isFine: boolean; readonly unreadable: readonly string[] };
 }
@@ -34,7 +36,7 @@ export interface WaitingPart {
   readonly waitingMillis: number;
 }
 
-interface HealthFacts extends Pick<DatabaseStatistics, 'state' | 'isReadOnly'> {
+interface HealthFacts extends Pick<DatabaseStatistics, 'state' | 'isReadOnly' | 'snapshots'> {
   /** True: its schedules are paused, all of them. */
   readonly isPaused: boolean;
   /** Names of secrets whose key is missing. */
@@ -42,7 +44,7 @@ interface HealthFacts extends Pick<DatabaseStatistics, 'state' | 'isReadOnly'> {
 }
 
 export function healthOf(
-  { state, isReadOnly, isPaused, unreadable }: HealthFacts,
+  { state, isReadOnly, isPaused, unreadable, snapshots: taken }: HealthFacts,
   { requestMillis, undurableMillis, fanOutMillis, scheduleMillis }: Waits,
 ): DatabaseHealth {
   const { healthWaitMillisMax, healthFanOutMillisMax, healthScheduleMillisMax } = limits;
@@ -54,8 +56,10 @@ export function healthOf(
   const durability = { ...written, isFine: written.isFine && !isReadOnly, isReadOnly };
   const fanOut = part(fanOutMillis, healthFanOutMillisMax);
   const schedules = { ...part(scheduleMillis, healthScheduleMillisMax), isPaused };
+  const failures = taken.failuresInRow;
+  const snapshots = { isFine: failures < limits.healthSnapshotFailuresMax, failures };
   const secrets = { isFine: unreadable.length === 0, unreadable };
-  const parts = { opened, commits, durability, fanOut, schedules, secrets };
+  const parts = { opened, commits, durability, fanOut, schedules, snapshots, secrets };
   return { isFine: Object.values(parts).every((one) => one.isFine), ...parts };
 }
 

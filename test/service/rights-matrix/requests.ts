@@ -129,6 +129,11 @@ const special: Readonly<Record<string, Send>> = {
   [`GET ${db}/schema, elsewhere`]: (cell) => {
     return ask(cell, `GET ${db}/schema`, { database: cell.stage.elsewhere, more: '?version=10' });
   },
+  'GET /v1/jobs/:id, of the owner': async (cell) =>
+    ask(cell, `GET /v1/jobs/${await ownersJob(cell)}`),
+  'DELETE /v1/jobs/:id, of the owner': async (cell) => {
+    return ask(cell, `DELETE /v1/jobs/${await ownersJob(cell)}`);
+  },
   [`GET ${db}/health, detail`]: (cell) => ask(cell, `GET ${db}/health`, { more: '?detail' }),
   [`POST ${db}/sql`]: (cell) => ask(cell, `POST ${db}/sql`, { body: 'SELECT * FROM note' }),
   [`POST ${db}/sql, elsewhere`]: (cell) => {
@@ -161,6 +166,13 @@ const special: Readonly<Record<string, Send>> = {
   'POST /v1/mcp': (cell) => ask(cell, 'POST /v1/mcp', { body: toolList }),
   [`POST ${db}/mcp`]: (cell) => ask(cell, `POST ${db}/mcp`, { body: toolList }),
 };
+
+/** The owner asks for a snapshot. */
+async function ownersJob({ stage }: RequestCell): Promise<string> {
+  const where = `/v1/database/${stage.hall.database}/snapshot`;
+  const { text } = await stage.running.ask('POST', where, { as: stage.owner });
+  return String(JSON.parse(text).job);
+}
 
 const fileContent = 'page';
 

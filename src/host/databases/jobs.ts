@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../database/clock.ts';
+import { Refusal } from '../../database/outcome.ts';
+import { limits } from '../../limits.ts';
+import type { CallerIdentity, DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { Access } from '../registry/access.ts';
+import type { HostCaller } from '../registry/host-caller.ts';
+
+/** How far a job is; `total` is 0 until it is known. */
+export interface JobProgress {
+  readonly phase: string;
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface Job extends JobProgress {
+  readonly id: string;
+  readonly kind: string;
+  readonly database: DatabaseIdentity;
+  readonly state: 'running' | 'done' | 'failed' | 'cancelled';
+  /** What came of it, once it is done. */
+  readonly result: Readonly<Record<string, unknown>> | undefined;
+  /** Why it failed. */
+  readonly error: string | undefined;
+}
+
+export interface JobWork {
+  readonly kind: string;
+  readonly database: DatabaseIdentity;
+  /** Rejects with the reason if it fails, with any if `signal` has cancelled it. */
+  readonly run: (signal: AbortSignal) => Promise<Readonly<Record<string, unknown>>>;
+  /** How far it is at this moment. */
+  readonly progress: () => JobProgress;
+}
+
+export interface JobsOptions {
+  readonly access: Access;
+  readonly clock: Clock;
+}
+
+/**
+ * Work that takes longer than a request waits: it is started, looked at, and cancelled. Those who
+ * started it can see it, and operators; it is kept for a while after its end.
+ */
+export class Jobs {
+  readonly #options: JobsOptions;
+  readonly #jobs = new Map<string, RunningJob>();
+
+  constructor(options: JobsOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the id. Throws `Refusal` `jobs.tooMany` when too many run. */
+  start(by: HostCaller, work: JobWork): string {
+    this.#makeRoom();
+    const job = new RunningJob(by.identity, work, this.#options.clock);
+    this.#jobs.set(job.id, job);
+    return job.id;
+  }
+
+  /** Throws `Refusal` `job.unknown`, also for a job that the caller must not see. */
+  find(by: HostCaller, id: string): Job {
+    return this.#seen(by, id).shown();
+  }
+
+  /** Cancels it if it runs; otherwise forgets it. */
+  cancel(by: HostCaller, id: string): void {
+    const job = this.#seen(by, id);
+    if (job.isRunning) job.cancel();
+    else this.#jobs.delete(id);
+  }
+
+  #seen(by: HostCaller, id: string): RunningJob {
+    this.#forget();
+    const job = this.#jobs.get(id);
+    const isOwn = by.capability === undefined && job?.by === by.identity;
+    if (job !== undefined && (isOwn || this.#options.access.isOperator(by))) return job;
+    throw new Refusal({ code: 'job.unknown', message: 'No such job' });
+  }
+
+  #forget(): void {
+    const now = this.#options.clock.monotonicMillis();
+    for (const [id, { endedAt }] of this.#jobs) {
+      if (endedAt !== undefined && now - endedAt > limits.jobKeptMillis) this.#jobs.delete(id);
+    }
+  }
+
+  #makeRoom(): void {
+    this.#forget();
+    if (this.#jobs.size < limits.jobsMax) return;
+    for (const [id, { isRunning }] of this.#jobs) {
+      if (isRunning) continue;
+      this.#jobs.delete(id);
+      return;
+    }
+    const message = `${limits.jobsMax} jobs are running. Try again when one of them has ended`;
+    throw new Refusal({ code: 'jobs.tooMany', message });
+  }
+}
+
+class RunningJob {
+  readonly id = randomBytes(16).toString('hex');
+  readonly by: CallerIdentity;
+  readonly #work: JobWork;
+  readonly #abort = new AbortController();
+  #end: Pick<Job, 'state' | 'result' | 'error'> | undefined;
+  #endedAt: number | undefined;
+  #last: JobProgress = { phase: 'waiting', done: 0, total: 0 };
+
+  constructor(by: CallerIdentity, work: JobWork, clock: Clock) {
+    this.by = by;
+    this.#work = work;
+    const ended = (end: Pick<Job, 'state' | 'result' | 'error'>): void => {
+      this.#last = work.progress();
+      this.#end = end;
+      this.#endedAt = clock.monotonicMillis();
+    };
+    work.run(this.#abort.signal).then(
+      (result) => ended({ state: 'done', result, error: undefined }),
+      (error: unknown) => {
+        const isCancelled = this.#abort.signal.aborted;
+        const reason = error instanceof Error ? error.message : String(error);
+        const state = isCancelled ? 'cancelled' : 'failed';
+        ended({ state, result: undefined, error: isCancelled ? undefined : reason });
+      },
+    );
+  }
+
+  get isRunning(): boolean {
+    return this.#end === undefined;
+  }
+
+  get endedAt(): number | undefined {
+    return this.#endedAt;
+  }
+
+  cancel(): void {
+    this.#abort.abort();
+  }
+
+  shown(): Job {
+    const { kind, database } = this.#work;
+    const progress = this.#end === undefined ? this.#work.progress() : this.#last;
+    const { state, result, error } = this.#end ?? running;
+    return { id: this.id, kind, database, ...progress, state, result, error };
+  }
+}
+
+const running = { state: 'running', result: undefined, error: undefined } as const;
