@@ -10,6 +10,8 @@ export class PinLedger {
   readonly #loose = new Set<HeldRows>();
   /** Bytes in addition to the rows: structures built by pins to look rows up. */
   #besideBytes = 0;
+  /** True once somebody calls `freeLoose` now and then. */
+  #hasOwner = false;
 
   constructor(bytesMax: number = limits.sqlHeldBytesMax) {
     this.#bytesMax = bytesMax;
@@ -31,7 +33,7 @@ export class PinLedger {
     if (count > 1) this.#pinned.set(held, count - 1);
     else this.#pinned.delete(held);
     this.loosen(held);
-    this.freeLoose();
+    this.#free(looseRowsAtOnce);
   }
 
   /** Called after a pin of the table was released. */
@@ -46,7 +48,12 @@ export class PinLedger {
 
   /** Frees some of the rows that no pin sees any more, which takes about half a millisecond. */
   freeLoose(): void {
-    let left = looseRowsAtOnce;
+    this.#hasOwner = true;
+    this.#free(looseRowsAtOnce);
+  }
+
+  #free(countMax: number): void {
+    let left = countMax;
     for (const held of this.#loose) {
       left -= held.freeLoose(left);
       if (!held.hasLoose) this.#loose.delete(held);
@@ -54,10 +61,10 @@ export class PinLedger {
     }
   }
 
-  /** Called after a commit. */
+  /** Called after a commit. A turn can have many, and its owner frees rows, too. */
   settle(): void {
     this.keepWithin();
-    if (this.hasLoose) this.freeLoose();
+    if (this.hasLoose) this.#free(this.#hasOwner ? looseRowsOfCommit : looseRowsAtOnce);
   }
 
   /** Counts bytes that a pin takes, or gives back, in addition to the rows. */
@@ -86,4 +93,5 @@ export class PinLedger {
   }
 }
 
-const looseRowsAtOnce = 8_192;
+const looseRowsAtOnce = 4_096;
+const looseRowsOfCommit = 16;
