@@ -50,6 +50,13 @@ it.each<readonly [relation: string, holds: boolean]>([
     'memory holds the files of several databases',
     limits.siteFilesKeptMax >= 10 * limits.siteFilesMax,
   ],
+  [
+    'a snapshot must be due before it is whatever it costs, and cost less than it may take',
+    limits.snapshotLogBytesMin < limits.snapshotLogBytesMax &&
+      limits.snapshotCostShareMax < limits.snapshotShareMax &&
+      limits.snapshotShareMax < limits.snapshotHurryShareMax,
+  ],
+  ['a slice must find time', limits.snapshotSliceMillisMin < limits.snapshotSliceMillisMax],
   ['sockets must leave room for requests', limits.socketsShareMax < 1],
   ['clients must find room', limits.descriptorsKept < limits.descriptorsMin],
   [
