@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { runSnapshotCrash } from '../simulation/snapshot-crash.ts';
 
-const rounds = 90;
+const rounds = 110;
 const cutsMin = 100_000;
 const firstSeed = Number(process.env.SNAPSHOT_SEED ?? Date.now() % 1_000_000);
 
