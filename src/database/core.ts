@@ -48,8 +48,8 @@ export interface DatabaseCore {
   readonly statementMemory: StatementMemory;
   /** The storage limits that transactions must respect. */
   readonly quota: StorageQuota;
-  /** The configuration at this moment, without its secrets. */
-  readonly env: () => ModuleEnv;
+  /** The configuration at this moment, as the program with this hash reads it, without secrets. */
+  readonly env: (program: string) => ModuleEnv;
   /** When the last commit present at opening was accepted; 0n if there was none. */
   readonly lastMicros: bigint;
   /** The snapshot that the tables were loaded from at opening. */

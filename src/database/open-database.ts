@@ -6,7 +6,7 @@ import { epoch } from '../log/epoch.ts';
 import type { LogRecord, SchemaChange } from '../log/record.ts';
 import type { SnapshotLoading } from '../log/snapshot.ts';
 import type { ModuleLogLine } from '../module/log-line.ts';
-import { emptyEnv, type ModuleEnv } from '../module/module-env.ts';
+import { emptyEnv } from '../module/module-env.ts';
 import { ProgramError, type RunnerContext } from '../module/runner.ts';
 import { catalogOf, emptyCatalog } from '../schema/build-catalog.ts';
 import type { Catalog } from '../schema/catalog.ts';
@@ -75,8 +75,6 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly follower?: ScheduleFollower | undefined;
   /** Limits on what it may hold; absent: unlimited. */
   readonly storage?: StorageLimits;
-  /** The configuration at this moment, without its secrets; absent: nothing is set. */
-  readonly env?: (() => ModuleEnv) | undefined;
   /** Receives the lines of the module's log. */
   readonly report: (line: ModuleLogLine) => void;
   /** Why a database is opened read-only; see `DatabaseCore`. */
@@ -195,7 +193,7 @@ function openLog(
 }
 
 function contextOf(
-  { identity, report, clock, env }: DatabaseOptions,
+  { identity, report, clock }: DatabaseOptions,
   store: Store,
   publishedMicros: bigint,
 ): RunnerContext {
@@ -204,7 +202,6 @@ function contextOf(
     databaseIdentity: identity,
     log: report,
     publishedMicros,
-    env,
     monotonicMillis: () => clock.monotonicMillis(),
   };
 }
@@ -298,9 +295,9 @@ interface FirstTables {
 }
 
 /** Disposes the runner when it throws. */
-function requireEnvOf({ definition, runner }: LoadedProgram, { env }: DatabaseOptions): void {
+function requireEnvOf({ definition, hash, runner }: LoadedProgram, { env }: DatabaseOptions): void {
   try {
-    requireEnv(definition, env?.() ?? emptyEnv);
+    requireEnv(definition, env?.(hash) ?? emptyEnv);
   } catch (error) {
     runner.dispose();
     throw error;

@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import type { ModuleEnv } from '../module/module-env.ts';
 import {
   type ModuleRunner,
   ProgramError,
@@ -32,8 +33,13 @@ import { SystemTables } from './system-tables.ts';
 /** Makes a program runnable. Rejects with `ProgramError` when it cannot be loaded. */
 export type ProgramLoader = (
   program: ProgramSource,
-  context: RunnerContext,
+  context: LoaderContext,
 ) => Promise<ModuleRunner>;
+
+export interface LoaderContext extends RunnerContext {
+  /** Hash of the program, 64 hex digits. */
+  readonly programHash: string;
+}
 
 /** The parts of the machine needed to load a program. */
 export interface ProgramSurroundings {
@@ -43,6 +49,11 @@ export interface ProgramSurroundings {
   readonly progress: Progress;
   /** Absent where no program has crons. */
   readonly cron?: CronReader;
+  /**
+   * The configuration at this moment, without its secrets, as the program with this hash may read
+   * it; absent: nothing is set.
+   */
+  readonly env?: ((program: string) => ModuleEnv) | undefined;
 }
 
 /** A program that was loaded and described, and whose definition passed all checks. */
@@ -100,12 +111,12 @@ export async function examineProgram(
   }
   let runner: ModuleRunner | undefined;
   try {
-    runner = await around.loader(source, context);
+    const hash = hashHex(around.hash(source.bytes));
+    runner = await around.loader(source, contextOf(context, hash, around));
     const described = describe(runner, around.progress);
     const definition = definitionOf(described);
     const faults = cronFaults(definition.crons, around.cron);
     if (faults.length > 0) throw invalid(faults.join('\n'));
-    const hash = hashHex(around.hash(source.bytes));
     const { publishedMicros } = context;
     return { source, hash, publishedMicros, runner, described, definition };
   } catch (error) {
@@ -121,15 +132,23 @@ export async function reloadProgram(
   context: RunnerContext,
   around: ProgramSurroundings,
 ): Promise<LoadedProgram> {
-  const runner = await around.loader(source, context);
+  const hash = hashHex(around.hash(source.bytes));
+  const runner = await around.loader(source, contextOf(context, hash, around));
   if (!sameBytes(describe(runner, around.progress), described)) {
     runner.dispose();
     throw new ProgramError('the program describes itself differently than when it was published');
   }
   const definition = definitionOf(described);
-  const hash = hashHex(around.hash(source.bytes));
   const { publishedMicros } = context;
   return { source, hash, publishedMicros, runner, described, definition };
+}
+
+function contextOf(
+  context: RunnerContext,
+  programHash: string,
+  { env }: ProgramSurroundings,
+): LoaderContext {
+  return { ...context, programHash, env: env && (() => env(programHash)) };
 }
 
 function describe(runner: ModuleRunner, progress: Progress): Uint8Array {

@@ -69,7 +69,7 @@ export function applyUpdate(core: DatabaseCore, update: ProgramUpdate): boolean 
       return false;
     }
     requireSpace(core);
-    requireEnv(loaded.definition, core.env());
+    requireEnv(loaded.definition, core.env(loaded.hash));
     return migrate(core, update);
   } catch (error) {
     loaded.runner.dispose();

@@ -186,7 +186,7 @@ describe.each(kinds)('the configuration of a database (%s)', (kind) => {
       moved,
     );
     await expect(manual).rejects.toMatchObject({ body: { code: 'migration.refused' } });
-    const listed = host.env.list(ada, shop()).map(({ name, text }) => [name, text]);
+    const listed = (await host.env.list(ada, shop())).map(({ name, text }) => [name, text]);
     expect(listed).toEqual([
       ['BIG', '18446744073709551615'],
       ['KEY', undefined],
@@ -263,7 +263,7 @@ describe.each(kinds)('the configuration of a database (%s)', (kind) => {
     const late = { body: { code: 'quota.exceeded', retryAfterSeconds: expect.any(Number) } };
     await expect(set('URL', 'x')).rejects.toMatchObject(late);
     await expect(publish(many)).rejects.toMatchObject(late);
-    expect(host.env.get(ada, shop(), 'COUNT').text).toBe('3');
+    expect((await host.env.get(ada, shop(), 'COUNT')).text).toBe('3');
     expect(await tell('URL')).toBe('"https://a.example"');
   });
 
@@ -325,7 +325,7 @@ export const shown = db.anonymousView({ public: true }, t.array(seen.rowType), (
     expect(await ask('KEY')).toMatch(
       /^Error: the secret `KEY` cannot be read: the service does not have the key/,
     );
-    const [listed] = host.env.list(ada, shop());
+    const [listed] = await host.env.list(ada, shop());
     expect(listed).toMatchObject({
       name: 'KEY',
       isSecret: true,

@@ -14,6 +14,7 @@ import type { LogRequest, LogStream } from './databases/module-log.ts';
 import { type RunningDatabase, RunningDatabases } from './databases/running-databases.ts';
 import { ScheduleControl } from './databases/schedule-control.ts';
 import { SnapshotControl } from './databases/snapshot-control.ts';
+import { ignoreRefusal, StagedValues } from './databases/staged-values.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostedDatabase, HostStatistics } from './hosted-database.ts';
 import { localLanes } from './lanes/local-lanes.ts';
@@ -148,10 +149,7 @@ export class Host {
       folderOf: (database) => files.staticFolder(database),
       nowMillis: () => Number(options.clock.nowMicros() / 1_000n),
       generation: (database) => registry.database(database)?.generation,
-      running: async (database) => {
-        const { programHash, schemaVersion } = await running.entry(database).handle.describe();
-        return { program: programHash, commit: schemaVersion };
-      },
+      running: (database) => running.program(database),
       earlierBytesMax: (database) =>
         Math.min(quotas.limitOf('static-bytes', database), limits.siteBytesMax),
       report: options.report,
@@ -171,6 +169,13 @@ export class Host {
       isCounted: (owner) => quotas.isCounted(owner),
       schedules: known,
       env: envStore,
+      runs: (database) => void ignoreRefusal(staged.settle(database)),
+    });
+    const staged = new StagedValues({
+      ...options,
+      registry,
+      env: envStore,
+      running: (database) => running.program(database),
     });
     envStore.onChange((database) => running.find(database)?.handle.renewEnv());
     const changes = new Listeners<DatabaseIdentity>();
@@ -184,15 +189,17 @@ export class Host {
       schedules: known,
       sites,
       env: envStore,
+      staged,
       changes,
     });
     await running.startAll(registry.databases, options.startDatabases ?? 'lazily');
+    await staged.settleAtStart();
     const grants = new Grants({ ...options, registry, access, audit });
     const schedules = new ScheduleControl({ access, audit, schedules: known });
     const jobs = new Jobs({ access, clock: options.clock });
     const isKept = options.directory !== undefined;
     const snapshots = new SnapshotControl({ access, audit, jobs, isKept });
-    const env = new EnvControl({ registry, access, audit, env: envStore });
+    const env = new EnvControl({ registry, access, audit, env: envStore, staged });
     const rules = { access, grants, audit, quotas };
     const rest = { schedules, jobs, snapshots, env, envStore, outbound, sites, changes };
     return new Host({ registry, running, publisher, ...rules, ...rest });

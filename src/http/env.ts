@@ -20,15 +20,15 @@ import { type Exchange, empty, HttpError, json, type Reply, text } from './excha
 const givenValue = object({ value: string, secret: optional(boolean) });
 
 /** `GET /v1/database/:db/env`: names and plain values; the values of secrets are never shown. */
-export function listEnv(exchange: Exchange, { host }: HttpContext): Reply {
-  const listed = host.env.list(callerOf(exchange), host.database(targetOf(exchange)));
+export async function listEnv(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+  const listed = await host.env.list(callerOf(exchange), host.database(targetOf(exchange)));
   return json(200, JSON.stringify({ env: listed.map(shown) }), notKept);
 }
 
 /** `GET /v1/database/:db/env/:name`. */
-export function getEnv(exchange: Exchange, { host }: HttpContext): Reply {
+export async function getEnv(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const database = host.database(targetOf(exchange));
-  const found = host.env.get(callerOf(exchange), database, nameOf(exchange));
+  const found = await host.env.get(callerOf(exchange), database, nameOf(exchange));
   return json(200, JSON.stringify(shown(found)), notKept);
 }
 

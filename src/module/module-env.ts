@@ -1,4 +1,5 @@
 import type { EnvTexts } from '../schema/env-values.ts';
+import type { DatabaseIdentity } from '../values/identity-roles.ts';
 
 /**
  * The configuration of a database as the program in one realm may read it. The realm of an actor
@@ -13,8 +14,25 @@ export interface ModuleEnv extends EnvTexts {
 
 export const emptyEnv: ModuleEnv = { version: 0, values: {}, secrets: [], unreadable: [] };
 
-/** What may be given to an actor: everything but the texts of secrets. */
-export function withoutSecrets({ values, ...env }: ModuleEnv): ModuleEnv {
-  const plain = Object.entries(values).filter(([name]) => !env.secrets.includes(name));
-  return { ...env, values: Object.fromEntries(plain) };
+/** The configuration of a database as its actor has it, for whichever program reads it. */
+export interface ActorEnv {
+  readonly live: ModuleEnv;
+  /** What one program reads instead: it comes with values that are not live yet. */
+  readonly staged?: { readonly program: string; readonly env: ModuleEnv } | undefined;
+}
+
+export const emptyActorEnv: ActorEnv = { live: emptyEnv };
+
+/** What a program may read; `program` is its hash, 64 hex digits. */
+export function envFor({ live, staged }: ActorEnv, program: string | undefined): ModuleEnv {
+  return staged !== undefined && staged.program === program ? staged.env : live;
+}
+
+/** A program that reads the configuration of its database. */
+export interface EnvReader {
+  readonly identity: DatabaseIdentity;
+  /** Counts the resets of the database. */
+  readonly generation: number;
+  /** Hash of the program, 64 hex digits. */
+  readonly program: string;
 }

@@ -11,12 +11,14 @@ import type { HostCaller } from '../registry/host-caller.ts';
 import type { Registry } from '../registry/registry.ts';
 import { noSuchDatabase } from '../registry/resolve-target.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
+import { ignoreRefusal, type StagedValues } from './staged-values.ts';
 
 export interface EnvControlOptions {
   readonly registry: Registry;
   readonly access: Access;
   readonly audit: AuditLog;
   readonly env: EnvStore;
+  readonly staged: Pick<StagedValues, 'settle'>;
 }
 
 type EnvTarget = DatabaseRecord & { readonly handle: DatabaseHandle };
@@ -42,24 +44,26 @@ export class EnvControl {
     this.#options = options;
   }
 
-  /** Ascending by name. */
-  list(by: HostCaller, database: EnvTarget): readonly ListedEnv[] {
+  /** What the running program reads, ascending by name. */
+  async list(by: HostCaller, database: EnvTarget): Promise<readonly ListedEnv[]> {
     const { access, env } = this.#options;
     access.require(by, database, 'viewEnv');
-    const { unreadable } = env.plain(database.identity);
-    return env.rows(database.identity).map((row) => listed(row, unreadable));
+    await this.#settle(database);
+    const rows = (await this.#reader(database))();
+    return rows.map((row) => listed(row, env.isReadable(row)));
   }
 
   /** Throws `Refusal` `env.unknown`. */
-  get(by: HostCaller, database: EnvTarget, name: string): ListedEnv {
-    const found = this.list(by, database).find((one) => one.name === name);
+  async get(by: HostCaller, database: EnvTarget, name: string): Promise<ListedEnv> {
+    const found = (await this.list(by, database)).find((one) => one.name === name);
     if (found === undefined) throw unknownEnv(name);
     return found;
   }
 
   /**
    * Sets a value. Where `isSecret` is absent, it is what the running program declares it as, else
-   * what it was. Throws `Refusal` `env.invalid`.
+   * what it was. It counts as later than the values of a publish that is under way. Throws
+   * `Refusal` `env.invalid`.
    */
   async set(
     by: HostCaller,
@@ -74,9 +78,11 @@ export class EnvControl {
     access.require(by, database, 'setEnv');
     const { name, text } = given;
     const { identity } = database;
+    await this.#settle(database);
+    const rows = await this.#reader(database);
     const declared = (await declaredEnv(database.handle)).find((one) => one.name === name);
     await this.#exclusively(database, async () => {
-      const before = env.rows(identity).find((one) => one.name === name);
+      const before = rows().find((one) => one.name === name);
       const isSecret = given.isSecret ?? declared?.isSecret ?? isSecretRow(before) ?? false;
       if (declared !== undefined) requireFit(declared, { name, text, isSecret });
       await env.change(identity, { given: [{ name, text, isSecret }], by: by.identity });
@@ -91,14 +97,33 @@ export class EnvControl {
     const { access, env } = this.#options;
     access.require(by, database, 'setEnv');
     const { identity } = database;
+    await this.#settle(database);
+    const rows = await this.#reader(database);
     const declared = (await declaredEnv(database.handle)).find((one) => one.name === name);
     await this.#exclusively(database, async () => {
-      if (!env.rows(identity).some((one) => one.name === name)) throw unknownEnv(name);
+      if (!rows().some((one) => one.name === name)) throw unknownEnv(name);
       if (declared?.isOptional === false) throw refusal('env.needed', neededText(name));
       await env.change(identity, { removed: [name], by: by.identity });
       await this.#note('unset env', by, database, { name });
     });
     await env.announce(identity);
+  }
+
+  /** Where it cannot be known whether a publish has happened, its program decides what is read. */
+  #settle({ identity }: EnvTarget): Promise<void> {
+    return ignoreRefusal(this.#options.staged.settle(identity));
+  }
+
+  /** Reads the values as the running program does. Nothing is opened unless that is in question. */
+  async #reader({ identity, handle }: EnvTarget): Promise<() => readonly EnvRow[]> {
+    const { registry, env } = this.#options;
+    if (env.stagedOf(identity) === undefined) return () => env.rows(identity);
+    const program = await runningProgram(handle);
+    return () => {
+      const generation = registry.database(identity)?.generation;
+      if (generation === undefined || program === undefined) return env.rows(identity);
+      return env.rows(identity, { generation, program });
+    };
   }
 
   /** Runs while no other change does, and the database is still registered. */
@@ -117,6 +142,15 @@ export class EnvControl {
     detail: Readonly<Record<string, unknown>>,
   ): Promise<void> {
     return this.#options.audit.note({ action, caller, database, outcome: 'done', detail });
+  }
+}
+
+async function runningProgram(handle: DatabaseHandle): Promise<string | undefined> {
+  try {
+    return (await handle.describe()).programHash;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return undefined;
   }
 }
 
@@ -143,13 +177,13 @@ function requireFit(
   if (fault !== undefined) throw refusal('env.invalid', fault);
 }
 
-function listed(row: EnvRow, unreadable: readonly string[]): ListedEnv {
+function listed(row: EnvRow, isReadable: boolean): ListedEnv {
   const { name, value, setBy, setMicros } = row;
   return {
     name,
     isSecret: isSecretRow(row) === true,
     text: 'plain' in value ? value.plain : undefined,
-    isReadable: !unreadable.includes(name),
+    isReadable,
     setBy,
     setMicros,
   };

@@ -35,6 +35,8 @@ export interface RunningOptions {
   readonly isCounted: (owner: OwnerIdentity) => boolean;
   readonly schedules: Pick<KnownSchedules, 'stateOf' | 'note'>;
   readonly env: Pick<EnvStore, 'plain'>;
+  /** Called when a database runs a program that may be another one than before. */
+  readonly runs: (database: DatabaseIdentity) => void;
   /** The defaults are in `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
 }
@@ -97,6 +99,16 @@ export class RunningDatabases {
     };
   }
 
+  /**
+   * The program that a database runs, once it serves, and the offset of its commit; `isDurable`: no
+   * crash can undo it.
+   */
+  async program(identity: DatabaseIdentity) {
+    const { handle } = this.entry(identity);
+    const { programHash: program, schemaVersion: commit } = await handle.describe();
+    return { program, commit, isDurable: handle.statistics().durableOffset >= commit };
+  }
+
   entry(identity: DatabaseIdentity): RunningDatabase {
     return present(this.find(identity), 'a database that is registered runs');
   }
@@ -126,18 +138,20 @@ export class RunningDatabases {
     this.#firstOpenings = openAtStart(closed, choice, report);
   }
 
+  /** The generation that the next `create` makes, after this one. */
+  nextGeneration(identity: DatabaseIdentity, after: number): number {
+    return this.#options.files.freeGeneration(identity, after);
+  }
+
   /**
    * Creates a database beside the running one, if there is one. Resolves when its first transaction
    * is durable; rejects, with nothing left, when it cannot be created.
    */
   async create(
-    identity: DatabaseIdentity,
-    owner: OwnerIdentity,
+    { identity, owner, generation }: Pick<RegisteredDatabase, 'identity' | 'owner' | 'generation'>,
     program: ProgramSource,
-    after: number,
   ): Promise<NewDatabase> {
-    const { files, clock } = this.#options;
-    const generation = files.freeGeneration(identity, after);
+    const { clock } = this.#options;
     await this.#makeLogDirectory(identity, generation);
     const lines: StampedLine[] = [];
     let sink = (more: readonly StampedLine[]): void => {
@@ -170,6 +184,8 @@ export class RunningDatabases {
     log.reset();
     log.append(lines);
     this.#byIdentity.set(identity, { handle, log });
+    // They may have changed since it was created.
+    handle.renewEnv();
     await before?.handle.close();
     await files.keepGeneration(identity, generation);
   }
@@ -250,16 +266,24 @@ export class RunningDatabases {
         identity,
         clock,
         hash: programHash,
-        takeSeat: placement.seatsOf({ identity, ownerIdentity: owner, directory, programs }),
+        takeSeat: placement.seatsOf({
+          identity,
+          ownerIdentity: owner,
+          generation,
+          directory,
+          programs,
+        }),
         examine: (program) => placement.examine(program, { identity, programs }),
         runs: ({ programHash: hash, definition }) => {
           programs?.runs(hash).catch((error: unknown) => {
             this.#complain(identity, `old linked programs stay: ${String(error)}`);
           });
-          if (this.find(identity)?.handle === handle) this.#noteSchedules(identity, definition);
+          if (this.find(identity)?.handle !== handle) return;
+          this.#noteSchedules(identity, definition);
+          this.#options.runs(identity);
         },
         schedules: () => schedules.stateOf(identity),
-        env: () => env.plain(identity),
+        env: () => env.plain(identity, generation),
         lines,
         storage: storageOf({ identity, owner }),
         ...(directory !== undefined && {

@@ -22,7 +22,7 @@ const lane = `
   });
 `;
 
-const database = databaseIdentity(5n);
+const reader = { identity: databaseIdentity(5n), generation: 1, program: 'a'.repeat(64) };
 
 const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-env-way-'));
 const built = path.join(folder, 'env-way.mjs');
@@ -70,7 +70,7 @@ describe('the configuration of a lane', () => {
   });
 
   async function open(source: Source, broken: (message: string) => void = expect.unreachable) {
-    env = new LaneEnv(source, database, broken);
+    env = new LaneEnv(source, reader, broken);
     const { way } = env;
     const file = pathToFileURL(built).href;
     thread = new Worker(lane, {

@@ -1,12 +1,12 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import type { ModuleEnv } from '../../module/module-env.ts';
+import type { EnvReader, ModuleEnv } from '../../module/module-env.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { answerWord, changeWord, type EnvAnswer, type EnvWay } from './env-way.ts';
 
 /** Where lanes have the configuration of their databases from. */
 export interface EnvSource {
-  /** With the texts of the secrets. */
-  whole(database: DatabaseIdentity): Promise<ModuleEnv>;
+  /** What a program may read, with the texts of the secrets. */
+  whole(reader: EnvReader): Promise<ModuleEnv>;
   /** Calls `changed` after each change, before any request that follows it, until it is ended. */
   follow(database: DatabaseIdentity, changed: () => void | Promise<void>): () => void;
 }
@@ -16,7 +16,7 @@ export class LaneEnv {
   /** The end for the lane; its port is transferred to it. */
   readonly way: EnvWay;
   readonly #source: EnvSource;
-  readonly #database: DatabaseIdentity;
+  readonly #reader: EnvReader;
   readonly #port: MessagePort;
   readonly #counts: Int32Array;
   readonly #unfollow: () => void;
@@ -26,15 +26,15 @@ export class LaneEnv {
   #isClosed = false;
 
   /** `broken`: called when the lane has sent what no lane sends; it is to be ended. */
-  constructor(source: EnvSource, database: DatabaseIdentity, broken: (message: string) => void) {
+  constructor(source: EnvSource, reader: EnvReader, broken: (message: string) => void) {
     const { port1, port2 } = new MessageChannel();
     const counts = new SharedArrayBuffer(8);
     this.way = { port: port2, counts };
     this.#source = source;
-    this.#database = database;
+    this.#reader = reader;
     this.#port = port1;
     this.#counts = new Int32Array(counts);
-    this.#unfollow = source.follow(database, () => {
+    this.#unfollow = source.follow(reader.identity, () => {
       Atomics.add(this.#counts, changeWord, 1);
     });
     port1.on('message', () => {
@@ -63,7 +63,7 @@ export class LaneEnv {
       // It may change while it is decrypted.
       while (env === undefined || change !== Atomics.load(this.#counts, changeWord)) {
         change = Atomics.load(this.#counts, changeWord);
-        env = await this.#source.whole(this.#database);
+        env = await this.#source.whole(this.#reader);
       }
       if (this.#isClosed) return;
       this.#answered = change;

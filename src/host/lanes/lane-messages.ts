@@ -9,6 +9,8 @@ import type { EnvWay } from './env-way.ts';
 
 /** A program as its lanes get it. */
 export interface LaneProgram {
+  /** 64 hex digits. */
+  readonly hash: string;
   readonly linked: LinkedProgram;
   /** What it said of itself to its database; in a lane it must say the same. */
   readonly described: Uint8Array;
@@ -18,6 +20,8 @@ export interface LaneProgram {
 /** What a lane is started with, but for its two boards. */
 export interface LaneStart {
   readonly identity: DatabaseIdentity;
+  /** Counts the resets of the database. */
+  readonly generation: number;
   readonly program: LaneProgram;
   /** See `window.ts`. */
   readonly window: SharedArrayBuffer;

@@ -48,9 +48,10 @@ function pool() {
   const linked = { script: '', sourceMap: '', seed: new Uint8Array(32), imports: [] };
   const desk = new LanePool({
     identity: databaseIdentity(1n),
+    generation: 1,
     hardeningFile: '',
     nowMillis: () => time.millis,
-    programOf: () => ({ linked, described: new Uint8Array(0), publishedMicros: 1n }),
+    programOf: () => ({ hash: '', linked, described: new Uint8Array(0), publishedMicros: 1n }),
     report: () => undefined,
     startLane: (start, port, ended) => {
       const die = (death: LaneDeath): void => {

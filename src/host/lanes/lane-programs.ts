@@ -15,17 +15,20 @@ export class LanePrograms {
   keep(
     source: ProgramSource,
     {
+      hash,
       linked,
       runner,
       publishedMicros,
     }: {
+      readonly hash: string;
       readonly linked: LinkedProgram;
       readonly runner: ModuleRunner;
       readonly publishedMicros: bigint;
     },
   ): void {
     const described = runner.describe();
-    if (needsLanes(described)) this.#kept.set(source, { linked, described, publishedMicros });
+    if (!needsLanes(described)) return;
+    this.#kept.set(source, { hash, linked, described, publishedMicros });
   }
 
   of(source: ProgramSource): LaneProgram {

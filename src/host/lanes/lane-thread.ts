@@ -44,7 +44,7 @@ export function laneThreads(options: LaneThreadsOptions): StartLane {
     const requests = outbound?.isEnabled
       ? outbound.open(start.identity, { lanes: 1, broken })
       : undefined;
-    const laneEnv = env && new LaneEnv(env, start.identity, broken);
+    const laneEnv = env && new LaneEnv(env, { ...start, program: start.program.hash }, broken);
     const watched: Watched = {
       board,
       isBusy: () => board.phase !== 'resting',

@@ -20,6 +20,8 @@ import { LaneWindow } from './window.ts';
 
 export interface LaneOptions {
   readonly identity: DatabaseIdentity;
+  /** Counts the resets of the database. */
+  readonly generation: number;
   readonly hardeningFile: string;
   readonly nowMillis: () => number;
   readonly startLane: StartLane;
@@ -69,7 +71,8 @@ export class Lane {
   #failure: string | undefined;
 
   constructor(source: ProgramSource, options: LaneOptions, events: LaneEvents) {
-    const { identity, hardeningFile, nowMillis, programOf, startLane, time } = options;
+    const { identity, generation, hardeningFile, nowMillis } = options;
+    const { programOf, startLane, time } = options;
     this.source = source;
     this.#options = options;
     this.#events = events;
@@ -79,7 +82,8 @@ export class Lane {
     port1.on('message', (message: FromLane) => this.#receive(message));
     const program = programOf(source);
     const window = this.#window.buffer;
-    const start = { identity, program, window, hardeningFile, isTimeGiven: time !== undefined };
+    const isTimeGiven = time !== undefined;
+    const start = { identity, generation, program, window, hardeningFile, isTimeGiven };
     this.#sleeps = time && new LaneSleeps(time, (message) => this.#tell(message));
     this.#thread = startLane(start, port2, (death) => this.#died(death));
   }

@@ -19,13 +19,14 @@ export interface LocalLaneOptions {
 export function localLanes(budget: Budget, options: LocalLaneOptions = {}): LocalLanes {
   const { outbound, env, time } = options;
   const startLane = laneThreads({ budget, outbound, env });
-  return (identity, nowMillis) => {
+  return ({ identity, generation }, nowMillis) => {
     const programs = new LanePrograms();
     return {
       loaded: (source, program) => programs.keep(source, program),
       desk: (report) =>
         new LanePool({
           identity,
+          generation,
           hardeningFile: hardeningFile(),
           nowMillis,
           startLane,

@@ -12,7 +12,7 @@ import { encodedHeadBytesMax } from '../outbound/way-requests.ts';
  * form, numbers little-endian:
  *
  * ```
- * 1 enter, 2 withdraw, 3 leave, 6 stuck, 7 entered, 10 askEnv, 11 envChanged,
+ * 1 enter, 2 withdraw, 3 leave, 6 stuck, 7 entered, 11 envChanged,
  * 13 envSeen                                                         nothing
  * 4 request    id u32 · redirect u8 · bytes of the head u32 · head · body
  * 5 abort      id u32
@@ -20,6 +20,7 @@ import { encodedHeadBytesMax } from '../outbound/way-requests.ts';
  * 9 answer     id u32 · 0 u8 · message, or
  *              id u32 · 1 u8 · isRedirected u8 · bytes of the URL u32 · URL ·
  *              bytes of the head u32 · head · body
+ * 10 askEnv    hash of the program, 64 hex digits
  * 12 env       bytes of the JSON u32 · JSON: the configuration with [name, bytes of the value] for
  *              each value · the values, one after another
  * ```
@@ -37,8 +38,8 @@ export type FromKeeper =
   | { readonly kind: 'abort'; readonly id: number }
   /** A lane cannot be ended, so the process has to be. */
   | { readonly kind: 'stuck' }
-  /** Asks for the configuration, while no other such question is open. */
-  | { readonly kind: 'askEnv' }
+  /** Asks for what a program may read, while no other such question is open. */
+  | { readonly kind: 'askEnv'; readonly program: string }
   /** The answer to `envChanged`: its lanes know of it. */
   | { readonly kind: 'envSeen' };
 
@@ -81,6 +82,8 @@ function bodyOf(message: LaneMessage): readonly Uint8Array[] {
       return [Uint8Array.of(message.isWanted ? 1 : 0)];
     case 'answer':
       return [u32(message.id), ...outcomePieces(message.outcome)];
+    case 'askEnv':
+      return [Buffer.from(message.program)];
     case 'env':
       return envPieces(message.env);
     default:
@@ -132,7 +135,7 @@ function decode(kind: number, body: Buffer): LaneMessage {
     case kinds.entered:
       return bare('entered', body);
     case kinds.askEnv:
-      return bare('askEnv', body);
+      return { kind: 'askEnv', program: programOf(body) };
     case kinds.envSeen:
       return bare('envSeen', body);
     case kinds.envChanged:
@@ -162,6 +165,12 @@ function redirectOf(code: number): RedirectMode {
     if (known === code) return mode as RedirectMode;
   }
   throw new Error(`a redirect of the unknown kind ${code}`);
+}
+
+function programOf(body: Buffer): string {
+  const program = body.toString('latin1');
+  if (!/^[\da-f]{64}$/.test(program)) throw new Error('a program that is no hash');
+  return program;
 }
 
 function bare<Kind extends LaneMessage['kind']>(kind: Kind, body: Buffer): { readonly kind: Kind } {

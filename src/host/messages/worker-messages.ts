@@ -4,7 +4,7 @@ import type { ProgramSource } from '../../database/program-source.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
 import type { WriteNumber } from '../../database/write-number.ts';
-import type { ModuleEnv } from '../../module/module-env.ts';
+import type { ActorEnv } from '../../module/module-env.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import type { LaneDeath, LaneStart } from '../lanes/lane-messages.ts';
@@ -23,13 +23,15 @@ export interface ActorStart extends HeapLimits {
     | { readonly kind: 'examine'; readonly program: ProgramSource };
   readonly identity: DatabaseIdentity;
   readonly ownerIdentity: OwnerIdentity;
+  /** Counts the resets of the database. */
+  readonly generation: number;
   readonly statementMillisMax: number;
   /** How much the database can hold. */
   readonly storage: StorageLimits;
   /** True: no scheduled run begins until the schedules are resumed. */
   readonly schedulesPaused: boolean;
   /** The configuration, without its secrets; absent: nothing is set. */
-  readonly env?: ModuleEnv | undefined;
+  readonly env?: ActorEnv | undefined;
   /** Directory of the log; `undefined` = in this worker's memory. */
   readonly directory: string | undefined;
   /** The mark of the data folder, which it may read; absent: no other service can write there. */
@@ -53,7 +55,7 @@ export type ToWorker =
   /** How much the database can hold from now on. */
   | { readonly kind: 'storage'; readonly limits: StorageLimits }
   /** The configuration from now on, without its secrets. */
-  | { readonly kind: 'env'; readonly env: ModuleEnv }
+  | { readonly kind: 'env'; readonly env: ActorEnv }
   | LaneNews
   /** There is a place for the snapshot that was asked for. */
   | { readonly kind: 'snapshotGranted' }

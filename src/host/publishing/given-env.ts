@@ -1,4 +1,4 @@
-import { Refusal, refusal } from '../../database/outcome.ts';
+import { refusal } from '../../database/outcome.ts';
 import type { EnvDefinition } from '../../schema/definition.ts';
 import { envFault } from '../../schema/env-faults.ts';
 import type { EnvRow } from '../registry/env-row.ts';
@@ -35,10 +35,4 @@ export function givenEnv(
 
 function wasSecret(before: readonly EnvRow[], name: string): boolean {
   return before.some((row) => row.name === name && 'sealed' in row.value);
-}
-
-/** True for a publish of which it is not known whether it took place, or which did anyway. */
-export function mayHaveHappened(error: unknown): boolean {
-  if (!(error instanceof Refusal)) return true;
-  return error.body.code === 'durability.timeout' || error.body.code === 'database.lost';
 }

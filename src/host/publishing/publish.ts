@@ -12,6 +12,11 @@ import {
   owns,
 } from '../../values/identity-roles.ts';
 import type { RunningDatabases } from '../databases/running-databases.ts';
+import {
+  ignoreRefusal,
+  type PublishedValues,
+  type StagedValues,
+} from '../databases/staged-values.ts';
 import { programHashInSlices } from '../linking/program-hash.ts';
 import type { Access } from '../registry/access.ts';
 import type { AuditAction, AuditLog } from '../registry/audit-log.ts';
@@ -27,7 +32,7 @@ import type { StagedSite, StaticChoice } from '../sites/site.ts';
 import type { Sites } from '../sites/sites.ts';
 import type { ProgramSource } from '../supervision/database-handle.ts';
 import { hasSchedules } from '../supervision/schedule-state.ts';
-import { givenEnv, mayHaveHappened } from './given-env.ts';
+import { givenEnv } from './given-env.ts';
 import { KeyedLock } from './keyed-lock.ts';
 import { clearsNothingText, type PublishOutcome, type PublishRequest } from './publish-request.ts';
 
@@ -42,6 +47,7 @@ export interface PublisherOptions {
   readonly schedules: KnownSchedules;
   readonly sites: Sites;
   readonly env: EnvStore;
+  readonly staged: StagedValues;
   /** Receives each database on which something was tried. */
   readonly changes: Listeners<DatabaseIdentity>;
 }
@@ -110,7 +116,8 @@ export class Publisher {
       this.#requireResettable(caller, record);
       const source = program ?? (await this.#options.running.entry(identity).handle.program());
       this.#options.quotas.requireProgram(record.owner, identity, source.bytes.length);
-      await this.#make(record, source, undefined);
+      await this.#settle(identity, true);
+      await this.#make(record, source, {});
       await this.#note('reset database', { caller, program: source }, identity);
     });
   }
@@ -156,27 +163,36 @@ export class Publisher {
       record?.identity,
       program.bytes.length,
     );
+    await this.#settle(identity, clear && request.env === undefined);
     if (record === undefined) {
-      await this.#withEnv(identity, request, () => this.#create(identity, request));
+      await this.#withValues(identity, request, (values) => {
+        return this.#create(identity, request, values);
+      });
       await this.#note('create database', request, identity);
       return 'created';
     }
     if (request.env !== undefined) access.require(caller, record, 'setEnv');
     if (clear) {
       this.#requireResettable(caller, record);
-      await this.#withEnv(identity, request, () => {
-        return this.#make(record, program, request.static);
+      await this.#withValues(identity, request, (values) => {
+        return this.#make(record, program, { choice: request.static, values });
       });
       await this.#note('reset database', request, identity);
       return 'updated';
     }
     access.require(caller, record, 'update');
-    await this.#withEnv(identity, request, () => this.#update(record, request));
+    await this.#withValues(identity, request, (values) => {
+      return this.#update(record, request, values);
+    });
     await this.#note('update database', request, identity);
     return 'updated';
   }
 
-  async #update(record: RegisteredDatabase, request: PublishRequest): Promise<void> {
+  async #update(
+    record: RegisteredDatabase,
+    request: PublishRequest,
+    values: PublishedValues | undefined,
+  ): Promise<void> {
     const { running, schedules, sites } = this.#options;
     const { program, policy, token, confirmMillis, static: choice } = request;
     const { identity, generation } = record;
@@ -184,14 +200,17 @@ export class Publisher {
     // What an earlier publish left open is settled before this one changes the program.
     await sites.served(identity);
     let staged: StagedSite | undefined;
-    if (choice !== undefined) {
-      const before = (await handle.describe()).programHash;
-      const next = hashHex(await programHashInSlices(program.bytes));
-      const decider = next === before ? 'nothing' : 'program';
-      staged = await this.#stage(record, choice, { generation, program: next, decider });
-    }
     try {
+      if (choice !== undefined || values !== undefined) {
+        const before = (await handle.describe()).programHash;
+        const next = hashHex(await programHashInSlices(program.bytes));
+        const decider = next === before ? 'nothing' : 'program';
+        const deploy = { generation, program: next, decider } as const;
+        if (choice !== undefined) staged = await this.#stage(record, choice, deploy);
+        await values?.stage(deploy);
+      }
       await handle.update(program, { policy, token }, confirmMillis);
+      await values?.done();
     } catch (error) {
       staged?.undone();
       throw error;
@@ -211,31 +230,38 @@ export class Publisher {
   }
 
   /**
-   * Sets the values that come with a program, then publishes it; if it is refused, what was set
-   * before is put back. A new database begins without values that a crash has left behind.
+   * Ends what an earlier publish has left open, before this one changes the program. A reset
+   * without values can do without: it ends the program that they came with.
    */
-  async #withEnv(
+  async #settle(identity: DatabaseIdentity, isReset: boolean): Promise<void> {
+    const settled = this.#options.staged.settle(identity);
+    await (isReset ? ignoreRefusal(settled) : settled);
+  }
+
+  /**
+   * Publishes a program, with the values that come with it: see `StagedValues`. A new database
+   * begins without values that a crash has left behind.
+   */
+  async #withValues(
     identity: DatabaseIdentity,
     { caller, program, env: requested = [] }: PublishRequest,
-    publish: () => Promise<void>,
+    publish: (values: PublishedValues | undefined) => Promise<void>,
   ): Promise<void> {
-    const { registry, env, audit, running } = this.#options;
+    const { registry, env, audit, running, staged } = this.#options;
+    const before = env.rows(identity);
     const isNew = registry.database(identity) === undefined;
-    const before = isNew ? [] : env.rows(identity);
-    const removed = isNew ? env.rows(identity).map(({ name }) => name) : [];
-    if (requested.length === 0 && removed.length === 0) return publish();
-    const described = requested.length === 0 ? undefined : await running.examine(identity, program);
-    const given =
-      described === undefined ? [] : givenEnv(definitionOf(described).env, requested, before);
-    await registry.exclusively(() => env.change(identity, { removed, given, by: caller.identity }));
-    await env.announce(identity);
+    if (isNew && before.length > 0) {
+      const removed = before.map(({ name }) => name);
+      await registry.exclusively(() => env.change(identity, { removed, by: caller.identity }));
+    }
+    if (requested.length === 0) return publish(undefined);
+    const described = await running.examine(identity, program);
+    const given = givenEnv(definitionOf(described).env, requested, env.rows(identity));
+    const values = staged.of(identity, { given, by: caller.identity });
     try {
-      await publish();
+      await publish(values);
     } catch (error) {
-      if (!mayHaveHappened(error)) {
-        await registry.exclusively(() => env.restore(identity, before));
-        await env.announce(identity);
-      }
+      await values.undone(error);
       throw error;
     }
     for (const { name, isSecret } of given) {
@@ -309,7 +335,11 @@ export class Publisher {
     }
   }
 
-  async #create(identity: DatabaseIdentity, request: PublishRequest): Promise<void> {
+  async #create(
+    identity: DatabaseIdentity,
+    request: PublishRequest,
+    values: PublishedValues | undefined,
+  ): Promise<void> {
     const { quotas, registry } = this.#options;
     const { caller, program } = request;
     if (request.static?.kind === 'set') {
@@ -324,7 +354,7 @@ export class Publisher {
       // Before the database exists: after a crash an origin without a database does not count.
       if (address !== undefined)
         await registry.exclusively(() => registry.putOrigin(identity, networkOf(address)));
-      await this.#make({ identity, owner, isLocked: false, generation: 0 }, program, undefined);
+      await this.#make({ identity, owner, isLocked: false, generation: 0 }, program, { values });
     } catch (error) {
       if (address !== undefined) await this.#forgetOrigin(identity);
       throw error;
@@ -348,30 +378,30 @@ export class Publisher {
     before: Pick<RegisteredDatabase, 'identity' | 'owner' | 'isLocked' | 'generation'> &
       Partial<RegisteredDatabase>,
     program: ProgramSource,
-    choice: StaticChoice | undefined,
+    { choice, values }: { choice?: StaticChoice | undefined; values?: PublishedValues | undefined },
   ): Promise<void> {
     const { registry, running, clock, schedules } = this.#options;
     const { identity, owner, isLocked } = before;
-    const made = await running.create(identity, owner, program, before.generation);
+    const generation = running.nextGeneration(identity, before.generation);
+    const initialProgram = hashHex(await programHashInSlices(program.bytes));
+    const deploy = { generation, program: initialProgram, decider: 'generation' } as const;
+    await values?.stage(deploy);
+    const made = await running.create({ identity, owner, generation }, program);
     let staged: StagedSite | undefined;
     try {
       const record = {
         identity,
         owner,
         hostType: program.kind,
-        initialProgram: hashHex(await programHashInSlices(program.bytes)),
+        initialProgram,
         createdMicros: before.createdMicros ?? clock.nowMicros(),
         isLocked,
-        generation: made.generation,
+        generation,
       };
       // After a crash, a database that has schedules must be known to have some.
       const { definition } = await made.handle.describe();
       if (hasSchedules(definition)) await schedules.expect(identity);
-      if (choice !== undefined) {
-        const { generation, initialProgram } = record;
-        const deploy = { generation, program: initialProgram, decider: 'generation' } as const;
-        staged = await this.#stage(record, choice, deploy);
-      }
+      if (choice !== undefined) staged = await this.#stage(record, choice, deploy);
       await registry.exclusively(() => registry.putDatabase(record));
     } catch (error) {
       staged?.undone();
@@ -379,6 +409,7 @@ export class Publisher {
       throw error;
     }
     await running.install(made);
+    await values?.done();
     await staged?.done((await made.handle.describe()).schemaVersion);
     await schedules.note(identity, (await made.handle.describe()).definition);
   }

@@ -17,6 +17,23 @@ export interface EnvRow {
   readonly setMicros: bigint;
 }
 
+/**
+ * Values that come with a publish. They are set when it has happened, and until then only its
+ * program, in its generation, reads them.
+ */
+export interface StagedEnv {
+  /** Counts the resets of the database. */
+  readonly generation: number;
+  /** Hash of the program, 64 hex digits. */
+  readonly program: string;
+  /**
+   * What shows that it has happened: the program of the database, which the log knows, or its
+   * generation, which the registry does.
+   */
+  readonly decider: 'program' | 'generation';
+  readonly rows: readonly EnvRow[];
+}
+
 export function envKey(database: DatabaseIdentity, name: string): string {
   return `${database.toString(16)} ${name}`;
 }
@@ -40,5 +57,15 @@ export function envRowOf(row: readonly Value[]): EnvRow {
     value: by === '' ? { plain: new TextDecoder().decode(bytes) } : { sealed: { bytes, by } },
     setBy: callerIdentity(row[6] as bigint),
     setMicros: row[7] as bigint,
+  };
+}
+
+/** What a row of the registry's table says of the publish that its value comes with. */
+export function publishOf(row: readonly Value[]): Omit<StagedEnv, 'rows'> {
+  const [generation, program, decider] = row.slice(8);
+  return {
+    generation: generation as number,
+    program: program as string,
+    decider: decider as StagedEnv['decider'],
   };
 }

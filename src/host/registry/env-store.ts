@@ -3,12 +3,12 @@ import type { SecretKeys } from '../../auth/secret-keys.ts';
 import type { Clock } from '../../database/clock.ts';
 import { Refusal, refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
-import type { ModuleEnv } from '../../module/module-env.ts';
+import { type ActorEnv, type EnvReader, envFor, type ModuleEnv } from '../../module/module-env.ts';
 import type { Report } from '../../node/report-line.ts';
 import { envNameFault } from '../../schema/env-values.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { CallerIdentity, DatabaseIdentity } from '../../values/identity-roles.ts';
-import type { EnvRow } from './env-row.ts';
+import type { EnvRow, StagedEnv } from './env-row.ts';
 import { Listeners } from './listeners.ts';
 import type { Registry } from './registry.ts';
 
@@ -46,8 +46,8 @@ export class EnvStore {
   /** Who follows one database: its lanes. They are called before `#actors`. */
   readonly #lanes = new Map<DatabaseIdentity, Set<Follower>>();
   readonly #actors = new Listeners<DatabaseIdentity>();
-  /** For actors; dropped by a change. */
-  readonly #plain = new Map<DatabaseIdentity, ModuleEnv>();
+  /** For actors, with the generation that reads what is staged; dropped by a change. */
+  readonly #plain = new Map<DatabaseIdentity, ActorEnv & { readonly generation?: number }>();
   /** The registry's log never shrinks, so nobody may write to it without end. */
   readonly #allowances = new Map<DatabaseIdentity, Allowance>();
   #changeCount = 0;
@@ -57,38 +57,66 @@ export class EnvStore {
     this.#options = options;
   }
 
-  /** Ascending by name. */
-  rows(database: DatabaseIdentity): readonly EnvRow[] {
-    return this.#options.registry.envOf(database);
+  /** What is set, ascending by name; with a reader, what that program reads. */
+  rows(database: DatabaseIdentity, reader?: Omit<EnvReader, 'identity'>): readonly EnvRow[] {
+    const live = this.#rows.of(database);
+    const staged = this.stagedOf(database);
+    if (staged === undefined || staged.generation !== reader?.generation) return live;
+    return staged.program === reader.program ? merged(live, staged) : live;
   }
 
-  /** What an actor may know: everything but the texts of secrets. */
-  plain(database: DatabaseIdentity): ModuleEnv {
-    const known = this.#plain.get(database);
-    if (known !== undefined) return known;
+  /** The publish that brings values, and is not settled. */
+  stagedOf(database: DatabaseIdentity): StagedEnv | undefined {
+    return this.#rows.stagedOf(database);
+  }
+
+  /** Databases that have values, or are about to get some. */
+  get databases(): Iterable<DatabaseIdentity> {
+    return this.#rows.databases;
+  }
+
+  /** False: the key of the secret is missing. */
+  isReadable({ value }: EnvRow): boolean {
+    return 'plain' in value || this.#options.keys.has(value.sealed.by);
+  }
+
+  /** What an actor of this generation may know: everything but the texts of secrets. */
+  plain(database: DatabaseIdentity, generation: number): ActorEnv {
+    let known = this.#plain.get(database);
+    if (known === undefined) {
+      const live = this.#rows.of(database);
+      const staged = this.#rows.stagedOf(database);
+      known = { live: this.#plainOf(live) };
+      if (staged !== undefined) {
+        const env = this.#plainOf(merged(live, staged));
+        const { program, generation: of } = staged;
+        known = { ...known, generation: of, staged: { program, env } };
+      }
+      this.#plain.set(database, known);
+    }
+    return known.generation === generation ? known : { live: known.live };
+  }
+
+  #plainOf(rows: readonly EnvRow[]): ModuleEnv {
     const values: Record<string, string> = {};
     const secrets: string[] = [];
-    const unreadable: string[] = [];
-    for (const { name, value } of this.rows(database)) {
+    for (const { name, value } of rows) {
       if ('plain' in value) values[name] = value.plain;
-      else {
-        secrets.push(name);
-        if (!this.#options.keys.has(value.sealed.by)) unreadable.push(name);
-      }
+      else secrets.push(name);
     }
+    const unreadable = rows.filter((row) => !this.isReadable(row)).map(({ name }) => name);
     this.#changeCount += 1;
-    const made = { version: this.#changeCount, values, secrets, unreadable };
-    this.#plain.set(database, made);
-    return made;
+    return { version: this.#changeCount, values, secrets, unreadable };
   }
 
   /** Also the texts of secrets, for the lanes of the database alone. */
-  async whole(database: DatabaseIdentity): Promise<ModuleEnv> {
+  async whole(reader: EnvReader): Promise<ModuleEnv> {
     const { keys } = this.#options;
-    const before = this.plain(database);
+    const { identity: database, generation, program } = reader;
+    const before = envFor(this.plain(database, generation), program);
     const values: Record<string, string> = { ...before.values };
     const unreadable: string[] = [];
-    for (const { name, version, value } of this.rows(database)) {
+    for (const { name, version, value } of this.rows(database, reader)) {
       if (!('sealed' in value)) continue;
       const text = await keys.open(value.sealed, { database, name, version });
       if (text !== undefined) {
@@ -127,35 +155,56 @@ export class EnvStore {
   }
 
   /**
-   * Throws `Refusal` `env.invalid` for what cannot be set. Must run exclusively, and be announced.
+   * Throws `Refusal` `env.invalid` for what cannot be set. What comes with a publish that is not
+   * settled is replaced, too: this was set later. Must run exclusively, and be announced.
    */
-  async change(database: DatabaseIdentity, { removed = [], given = [], by }: EnvChange) {
-    const { registry, keys, clock } = this.#options;
-    this.#check(database, given, removed);
+  async change(database: DatabaseIdentity, change: EnvChange): Promise<void> {
+    const added = await this.#rowsOf(database, change);
+    await this.#rows.set(database, { removed: change.removed ?? [], added });
+    this.#plain.delete(database);
+  }
+
+  /**
+   * Writes values that come with a publish, in place of those that are staged. Throws like
+   * `change`; must run exclusively. The actor is notified, and no lane: theirs are the same.
+   */
+  async stage(
+    database: DatabaseIdentity,
+    publish: Omit<StagedEnv, 'rows'>,
+    change: Pick<EnvChange, 'given' | 'by'>,
+  ): Promise<void> {
+    const rows = await this.#rowsOf(database, change);
+    await this.#rows.stage(database, { ...publish, rows });
+    this.#plain.delete(database);
+    this.#actors.tell(database);
+  }
+
+  /** Sets what is staged, or removes it. Must run exclusively, and be announced. */
+  async settle(database: DatabaseIdentity, applies: boolean): Promise<void> {
+    await this.#rows.settle(database, applies);
+    this.#plain.delete(database);
+  }
+
+  async #rowsOf(database: DatabaseIdentity, change: EnvChange): Promise<readonly EnvRow[]> {
+    const { keys, clock } = this.#options;
+    const { removed = [], given = [], by } = change;
+    const before = [...this.#rows.of(database), ...(this.stagedOf(database)?.rows ?? [])];
+    this.#check(before, given, removed);
     this.#spend(database, given, removed.length);
-    const before = this.rows(database);
     const setMicros = clock.nowMicros();
-    const added: EnvRow[] = [];
+    const rows: EnvRow[] = [];
     for (const { name, text, isSecret } of given) {
       const version = this.#nextVersion(before, setMicros);
       const value = isSecret
         ? { sealed: await keys.seal(text, { database, name, version }) }
         : { plain: text };
-      added.push({ name, version, value, setBy: by, setMicros });
+      rows.push({ name, version, value, setBy: by, setMicros });
     }
-    await registry.changeEnv(database, { removed, added });
-    this.#plain.delete(database);
+    return rows;
   }
 
-  /** Puts back what was set before a change. Must run exclusively, and be announced. */
-  async restore(database: DatabaseIdentity, before: readonly EnvRow[]): Promise<void> {
-    const kept = new Set(before.map(({ name }) => name));
-    const now = this.rows(database);
-    const removed = now.map(({ name }) => name).filter((name) => !kept.has(name));
-    const added = before.filter((row) => !now.includes(row));
-    if (removed.length === 0 && added.length === 0) return;
-    await this.#options.registry.changeEnv(database, { removed, added });
-    this.#plain.delete(database);
+  get #rows() {
+    return this.#options.registry.env;
   }
 
   /** What the registry knows of a database is gone. */
@@ -172,13 +221,13 @@ export class EnvStore {
     const { registry, keys, report } = this.#options;
     for (const fault of keys.faults) report({ level: 'error', message: fault });
     let resealed = 0;
-    for (const database of [...registry.configured]) {
+    for (const database of this.databases) {
       resealed += await registry.exclusively(() => this.#reseal(database));
       this.#plain.delete(database);
       await this.announce(database);
-      const { unreadable } = this.plain(database);
-      if (unreadable.length === 0) continue;
-      const names = unreadable.join(', ');
+      const lost = this.#rows.of(database).filter((row) => !this.isReadable(row));
+      if (lost.length === 0) continue;
+      const names = lost.map(({ name }) => name).join(', ');
       const message = `Secrets of a database cannot be read, as their key is missing: ${names}`;
       report({ level: 'error', message, about: { database: identityToHex(database) } });
     }
@@ -188,10 +237,23 @@ export class EnvStore {
   }
 
   async #reseal(database: DatabaseIdentity): Promise<number> {
-    const { registry, keys } = this.#options;
+    const live = await this.#resealed(database, this.#rows.of(database));
+    if (live.length > 0) await this.#rows.reseal(database, live);
+    const staged = this.#rows.stagedOf(database);
+    if (staged === undefined) return live.length;
+    const rows = await this.#resealed(database, staged.rows);
+    if (rows.length === 0) return live.length;
+    const others = staged.rows.filter(({ name }) => !rows.some((row) => row.name === name));
+    await this.#rows.stage(database, { ...staged, rows: [...others, ...rows] });
+    return live.length + rows.length;
+  }
+
+  /** Those of the rows that an old key encrypted, encrypted with the current one. */
+  async #resealed(database: DatabaseIdentity, rows: readonly EnvRow[]): Promise<EnvRow[]> {
+    const { keys } = this.#options;
     const { current } = keys;
     const added: EnvRow[] = [];
-    for (const row of this.rows(database)) {
+    for (const row of rows) {
       const { name, version, value } = row;
       if (!('sealed' in value) || value.sealed.by === current) continue;
       const about = { database, name, version };
@@ -199,8 +261,7 @@ export class EnvStore {
       if (text === undefined) continue;
       added.push({ ...row, value: { sealed: await keys.seal(text, about) } });
     }
-    if (added.length > 0) await registry.changeEnv(database, { removed: [], added });
-    return added.length;
+    return added;
   }
 
   #reportDamage(database: DatabaseIdentity, name: string): void {
@@ -233,7 +294,7 @@ export class EnvStore {
     allowance.spend(bytes + envChangeBytes * (given.length + removedCount), nowMillis);
   }
 
-  #check(database: DatabaseIdentity, given: readonly GivenEnv[], removed: readonly string[]): void {
+  #check(before: readonly EnvRow[], given: readonly GivenEnv[], removed: readonly string[]): void {
     const { envNamesMax, envValueBytesMax } = limits;
     for (const { name, text } of given) {
       const fault = envNameFault(name);
@@ -244,10 +305,16 @@ export class EnvStore {
         throw refusal('env.invalid', `the value of \`${name}\` has ${bytes} bytes, ${most}`);
       }
     }
-    const names = new Set([...this.rows(database), ...given].map(({ name }) => name));
+    const names = new Set([...before, ...given].map(({ name }) => name));
     for (const name of removed) names.delete(name);
     if (names.size <= envNamesMax) return;
     const text = `a database has at most ${envNamesMax} values, and this would be ${names.size}`;
     throw refusal('env.invalid', text);
   }
+}
+
+/** What the program of a publish reads, ascending by name. */
+function merged(live: readonly EnvRow[], { rows }: StagedEnv): readonly EnvRow[] {
+  const byName = new Map([...live, ...rows].map((row) => [row.name, row]));
+  return [...byName.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
 }

@@ -28,6 +28,7 @@ import { databaseQuotas } from './quota-limits.ts';
  * | `revoked_token` | a token that is no longer valid, until it has surely expired (0: forever) |
  * | `schedule` | what is known of the schedules of a database while it is closed |
  * | `env` | a value of the configuration of a database; a secret is encrypted |
+ * | `staged_env` | a value that comes with a publish, and what shows whether that has happened |
  */
 const rows = {
   database: [
@@ -93,6 +94,13 @@ const rows = {
   ],
 } as const satisfies Record<string, readonly Column[]>;
 
+/** Those of a publish that brings values: its generation and program, and which of them decides. */
+const publishColumns = [
+  ['generation', { kind: 'u32' }],
+  ['program', { kind: 'string' }],
+  ['decider', { kind: 'string' }],
+] as const satisfies readonly Column[];
+
 /** Adds the number that each row gets, which orders the rows of a table. */
 export const registryTables = {
   database: numbered(rows.database),
@@ -104,6 +112,7 @@ export const registryTables = {
   quota: numbered(rows.quota),
   schedule: numbered(rows.schedule),
   env: numbered(rows.env),
+  staged_env: numbered([...rows.env, ...publishColumns]),
 } as const;
 
 function numbered(columns: readonly Column[]): ProductType {
@@ -142,6 +151,18 @@ export const registryReducers = {
     ['removed', { kind: 'array', element: { kind: 'string' } }],
     ['added', { kind: 'array', element: { kind: 'array', element: { kind: 'u8' } } }],
   ),
+  /** Like `change_env`; staged values with these names go, so that these are not replaced. */
+  set_env: product(
+    ['removed', { kind: 'array', element: { kind: 'string' } }],
+    ['added', { kind: 'array', element: { kind: 'array', element: { kind: 'u8' } } }],
+  ),
+  /** Stages rows, encoded as `envRow`, in place of what is staged for the database. */
+  stage_env: product(['database', { kind: 'u256' }], ...publishColumns, [
+    'rows',
+    { kind: 'array', element: { kind: 'array', element: { kind: 'u8' } } },
+  ]),
+  /** Ends what is staged for a database: sets it all, or removes it. */
+  settle_env: product(['database', { kind: 'u256' }], ['applies', { kind: 'bool' }]),
 } as const satisfies Record<string, ProductType>;
 
 /** A row of `env` without its number. */
@@ -164,6 +185,7 @@ const typeNames = [
   'Quota',
   'Schedule',
   'Env',
+  'StagedEnv',
 ] as const;
 
 /**
@@ -296,6 +318,16 @@ export class RegistryRunner implements ModuleRunner {
       case 'change_env':
         changeEnv(tables, values);
         break;
+      case 'set_env':
+        changeEnv(tables, values);
+        unstage(tables, values);
+        break;
+      case 'stage_env':
+        stageEnv(tables, values);
+        break;
+      case 'settle_env':
+        settleEnv(tables, values);
+        break;
       default:
         unreachable(name);
     }
@@ -319,6 +351,7 @@ function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): v
     if (subject === database && isOfDatabase(name)) tables.remove('quota', key);
   }
   for (const row of tables.rows('env')) if (row[1] === database) tables.remove('env', row[0]);
+  endStaged(tables, database);
   for (const row of tables.rows('grant')) if (row[1] === database) tables.remove('grant', row[0]);
   for (const [id, of, by, , at, until] of tables.rows('issued_token')) {
     if (of !== database) continue;
@@ -360,6 +393,35 @@ function changeEnv(tables: RegistryTables, [removed, added]: readonly Value[]): 
   for (const row of added as readonly Uint8Array[]) {
     tables.put('env', decodeValue(envRow, row) as readonly Value[]);
   }
+}
+
+function unstage(tables: RegistryTables, [removed, added]: readonly Value[]): void {
+  for (const key of removed as readonly string[]) tables.remove('staged_env', key);
+  for (const row of added as readonly Uint8Array[]) {
+    const [key] = decodeValue(envRow, row) as readonly Value[];
+    tables.remove('staged_env', key);
+  }
+}
+
+function stageEnv(tables: RegistryTables, values: readonly Value[]): void {
+  const [database, ...publish] = values.slice(0, -1);
+  endStaged(tables, database);
+  for (const row of values.at(-1) as readonly Uint8Array[]) {
+    tables.put('staged_env', [...(decodeValue(envRow, row) as readonly Value[]), ...publish]);
+  }
+}
+
+function settleEnv(tables: RegistryTables, [database, applies]: readonly Value[]): void {
+  for (const row of endStaged(tables, database)) {
+    if (applies === true) tables.put('env', row.slice(0, envRow.elements.length));
+  }
+}
+
+/** Removes what is staged for a database, and returns it. */
+function endStaged(tables: RegistryTables, database: Value | undefined): (readonly Value[])[] {
+  const staged = tables.rows('staged_env').filter((row) => row[1] === database);
+  for (const row of staged) tables.remove('staged_env', row[0]);
+  return staged;
 }
 
 function changeOwner(tables: RegistryTables, [database, owner]: readonly Value[]): void {

@@ -26,6 +26,7 @@ import {
 } from '../../values/identity-roles.ts';
 import { temporaryConnection } from '../supervision/temporary-connection.ts';
 import { DatabaseFiles, RegistryError } from './database-files.ts';
+import type { EnvRow } from './env-row.ts';
 import { openRegistry, registryDatabase } from './open-registry.ts';
 import { quotaSubject } from './quota-limits.ts';
 import { Registry, registryOwner } from './registry.ts';
@@ -178,10 +179,12 @@ it('that cannot be opened is only put back from a copy when its log is damaged',
   expect(await fault()).toContain(advice);
 });
 
-it('takes its new tables in when an earlier version made it', async () => {
+it.each([
+  ['long ago', /grant|revoked|origin|quota|schedule|env/],
+  ['before values were staged', /staged_env|set_env|stage_env|settle_env/],
+])('takes its new tables in when an earlier version made it, %s', async (_when, lacking) => {
   const now = decodeRawModule(registryProgram());
-  const isOld = ({ sourceName }: { sourceName: string }) =>
-    !/grant|revoked|origin|quota|schedule/.test(sourceName);
+  const isOld = ({ sourceName }: { sourceName: string }) => !lacking.test(sourceName);
   const bytes = encodeRawModuleV10({
     ...now,
     tables: now.tables.filter(isOld),
@@ -206,13 +209,76 @@ it('takes its new tables in when an earlier version made it', async () => {
   await registry.putOrigin(databaseIdentity(4n), '192.0.2.1');
   await registry.putQuota({ subject: ownerIdentity(3n), name: 'row-bytes', amount: undefined });
   await registry.putSchedules(databaseIdentity(4n), { exist: true, isPaused: true });
+  const publish = { generation: 2, program: 'a'.repeat(64), decider: 'program' } as const;
+  await registry.env.stage(five, { ...publish, rows: [envRow('URL', 1n)] });
   await registry.close();
   const again = await openRegistry(options(), await files());
   expect(again.originOf(databaseIdentity(4n))).toBe('192.0.2.1');
   expect(again.quota(ownerIdentity(3n), 'row-bytes')).toMatchObject({ amount: undefined });
   expect(again.name('kept')).toMatchObject({ owner: 3n });
   expect(again.schedulesOf(databaseIdentity(4n))).toEqual({ exist: true, isPaused: true });
+  expect(again.env.stagedOf(five)).toEqual({ ...publish, rows: [envRow('URL', 1n)] });
   await again.close();
+});
+
+const envRow = (name: string, version: bigint): EnvRow => {
+  return { name, version, value: { plain: `${version}` }, setBy: one, setMicros: 9n };
+};
+
+it.each([1, 2, 3])('knows the values that a restart reads (seed %i)', async (seed) => {
+  const random = new Random(seed);
+  let registry = await openRegistry(options(), await files());
+  const names = ['A', 'B', 'C', 'D'];
+  /** What there should be, in plain maps. */
+  const live = new Map([five, six].map((database) => [database, new Map<string, EnvRow>()]));
+  const staged = new Map<bigint, readonly EnvRow[]>();
+  for (let step = 1; step < 60; step += 1) {
+    const { env } = registry;
+    const database = random.pick([five, six]);
+    const known = present(live.get(database), 'one of two');
+    const row = { ...envRow(random.pick(names), BigInt(step)) };
+    const name = random.pick(names);
+    const rows = names.filter(() => random.chance(0.5)).map((one) => envRow(one, BigInt(step)));
+    const steps = [
+      async () => {
+        await env.set(database, { removed: name === row.name ? [] : [name], added: [row] });
+        if (name !== row.name) known.delete(name);
+        known.set(row.name, row);
+        const left = (staged.get(database) ?? []).filter((one) => {
+          return one.name !== row.name && one.name !== name;
+        });
+        staged.set(database, left);
+      },
+      async () => {
+        if (rows.length === 0) return;
+        await env.stage(database, { generation: step, program: 'p', decider: 'program', rows });
+        staged.set(database, rows);
+      },
+      async () => {
+        const applies = random.chance(0.5);
+        await env.settle(database, applies);
+        if (applies) for (const one of staged.get(database) ?? []) known.set(one.name, one);
+        staged.delete(database);
+      },
+      async () => {
+        if (!random.chance(0.3)) return;
+        await registry.removeDatabase(database);
+        known.clear();
+        staged.delete(database);
+      },
+      async () => {
+        await registry.close();
+        registry = await openRegistry(options(), await files());
+      },
+    ];
+    await random.pick(steps)();
+    for (const one of [five, six]) {
+      const sorted = [...present(live.get(one), 'one of two')].sort().map(([, value]) => value);
+      expect(registry.env.of(one)).toEqual(sorted);
+      expect(registry.env.stagedOf(one)?.rows ?? []).toEqual(staged.get(one) ?? []);
+    }
+  }
+  await registry.close();
 });
 
 it('keeps what is known of schedules, and forgets it with their database', async () => {

@@ -18,10 +18,9 @@ import type { DatabaseHandle } from '../supervision/database-handle.ts';
 import { noSchedules, type ScheduleState } from '../supervision/schedule-state.ts';
 import { temporaryConnection } from '../supervision/temporary-connection.ts';
 import type { DatabaseRecord } from './database-record.ts';
-import { type EnvRow, envKey, envRowOf, envValues } from './env-row.ts';
+import { EnvRows } from './env-rows.ts';
 import { type QuotaSubject, quotaSubject } from './quota-limits.ts';
 import {
-  envRow,
   isPast,
   type RegistryReducer,
   registryReducers,
@@ -97,6 +96,8 @@ export const registryOwner = ownerIdentity(registryIdentity);
  * visible.
  */
 export class Registry {
+  /** The configuration of databases. */
+  readonly env = new EnvRows((reducer, values) => this.#call(reducer, values));
   readonly #handle: DatabaseHandle;
   #databases: ReadonlyMap<DatabaseIdentity, RegisteredDatabase> = new Map();
   #byOwner: ReadonlyMap<OwnerIdentity, readonly RegisteredDatabase[]> = new Map();
@@ -109,8 +110,6 @@ export class Registry {
   #nameCounts: ReadonlyMap<OwnerIdentity, number> = new Map();
   #quotas = new Map<string, QuotaRow>();
   #schedules = new Map<DatabaseIdentity, ScheduleState>();
-  /** By database, then by name. */
-  #env = new Map<DatabaseIdentity, ReadonlyMap<string, EnvRow>>();
   #namesRead: () => Promise<void> = async () => undefined;
   /** The last of the requested changes. */
   #last: Promise<unknown> = Promise.resolve();
@@ -125,7 +124,7 @@ export class Registry {
     await registry.#readGrants();
     await registry.#readQuotas();
     await registry.#readSchedules();
-    await registry.#readEnv();
+    registry.env.read(await registry.#rows('env'), await registry.#rows('staged_env'));
     return registry;
   }
 
@@ -223,7 +222,7 @@ export class Registry {
     await this.#readGrants();
     await this.#readQuotas();
     this.#schedules.delete(identity);
-    this.#env.delete(identity);
+    this.env.forget(identity);
   }
 
   async putName(name: string, owner: OwnerIdentity, database: DatabaseIdentity): Promise<void> {
@@ -317,32 +316,6 @@ export class Registry {
     this.#schedules.set(database, state);
   }
 
-  /** Databases that have a configuration. */
-  get configured(): Iterable<DatabaseIdentity> {
-    return this.#env.keys();
-  }
-
-  /** The configuration of a database, ascending by name. */
-  envOf(database: DatabaseIdentity): readonly EnvRow[] {
-    const rows = [...(this.#env.get(database)?.values() ?? [])];
-    return rows.sort((one, other) => (one.name < other.name ? -1 : 1));
-  }
-
-  /** Removes values by name and adds others, all at once. */
-  async changeEnv(
-    database: DatabaseIdentity,
-    { removed, added }: { readonly removed: readonly string[]; readonly added: readonly EnvRow[] },
-  ): Promise<void> {
-    const keys = removed.map((name) => envKey(database, name));
-    const rows = added.map((row) => encodeValue(envRow, envValues(database, row)));
-    await this.#call('change_env', [keys, rows]);
-    const changed = new Map(this.#env.get(database));
-    for (const name of removed) changed.delete(name);
-    for (const row of added) changed.set(row.name, row);
-    if (changed.size === 0) this.#env.delete(database);
-    else this.#env.set(database, changed);
-  }
-
   /** Runs `work`, which checks and changes, while no other `work` runs. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(work);
@@ -418,18 +391,6 @@ export class Registry {
     this.#schedules = new Map(
       rows.map((row) => [databaseIdentity(row[0] as bigint), stateOf(row)]),
     );
-  }
-
-  async #readEnv(): Promise<void> {
-    const env = new Map<DatabaseIdentity, Map<string, EnvRow>>();
-    for (const values of await this.#rows('env')) {
-      const database = databaseIdentity(values[1] as bigint);
-      const row = envRowOf(values);
-      const known = env.get(database);
-      if (known === undefined) env.set(database, new Map([[row.name, row]]));
-      else known.set(row.name, row);
-    }
-    this.#env = env;
   }
 
   /** The rows of a table, by their `number`, which comes last. */

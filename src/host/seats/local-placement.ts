@@ -14,14 +14,13 @@ import { FolderSpace } from '../../node/folder-space.ts';
 import { machineAlarms } from '../../node/machine-alarm.ts';
 import { MemoryDisk } from '../../node/memory-disk.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
-import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { linkHere } from '../linking/local-linker.ts';
 import { programHash } from '../linking/program-hash.ts';
 import { examineAside } from './assemble.ts';
 import type { Budget } from './budget.ts';
 import { statementMillis } from './budget.ts';
 import { LocalSeat } from './local-seat.ts';
-import type { Placement } from './placement.ts';
+import type { DatabasePlace, Placement } from './placement.ts';
 import { type LoaderOptions, programLoader } from './program-loader.ts';
 
 export interface LocalPlacementOptions {
@@ -38,7 +37,10 @@ export interface LocalPlacementOptions {
 }
 
 /** Lanes beside databases in the caller's thread; `lanes/local-lanes.ts` has them. */
-export type LocalLanes = (identity: DatabaseIdentity, nowMillis: () => number) => OwnLanes;
+export type LocalLanes = (
+  database: Pick<DatabasePlace, 'identity' | 'generation'>,
+  nowMillis: () => number,
+) => OwnLanes;
 
 /** The lanes of one database. */
 export interface OwnLanes {
@@ -60,10 +62,10 @@ export function localPlacement(given: LocalPlacementOptions): Placement {
     lanes,
   } = given;
   return {
-    seatsOf({ identity, ownerIdentity, directory }) {
+    seatsOf({ identity, ownerIdentity, generation, directory }) {
       const disk =
         directory === undefined ? new MemoryDisk() : new MachineDisk(directory, { writer });
-      const own = lanes?.(identity, () => clock.monotonicMillis());
+      const own = lanes?.({ identity, generation }, () => clock.monotonicMillis());
       const options = {
         identity,
         ownerIdentity,

@@ -15,7 +15,7 @@ import type { Ticket } from '../../database/ticket.ts';
 import type { StopReason, TicketedRequest } from '../../database/turn.ts';
 import type { Disk } from '../../log/disk.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
-import { emptyEnv, type ModuleEnv } from '../../module/module-env.ts';
+import { type ActorEnv, emptyActorEnv, envFor } from '../../module/module-env.ts';
 import { nextTurn } from '../../node/next-turn.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import { assembleDatabase } from './assemble.ts';
@@ -59,11 +59,11 @@ export class LocalSeat implements Seat {
   #opening: Promise<Database | undefined>;
   #database: Database | undefined;
   #hasEnded = false;
-  #env: ModuleEnv;
+  #env: ActorEnv;
 
   constructor(
     options: LocalSeatOptions,
-    { mode, lastTicket, storage, schedulesPaused, env = emptyEnv }: SeatStart,
+    { mode, lastTicket, storage, schedulesPaused, env = emptyActorEnv }: SeatStart,
     events: SeatEvents,
   ) {
     this.#options = options;
@@ -81,7 +81,7 @@ export class LocalSeat implements Seat {
     void this.#opening.then((database) => database?.setStorage(limits));
   }
 
-  setEnv(env: ModuleEnv): void {
+  setEnv(env: ActorEnv): void {
     this.#env = env;
   }
 
@@ -109,7 +109,7 @@ export class LocalSeat implements Seat {
       const database = await assembleDatabase(mode, {
         ...this.#options,
         ...start,
-        env: () => this.#env,
+        env: (program) => envFor(this.#env, program),
         progress: board,
         loader: loaderFor(board),
         nextTurn,

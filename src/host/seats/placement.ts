@@ -27,6 +27,8 @@ export interface ProgramPlace {
 
 export interface DatabasePlace extends ProgramPlace {
   readonly ownerIdentity: OwnerIdentity;
+  /** Counts the resets of the database. */
+  readonly generation: number;
   /** Directory of the log, which exists; `undefined` = in memory. */
   readonly directory: string | undefined;
 }

@@ -16,6 +16,8 @@ export interface LoaderOptions {
 }
 
 export interface LoadedRealm {
+  /** Of the program, 64 hex digits. */
+  readonly hash: string;
   readonly linked: LinkedProgram;
   readonly runner: ModuleRunner;
   readonly publishedMicros: bigint;
@@ -38,7 +40,8 @@ export function programLoader(
     progress.loading();
     try {
       const runner = loadJavaScriptProgram(linked, context, open());
-      loaded?.(source, { linked, runner, publishedMicros: context.publishedMicros });
+      const { publishedMicros, programHash: hash } = context;
+      loaded?.(source, { hash, linked, runner, publishedMicros });
       return runner;
     } finally {
       progress.resting();

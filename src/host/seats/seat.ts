@@ -17,7 +17,7 @@ import { type ActorTimes, noTimes } from '../../database/time-counts.ts';
 import type { TicketedRequest, TurnReport } from '../../database/turn.ts';
 import type { WriteNumber } from '../../database/write-number.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
-import type { ModuleEnv } from '../../module/module-env.ts';
+import type { ActorEnv } from '../../module/module-env.ts';
 import type { OwnEnd } from './own-ends.ts';
 
 /**
@@ -31,7 +31,7 @@ export interface Seat {
   /** Holds the actor to other limits from now on. */
   setStorage(limits: StorageLimits): void;
   /** Replaces the configuration; calls that run later see this one. */
-  setEnv(env: ModuleEnv): void;
+  setEnv(env: ActorEnv): void;
   /**
    * Finishes submitted work, makes it durable; resolves when the seat is empty. Within
    * `snapshotMillis`, if given, a last snapshot may be taken.
@@ -53,7 +53,7 @@ export interface SeatStart {
   /** True: no scheduled run begins until the schedules are resumed. */
   readonly schedulesPaused: boolean;
   /** The configuration, without its secrets; absent: nothing is set. */
-  readonly env?: ModuleEnv | undefined;
+  readonly env?: ActorEnv | undefined;
   /** True: this new database stands for one that existed; else `mode` says so. */
   readonly isReopening?: boolean;
   /** Bytes of the log to read, if there is one. */

@@ -29,6 +29,7 @@ import {
 import { checkTokenPresence } from '../../database/update-program.ts';
 import { type WriteNumber, writeNumber } from '../../database/write-number.ts';
 import { limits } from '../../limits.ts';
+import { emptyActorEnv, envFor } from '../../module/module-env.ts';
 import { type CommitOffset, commitOffset } from '../../store/commit-offset.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
@@ -270,7 +271,8 @@ export class SupervisedDatabase implements DatabaseHandle {
     const waits = this.#vitals.waits(this.#pending.oldestAt, fanOut);
     const { isPaused } = this.#options.schedules?.() ?? noSchedules;
     const scheduleMillis = isPaused ? 0 : this.#overdueMillis();
-    const { unreadable = [] } = this.#options.env?.() ?? {};
+    const env = this.#options.env?.() ?? emptyActorEnv;
+    const { unreadable } = envFor(env, this.#description?.programHash);
     const facts = { ...this.statistics(), isPaused, unreadable };
     return healthOf(facts, { ...waits, scheduleMillis });
   }

@@ -3,7 +3,7 @@ import type { DatabaseDescription } from '../../database/description.ts';
 import type { ProgramHash } from '../../database/program-hash.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
-import type { ModuleEnv } from '../../module/module-env.ts';
+import type { ActorEnv } from '../../module/module-env.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { ReportOfDatabase } from '../seats/end-line.ts';
 import type { SeatTaker, StampedLine } from '../seats/seat.ts';
@@ -23,7 +23,7 @@ export interface SupervisionOptions {
   /** Whether it has schedules, as far as is known without it; absent: it has none. */
   readonly schedules?: () => ScheduleState;
   /** Its configuration at this moment, without the secrets; absent: nothing is set. */
-  readonly env?: () => ModuleEnv;
+  readonly env?: () => ActorEnv;
   readonly lines: (lines: readonly StampedLine[]) => void;
   /** How much it can hold; absent: any amount. */
   readonly storage?: StorageLimits;

@@ -13,7 +13,7 @@ export class ActorLanes {
   #busyCount = 0;
 
   constructor(
-    { identity, hardeningFile }: ActorStart,
+    { identity, generation, hardeningFile }: ActorStart,
     {
       nowMillis,
       post,
@@ -28,6 +28,7 @@ export class ActorLanes {
   ) {
     this.pool = new LanePool({
       identity,
+      generation,
       hardeningFile,
       nowMillis,
       programOf: (source) => this.programs.of(source),

@@ -9,7 +9,7 @@ import type { Progress } from '../../database/progress.ts';
 import type { DatabaseOwner, TurnReport } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
 import { boundedLine, cutText, type ModuleLogLine } from '../../module/log-line.ts';
-import { emptyEnv, type ModuleEnv } from '../../module/module-env.ts';
+import { type ActorEnv, emptyActorEnv, envFor } from '../../module/module-env.ts';
 import { MachineClock } from '../../node/clock.ts';
 import { cronReader } from '../../node/cron.ts';
 import { MachineDisk } from '../../node/disk.ts';
@@ -85,7 +85,7 @@ export class Actor {
   readonly #warnings: Warnings;
   readonly #lanes: ActorLanes;
   readonly #snapshots: RemoteSnapshots;
-  #env: ModuleEnv;
+  #env: ActorEnv;
   #memoryToldAt = 0;
   /** Bytes of the log that were read, and when that was last reported. */
   #readBytes = 0;
@@ -99,7 +99,7 @@ export class Actor {
     this.#start = start;
     this.#port = port;
     this.#board = board;
-    this.#env = start.env ?? emptyEnv;
+    this.#env = start.env ?? emptyActorEnv;
     this.#lines = new LineBatch({
       nowMillis: () => this.#clock.monotonicMillis(),
       send: (lines) => port.post({ kind: 'lines', lines }),
@@ -235,7 +235,7 @@ export class Actor {
       statementMillisMax,
       storage,
       schedulesPaused,
-      env: () => this.#env,
+      env: (program) => envFor(this.#env, program),
       progress: this.#board,
       loader: this.#loader,
       hash: programHash,

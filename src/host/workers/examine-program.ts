@@ -18,7 +18,7 @@ export async function examineProgram(
 ): Promise<Uint8Array | PlainEnd> {
   const { budget, linker, startWorker } = options;
   const task = { kind: 'examine', program } as const;
-  const nothing = { ownerIdentity: ownerIdentity(0n), directory: undefined };
+  const nothing = { ownerIdentity: ownerIdentity(0n), generation: 0, directory: undefined };
   const state = { storage: {}, schedulesPaused: true };
   const start = actorStart({ task, identity, kept: linker.kept, ...nothing, ...state }, budget);
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
-import type { ModuleEnv } from '../../module/module-env.ts';
+import type { EnvReader, ModuleEnv } from '../../module/module-env.ts';
 import { encodeHttpRequest } from '../../protocol/http-abi.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { EnvSource } from '../lanes/lane-env.ts';
@@ -14,7 +14,10 @@ import type { OpenWay, Outbound, Sender, WayOptions } from '../outbound/outbound
 import { openWay } from '../outbound/way-requests.ts';
 import type { LaneOwner, LanePlaces } from './seat-lanes.ts';
 
-type EnvTaker = (env: ModuleEnv) => void;
+interface EnvQuestion {
+  readonly program: string;
+  readonly take: (env: ModuleEnv) => void;
+}
 
 /**
  * The keeper's way to the gateway: it asks for the places of its lanes and their configuration
@@ -31,9 +34,9 @@ export class KeeperLink implements LanePlaces, Outbound, Sender, EnvSource {
   readonly #requests = new Map<number, (outcome: FetchOutcome) => void>();
   #lastId = 0;
   readonly #envFollowers = new Set<() => void>();
-  /** Those that wait for the configuration, and those that came after that was asked for. */
-  #envAsked: EnvTaker[] = [];
-  #envNext: EnvTaker[] = [];
+  /** Lanes that wait for the configuration of one program, and those that are to be asked for. */
+  #envAsked: EnvQuestion[] = [];
+  #envNext: EnvQuestion[] = [];
 
   constructor(channel: Duplex, sendsRequests: boolean) {
     this.isEnabled = sendsRequests;
@@ -92,9 +95,9 @@ export class KeeperLink implements LanePlaces, Outbound, Sender, EnvSource {
   }
 
   /** That of the database whose process this is, which the gateway knows. */
-  whole(_database: DatabaseIdentity): Promise<ModuleEnv> {
-    return new Promise((resolve) => {
-      this.#envNext.push(resolve);
+  whole({ program }: EnvReader): Promise<ModuleEnv> {
+    return new Promise((take) => {
+      this.#envNext.push({ program, take });
       this.#askEnv();
     });
   }
@@ -133,7 +136,7 @@ export class KeeperLink implements LanePlaces, Outbound, Sender, EnvSource {
         this.#send({ kind: 'envSeen' });
         return;
       case 'env':
-        for (const take of this.#envAsked.splice(0)) take(message.env);
+        for (const { take } of this.#envAsked.splice(0)) take(message.env);
         this.#askEnv();
         return;
       default:
@@ -143,9 +146,11 @@ export class KeeperLink implements LanePlaces, Outbound, Sender, EnvSource {
 
   /** An answer to an earlier question may be out of date, so nobody joins one. */
   #askEnv(): void {
-    if (this.#envAsked.length > 0 || this.#envNext.length === 0) return;
-    this.#envAsked = this.#envNext.splice(0);
-    this.#send({ kind: 'askEnv' });
+    const program = this.#envNext[0]?.program;
+    if (this.#envAsked.length > 0 || program === undefined) return;
+    this.#envAsked = this.#envNext.filter((one) => one.program === program);
+    this.#envNext = this.#envNext.filter((one) => one.program !== program);
+    this.#send({ kind: 'askEnv', program });
   }
 
   #send(message: FromKeeper): void {

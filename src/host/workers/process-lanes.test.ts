@@ -2,6 +2,7 @@ import { Duplex, PassThrough } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { limits } from '../../limits.ts';
 import type { FetchOutcome, OutboundRequest } from '../../module/lane.ts';
+import type { EnvReader } from '../../module/module-env.ts';
 import { encodeHttpRequest, encodeHttpResponse } from '../../protocol/http-abi.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../../values/identity-roles.ts';
 import type { EnvSource } from '../lanes/lane-env.ts';
@@ -70,6 +71,7 @@ function lanesOf(given: {
   channel.on('error', () => undefined);
   const lanes = new ProcessLanes(channel, {
     identity,
+    generation: 3,
     places,
     outbound,
     env,
@@ -164,11 +166,12 @@ describe('the lanes of a process', () => {
   it('[living 4.2] have the configuration of their database, as it is when they ask', async () => {
     const env = { version: 1, values: { KEY: 'ö', URL: '' }, secrets: ['KEY'], unreadable: [] };
     const answers: (() => void)[] = [];
+    const readers: EnvReader[] = [];
     const following = new Set<() => void | Promise<void>>();
     let current = env;
     const source: EnvSource = {
-      whole: (database) => {
-        expect(database).toBe(identity);
+      whole: (asked) => {
+        readers.push(asked);
         return new Promise((resolve) => answers.push(() => resolve(current)));
       },
       follow: (_, changed) => {
@@ -180,9 +183,15 @@ describe('the lanes of a process', () => {
     const link = makeLink();
     const changes = vi.fn();
     const unfollow = link.follow(identity, changes);
-    const first = link.whole(identity);
+    const [one, other] = ['1', '2'].map((digit) => ({
+      ...{ identity: databaseIdentity(6n), generation: 0 },
+      program: digit.repeat(64),
+    })) as [EnvReader, EnvReader];
+    const first = link.whole(one);
     await expect.poll(() => answers.length).toBe(1);
-    const second = link.whole(identity);
+    const second = link.whole(one);
+    const third = link.whole(other);
+    const fourth = link.whole(one);
     for (const changed of following) await changed();
     expect(changes).toHaveBeenCalledTimes(1);
     answers[0]?.();
@@ -190,7 +199,14 @@ describe('the lanes of a process', () => {
     current = { ...env, version: 2 };
     await expect.poll(() => answers.length).toBe(2);
     answers[1]?.();
-    expect(await second).toEqual(current);
+    expect([await second, await fourth]).toEqual([current, current]);
+    current = { ...env, version: 3 };
+    await expect.poll(() => answers.length).toBe(3);
+    answers[2]?.();
+    expect(await third).toEqual(current);
+    // Of which database, and which generation, is not for the process to say.
+    const asked = [one, one, other].map(({ program }) => ({ identity, generation: 3, program }));
+    expect(readers).toEqual(asked);
     unfollow();
     lanes.end();
     expect(following.size).toBe(0);
@@ -199,7 +215,8 @@ describe('the lanes of a process', () => {
   it('[living 6.2] are ended when they ask for the configuration twice at once', async () => {
     const source = { whole: () => new Promise<never>(() => {}), follow: () => () => undefined };
     const { send, broken } = lanesOf({ env: source });
-    send({ kind: 'askEnv' }, { kind: 'askEnv' });
+    const program = 'a'.repeat(64);
+    send({ kind: 'askEnv', program }, { kind: 'askEnv', program });
     await expect.poll(() => broken).toEqual(['Error: it asks for what it will get']);
   });
 

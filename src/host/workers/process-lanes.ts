@@ -17,6 +17,8 @@ import type { LaneOwner, LanePlaces } from './seat-lanes.ts';
 
 export interface ProcessLanesOptions {
   readonly identity: DatabaseIdentity;
+  /** Counts the resets of the database. */
+  readonly generation: number;
   readonly places: LanePlaces;
   /** Sends the HTTP requests of its lanes; absent: they send none. */
   readonly outbound: Outbound | undefined;
@@ -126,7 +128,7 @@ export class ProcessLanes implements LaneOwner {
       case 'askEnv':
         if (this.#isEnvAsked) throw new Error('it asks for what it will get');
         this.#isEnvAsked = true;
-        void this.#answerEnv();
+        void this.#answerEnv(message.program);
         return;
       default:
         throw new Error(`a message of the kind \`${message.kind}\``);
@@ -173,10 +175,11 @@ export class ProcessLanes implements LaneOwner {
     return { open, port: new RequestPort(open.way, (arrived) => this.#answer(arrived)) };
   }
 
-  async #answerEnv(): Promise<void> {
-    const { env, identity, broken } = this.#options;
+  async #answerEnv(program: string): Promise<void> {
+    const { env, identity, generation, broken } = this.#options;
     try {
-      const current = env === undefined ? emptyEnv : await env.whole(identity);
+      const reader = { identity, generation, program };
+      const current = env === undefined ? emptyEnv : await env.whole(reader);
       this.#isEnvAsked = false;
       this.#send({ kind: 'env', env: current });
     } catch (error) {

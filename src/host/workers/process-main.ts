@@ -61,7 +61,8 @@ const startLane = laneThreads({
   stuck: () => link.stuck(endAtOnce),
 });
 const identity = databaseIdentity(present(identityFromHex(plan.identity), 'it is one'));
-const lanes = new SeatLanes({ places: link, startLane }, identity, (news) => {
+// The gateway knows the generation, and gives values by it.
+const lanes = new SeatLanes({ places: link, startLane }, { identity, generation: 0 }, (news) => {
   actor.postMessage(news);
 });
 

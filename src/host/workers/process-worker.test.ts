@@ -73,6 +73,7 @@ async function workerOf(channel: PassThrough, message: (message: FromWorker) => 
   const who = {
     identity: databaseIdentity(1n),
     ownerIdentity: ownerIdentity(2n),
+    generation: 1,
     directory: undefined,
     kept: undefined,
   };

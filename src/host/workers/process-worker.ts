@@ -137,6 +137,7 @@ class ProcessWorker implements Worker {
     const isServing = start.task.kind === 'serve';
     this.#lanes = new ProcessLanes(child.lanes, {
       identity: start.identity,
+      generation: start.generation,
       places: shared.places,
       outbound: isServing ? shared.outbound : undefined,
       env: isServing ? shared.env : undefined,

@@ -27,7 +27,8 @@ function service() {
   const lanes = { places: new LaneService(), startLane };
   const seat = (identity = databaseIdentity(1n)) => {
     const sent: ToWorker[] = [];
-    const seatLanes = new SeatLanes(lanes, identity, (message) => sent.push(message));
+    const database = { identity, generation: 1 };
+    const seatLanes = new SeatLanes(lanes, database, (message) => sent.push(message));
     let last = 0;
     const ask = (): number => {
       last += 1;
@@ -46,13 +47,15 @@ function service() {
 
 function start(): LaneStart {
   const program = {
+    hash: '',
     linked: { script: '', sourceMap: '', seed: new Uint8Array(32), imports: [] },
     described: new Uint8Array(0),
     publishedMicros: 1n,
   };
   const window = new LaneWindow().buffer;
   const identity = databaseIdentity(1n);
-  return { identity, program, window, hardeningFile: '', isTimeGiven: false };
+  const rest = { program, window, hardeningFile: '', isTimeGiven: false };
+  return { identity, generation: 1, ...rest };
 }
 
 describe('the lanes of a service', () => {

@@ -1,6 +1,5 @@
 import { limits } from '../../limits.ts';
-import type { DatabaseIdentity } from '../../values/identity-roles.ts';
-import type { LaneDeath, LaneThread, StartLane } from '../lanes/lane-messages.ts';
+import type { LaneDeath, LaneStart, LaneThread, StartLane } from '../lanes/lane-messages.ts';
 import type { LaneNews, LaneRequestMessage } from '../messages/worker-messages.ts';
 
 /** Those who have lanes, or wait for one. */
@@ -74,20 +73,23 @@ export interface SeatLanesOptions {
   readonly startLane: StartLane;
 }
 
+/** Whose lanes they are. */
+export type LaneDatabase = Pick<LaneStart, 'identity' | 'generation'>;
+
 /** The lanes of one actor, whose threads this thread starts. */
 export class SeatLanes implements LaneOwner {
   readonly #options: SeatLanesOptions | undefined;
-  readonly #identity: DatabaseIdentity;
+  readonly #database: LaneDatabase;
   readonly #send: (message: LaneNews) => void;
   readonly #lanes = new Map<number, LaneThread>();
 
   constructor(
     options: SeatLanesOptions | undefined,
-    identity: DatabaseIdentity,
+    { identity, generation }: LaneDatabase,
     send: (message: LaneNews) => void,
   ) {
     this.#options = options;
-    this.#identity = identity;
+    this.#database = { identity, generation };
     this.#send = send;
   }
 
@@ -98,8 +100,8 @@ export class SeatLanes implements LaneOwner {
 
   start({ lane, start: asked, port }: LaneRequestMessage): void {
     const options = this.#options;
-    // In whose name the lane sends requests is not for its actor to say.
-    const start = { ...asked, identity: this.#identity };
+    // In whose name the lane sends requests, and reads values, is not for its actor to say.
+    const start = { ...asked, ...this.#database };
     if (options === undefined) throw new Error('it was given no lanes');
     const { places, startLane } = options;
     if (this.#lanes.size === 0) places.join(this);

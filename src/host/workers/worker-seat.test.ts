@@ -62,6 +62,7 @@ async function endAfter(
         ...{
           identity: databaseIdentity(1n),
           ownerIdentity: ownerIdentity(2n),
+          generation: 1,
           directory: undefined,
           snapshotPlaces: new SnapshotPlaces(),
           budget,

@@ -6,7 +6,7 @@ import type { StorageLimits } from '../../database/storage-quota.ts';
 import { noTicket, type Ticket, ticketNumber } from '../../database/ticket.ts';
 import type { TicketedRequest, TurnResult } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
-import type { ModuleEnv } from '../../module/module-env.ts';
+import type { ActorEnv } from '../../module/module-env.ts';
 import { hardeningFile } from '../../node/realm.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
@@ -39,6 +39,8 @@ import type { StartWorker, Worker, WorkerDeath } from './worker.ts';
 export interface WorkerSeatOptions {
   readonly identity: DatabaseIdentity;
   readonly ownerIdentity: OwnerIdentity;
+  /** Counts the resets of the database. */
+  readonly generation: number;
   readonly directory: string | undefined;
   readonly writer?: WriterPlace | undefined;
   readonly budget: Budget;
@@ -80,7 +82,7 @@ export class WorkerSeat implements Seat {
   #lastTicket: Ticket;
   /** How much the database can hold. */
   #storage: StorageLimits;
-  #env: ModuleEnv | undefined;
+  #env: ActorEnv | undefined;
   #isOpen = false;
   /** The end to report, once the worker is gone. */
   #end: EndWithMark | undefined;
@@ -100,7 +102,7 @@ export class WorkerSeat implements Seat {
     this.#alarm = options.makeAlarm(() => {
       if (this.#isBusy()) options.watchdog.wake();
     });
-    this.#lanes = new SeatLanes(options.lanes, options.identity, (message) => this.#send(message));
+    this.#lanes = new SeatLanes(options.lanes, options, (message) => this.#send(message));
     void this.#start(start);
   }
 
@@ -122,7 +124,7 @@ export class WorkerSeat implements Seat {
   }
 
   /** While there is no worker, it is sent with its start. */
-  setEnv(env: ModuleEnv): void {
+  setEnv(env: ActorEnv): void {
     this.#env = env;
     if (this.#worker !== undefined) this.#send({ kind: 'env', env });
   }
@@ -142,7 +144,7 @@ export class WorkerSeat implements Seat {
   }
 
   async #start({ mode, logBytes, schedulesPaused }: SeatStart): Promise<void> {
-    const { identity, ownerIdentity, directory, writer } = this.#options;
+    const { identity, ownerIdentity, generation, directory, writer } = this.#options;
     const { budget, gate, linker, startWorker } = this.#options;
     this.#leaveGate = await gate.enter(logBytes);
     if (this.#hasEnded) {
@@ -150,7 +152,8 @@ export class WorkerSeat implements Seat {
       return;
     }
     const task = { kind: 'serve', mode } as const;
-    const place = { identity, ownerIdentity, directory, writer, kept: linker.kept };
+    const kept = linker.kept;
+    const place = { identity, ownerIdentity, generation, directory, writer, kept };
     const storage = this.#storage;
     const env = this.#env;
     const state = { storage, schedulesPaused, env };
