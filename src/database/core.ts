@@ -69,8 +69,11 @@ export interface ConnectedClient {
 
 /** Called before a transaction to be kept: throws `Refusal` when the disk has no space for it. */
 export function requireSpace({ full }: Pick<DatabaseCore, 'full'>): void {
-  if (full === undefined) return;
-  throw new Refusal({ code: 'database.full', message: full, retryAfterSeconds: 1 });
+  if (full !== undefined) throw fullRefusal(full);
+}
+
+export function fullRefusal(full: string): Refusal {
+  return new Refusal({ code: 'database.full', message: full, retryAfterSeconds: 1 });
 }
 
 /** Appends the changes of a transaction, if there are any. */

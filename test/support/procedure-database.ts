@@ -4,14 +4,15 @@ import type { DatabaseCore } from '../../src/database/core.ts';
 import { Database } from '../../src/database/database.ts';
 import type { LiveCommit } from '../../src/database/live/live-commit.ts';
 import { createCore, openDatabase } from '../../src/database/open-database.ts';
-import type {
-  Caller,
-  CallOutcome,
-  HandlerOutcome,
-  HandlerRequest,
-  ProcedureOutcome,
-  ProcedureRequest,
-  SqlOutcome,
+import {
+  type Caller,
+  type CallOutcome,
+  type HandlerOutcome,
+  type HandlerRequest,
+  type ProcedureOutcome,
+  type ProcedureRequest,
+  Refusal,
+  type SqlOutcome,
 } from '../../src/database/outcome.ts';
 import type { DataServer, LaneDesk } from '../../src/database/procedures/lane-desk.ts';
 import { hashHex, migrationToken } from '../../src/database/program-hash.ts';
@@ -182,6 +183,7 @@ export class ProcedureDatabase {
         ...parts,
       },
     });
+    if (reply.kind === 'refused') throw new Refusal(reply.body);
     if (reply.kind !== 'procedure') throw new Error(`a procedure was answered by ${reply.kind}`);
     return reply.outcome;
   }
@@ -202,6 +204,7 @@ export class ProcedureDatabase {
         ...parts,
       },
     });
+    if (reply.kind === 'refused') throw new Refusal(reply.body);
     if (reply.kind !== 'handler') throw new Error(`a handler was answered by ${reply.kind}`);
     return reply.outcome;
   }

@@ -4,7 +4,7 @@ import type { ProgramReducer } from '../call-result.ts';
 import type { DatabaseCore } from '../core.ts';
 import { runReducer, type TransactionOutcome } from '../run-reducer.ts';
 import type { LaneRequest } from './lane-desk.ts';
-import { nowOf, refusalOf } from './lane-transaction.ts';
+import { nowOf, writeRefusalOf } from './lane-transaction.ts';
 import type { RunningCall } from './running-call.ts';
 
 export type ReducerRequest = Extract<LaneRequest, { readonly kind: 'reducer' }>;
@@ -18,7 +18,7 @@ export function runLaneCall(
   call: RunningCall,
   { reducerId, args }: ReducerRequest,
 ): ReducerEnd {
-  const refusal = refusalOf(core, call) ?? core.full;
+  const refusal = writeRefusalOf(core, call);
   if (refusal !== undefined) return { kind: 'failed', message: refusal };
   const reducer = core.program.reducersById[reducerId];
   if (reducer === undefined || reducer.lifecycle !== undefined) return wrong;

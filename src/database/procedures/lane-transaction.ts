@@ -23,7 +23,7 @@ export function runTransaction(
   call: RunningCall,
   request: WriteRequest,
 ): Answer | undefined {
-  const refusal = refusalOf(core, call) ?? core.full;
+  const refusal = writeRefusalOf(core, call);
   if (refusal !== undefined) return () => request.begun(beginRefused, refusal);
   const timestampMicros = nowOf(core);
   const transaction = core.store.begin();
@@ -61,6 +61,13 @@ export const beginRefused = BigInt(laneCodes.failed);
 /** Why a procedure gets nothing of the rows any more. */
 export function refusalOf({ program }: DatabaseCore, call: RunningCall): string | undefined {
   return program === call.program ? undefined : outdatedText;
+}
+
+/** As above, or why it cannot write: its caller is to learn that the disk is full. */
+export function writeRefusalOf(core: DatabaseCore, call: RunningCall): string | undefined {
+  const refusal = refusalOf(core, call);
+  if (refusal === undefined) call.full = core.full;
+  return refusal ?? core.full;
 }
 
 /** The time of a transaction that begins now: never before that of an earlier commit. */

@@ -2,7 +2,7 @@ import { assert, unreachable } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import { checkedResponse } from '../../module/handler-response.ts';
 import type { LaneEnd } from '../../module/lane.ts';
-import type { DatabaseCore } from '../core.ts';
+import { type DatabaseCore, fullRefusal } from '../core.ts';
 import type { HandlerOutcome, ProcedureError, ProcedureOutcome } from '../outcome.ts';
 import type { DatabaseReply } from '../turn.ts';
 import type { HandlerWarnings } from './handler-warnings.ts';
@@ -38,12 +38,25 @@ export function replyOfEnd(
       return reply;
     }
     case 'failed':
-      return failedReply(call.job, failed(core, call, end.message, end.trace), micros);
+      return failureReply(core, call, end, micros);
     case 'lost':
       return failedReply(call.job, lost(core, call, end), micros);
     default:
       return unreachable(end);
   }
+}
+
+/** Where a write was refused because the disk is full, the call is refused as others are. */
+function failureReply(
+  core: DatabaseCore,
+  call: RunningCall & { readonly job: AskedJob },
+  { message, trace }: Extract<LaneEnd, { readonly kind: 'failed' }>,
+  micros: number,
+): DatabaseReply {
+  const error = failed(core, call, message, trace);
+  const { full } = call;
+  if (full === undefined || !message.includes(full)) return failedReply(call.job, error, micros);
+  return { kind: 'refused', body: fullRefusal(full).body };
 }
 
 /** The reply to a call that failed, or that never ran. */

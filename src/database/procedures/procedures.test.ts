@@ -368,9 +368,19 @@ describe('a transaction of a procedure', () => {
 
   it('[living 2.3] does not begin while the disk is full; a read does', async () => {
     const full = 'The database is read-only: the disk is full';
+    const args = accountArgs(1, 1);
     const { database } = await openProcedures(
       {
         deposit,
+        *put_one() {
+          const answer = yield { kind: 'reducer', id: reducerIds.put, args };
+          const end = answer.kind === 'reducer' ? answer.end : undefined;
+          throw new Error(end?.kind === 'failed' ? `Uncaught: ${end.message}` : 'another end');
+        },
+        *unlike() {
+          yield { kind: 'write', run: () => 'commit' };
+          throw new Error('something else');
+        },
         *count() {
           let count = -1;
           yield {
@@ -385,9 +395,13 @@ describe('a transaction of a procedure', () => {
       },
       { full },
     );
-    expect(await database.procedure('deposit', 5)).toMatchObject({
-      error: { code: 'procedure.failed', message: full },
+    const refused = { body: { code: 'database.full', message: full, retryAfterSeconds: 1 } };
+    await expect(database.procedure('deposit', 5)).rejects.toMatchObject(refused);
+    await expect(database.procedure('put_one')).rejects.toMatchObject(refused);
+    expect(await database.procedure('unlike')).toMatchObject({
+      error: { code: 'procedure.failed', message: 'something else' },
     });
+    expect(database.lines.at(-1)).toMatchObject({ level: 'panic', functionName: 'unlike' });
     expect(returned(await database.procedure('count'))).toBe(0);
   });
 

@@ -27,6 +27,8 @@ export interface RunningCall {
   readonly startedAt: number;
   /** True once an update has ended its temporary connection. */
   hasLeft: boolean;
+  /** Why it was refused to write, because the disk is full. */
+  full: string | undefined;
   /** Why its lane was ended, if its own transaction was the reason. */
   late: string | undefined;
 }

@@ -162,8 +162,8 @@ export class RunningProcedures {
     const startedAt = core.clock.monotonicMillis();
     const { program } = core;
     const begun = { number, ticket, job, name, caller, connectionId, countedAs };
-    const state = { program, acceptedMicros, startedAt, hasLeft: false, late: undefined };
-    this.#calls.set(number, { ...begun, ...state });
+    const state = { program, acceptedMicros, startedAt, hasLeft: false };
+    this.#calls.set(number, { ...begun, ...state, full: undefined, late: undefined });
     return undefined;
   }
 
