@@ -53,6 +53,12 @@ export class FolderSpace {
   }
 }
 
+/** Describes a lack of space to callers, who can be strangers: without a path. */
+export function noSpaceTextForCallers(isOfQuota: boolean): string {
+  const disk = 'the disk of the service';
+  return isOfQuota ? `the quota on ${disk} is used up` : `${disk} is full`;
+}
+
 /**
  * Describes an error, or its cause, as a lack of space, and where; `undefined`: it was another
  * error. `place` is named where the system does not name a file.

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { buildText } from '../../../test/support/build-text.ts';
 import { hostOptions } from '../../../test/support/host-options.ts';
 import { shopModule } from '../../../test/support/shop-module.ts';
@@ -15,6 +15,7 @@ import { Host } from '../host.ts';
 import { programHash } from '../linking/program-hash.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
 import type { QuotaLimits } from '../registry/quota-limits.ts';
+import { DiskShelf } from '../sites/disk-shelf.ts';
 import type { PublishRequest } from './publish-request.ts';
 
 const ada: HostCaller = {
@@ -56,6 +57,7 @@ describe('[living 3.4] a publish with static files', () => {
     await publish();
   });
   afterEach(async () => {
+    vi.restoreAllMocks();
     await host.close();
     if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
   });
@@ -99,6 +101,20 @@ describe('[living 3.4] a publish with static files', () => {
     host = await open();
     expect(await paths()).toEqual(['/b']);
     expect(host.sites.bytesOf(host.resolve('shop'))).toBe(1);
+  });
+
+  it('says that the disk is full, and not where it is', async () => {
+    const where = path.join(directory ?? '', 'databases/x/static/y.set');
+    const error = Object.assign(new Error('no space'), { code: 'ENOSPC', path: where });
+    vi.spyOn(DiskShelf.prototype, 'replace').mockRejectedValueOnce(error);
+    const text =
+      'Static files: the disk of the service is full. Nothing was published. Try again once ' +
+      'there is space';
+    const body = { code: 'database.full', message: text, retryAfterSeconds: 1 };
+    await expect(upload({ '/a': 'a' })).rejects.toMatchObject({ body });
+    expect(reports.at(-1)?.message).toContain(`${where} cannot be written: the disk is full`);
+    await publish(await upload({ '/a': 'a' }));
+    expect(await paths()).toEqual(['/a']);
   });
 
   it('changes neither if the program is rejected', async () => {

@@ -1,6 +1,6 @@
-import { refusal } from '../../database/outcome.ts';
+import { Refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
-import { noSpaceText } from '../../node/folder-space.ts';
+import { noSpaceText, noSpaceTextForCallers } from '../../node/folder-space.ts';
 import type { Report } from '../../node/report-line.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
@@ -115,7 +115,7 @@ export class Sites {
   /** Throws `Refusal`: see `checkedSet`, and that of the quota. */
   announce(database: DatabaseIdentity, set: SiteSet, quota: SiteQuota) {
     const checked = checkedSet(set);
-    return withSpace(() => this.#entry(database).site.announce(checked, quota));
+    return this.#withSpace(database, () => this.#entry(database).site.announce(checked, quota));
   }
 
   receive(
@@ -124,7 +124,7 @@ export class Sites {
     pieces: AsyncIterable<Uint8Array>,
     quota: SiteQuota,
   ): Promise<void> {
-    return withSpace(() => this.#entry(database).site.receive(hash, pieces, quota));
+    return this.#withSpace(database, () => this.#entry(database).site.receive(hash, pieces, quota));
   }
 
   /** See `Site.stage`. */
@@ -135,10 +135,10 @@ export class Sites {
     quota: SiteQuota,
   ): Promise<StagedSite | undefined> {
     const { site } = this.#entry(database);
-    const staged = await withSpace(() => site.stage(choice, deploy, quota));
+    const staged = await this.#withSpace(database, () => site.stage(choice, deploy, quota));
     if (staged === undefined) return undefined;
     const done = async (commit: number) => {
-      await withSpace(() => staged.done(commit));
+      await this.#withSpace(database, () => staged.done(commit));
       this.#bytes.set(database, site.loaded?.bytes ?? 0);
       this.#unloadOthers(database);
     };
@@ -193,19 +193,26 @@ export class Sites {
     }
   }
 
+  /** Turns a full disk into a refusal; where the files are is for the operator alone. */
+  async #withSpace<Result>(
+    database: DatabaseIdentity,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      const text = noSpaceText(error, 'its folder of static files');
+      if (text === undefined) throw error;
+      this.#complain(database, text);
+      const reason = noSpaceTextForCallers(text.includes('EDQUOT'));
+      const advice = 'Try again once there is space';
+      const message = `Static files: ${reason}. Nothing was published. ${advice}`;
+      throw new Refusal({ code: 'database.full', message, retryAfterSeconds: 1 });
+    }
+  }
+
   #complain(database: DatabaseIdentity, problem: string): void {
     const message = `Database ${identityToHex(database)}: ${problem}`;
     this.#options.report({ level: 'error', message });
-  }
-}
-
-/** Turns a full disk into a refusal. */
-async function withSpace<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    const text = noSpaceText(error, 'The data folder');
-    if (text === undefined) throw error;
-    throw refusal('database.full', `Static files: ${text}. Nothing was published.`);
   }
 }

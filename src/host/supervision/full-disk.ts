@@ -1,6 +1,7 @@
 import { Refusal } from '../../database/outcome.ts';
 import { bytesText } from '../../database/storage-quota.ts';
 import { limits } from '../../limits.ts';
+import { noSpaceTextForCallers } from '../../node/folder-space.ts';
 import type { ReportOfDatabase } from '../seats/end-line.ts';
 import type { SeatEnd, SeatMode } from '../seats/seat.ts';
 
@@ -107,10 +108,8 @@ function readOnlyText(message: string): string {
   );
 }
 
-/** Text for callers, who can be strangers. */
 function shortText(message: string): string {
-  const disk = 'the disk of the service';
-  return isOfQuota(message) ? `the quota on ${disk} is used up` : `${disk} is full`;
+  return noSpaceTextForCallers(isOfQuota(message));
 }
 
 function isOfQuota(message: string): boolean {
