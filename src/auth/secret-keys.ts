@@ -59,15 +59,18 @@ export function readSecretKeys(folder: string): FoundKeys {
   return { keys, faults };
 }
 
-/** Creates a key that encrypts from the next start or reload on; the others still decrypt. */
-export async function addSecretKey(folder: string, writeFile: WriteFile): Promise<void> {
+/**
+ * Creates a key that encrypts from the next start or reload on; the others still decrypt. Its
+ * number is above `after`.
+ */
+export async function addSecretKey(folder: string, writeFile: WriteFile, after = 0): Promise<void> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const numbers = numbersIn(folder);
   if (numbers.length > limits.oldKeysMax) {
     const text = `There are ${numbers.length} keys for secrets, and no more are kept`;
     throw new KeyError(`${text}: retire some first.`);
   }
-  const file = fileOf(folder, (numbers.at(-1) ?? 0) + 1);
+  const file = fileOf(folder, Math.max(after, numbers.at(-1) ?? 0) + 1);
   await writeFile(file, `${randomBytes(keyBytes).toString('base64url')}\n`, 0o600);
 }
 
@@ -102,9 +105,9 @@ export class SecretKeys {
     return this.#found.keys.at(-1)?.fingerprint;
   }
 
-  /** Creates the first key, if there is none. */
-  async seal(text: string, about: SealedFor): Promise<Sealed> {
-    if (this.#found.keys.length === 0) await this.#create();
+  /** Creates a key, if there is none, with a number above `after`. */
+  async seal(text: string, about: SealedFor, after = 0): Promise<Sealed> {
+    if (this.#found.keys.length === 0) await this.#create(after);
     const { bytes, fingerprint } = this.#found.keys.at(-1) as SecretKey;
     const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes));
     const additionalData = additionalDataOf(about);
@@ -130,9 +133,9 @@ export class SecretKeys {
     }
   }
 
-  async #create(): Promise<void> {
+  async #create(after: number): Promise<void> {
     if (this.#folder !== undefined) {
-      await addSecretKey(this.#folder, this.#writeFile);
+      await addSecretKey(this.#folder, this.#writeFile, after);
       this.reload();
       return;
     }

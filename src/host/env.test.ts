@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -340,6 +340,26 @@ export const shown = db.anonymousView({ public: true }, t.array(seen.rowType), (
     await set('KEY', 'canary-2');
     expect(await ask('KEY')).toBe('"canary-2"');
     expect(shop().handle.health().isFine).toBe(true);
+  });
+
+  it('[living 4.3] a lost key can be put back beside the one that took its place', async () => {
+    await publish([...values, { name: 'HOOK', text: 'canary-h' }]);
+    await host.close();
+    const lostKey = readFileSync(path.join(keyFolder, 'secrets.1.key'), 'utf8');
+    rmSync(keyFolder, { recursive: true });
+    await open();
+    await set('KEY', 'canary-2');
+    await host.close();
+    const made = readdirSync(keyFolder);
+    expect(made).toEqual([expect.stringMatching(/^secrets\.\d{8}\.key$/)]);
+    writeFileSync(path.join(keyFolder, 'secrets.1.key'), lostKey, { mode: 0o600 });
+    await open();
+    expect([await ask('KEY'), await ask('HOOK')]).toEqual(['"canary-2"', '"canary-h"']);
+    // What it had encrypted is encrypted with the new one, so that it can be retired.
+    rmSync(path.join(keyFolder, 'secrets.1.key'));
+    await host.close();
+    await open();
+    expect([await ask('KEY'), await ask('HOOK')]).toEqual(['"canary-2"', '"canary-h"']);
   });
 });
 

@@ -196,11 +196,26 @@ export class EnvStore {
     for (const { name, text, isSecret } of given) {
       const version = this.#nextVersion(before, setMicros);
       const value = isSecret
-        ? { sealed: await keys.seal(text, { database, name, version }) }
+        ? { sealed: await keys.seal(text, { database, name, version }, this.#lostKeysAt()) }
         : { plain: text };
       rows.push({ name, version, value, setBy: by, setMicros });
     }
     return rows;
+  }
+
+  /**
+   * A number above those of all keys that may be lost: one of them can be put back, beside a new
+   * one, only if their files have different names. Minutes are more than anyone rotates keys.
+   */
+  #lostKeysAt(): number {
+    const { keys, clock } = this.#options;
+    if (keys.current !== undefined) return 0;
+    const isSealed = ({ value }: EnvRow) => 'sealed' in value;
+    const wereSome = [...this.databases].some((database) => {
+      const staged = this.stagedOf(database)?.rows ?? [];
+      return [...this.#rows.of(database), ...staged].some(isSealed);
+    });
+    return wereSome ? Number(clock.nowMicros() / microsOfMinute) : 0;
   }
 
   get #rows() {
@@ -312,6 +327,8 @@ export class EnvStore {
     throw refusal('env.invalid', text);
   }
 }
+
+const microsOfMinute = 60_000_000n;
 
 /** What the program of a publish reads, ascending by name. */
 function merged(live: readonly EnvRow[], { rows }: StagedEnv): readonly EnvRow[] {
