@@ -209,6 +209,7 @@ export class Publisher {
         if (choice !== undefined) staged = await this.#stage(record, choice, deploy);
         await values?.stage(deploy);
       }
+      this.#options.env.replaces(identity);
       await handle.update(program, { policy, token }, confirmMillis);
       await values?.done();
     } catch (error) {

@@ -48,6 +48,11 @@ export class EnvStore {
   readonly #actors = new Listeners<DatabaseIdentity>();
   /** For actors, with the generation that reads what is staged; dropped by a change. */
   readonly #plain = new Map<DatabaseIdentity, ActorEnv & { readonly generation?: number }>();
+  /**
+   * What was set before a publish: calls that its predecessor began may read it after. It is here
+   * until the next publish, and while there are lanes.
+   */
+  readonly #replaced = new Map<DatabaseIdentity, StagedEnv>();
   /** The registry's log never shrinks, so nobody may write to it without end. */
   readonly #allowances = new Map<DatabaseIdentity, Allowance>();
   #changeCount = 0;
@@ -113,10 +118,14 @@ export class EnvStore {
   async whole(reader: EnvReader): Promise<ModuleEnv> {
     const { keys } = this.#options;
     const { identity: database, generation, program } = reader;
-    const before = envFor(this.plain(database, generation), program);
+    const replaced = this.#replacedRows(reader);
+    const rows = replaced ?? this.rows(database, reader);
+    const before = replaced
+      ? this.#plainOf(replaced)
+      : envFor(this.plain(database, generation), program);
     const values: Record<string, string> = { ...before.values };
     const unreadable: string[] = [];
-    for (const { name, version, value } of this.rows(database, reader)) {
+    for (const { name, version, value } of rows) {
       if (!('sealed' in value)) continue;
       const text = await keys.open(value.sealed, { database, name, version });
       if (text !== undefined) {
@@ -135,7 +144,9 @@ export class EnvStore {
     this.#lanes.set(database, followers.add(changed));
     return () => {
       followers.delete(changed);
-      if (followers.size === 0) this.#lanes.delete(database);
+      if (followers.size > 0) return;
+      this.#lanes.delete(database);
+      this.#replaced.delete(database);
     };
   }
 
@@ -181,8 +192,23 @@ export class EnvStore {
 
   /** Sets what is staged, or removes it. Must run exclusively, and be announced. */
   async settle(database: DatabaseIdentity, applies: boolean): Promise<void> {
+    const staged = this.stagedOf(database);
+    const rows = this.#rows.of(database);
     await this.#rows.settle(database, applies);
     this.#plain.delete(database);
+    if (staged === undefined || !applies || !this.#lanes.has(database)) return;
+    this.#replaced.set(database, { ...staged, rows });
+  }
+
+  /** A program takes the place of the one that runs. */
+  replaces(database: DatabaseIdentity): void {
+    this.#replaced.delete(database);
+  }
+
+  #replacedRows({ identity, generation, program }: EnvReader): readonly EnvRow[] | undefined {
+    const replaced = this.#replaced.get(identity);
+    if (replaced?.generation !== generation || replaced.program === program) return undefined;
+    return replaced.rows;
   }
 
   async #rowsOf(database: DatabaseIdentity, change: EnvChange): Promise<readonly EnvRow[]> {
@@ -225,6 +251,7 @@ export class EnvStore {
   /** What the registry knows of a database is gone. */
   forget(database: DatabaseIdentity): void {
     this.#plain.delete(database);
+    this.#replaced.delete(database);
     this.#allowances.delete(database);
   }
 
