@@ -169,7 +169,7 @@ export class Host {
       isCounted: (owner) => quotas.isCounted(owner),
       schedules: known,
       env: envStore,
-      runs: (database) => void ignoreRefusal(staged.settle(database)),
+      runs: (database) => ignoreRefusal(staged.settle(database)),
     });
     const staged = new StagedValues({
       ...options,

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { buildText } from '../../test/support/build-text.ts';
 import { hostOptions, inProcesses } from '../../test/support/host-options.ts';
-import { SecretKeys } from '../auth/secret-keys.ts';
+import { addSecretKey, SecretKeys } from '../auth/secret-keys.ts';
 import { refusal } from '../database/outcome.ts';
 import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
@@ -93,14 +93,16 @@ describe.each(kinds)('values that come with a publish (%s)', (kind) => {
   let [directory, keyFolder] = ['', ''];
   let host: Host;
   let reports: string[] = [];
+  let keys: SecretKeys;
 
   const open = (at: string) => {
+    keys = new SecretKeys(keyFolder, writeFileAtomically);
     return Host.open(
       hostOptions({
         directory: at,
         placement: kind === 'local' ? 'local' : 'worker',
         ...(kind === 'process' && inProcesses),
-        secretKeys: new SecretKeys(keyFolder, writeFileAtomically),
+        secretKeys: keys,
         report: ({ message }) => reports.push(message),
       }),
     );
@@ -328,6 +330,24 @@ describe.each(kinds)('values that come with a publish (%s)', (kind) => {
     expect(settle).toHaveBeenCalledTimes(2);
     expect(await afterCrash()).toEqual(fresh);
     expect(await read()).toEqual(fresh);
+  });
+
+  it.runIf(isLocal)('[living 4.3] are encrypted again with a new key, too', async () => {
+    await publish(programOf('old'), valuesOf('1'));
+    const { after, before } = holdUpdate();
+    before.goOn();
+    const published = publish(programOf('new'), valuesOf('2'));
+    await after.reached;
+    await addSecretKey(keyFolder, writeFileAtomically);
+    keys.reload();
+    await host.secretKeysRenewed();
+    rmSync(path.join(keyFolder, 'secrets.1.key'));
+    keys.reload();
+    expect(await read()).toEqual(fresh);
+    after.goOn();
+    await published;
+    expect(await read()).toEqual(fresh);
+    expect(await afterCrash()).toEqual(fresh);
   });
 
   it.runIf(isLocal)('[living 4.1] of a creation that is cut off are gone', async () => {

@@ -36,7 +36,7 @@ export interface RunningOptions {
   readonly schedules: Pick<KnownSchedules, 'stateOf' | 'note'>;
   readonly env: Pick<EnvStore, 'plain'>;
   /** Called when a database runs a program that may be another one than before. */
-  readonly runs: (database: DatabaseIdentity) => void;
+  readonly runs: (database: DatabaseIdentity) => Promise<void>;
   /** The defaults are in `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
 }
@@ -280,7 +280,9 @@ export class RunningDatabases {
           });
           if (this.find(identity)?.handle !== handle) return;
           this.#noteSchedules(identity, definition);
-          this.#options.runs(identity);
+          this.#options.runs(identity).catch((error: unknown) => {
+            this.#complain(identity, `the values of a publish stay staged: ${String(error)}`);
+          });
         },
         schedules: () => schedules.stateOf(identity),
         env: () => env.plain(identity, generation),
