@@ -46,12 +46,12 @@ export interface ProgramUpdate {
 
 /** Loads and describes a program that is to serve. Rejects with `Refusal` if it cannot. */
 export function loadUpdate(
-  { store, identity: databaseIdentity, report: log, env }: DatabaseCore,
+  { store, identity: databaseIdentity, report: log }: DatabaseCore,
   program: ProgramSource,
   publishedMicros: bigint,
   around: ProgramSurroundings,
 ): Promise<LoadedProgram> {
-  const context = { store, databaseIdentity, log, env, publishedMicros };
+  const context = { store, databaseIdentity, log, publishedMicros };
   return examineProgram(program, context, around);
 }
 
