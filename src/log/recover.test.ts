@@ -364,6 +364,42 @@ describe('a log that is not what it was', () => {
     expect(log.offset).toBe(0);
   });
 
+  it('[durability 5.1] whose creation failed within its header is created again', async () => {
+    let found = 0;
+    for (let seed = 0; seed < 60; seed++) {
+      const disk = new SimulatedDisk();
+      // The first write is that of the mark.
+      disk.failAt('write', 2, 'EIO');
+      await expect(openLog(disk)).rejects.toThrow('write of commit-');
+      // The removal of what was written of it is forgotten.
+      const after = disk.crash(new Random(seed));
+      if (!after.list().includes(first) || after.contentOf(first).length === 0) continue;
+      found++;
+      expect(after.contentOf(first)).toHaveLength(64);
+      expect(verifyLog(after, databaseIdentity(77n))).toEqual({ kind: 'absent' });
+      const { log } = await openLog(after);
+      const appended = appendRandom(log, 3, 2);
+      await log.close();
+      expect((await openLog(after)).found).toEqual(appended);
+    }
+    expect(found).toBeGreaterThan(0);
+  });
+
+  it('[durability 5.3] that is cut within its first header is damage', async () => {
+    const { files } = await story(2, 'stopped', 1 << 20, true);
+    const cut = present(files.get(first)).slice(0, 100);
+    const marked = await reopen(withFile(files, first, cut));
+    expect(marked.kind === 'damage' && marked.error.reason).toContain('the log is gone');
+    for (const [at, value] of [
+      [0, 1],
+      [8, 1],
+    ] as const) {
+      const other = cut.slice();
+      other[at] = value;
+      expect((await reopen(new SimulatedDisk([[first, other]]))).kind).toBe('damage');
+    }
+  });
+
   it('[durability 5.3] whose record cannot be replayed is damage, place and cause', async () => {
     const { files } = await story(2, 'stopped');
     const cause = new Error('no such row');

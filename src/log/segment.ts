@@ -125,6 +125,12 @@ export function readSegmentHeader(bytes: Uint8Array): HeaderReading {
   };
 }
 
+/** True if a header of the present version can begin with `bytes`, which may be short. */
+export function beginsAsHeader(bytes: Uint8Array): boolean {
+  const beginning = [...magic, version, 0, 0, 0];
+  return beginning.slice(0, bytes.length).every((byte, index) => bytes[index] === byte);
+}
+
 const version = 2;
 /** Bit 0 is for a segment that follows the log of another folder; nothing writes it yet. */
 const markFlag = 2;

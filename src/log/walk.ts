@@ -18,6 +18,7 @@ import {
 import { lostEnd } from './lost-end.ts';
 import { type LogRecord, recordKinds } from './record.ts';
 import {
+  beginsAsHeader,
   readSegmentHeader,
   type SegmentHeader,
   segmentHeaderBytes,
@@ -43,7 +44,7 @@ export interface WalkOptions {
 
 export type WalkResult =
   | { readonly kind: 'absent' }
-  /** One segment without content: the power failed while the log was being created. */
+  /** One segment without a whole header: the log was being created, and nothing is in it. */
   | { readonly kind: 'unborn'; readonly name: string }
   | { readonly kind: 'log'; readonly log: WalkedLog };
 
@@ -114,7 +115,7 @@ export function walkLog(disk: Disk, options: WalkOptions): WalkResult {
   const first = names[0];
   if (first === undefined) return { kind: 'absent' };
   const isAlone = names.length === 1 && first === segmentName(1, 1);
-  if (isAlone && isBlankFile(disk, first)) return { kind: 'unborn', name: first };
+  if (isAlone && isUnborn(disk, first)) return { kind: 'unborn', name: first };
   const { snapshots, databaseIdentity } = options;
   const loaded =
     snapshots === undefined
@@ -124,8 +125,12 @@ export function walkLog(disk: Disk, options: WalkOptions): WalkResult {
   return { kind: 'log', log: walk.run() };
 }
 
-function isBlankFile(disk: Disk, name: string): boolean {
-  return withReader(disk, name, (reader) => reader.isBlankFrom(0));
+/** A failed write leaves part of a header; its removal can be undone by a power cut. */
+function isUnborn(disk: Disk, name: string): boolean {
+  return withReader(disk, name, (reader) => {
+    const isShort = reader.size < segmentHeaderBytes && beginsAsHeader(reader.header());
+    return isShort || reader.isBlankFrom(0);
+  });
 }
 
 /** `undefined`: it cannot be read. */
