@@ -9,12 +9,17 @@ import { limits } from '../limits.ts';
 export function machineAlarms(clock: Pick<Clock, 'nowMicros'>): MakeAlarm {
   return (ring) => {
     let timer: NodeJS.Timeout | undefined;
-    const begin = (atMicros: bigint): void => {
+    const stop = (): void => {
       clearTimeout(timer);
+      timer = undefined;
+    };
+    const begin = (atMicros: bigint): void => {
+      stop();
       const micros = atMicros - clock.nowMicros();
       const isFar = micros > BigInt(limits.alarmMillisMax) * 1_000n;
       const millis = isFar ? limits.alarmMillisMax : Math.max(0, Math.ceil(Number(micros) / 1_000));
       timer = setTimeout(() => {
+        timer = undefined;
         // The actor need not set it again when it was rung too early.
         if (clock.nowMicros() < atMicros) begin(atMicros);
         ring();
@@ -23,10 +28,10 @@ export function machineAlarms(clock: Pick<Clock, 'nowMicros'>): MakeAlarm {
     };
     return {
       set(atMicros) {
-        clearTimeout(timer);
+        stop();
         if (atMicros !== undefined) begin(atMicros);
       },
-      dispose: () => clearTimeout(timer),
+      dispose: stop,
     };
   };
 }

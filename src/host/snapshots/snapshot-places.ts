@@ -22,6 +22,7 @@ export class SnapshotPlaces {
     let state: 'waiting' | 'inside' | 'gone' = 'waiting';
     const leave = (): void => {
       clearTimeout(timer);
+      timer = undefined;
       if (state === 'inside') this.#release();
       else this.#waiting = this.#waiting.filter((other) => other !== entry);
       state = 'gone';

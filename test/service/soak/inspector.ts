@@ -133,6 +133,8 @@ function countObjects(this: readonly object[]): Record<string, number> {
 export class Inspector {
   readonly main: Thread;
   readonly #workers = new Map<string, Thread>();
+  /** Threads that come and go with their work; they cannot be asked while they end. */
+  readonly #passing = new Set<string>();
   readonly #socket: WebSocket;
 
   private constructor(socket: WebSocket) {
@@ -156,6 +158,10 @@ export class Inspector {
     return [...this.#workers.values()];
   }
 
+  get hasPassingThreads(): boolean {
+    return this.#passing.size > 0;
+  }
+
   close(): void {
     this.#socket.close();
   }
@@ -164,12 +170,18 @@ export class Inspector {
     const { method, params } = message;
     const sessionId = String(params?.sessionId);
     if (method === 'NodeWorker.attachedToWorker') {
+      const { url } = params?.workerInfo as { url: string };
+      if (url.includes('snapshot-main')) {
+        this.#passing.add(sessionId);
+        return;
+      }
       const post = (text: string) => {
         void this.main.ask('NodeWorker.sendMessageToWorker', { sessionId, message: text });
       };
       this.#workers.set(sessionId, new Thread(post));
     } else if (method === 'NodeWorker.detachedFromWorker') {
       this.#workers.delete(sessionId);
+      this.#passing.delete(sessionId);
     } else if (method === 'NodeWorker.receivedMessageFromWorker') {
       this.#workers.get(sessionId)?.received(JSON.parse(String(params?.message)));
     } else {

@@ -220,6 +220,7 @@ class Soak {
   async #census(inspector: Inspector): Promise<Census[]> {
     // Connections of the client library of this process to the service end by themselves.
     await pause(6_000);
+    while (inspector.hasPassingThreads) await pause(100);
     return [
       await inspector.main.census(),
       ...(await Promise.all(inspector.workers.map((worker) => worker.census()))),
