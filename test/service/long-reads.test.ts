@@ -66,6 +66,10 @@ async function callsBeside(sql: string): Promise<Beside> {
   return { readMillis, callMillis, row: await reading };
 }
 
+function medianOf(millis: readonly number[]): number {
+  return millis.toSorted((a, b) => a - b)[Math.floor(millis.length / 2)] ?? 0;
+}
+
 describe('a statement under way whose caller loses its rights', () => {
   const endlessWrite = `UPDATE item SET n = 0 WHERE id IN
     (SELECT a.id FROM item AS a JOIN item AS b ON a.n + b.n >= 0 JOIN item AS c ON a.n + c.n >= 0)`;
@@ -117,7 +121,7 @@ describe('a long read over HTTP', () => {
   it('lets calls through, and answers as of its first moment', async () => {
     const { readMillis, callMillis, row } = await callsBeside(longRead);
     expect(row).toEqual([pairs, [0, sumOfPairs]]);
-    const median = callMillis.toSorted((a, b) => a - b)[Math.floor(callMillis.length / 2)] ?? 0;
+    const median = medianOf(callMillis);
     expect(callMillis.length).toBeGreaterThan(10);
     expect(median).toBeLessThan(readMillis / 10);
     expect(Math.max(...callMillis)).toBeLessThan(readMillis / 2);
@@ -131,7 +135,7 @@ describe('a long read over HTTP', () => {
       GROUP BY a.n % 7 ORDER BY n DESC, k LIMIT 1`;
     const { readMillis, callMillis } = await callsBeside(sql);
     expect(callMillis.length).toBeGreaterThan(5);
-    expect(Math.max(...callMillis)).toBeLessThan(readMillis / 2);
+    expect(medianOf(callMillis)).toBeLessThan(readMillis / 5);
   });
 
   it('ends when its client goes away, and makes room for another', async () => {

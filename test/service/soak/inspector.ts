@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
+import { present } from '../../../src/assert.ts';
 
 /** What a thread has after everything that nobody refers to was freed. */
 export interface ThreadMemory {
@@ -170,7 +171,7 @@ export class Inspector {
     const { method, params } = message;
     const sessionId = String(params?.sessionId);
     if (method === 'NodeWorker.attachedToWorker') {
-      const { url } = params?.workerInfo as { url: string };
+      const { url } = present(params, 'what an event says').workerInfo as { url: string };
       if (url.includes('snapshot-main')) {
         this.#passing.add(sessionId);
         return;
