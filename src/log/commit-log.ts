@@ -495,6 +495,7 @@ export class CommitLog {
       epoch: this.#epoch,
       lastMicros: this.#writtenLastMicros,
       hasMark: this.#mark !== undefined,
+      isAfterOrigin: false,
     };
     this.#file.truncate(this.#end);
     const next = createSegment(this.#disk, header);

@@ -1,3 +1,4 @@
+import { bigintFromHex, bigintToHex } from '../values/hex.ts';
 import { commitBytesMin } from './record.ts';
 
 /**
@@ -17,10 +18,9 @@ export function isSamePoint(one: HistoryPoint, other: HistoryPoint): boolean {
   return one.position === other.position && one.offset === other.offset && isSameChain(one, other);
 }
 
-export function isSameChain(
-  one: Pick<HistoryPoint, 'chainLow' | 'chainHigh'>,
-  other: Pick<HistoryPoint, 'chainLow' | 'chainHigh'>,
-): boolean {
+type Chain = Pick<HistoryPoint, 'chainLow' | 'chainHigh'>;
+
+export function isSameChain(one: Chain, other: Chain): boolean {
   return one.chainLow === other.chainLow && one.chainHigh === other.chainHigh;
 }
 
@@ -34,4 +34,19 @@ export function isOfOther(start: HistoryPoint, end: HistoryPoint): boolean {
   const commits = start.offset - end.offset;
   if (commits < 0 || bytes < commits * commitBytesMin) return true;
   return bytes === 0 && !isSameChain(start, end);
+}
+
+/** A chain hash as 16 hexadecimal digits, the high half first. */
+export function chainToHex({ chainLow, chainHigh }: Chain): string {
+  const high = BigInt(chainHigh >>> 0) << 32n;
+  return bigintToHex(high | BigInt(chainLow >>> 0), 16);
+}
+
+export function chainFromHex(text: string): Chain | undefined {
+  const chain = bigintFromHex(text, 16);
+  if (chain === undefined) return undefined;
+  return {
+    chainLow: Number(BigInt.asIntN(32, chain)),
+    chainHigh: Number(BigInt.asIntN(32, chain >> 32n)),
+  };
 }

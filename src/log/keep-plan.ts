@@ -3,6 +3,7 @@ import { list, number, object, parseAs, type Shaped, string } from '../values/js
 import type { Disk } from './disk.ts';
 import { LogDamageError, repairCommand } from './log-error.ts';
 import { segmentSequence } from './segment.ts';
+import { replaceWhole } from './small-file.ts';
 
 /**
  * The decided outcome of repairing a forked log. The file exists beside the segments from the
@@ -25,7 +26,6 @@ const keepPlan = object({
 });
 
 export const keepPlanName = 'repair.json';
-const partName = `${keepPlanName}.part`;
 
 /** The error for a log whose files show an unfinished repair. */
 export function pendingKeepError(
@@ -78,20 +78,5 @@ function readPlan(text: string): KeepPlan | undefined {
  * log is not opened before `finishKeep` has been called.
  */
 export async function decideKeep(disk: Disk, plan: KeepPlan): Promise<void> {
-  disk.checkWriter?.(true);
-  if (disk.list().includes(partName)) disk.remove(partName);
-  await writeWhole(disk, partName, JSON.stringify(plan));
-  disk.rename(partName, keepPlanName);
-  await disk.syncDirectory();
-}
-
-/** Creates a file whose content is durable when this resolves; its entry is not. */
-export async function writeWhole(disk: Disk, name: string, text: string): Promise<void> {
-  const file = disk.open(name, 'create');
-  try {
-    file.write(new TextEncoder().encode(text), 0);
-    await file.sync();
-  } finally {
-    file.close();
-  }
+  await replaceWhole(disk, keepPlanName, JSON.stringify(plan));
 }

@@ -1,8 +1,9 @@
 import { type Disk, DiskError } from './disk.ts';
 import { DurableMark, durableMarkName } from './durable-mark.ts';
-import { type KeepPlan, keepPlanName, writeWhole } from './keep-plan.ts';
+import { type KeepPlan, keepPlanName } from './keep-plan.ts';
 import { segmentSequence } from './segment.ts';
 import { withReader } from './segment-reader.ts';
+import { writeWhole } from './small-file.ts';
 
 /** The report on what was found, in the folder of what was set aside. */
 export const asideReportName = 'report.json';

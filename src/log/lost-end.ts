@@ -8,7 +8,10 @@ export interface FoundEnd {
   readonly mark: MarkReading;
   /** True if some segment says that a mark was kept. */
   readonly hasMark: boolean;
-  readonly salt: number;
+  /** `undefined`: nothing of the log's own part was found. */
+  readonly salt: number | undefined;
+  /** Log position at which the log's own part begins. */
+  readonly birthPosition: number;
   readonly position: number;
   /** Offset of the last commit. */
   readonly offset: number;
@@ -30,19 +33,19 @@ export function lostEnd(found: FoundEnd): LogDamageError | undefined {
 }
 
 function reasonOf(found: FoundEnd): string | undefined {
-  const { mark, salt, position, offset, hasMark } = found;
+  const { mark, salt, birthPosition, position, offset, hasMark } = found;
   switch (mark.kind) {
     case 'absent':
       // Before the first record of a new log its mark may not have reached the disk.
-      if (!hasMark || position === 0) return undefined;
+      if (!hasMark || position === birthPosition) return undefined;
       return `the file \`${durableMarkName}\` is missing, which says where the log ends`;
     case 'invalid':
       return `the file \`${durableMarkName}\`, which says where the log ends, is not valid`;
     case 'version':
       return `\`${durableMarkName}\` has version ${mark.version}, this program reads version 1`;
     case 'valid':
-      if (mark.end.position === 0) return undefined;
-      if (mark.salt !== salt) return `\`${durableMarkName}\` belongs to another log`;
+      if (mark.end.position <= birthPosition) return undefined;
+      if (mark.salt !== (salt ?? mark.salt)) return `\`${durableMarkName}\` belongs to another log`;
       if (mark.end.position <= position) return undefined;
       return `${missingText(offset, mark.end.offset)}${breakText(found)}`;
   }

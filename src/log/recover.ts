@@ -2,7 +2,9 @@ import { type Disk, type DiskFile, tryToRemove } from './disk.ts';
 import { DurableMark, durableMarkName, readDurableMark } from './durable-mark.ts';
 import type { Epoch } from './epoch.ts';
 import { freeName } from './free-name.ts';
+import type { TornTail } from './judge-break.ts';
 import { LogDamageError } from './log-error.ts';
+import { type OriginPlace, originName } from './origin.ts';
 import {
   encodeSegmentHeader,
   type SegmentHeader,
@@ -11,7 +13,7 @@ import {
 } from './segment.ts';
 import { SegmentReader } from './segment-reader.ts';
 import { reportSnapshots, settleSnapshots, snapshotsEnd } from './settle-snapshots.ts';
-import { type TornTail, type WalkedLog, type WalkOptions, walkLog } from './walk.ts';
+import { type WalkedLog, type WalkOptions, walkLog } from './walk.ts';
 
 export interface RecoverOptions extends WalkOptions {
   /** Create a new log if there is none; otherwise its absence is damage. */
@@ -61,11 +63,15 @@ export async function recoverLog(disk: Disk, options: RecoverOptions): Promise<R
   // Reading took its time, and the next steps write.
   disk.checkWriter?.(true);
   if (walked.kind === 'log') {
-    if (options.isReadOnly !== true) return repair(disk, walked.log, options.warn);
-    reportSnapshots(walked.log, options.warn);
-    return settle(disk, walked.log);
+    const { log } = walked;
+    if (options.isReadOnly === true) {
+      reportSnapshots(log, options.warn);
+      return settle(disk, log);
+    }
+    if (log.unbegun === undefined) return repair(disk, log, options.warn);
+    return begin(disk, log, log.unbegun, options);
   }
-  const hasRemains = disk.list().some((name) => name.startsWith('commit-'));
+  const hasRemains = disk.list().some((name) => name.startsWith('commit-') || name === originName);
   const mark = readDurableMark(disk);
   const markedOffset = mark.kind === 'valid' ? mark.end.offset : 0;
   const durableOffset = Math.max(markedOffset, snapshotsEnd(disk));
@@ -107,41 +113,58 @@ function createFirst(disk: Disk, header: SegmentHeader, mark: DurableMark | unde
   }
 }
 
-async function create(disk: Disk, options: RecoverOptions): Promise<RecoveredLog> {
+function create(disk: Disk, options: RecoverOptions): Promise<RecoveredLog> {
+  const salt = options.salt | 0;
+  const chain = { chainLow: salt, chainHigh: ~salt };
+  const birth = { sequence: 1, firstOffset: 1, position: 0, lastMicros: 0n, ...chain };
+  return createOwn(disk, options, { ...birth, isAfterOrigin: false });
+}
+
+/** Creates the first segment of the own part of a log that has an origin. */
+async function begin(
+  disk: Disk,
+  log: WalkedLog,
+  { sequence, offset, position, chainLow, chainHigh, micros }: OriginPlace,
+  options: RecoverOptions,
+): Promise<RecoveredLog> {
+  if (log.tail !== undefined) await cutTail(disk, log.tail, 'never durable', options.warn);
+  await settleSnapshots(disk, log, options.warn);
+  const next = { sequence: sequence + 1, firstOffset: offset + 1, position, lastMicros: micros };
+  const header = { ...next, chainLow, chainHigh, isAfterOrigin: true };
+  const own = await createOwn(disk, options, header);
+  return { ...own, recordCount: log.recordCount };
+}
+
+type Birth = Pick<
+  SegmentHeader,
+  | 'sequence'
+  | 'firstOffset'
+  | 'position'
+  | 'chainLow'
+  | 'chainHigh'
+  | 'lastMicros'
+  | 'isAfterOrigin'
+>;
+
+async function createOwn(disk: Disk, options: RecoverOptions, birth: Birth): Promise<RecoveredLog> {
+  const { databaseIdentity, epoch } = options;
+  const { sequence, position, lastMicros, chainLow, chainHigh } = birth;
   const salt = options.salt | 0;
   const header: SegmentHeader = {
+    ...birth,
     salt,
-    databaseIdentity: options.databaseIdentity,
-    sequence: 1,
-    firstOffset: 1,
-    position: 0,
-    durablePosition: 0,
-    chainLow: salt,
-    chainHigh: ~salt,
-    epoch: options.epoch,
-    lastMicros: 0n,
+    databaseIdentity,
+    durablePosition: position,
+    epoch,
     hasMark: disk.isLasting,
   };
-  const mark = await openMark(disk, { salt, position: 0, offset: 0 });
+  const offset = birth.firstOffset - 1;
+  const mark = await openMark(disk, { salt, position, offset });
   const file = createFirst(disk, header, mark);
   await file.sync();
   await disk.syncDirectory();
-  const { epoch, lastMicros, chainLow, chainHigh } = header;
-  const end = segmentHeaderBytes;
-  return {
-    file,
-    sequence: 1,
-    end,
-    salt,
-    epoch,
-    offset: 0,
-    lastMicros,
-    position: 0,
-    chainLow,
-    chainHigh,
-    recordCount: 0,
-    mark,
-  };
+  const history = { salt, epoch, offset, lastMicros, position, chainLow, chainHigh };
+  return { file, sequence, end: segmentHeaderBytes, ...history, recordCount: 0, mark };
 }
 
 function openMark(
@@ -183,7 +206,8 @@ async function settle(disk: Disk, log: WalkedLog): Promise<RecoveredLog> {
   if (last === undefined) throw new LogDamageError('there is no segment', noPlace);
   const file = disk.open(last.name, 'existing');
   try {
-    await file.sync();
+    // The files of an origin are durable, and may be those of another database, too.
+    if (log.unbegun === undefined) await file.sync();
     await disk.syncDirectory();
   } catch (error) {
     file.close();

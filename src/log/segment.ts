@@ -17,7 +17,8 @@ import { type Epoch, epoch, epochOfSalt } from './epoch.ts';
  *  80  u64   chain hash of the record before its first; in the first segment, of the log's birth
  *  88  u64   epoch
  *  96  i64   T of the commit before its first: the latest time of acceptance up to it, microseconds
- * 104  u32   flags: 2 if a mark of the durable end was kept beside the log at its creation
+ * 104  u32   flags: 1 in the first segment behind an origin (`origin.ts`), 2 if a mark of the
+ *             durable end was kept beside the log at its creation
  * 108  u8[16] zero
  * 124  u32   CRC-32C of bytes 0 to 124
  * 128  …     records, then zeros up to the end of the space reserved
@@ -46,6 +47,8 @@ export interface SegmentHeader {
   readonly lastMicros: bigint;
   /** True if a mark of the durable end is kept beside the log; see `durable-mark.ts`. */
   readonly hasMark: boolean;
+  /** True if the log begins with segments of another history, and this is the first of its own. */
+  readonly isAfterOrigin: boolean;
 }
 
 export function segmentName(sequence: number, firstOffset: number): string {
@@ -81,9 +84,13 @@ export function encodeSegmentHeader(header: SegmentHeader): Uint8Array {
   view.setInt32(84, header.chainHigh, true);
   view.setBigUint64(88, header.epoch, true);
   view.setBigInt64(96, header.lastMicros, true);
-  view.setUint32(104, header.hasMark ? markFlag : 0, true);
+  view.setUint32(104, flagsOf(header), true);
   view.setUint32(124, crc32c(bytes, 0, 124), true);
   return bytes;
+}
+
+function flagsOf({ hasMark, isAfterOrigin }: SegmentHeader): number {
+  return (isAfterOrigin ? originFlag : 0) | (hasMark ? markFlag : 0);
 }
 
 export type HeaderReading =
@@ -101,7 +108,8 @@ export function readSegmentHeader(bytes: Uint8Array): HeaderReading {
   const found = view.getUint32(8, true);
   if (found !== 1 && found !== version) return { kind: 'later', what: `version ${found}` };
   const flags = found === 1 ? 0 : view.getUint32(104, true);
-  if ((flags & ~markFlag) !== 0) return { kind: 'later', what: `the flags ${flags}` };
+  if ((flags & ~(originFlag | markFlag)) !== 0)
+    return { kind: 'later', what: `the flags ${flags}` };
   const salt = view.getInt32(12, true);
   let database = 0n;
   for (let word = 3; word >= 0; word--) {
@@ -120,7 +128,8 @@ export function readSegmentHeader(bytes: Uint8Array): HeaderReading {
       chainHigh: view.getInt32(84, true),
       epoch: found === 1 ? epochOfSalt(salt) : epoch(view.getBigUint64(88, true)),
       lastMicros: found === 1 ? 0n : view.getBigInt64(96, true),
-      hasMark: found === 1 ? bytes[88] === 1 : flags === markFlag,
+      hasMark: found === 1 ? bytes[88] === 1 : (flags & markFlag) !== 0,
+      isAfterOrigin: (flags & originFlag) !== 0,
     },
   };
 }
@@ -132,6 +141,6 @@ export function beginsAsHeader(bytes: Uint8Array): boolean {
 }
 
 const version = 2;
-/** Bit 0 is for a segment that follows the log of another folder; nothing writes it yet. */
+const originFlag = 1;
 const markFlag = 2;
 const magic = new TextEncoder().encode('RDB-LOG\n');

@@ -32,13 +32,14 @@ export interface SnapshotOutline {
 
 /**
  * Reads header, footer and directory of a snapshot; they lie at the ends of the file, so this takes
- * no time. Throws `SnapshotDamageError` if they are not those of a snapshot of this database.
+ * no time. Throws `SnapshotDamageError` if they are not those of a snapshot of one of these
+ * databases.
  */
 export function readOutline(
   reader: SegmentReader,
-  databaseIdentity: DatabaseIdentity,
+  ...identities: readonly DatabaseIdentity[]
 ): SnapshotOutline {
-  const header = headerOf(reader, databaseIdentity);
+  const header = headerOf(reader, identities);
   const footer = footerOf(reader, header);
   const { directoryPosition: position } = footer;
   const end = reader.size - footerBytes;
@@ -54,7 +55,7 @@ export function readOutline(
   return { place: header.place, tables, header, footer };
 }
 
-function headerOf(reader: SegmentReader, databaseIdentity: DatabaseIdentity): SnapshotHeader {
+function headerOf(reader: SegmentReader, identities: readonly DatabaseIdentity[]): SnapshotHeader {
   const reading = readSnapshotHeader(reader.header());
   if (reading.kind === 'version') {
     const reason = `its format has version ${reading.version}, this program reads version 1`;
@@ -62,7 +63,7 @@ function headerOf(reader: SegmentReader, databaseIdentity: DatabaseIdentity): Sn
   }
   if (reading.kind === 'invalid') throw fault(reader, 'its header is not valid', 0);
   const { place } = reading.header;
-  if (place.databaseIdentity !== databaseIdentity) {
+  if (!identities.includes(place.databaseIdentity)) {
     const found = place.databaseIdentity.toString(16).padStart(64, '0');
     throw fault(reader, `it belongs to another database, ${found}`, 16);
   }

@@ -1,8 +1,8 @@
-import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { type Disk, DiskError } from './disk.ts';
 import { EvidenceSearch } from './evidence-search.ts';
 import { type HistoryPoint, isSameChain } from './history-point.ts';
 import { SnapshotDamageError } from './log-error.ts';
+import type { Lineage } from './origin.ts';
 import { recordKinds } from './record.ts';
 import {
   readSegmentHeader,
@@ -70,12 +70,12 @@ export function snapshotNames(disk: Disk): string[] {
 export function loadNewest(
   disk: Disk,
   segments: readonly string[],
-  databaseIdentity: DatabaseIdentity,
+  lineage: Lineage,
   loading: SnapshotLoading,
 ): LoadedSnapshot {
   const refused: RefusedSnapshot[] = [];
   for (const name of snapshotNames(disk)) {
-    const found = tryToLoad(disk, segments, name, databaseIdentity, loading);
+    const found = tryToLoad(disk, segments, name, lineage, loading);
     if (!('reason' in found)) return { start: found, refused };
     refused.push(found);
   }
@@ -87,9 +87,9 @@ export function examineSnapshot(
   disk: Disk,
   segments: readonly string[],
   name: string,
-  databaseIdentity: DatabaseIdentity,
+  lineage: Lineage,
 ): RefusedSnapshot | undefined {
-  const found = tryToLoad(disk, segments, name, databaseIdentity, onlyChecked);
+  const found = tryToLoad(disk, segments, name, lineage, onlyChecked);
   return 'reason' in found ? found : undefined;
 }
 
@@ -97,14 +97,14 @@ function tryToLoad(
   disk: Disk,
   segments: readonly string[],
   name: string,
-  databaseIdentity: DatabaseIdentity,
+  lineage: Lineage,
   loading: SnapshotLoading,
 ): SnapshotStart | RefusedSnapshot {
   const outline = attempt(name, () => {
-    return withReader(disk, name, (reader) => readOutline(reader, databaseIdentity));
+    return withReader(disk, name, (reader) => readOutline(reader, ...lineage.identities));
   });
   if ('reason' in outline) return outline;
-  const start = connection(disk, segments, outline.place);
+  const start = connection(disk, segments, lineage, outline.place);
   if (start === undefined) {
     const { position } = outline.place;
     return { name, kind: 'apart', reason: 'the log does not have its place', position };
@@ -154,17 +154,23 @@ function commit(reader: SegmentReader, sink: SnapshotSink): void {
 function connection(
   disk: Disk,
   segments: readonly string[],
+  lineage: Lineage,
   place: SnapshotPlace,
 ): SnapshotStart | undefined {
   const index = segments.findIndex((name) => segmentSequence(name) === place.segment);
   const name = segments[index];
-  if (name === undefined) return undefined;
+  const stage = lineage.stageOf(place.segment);
+  const isWithin = stage.end === undefined || place.position <= stage.end.position;
+  if (name === undefined || !isWithin) return undefined;
   return withReader(disk, name, (reader) => {
     const reading = readSegmentHeader(reader.header());
     if (reading.kind !== 'valid') return undefined;
     const { header } = reading;
     const isOurs =
-      header.databaseIdentity === place.databaseIdentity && header.epoch === place.epoch;
+      header.databaseIdentity === stage.databaseIdentity &&
+      header.databaseIdentity === place.databaseIdentity &&
+      header.epoch === place.epoch &&
+      header.epoch === (stage.epoch ?? header.epoch);
     const filePosition = segmentHeaderBytes + place.position - header.position;
     if (!isOurs || filePosition < segmentHeaderBytes || header.sequence !== place.segment) {
       return undefined;

@@ -2,14 +2,16 @@ import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { Disk } from './disk.ts';
 import { readDurableMark } from './durable-mark.ts';
+import type { TornTail } from './judge-break.ts';
 import { LogDamageError } from './log-error.ts';
+import { Lineage, readOrigin } from './origin.ts';
 import type { LogRecord } from './record.ts';
 import { goneError } from './recover.ts';
 import { segmentSequence } from './segment.ts';
 import { snapshotsEnd } from './settle-snapshots.ts';
 import { snapshotOffset } from './snapshot.ts';
 import { examineSnapshot, onlyChecked, snapshotNames } from './snapshot-start.ts';
-import { type TornTail, type WalkOptions, walkLog } from './walk.ts';
+import { type WalkOptions, walkLog } from './walk.ts';
 
 /** The result of `verifyLog`. All but `absent` can have records before a place that is named. */
 export type LogReport =
@@ -41,7 +43,7 @@ export function verifyLog(
   databaseIdentity: DatabaseIdentity,
   onRecord: (record: LogRecord) => void = () => undefined,
 ): LogReport {
-  return report(disk, { databaseIdentity, onRecord });
+  return report(disk, { databaseIdentity, onRecord, fromFloor: true });
 }
 
 /**
@@ -94,12 +96,13 @@ export interface SnapshotReport {
  * The oldest comes first.
  */
 export function verifySnapshots(disk: Disk, databaseIdentity: DatabaseIdentity): SnapshotReport[] {
+  const lineage = new Lineage(databaseIdentity, readOrigin(disk));
   const segments = disk.list().filter((name) => segmentSequence(name) !== undefined);
   return snapshotNames(disk)
     .reverse()
     .map((name) => {
       const offset = snapshotOffset(name) ?? commitOffset(0);
-      const refused = examineSnapshot(disk, segments, name, databaseIdentity);
+      const refused = examineSnapshot(disk, segments, name, lineage);
       if (refused === undefined) return { name, offset, kind: 'intact', detail: '' };
       const kind = refused.kind === 'unreadable' ? 'unreadable' : 'damaged';
       return { name, offset, kind, detail: refused.reason };

@@ -4,18 +4,13 @@ import { acceptedMicrosOf, decodeRecord } from './decode-record.ts';
 import type { Disk } from './disk.ts';
 import { type MarkReading, readDurableMark } from './durable-mark.ts';
 import { type Epoch, epochOfSalt } from './epoch.ts';
-import { EvidenceSearch } from './evidence-search.ts';
-import type { HistoryPoint } from './history-point.ts';
+import { type Floor, floorName, readFloor } from './floor.ts';
+import { type HistoryPoint, isSamePoint } from './history-point.ts';
+import { type Break, judgeBreak, type Reached, type TornTail } from './judge-break.ts';
 import { pendingKeepError } from './keep-plan.ts';
-import {
-  beginningGoneError,
-  forkedError,
-  LogDamageError,
-  type LogPlace,
-  noSnapshotError,
-  repairCommand,
-} from './log-error.ts';
+import { beginningGoneError, forkedError, LogDamageError, noSnapshotError } from './log-error.ts';
 import { lostEnd } from './lost-end.ts';
+import { Lineage, type OriginPlace, originName, readOrigin } from './origin.ts';
 import { type LogRecord, recordKinds } from './record.ts';
 import {
   beginsAsHeader,
@@ -28,6 +23,7 @@ import {
 import { type SegmentReader, withReader } from './segment-reader.ts';
 import type { SnapshotLoading, SnapshotPlace } from './snapshot.ts';
 import { type LoadedSnapshot, loadNewest, type RefusedSnapshot } from './snapshot-start.ts';
+import { checkUnread } from './unread-segments.ts';
 
 export interface WalkOptions {
   readonly databaseIdentity: DatabaseIdentity;
@@ -40,6 +36,8 @@ export interface WalkOptions {
   readonly snapshots?: SnapshotLoading;
   /** True if a log that ends too early is accepted; the rest becomes its tail. */
   readonly acceptsLoss?: boolean;
+  /** True if records are only checked, so that a log can be read from its floor on. */
+  readonly fromFloor?: boolean;
 }
 
 export type WalkResult =
@@ -50,8 +48,10 @@ export type WalkResult =
 
 /** The contents of a log. */
 export interface WalkedLog {
-  /** The segments that count, in order. Writing continues in the last one. */
+  /** The segments that count, in order. Writing continues in the last one, but for `unbegun`. */
   readonly segments: readonly WalkedSegment[];
+  /** The place of `origin` that no segment of the log's own follows yet. */
+  readonly unbegun: OriginPlace | undefined;
   readonly salt: number;
   readonly epoch: Epoch;
   /** Offset of the last commit. */
@@ -86,17 +86,6 @@ export interface WalkedSegment {
   readonly endPosition: number;
 }
 
-/** The data after the last record that counts; it was never durable, or its loss is accepted. */
-export interface TornTail {
-  readonly reason: string;
-  readonly place: LogPlace;
-  /** Files after the break, which are removed whole. */
-  readonly files: readonly string[];
-  /** Whole records found after the break, and the highest offset of one, or 0. */
-  readonly survivorCount: number;
-  readonly survivorOffset: number;
-}
-
 /**
  * Reads the log in order and changes nothing. Two things can end it before the last file ends:
  *
@@ -112,17 +101,29 @@ export function walkLog(disk: Disk, options: WalkOptions): WalkResult {
   const pending = pendingKeepError(files, options.databaseIdentity);
   if (pending !== undefined) throw pending;
   const names = files.filter((name) => segmentSequence(name) !== undefined);
+  const { snapshots, databaseIdentity } = options;
+  const lineage = new Lineage(databaseIdentity, readOrigin(disk));
   const first = names[0];
   if (first === undefined) return { kind: 'absent' };
   const isAlone = names.length === 1 && first === segmentName(1, 1);
-  if (isAlone && isUnborn(disk, first)) return { kind: 'unborn', name: first };
-  const { snapshots, databaseIdentity } = options;
+  if (isAlone && lineage.last === undefined && isUnborn(disk, first)) {
+    return { kind: 'unborn', name: first };
+  }
   const loaded =
     snapshots === undefined
       ? { start: undefined, refused: [] }
-      : loadNewest(disk, names, databaseIdentity, snapshots);
-  const walk = new Walk(disk, names, options, loaded, readDurableMark(disk));
-  return { kind: 'log', log: walk.run() };
+      : loadNewest(disk, names, lineage, snapshots);
+  const found = { lineage, loaded, mark: readDurableMark(disk), floor: floorOf(disk, options) };
+  return { kind: 'log', log: new Walk(disk, names, options, found).run() };
+}
+
+/** The place at which a log may begin that is only checked. */
+function floorOf(disk: Disk, { fromFloor }: WalkOptions): Floor | undefined {
+  if (fromFloor !== true) return undefined;
+  const reading = readFloor(disk);
+  if (reading.kind === 'absent') return undefined;
+  if (reading.kind === 'valid') return reading.floor;
+  throw new LogDamageError(reading.reason, { file: floorName, position: 0, offset: 0 });
 }
 
 /** A failed write leaves part of a header; its removal can be undone by a power cut. */
@@ -133,28 +134,16 @@ function isUnborn(disk: Disk, name: string): boolean {
   });
 }
 
-/** `undefined`: it cannot be read. */
-function readHeader(disk: Disk, name: string): SegmentHeader | undefined {
-  const reading = withReader(disk, name, (reader) => readSegmentHeader(reader.header()));
-  return reading.kind === 'valid' ? reading.header : undefined;
-}
-
 function isUnfinished(reader: SegmentReader): boolean {
   return reader.size < segmentHeaderBytes || reader.header().every((byte) => byte === 0);
 }
 
-/** The records of the log end at `position` of segment `name`; `later` are the files after it. */
-interface Break {
-  readonly reason: string;
-  readonly name: string;
-  readonly position: number;
-  readonly later: readonly string[];
-}
-
-/** `damage`: the data after the break proves that the data at it had been durable. */
-interface Verdict {
-  readonly tail: TornTail;
-  readonly damage: LogDamageError | undefined;
+/** What was read before the first record. */
+interface Found {
+  readonly lineage: Lineage;
+  readonly loaded: LoadedSnapshot;
+  readonly mark: MarkReading;
+  readonly floor: Floor | undefined;
 }
 
 class Walk {
@@ -174,36 +163,31 @@ class Walk {
   #hasMark = false;
   /** The segment that comes next. */
   #sequence = 1;
-  readonly #loaded: LoadedSnapshot;
-  readonly #mark: MarkReading;
+  readonly #found: Found;
 
-  constructor(
-    disk: Disk,
-    names: readonly string[],
-    options: WalkOptions,
-    loaded: LoadedSnapshot,
-    mark: MarkReading,
-  ) {
-    this.#mark = mark;
+  constructor(disk: Disk, names: readonly string[], options: WalkOptions, found: Found) {
     this.#disk = disk;
     this.#names = names;
     this.#options = options;
-    this.#loaded = loaded;
+    this.#found = found;
   }
 
   run(): WalkedLog {
-    const first = this.#loaded.start?.index ?? 0;
-    this.#sequence = this.#loaded.start?.place.segment ?? 1;
-    this.#checkUnread(first);
+    const first = this.#first();
+    const { lineage } = this.#found;
+    checkUnread(this.#disk, this.#names.slice(0, first + 1), lineage);
     let found: Break | undefined;
     for (let index = first; index < this.#names.length && found === undefined; index++) {
       found = this.#segment(index);
     }
-    const verdict = found === undefined ? undefined : this.#judge(found);
+    this.#checkOrigin(found);
+    const verdict =
+      found === undefined ? undefined : judgeBreak(this.#disk, found, this.#reached());
     const lost = this.#lostEnd(found) ?? verdict?.damage;
     if (lost !== undefined && this.#options.acceptsLoss !== true) throw lost;
     return {
       segments: this.#segments,
+      unbegun: this.#unbegun(),
       salt: this.#salt,
       epoch: this.#epoch,
       offset: this.#offset,
@@ -213,16 +197,52 @@ class Walk {
       chainHigh: this.#chainHigh,
       durablePosition: this.#durablePosition,
       recordCount: this.#recordCount,
-      refused: this.#loaded.refused,
+      refused: this.#found.loaded.refused,
       damage: this.#damageBefore(),
       tail: verdict?.tail,
       lost: lost?.reason,
-      isMarkHalf: this.#mark.kind === 'valid' && this.#mark.isHalf,
+      isMarkHalf: this.#found.mark.kind === 'valid' && this.#found.mark.isHalf,
     };
   }
 
+  /** Index of the first segment to read. */
+  #first(): number {
+    const { loaded, floor } = this.#found;
+    if (loaded.start !== undefined) {
+      this.#sequence = loaded.start.place.segment;
+      return loaded.start.index;
+    }
+    const sequence = segmentSequence(this.#names[0] as string);
+    if (sequence === undefined || sequence === 1 || this.#options.fromFloor !== true) return 0;
+    if (floor === undefined) {
+      // What was copied from the log of another database begins at a snapshot.
+      if (this.#found.lineage.last !== undefined) this.#sequence = sequence;
+      return 0;
+    }
+    this.#sequence = floor.sequence;
+    // A pass that was interrupted leaves segments below it.
+    const index = this.#names.findIndex((name) => (segmentSequence(name) ?? 0) >= floor.sequence);
+    if (index === -1) throw this.#damage(`segment ${floor.sequence} is missing`, floorName, 0);
+    return index;
+  }
+
+  /** Everything up to the place of `origin` was durable before there was an own segment. */
+  #checkOrigin(found: Break | undefined): void {
+    const { last } = this.#found.lineage;
+    if (last === undefined || this.#position >= last.position) return;
+    const reason = found?.reason ?? `it ends before the place in \`${originName}\``;
+    const end = this.#segments.at(-1);
+    throw this.#damage(reason, found?.name ?? end?.name ?? '', found?.position ?? end?.end ?? 0);
+  }
+
+  #unbegun(): OriginPlace | undefined {
+    const { last } = this.#found.lineage;
+    const isBegun = last === undefined || (this.#segments.at(-1)?.sequence ?? 0) > last.sequence;
+    return isBegun ? undefined : last;
+  }
+
   #damageBefore(): WalkedLog['damage'] {
-    const { start } = this.#loaded;
+    const { start } = this.#found.loaded;
     if (start?.damagedAt === undefined) return undefined;
     return { file: this.#names[start.index] as string, position: start.damagedAt };
   }
@@ -231,9 +251,10 @@ class Walk {
   #lostEnd(found: Break | undefined): LogDamageError | undefined {
     const last = this.#segments.at(-1);
     return lostEnd({
-      mark: this.#mark,
+      mark: this.#found.mark,
       hasMark: this.#hasMark,
-      salt: this.#salt,
+      salt: this.#unbegun() === undefined ? this.#salt : undefined,
+      birthPosition: this.#found.lineage.last?.position ?? 0,
       position: this.#position,
       offset: this.#offset,
       databaseIdentity: this.#options.databaseIdentity,
@@ -241,36 +262,6 @@ class Walk {
       filePosition: found?.position ?? last?.end ?? 0,
       breakReason: found?.reason,
     });
-  }
-
-  /**
-   * Looks for signs that two services have written to the segments before `end`, which are not
-   * read: two with one number, or records behind the place at which the next one begins.
-   */
-  #checkUnread(end: number): void {
-    for (let index = 0; index < end; index++) {
-      const name = this.#names[index] as string;
-      const next = this.#names[index + 1] as string;
-      if (segmentSequence(name) === segmentSequence(next)) {
-        throw this.#forked(`two segments have the number ${segmentSequence(next)}`, next, 0);
-      }
-      const start = readHeader(this.#disk, name);
-      const header = readHeader(this.#disk, next);
-      const isNext = start !== undefined && header?.sequence === start.sequence + 1;
-      if (isNext) withReader(this.#disk, name, (reader) => this.#checkEnd(reader, start, header));
-    }
-  }
-
-  #checkEnd(reader: SegmentReader, start: SegmentHeader, next: SegmentHeader): void {
-    const base = start.position - segmentHeaderBytes;
-    const end = next.position - base;
-    if (end >= reader.size || reader.isBlankFrom(end)) return;
-    const point = { ...next, offset: next.firstOffset - 1 };
-    const place = { file: reader.name, position: end, offset: next.firstOffset };
-    const search = new EvidenceSearch(start.salt, point, place);
-    search.look(reader, end, base);
-    if (search.recordCount === 0) return;
-    throw this.#forked('a segment does not continue the one before it', reader.name, end);
   }
 
   #segment(index: number): Break | undefined {
@@ -300,7 +291,14 @@ class Walk {
   }
 
   #beginningGone(name: string): LogDamageError {
-    if (this.#loaded.refused.length === 0) return beginningGoneError('segment 1 is missing');
+    const { loaded, floor, lineage } = this.#found;
+    const missing = `segment ${this.#sequence} is missing`;
+    if (this.#options.fromFloor === true) {
+      return floor === undefined ? beginningGoneError(missing) : this.#damage(missing, name, 0);
+    }
+    const isMeant = readFloor(this.#disk).kind !== 'absent' || lineage.last !== undefined;
+    const hasSnapshots = loaded.refused.length > 0;
+    if (!isMeant && !hasSnapshots) return beginningGoneError(missing);
     return noSnapshotError(this.#options.databaseIdentity, name);
   }
 
@@ -313,23 +311,29 @@ class Walk {
     }
     if (reading.kind === 'invalid') return undefined;
     const { header } = reading;
-    if (header.databaseIdentity !== this.#options.databaseIdentity) {
+    const stage = this.#found.lineage.stageOf(segmentSequence(reader.name) ?? 0);
+    if (header.databaseIdentity !== stage.databaseIdentity) {
       const found = header.databaseIdentity.toString(16).padStart(64, '0');
       throw this.#damage(`it belongs to another database, ${found}`, reader.name, 16);
     }
     if (segmentName(header.sequence, header.firstOffset) !== reader.name) {
       throw this.#damage('a segment does not have its original name', reader.name, 48);
     }
+    if (stage.epoch !== undefined && header.epoch !== stage.epoch) {
+      throw this.#damage('it belongs to another history of this database', reader.name, 88);
+    }
     return header;
   }
 
   #start(header: SegmentHeader, name: string): undefined {
-    this.#salt = header.salt;
-    this.#epoch = header.epoch;
-    this.#hasMark = header.hasMark;
-    const { start } = this.#loaded;
-    if (start !== undefined) {
-      this.#continue(start.place);
+    this.#enter(header);
+    const { loaded, floor } = this.#found;
+    if (loaded.start !== undefined) {
+      this.#continue(loaded.start.place);
+      return;
+    }
+    if (header.sequence > 1 && this.#options.fromFloor === true) {
+      this.#startWithin(header, floor, name);
       return;
     }
     if (header.firstOffset !== 1 || header.position !== 0) {
@@ -339,8 +343,29 @@ class Walk {
     this.#chainHigh = header.chainHigh;
   }
 
+  /** The log does not begin with its first commit. */
+  #startWithin(header: SegmentHeader, floor: Floor | undefined, name: string): void {
+    const offset = header.firstOffset - 1;
+    const start = { ...header, offset };
+    this.#continue({ ...start, lastMicros: floor?.micros ?? header.lastMicros });
+    if (floor === undefined) return;
+    const isSame = isSamePoint(start, { ...floor, offset: floor.firstOffset - 1 });
+    if (isSame && header.epoch === floor.epoch) return;
+    const reason = `it does not continue the log whose end is in \`${floorName}\``;
+    throw this.#damage(reason, name, 56);
+  }
+
+  /** The segment is the first one, or the first of its history. */
+  #enter(header: SegmentHeader): void {
+    this.#salt = header.salt;
+    this.#epoch = header.epoch;
+    // The mark beside the log is that of its own part.
+    const isOwn = this.#found.lineage.stageOf(header.sequence).end === undefined;
+    this.#hasMark = isOwn && header.hasMark;
+  }
+
   /** All records before the place of a snapshot were durable when it was completed. */
-  #continue(place: SnapshotPlace): void {
+  #continue(place: Pick<SnapshotPlace, 'position' | 'lastMicros'> & HistoryPoint): void {
     this.#offset = place.offset;
     this.#lastMicros = Number(place.lastMicros);
     this.#position = place.position;
@@ -351,6 +376,11 @@ class Walk {
 
   /** Checks that a segment continues the one before; returns why not if records are missing. */
   #connect(header: SegmentHeader, name: string): string | undefined {
+    const isFirstOfStage = this.#found.lineage.isLastOfStage(header.sequence - 1);
+    if (isFirstOfStage !== header.isAfterOrigin) {
+      throw this.#damage(`\`${originName}\` does not say that another log begins here`, name, 104);
+    }
+    if (isFirstOfStage) this.#enter(header);
     if (header.salt !== this.#salt || header.epoch !== this.#epoch) {
       throw this.#damage('a segment belongs to another log of this database', name, 12);
     }
@@ -371,10 +401,12 @@ class Walk {
   }
 
   #records(reader: SegmentReader, index: number): Break | undefined {
-    const { start } = this.#loaded;
+    const { start } = this.#found.loaded;
+    const { end } = this.#found.lineage.stageOf(this.#sequence);
+    const last = end?.sequence === this.#sequence ? end : undefined;
     let position = start?.index === index ? start.filePosition : segmentHeaderBytes;
     let reason: string | undefined;
-    while (position < reader.size) {
+    while (position < reader.size && this.#position !== last?.position) {
       const reading = reader.read(position, this.#salt);
       if (reading !== 'record') {
         if (!reader.isBlankFrom(position)) {
@@ -386,10 +418,17 @@ class Walk {
       position += reader.length;
     }
     const { name } = reader;
+    if (last !== undefined && reason === undefined) this.#checkPlace(last, name, position);
     const sequence = this.#sequence++;
     this.#segments.push({ name, sequence, end: position, endPosition: this.#position });
     if (reason === undefined) return undefined;
     return { reason, name, position, later: this.#names.slice(index + 1) };
+  }
+
+  #checkPlace(place: OriginPlace, name: string, position: number): void {
+    this.#durablePosition = Math.max(this.#durablePosition, this.#position);
+    if (isSamePoint(this.#end(), place)) return;
+    throw this.#damage(`it does not have the place in \`${originName}\``, name, position);
   }
 
   /** Handles one record with a valid checksum: no crash explains any other fault in it. */
@@ -433,45 +472,24 @@ class Walk {
   #before(index: number, reason: string): Break {
     const previous = this.#segments.at(-1);
     const name = this.#names[index] as string;
-    if (previous === undefined) throw this.#damage(reason, name, 0);
+    const isLinked = previous !== undefined && previous.sequence <= this.#linkedEnd;
+    if (previous === undefined || isLinked) throw this.#damage(reason, name, 0);
     return { reason, name: previous.name, position: previous.end, later: this.#names.slice(index) };
   }
 
-  /** Torn tail or damage? Throws when what follows belongs to another history. */
-  #judge(found: Break): Verdict {
-    const place = { file: found.name, position: found.position, offset: this.#offset + 1 };
-    const search = new EvidenceSearch(this.#salt, this.#end(), place);
-    const isInFile = found.position >= segmentHeaderBytes;
-    const foundBase = isInFile ? this.#position - found.position : Number.NaN;
-    withReader(this.#disk, found.name, (reader) => {
-      search.look(reader, found.position + 8, foundBase);
-    });
-    for (const name of found.later) {
-      withReader(this.#disk, name, (reader) => {
-        const header = this.#header(reader);
-        if (header !== undefined) search.noteHeader(header);
-        const base = header === undefined ? Number.NaN : header.position - segmentHeaderBytes;
-        search.look(reader, segmentHeaderBytes, base);
-      });
-    }
-    if (search.fork !== undefined) {
-      const reason = `${search.fork}; ${found.reason}`;
-      throw forkedError(reason, place, this.#options.databaseIdentity);
-    }
-    const durablePosition = Math.max(search.durablePosition, this.#durablePosition);
-    const dropsWhole = found.position < segmentHeaderBytes;
-    const tail = {
-      reason: found.reason,
-      place,
-      files: dropsWhole ? [found.name, ...found.later] : found.later,
-      survivorCount: search.recordCount,
-      survivorOffset: search.offset,
+  #reached(): Reached {
+    return {
+      salt: this.#salt,
+      end: this.#end(),
+      durablePosition: this.#durablePosition,
+      databaseIdentity: this.#options.databaseIdentity,
+      headerOf: (reader) => this.#header(reader),
     };
-    if (durablePosition <= this.#position) return { tail, damage: undefined };
-    const command = repairCommand(this.#options.databaseIdentity);
-    const advice = `With the service stopped, ${command} shows what is left of it`;
-    const reason = `${found.reason}, and what was here had been durable`;
-    return { tail, damage: new LogDamageError(reason, place, { advice }) };
+  }
+
+  /** Number of the last segment that is not the log's own. */
+  get #linkedEnd(): number {
+    return this.#found.lineage.last?.sequence ?? 0;
   }
 
   #end(): HistoryPoint {
