@@ -12,11 +12,21 @@ export interface Disk {
   readonly isLasting: boolean;
   /** Names of the files, in ascending order. */
   list(): string[];
-  /** Opens a file for reading and writing; `create` requires that it does not exist yet. */
-  open(name: string, mode: 'existing' | 'create'): DiskFile;
+  /**
+   * Opens a file for reading and writing, or with `read` for reading alone: it can be one that
+   * nothing may write to. `create` requires that it does not exist yet.
+   */
+  open(name: string, mode: 'existing' | 'create' | 'read'): DiskFile;
   remove(name: string): void;
   /** Replaces `to` if it exists. */
   rename(from: string, to: string): void;
+  /**
+   * Gives a file a second name, in the directory of `into`, a disk of the same kind; nothing may
+   * have it there. Either name can be removed. A machine may not be able to.
+   */
+  link(name: string, into: Disk, as: string): void;
+  /** `undefined` if that is not known, or there is no bound. */
+  space(): DiskSpace | undefined;
   syncDirectory(): Promise<void>;
   /**
    * Throws `WriterError` if the directory belongs to another service by now. Checks only once in
@@ -24,6 +34,12 @@ export interface Disk {
    * Absent: no other service can reach the directory.
    */
   checkWriter?(always: boolean): void;
+}
+
+/** Bytes of what a directory is on: those that can still be written, and all. */
+export interface DiskSpace {
+  readonly freeBytes: number;
+  readonly totalBytes: number;
 }
 
 export interface DiskFile {

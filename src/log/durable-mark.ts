@@ -60,7 +60,7 @@ function encodeHalf(salt: number, { position, offset }: DurableEnd): Uint8Array 
 /** Reads the mark beside a log; changes nothing. */
 export function readDurableMark(disk: Disk): MarkReading {
   if (!disk.list().includes(durableMarkName)) return { kind: 'absent' };
-  const file = disk.open(durableMarkName, 'existing');
+  const file = disk.open(durableMarkName, 'read');
   try {
     const bytes = new Uint8Array(fileBytes);
     file.read(bytes, 0);

@@ -45,7 +45,7 @@ export function pendingKeepError(
  */
 export function pendingKeep(disk: Disk): KeepPlan | undefined {
   if (!disk.list().includes(keepPlanName)) return undefined;
-  const file = disk.open(keepPlanName, 'existing');
+  const file = disk.open(keepPlanName, 'read');
   try {
     const bytes = new Uint8Array(file.size());
     file.read(bytes, 0);

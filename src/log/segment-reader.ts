@@ -9,7 +9,7 @@ const windowBytes = 1024 * 1024;
 
 /** Opens a segment, or another file of the log, for as long as `use` reads it. */
 export function withReader<T>(disk: Disk, name: string, use: (reader: SegmentReader) => T): T {
-  const file = disk.open(name, 'existing');
+  const file = disk.open(name, 'read');
   try {
     return use(new SegmentReader(file));
   } finally {

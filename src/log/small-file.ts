@@ -54,7 +54,7 @@ export async function writeWhole(disk: Disk, name: string, text: string): Promis
 }
 
 function contentOf(disk: Disk, name: string): Uint8Array {
-  const file = disk.open(name, 'existing');
+  const file = disk.open(name, 'read');
   try {
     const bytes = new Uint8Array(file.size());
     const count = file.read(bytes, 0);

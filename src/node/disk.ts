@@ -1,7 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { type Disk, DiskError, type DiskFile } from '../log/disk.ts';
+import { type Disk, DiskError, type DiskFile, type DiskSpace } from '../log/disk.ts';
+import { FolderSpace } from './folder-space.ts';
 import { LinkError, noFollow, privateFileMode, refuseLink } from './private-files.ts';
 import { UnsyncedRange } from './unsynced-range.ts';
 import { WriterCheck, type WriterPlace } from './writer-mark.ts';
@@ -45,9 +46,10 @@ export class MachineDisk implements Disk {
     });
   }
 
-  open(name: string, mode: 'existing' | 'create'): DiskFile {
-    const { O_CREAT, O_EXCL, O_RDWR } = fs.constants;
-    const flags = O_RDWR | noFollow | (mode === 'create' ? O_CREAT | O_EXCL : 0);
+  open(name: string, mode: 'existing' | 'create' | 'read'): DiskFile {
+    const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = fs.constants;
+    const access = mode === 'read' ? O_RDONLY : O_RDWR;
+    const flags = access | noFollow | (mode === 'create' ? O_CREAT | O_EXCL : 0);
     const operation = mode === 'create' ? 'create' : 'open';
     const full = this.#path(name);
     const descriptor = attempt(operation, name, () => fs.openSync(full, flags, privateFileMode));
@@ -60,6 +62,17 @@ export class MachineDisk implements Disk {
 
   rename(from: string, to: string): void {
     attempt('rename', from, () => fs.renameSync(this.#path(from), this.#path(to)));
+  }
+
+  link(name: string, into: Disk, as: string): void {
+    attempt('link', name, () => {
+      if (!(into instanceof MachineDisk)) throw new Error('the other one is no directory');
+      fs.linkSync(this.#path(name), into.#path(as));
+    });
+  }
+
+  space(): DiskSpace | undefined {
+    return new FolderSpace(this.#directory).space();
   }
 
   async syncDirectory(): Promise<void> {

@@ -1,9 +1,9 @@
-import { type Disk, DiskError, type DiskFile } from '../log/disk.ts';
+import { type Disk, DiskError, type DiskFile, type DiskSpace } from '../log/disk.ts';
 
 /** A disk for databases that are meant to be forgotten: files are buffers, a sync does nothing. */
 export class MemoryDisk implements Disk {
   readonly isLasting = false;
-  readonly #files = new Map<string, MemoryFile>();
+  readonly #files = new Map<string, MemoryContent>();
 
   /** Bytes of all buffers. */
   get allocatedBytes(): number {
@@ -16,16 +16,16 @@ export class MemoryDisk implements Disk {
     return [...this.#files.keys()].sort();
   }
 
-  open(name: string, mode: 'existing' | 'create'): DiskFile {
+  open(name: string, mode: 'existing' | 'create' | 'read'): DiskFile {
     const known = this.#files.get(name);
-    if (mode === 'existing') {
+    if (mode !== 'create') {
       if (known === undefined) throw new DiskError('open', name, new Error('no such file'));
-      return known;
+      return new MemoryFile(this, name, known, mode === 'read');
     }
     if (known !== undefined) throw new DiskError('create', name, new Error('file exists'));
-    const file = new MemoryFile(name);
-    this.#files.set(name, file);
-    return file;
+    const content = new MemoryContent();
+    this.#files.set(name, content);
+    return new MemoryFile(this, name, content, false);
   }
 
   remove(name: string): void {
@@ -37,30 +37,40 @@ export class MemoryDisk implements Disk {
     if (file === undefined) throw new DiskError('rename', from, new Error('no such file'));
     this.#files.delete(from);
     this.#files.set(to, file);
-    file.name = to;
+  }
+
+  link(name: string, into: Disk, as: string): void {
+    const file = this.#files.get(name);
+    const isPossible = file !== undefined && into instanceof MemoryDisk && !into.#files.has(as);
+    if (!isPossible) throw new DiskError('link', name, new Error('no such file, or file exists'));
+    into.#files.set(as, file);
+  }
+
+  space(): DiskSpace | undefined {
+    return undefined;
   }
 
   syncDirectory(): Promise<void> {
     return Promise.resolve();
   }
+
+  /** True if the name still stands for this content. */
+  has(name: string, content: MemoryContent): boolean {
+    return this.#files.get(name) === content;
+  }
 }
 
 const initialBytes = 16 * 1024;
 
-class MemoryFile implements DiskFile {
-  name: string;
+class MemoryContent {
   #bytes = new Uint8Array(initialBytes);
   #size = 0;
-
-  constructor(name: string) {
-    this.name = name;
-  }
 
   get allocatedBytes(): number {
     return this.#bytes.length;
   }
 
-  size(): number {
+  get size(): number {
     return this.#size;
   }
 
@@ -89,13 +99,50 @@ class MemoryFile implements DiskFile {
     }
     this.#size = Math.max(this.#size, size);
   }
+}
+
+class MemoryFile implements DiskFile {
+  readonly name: string;
+  readonly #disk: MemoryDisk;
+  readonly #content: MemoryContent;
+  readonly #isReadOnly: boolean;
+
+  constructor(disk: MemoryDisk, name: string, content: MemoryContent, isReadOnly: boolean) {
+    this.name = name;
+    this.#disk = disk;
+    this.#content = content;
+    this.#isReadOnly = isReadOnly;
+  }
+
+  size(): number {
+    return this.#content.size;
+  }
+
+  read(into: Uint8Array, position: number): number {
+    return this.#content.read(into, position);
+  }
+
+  write(bytes: Uint8Array, position: number): void {
+    this.#checkWritable('write');
+    this.#content.write(bytes, position);
+  }
+
+  truncate(size: number): void {
+    this.#checkWritable('truncate');
+    this.#content.truncate(size);
+  }
+
+  allocate(size: number): void {
+    this.#checkWritable('allocate');
+    this.#content.allocate(size);
+  }
 
   sync(): Promise<void> {
     return Promise.resolve();
   }
 
   isInPlace(): boolean {
-    return true;
+    return this.#disk.has(this.name, this.#content);
   }
 
   syncAtOnce(): boolean {
@@ -103,4 +150,8 @@ class MemoryFile implements DiskFile {
   }
 
   close(): void {}
+
+  #checkWritable(operation: string): void {
+    if (this.#isReadOnly) throw new DiskError(operation, this.name, new Error('only for reading'));
+  }
 }

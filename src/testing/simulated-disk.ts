@@ -1,21 +1,25 @@
 import { assert } from '../assert.ts';
-import { type Disk, DiskError, type DiskFile } from '../log/disk.ts';
+import { type Disk, DiskError, type DiskFile, type DiskSpace } from '../log/disk.ts';
 import type { Random } from './random.ts';
-
-/** The smallest piece a power cut leaves whole. */
-const sectorBytes = 512;
+import { SimulatedInode } from './simulated-file.ts';
 
 export type DiskOperation =
   | 'create'
   | 'remove'
   | 'rename'
+  | 'link'
   | 'syncDirectory'
   | 'write'
   | 'truncate'
   | 'allocate'
   | 'sync';
 
-const spaceOperations: ReadonlySet<DiskOperation> = new Set(['create', 'write', 'allocate']);
+const spaceOperations: ReadonlySet<DiskOperation> = new Set([
+  'create',
+  'link',
+  'write',
+  'allocate',
+]);
 
 /** What every method throws once the power is off. */
 export class PowerCut extends Error {
@@ -30,6 +34,9 @@ export class PowerCut extends Error {
  *
  * Changes of state are counted as operations, from 1, so that a run can be repeated with a power
  * cut, or an error, at any of them.
+ *
+ * It is one directory. `directory` gives others of the same machine: files can have names in
+ * several, operations are counted together, and what befalls the machine is set on the first.
  */
 export class SimulatedDisk implements Disk {
   /** False: a log on it keeps no mark of its durable end, like those of earlier versions. */
@@ -48,6 +55,10 @@ export class SimulatedDisk implements Disk {
   isQuick = false;
   /** Called before each operation; a test can take an `afterCut` or a `copy` in it. */
   beforeOperation: () => void = () => undefined;
+  /** Bytes that its files can take, as `space` reports; nothing fails beyond. */
+  totalBytes = 1e12;
+  readonly #main: SimulatedDisk;
+  readonly #others = new Map<string, SimulatedDisk>();
   readonly #entries: Map<string, SimulatedInode>;
   readonly #durableEntries: Map<string, SimulatedInode>;
   #pendingEntries: EntryChange[] = [];
@@ -56,8 +67,9 @@ export class SimulatedDisk implements Disk {
   readonly #failures: { operation: DiskOperation; number: number; code: string }[] = [];
   #failure: { number: number; code: string } | undefined;
 
-  /** Makes a disk with these files, all durable. */
-  constructor(files: Iterable<readonly [string, Uint8Array]> = []) {
+  /** Makes a disk with these files, all durable; `main`: as a further directory of its machine. */
+  constructor(files: Iterable<readonly [string, Uint8Array]> = [], main?: SimulatedDisk) {
+    this.#main = main ?? this;
     this.#entries = new Map();
     for (const [name, bytes] of files) this.#entries.set(name, new SimulatedInode(bytes));
     this.#durableEntries = new Map(this.#entries);
@@ -82,12 +94,20 @@ export class SimulatedDisk implements Disk {
   }
 
   get isOff(): boolean {
-    return this.#isOff;
+    return this.#main.#isOff;
+  }
+
+  /** Another directory of the machine, empty at first; only of the first one. */
+  directory(name: string): SimulatedDisk {
+    assert(this.#main === this, 'directories are those of the first one');
+    const known = this.#others.get(name) ?? new SimulatedDisk([], this);
+    this.#others.set(name, known);
+    return known;
   }
 
   /** The disk after power returns; this one can no longer be used. */
   crash(random: Random): SimulatedDisk {
-    this.#isOff = true;
+    this.#main.#isOff = true;
     return this.afterCut(random);
   }
 
@@ -95,11 +115,31 @@ export class SimulatedDisk implements Disk {
   afterCut(random: Random): SimulatedDisk {
     // Most real losses are of a whole suffix or of everything; mixtures come from the rest.
     const keep = random.pick([0, 0.2, 0.5, 0.8, 1]);
+    const found = new Map<SimulatedInode, SimulatedInode>();
+    const after = new SimulatedDisk();
+    this.#survive(after, random, keep, found);
+    for (const [name, disk] of this.#others) {
+      disk.#survive(after.directory(name), random, keep, found);
+    }
+    return after;
+  }
+
+  /** Puts into `after` what survives of this directory; `found` has the files that are known. */
+  #survive(
+    after: SimulatedDisk,
+    random: Random,
+    keep: number,
+    found: Map<SimulatedInode, SimulatedInode>,
+  ): void {
     const entries = new Map(this.#durableEntries);
     const lost = new Set<string>();
     for (const change of this.#pendingEntries) change.survive(entries, lost, random.chance(keep));
-    const files = [...entries].map(([name, inode]) => [name, inode.crash(random, keep)] as const);
-    return new SimulatedDisk(files);
+    for (const [name, inode] of entries) {
+      const known = found.get(inode) ?? inode.crash(random, keep);
+      found.set(inode, known);
+      after.#entries.set(name, known);
+      after.#durableEntries.set(name, known);
+    }
   }
 
   /**
@@ -107,20 +147,28 @@ export class SimulatedDisk implements Disk {
    * and unsynced changes are still unsynced.
    */
   afterKill(): SimulatedDisk {
-    this.#isOff = true;
+    this.#main.#isOff = true;
     return this.copy();
   }
 
   /** A disk in the same state, as if the process was killed now; this one stays on. */
   copy(): SimulatedDisk {
     const disk = new SimulatedDisk();
-    const inodes = [...this.#entries.values(), ...this.#durableEntries.values()];
-    const copies = new Map(inodes.map((inode) => [inode, inode.copy()]));
-    const copyOf = (inode: SimulatedInode) => copies.get(inode) ?? inode;
+    const copies = new Map<SimulatedInode, SimulatedInode>();
+    const copyOf = (inode: SimulatedInode): SimulatedInode => {
+      const known = copies.get(inode) ?? inode.copy();
+      copies.set(inode, known);
+      return known;
+    };
+    this.#copyTo(disk, copyOf);
+    for (const [name, other] of this.#others) other.#copyTo(disk.directory(name), copyOf);
+    return disk;
+  }
+
+  #copyTo(disk: SimulatedDisk, copyOf: (inode: SimulatedInode) => SimulatedInode): void {
     for (const [name, inode] of this.#entries) disk.#entries.set(name, copyOf(inode));
     for (const [name, inode] of this.#durableEntries) disk.#durableEntries.set(name, copyOf(inode));
     disk.#pendingEntries = this.#pendingEntries.map((change) => change.copy(copyOf));
-    return disk;
   }
 
   /** A copy of what a file holds now. */
@@ -138,18 +186,18 @@ export class SimulatedDisk implements Disk {
     return [...this.#entries.keys()].sort();
   }
 
-  open(name: string, mode: 'existing' | 'create'): DiskFile {
+  open(name: string, mode: 'existing' | 'create' | 'read'): DiskFile {
     this.checkOn();
     const known = this.#entries.get(name);
-    if (mode === 'existing') {
+    if (mode !== 'create') {
       if (known === undefined) throw new DiskError('open', name, new Error('ENOENT'));
-      return new SimulatedFile(this, name, known);
+      return new SimulatedFile(this, name, known, mode === 'read');
     }
     this.operate('create', name);
     if (known !== undefined) throw new DiskError('create', name, new Error('EEXIST'));
     const inode = new SimulatedInode();
     this.#change({ kind: 'create', name, inode });
-    return new SimulatedFile(this, name, inode);
+    return new SimulatedFile(this, name, inode, false);
   }
 
   remove(name: string): void {
@@ -164,10 +212,29 @@ export class SimulatedDisk implements Disk {
     this.#change({ kind: 'rename', name: from, to });
   }
 
+  link(name: string, into: Disk, as: string): void {
+    this.operate('link', name);
+    const inode = this.#entries.get(name);
+    const isHere = into instanceof SimulatedDisk && into.#main === this.#main;
+    if (inode === undefined) throw new DiskError('link', name, new Error('ENOENT'));
+    if (!isHere) throw new DiskError('link', name, new Error('EXDEV'));
+    if (into.#entries.has(as)) throw new DiskError('link', name, new Error('EEXIST'));
+    into.#change({ kind: 'create', name: as, inode });
+  }
+
+  space(): DiskSpace {
+    const main = this.#main;
+    const disks = [main, ...main.#others.values()];
+    const inodes = new Set(disks.flatMap((disk) => [...disk.#entries.values()]));
+    const used = [...inodes].reduce((sum, { size }) => sum + size, 0);
+    const freeBytes = main.isFull ? 0 : Math.max(main.totalBytes - used, 0);
+    return { freeBytes, totalBytes: main.totalBytes };
+  }
+
   async syncDirectory(): Promise<void> {
     const covered = this.#pendingEntries.length;
     this.operate('syncDirectory', '.');
-    await this.beforeSync();
+    await this.#main.beforeSync();
     this.checkOn();
     for (const change of this.#pendingEntries.splice(0, covered)) {
       change.apply(this.#durableEntries);
@@ -176,6 +243,10 @@ export class SimulatedDisk implements Disk {
 
   /** Counts an operation, and throws if a fault is set for it. Used by the files of this disk. */
   operate(operation: DiskOperation, file: string): void {
+    if (this.#main !== this) {
+      this.#main.operate(operation, file);
+      return;
+    }
     this.checkOn();
     this.beforeOperation();
     this.operationCount++;
@@ -189,6 +260,16 @@ export class SimulatedDisk implements Disk {
     const code = this.#faultOf(operation) ?? failure?.code ?? this.#numberedFault(operation);
     if (code === undefined) return;
     throw new DiskError(operation, file, Object.assign(new Error(code), { code }));
+  }
+
+  /** What a file of this disk awaits before its sync takes effect. */
+  get syncDelay(): () => Promise<void> {
+    return this.#main.beforeSync;
+  }
+
+  /** True if syncs happen at once. */
+  get hasQuickSyncs(): boolean {
+    return this.#main.isQuick;
   }
 
   /** True if the name still stands for this content. */
@@ -209,7 +290,7 @@ export class SimulatedDisk implements Disk {
   }
 
   checkOn(): void {
-    if (this.#isOff) throw new PowerCut('the power is off');
+    if (this.isOff) throw new PowerCut('the power is off');
   }
 
   #change(description: EntryDescription): void {
@@ -265,150 +346,18 @@ class EntryChange {
   }
 }
 
-type ContentChange =
-  | { readonly kind: 'write'; readonly position: number; readonly bytes: Uint8Array }
-  | { readonly kind: 'truncate'; readonly size: number }
-  | { readonly kind: 'allocate'; readonly size: number };
-
-/** A file, whatever its name: durable content, current content, and the changes between them. */
-class SimulatedInode {
-  #durable: Content;
-  #current: Content;
-  #pending: ContentChange[] = [];
-
-  constructor(bytes: Uint8Array = new Uint8Array(0)) {
-    this.#durable = new Content(bytes);
-    this.#current = new Content(bytes);
-  }
-
-  get size(): number {
-    return this.#current.size;
-  }
-
-  copy(): SimulatedInode {
-    const copy = new SimulatedInode();
-    copy.#durable = new Content(this.#durable.bytes());
-    copy.#current = new Content(this.#current.bytes());
-    copy.#pending = [...this.#pending];
-    return copy;
-  }
-
-  bytes(): Uint8Array {
-    return this.#current.bytes();
-  }
-
-  read(into: Uint8Array, position: number): number {
-    return this.#current.read(into, position);
-  }
-
-  change(change: ContentChange): void {
-    this.#current.apply(change);
-    this.#pending.push(change);
-  }
-
-  /** Number of changes that a sync begun now will cover. */
-  get pendingCount(): number {
-    return this.#pending.length;
-  }
-
-  settle(count: number): void {
-    for (const change of this.#pending.splice(0, count)) this.#durable.apply(change);
-  }
-
-  crash(random: Random, keep: number): Uint8Array {
-    const found = new Content(this.#durable.bytes());
-    const isPrefix = random.chance(0.3);
-    let isCut = false;
-    for (const change of this.#pending) {
-      for (const piece of inSectors(change)) {
-        const isKept = random.chance(keep);
-        if (isPrefix) isCut ||= !isKept;
-        if (isPrefix ? !isCut : isKept) found.apply(piece);
-      }
-    }
-    return found.bytes();
-  }
-
-  flipBit(position: number, bit: number): void {
-    this.#durable.flipBit(position, bit);
-    this.#current.flipBit(position, bit);
-  }
-}
-
-/** The pieces of a change, each of which reaches the disk or not on its own. */
-function* inSectors(change: ContentChange): Generator<ContentChange> {
-  if (change.kind === 'truncate') yield change;
-  else if (change.kind === 'allocate') {
-    // Growing a file by zeros may stop half-way.
-    yield { kind: 'allocate', size: Math.floor(change.size / 2 / sectorBytes) * sectorBytes };
-    yield change;
-  } else {
-    const { position, bytes } = change;
-    for (let start = 0; start < bytes.length; ) {
-      const at = position + start;
-      const end = Math.min(bytes.length, start + sectorBytes - (at % sectorBytes));
-      yield { kind: 'write', position: at, bytes: bytes.subarray(start, end) };
-      start = end;
-    }
-  }
-}
-
-/** Growable bytes. */
-class Content {
-  size: number;
-  #bytes: Uint8Array;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes.slice();
-    this.size = bytes.length;
-  }
-
-  bytes(): Uint8Array {
-    return this.#bytes.slice(0, this.size);
-  }
-
-  read(into: Uint8Array, position: number): number {
-    const count = Math.max(0, Math.min(into.length, this.size - position));
-    into.set(this.#bytes.subarray(position, position + count));
-    return count;
-  }
-
-  apply(change: ContentChange): void {
-    if (change.kind === 'write') {
-      this.#grow(change.position + change.bytes.length);
-      this.#bytes.set(change.bytes, change.position);
-    } else if (change.kind === 'allocate' || change.size > this.size) this.#grow(change.size);
-    else {
-      this.#bytes.fill(0, change.size, this.size);
-      this.size = change.size;
-    }
-  }
-
-  flipBit(position: number, bit: number): void {
-    assert(position < this.size, `no byte at ${position} to flip a bit of`);
-    this.#bytes[position] = (this.#bytes[position] ?? 0) ^ (1 << bit);
-  }
-
-  #grow(size: number): void {
-    if (size > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(size, 2 * this.#bytes.length));
-      larger.set(this.#bytes);
-      this.#bytes = larger;
-    }
-    this.size = Math.max(this.size, size);
-  }
-}
-
 class SimulatedFile implements DiskFile {
   readonly name: string;
   readonly #disk: SimulatedDisk;
   readonly #inode: SimulatedInode;
+  readonly #isReadOnly: boolean;
   #isOpen = true;
 
-  constructor(disk: SimulatedDisk, name: string, inode: SimulatedInode) {
+  constructor(disk: SimulatedDisk, name: string, inode: SimulatedInode, isReadOnly: boolean) {
     this.name = name;
     this.#disk = disk;
     this.#inode = inode;
+    this.#isReadOnly = isReadOnly;
   }
 
   size(): number {
@@ -422,7 +371,7 @@ class SimulatedFile implements DiskFile {
   }
 
   write(bytes: Uint8Array, position: number): void {
-    this.#check();
+    this.#checkWritable('write');
     try {
       this.#disk.operate('write', this.name);
     } catch (error) {
@@ -434,13 +383,13 @@ class SimulatedFile implements DiskFile {
   }
 
   truncate(size: number): void {
-    this.#check();
+    this.#checkWritable('truncate');
     this.#disk.operate('truncate', this.name);
     this.#inode.change({ kind: 'truncate', size });
   }
 
   allocate(size: number): void {
-    this.#check();
+    this.#checkWritable('allocate');
     this.#disk.operate('allocate', this.name);
     this.#inode.change({ kind: 'allocate', size });
   }
@@ -449,7 +398,7 @@ class SimulatedFile implements DiskFile {
     this.#check();
     const covered = this.#inode.pendingCount;
     this.#disk.operate('sync', this.name);
-    await this.#disk.beforeSync();
+    await this.#disk.syncDelay();
     this.#disk.checkOn();
     this.#inode.settle(covered);
   }
@@ -461,7 +410,7 @@ class SimulatedFile implements DiskFile {
 
   syncAtOnce(): boolean {
     this.#check();
-    if (!this.#disk.isQuick) return false;
+    if (!this.#disk.hasQuickSyncs) return false;
     this.#disk.operate('sync', this.name);
     this.#inode.settle(this.#inode.pendingCount);
     return true;
@@ -474,5 +423,9 @@ class SimulatedFile implements DiskFile {
   #check(): void {
     assert(this.#isOpen, `${this.name} is closed`);
     this.#disk.checkOn();
+  }
+  #checkWritable(operation: string): void {
+    this.#check();
+    if (this.#isReadOnly) throw new DiskError(operation, this.name, new Error('EBADF'));
   }
 }

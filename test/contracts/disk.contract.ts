@@ -1,13 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Disk, DiskError } from '../../src/log/disk.ts';
 
-/** What every disk does, whatever it is made of. `make` gives an empty one. */
-export function diskContract(name: string, make: () => Disk): void {
+/**
+ * What every disk does, whatever it is made of. `make` gives an empty one, and another directory of
+ * the same kind.
+ */
+export function diskContract(name: string, make: () => readonly [Disk, Disk]): void {
   describe(`a disk: ${name}`, () => {
     let disk: Disk;
+    let other: Disk;
 
     beforeEach(() => {
-      disk = make();
+      [disk, other] = make();
     });
 
     it('is empty at first', () => {
@@ -123,6 +127,45 @@ export function diskContract(name: string, make: () => Disk): void {
       if (isByName) expect(next.isInPlace()).toBe(false);
       file.close();
       next.close();
+    });
+
+    it('opens a file for reading alone', () => {
+      const file = disk.open('a', 'create');
+      file.write(bytes(1, 2), 0);
+      file.close();
+      const opened = disk.open('a', 'read');
+      expect([opened.name, opened.size(), ...read(opened, 0, 9)]).toEqual(['a', 2, 1, 2]);
+      expect(() => opened.write(bytes(3), 0)).toThrow(DiskError);
+      expect(() => opened.truncate(0)).toThrow(DiskError);
+      expect(() => opened.allocate(9)).toThrow(DiskError);
+      expect(read(opened, 0, 9)).toEqual([1, 2]);
+      opened.close();
+      expect(() => disk.open('b', 'read')).toThrow(DiskError);
+    });
+
+    it('gives a file a name in another directory, which each can remove', () => {
+      const file = disk.open('a', 'create');
+      file.write(bytes(1, 2), 0);
+      disk.link('a', other, 'b');
+      file.write(bytes(3), 2);
+      file.close();
+      expect([disk.list(), other.list()]).toEqual([['a'], ['b']]);
+      expect(() => disk.link('a', other, 'b')).toThrow(DiskError);
+      expect(() => disk.link('c', other, 'd')).toThrow(DiskError);
+      disk.remove('a');
+      const found = other.open('b', 'read');
+      expect(read(found, 0, 9)).toEqual([1, 2, 3]);
+      found.close();
+      const next = disk.open('a', 'create');
+      expect(next.size()).toBe(0);
+      next.close();
+    });
+
+    it('says how much space there is, if it knows', () => {
+      const space = disk.space();
+      if (space === undefined) return;
+      expect(space.freeBytes).toBeGreaterThanOrEqual(0);
+      expect(space.totalBytes).toBeGreaterThan(space.freeBytes - 1);
     });
 
     it('removes, and makes anew with nothing of the old content', () => {

@@ -12,9 +12,13 @@ import { diskContract } from './disk.contract.ts';
 const root = fs.mkdtempSync(path.join(os.tmpdir(), 'reducerdb-disk-'));
 afterAll(() => fs.rmSync(root, { recursive: true }));
 
-diskContract('a directory', () => new MachineDisk(fs.mkdtempSync(path.join(root, 'disk-'))));
-diskContract('memory', () => new MemoryDisk());
-diskContract('simulated', () => new SimulatedDisk());
+const newDirectory = () => new MachineDisk(fs.mkdtempSync(path.join(root, 'disk-')));
+diskContract('a directory', () => [newDirectory(), newDirectory()]);
+diskContract('memory', () => [new MemoryDisk(), new MemoryDisk()]);
+diskContract('simulated', () => {
+  const disk = new SimulatedDisk();
+  return [disk, disk.directory('other')];
+});
 
 describe('a directory as a disk', () => {
   it('names operation, file and cause when the machine refuses', () => {
@@ -94,6 +98,45 @@ describe('a simulated disk', () => {
     expect([...outcomes].sort()).toEqual([0, 9]);
   });
 
+  it('keeps a second name, and what was written, only if each was synced', async () => {
+    const outcomes = new Set<string>();
+    for (let seed = 0; seed < 60; seed++) {
+      const disk = new SimulatedDisk([['a', Uint8Array.of(1)]]);
+      const other = disk.directory('other');
+      disk.open('a', 'existing').write(Uint8Array.of(2), 0);
+      disk.link('a', other, 'b');
+      if (seed % 2 === 0) await other.syncDirectory();
+      const after = disk.crash(new Random(seed));
+      const names = after.directory('other').list();
+      const bytes = [after.contentOf('a')[0], ...names.map((name) => contentOf(after, name))];
+      outcomes.add(`${seed % 2} ${bytes.join()}`);
+    }
+    // The two names stand for one file, whatever is found of it.
+    expect([...outcomes].sort()).toEqual(['0 1,1', '0 2,2', '1 1', '1 1,1', '1 2', '1 2,2']);
+  });
+
+  it('counts the operations of all its directories, and stops with them', () => {
+    const disk = new SimulatedDisk();
+    disk.stopAt(3);
+    disk.open('a', 'create').close();
+    const other = disk.directory('other');
+    disk.link('a', other, 'b');
+    expect(disk.operationCount).toBe(2);
+    expect(() => other.remove('b')).toThrow(PowerCut);
+    expect(() => disk.list()).toThrow(PowerCut);
+    const after = disk.copy();
+    expect(after.directory('other').list()).toEqual(['b']);
+  });
+
+  it('has the space it is given', () => {
+    const disk = new SimulatedDisk([['a', new Uint8Array(30)]]);
+    disk.totalBytes = 100;
+    disk.link('a', disk.directory('other'), 'b');
+    expect(disk.space()).toEqual({ freeBytes: 70, totalBytes: 100 });
+    disk.isFull = true;
+    expect(disk.directory('other').space()).toEqual({ freeBytes: 0, totalBytes: 100 });
+  });
+
   it('stops at the operation it is told to, and stays stopped', () => {
     const disk = new SimulatedDisk();
     disk.stopAt(2);
@@ -114,3 +157,7 @@ describe('a simulated disk', () => {
     expect(disk.contentOf('a')).toEqual(Uint8Array.of(1, 2, 3, 5));
   });
 });
+
+function contentOf(disk: SimulatedDisk, name: string): number | undefined {
+  return disk.directory('other').contentOf(name)[0];
+}
