@@ -8,6 +8,8 @@
  * throws a `DiskError` when the machine reports an error; nothing is retried here.
  */
 export interface Disk {
+  /** How old segments are packed; the engine has no compression of its own. */
+  readonly codec: SegmentCodec;
   /** False if the files are gone with the process, so that no state about them has to be kept. */
   readonly isLasting: boolean;
   /** Names of the files, in ascending order. */
@@ -34,6 +36,14 @@ export interface Disk {
    * Absent: no other service can reach the directory.
    */
   checkWriter?(always: boolean): void;
+}
+
+/** Compression as gzip, one member at a time. */
+export interface SegmentCodec {
+  /** A gzip member without optional fields; such a header has 10 bytes. */
+  pack(bytes: Uint8Array): Uint8Array;
+  /** The bytes of a member; throws if it is not valid, or has more than `bytesMax`. */
+  unpack(member: Uint8Array, bytesMax: number): Uint8Array;
 }
 
 /** Bytes of what a directory is on: those that can still be written, and all. */

@@ -1,7 +1,7 @@
 import { type Disk, DiskError } from './disk.ts';
 import { DurableMark, durableMarkName } from './durable-mark.ts';
 import { type KeepPlan, keepPlanName } from './keep-plan.ts';
-import { segmentSequence } from './segment.ts';
+import { isPacked, segmentSequence } from './segment.ts';
 import { withReader } from './segment-reader.ts';
 import { writeWhole } from './small-file.ts';
 
@@ -32,10 +32,7 @@ export async function setAside(
  */
 export async function finishKeep(disk: Disk, plan: KeepPlan): Promise<void> {
   disk.checkWriter?.(true);
-  const kept = new Set(plan.segments.map(({ name }) => name));
-  for (const name of disk.list()) {
-    if (segmentSequence(name) !== undefined && !kept.has(name)) disk.remove(name);
-  }
+  for (const name of disk.list()) if (isDropped(name, plan)) disk.remove(name);
   for (const segment of plan.segments) await cut(disk, segment);
   await disk.syncDirectory();
   if (disk.isLasting) {
@@ -48,14 +45,22 @@ export async function finishKeep(disk: Disk, plan: KeepPlan): Promise<void> {
   await disk.syncDirectory();
 }
 
+/** Whether a segment goes; those before the first one that stays are no part of the repair. */
+function isDropped(name: string, { segments }: KeepPlan): boolean {
+  const sequence = segmentSequence(name);
+  const first = segmentSequence(segments[0]?.name ?? '') ?? 0;
+  if (sequence === undefined || sequence < first) return false;
+  return !segments.some((segment) => segment.name === name);
+}
+
 /** The files that lose data, including the mark. */
 function changedFiles(disk: Disk, plan: KeepPlan): string[] {
   const kept = new Map(plan.segments.map(({ name, bytes }) => [name, bytes]));
   return disk.list().filter((name) => {
     if (name === durableMarkName) return true;
-    if (segmentSequence(name) === undefined) return false;
+    if (isDropped(name, plan)) return true;
     const bytes = kept.get(name);
-    return bytes === undefined || withReader(disk, name, (reader) => !reader.isBlankFrom(bytes));
+    return bytes !== undefined && withReader(disk, name, (reader) => !reader.isBlankFrom(bytes));
   });
 }
 
@@ -85,7 +90,8 @@ async function copy(disk: Disk, aside: Disk, name: string): Promise<void> {
 async function cut(disk: Disk, { name, bytes }: KeepPlan['segments'][number]): Promise<void> {
   const file = disk.open(name, 'existing');
   try {
-    if (file.size() > bytes) file.truncate(bytes);
+    // Only what all histories have in common is packed.
+    if (!isPacked(name) && file.size() > bytes) file.truncate(bytes);
     await file.sync();
   } finally {
     file.close();

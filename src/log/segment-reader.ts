@@ -2,20 +2,36 @@ import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { RecordHash } from './checksum.ts';
 import type { Disk, DiskFile } from './disk.ts';
+import { PackedFile } from './packed-segment.ts';
 import { recordBytes, recordHeaderBytes, recordKinds } from './record.ts';
-import { segmentHeaderBytes } from './segment.ts';
+import { isPacked, plainName, segmentHeaderBytes, segmentSequence } from './segment.ts';
 
 const windowBytes = 1024 * 1024;
 
-/** Opens a segment, or another file of the log, for as long as `use` reads it. */
+/** Names of the segments, in order; of one that is there packed and not packed, only the latter. */
+export function segmentNames(disk: Disk): string[] {
+  const files = disk.list();
+  const known = new Set(files);
+  return files.filter((name) => {
+    if (segmentSequence(name) === undefined) return false;
+    return !isPacked(name) || !known.has(plainName(name));
+  });
+}
+
+/** Opens a segment, packed or not, or another file of the log, for as long as `use` reads it. */
 export function withReader<T>(disk: Disk, name: string, use: (reader: SegmentReader) => T): T {
   const file = disk.open(name, 'read');
   try {
-    return use(new SegmentReader(file));
+    const isSegment = segmentSequence(name) !== undefined;
+    return use(
+      new SegmentReader(isSegment && isPacked(name) ? new PackedFile(file, disk.codec) : file),
+    );
   } finally {
     file.close();
   }
 }
+
+type ReadableFile = Pick<DiskFile, 'name' | 'size' | 'read'>;
 
 /** `blank`: a header of zeros, which no record has. */
 export type RecordReading = 'record' | 'blank' | 'invalid';
@@ -42,12 +58,12 @@ export class SegmentReader {
   hashedBytes = 0;
   readonly hash = new RecordHash();
   bytes = new Uint8Array(0);
-  readonly #file: DiskFile;
+  readonly #file: ReadableFile;
   #words = new Int32Array(0);
   #base = 0;
   #filled = 0;
 
-  constructor(file: DiskFile) {
+  constructor(file: ReadableFile) {
     this.#file = file;
     this.size = file.size();
   }

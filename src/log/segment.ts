@@ -55,15 +55,32 @@ export function segmentName(sequence: number, firstOffset: number): string {
   return `commit-${String(sequence).padStart(8, '0')}-${String(firstOffset).padStart(16, '0')}.log`;
 }
 
-/** The sequence number in a segment's name; `undefined` for any other file. */
+/** What is added to the name of a segment that is packed; see `packed-segment.ts`. */
+const packedEnding = '.gz';
+
+/** The sequence number in a segment's name, packed or not; `undefined` for any other file. */
 export function segmentSequence(name: string): number | undefined {
-  const match = /^commit-(\d{8})-\d{16}\.log$/.exec(name);
+  const match = /^commit-(\d{8})-\d{16}\.log(?:\.gz)?$/.exec(name);
   return match === null ? undefined : Number(match[1]);
 }
 
 /** The offset of the first commit, in the name of a segment. */
 export function segmentFirstOffset(name: string): number {
-  return Number(/-(\d{16})\.log$/.exec(name)?.[1] ?? 0);
+  return Number(/-(\d{16})\.log(?:\.gz)?$/.exec(name)?.[1] ?? 0);
+}
+
+export function isPacked(name: string): boolean {
+  return name.endsWith(packedEnding);
+}
+
+/** The name that a segment has when it is packed. */
+export function packedName(name: string): string {
+  return `${name}${packedEnding}`;
+}
+
+/** The name that a segment has when it is not packed. */
+export function plainName(name: string): string {
+  return isPacked(name) ? name.slice(0, -packedEnding.length) : name;
 }
 
 export function encodeSegmentHeader(header: SegmentHeader): Uint8Array {

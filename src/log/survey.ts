@@ -1,18 +1,21 @@
 import { limits } from '../limits.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { Disk } from './disk.ts';
+import { readFloor } from './floor.ts';
 import { type HistoryPoint, isOfOther, isSamePoint } from './history-point.ts';
 import type { KeepPlan } from './keep-plan.ts';
 import { beginningGoneError, LogDamageError } from './log-error.ts';
+import { readOrigin } from './origin.ts';
 import { recordHeaderBytes } from './record.ts';
 import {
+  plainName,
   readSegmentHeader,
   type SegmentHeader,
   segmentHeaderBytes,
   segmentName,
   segmentSequence,
 } from './segment.ts';
-import { withReader } from './segment-reader.ts';
+import { segmentNames, withReader } from './segment-reader.ts';
 import { type Figures, type Stretch, StretchScan, sumOf } from './stretch.ts';
 
 /** Everything that the segments of a log hold, whatever its order. */
@@ -90,9 +93,10 @@ interface SegmentFile {
 }
 
 function readSegments(disk: Disk, databaseIdentity: DatabaseIdentity): Segments {
-  const files = disk.list().flatMap((name): SegmentFile[] => {
+  const begin = beginningOf(disk);
+  const files = segmentNames(disk).flatMap((name): SegmentFile[] => {
     const sequence = segmentSequence(name);
-    if (sequence === undefined) return [];
+    if (sequence === undefined || sequence < begin.sequence) return [];
     const reading = withReader(disk, name, (reader) => readSegmentHeader(reader.header()));
     if (reading.kind === 'later') throw foreign('it was written by a later version', name);
     if (reading.kind === 'invalid') return [{ name, sequence, header: undefined }];
@@ -100,16 +104,32 @@ function readSegments(disk: Disk, databaseIdentity: DatabaseIdentity): Segments 
     if (header.databaseIdentity !== databaseIdentity) {
       throw foreign('it belongs to another database', name);
     }
-    const isInPlace = segmentName(header.sequence, header.firstOffset) === name;
+    const isInPlace = segmentName(header.sequence, header.firstOffset) === plainName(name);
     return [{ name, sequence, header: isInPlace ? header : undefined }];
   });
   const first = files[0]?.header;
-  if (first === undefined || first.sequence !== 1 || first.firstOffset !== 1) {
+  if (first === undefined || !isBeginning(first, begin)) {
     throw beginningGoneError('the beginning of the log is gone');
   }
   const other = files.find(({ header }) => header !== undefined && header.salt !== first.salt);
   if (other !== undefined) throw foreign('it belongs to another log of this database', other.name);
   return { salt: first.salt, files };
+}
+
+/** Where the part of a log begins that can be surveyed: what it has of its own, and not deleted. */
+function beginningOf(disk: Disk): Pick<SegmentHeader, 'sequence' | 'firstOffset'> {
+  const reading = readFloor(disk);
+  const floor = reading.kind === 'valid' ? reading.floor : { sequence: 1, firstOffset: 1 };
+  const last = readOrigin(disk)?.lineage.at(-1);
+  if (last === undefined || floor.sequence > last.sequence) return floor;
+  return { sequence: last.sequence + 1, firstOffset: last.offset + 1 };
+}
+
+function isBeginning(
+  header: SegmentHeader,
+  begin: Pick<SegmentHeader, 'sequence' | 'firstOffset'>,
+): boolean {
+  return header.sequence === begin.sequence && header.firstOffset === begin.firstOffset;
 }
 
 function foreign(reason: string, file: string): LogDamageError {

@@ -3,6 +3,7 @@ import { EvidenceSearch } from './evidence-search.ts';
 import { forkedError, type LogDamageError, type LogPlace } from './log-error.ts';
 import type { Lineage } from './origin.ts';
 import {
+  isPacked,
   readSegmentHeader,
   type SegmentHeader,
   segmentHeaderBytes,
@@ -22,6 +23,8 @@ export function checkUnread(disk: Disk, names: readonly string[], lineage: Linea
       const reason = `two segments have the number ${segmentSequence(next)}`;
       throw forked(reason, { file: next, position: 0, offset: 1 }, lineage);
     }
+    // Sealed and checked when it was packed; a start unpacks nothing.
+    if (isPacked(name)) return;
     const start = readHeader(disk, name);
     const header = readHeader(disk, next);
     const isNext = start !== undefined && header?.sequence === start.sequence + 1;

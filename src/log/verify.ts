@@ -7,7 +7,7 @@ import { LogDamageError } from './log-error.ts';
 import { Lineage, readOrigin } from './origin.ts';
 import type { LogRecord } from './record.ts';
 import { goneError } from './recover.ts';
-import { segmentSequence } from './segment.ts';
+import { segmentNames } from './segment-reader.ts';
 import { snapshotsEnd } from './settle-snapshots.ts';
 import { snapshotOffset } from './snapshot.ts';
 import { examineSnapshot, onlyChecked, snapshotNames } from './snapshot-start.ts';
@@ -97,7 +97,7 @@ export interface SnapshotReport {
  */
 export function verifySnapshots(disk: Disk, databaseIdentity: DatabaseIdentity): SnapshotReport[] {
   const lineage = new Lineage(databaseIdentity, readOrigin(disk));
-  const segments = disk.list().filter((name) => segmentSequence(name) !== undefined);
+  const segments = segmentNames(disk);
   return snapshotNames(disk)
     .reverse()
     .map((name) => {

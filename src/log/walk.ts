@@ -14,13 +14,15 @@ import { Lineage, type OriginPlace, originName, readOrigin } from './origin.ts';
 import { type LogRecord, recordKinds } from './record.ts';
 import {
   beginsAsHeader,
+  isPacked,
+  plainName,
   readSegmentHeader,
   type SegmentHeader,
   segmentHeaderBytes,
   segmentName,
   segmentSequence,
 } from './segment.ts';
-import { type SegmentReader, withReader } from './segment-reader.ts';
+import { type SegmentReader, segmentNames, withReader } from './segment-reader.ts';
 import type { SnapshotLoading, SnapshotPlace } from './snapshot.ts';
 import { type LoadedSnapshot, loadNewest, type RefusedSnapshot } from './snapshot-start.ts';
 import { checkUnread } from './unread-segments.ts';
@@ -100,7 +102,7 @@ export function walkLog(disk: Disk, options: WalkOptions): WalkResult {
   const files = disk.list();
   const pending = pendingKeepError(files, options.databaseIdentity);
   if (pending !== undefined) throw pending;
-  const names = files.filter((name) => segmentSequence(name) !== undefined);
+  const names = segmentNames(disk);
   const { snapshots, databaseIdentity } = options;
   const lineage = new Lineage(databaseIdentity, readOrigin(disk));
   const first = names[0];
@@ -181,6 +183,7 @@ class Walk {
       found = this.#segment(index);
     }
     this.#checkOrigin(found);
+    this.#checkLast();
     const verdict =
       found === undefined ? undefined : judgeBreak(this.#disk, found, this.#reached());
     const lost = this.#lostEnd(found) ?? verdict?.damage;
@@ -233,6 +236,13 @@ class Walk {
     const reason = found?.reason ?? `it ends before the place in \`${originName}\``;
     const end = this.#segments.at(-1);
     throw this.#damage(reason, found?.name ?? end?.name ?? '', found?.position ?? end?.end ?? 0);
+  }
+
+  /** A packed segment is not written to, and another one followed it. */
+  #checkLast(): void {
+    const last = this.#segments.at(-1);
+    if (last === undefined || !isPacked(last.name)) return;
+    throw this.#damage(`segment ${last.sequence + 1} is missing`, last.name, last.end);
   }
 
   #unbegun(): OriginPlace | undefined {
@@ -316,7 +326,7 @@ class Walk {
       const found = header.databaseIdentity.toString(16).padStart(64, '0');
       throw this.#damage(`it belongs to another database, ${found}`, reader.name, 16);
     }
-    if (segmentName(header.sequence, header.firstOffset) !== reader.name) {
+    if (segmentName(header.sequence, header.firstOffset) !== plainName(reader.name)) {
       throw this.#damage('a segment does not have its original name', reader.name, 48);
     }
     if (stage.epoch !== undefined && header.epoch !== stage.epoch) {
@@ -418,6 +428,8 @@ class Walk {
       position += reader.length;
     }
     const { name } = reader;
+    // Only what was durable is packed.
+    if (reason !== undefined && isPacked(name)) throw this.#damage(reason, name, position);
     if (last !== undefined && reason === undefined) this.#checkPlace(last, name, position);
     const sequence = this.#sequence++;
     this.#segments.push({ name, sequence, end: position, endPosition: this.#position });
@@ -472,8 +484,9 @@ class Walk {
   #before(index: number, reason: string): Break {
     const previous = this.#segments.at(-1);
     const name = this.#names[index] as string;
-    const isLinked = previous !== undefined && previous.sequence <= this.#linkedEnd;
-    if (previous === undefined || isLinked) throw this.#damage(reason, name, 0);
+    const isFixed =
+      previous !== undefined && (previous.sequence <= this.#linkedEnd || isPacked(previous.name));
+    if (previous === undefined || isFixed) throw this.#damage(reason, name, 0);
     return { reason, name: previous.name, position: previous.end, later: this.#names.slice(index) };
   }
 

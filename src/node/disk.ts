@@ -3,6 +3,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { type Disk, DiskError, type DiskFile, type DiskSpace } from '../log/disk.ts';
 import { FolderSpace } from './folder-space.ts';
+import { gzipCodec } from './gzip.ts';
 import { LinkError, noFollow, privateFileMode, refuseLink } from './private-files.ts';
 import { UnsyncedRange } from './unsynced-range.ts';
 import { WriterCheck, type WriterPlace } from './writer-mark.ts';
@@ -21,6 +22,7 @@ export interface MachineDiskOptions {
  */
 export class MachineDisk implements Disk {
   readonly isLasting = true;
+  readonly codec = gzipCodec;
   readonly #directory: string;
   readonly #writer: WriterCheck | undefined;
   readonly #hasRead: ((bytes: number) => void) | undefined;

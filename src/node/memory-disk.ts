@@ -1,8 +1,10 @@
 import { type Disk, DiskError, type DiskFile, type DiskSpace } from '../log/disk.ts';
+import { gzipCodec } from './gzip.ts';
 
 /** A disk for databases that are meant to be forgotten: files are buffers, a sync does nothing. */
 export class MemoryDisk implements Disk {
   readonly isLasting = false;
+  readonly codec = gzipCodec;
   readonly #files = new Map<string, MemoryContent>();
 
   /** Bytes of all buffers. */

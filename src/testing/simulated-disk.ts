@@ -1,5 +1,6 @@
 import { assert } from '../assert.ts';
 import { type Disk, DiskError, type DiskFile, type DiskSpace } from '../log/disk.ts';
+import { gzipCodec } from '../node/gzip.ts';
 import type { Random } from './random.ts';
 import { SimulatedInode } from './simulated-file.ts';
 
@@ -41,6 +42,7 @@ export class PowerCut extends Error {
 export class SimulatedDisk implements Disk {
   /** False: a log on it keeps no mark of its durable end, like those of earlier versions. */
   isLasting = true;
+  readonly codec = gzipCodec;
   /** Operations done or attempted so far. */
   operationCount = 0;
   /** Operations per kind. */
