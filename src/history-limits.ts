@@ -1,6 +1,6 @@
 const mebibyte = 1024 * 1024;
 
-/** The bounds of what is kept of a database's past: snapshots. Part of `limits.ts`. */
+/** The bounds of what is kept of a database's past. Part of `limits.ts`. */
 export const historyLimits = {
   /** Log records after which a snapshot is due, and after which it is whatever it costs. */
   snapshotLogBytesMin: 64 * mebibyte,
@@ -45,4 +45,15 @@ export const historyLimits = {
   /** What writing a snapshot takes, by estimate, and the share of the time to stop it may have. */
   snapshotBytesPerMilli: 100_000,
   snapshotStopShareMax: 0.5,
+  /** Log between the neighbours of a snapshot up to which it is not kept for reading the past. */
+  snapshotGapBytesMax: 256 * mebibyte,
+  /** Share that such snapshots may take of the bytes that history may take. */
+  oldSnapshotsShareMax: 0.25,
+  /** Free space below which history is given up: bytes, or a share of the disk if that is more. */
+  historyFreeBytesMin: 1024 * mebibyte,
+  historyFreeShareMin: 0.05,
+  /** The index of a segment: all of it, bytes of the segment from one entry on, and entries. */
+  segmentIndexBytesMax: mebibyte,
+  segmentIndexStepBytes: 64 * 1024,
+  segmentIndexEntriesMax: 4096,
 } as const;

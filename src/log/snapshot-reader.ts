@@ -101,6 +101,16 @@ export function readSnapshot(
   outline: SnapshotOutline,
   take: (block: SnapshotBlock) => void,
 ): void {
+  for (const { block, position } of snapshotBlocks(reader, outline)) {
+    sensible(reader, position, () => take(block));
+  }
+}
+
+/** As `readSnapshot`, one block after another; the file is valid when there is none left. */
+export function* snapshotBlocks(
+  reader: SegmentReader,
+  outline: SnapshotOutline,
+): Generator<{ readonly block: SnapshotBlock; readonly position: number }> {
   const { header, footer } = outline;
   const pass = new Pass(outline);
   let position = snapshotHeaderBytes;
@@ -108,16 +118,18 @@ export function readSnapshot(
     if (reader.read(position, header.salt) !== 'record') {
       throw fault(reader, `a block is not whole: ${reader.reason || 'zeros'}`, position);
     }
-    const { kind, bytes, payloadStart, payloadEnd } = reader;
+    const { kind, length, bytes, payloadStart, payloadEnd } = reader;
     const reason = pass.faultOf(reader);
     if (reason !== undefined) throw fault(reader, reason, position);
-    sensible(reader, position, () => {
-      if (kind >= blockKinds.directory) return;
-      const block = readBlock(kind, bytes, payloadStart, payloadEnd);
-      pass.note(block, position, reader.length);
-      take(block);
-    });
-    position += reader.length;
+    if (kind < blockKinds.directory) {
+      const block = sensible(reader, position, () => {
+        const found = readBlock(kind, bytes, payloadStart, payloadEnd);
+        pass.note(found, position, length);
+        return found;
+      });
+      yield { block, position };
+    }
+    position += length;
   }
   const reason = pass.endFault(footer);
   if (reason !== undefined) throw fault(reader, reason, position);

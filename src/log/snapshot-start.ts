@@ -104,7 +104,7 @@ function tryToLoad(
     return withReader(disk, name, (reader) => readOutline(reader, ...lineage.identities));
   });
   if ('reason' in outline) return outline;
-  const start = connection(disk, segments, lineage, outline.place);
+  const start = placeInLog(disk, segments, lineage, outline.place);
   if (start === undefined) {
     const { position } = outline.place;
     return { name, kind: 'apart', reason: 'the log does not have its place', position };
@@ -151,7 +151,7 @@ function commit(reader: SegmentReader, sink: SnapshotSink): void {
  * Where in the log the place of a snapshot is: `undefined` if the log does not have it, or has
  * other records before it.
  */
-function connection(
+export function placeInLog(
   disk: Disk,
   segments: readonly string[],
   lineage: Lineage,

@@ -96,7 +96,7 @@ export interface SnapshotReport {
  * The oldest comes first.
  */
 export function verifySnapshots(disk: Disk, databaseIdentity: DatabaseIdentity): SnapshotReport[] {
-  const lineage = new Lineage(databaseIdentity, readOrigin(disk));
+  const lineage = lineageOf(disk, databaseIdentity);
   const segments = segmentNames(disk);
   return snapshotNames(disk)
     .reverse()
@@ -107,4 +107,14 @@ export function verifySnapshots(disk: Disk, databaseIdentity: DatabaseIdentity):
       const kind = refused.kind === 'unreadable' ? 'unreadable' : 'damaged';
       return { name, offset, kind, detail: refused.reason };
     });
+}
+
+/** The log is damaged without its origin; its own snapshots can still be read. */
+function lineageOf(disk: Disk, databaseIdentity: DatabaseIdentity): Lineage {
+  try {
+    return new Lineage(databaseIdentity, readOrigin(disk));
+  } catch (error) {
+    if (!(error instanceof LogDamageError)) throw error;
+    return new Lineage(databaseIdentity, undefined);
+  }
 }

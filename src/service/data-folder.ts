@@ -11,12 +11,16 @@ import { linesIn } from '../node/synced-lines.ts';
 import { claimWriter, type WriterPlace } from '../node/writer-mark.ts';
 import { ConfigurationError } from './configuration.ts';
 
-/** The finding for one log, one snapshot, or the static files of a database, in words. */
+/** The finding for one log, one file beside it, or the static files of a database, in words. */
 export interface Finding {
   /** Relative to the data folder. */
   readonly log: string;
-  readonly state: VerifiedLog['report']['kind'] | VerifiedStatic['state'];
+  readonly state: VerifiedLog['report']['kind'] | VerifiedStatic['state'] | 'set aside';
   readonly commits: string;
+  /** The offsets whose state can be read: `‹floor›-‹end›`. */
+  readonly history: string;
+  /** The number of snapshots. */
+  readonly snapshots: string;
   readonly detail: string;
 }
 
@@ -34,7 +38,7 @@ export async function checkDataFolder(folder: string, folderFlag = ''): Promise<
     const real = realFolder(folder);
     const logs = await verifyData(real, machine);
     const files = verifyStatic(real).map(({ folder: log, state, detail }) => {
-      return { log, state, commits: '', detail };
+      return { ...noFigures, log, state, detail };
     });
     return [...logs.flatMap(findingsOf), ...files].map((found) => {
       return { ...found, detail: withDataFolder(found.detail, folderFlag) };
@@ -179,34 +183,51 @@ export async function claimFolder(lock: DirectoryLock): Promise<FolderClaim> {
   }
 }
 
+const noFigures = { commits: '', history: '', snapshots: '' } as const;
+
 function findingsOf(log: VerifiedLog): Finding[] {
   const snapshots = log.snapshots.map(({ name, kind: state, offset, detail }) => {
-    return { log: path.join(log.folder, name), state, commits: String(offset), detail };
+    const place = path.join(log.folder, name);
+    return { ...noFigures, log: place, state, commits: String(offset), detail };
   });
-  return [finding(log), ...snapshots];
+  const files = log.files.map(({ name, kind, detail }): Finding => {
+    const state = kind === 'aside' ? 'set aside' : kind;
+    return { ...noFigures, log: path.join(log.folder, name), state, detail };
+  });
+  return [finding(log), ...snapshots, ...files];
 }
 
-function finding({ folder, report }: VerifiedLog): Finding {
+function finding(log: VerifiedLog): Finding {
+  const { folder, history, report } = log;
+  const found = wordsFor(log);
+  const isLog = report.kind === 'intact' || report.kind === 'torn';
+  if (history === undefined || !isLog) return { ...noFigures, log: folder, ...found };
+  const { floorOffset, snapshots } = history;
+  const extent = `${floorOffset}-${report.contents.offset}`;
+  return { log: folder, ...found, history: extent, snapshots: String(snapshots) };
+}
+
+function wordsFor({ report }: VerifiedLog): Pick<Finding, 'state' | 'commits' | 'detail'> {
   const state = report.kind;
   switch (report.kind) {
     case 'absent':
-      return { log: folder, state, commits: '', detail: 'no log' };
+      return { state, commits: '', detail: 'no log' };
     case 'missing':
     case 'unreadable':
-      return { log: folder, state, commits: '', detail: report.detail };
+      return { state, commits: '', detail: report.detail };
     case 'intact': {
       const { offset, isMarkHalf } = report.contents;
       const detail = isMarkHalf ? 'half of `durable` is not valid; the next start repairs it' : '';
-      return { log: folder, state, commits: String(offset), detail };
+      return { state, commits: String(offset), detail };
     }
     case 'torn': {
       const detail =
         'the end was being written when the service ended; ' +
         'the next start cuts it off, and keeps it beside the log';
-      return { log: folder, state, commits: String(report.contents.offset), detail };
+      return { state, commits: String(report.contents.offset), detail };
     }
     case 'damaged':
     case 'forked':
-      return { log: folder, state, commits: '', detail: report.error.message };
+      return { state, commits: '', detail: report.error.message };
   }
 }

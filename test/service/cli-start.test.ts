@@ -190,8 +190,8 @@ describe('verify', () => {
     expect(await service.stop()).toBe(0);
 
     const intact = await sandbox.ok(['verify']);
-    expect(intact).toMatch(/^ LOG +\| STATE +\| COMMITS \| DETAIL \n/);
-    expect(intact).toMatch(/^ registry +\| intact +\| \d+ /m);
+    expect(intact).toMatch(/^ LOG +\| STATE +\| COMMITS \| HISTORY +\| SNAPSHOTS \| DETAIL \n/);
+    expect(intact).toMatch(/^ registry +\| intact +\| \d+ +\| 1-\d+ +\| \d+ /m);
     expect(intact).toMatch(/^ databases\/c200[0-9a-f]{60}\/log-\d+ +\| intact +\| \d+ /m);
 
     const data = path.join(sandbox.folder, 'root/data');

@@ -22,17 +22,19 @@ export function addVerify(program: Command, io: Io): void {
     });
 }
 
+const header = ['LOG', 'STATE', 'COMMITS', 'HISTORY', 'SNAPSHOTS', 'DETAIL'] as const;
+
 /** Longer cells follow the table, which would be too wide for a terminal. */
 const cellCharactersMax = 120;
 
 function findingsText(findings: readonly Finding[]): string {
   const isLong = ({ detail }: Finding) => detail.length > cellCharactersMax;
   const rows = findings.map((finding) => {
-    const { log, state, commits, detail } = finding;
-    return [log, state, commits, isLong(finding) ? 'see below' : detail];
+    const { log, state, commits, history, snapshots, detail } = finding;
+    return [log, state, commits, history, snapshots, isLong(finding) ? 'see below' : detail];
   });
   const details = findings.filter(isLong).map(({ log, detail }) => `\n${log}:\n${detail}`);
-  const table = drawTable({ header: ['LOG', 'STATE', 'COMMITS', 'DETAIL'], rows });
+  const table = drawTable({ header: [...header], rows });
   return [table, ...details].join('\n');
 }
 
@@ -42,11 +44,13 @@ function faultOf(findings: readonly Finding[]): string | undefined {
   const found = states.filter((_, index) => counts[index] !== 0);
   if (found.length === 0) return undefined;
   const count = counts.reduce((sum, one) => sum + one, 0);
+  const checked = findings.filter(({ state }) => state !== 'set aside');
   const parts = [
     'logs',
     ...(findings.some(({ log }) => log.endsWith('.rdbs')) ? ['snapshots'] : []),
+    ...(findings.some(({ log }) => log.endsWith('.idx')) ? ['indexes'] : []),
     ...(findings.some(({ log }) => log.endsWith('static')) ? ['sets of static files'] : []),
   ];
   const what = new Intl.ListFormat('en', { type: 'conjunction' }).format(parts);
-  return `${count} of ${findings.length} ${what} are ${found.join(' or ')}.`;
+  return `${count} of ${checked.length} ${what} are ${found.join(' or ')}.`;
 }

@@ -1,5 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import type { HistoryReport } from '../../history/keep.ts';
+import {
+  type FileFinding,
+  filesSetAside,
+  historyExtent,
+  verifyIndexes,
+} from '../../history/verify-history.ts';
 import { DiskError } from '../../log/disk.ts';
 import {
   type LogReport,
@@ -21,6 +28,10 @@ export interface VerifiedLog {
   readonly report: LogReport | MissingLog | UnreadableLog;
   /** The snapshots beside it. */
   readonly snapshots: readonly SnapshotReport[];
+  /** What is kept of its past; `undefined`: nothing, or that is not known. */
+  readonly history: HistoryReport | undefined;
+  /** Indexes of segments that are damaged, and files that were set aside. */
+  readonly files: readonly FileFinding[];
 }
 
 /** A log that should exist: the registry's, or one that it names. `detail`: what is missing. */
@@ -64,7 +75,7 @@ export async function verifyData(
     registry,
     ...found.map((log) => (named.includes(log.folder) ? orMissing(log) : log)),
     ...unseen.map((folder) => {
-      return { folder, report: missing('its folder is not there'), snapshots: [] };
+      return { ...nothingBeside, folder, report: missing('its folder is not there') };
     }),
   ];
 }
@@ -126,16 +137,20 @@ function folderOf(
 
 function reportOn(root: string, folder: string, identity: DatabaseIdentity): VerifiedLog {
   const directory = path.join(root, folder);
-  if (!existsSync(directory)) return { folder, report: { kind: 'absent' }, snapshots: [] };
+  if (!existsSync(directory)) return { ...nothingBeside, folder, report: { kind: 'absent' } };
   try {
     const disk = new MachineDisk(directory);
     const report = verifyLog(disk, identity);
-    return { folder, report, snapshots: verifySnapshots(disk, identity) };
+    const snapshots = verifySnapshots(disk, identity);
+    const files = [...verifyIndexes(disk), ...filesSetAside(disk)];
+    return { folder, report, snapshots, history: historyExtent(disk, identity), files };
   } catch (cause) {
     if (!(cause instanceof DiskError)) throw cause;
-    return { folder, report: { kind: 'unreadable', detail: cause.message }, snapshots: [] };
+    return { ...nothingBeside, folder, report: { kind: 'unreadable', detail: cause.message } };
   }
 }
+
+const nothingBeside = { snapshots: [], history: undefined, files: [] } as const;
 
 function entries(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder).sort() : [];
