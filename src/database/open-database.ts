@@ -1,6 +1,7 @@
-import { assert, unreachable } from '../assert.ts';
+import { assert } from '../assert.ts';
+import { SnapshotLoader } from '../history/load-snapshot.ts';
+import { LogReplay } from '../history/replay-log.ts';
 import { CommitLog } from '../log/commit-log.ts';
-import { acceptedMicrosOf, decodeInputs } from '../log/decode-record.ts';
 import type { Disk } from '../log/disk.ts';
 import { epoch } from '../log/epoch.ts';
 import type { LogRecord, SchemaChange } from '../log/record.ts';
@@ -10,10 +11,8 @@ import { emptyEnv } from '../module/module-env.ts';
 import { ProgramError, type RunnerContext } from '../module/runner.ts';
 import { catalogOf, emptyCatalog } from '../schema/build-catalog.ts';
 import type { Catalog } from '../schema/catalog.ts';
-import { decodeCatalog } from '../schema/catalog-codec.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { ignoredRouteWarnings, isReadable, rowFiltersOf } from '../schema/flatten.ts';
-import type { TableId } from '../schema/ids.ts';
 import { planMigration } from '../schema/migration-plan.ts';
 import { emptyRawModule } from '../schema/raw-module.ts';
 import { validateModule } from '../schema/validate.ts';
@@ -40,7 +39,6 @@ import {
 } from './program.ts';
 import type { ProgramSource } from './program-source.ts';
 import { type Slices, type StartReadRun, slicesOfLimits, startReadRun } from './read-run.ts';
-import type { ReplayedProgram } from './replayed-program.ts';
 import { requireEnv } from './require-env.ts';
 import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
@@ -48,7 +46,6 @@ import { microsOf } from './schedules/due-time.ts';
 import type { ScheduleFollower } from './schedules/ran-schedule.ts';
 import { scheduleWarnings } from './schedules/schedule-warnings.ts';
 import { Schedules } from './schedules/schedules.ts';
-import { SnapshotLoader } from './snapshots/load-snapshot.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
 import { StatementMemory } from './statement-memory.ts';
 import { type StorageLimits, StorageQuota } from './storage-quota.ts';
@@ -141,17 +138,19 @@ export async function openCore(given: DatabaseOptions): Promise<DatabaseCore> {
   const options = withLines(given);
   const store = new Store(emptyCatalog);
   const snapshots = new SnapshotLoader(store);
-  const replay = new Replay(store, snapshots);
+  const replay = new LogReplay(store, snapshots);
   const log = await openLog(options, false, (record) => replay.apply(record), snapshots);
   try {
-    const { source, described, publishedMicros, offset } = replay.program();
+    const { program } = replay;
+    if (program === undefined) throw new NoProgramError('the log holds no program');
+    const { source, described, publishedMicros, offset } = program;
     const { lastMicros } = replay;
     const context = contextOf(options, store, publishedMicros);
     const loaded = await reloadProgram(source, described, context, options);
     const sql = reopenedSchema(loaded, store.catalog);
-    const program = programIn(options, store, loaded, { sql, offset });
+    const served = programIn(options, store, loaded, { sql, offset });
     const snapshot = snapshots.loaded?.place;
-    const core = { ...coreOf(options, store, log, program), lastMicros, snapshot };
+    const core = { ...coreOf(options, store, log, served), lastMicros, snapshot };
     core.schedules.arm(lastMicros);
     return core;
   } catch (error) {
@@ -364,79 +363,4 @@ const emptyDefinition = validateModule(emptyRawModule);
 /** The log is empty: a crash came before the first transaction was durable. */
 export class NoProgramError extends Error {
   override readonly name = 'NoProgramError';
-}
-
-/**
- * Builds the store from the records of the log, which may continue a snapshot; keeps the last
- * program in them.
- */
-class Replay {
-  readonly #store: Store;
-  readonly #snapshots: SnapshotLoader;
-  #program: ReplayedProgram | undefined;
-  #lastMicros = 0;
-
-  /** Records continue what a snapshot has, if one was loaded. */
-  constructor(store: Store, snapshots: SnapshotLoader) {
-    this.#store = store;
-    this.#snapshots = snapshots;
-  }
-
-  /** When the latest commit was accepted. */
-  get lastMicros(): bigint {
-    const ofRecords = BigInt(this.#lastMicros);
-    const ofSnapshot = this.#snapshots.loaded?.place.lastMicros ?? 0n;
-    return ofRecords > ofSnapshot ? ofRecords : ofSnapshot;
-  }
-
-  apply(record: LogRecord): void {
-    if (record.kind !== 'marks') this.#note(acceptedMicrosOf(record.inputs));
-    switch (record.kind) {
-      case 'commit':
-        this.#store.replay(record.changes);
-        return;
-      case 'schema':
-        this.#schema(record);
-        return;
-      case 'marks':
-        this.#store.resumeSequences(record.sequences);
-        return;
-      default:
-        unreachable(record);
-    }
-  }
-
-  program(): ReplayedProgram {
-    const program = this.#program ?? this.#snapshots.loaded?.program;
-    if (program === undefined) throw new NoProgramError('the log holds no program');
-    return program;
-  }
-
-  #note(micros: number): void {
-    if (micros > this.#lastMicros && Number.isSafeInteger(micros)) this.#lastMicros = micros;
-  }
-
-  #schema(record: Extract<LogRecord, { kind: 'schema' }>): void {
-    const { schema, changes, offset } = record;
-    const catalog = decodeCatalog(schema.catalog);
-    const applied = this.#store.prepareMigration(catalog, defaultsOf(schema)).apply();
-    if (changes !== undefined) this.#store.replayJoined(changes);
-    assert(applied === offset, `the schema change of ${offset} is at another offset`);
-    this.#program = {
-      source: { kind: schema.programKind, bytes: schema.program.slice() },
-      described: schema.definition.slice(),
-      publishedMicros: decodeInputs(record.inputs).timestampMicros,
-      offset,
-    };
-  }
-}
-
-function defaultsOf({ defaults }: SchemaChange): Map<TableId, Uint8Array[]> {
-  const byTable = new Map<TableId, Uint8Array[]>();
-  for (const { tableId, value } of [...defaults].sort((a, b) => a.column - b.column)) {
-    const values = byTable.get(tableId) ?? [];
-    values.push(value.slice());
-    byTable.set(tableId, values);
-  }
-  return byTable;
 }

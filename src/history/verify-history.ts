@@ -2,6 +2,7 @@ import type { Disk } from '../log/disk.ts';
 import { LogDamageError } from '../log/log-error.ts';
 import { segmentNames } from '../log/segment-reader.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
+import { verifyDeeply } from './deep-verify.ts';
 import { headerOf } from './files.ts';
 import { type HistoryReport, historyStatus } from './keep.ts';
 import { indexName, readIndex } from './segment-index.ts';
@@ -36,6 +37,13 @@ export function verifyIndexes(disk: Disk): FileFinding[] {
     if (reading.kind !== 'damaged') return [];
     const detail = `${reading.reason}; the service builds it again`;
     return [{ name: indexName(segment), kind: 'damaged', detail }];
+  });
+}
+
+/** Replays the log, which must be intact, and compares it with its snapshots. */
+export function deepFindings(disk: Disk, identity: DatabaseIdentity): FileFinding[] {
+  return verifyDeeply(disk, identity).map(({ name, reason: detail }) => {
+    return { name, kind: 'damaged', detail };
   });
 }
 

@@ -28,13 +28,17 @@ export interface Finding {
  * Checks all logs and snapshots of a data folder, that every log in the registry exists, and all
  * static files, while no service uses the folder. Rejects with `ConfigurationError` if one does, if
  * there are no logs, and if one is unreadable. Printed commands end in `folderFlag`, which names
- * the folder.
+ * the folder. `isDeep`: logs are replayed, too, and compared with their snapshots.
  */
-export async function checkDataFolder(folder: string, folderFlag = ''): Promise<Finding[]> {
+export async function checkDataFolder(
+  folder: string,
+  folderFlag = '',
+  isDeep = false,
+): Promise<Finding[]> {
   requireData(folder);
   const lock = takeLock(folder);
   try {
-    const machine = { clock: new MachineClock(), entropy: new MachineEntropy() };
+    const machine = { clock: new MachineClock(), entropy: new MachineEntropy(), isDeep };
     const real = realFolder(folder);
     const logs = await verifyData(real, machine);
     const files = verifyStatic(real).map(({ folder: log, state, detail }) => {

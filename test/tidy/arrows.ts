@@ -13,7 +13,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
   log: ['values', 'schema', 'store'],
   history: ['values', 'schema', 'store', 'sql', 'log'],
   module: ['values', 'schema', 'store', 'protocol'],
-  database: ['values', 'schema', 'store', 'sql', 'live', 'log', 'module'],
+  database: ['values', 'schema', 'store', 'sql', 'live', 'log', 'history', 'module'],
   node: ['log', 'module', 'database'],
   auth: ['values'],
   bundle: ['values', 'module'],

@@ -11,11 +11,13 @@ export function addVerify(program: Command, io: Io): void {
     .description(
       'check that data and static files of a stopped service are intact; changes nothing',
     )
-    .action(async (flags: { dataDir?: string }, command: Command) => {
+    .option('--deep', 'replay each log, too, and compare it with its snapshots')
+    .action(async (flags: { dataDir?: string; deep?: boolean }, command: Command) => {
       const { checkDataFolder } = await import('../../service/data-folder.ts');
       const session = new Session(io, command);
       const folder = dataFolder(session, flags.dataDir);
-      const findings = await checkDataFolder(folder, dataFolderFlag(session, flags.dataDir));
+      const folderFlag = dataFolderFlag(session, flags.dataDir);
+      const findings = await checkDataFolder(folder, folderFlag, flags.deep === true);
       io.out(findingsText(findings));
       const fault = faultOf(findings);
       if (fault !== undefined) throw new CliError(fault);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ItemDatabase, itemsNow } from '../../../test/support/item-database.ts';
+import { SnapshotLoader } from '../../history/load-snapshot.ts';
 import { limits } from '../../limits.ts';
 import { type SnapshotBlock, type SnapshotPlace, snapshotName } from '../../log/snapshot.ts';
 import { MachineClock } from '../../node/clock.ts';
@@ -9,7 +10,6 @@ import { emptyCatalog } from '../../schema/build-catalog.ts';
 import { Store } from '../../store/store.ts';
 import { type DiskOperation, SimulatedDisk } from '../../testing/simulated-disk.ts';
 import { ticketNumber } from '../ticket.ts';
-import { SnapshotLoader } from './load-snapshot.ts';
 import { LocalSnapshots } from './local-snapshots.ts';
 import type { SnapshotDesk, SnapshotEvents, SnapshotFile } from './snapshot-desk.ts';
 import { type SnapshotSizes, sizesOfLimits } from './snapshot-due.ts';

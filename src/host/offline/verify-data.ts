@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { HistoryReport } from '../../history/keep.ts';
 import {
+  deepFindings,
   type FileFinding,
   filesSetAside,
   historyExtent,
@@ -46,6 +47,11 @@ export interface UnreadableLog {
   readonly detail: string;
 }
 
+export interface VerifyOptions extends Pick<RegistryOptions, 'clock' | 'entropy'> {
+  /** True: each log is replayed, too, and compared with its snapshots. */
+  readonly isDeep?: boolean;
+}
+
 /** The machine cannot read the folder; the text gives the reason. */
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError';
@@ -57,12 +63,12 @@ export class UnreadableError extends Error {
  * log. Rejects with `UnreadableError`. The caller holds the folder's lock, so that nothing is
  * written meanwhile.
  */
-export async function verifyData(
-  root: string,
-  options: Pick<RegistryOptions, 'clock' | 'entropy'>,
-): Promise<VerifiedLog[]> {
-  const registry = reportOn(root, 'registry', registryIdentity);
-  const found = logsIn(root).map(({ folder, identity }) => reportOn(root, folder, identity));
+export async function verifyData(root: string, options: VerifyOptions): Promise<VerifiedLog[]> {
+  const isDeep = options.isDeep === true;
+  const registry = reportOn(root, 'registry', registryIdentity, isDeep);
+  const found = logsIn(root).map(({ folder, identity }) => {
+    return reportOn(root, folder, identity, isDeep);
+  });
   const { kind } = registry.report;
   if (kind !== 'intact' && kind !== 'torn') {
     const detail = 'the list of databases is missing; restore it from a backup';
@@ -135,14 +141,21 @@ function folderOf(
   return path.relative(root, files.logDirectory(identity, generation) ?? root);
 }
 
-function reportOn(root: string, folder: string, identity: DatabaseIdentity): VerifiedLog {
+function reportOn(
+  root: string,
+  folder: string,
+  identity: DatabaseIdentity,
+  isDeep: boolean,
+): VerifiedLog {
   const directory = path.join(root, folder);
   if (!existsSync(directory)) return { ...nothingBeside, folder, report: { kind: 'absent' } };
   try {
     const disk = new MachineDisk(directory);
     const report = verifyLog(disk, identity);
     const snapshots = verifySnapshots(disk, identity);
-    const files = [...verifyIndexes(disk), ...filesSetAside(disk)];
+    const isWhole = report.kind === 'intact' || report.kind === 'torn';
+    const deep = isDeep && isWhole ? deepFindings(disk, identity) : [];
+    const files = [...verifyIndexes(disk), ...deep, ...filesSetAside(disk)];
     return { folder, report, snapshots, history: historyExtent(disk, identity), files };
   } catch (cause) {
     if (!(cause instanceof DiskError)) throw cause;

@@ -5,13 +5,13 @@ import type {
   SnapshotSchema,
   SnapshotSink,
   SnapshotTable,
-} from '../../log/snapshot.ts';
-import { decodeCatalog } from '../../schema/catalog-codec.ts';
-import type { SequenceMark } from '../../store/change-set.ts';
-import type { StoreLoad } from '../../store/load-store.ts';
-import { ReplayError } from '../../store/replay.ts';
-import type { Store } from '../../store/store.ts';
-import type { ReplayedProgram } from '../replayed-program.ts';
+} from '../log/snapshot.ts';
+import { decodeCatalog } from '../schema/catalog-codec.ts';
+import type { SequenceMark } from '../store/change-set.ts';
+import type { StoreLoad } from '../store/load-store.ts';
+import { ReplayError } from '../store/replay.ts';
+import type { Store } from '../store/store.ts';
+import type { ReplayedProgram } from './replayed-program.ts';
 
 /** A snapshot that an opening has loaded. */
 export interface LoadedSnapshot {
