@@ -90,6 +90,8 @@ class Pass {
   readonly #disk: Disk;
   readonly #options: KeepOptions;
   readonly #pause: Pause;
+  /** Once in a pass is enough. */
+  #reportsLowDisk = true;
   #deleted = 0;
   #packed = 0;
   #reason: string | undefined;
@@ -112,6 +114,7 @@ class Pass {
       await this.#cleanUp();
       // Segments are packed before their bytes are counted.
       await this.#delete({ ...this.#options.settings, keepBytes: 0 });
+      this.#reportsLowDisk = false;
       await this.#pack();
       if (this.#options.forget !== true) await this.#delete(this.#options.settings);
       await new IndexKeeper(this.#disk, this.#options, this.#pause).run();
@@ -180,6 +183,7 @@ class Pass {
   }
 
   async #delete(settings: HistorySettings): Promise<void> {
+    if (this.#refused !== undefined) return;
     const files = this.#files();
     const { forget } = this.#options;
     const moment = this.#moment();
@@ -187,7 +191,7 @@ class Pass {
     const plan = isForgetting
       ? planForgetting(files, moment)
       : planRetention(files, settings, moment);
-    if (plan.isDiskLow && settings.keepBytes === 0 && !isForgetting) this.#reportLowDisk(plan);
+    if (plan.isDiskLow && this.#reportsLowDisk) this.#reportLowDisk(plan);
     if (plan.snapshots.length === 0 && plan.beginning === undefined) return;
     if (!(await this.#areWhole(files, this.#relied(files, plan)))) return;
     const { beginning } = plan;
