@@ -56,6 +56,16 @@ it.each<readonly [relation: string, holds: boolean]>([
       limits.snapshotCostShareMax < limits.snapshotShareMax &&
       limits.snapshotShareMax < limits.snapshotHurryShareMax,
   ],
+  [
+    'history must be given up before snapshots find no space',
+    limits.historyFreeBytesMin >= limits.snapshotFreeBytesMin &&
+      limits.historyFreeShareMin >= limits.snapshotFreeShareMin,
+  ],
+  [
+    'a segment must fit an index, and a snapshot be further from others than one is due',
+    limits.segmentBytes / limits.segmentIndexStepBytes <= limits.segmentIndexEntriesMax &&
+      limits.snapshotGapBytesMax > limits.snapshotLogBytesMin,
+  ],
   ['a slice must find time', limits.snapshotSliceMillisMin < limits.snapshotSliceMillisMax],
   ['sockets must leave room for requests', limits.socketsShareMax < 1],
   ['clients must find room', limits.descriptorsKept < limits.descriptorsMin],

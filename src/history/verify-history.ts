@@ -1,4 +1,5 @@
 import type { Disk } from '../log/disk.ts';
+import { floorName, readFloor } from '../log/floor.ts';
 import { LogDamageError } from '../log/log-error.ts';
 import { segmentNames } from '../log/segment-reader.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
@@ -38,6 +39,16 @@ export function verifyIndexes(disk: Disk): FileFinding[] {
     const detail = `${reading.reason}; the service builds it again`;
     return [{ name: indexName(segment), kind: 'damaged', detail }];
   });
+}
+
+/** The snapshot in `floor` is the oldest one: without it, history begins later than it says. */
+export function verifyFloor(disk: Disk): FileFinding[] {
+  const reading = readFloor(disk);
+  if (reading.kind !== 'valid') return [];
+  const { snapshot: name } = reading.floor;
+  const isThere = disk.list().some((file) => file === name || file.startsWith(`${name}.bad-`));
+  if (isThere) return [];
+  return [{ name, kind: 'damaged', detail: `it is missing, and \`${floorName}\` names it` }];
 }
 
 /** Replays the log, which must be intact, and compares it with its snapshots. */

@@ -47,7 +47,7 @@ function reasonOf(found: FoundEnd): string | undefined {
       if (mark.end.position <= birthPosition) return undefined;
       if (mark.salt !== (salt ?? mark.salt)) return `\`${durableMarkName}\` belongs to another log`;
       if (mark.end.position <= position) return undefined;
-      return `${missingText(offset, mark.end.offset)}${breakText(found)}`;
+      return withBreak(missingText(offset, mark.end.offset), found);
   }
 }
 
@@ -58,8 +58,11 @@ function missingText(offset: number, durableOffset: number): string {
   return `it ends at offset ${offset} with no commit missing, but records that were durable are`;
 }
 
-function breakText({ breakReason }: FoundEnd): string {
-  return breakReason === undefined ? '' : `; ${breakReason}`;
+/** A segment that is missing is the cause; other breaks may be a consequence. */
+function withBreak(text: string, { breakReason }: FoundEnd): string {
+  if (breakReason === undefined) return text;
+  const isSegment = /^segment \d+ is missing$/.test(breakReason);
+  return isSegment ? `${breakReason}; ${text}` : `${text}; ${breakReason}`;
 }
 
 function adviceOf({ mark, offset, databaseIdentity, breakReason }: FoundEnd): string {

@@ -3,10 +3,11 @@ import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { Disk } from './disk.ts';
 import { readDurableMark } from './durable-mark.ts';
 import type { TornTail } from './judge-break.ts';
-import { LogDamageError } from './log-error.ts';
+import { LogDamageError, noSnapshotError } from './log-error.ts';
 import { Lineage, readOrigin } from './origin.ts';
 import type { LogRecord } from './record.ts';
 import { goneError } from './recover.ts';
+import { segmentSequence } from './segment.ts';
 import { segmentNames } from './segment-reader.ts';
 import { snapshotsEnd } from './settle-snapshots.ts';
 import { snapshotOffset } from './snapshot.ts';
@@ -79,6 +80,23 @@ function report(disk: Disk, options: WalkOptions): LogReport {
     if (!(error instanceof LogDamageError)) throw error;
     return { kind: error.isForked ? 'forked' : 'damaged', error };
   }
+}
+
+/**
+ * The report on a log with its snapshots in view: without one that is intact, a log that does not
+ * begin with its first commit cannot be opened.
+ */
+export function withSnapshots(
+  report: LogReport,
+  disk: Disk,
+  databaseIdentity: DatabaseIdentity,
+  snapshots: readonly SnapshotReport[],
+): LogReport {
+  const [first] = segmentNames(disk);
+  const isWhole = first === undefined || segmentSequence(first) === 1;
+  const isIntact = report.kind === 'intact' || report.kind === 'torn';
+  if (isWhole || !isIntact || snapshots.some(({ kind }) => kind === 'intact')) return report;
+  return { kind: 'damaged', error: noSnapshotError(databaseIdentity, first) };
 }
 
 /** What was found about one snapshot beside a log. */

@@ -1,4 +1,6 @@
 import { type HistoryReport, type KeepOptions, keepHistory } from '../../src/history/keep.ts';
+import { SnapshotLoader } from '../../src/history/load-snapshot.ts';
+import { LogReplay } from '../../src/history/replay-log.ts';
 import { CommitLog } from '../../src/log/commit-log.ts';
 import { epoch } from '../../src/log/epoch.ts';
 import type { CommitInputs } from '../../src/log/record.ts';
@@ -71,8 +73,8 @@ export class HistoryLab {
     lab.#log = await CommitLog.open(lab.disk, {
       databaseIdentity: labIdentity,
       create: true,
-      salt: 9,
-      epoch: epoch(5n),
+      salt: seed * 77,
+      epoch: epoch(BigInt(seed)),
       segmentBytes,
       onRecord: () => undefined,
       warn: () => undefined,
@@ -202,6 +204,34 @@ export class HistoryLab {
       args: new Uint8Array(0),
     };
   }
+}
+
+/** What a start finds: the rows of all tables and the sequences, as text, and what it warned of. */
+export async function startOn(disk: SimulatedDisk): Promise<{ state: string; warnings: string[] }> {
+  const store = new Store(emptyCatalog);
+  const snapshots = new SnapshotLoader(store);
+  const replay = new LogReplay(store, snapshots);
+  const warnings: string[] = [];
+  const log = await CommitLog.open(disk, {
+    databaseIdentity: labIdentity,
+    create: false,
+    salt: 8,
+    epoch: epoch(6n),
+    snapshots,
+    onRecord: (record) => replay.apply(record),
+    warn: (message) => warnings.push(message),
+  });
+  log.abandon();
+  return { state: stateOf(store), warnings };
+}
+
+/** The rows of all tables and the sequences, as text. */
+export function stateOf(store: Store): string {
+  const tables = [...store.tables].map((table) => {
+    return `${table.spec.name}: ${readRows(table).map(String).sort().join('; ')}`;
+  });
+  const marks = store.sequenceMarks().map(({ id, value }) => `${id}=${value}`);
+  return [...tables, ...marks].sort().join('\n');
 }
 
 /** What a snapshot has. */

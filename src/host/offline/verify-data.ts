@@ -6,6 +6,7 @@ import {
   type FileFinding,
   filesSetAside,
   historyExtent,
+  verifyFloor,
   verifyIndexes,
 } from '../../history/verify-history.ts';
 import { DiskError } from '../../log/disk.ts';
@@ -14,6 +15,7 @@ import {
   type SnapshotReport,
   verifyLog,
   verifySnapshots,
+  withSnapshots,
 } from '../../log/verify.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import { identityFromHex } from '../../values/identity.ts';
@@ -151,11 +153,11 @@ function reportOn(
   if (!existsSync(directory)) return { ...nothingBeside, folder, report: { kind: 'absent' } };
   try {
     const disk = new MachineDisk(directory);
-    const report = verifyLog(disk, identity);
     const snapshots = verifySnapshots(disk, identity);
+    const report = withSnapshots(verifyLog(disk, identity), disk, identity, snapshots);
     const isWhole = report.kind === 'intact' || report.kind === 'torn';
     const deep = isDeep && isWhole ? deepFindings(disk, identity) : [];
-    const files = [...verifyIndexes(disk), ...deep, ...filesSetAside(disk)];
+    const files = [...verifyFloor(disk), ...verifyIndexes(disk), ...deep, ...filesSetAside(disk)];
     return { folder, report, snapshots, history: historyExtent(disk, identity), files };
   } catch (cause) {
     if (!(cause instanceof DiskError)) throw cause;
