@@ -1,4 +1,5 @@
 import { agentLimits } from './agent-limits.ts';
+import { backupLimits } from './backup-limits.ts';
 import { handlerLimits } from './handler-limits.ts';
 import { historyLimits } from './history-limits.ts';
 import { outboundLimits } from './outbound-limits.ts';
@@ -15,7 +16,8 @@ const mebibyte = 1024 * kibibyte;
  * `shared-limits.ts`, because this file would go into every page as a whole; those of what agents
  * use are listed in `agent-limits.ts`, those of static files in `site-limits.ts`, those of HTTP
  * handlers in `handler-limits.ts`, those of requests that modules send in `outbound-limits.ts`,
- * those of schedules in `schedule-limits.ts`, and those of snapshots in `history-limits.ts`.
+ * those of schedules in `schedule-limits.ts`, those of snapshots in `history-limits.ts`, and those
+ * of backups in `backup-limits.ts`.
  */
 export const limits = {
   ...shared,
@@ -25,6 +27,7 @@ export const limits = {
   ...outboundLimits,
   ...scheduleLimits,
   ...historyLimits,
+  ...backupLimits,
   /** One encoded row. */
   rowBytesMax: 32 * mebibyte,
   /** One encoded value that a call returns or is refused with. */

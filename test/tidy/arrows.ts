@@ -17,6 +17,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
   node: ['log', 'module', 'database'],
   auth: ['values'],
   bundle: ['values', 'module'],
+  backup: ['values', 'store', 'log', 'node'],
   host: [
     'values',
     'schema',
@@ -194,6 +195,11 @@ export const writtenFiles = ['src/module/javascript/guest-text.ts'];
 
 /** Files that something other than an import statement starts. */
 export const startedFiles = [
+  'src/backup/fetch.ts',
+  'src/backup/finish-backup.ts',
+  'src/backup/holdings.ts',
+  'src/backup/local-source.ts',
+  'src/backup/folder-store.ts',
   'src/cli/main.ts',
   'src/host/linking/linker-main.ts',
   'src/host/workers/process-main.ts',

@@ -1,0 +1,52 @@
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+const gibibyte = 1024 * mebibyte;
+const dayMillis = 86_400_000;
+
+/** The bounds of backups, archives and restores. Part of `limits.ts`. */
+export const backupLimits = {
+  /** Name of an object in a repository, in bytes. */
+  objectNameBytesMax: 256,
+  /** The file that makes a place a repository, and the state of one archive. */
+  repositoryFileBytesMax: 64 * kibibyte,
+  archiveStateBytesMax: 16 * mebibyte,
+  /** A manifest, and what it can name. */
+  manifestBytesMax: 64 * mebibyte,
+  manifestDatabasesMax: 100_000,
+  manifestObjectsMax: 1_000_000,
+  /** Manifests, the newest first, that are searched for what is known of an object. */
+  manifestsSearchedMax: 64,
+  /** Backups that one list shows. */
+  backupsListedMax: 10_000,
+  /** Bytes that become one member of a gzip file, and members that are packed at once. */
+  backupPieceBytes: mebibyte,
+  backupPiecesAtOnceMax: 2,
+  /** Keys that a repository is encrypted to, and keys that are tried to open it. */
+  backupKeysMax: 32,
+  /** What no manifest names is removed when it is older than this. */
+  backupUnnamedMillisMin: dayMillis,
+  /** A backup takes a new snapshot if there are more bytes of log since the newest one. */
+  backupSnapshotLogBytesMax: 256 * mebibyte,
+  /** A part of an upload; what fits in one is sent at once. */
+  uploadPartBytes: 16 * mebibyte,
+  uploadPartsMax: 10_000,
+  /** How often one request to a store is sent, and how long is waited in between. */
+  storeAttemptsMax: 5,
+  storeRetryMillisMin: 200,
+  storeRetryMillisMax: 10_000,
+  /** Time for the head of an answer, which includes the upload, and for each piece of its body. */
+  storeAnswerMillisMax: 300_000,
+  storePieceMillisMax: 60_000,
+  /** Names that a store is asked for at once. */
+  storeListPageMax: 1_000,
+  /** Log that an archive that cannot be reached keeps from being deleted. */
+  archiveLagBytesMax: 8 * gibibyte,
+  /** A new snapshot for an archive: log bytes since the last one, or times its size, or its age. */
+  archiveBaseLogBytesMin: gibibyte,
+  archiveBaseLogTimesMin: 4,
+  archiveBaseMillisMax: 7 * dayMillis,
+  /** Tails of one segment, beyond which one object takes their place. */
+  archiveTailsMax: 32,
+  /** Lines of one epoch in an archive. */
+  archiveLinesMax: 64,
+} as const;

@@ -1,0 +1,123 @@
+import { listArchives, readArchiveState } from './archive-state.ts';
+import { BackupError } from './backup-error.ts';
+import type { DatabaseEntry, DatabaseRecord, Manifest } from './manifest.ts';
+import type { ManifestName } from './object-names.ts';
+import type { Repository } from './repository.ts';
+import {
+  type Holding,
+  outsideError,
+  planFrom,
+  type RestorePlan,
+  type RestoreTarget,
+} from './restore-plan.ts';
+
+export interface RestoreRequest {
+  /** A name that the database had, or its identity. */
+  readonly database: string;
+  /** `latest`: whatever has the newest state, backups and archives. */
+  readonly backup: string;
+  readonly at?: RestoreTarget | undefined;
+}
+
+/**
+ * Plans the restore of a database. A target other than the end is looked for in the named backup;
+ * for `latest`, in all that the repository holds, the newest first. Throws `BackupError`.
+ */
+export async function planRestore(
+  repository: Repository,
+  { database, backup, at = { kind: 'end' } }: RestoreRequest,
+): Promise<RestorePlan> {
+  const holdings: Holding[] = [];
+  for await (const holding of holdingsOf(repository, database, backup)) {
+    const plan = planFrom(holding, at);
+    if (plan !== undefined) return plan;
+    holdings.push(holding);
+  }
+  if (holdings.length > 0) throw outsideError(database, at, holdings);
+  const what = backup === 'latest' ? repository.store.place : `backup ${backup}`;
+  throw new BackupError('backup.unknown', `${what} holds no database ${database}`);
+}
+
+/** The manifest with an id, or with `latest` the newest that can be read. */
+export async function findBackup(repository: Repository, id: string): Promise<ManifestName> {
+  const found = (await repository.manifests()).find((name) => id === 'latest' || name.id === id);
+  if (found !== undefined) return found;
+  const text = `${repository.store.place} holds no backup ${id}; see reducerdb backup list`;
+  throw new BackupError('backup.unknown', id === 'latest' ? noBackupText(repository) : text);
+}
+
+function noBackupText(repository: Repository): string {
+  return `${repository.store.place} holds no backup`;
+}
+
+/** What is held of a database, the newest state first. */
+async function* holdingsOf(
+  repository: Repository,
+  database: string,
+  backup: string,
+): AsyncIterable<Holding> {
+  if (backup !== 'latest') {
+    const name = await findBackup(repository, backup);
+    yield* holdingsIn(await repository.manifest(name), database);
+    return;
+  }
+  const archives = await archivesOf(repository, database);
+  for (const name of await repository.manifests()) {
+    // An archive says how far it reaches; a backup is as old as its name.
+    while (archives[0] !== undefined && archives[0].confirmedMicros >= name.timeMicros) {
+      yield archives.shift() as Holding;
+    }
+    yield* holdingsIn(await repository.manifest(name), database);
+  }
+  yield* archives;
+}
+
+function holdingsIn(manifest: Manifest, database: string): Holding[] {
+  return manifest.databases
+    .filter((entry) => isCalled(entry, database))
+    .map((entry) => backupHolding(manifest, entry));
+}
+
+/** What a backup holds of one database. */
+export function backupHolding({ id, timeMicros }: Manifest, entry: DatabaseEntry): Holding {
+  const { identity, record, lineage, snapshots, segments, files } = entry;
+  return {
+    source: { kind: 'backup', id, timeMicros },
+    identity,
+    record,
+    lineage,
+    snapshots,
+    segments,
+    files,
+    confirmedMicros: timeMicros,
+  };
+}
+
+/** The archives of a database, the newest state first. */
+async function archivesOf(repository: Repository, database: string): Promise<Holding[]> {
+  const holdings: Holding[] = [];
+  const isIdentity = /^[0-9a-f]{64}$/.test(database);
+  for (const name of await listArchives(repository, isIdentity ? database : undefined)) {
+    const state = await readArchiveState(repository, name);
+    if (state === undefined || !isCalled(state, database)) continue;
+    const { identity, record, lineage, snapshots, segments, tails, files, confirmedMicros } = state;
+    holdings.push({
+      source: { kind: 'archive', name: name.name, timeMicros: confirmedMicros },
+      identity,
+      record,
+      lineage,
+      snapshots,
+      segments: [...segments, ...tails],
+      files,
+      confirmedMicros,
+    });
+  }
+  return holdings.sort((one, other) => other.confirmedMicros - one.confirmedMicros);
+}
+
+function isCalled(
+  entry: { readonly identity: string; readonly record: DatabaseRecord },
+  database: string,
+): boolean {
+  return entry.identity === database || entry.record.names.includes(database);
+}

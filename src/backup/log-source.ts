@@ -1,0 +1,182 @@
+import type { Disk } from '../log/disk.ts';
+import { chainToHex } from '../log/history-point.ts';
+import {
+  readSegmentHeader,
+  type SegmentHeader,
+  segmentHeaderBytes,
+  segmentSequence,
+} from '../log/segment.ts';
+import { type SegmentReader, withReader } from '../log/segment-reader.ts';
+import { readSnapshotHeader, type SnapshotPlace, snapshotOffset } from '../log/snapshot.ts';
+import { bigintToHex } from '../values/hex.ts';
+import { BackupError, laterFileError } from './backup-error.ts';
+import type { LogPoint, SegmentEntry, SnapshotEntry } from './manifest.ts';
+import { objectFolder, segmentObject, snapshotObject } from './object-names.ts';
+
+/** A part of a backup of a log: a snapshot or a segment. Plain data: it can be sent as JSON. */
+export type LogObject = SnapshotObject | SegmentObject;
+
+interface ContentPlace {
+  /** Name of the object without the endings that the repository adds. */
+  readonly base: string;
+  /** Name in the directory of the log. */
+  readonly file: string;
+  /** Bytes of the content; the file of a segment can be longer. */
+  readonly bytes: number;
+}
+
+export interface SnapshotObject
+  extends ContentPlace,
+    Pick<SnapshotEntry, 'identity' | 'at' | 'sequence'> {
+  readonly kind: 'snapshot';
+}
+
+export interface SegmentObject
+  extends ContentPlace,
+    Pick<SegmentEntry, 'identity' | 'sequence' | 'from' | 'to'> {
+  readonly kind: 'segment';
+}
+
+const pieceBytes = 256 * 1024;
+
+/**
+ * The files of a log up to `end`, by their headers: its snapshots and segments in order. A segment
+ * that goes on behind `end` counts up to there; so does the file that is appended to. One without a
+ * record before `end` counts only if a snapshot begins in it: it then proves that the log has the
+ * place of the snapshot. Throws `BackupError` if a segment is missing in between.
+ */
+export function surveyLog(disk: Disk, end: LogPoint): LogObject[] {
+  const names = disk.list();
+  const snapshots = snapshotsOf(disk, names, end);
+  const segments = segmentsOf(disk, names, end).filter(
+    ({ sequence, from, to }) =>
+      to.position > from.position || snapshots.some((one) => one.sequence === sequence),
+  );
+  return [...snapshots, ...segments];
+}
+
+/** What a restore up to the end of the log needs: the newest snapshot, and what follows it. */
+export function neededObjects(objects: readonly LogObject[]): LogObject[] {
+  const base = objects.filter((object) => object.kind === 'snapshot').at(-1);
+  const segments = objects.filter((object) => object.kind === 'segment');
+  if (base !== undefined) {
+    return [base, ...segments.filter(({ sequence }) => sequence >= base.sequence)];
+  }
+  const first = segments[0];
+  if (first === undefined || first.from.position === 0) return segments;
+  const reason = `there is no snapshot, and the log begins at offset ${first.from.offset + 1}`;
+  throw sourceError(first.file, reason);
+}
+
+/** The content of an object, from the files of the log. */
+export async function* readLogObject(
+  disk: Disk,
+  { file: name, bytes }: LogObject,
+): AsyncIterable<Uint8Array> {
+  const file = disk.open(name, 'existing');
+  try {
+    for (let at = 0; at < bytes; ) {
+      const piece = new Uint8Array(Math.min(pieceBytes, bytes - at));
+      const count = file.read(piece, at);
+      if (count === 0) throw sourceError(name, 'it is shorter than the log says');
+      at += count;
+      yield piece.subarray(0, count);
+    }
+  } finally {
+    file.close();
+  }
+}
+
+export function sourceError(file: string, reason: string, cause?: unknown): BackupError {
+  return new BackupError('backup.source', `${file} cannot be backed up: ${reason}`, cause);
+}
+
+function snapshotsOf(disk: Disk, names: readonly string[], end: LogPoint): SnapshotObject[] {
+  return names
+    .filter((name) => snapshotOffset(name) !== undefined)
+    .map((name) => withReader(disk, name, snapshotObjectOf))
+    .filter((object) => object !== undefined)
+    .filter(({ at }) => at.offset <= end.offset && at.position <= end.position);
+}
+
+/** `undefined`: it is damaged, and the next start sets it aside. */
+function snapshotObjectOf(reader: SegmentReader): SnapshotObject | undefined {
+  const reading = readSnapshotHeader(reader.header());
+  if (reading.kind === 'version') throw laterFileError(reader.name);
+  if (reading.kind === 'invalid') return undefined;
+  const { place } = reading.header;
+  const identity = bigintToHex(place.databaseIdentity, 64);
+  const at = snapshotPoint(place);
+  return {
+    kind: 'snapshot',
+    base: snapshotObject(objectFolder(identity, at.epoch), at.offset),
+    file: reader.name,
+    bytes: reader.size,
+    identity,
+    at,
+    sequence: place.segment,
+  };
+}
+
+function snapshotPoint(place: SnapshotPlace): LogPoint {
+  return {
+    epoch: bigintToHex(place.epoch, 16),
+    offset: place.offset,
+    position: place.position,
+    chain: chainToHex(place),
+    micros: Number(place.lastMicros),
+  };
+}
+
+function segmentsOf(disk: Disk, names: readonly string[], end: LogPoint): SegmentObject[] {
+  const found = names
+    .filter((name) => segmentSequence(name) !== undefined)
+    .map((file) => ({ file, header: segmentHeader(disk, file) }))
+    .filter((one) => one.header !== undefined)
+    .map(({ file, header }) => ({ file, header: header as SegmentHeader }))
+    .filter(({ header }) => header.position <= end.position);
+  return found.map(({ file, header }, index) => {
+    const next = found[index + 1];
+    if (next !== undefined && next.header.sequence !== header.sequence + 1) {
+      throw sourceError(next.file, `segment ${header.sequence + 1} is missing`);
+    }
+    return segmentObjectOf(file, header, next === undefined ? end : pointBefore(next.header));
+  });
+}
+
+/** `undefined`: it was being created when the power failed, and holds nothing. */
+function segmentHeader(disk: Disk, name: string): SegmentHeader | undefined {
+  const reading = withReader(disk, name, (reader) => readSegmentHeader(reader.header()));
+  if (reading.kind === 'later') throw laterFileError(name);
+  return reading.kind === 'valid' ? reading.header : undefined;
+}
+
+/** The place at which a segment begins. */
+export function pointBefore(header: SegmentHeader): LogPoint {
+  return {
+    epoch: bigintToHex(header.epoch, 16),
+    offset: header.firstOffset - 1,
+    position: header.position,
+    chain: chainToHex(header),
+    micros: Number(header.lastMicros),
+  };
+}
+
+function segmentObjectOf(file: string, header: SegmentHeader, next: LogPoint): SegmentObject {
+  const identity = bigintToHex(header.databaseIdentity, 64);
+  const from = pointBefore(header);
+  // The next segment can belong to another epoch; its records continue this one's all the same.
+  const to = { ...next, epoch: from.epoch };
+  const { sequence, firstOffset } = header;
+  const name = { sequence, first: firstOffset, last: to.offset };
+  return {
+    kind: 'segment',
+    base: segmentObject(objectFolder(identity, from.epoch), name),
+    file,
+    bytes: segmentHeaderBytes + to.position - from.position,
+    identity,
+    sequence,
+    from,
+    to,
+  };
+}
