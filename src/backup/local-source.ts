@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import type { Disk } from '../log/disk.ts';
 import { MachineDisk } from '../node/disk.ts';
 import { noFollow } from '../node/private-files.ts';
-import { type LogObject, readLogObject, surveyLog } from './log-source.ts';
+import { type LogObject, objectsOfLog, readLogObject } from './log-source.ts';
 import type { DatabaseRecord, LineagePoint, LogPoint } from './manifest.ts';
 import { ByteCount } from './object-body.ts';
 import type { DatabaseSource, SourceFile } from './ship.ts';
@@ -41,7 +41,7 @@ export async function diskSource(
   for (const file of files) read.set(await sourceFile(file), file.file);
   return {
     ...rest,
-    objects: surveyLog(disk, database.end),
+    objects: objectsOfLog(disk, database.end),
     files: [...read.keys()],
     read: (object: LogObject | SourceFile) => {
       if (object.kind !== 'file') return readLogObject(disk, object);

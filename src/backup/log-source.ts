@@ -1,12 +1,14 @@
 import type { Disk } from '../log/disk.ts';
 import { chainToHex } from '../log/history-point.ts';
+import { PackedFile } from '../log/packed-segment.ts';
 import {
+  isPacked,
   readSegmentHeader,
   type SegmentHeader,
   segmentHeaderBytes,
   segmentSequence,
 } from '../log/segment.ts';
-import { type SegmentReader, withReader } from '../log/segment-reader.ts';
+import { type SegmentReader, segmentNames, withReader } from '../log/segment-reader.ts';
 import { readSnapshotHeader, type SnapshotPlace, snapshotOffset } from '../log/snapshot.ts';
 import { bigintToHex } from '../values/hex.ts';
 import { BackupError, laterFileError } from './backup-error.ts';
@@ -45,10 +47,9 @@ const pieceBytes = 256 * 1024;
  * record before `end` counts only if a snapshot begins in it: it then proves that the log has the
  * place of the snapshot. Throws `BackupError` if a segment is missing in between.
  */
-export function surveyLog(disk: Disk, end: LogPoint): LogObject[] {
-  const names = disk.list();
-  const snapshots = snapshotsOf(disk, names, end);
-  const segments = segmentsOf(disk, names, end).filter(
+export function objectsOfLog(disk: Disk, end: LogPoint): LogObject[] {
+  const snapshots = snapshotsOf(disk, end);
+  const segments = segmentsOf(disk, end).filter(
     ({ sequence, from, to }) =>
       to.position > from.position || snapshots.some((one) => one.sequence === sequence),
   );
@@ -73,7 +74,9 @@ export async function* readLogObject(
   disk: Disk,
   { file: name, bytes }: LogObject,
 ): AsyncIterable<Uint8Array> {
-  const file = disk.open(name, 'existing');
+  const opened = disk.open(name, 'read');
+  const isPackedSegment = segmentSequence(name) !== undefined && isPacked(name);
+  const file = isPackedSegment ? new PackedFile(opened, disk.codec) : opened;
   try {
     for (let at = 0; at < bytes; ) {
       const piece = new Uint8Array(Math.min(pieceBytes, bytes - at));
@@ -83,7 +86,7 @@ export async function* readLogObject(
       yield piece.subarray(0, count);
     }
   } finally {
-    file.close();
+    opened.close();
   }
 }
 
@@ -91,8 +94,9 @@ export function sourceError(file: string, reason: string, cause?: unknown): Back
   return new BackupError('backup.source', `${file} cannot be backed up: ${reason}`, cause);
 }
 
-function snapshotsOf(disk: Disk, names: readonly string[], end: LogPoint): SnapshotObject[] {
-  return names
+function snapshotsOf(disk: Disk, end: LogPoint): SnapshotObject[] {
+  return disk
+    .list()
     .filter((name) => snapshotOffset(name) !== undefined)
     .map((name) => withReader(disk, name, snapshotObjectOf))
     .filter((object) => object !== undefined)
@@ -128,9 +132,8 @@ function snapshotPoint(place: SnapshotPlace): LogPoint {
   };
 }
 
-function segmentsOf(disk: Disk, names: readonly string[], end: LogPoint): SegmentObject[] {
-  const found = names
-    .filter((name) => segmentSequence(name) !== undefined)
+function segmentsOf(disk: Disk, end: LogPoint): SegmentObject[] {
+  const found = segmentNames(disk)
     .map((file) => ({ file, header: segmentHeader(disk, file) }))
     .filter((one) => one.header !== undefined)
     .map(({ file, header }) => ({ file, header: header as SegmentHeader }))

@@ -29,7 +29,7 @@ export interface DatabaseSource {
   /** The end of the backup: a place that is durable. */
   readonly end: LogPoint;
   readonly lineage: readonly LineagePoint[];
-  /** What `surveyLog` found, and the files that the database keeps beside its log. */
+  /** What `objectsOfLog` found, and the files that the database keeps beside its log. */
   readonly objects: readonly LogObject[];
   readonly files: readonly SourceFile[];
   /** Why this is not all of the database; empty if it is. */
