@@ -105,7 +105,7 @@ function first(waiting: Promise<Uint8Array>[]): Promise<Uint8Array> {
 }
 
 /** The same bytes in pieces of exactly `pieceBytes`, but for the last. */
-async function* evenPieces(
+export async function* evenPieces(
   content: AsyncIterable<Uint8Array>,
   pieceBytes: number,
 ): AsyncIterable<Uint8Array> {

@@ -27,6 +27,8 @@ export type ObjectBody = AsyncIterable<Uint8Array> | Uint8Array;
 
 export interface StoreOptions {
   readonly signal?: AbortSignal | undefined;
+  /** True if another run puts the same bytes, and can go on with what this one has sent. */
+  readonly isRepeatable?: boolean | undefined;
 }
 
 export interface GetOptions extends StoreOptions {

@@ -172,7 +172,9 @@ export class Repository {
     options: ObjectOptions = {},
   ): Promise<{ kind: 'put'; entry: ObjectEntry } | { kind: 'there' }> {
     const body = packBody(content, this.#encrypt);
-    if ((await this.store.put(name, body.pieces, options)) === 'there') return { kind: 'there' };
+    const isRepeatable = !this.isEncrypted;
+    const done = await this.store.put(name, body.pieces, { ...options, isRepeatable });
+    if (done === 'there') return { kind: 'there' };
     return { kind: 'put', entry: { name, ...body.facts() } };
   }
 

@@ -199,7 +199,7 @@ export const startedFiles = [
   'src/backup/finish-backup.ts',
   'src/backup/holdings.ts',
   'src/backup/local-source.ts',
-  'src/backup/folder-store.ts',
+  'src/backup/repository-place.ts',
   'src/cli/main.ts',
   'src/host/linking/linker-main.ts',
   'src/host/workers/process-main.ts',

@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { S3mini } from 's3mini';
+import { assert } from '../assert.ts';
+import { limits } from '../limits.ts';
+import { cancelledError } from './backup-error.ts';
+import { StoreError } from './object-store.ts';
+import { defaultRegion, type S3Keys, type S3Settings } from './s3-settings.ts';
+
+/** An answer that is an error, as the store sent it. */
+interface S3Fault {
+  /** Undefined: there was no answer. */
+  readonly status: number | undefined;
+  readonly code: string;
+}
+
+/**
+ * Requests to one bucket, by the package `s3mini`, which is imported by this file alone. Each is
+ * sent again when the store is busy or cannot be reached. Of an error only its status and code are
+ * passed on: texts and bodies of answers can hold the id of a key.
+ */
+export class S3Client {
+  readonly #place: string;
+  readonly #options: ConstructorParameters<typeof S3mini>[0];
+  readonly #sessionToken: string | undefined;
+  /** By signal, since a client takes its `fetch` when it is made. */
+  readonly #clients = new WeakMap<AbortSignal, S3mini>();
+  readonly #own: S3mini;
+  /** Ends the request that an answer belongs to. */
+  readonly #requests = new WeakMap<Response, AbortController>();
+
+  constructor(
+    place: string,
+    endpoint: string,
+    { region, endpoint: other }: S3Settings,
+    { accessKeyId, secretAccessKey, sessionToken }: S3Keys,
+  ) {
+    this.#place = place;
+    this.#sessionToken = sessionToken;
+    const fallback = other === undefined ? defaultRegion : 'auto';
+    this.#options = { accessKeyId, secretAccessKey, endpoint, region: region ?? fallback };
+    this.#own = this.#made(undefined);
+  }
+
+  /**
+   * Runs one request. `expected` makes a result of an error with that status; other errors throw
+   * `StoreError`, after further attempts if these can help.
+   */
+  async request<T>(
+    what: string,
+    signal: AbortSignal | undefined,
+    action: (client: S3mini) => Promise<T>,
+    expected: (fault: S3Fault) => T | undefined = () => undefined,
+  ): Promise<T> {
+    const client = this.#client(signal);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await action(client);
+      } catch (error) {
+        if (signal?.aborted === true) throw cancelledError(signal);
+        const fault = faultOf(error);
+        const result = expected(fault);
+        if (result !== undefined) return result;
+        const isPassing = isPassingFault(fault);
+        if (!isPassing || attempt >= limits.storeAttemptsMax) {
+          throw new StoreError(`${this.#place}: ${what} failed: ${faultText(fault)}`, {
+            isPassing,
+          });
+        }
+        await this.pause(attempt, signal);
+      }
+    }
+  }
+
+  /** The bytes of an answer; throws when it is cut, or when nothing comes for too long. */
+  async *bodyOf(answer: Response): AsyncIterable<Uint8Array> {
+    const reader = answer.body?.getReader();
+    if (reader === undefined) return;
+    const request = this.#requests.get(answer);
+    try {
+      while (true) {
+        const timer = setTimeout(() => request?.abort(), limits.storePieceMillisMax);
+        try {
+          const { done, value } = await reader.read();
+          if (done) return;
+          yield value;
+        } finally {
+          clearTimeout(timer);
+        }
+      }
+    } finally {
+      await reader.cancel().catch(() => undefined);
+    }
+  }
+
+  /** Waits before another attempt, longer each time. */
+  async pause(attempt: number, signal: AbortSignal | undefined): Promise<void> {
+    const longest = Math.min(
+      limits.storeRetryMillisMin * 2 ** (attempt - 1),
+      limits.storeRetryMillisMax,
+    );
+    try {
+      // Others that were refused at the same moment do not come back at the same moment.
+      await sleep(longest * (0.5 + Math.random() / 2), undefined, { signal });
+    } catch (error) {
+      if (signal?.aborted === true) throw cancelledError(signal);
+      throw error;
+    }
+  }
+
+  #client(signal: AbortSignal | undefined): S3mini {
+    if (signal === undefined) return this.#own;
+    const found = this.#clients.get(signal) ?? this.#made(signal);
+    this.#clients.set(signal, found);
+    return found;
+  }
+
+  #made(signal: AbortSignal | undefined): S3mini {
+    const client = new S3mini({
+      ...this.#options,
+      fetch: (input, init) => this.#fetch(input, init, signal),
+    });
+    const token = this.#sessionToken;
+    if (token === undefined) return client;
+    // The package has no setting for it. It must be among the headers that are signed.
+    const sign: unknown = Reflect.get(client, '_sign');
+    assert(typeof sign === 'function', 's3mini signs requests elsewhere');
+    const signed = (method: string, key: string, query: object, headers: object): unknown => {
+      const all = { ...headers, 'x-amz-security-token': token };
+      return Reflect.apply(sign, client, [method, key, query, all]);
+    };
+    Reflect.set(client, '_sign', signed);
+    return client;
+  }
+
+  async #fetch(
+    input: Parameters<typeof fetch>[0],
+    init: RequestInit | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Response> {
+    const request = new AbortController();
+    const timer = setTimeout(() => request.abort(), limits.storeAnswerMillisMax);
+    const signals = signal === undefined ? [request.signal] : [request.signal, signal];
+    try {
+      // An answer that leads elsewhere is an error: the request is signed for this address.
+      const answer = await fetch(input, {
+        ...init,
+        redirect: 'manual',
+        signal: AbortSignal.any(signals),
+      });
+      this.#requests.set(answer, request);
+      return answer;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function faultOf(error: unknown): S3Fault {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (!('status' in at) || typeof at.status !== 'number') continue;
+    const { status } = at;
+    return { status, code: 'serviceCode' in at ? wordOf(at.serviceCode) : '' };
+  }
+  // The list of objects is the one request whose errors have no members.
+  const message = error instanceof Error ? error.message : '';
+  const found = /status (\d{3}): ([A-Za-z]+)/.exec(message);
+  if (found !== null) return { status: Number(found[1]), code: wordOf(found[2]) };
+  const cause = error instanceof Error ? error.cause : undefined;
+  const coded = cause instanceof Error && 'code' in cause ? cause : error;
+  const code = coded instanceof Error && 'code' in coded ? wordOf(coded.code) : '';
+  return { status: undefined, code };
+}
+
+/** A code that is a plain word; anything else is not passed on. */
+function wordOf(code: unknown): string {
+  return typeof code === 'string' && /^[A-Za-z_]{1,64}$/.test(code) ? code : '';
+}
+
+function isPassingFault({ status }: S3Fault): boolean {
+  return status === undefined || status === 409 || status === 429 || status >= 500;
+}
+
+function faultText({ status, code }: S3Fault): string {
+  const what = code === '' || code === 'Unknown' ? '' : ` ${code}`;
+  if (status === undefined) return `the store cannot be reached${code === '' ? '' : `:${what}`}`;
+  const isElsewhere = status >= 300 && status < 400;
+  const advice = isElsewhere ? '; check endpoint, region and path style' : '';
+  return `it answered ${status}${what}${advice}`;
+}

@@ -1,0 +1,315 @@
+import { createHash, createHmac } from 'node:crypto';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** How the server departs from what it should do. */
+export interface S3Faults {
+  /** What it makes of `If-None-Match: *`. */
+  conditions?: 'honoured' | 'ignored' | 'not-modified' | 'unknown';
+  /** So many of the next requests are answered 503. */
+  busy?: number;
+  /** So many of the next answers with a body end after this many bytes. */
+  cuts?: { count: number; bytes: number };
+  /** So many of the next writes are done, but not answered. */
+  lost?: number;
+  /** Only this many names are listed at once. */
+  pageMax?: number;
+}
+
+interface StoredObject {
+  readonly bytes: Uint8Array;
+  readonly modified: Date;
+}
+
+interface Upload {
+  readonly key: string;
+  readonly id: string;
+  begun: Date;
+  readonly parts: Map<number, Uint8Array>;
+}
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly key: string;
+  readonly query: string;
+  readonly bytes: number;
+}
+
+export const s3Keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG' };
+
+/**
+ * As much of an S3-compatible store as a repository needs, written from the public description of
+ * the protocol: objects, conditions, ranges, lists in pages, uploads in parts, signatures of version
+ * 4 (checked for each request), and the ways in which stores differ or fail.
+ */
+export class S3Server {
+  readonly objects = new Map<string, StoredObject>();
+  readonly uploads = new Map<string, Upload>();
+  readonly requests: SeenRequest[] = [];
+  faults: S3Faults = {};
+  sessionToken: string | undefined;
+  readonly #server: http.Server;
+
+  private constructor(server: http.Server) {
+    this.#server = server;
+  }
+
+  static async start(): Promise<S3Server> {
+    const server = http.createServer();
+    const store = new S3Server(server);
+    server.on('request', (request, response) => void store.#handle(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return store;
+  }
+
+  get endpoint(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #handle(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    try {
+      const pieces: Buffer[] = [];
+      for await (const piece of request) pieces.push(piece as Buffer);
+      this.#answer(request, Buffer.concat(pieces), response);
+    } catch {
+      response.destroy();
+    }
+  }
+
+  #answer(request: http.IncomingMessage, body: Buffer, response: http.ServerResponse): unknown {
+    const url = new URL(request.url ?? '/', this.endpoint);
+    const [, bucket = '', ...rest] = url.pathname.split('/');
+    const key = rest.map(decodeURIComponent).join('/');
+    const method = request.method ?? '';
+    this.requests.push({ method, key, query: url.search, bytes: body.length });
+    if (!this.#isSigned(request, url)) {
+      // As real stores do, the answer has the id of the key in it.
+      const id = `<AWSAccessKeyId>${s3Keys.accessKeyId}</AWSAccessKeyId>`;
+      return xml(response, 403, error('SignatureDoesNotMatch', id));
+    }
+    if ((this.faults.busy ?? 0) > 0) {
+      this.faults.busy = (this.faults.busy ?? 0) - 1;
+      return xml(response, 503, error('SlowDown'));
+    }
+    if (bucket !== 'bucket') return xml(response, 404, error('NoSuchBucket'));
+    const isWrite = method === 'PUT' || method === 'POST';
+    const respond = isWrite && (this.faults.lost ?? 0) > 0 ? this.#lose(response) : response;
+    if (url.searchParams.has('uploads') || url.searchParams.has('uploadId')) {
+      return this.#multipart(method, key, url.searchParams, body, respond);
+    }
+    if (method === 'GET' && key === '') return this.#list(url.searchParams, respond);
+    return this.#object(request, key, body, respond);
+  }
+
+  /** A response that is dropped: the client never learns what became of its request. */
+  #lose(response: http.ServerResponse): http.ServerResponse {
+    this.faults.lost = (this.faults.lost ?? 0) - 1;
+    const dropped = new http.ServerResponse(response.req);
+    response.destroy();
+    return dropped;
+  }
+
+  #object(
+    request: http.IncomingMessage,
+    key: string,
+    body: Buffer,
+    response: http.ServerResponse,
+  ): unknown {
+    const found = this.objects.get(key);
+    switch (request.method) {
+      case 'PUT': {
+        if (request.headers['if-none-match'] === '*') {
+          const { conditions = 'honoured' } = this.faults;
+          if (conditions === 'unknown') return xml(response, 501, error('NotImplemented'));
+          const isThere = conditions !== 'ignored' && found !== undefined;
+          if (isThere && conditions === 'not-modified') return response.writeHead(304).end();
+          if (isThere) return xml(response, 412, error('PreconditionFailed'));
+        }
+        this.objects.set(key, { bytes: body, modified: new Date() });
+        return response.writeHead(200, { etag: etag(body) }).end();
+      }
+      case 'DELETE':
+        this.objects.delete(key);
+        return response.writeHead(204).end();
+      case 'HEAD':
+        if (found === undefined) return response.writeHead(404).end();
+        return response.writeHead(200, { 'content-length': found.bytes.length }).end();
+      default:
+        if (found === undefined) return xml(response, 404, error('NoSuchKey'));
+        return this.#send(found.bytes, request.headers.range, response);
+    }
+  }
+
+  #send(bytes: Uint8Array, range: string | undefined, response: http.ServerResponse): unknown {
+    const match = /^bytes=(\d+)-(\d*)$/.exec(range ?? '');
+    const from = Number(match?.[1] ?? 0);
+    const to = match?.[2] ? Number(match[2]) + 1 : bytes.length;
+    if (from > 0 && from >= bytes.length) return xml(response, 416, error('InvalidRange'));
+    const part = bytes.subarray(from, to);
+    response.writeHead(match === null ? 200 : 206, { 'content-length': part.length });
+    const { cuts } = this.faults;
+    if (cuts !== undefined && cuts.count > 0 && part.length > cuts.bytes) {
+      cuts.count--;
+      return response.write(part.subarray(0, cuts.bytes), () => response.destroy());
+    }
+    return response.end(part);
+  }
+
+  #list(query: URLSearchParams, response: http.ServerResponse): unknown {
+    const prefix = query.get('prefix') ?? '';
+    const after = query.get('continuation-token') ?? '';
+    const max = Math.min(Number(query.get('max-keys') ?? 1000), this.faults.pageMax ?? 1000);
+    const keys = [...this.objects.keys()].filter((key) => key.startsWith(prefix) && key > after);
+    const page = keys.sort().slice(0, max);
+    const isTruncated = page.length < keys.length;
+    const contents = page.map((key) => {
+      const object = this.objects.get(key);
+      const time = object?.modified.toISOString();
+      const size = object?.bytes.length;
+      return `<Contents><Key>${key}</Key><LastModified>${time}</LastModified><Size>${size}</Size></Contents>`;
+    });
+    const next = isTruncated ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
+    const body = `<IsTruncated>${isTruncated}</IsTruncated>${next}${contents.join('')}`;
+    return xml(response, 200, `<ListBucketResult>${body}</ListBucketResult>`);
+  }
+
+  #multipart(
+    method: string,
+    key: string,
+    query: URLSearchParams,
+    body: Buffer,
+    response: http.ServerResponse,
+  ): unknown {
+    const id = query.get('uploadId');
+    if (id === null && method === 'GET') return this.#listUploads(query, response);
+    if (id === null) {
+      const upload = { key, id: `upload-${this.uploads.size}-${Math.random()}` };
+      this.uploads.set(upload.id, { ...upload, begun: new Date(), parts: new Map() });
+      const text = `<UploadId>${upload.id}</UploadId>`;
+      return xml(
+        response,
+        200,
+        `<InitiateMultipartUploadResult>${text}</InitiateMultipartUploadResult>`,
+      );
+    }
+    const upload = this.uploads.get(id);
+    if (upload === undefined || upload.key !== key)
+      return xml(response, 404, error('NoSuchUpload'));
+    switch (method) {
+      case 'PUT':
+        upload.parts.set(Number(query.get('partNumber')), body);
+        return response.writeHead(200, { etag: etag(body) }).end();
+      case 'DELETE':
+        this.uploads.delete(id);
+        return response.writeHead(204).end();
+      case 'GET':
+        return this.#listParts(upload, query, response);
+      default:
+        return this.#complete(upload, body.toString(), response);
+    }
+  }
+
+  #complete(upload: Upload, body: string, response: http.ServerResponse): unknown {
+    const named = [...body.matchAll(/<PartNumber>(\d+)<\/PartNumber><ETag>([^<]*)<\/ETag>/g)];
+    const parts = named.map(([, number, tag]) => {
+      const bytes = upload.parts.get(Number(number));
+      return bytes !== undefined && etag(bytes) === `"${tag}"` ? bytes : undefined;
+    });
+    if (parts.length === 0 || parts.includes(undefined)) {
+      return xml(response, 400, error('InvalidPart'));
+    }
+    const bytes = Buffer.concat(parts as Uint8Array[]);
+    this.objects.set(upload.key, { bytes, modified: new Date() });
+    this.uploads.delete(upload.id);
+    const text = `<ETag>"${parts.length}"</ETag>`;
+    return xml(
+      response,
+      200,
+      `<CompleteMultipartUploadResult>${text}</CompleteMultipartUploadResult>`,
+    );
+  }
+
+  #listUploads(query: URLSearchParams, response: http.ServerResponse): unknown {
+    const prefix = query.get('prefix') ?? '';
+    const after = query.get('upload-id-marker') ?? '';
+    const all = [...this.uploads.values()]
+      .filter(({ key, id }) => key.startsWith(prefix) && id > after)
+      .sort((one, other) => (one.id < other.id ? -1 : 1));
+    const page = all.slice(0, this.faults.pageMax ?? 1000);
+    const last = page.at(-1);
+    const isTruncated = page.length < all.length;
+    const items = page.map(
+      ({ key, id, begun }) =>
+        `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${begun.toISOString()}</Initiated></Upload>`,
+    );
+    const next = isTruncated
+      ? `<NextKeyMarker>${last?.key}</NextKeyMarker><NextUploadIdMarker>${last?.id}</NextUploadIdMarker>`
+      : '';
+    const body = `<IsTruncated>${isTruncated}</IsTruncated>${next}${items.join('')}`;
+    return xml(response, 200, `<ListMultipartUploadsResult>${body}</ListMultipartUploadsResult>`);
+  }
+
+  #listParts(upload: Upload, query: URLSearchParams, response: http.ServerResponse): unknown {
+    const after = Number(query.get('part-number-marker') ?? 0);
+    const all = [...upload.parts].filter(([number]) => number > after).sort(([a], [b]) => a - b);
+    const page = all.slice(0, this.faults.pageMax ?? 1000);
+    const items = page.map(
+      ([number, bytes]) =>
+        `<Part><PartNumber>${number}</PartNumber><ETag>${etag(bytes)}</ETag><Size>${bytes.length}</Size></Part>`,
+    );
+    const isTruncated = page.length < all.length;
+    const next = `<NextPartNumberMarker>${page.at(-1)?.[0] ?? 0}</NextPartNumberMarker>`;
+    const body = `<IsTruncated>${isTruncated}</IsTruncated>${next}${items.join('')}`;
+    return xml(response, 200, `<ListPartsResult>${body}</ListPartsResult>`);
+  }
+
+  /** Signature Version 4 in the header `authorization`, with an unsigned body. */
+  #isSigned({ method, headers }: http.IncomingMessage, url: URL): boolean {
+    const found =
+      /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/.exec(
+        headers.authorization ?? '',
+      );
+    if (found === null) return false;
+    const [, id, day = '', region = '', names = '', signature] = found;
+    const signedNames = names.split(';');
+    if (this.sessionToken !== undefined) {
+      const isToken = headers['x-amz-security-token'] === this.sessionToken;
+      if (!isToken || !signedNames.includes('x-amz-security-token')) return false;
+    }
+    const query = [...url.searchParams]
+      .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+      .sort()
+      .join('&');
+    const lines = signedNames.map((name) => `${name}:${String(headers[name]).trim()}\n`).join('');
+    const request = [method, url.pathname, query, lines, names, 'UNSIGNED-PAYLOAD'].join('\n');
+    const scope = `${day}/${region}/s3/aws4_request`;
+    const hash = createHash('sha256').update(request).digest('hex');
+    const text = ['AWS4-HMAC-SHA256', headers['x-amz-date'], scope, hash].join('\n');
+    let key: Buffer = Buffer.from(`AWS4${s3Keys.secretAccessKey}`);
+    for (const part of [day, region, 's3', 'aws4_request']) key = hmac(key, part);
+    return id === s3Keys.accessKeyId && hmac(key, text).toString('hex') === signature;
+  }
+}
+
+function hmac(key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}
+
+function etag(bytes: Uint8Array): string {
+  return `"${createHash('md5').update(bytes).digest('hex')}"`;
+}
+
+function error(code: string, more = ''): string {
+  return `<Error><Code>${code}</Code><Message>${code}</Message>${more}</Error>`;
+}
+
+function xml(response: http.ServerResponse, status: number, text: string): unknown {
+  return response
+    .writeHead(status, { 'content-type': 'application/xml' })
+    .end(`<?xml version="1.0" encoding="UTF-8"?>${text}`);
+}
