@@ -45,6 +45,8 @@ export const backupLimits = {
   archiveBaseLogBytesMin: gibibyte,
   archiveBaseLogTimesMin: 4,
   archiveBaseMillisMax: 7 * dayMillis,
+  /** How often an archive of a database without commits says that it is up to date. */
+  archiveConfirmMillis: 300_000,
   /** Tails of one segment, beyond which one object takes their place. */
   archiveTailsMax: 32,
   /** Lines of one epoch in an archive. */

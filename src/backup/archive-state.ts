@@ -6,6 +6,8 @@ import {
   type FileEntry,
   type LineagePoint,
   type LogPoint,
+  type ObjectEntry,
+  objectsOfDatabase,
   readFileEntry,
   readLineagePoint,
   readPoint,
@@ -40,6 +42,13 @@ export interface ArchiveState {
   readonly end: LogPoint;
   /** When `end` was last known to be the durable end of the log. */
   readonly confirmedMicros: number;
+}
+
+/** All objects that an archive names. */
+export function objectsOfArchive(
+  state: Pick<ArchiveState, 'snapshots' | 'segments' | 'tails' | 'files'>,
+): ObjectEntry[] {
+  return [...objectsOfDatabase(state), ...state.tails];
 }
 
 export async function writeArchiveState(

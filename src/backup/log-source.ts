@@ -37,6 +37,8 @@ export interface SegmentObject
   extends ContentPlace,
     Pick<SegmentEntry, 'identity' | 'sequence' | 'from' | 'to'> {
   readonly kind: 'segment';
+  /** True if the log goes on in another segment: nothing is written to this one any more. */
+  readonly isSealed: boolean;
 }
 
 const pieceBytes = 256 * 1024;
@@ -70,16 +72,34 @@ export function neededObjects(objects: readonly LogObject[]): LogObject[] {
 }
 
 /** The content of an object, from the files of the log. */
-export async function* readLogObject(
+export function readLogObject(disk: Disk, { file, bytes }: LogObject): AsyncIterable<Uint8Array> {
+  return readLogFile(disk, file, 0, bytes);
+}
+
+/** The content of a tail: the header of a segment, and its records between two places. */
+export async function* readTail(
   disk: Disk,
-  { file: name, bytes }: LogObject,
+  { file, from }: SegmentObject,
+  start: LogPoint,
+  end: LogPoint,
+): AsyncIterable<Uint8Array> {
+  yield* readLogFile(disk, file, 0, segmentHeaderBytes);
+  const base = segmentHeaderBytes - from.position;
+  yield* readLogFile(disk, file, base + start.position, base + end.position);
+}
+
+async function* readLogFile(
+  disk: Disk,
+  name: string,
+  start: number,
+  end: number,
 ): AsyncIterable<Uint8Array> {
   const opened = disk.open(name, 'read');
   const isPackedSegment = segmentSequence(name) !== undefined && isPacked(name);
   const file = isPackedSegment ? new PackedFile(opened, disk.codec) : opened;
   try {
-    for (let at = 0; at < bytes; ) {
-      const piece = new Uint8Array(Math.min(pieceBytes, bytes - at));
+    for (let at = start; at < end; ) {
+      const piece = new Uint8Array(Math.min(pieceBytes, end - at));
       const count = file.read(piece, at);
       if (count === 0) throw sourceError(name, 'it is shorter than the log says');
       at += count;
@@ -88,6 +108,19 @@ export async function* readLogObject(
   } finally {
     opened.close();
   }
+}
+
+/** The chain hash at a log position; `undefined` if no record of the segment ends there. */
+export function chainAt(disk: Disk, segment: SegmentObject, position: number): string | undefined {
+  if (position === segment.from.position) return segment.from.chain;
+  return withReader(disk, segment.file, (reader) => {
+    const heading = readSegmentHeader(reader.header());
+    if (heading.kind !== 'valid') return undefined;
+    const end = segmentHeaderBytes + position - segment.from.position;
+    let at = segmentHeaderBytes;
+    while (at < end && reader.read(at, heading.header.salt) === 'record') at += reader.length;
+    return at === end ? chainToHex(reader.hash) : undefined;
+  });
 }
 
 export function sourceError(file: string, reason: string, cause?: unknown): BackupError {
@@ -143,7 +176,7 @@ function segmentsOf(disk: Disk, end: LogPoint): SegmentObject[] {
     if (next !== undefined && next.header.sequence !== header.sequence + 1) {
       throw sourceError(next.file, `segment ${header.sequence + 1} is missing`);
     }
-    return segmentObjectOf(file, header, next === undefined ? end : pointBefore(next.header));
+    return segmentObjectOf(file, header, end, next?.header);
   });
 }
 
@@ -165,11 +198,16 @@ export function pointBefore(header: SegmentHeader): LogPoint {
   };
 }
 
-function segmentObjectOf(file: string, header: SegmentHeader, next: LogPoint): SegmentObject {
+function segmentObjectOf(
+  file: string,
+  header: SegmentHeader,
+  end: LogPoint,
+  next: SegmentHeader | undefined,
+): SegmentObject {
   const identity = bigintToHex(header.databaseIdentity, 64);
   const from = pointBefore(header);
   // The next segment can belong to another epoch; its records continue this one's all the same.
-  const to = { ...next, epoch: from.epoch };
+  const to = { ...(next === undefined ? end : pointBefore(next)), epoch: from.epoch };
   const { sequence, firstOffset } = header;
   const name = { sequence, first: firstOffset, last: to.offset };
   return {
@@ -181,5 +219,6 @@ function segmentObjectOf(file: string, header: SegmentHeader, next: LogPoint): S
     sequence,
     from,
     to,
+    isSealed: next !== undefined,
   };
 }

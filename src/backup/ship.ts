@@ -131,7 +131,7 @@ export function checkTakesKeys(repository: Repository): void {
 }
 
 /** One run over the objects of a database, with its progress. */
-class Shipping {
+export class Shipping {
   newObjects = 0;
   newBytes = 0;
   readonly #repository: Repository;
@@ -154,7 +154,10 @@ class Shipping {
     this.#bytesTotal = objects.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  async object(object: LogObject, source: DatabaseSource): Promise<SnapshotEntry | SegmentEntry> {
+  async object(
+    object: LogObject,
+    source: Pick<DatabaseSource, 'read'>,
+  ): Promise<SnapshotEntry | SegmentEntry> {
     const { identity, sequence } = object;
     const name = this.#repository.objectName(object.base);
     if (object.kind === 'snapshot') {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import type { ArchiveSource } from '../../src/backup/archive.ts';
 import { finishBackup } from '../../src/backup/finish-backup.ts';
 import { diskSource, type LocalFile } from '../../src/backup/local-source.ts';
 import type { DatabaseRecord, LogPoint, Manifest } from '../../src/backup/manifest.ts';
@@ -11,11 +12,13 @@ import type { CommitLog } from '../../src/log/commit-log.ts';
 import type { Disk } from '../../src/log/disk.ts';
 import { epoch } from '../../src/log/epoch.ts';
 import { chainToHex } from '../../src/log/history-point.ts';
+import { segmentSequence } from '../../src/log/segment.ts';
 import { MachineDisk } from '../../src/node/disk.ts';
+import { Random } from '../../src/testing/random.ts';
 import { SimulatedDisk } from '../../src/testing/simulated-disk.ts';
 import { bigintToHex } from '../../src/values/hex.ts';
 import { databaseIdentity } from '../../src/values/identity-roles.ts';
-import { appendRandom } from '../simulation/log-fixture.ts';
+import { appendTo, randomRecord, textOf } from '../simulation/log-records.ts';
 import { openWithSnapshots, snapshotOf } from '../simulation/snapshot-fixture.ts';
 
 export const storyIdentity = bigintToHex(77n, 64);
@@ -37,6 +40,11 @@ export class BackupStory {
   readonly records: string[] = [];
   /** How many records there were after each commit. */
   readonly counts = new Map<number, number>([[0, 0]]);
+  /** T of each commit. */
+  readonly times = new Map<number, number>([[0, 0]]);
+  /** Added to the times of commits from now on. */
+  laterMicros = 0;
+  #micros = 1_700_000_000_000_000;
   #seed: number;
 
   static async begin(seed: number, segmentBytes = 1500): Promise<BackupStory> {
@@ -54,13 +62,43 @@ export class BackupStory {
   /** Commits in so many turns of three records, all durable. */
   async work(turns: number): Promise<void> {
     for (let turn = 0; turn < turns; turn++) {
-      for (let count = 0; count < 3; count++) {
-        this.records.push(...appendRandom(this.log, this.#seed++, 1));
-        const { offset } = this.log;
-        if (!this.counts.has(offset)) this.counts.set(offset, this.records.length);
-      }
+      this.append(3);
       await this.log.sync();
     }
+  }
+
+  /** Appends records, a second after another; some are accepted before the one before them. */
+  append(count: number): void {
+    for (let left = count; left > 0; left--) {
+      const random = new Random(this.#seed++);
+      const record = randomRecord(random, this.log.offset + 1);
+      this.#micros += 1_000_000;
+      const accepted = this.#micros + this.laterMicros - random.pick([0, 0, 0, 5_000_000]);
+      const timed = { ...record, inputs: { ...record.inputs, timestampMicros: BigInt(accepted) } };
+      appendTo(this.log, timed);
+      this.records.push(textOf(timed));
+      const { offset } = this.log;
+      if (timed.kind === 'marks') continue;
+      this.counts.set(offset, this.records.length);
+      this.times.set(offset, Math.max(accepted, this.times.get(offset - 1) ?? 0));
+    }
+  }
+
+  segmentNames(): string[] {
+    return this.disk.list().filter((name) => segmentSequence(name) !== undefined);
+  }
+
+  /** Another log with the same durable content, which then goes its own way. */
+  async copy(seed: number): Promise<BackupStory> {
+    const files = this.disk.list().map((name) => [name, this.disk.contentOf(name)] as const);
+    const disk = new SimulatedDisk(files);
+    const { log } = await openWithSnapshots(disk, { segmentBytes: 1500, create: false });
+    const copy = new BackupStory(disk, log, seed);
+    copy.records.push(...this.records);
+    for (const [offset, count] of this.counts) copy.counts.set(offset, count);
+    for (const [offset, micros] of this.times) copy.times.set(offset, micros);
+    copy.#micros = this.#micros + 1;
+    return copy;
   }
 
   snapshot(): Promise<unknown> {
@@ -100,6 +138,22 @@ export class BackupStory {
   commitsUpTo(offset: number): readonly string[] {
     return commitsOf(this.records.slice(0, this.counts.get(offset)));
   }
+}
+
+/** A story as it is archived, up to its end or an earlier durable one. */
+export function archiveSource(story: BackupStory, end: LogPoint = story.end): ArchiveSource {
+  const { disk } = story;
+  return {
+    identity: storyIdentity,
+    record: storyRecord,
+    lineage: [],
+    disk,
+    end,
+    files: [],
+    readFile: () => {
+      throw new Error('there are no files');
+    },
+  };
 }
 
 export async function storyRepository(

@@ -195,6 +195,7 @@ export const writtenFiles = ['src/module/javascript/guest-text.ts'];
 
 /** Files that something other than an import statement starts. */
 export const startedFiles = [
+  'src/backup/archive.ts',
   'src/backup/fetch.ts',
   'src/backup/finish-backup.ts',
   'src/backup/holdings.ts',
