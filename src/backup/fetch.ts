@@ -10,14 +10,14 @@ import { MachineDisk, syncDirectory } from '../node/disk.ts';
 import { privateFolderMode } from '../node/private-files.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { databaseIdentity } from '../values/identity-roles.ts';
-import { BackupError, checkSignal, noSpaceError } from './backup-error.ts';
+import { checkSignal, noSpaceError } from './backup-error.ts';
 import { type CommitPlace, checkSegment, checkSnapshot } from './content-check.ts';
 import { MachineFolderFiles, type WritableFile } from './folder-files.ts';
 import { FrameError } from './frame-check.ts';
 import type { LineagePoint, LogPoint, ObjectEntry, SegmentEntry } from './manifest.ts';
 import { ObjectFault, type Repository } from './repository.ts';
+import { explained } from './restore-fault.ts';
 import { outsideError, type RestorePlan } from './restore-plan.ts';
-import { wholeBackupBefore } from './whole-backup.ts';
 
 export interface FetchOptions {
   readonly signal?: AbortSignal | undefined;
@@ -125,6 +125,10 @@ class Fetch {
       before = await this.#segment(first, others, before);
     }
     const at = this.#end();
+    // The target can lie before the first commit of the last segment.
+    for (const { sequence, from } of segments) {
+      if (sequence > at.sequence) await this.#files.remove(segmentName(sequence, from.offset + 1));
+    }
     const lineage = [...this.#plan.lineage.filter(({ position }) => position < at.position), at];
     await writeOrigin(new MachineDisk(this.#directory), { lineage: lineage.map(originPlace) });
     await this.#files.syncFolder('');
@@ -175,7 +179,7 @@ class Fetch {
   }
 
   async #copy(
-    { name }: ObjectEntry,
+    entry: ObjectEntry,
     content: AsyncIterable<Uint8Array>,
     file: WritableFile,
   ): Promise<void> {
@@ -188,8 +192,7 @@ class Fetch {
       }
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      const text = `object ${name} is damaged: ${error.message}`;
-      throw new ObjectFault('damaged', name, text, error);
+      throw await this.#repository.contentFault(entry, error, this.#options);
     }
     this.#objectsDone++;
     this.#report();
@@ -289,21 +292,4 @@ function originPlace(point: LineagePoint): OriginPlace {
     ...present(chainFromHex(point.chain), 'a chain hash'),
     micros: BigInt(point.micros),
   };
-}
-
-/** Says of which backup an object is, and which earlier one could be used instead. */
-async function explained(
-  repository: Repository,
-  plan: Pick<RestorePlan, 'source'> & Partial<Pick<RestorePlan, 'identity'>>,
-  error: unknown,
-): Promise<unknown> {
-  if (!(error instanceof ObjectFault)) return error;
-  const { source, identity } = plan;
-  const what = source.kind === 'backup' ? `backup ${source.id}` : `the archive ${source.name}`;
-  const whole = await wholeBackupBefore(repository, source.timeMicros, identity);
-  const advice =
-    whole === undefined ? 'no backup before it is whole' : `the newest whole one is ${whole.id}`;
-  const text = `${what} cannot be restored: ${error.message}; ${advice}`;
-  const code = error.kind === 'missing' ? 'backup.missing' : 'backup.damaged';
-  return new BackupError(code, text, error);
 }

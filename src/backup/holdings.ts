@@ -3,6 +3,7 @@ import { BackupError } from './backup-error.ts';
 import type { DatabaseEntry, DatabaseRecord, Manifest } from './manifest.ts';
 import type { ManifestName } from './object-names.ts';
 import type { Repository } from './repository.ts';
+import { explained } from './restore-fault.ts';
 import {
   type Holding,
   outsideError,
@@ -58,7 +59,7 @@ async function* holdingsOf(
 ): AsyncIterable<Holding> {
   if (backup !== 'latest') {
     const name = await findBackup(repository, backup);
-    yield* holdingsIn(await repository.manifest(name), database);
+    yield* holdingsIn(await manifestOf(repository, name), database);
     return;
   }
   const archives = await archivesOf(repository, database);
@@ -67,9 +68,19 @@ async function* holdingsOf(
     while (archives[0] !== undefined && archives[0].confirmedMicros >= name.timeMicros) {
       yield archives.shift() as Holding;
     }
-    yield* holdingsIn(await repository.manifest(name), database);
+    yield* holdingsIn(await manifestOf(repository, name), database);
   }
   yield* archives;
+}
+
+/** Reads the manifest of a backup that is to be restored. */
+async function manifestOf(repository: Repository, name: ManifestName): Promise<Manifest> {
+  try {
+    return await repository.manifest(name);
+  } catch (error) {
+    const { id, timeMicros } = name;
+    throw await explained(repository, { source: { kind: 'backup', id, timeMicros } }, error);
+  }
 }
 
 function holdingsIn(manifest: Manifest, database: string): Holding[] {

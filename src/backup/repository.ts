@@ -225,10 +225,16 @@ export class Repository {
     if (at !== -1) throw damage(entry.name, String(found[at]), String(expected[at]));
   }
 
-  /** Compares what is stored of an object with its SHA-256; throws `ObjectFault`. */
-  async checkStored(entry: ObjectEntry, options: ObjectOptions = {}): Promise<void> {
+  /** What is wrong with an object whose content makes no sense: its bytes, or what was stored. */
+  async contentFault(
+    entry: ObjectEntry,
+    error: Error,
+    options: ObjectOptions = {},
+  ): Promise<ObjectFault> {
     const found = await this.#storedHash(entry.name, options);
-    if (found !== entry.storedHash) throw damage(entry.name, found, entry.storedHash);
+    if (found !== entry.storedHash) return damage(entry.name, found, entry.storedHash, error);
+    const text = `object ${entry.name} is damaged: ${error.message}`;
+    return new ObjectFault('damaged', entry.name, text, error);
   }
 
   /** The manifests, the newest first. */

@@ -1,0 +1,255 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import {
+  BackupStory,
+  commitsOf,
+  restoredRecords,
+  storyRepository,
+  withFolder,
+} from '../../test/support/backup-story.ts';
+import { MemoryStore } from '../../test/support/memory-store.ts';
+import { notEmptyError } from './backup-error.ts';
+import { sealedJson } from './checked-json.ts';
+import { fetchFiles, fetchRestore } from './fetch.ts';
+import { planRestore } from './holdings.ts';
+import { objectsOf } from './manifest.ts';
+import { initRepository, openRepository, type Repository } from './repository.ts';
+import { rfc3339 } from './restore-plan.ts';
+import { shipFiles } from './ship.ts';
+
+const latest = { database: 'story', backup: 'latest' } as const;
+
+/** Two backups of one story, the second with all of its history. */
+async function twice(seed: number) {
+  const story = await BackupStory.begin(seed);
+  const store = new MemoryStore();
+  const repository = await storyRepository(store);
+  await story.work(4);
+  await story.snapshot();
+  await story.work(3);
+  const first = await story.backup(repository, 1_800_000_000_000_000);
+  await story.work(4);
+  await story.snapshot();
+  await story.work(3);
+  const second = await story.backup(repository, 1_800_000_100_000_000, { withHistory: true });
+  return { story, store, repository, first, second };
+}
+
+async function restore(repository: Repository, at?: Parameters<typeof planRestore>[1]['at']) {
+  return withFolder(async (folder) => {
+    const plan = await planRestore(repository, { ...latest, at });
+    const directory = path.join(folder, 'log');
+    try {
+      await fetchRestore(repository, plan, directory);
+    } catch (error) {
+      expect(await readdir(folder)).toEqual([]);
+      throw error;
+    }
+    return restoredRecords(directory);
+  });
+}
+
+it('[history 5.27] a place without a repository is named', async () => {
+  const store = new MemoryStore();
+  await expect(openRepository(store)).rejects.toThrow(
+    'memory is no backup repository: reducerdb-repository.json is missing',
+  );
+  await initRepository(store, { nowMicros: 1 });
+  await expect(initRepository(store, { nowMicros: 2 })).rejects.toThrow(
+    'memory is a backup repository already',
+  );
+});
+
+it('[history 5.27] a repository of a newer version, or a damaged one, is refused', async () => {
+  const store = new MemoryStore();
+  await initRepository(store, { nowMicros: 1 });
+  const name = 'reducerdb-repository.json';
+  const text = Buffer.from(store.objects.get(name) ?? []).toString();
+  store.objects.set(name, Buffer.from(text.replace('"version": 1', '"version": 2')));
+  await expect(openRepository(store)).rejects.toThrow(
+    'this repository has version 2; this program reads version 1',
+  );
+  store.objects.set(name, Buffer.from(text.slice(0, -5)));
+  await expect(openRepository(store)).rejects.toThrow(`${name} is damaged: it is not JSON`);
+});
+
+it('[history 5.27, I6] a restore without any one of its objects names it', async () => {
+  const { store, repository, first, second } = await twice(1);
+  const entry = second.databases[0];
+  const plan = await planRestore(repository, latest);
+  const needed = [plan.base, ...plan.segments].map((object) => object?.name);
+  for (const object of needed) {
+    const copy = store.copy();
+    copy.objects.delete(String(object));
+    const damaged = await openRepository(copy);
+    await expect(restore(damaged)).rejects.toThrow(
+      `backup ${second.id} cannot be restored: object ${object} is missing; ` +
+        `the newest whole one is ${first.id}`,
+    );
+  }
+  expect(entry?.segments.length).toBeGreaterThan(needed.length - 1);
+});
+
+it('[history 5.27, I6, I10] a restore with any byte of an object flipped names it', async () => {
+  const { store, repository, second } = await twice(2);
+  const plan = await planRestore(repository, latest);
+  for (const object of [plan.base, ...plan.segments]) {
+    if (object === undefined) continue;
+    const whole = store.objects.get(object.name) ?? new Uint8Array(0);
+    const step = Math.max(1, Math.floor(whole.length / 12));
+    for (let at = 0; at < whole.length; at += step) {
+      const copy = store.copy();
+      const flipped = Uint8Array.from(whole);
+      flipped[at] = (flipped[at] ?? 0) ^ 0x10;
+      copy.objects.set(object.name, flipped);
+      await expect(restore(await openRepository(copy)), `byte ${at}`).rejects.toThrow(
+        new RegExp(
+          `backup ${second.id} cannot be restored: object ${object.name} is damaged: ` +
+            `SHA-256 [0-9a-f]{64}, expected ${object.storedHash}; `,
+        ),
+      );
+    }
+  }
+});
+
+it('[history 5.27] a damaged manifest is named, with a backup that can be used', async () => {
+  const { store, repository, first } = await twice(3);
+  const [newest] = await repository.manifests();
+  const name = String(newest?.name);
+  store.objects.set(name, Buffer.from('{}'));
+  await expect(restore(repository)).rejects.toThrow(
+    `backup ${newest?.id} cannot be restored: manifest ${name} is damaged: ` +
+      `it does not end with its SHA-256; the newest whole one is ${first.id}`,
+  );
+});
+
+it('[history 5.27] a position or a time outside is refused with what is there', async () => {
+  const { story, repository } = await twice(4);
+  const { end } = story;
+  const from = 'offset 0 to offset';
+  await expect(restore(repository, { kind: 'offset', offset: end.offset + 1 })).rejects.toThrow(
+    `offset ${end.offset + 1} is outside of what the repository holds for story: ` +
+      `${from} ${end.offset}`,
+  );
+  const epoch = 'ff'.repeat(8);
+  await expect(restore(repository, { kind: 'offset', offset: 3, epoch })).rejects.toThrow(
+    `position ${epoch}.3 is outside of what the repository holds for story`,
+  );
+  const late = 1_900_000_000_000_000;
+  await expect(restore(repository, { kind: 'time', micros: late })).rejects.toThrow(
+    `${rfc3339(late)} is outside of what the repository holds for story: ` +
+      `1970-01-01T00:00:00Z to ${rfc3339(1_800_000_100_000_000)}`,
+  );
+});
+
+it('[history 1.2, 5.25] a restore to a time has the largest commit up to it', async () => {
+  const { story, repository } = await twice(5);
+  for (let offset = 1; offset <= story.end.offset; offset += 4) {
+    const micros = story.times.get(offset) ?? 0;
+    let last = offset;
+    while (story.times.get(last + 1) === micros) last++;
+    const found = await restore(repository, { kind: 'time', micros });
+    expect(commitsOf(found)).toEqual(story.commitsUpTo(last));
+    const before = await restore(repository, { kind: 'time', micros: micros - 1 });
+    let earlier = offset;
+    while (story.times.get(earlier) === micros) earlier--;
+    expect(commitsOf(before)).toEqual(story.commitsUpTo(earlier));
+  }
+});
+
+it('[history 5.27] what is not held is unknown', async () => {
+  const { repository } = await twice(6);
+  await expect(planRestore(repository, { ...latest, database: 'other' })).rejects.toThrow(
+    'memory holds no database other',
+  );
+  await expect(planRestore(repository, { ...latest, backup: '00'.repeat(6) })).rejects.toThrow(
+    `memory holds no backup ${'00'.repeat(6)}; see reducerdb backup list`,
+  );
+});
+
+it('[history 5.27] no space is found before the first byte', async () => {
+  const { repository } = await twice(7);
+  const plan = await planRestore(repository, latest);
+  await withFolder(async (folder) => {
+    const directory = path.join(folder, 'log');
+    const freeBytes = plan.bytes - 1;
+    await expect(fetchRestore(repository, plan, directory, { freeBytes })).rejects.toThrow(
+      `restoring needs ${plan.bytes} bytes, ${freeBytes} bytes are free`,
+    );
+    expect(await readdir(folder)).toEqual([]);
+  });
+  expect(notEmptyError('/data').message).toBe(
+    '/data is not empty; restore a host into an empty folder',
+  );
+});
+
+it('[history 5.22] a restore never goes into a directory that is there', async () => {
+  const { repository } = await twice(8);
+  const plan = await planRestore(repository, latest);
+  await withFolder(async (folder) => {
+    const directory = path.join(folder, 'log');
+    await mkdir(directory);
+    await expect(fetchRestore(repository, plan, directory)).rejects.toThrow('EEXIST');
+    expect(await readdir(folder)).toEqual(['log']);
+  });
+});
+
+it('[history 5.22] a signal ends a restore, and nothing is left', async () => {
+  const { repository } = await twice(9);
+  const plan = await planRestore(repository, latest);
+  const stop = new AbortController();
+  const { signal } = stop;
+  const onProgress = () => stop.abort();
+  await withFolder(async (folder) => {
+    const directory = path.join(folder, 'log');
+    await expect(fetchRestore(repository, plan, directory, { signal, onProgress })).rejects.toThrow(
+      'it was cancelled',
+    );
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+it('[history 5.27] a segment that a later version wrote is refused as such', async () => {
+  const { store, second } = await twice(10);
+  const [name] = [...store.objects.keys()].filter((each) => each.startsWith('backups/'));
+  expect(name).toBeDefined();
+  store.objects.set(String(name), sealedJson({ version: 9 }));
+  await expect(restore(await openRepository(store))).resolves.toBeDefined();
+  for (const each of store.objects.keys()) {
+    if (each.startsWith('backups/')) store.objects.set(each, sealedJson({ version: 9 }));
+  }
+  await expect(restore(await openRepository(store))).rejects.toThrow(
+    'the manifest was written by a newer reducerdb',
+  );
+  expect(objectsOf(second).length).toBeGreaterThan(0);
+});
+
+it('[history 5.4] files beside the log come back with their paths', async () => {
+  const repository = await storyRepository(new MemoryStore());
+  const contents = new Map([
+    ['static/aa', 'one'],
+    ['deploys/2/program.js', 'two'],
+  ]);
+  const { createHash } = await import('node:crypto');
+  const files = [...contents].map(([place, text]) => ({
+    kind: 'file' as const,
+    path: place,
+    bytes: text.length,
+    hash: createHash('sha256').update(text).digest('hex'),
+  }));
+  const entries = await shipFiles(repository, files, async function* (file) {
+    yield Buffer.from(contents.get(file.path) ?? '');
+  });
+  const source = { kind: 'backup', id: '0', timeMicros: 0 } as const;
+  await withFolder(async (folder) => {
+    await fetchFiles(repository, { source, files: entries }, folder);
+    expect((await readdir(folder, { recursive: true })).sort()).toEqual([
+      'deploys',
+      'deploys/2',
+      'deploys/2/program.js',
+      'static',
+      'static/aa',
+    ]);
+  });
+});
