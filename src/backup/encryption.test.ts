@@ -52,7 +52,7 @@ it('[history 5.10] a passphrase opens a repository; another one does not', async
   await expect(openRepository(store, { passphrase: 'wrong horse' })).rejects.toThrow(text);
 });
 
-it('[history 5.9] what a cut-off run left in an encrypted repository is known by its size', async () => {
+it('[history 5.9] what a cut-off run left encrypted is known by its size', async () => {
   const { recipient } = await newIdentity();
   const store = new MemoryStore();
   const repository = await storyRepository(store, { recipients: [recipient] });

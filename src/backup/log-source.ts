@@ -66,7 +66,8 @@ export function neededObjects(objects: readonly LogObject[]): LogObject[] {
     return [base, ...segments.filter(({ sequence }) => sequence >= base.sequence)];
   }
   const first = segments[0];
-  if (first === undefined || first.from.position === 0) return segments;
+  if (first === undefined) throw sourceError('the log', 'it has no commit');
+  if (first.from.position === 0) return segments;
   const reason = `there is no snapshot, and the log begins at offset ${first.from.offset + 1}`;
   throw sourceError(first.file, reason);
 }

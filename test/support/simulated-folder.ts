@@ -24,6 +24,8 @@ interface Change {
  */
 export class SimulatedFolder implements FolderFiles {
   operationCount = 0;
+  /** Names that were given by a link, in order. */
+  readonly linked: string[] = [];
   readonly #entries = new Map<string, Entry>();
   readonly #durable = new Map<string, Entry>();
   readonly #pending: Change[] = [];
@@ -87,6 +89,7 @@ export class SimulatedFolder implements FolderFiles {
     this.#step();
     if (this.#entries.has(to)) return false;
     this.#change(to, this.#file(from));
+    this.linked.push(to);
     return true;
   }
 
