@@ -19,6 +19,20 @@ it.each<readonly [relation: string, holds: boolean]>([
     limits.moduleLogLinesPerSecondMax * limits.moduleLogBurstSeconds >=
       2 * limits.logLinesPerCallMax,
   ],
+  [
+    'a segment of one large record must fit an upload in parts',
+    limits.uploadPartBytes * limits.uploadPartsMax > 2 * limits.recordBytesMax,
+  ],
+  [
+    'what an archive says of itself must fit one request, and what is listed must be found',
+    limits.archiveStateBytesMax <= limits.uploadPartBytes &&
+      limits.manifestsSearchedMax <= limits.backupsListedMax,
+  ],
+  [
+    'an archive takes a snapshot before a backup has to read more log than that',
+    limits.archiveBaseLogBytesMin >= limits.backupSnapshotLogBytesMax &&
+      limits.archiveLagBytesMax > limits.archiveBaseLogBytesMin,
+  ],
   ['publishers must not wait for each other', limits.bodiesBytesMax >= 4 * limits.programBytesMax],
   [
     'every watched resource and list must find room',

@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import { BackupError } from './backup-error.ts';
 import { JsonFault, type JsonObject, Members, openSealedJson, sealedJson } from './checked-json.ts';
 import {
   checkVersion,
@@ -57,6 +58,10 @@ export async function writeArchiveState(
 ): Promise<string> {
   const bytes = sealedJson({ version: 1, ...(state as unknown as JsonObject) });
   const name = archiveName(state.identity, state.epoch, state.line);
+  if (bytes.length > limits.archiveStateBytesMax) {
+    const text = `${name} has ${bytes.length} bytes; at most ${limits.archiveStateBytesMax} fit`;
+    throw new BackupError('backup.source', text);
+  }
   await repository.store.replace(name, bytes);
   return name;
 }

@@ -91,7 +91,7 @@ function holdingsIn(manifest: Manifest, database: string): Holding[] {
 
 /** What a backup holds of one database. */
 export function backupHolding({ id, timeMicros }: Manifest, entry: DatabaseEntry): Holding {
-  const { identity, record, lineage, snapshots, segments, files } = entry;
+  const { identity, record, lineage, snapshots, segments, files, fault } = entry;
   return {
     source: { kind: 'backup', id, timeMicros },
     identity,
@@ -101,6 +101,7 @@ export function backupHolding({ id, timeMicros }: Manifest, entry: DatabaseEntry
     segments,
     files,
     confirmedMicros: timeMicros,
+    fault,
   };
 }
 
@@ -121,6 +122,7 @@ async function archivesOf(repository: Repository, database: string): Promise<Hol
       segments: [...segments, ...tails],
       files,
       confirmedMicros,
+      fault: '',
     });
   }
   return holdings.sort((one, other) => other.confirmedMicros - one.confirmedMicros);

@@ -26,6 +26,8 @@ export interface Holding {
   readonly segments: readonly SegmentEntry[];
   readonly files: readonly FileEntry[];
   readonly confirmedMicros: number;
+  /** Why it is not all of the database; empty if it is. */
+  readonly fault: string;
 }
 
 export type RestoreOrigin =
@@ -51,6 +53,8 @@ export interface RestorePlan {
   readonly bytes: number;
   /** Hash of the program that served when it was backed up. */
   readonly program: string;
+  /** Why the backup is not all of the database; empty if it is. */
+  readonly fault: string;
 }
 
 /** Plans a restore from `holding`; `undefined` if it does not have the target. */
@@ -64,7 +68,7 @@ export function planFrom(holding: Holding, target: RestoreTarget): RestorePlan |
       (index === 0 || isBefore(segment, window.segments[index - 1], target)),
   );
   const from = base?.at ?? window.from;
-  const { source, identity, record, files, lineage } = holding;
+  const { source, identity, record, files, lineage, fault } = holding;
   const reads = [...(base === undefined ? [] : [base]), ...segments, ...files];
   return {
     source,
@@ -80,6 +84,7 @@ export function planFrom(holding: Holding, target: RestoreTarget): RestorePlan |
     storedBytes: reads.reduce((sum, { storedBytes }) => sum + storedBytes, 0),
     bytes: reads.reduce((sum, { bytes }) => sum + bytes, 0),
     program: record.program,
+    fault,
   };
 }
 
