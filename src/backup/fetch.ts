@@ -160,11 +160,12 @@ class Fetch {
 
   #segmentContent(entry: SegmentEntry): AsyncIterable<Uint8Array> {
     const { target } = this.#plan;
-    return checkSegment(this.#content(entry), entry, (commit) => {
-      const { offset, micros } = commit;
-      const isIn = target.kind === 'offset' ? offset <= target.offset : true;
-      const isUntil = target.kind === 'time' ? micros <= target.micros : true;
-      if (isIn && isUntil) this.#last = commit;
+    const content = this.#content(entry);
+    if (target.kind === 'end') return checkSegment(content, entry).content;
+    return checkSegment(content, entry, (commit) => {
+      const place = target.kind === 'offset' ? commit.offset : commit.micros;
+      const last = target.kind === 'offset' ? target.offset : target.micros;
+      if (place <= last) this.#last = commit;
     }).content;
   }
 
