@@ -1,8 +1,8 @@
 /**
  * What a backup into a folder takes, and a restore from it, for a log of transfers in segments of 64
- * MiB. Bars: a backup is at least half as fast as copying the files durably where copying is bound
- * by the disk, and as the same copy through gzip anywhere; a backup of what is there already costs
- * next to nothing. `scale` 1 is a log of 256 MiB.
+ * MiB. Bars: a backup is at least half as fast as the same copy through gzip, which takes most of
+ * its time; a backup of what is there already costs next to nothing. A plain copy of the files is
+ * shown beside it. `scale` 1 is a log of 256 MiB.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -26,7 +26,7 @@ import type {
   SegmentEntry,
   SnapshotEntry,
 } from './manifest.ts';
-import { archiveLine, objectFolder, tailObject } from './object-names.ts';
+import { archiveLine, archiveName, objectFolder, tailObject } from './object-names.ts';
 import type { Repository } from './repository.ts';
 import { Shipping, type SourceFile } from './ship.ts';
 
@@ -37,7 +37,7 @@ export interface ArchiveSource {
   readonly lineage: readonly LineagePoint[];
   readonly disk: Disk;
   readonly end: LogPoint;
-  /** Files that the database keeps beside its log. */
+  /** Files that the database keeps beside its log; the same list as long as nothing changes. */
   readonly files: readonly SourceFile[];
   readFile(file: SourceFile): AsyncIterable<Uint8Array>;
 }
@@ -76,6 +76,9 @@ export class DatabaseArchive {
   readonly #host: string;
   /** What the archive says of itself; without objects if there is none yet. */
   #state: ArchiveState | undefined;
+  #needsSnapshot = false;
+  /** The list of the last pass. */
+  #files: readonly SourceFile[] | undefined;
 
   /** `host`: 32 hexadecimal digits that name this service. */
   constructor(repository: Repository, host: string) {
@@ -96,6 +99,8 @@ export class DatabaseArchive {
 
   /** Puts what is new. Throws `StoreError` if the place cannot be reached. */
   async pass(source: ArchiveSource, options: ArchiveOptions): Promise<ArchiveReport> {
+    const idle = this.#idleReport(source, options);
+    if (idle !== undefined) return idle;
     const objects = objectsOfLog(source.disk, source.end);
     const before = await this.#known(source, objects);
     const pass = new Pass(this.#repository, source, options, before.state);
@@ -103,6 +108,8 @@ export class DatabaseArchive {
     this.#state = pass.state;
     const { end } = pass.state;
     const isBegun = !isEmpty(pass.state);
+    this.#files = source.files;
+    this.#needsSnapshot = pass.needsSnapshot;
     return {
       end: isBegun ? end : undefined,
       lagBytes: source.end.position - (isBegun ? end.position : 0),
@@ -114,27 +121,48 @@ export class DatabaseArchive {
     };
   }
 
-  /** The state to go on from, as it is in the repository now. */
+  /** The report if nothing has happened since the last pass: then nobody is asked anything. */
+  #idleReport(source: ArchiveSource, options: ArchiveOptions): ArchiveReport | undefined {
+    const state = this.#state;
+    const { end, files } = source;
+    const isSame =
+      state?.epoch === end.epoch &&
+      state.end.position === end.position &&
+      state.end.chain === end.chain &&
+      files === this.#files;
+    if (!isSame || this.#needsSnapshot) return undefined;
+    if (options.nowMicros - state.confirmedMicros >= limits.archiveConfirmMillis * 1000) {
+      return undefined;
+    }
+    const rest = { isNewLine: false, gap: undefined, needsSnapshot: false };
+    return { end: state.end, lagBytes: 0, sentBytes: 0, line: state.line, ...rest };
+  }
+
+  /**
+   * The state to go on from, as it is in the repository now: that of the last pass, if nobody has
+   * changed it, or the line that the log continues.
+   */
   async #known(
     source: ArchiveSource,
     objects: readonly LogObject[],
   ): Promise<{ state: ArchiveState; isNewLine: boolean }> {
     const { identity, end } = source;
     const known = this.#state;
+    if (known?.epoch === end.epoch && known.end.position <= end.position) {
+      const name = archiveName(identity, end.epoch, known.line);
+      const own = await readArchiveState(this.#repository, { name });
+      const isUnchanged =
+        own?.host === this.#host &&
+        own.confirmedMicros === known.confirmedMicros &&
+        own.end.position === known.end.position;
+      if (own !== undefined && isUnchanged) return { state: own, isNewLine: false };
+    }
     const lines: ArchiveState[] = [];
     for (const name of await listArchives(this.#repository, identity)) {
       if (name.epoch !== end.epoch) continue;
       const state = await readArchiveState(this.#repository, name);
       if (state !== undefined) lines.push(state);
     }
-    const own = lines.find(({ line }) => line === known?.line);
-    const isUnchanged =
-      known?.epoch === end.epoch &&
-      own?.host === this.#host &&
-      own.confirmedMicros === known.confirmedMicros &&
-      own.end.position === known.end.position &&
-      own.end.position <= end.position;
-    if (own !== undefined && isUnchanged) return { state: own, isNewLine: false };
     return this.#begin(source, objects, lines);
   }
 

@@ -2,7 +2,7 @@ import { limits } from '../limits.ts';
 import { listArchives, objectsOfArchive, readArchiveState } from './archive-state.ts';
 import { BackupError } from './backup-error.ts';
 import { type ObjectEntry, objectsOf } from './manifest.ts';
-import type { ManifestName } from './object-names.ts';
+import type { ArchiveName, ManifestName } from './object-names.ts';
 import { ObjectFault, type Repository } from './repository.ts';
 
 /**
@@ -13,6 +13,7 @@ export class KnownObjects {
   readonly #repository: Repository;
   readonly #entries = new Map<string, ObjectEntry>();
   readonly #archives = new Set<string>();
+  #archiveNames: readonly ArchiveName[] | undefined;
   #unread: ManifestName[] | undefined;
 
   constructor(repository: Repository) {
@@ -37,7 +38,8 @@ export class KnownObjects {
   async #readArchives(identity: string): Promise<void> {
     if (this.#archives.has(identity)) return;
     this.#archives.add(identity);
-    for (const name of await listArchives(this.#repository, identity)) {
+    this.#archiveNames ??= await listArchives(this.#repository);
+    for (const name of this.#archiveNames.filter((one) => one.identity === identity)) {
       await this.#take(async () => {
         const state = await readArchiveState(this.#repository, name);
         return state === undefined ? [] : objectsOfArchive(state);

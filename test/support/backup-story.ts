@@ -7,7 +7,12 @@ import { diskSource, type LocalFile } from '../../src/backup/local-source.ts';
 import type { DatabaseRecord, LogPoint, Manifest } from '../../src/backup/manifest.ts';
 import type { ObjectStore } from '../../src/backup/object-store.ts';
 import { initRepository, openRepository, type Repository } from '../../src/backup/repository.ts';
-import { type DatabaseSource, type ShipOptions, shipDatabase } from '../../src/backup/ship.ts';
+import {
+  type DatabaseSource,
+  type ShipOptions,
+  type SourceFile,
+  shipDatabase,
+} from '../../src/backup/ship.ts';
 import type { CommitLog } from '../../src/log/commit-log.ts';
 import type { Disk } from '../../src/log/disk.ts';
 import { epoch } from '../../src/log/epoch.ts';
@@ -140,6 +145,8 @@ export class BackupStory {
   }
 }
 
+const noFiles: readonly SourceFile[] = [];
+
 /** A story as it is archived, up to its end or an earlier durable one. */
 export function archiveSource(story: BackupStory, end: LogPoint = story.end): ArchiveSource {
   const { disk } = story;
@@ -149,7 +156,7 @@ export function archiveSource(story: BackupStory, end: LogPoint = story.end): Ar
     lineage: [],
     disk,
     end,
-    files: [],
+    files: noFiles,
     readFile: () => {
       throw new Error('there are no files');
     },
