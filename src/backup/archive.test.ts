@@ -11,6 +11,7 @@ import {
 } from '../../test/support/backup-story.ts';
 import { MemoryStore } from '../../test/support/memory-store.ts';
 import { limits } from '../limits.ts';
+import { Random } from '../testing/random.ts';
 import { DatabaseArchive } from './archive.ts';
 import { type ArchiveState, listArchives, readArchiveState } from './archive-state.ts';
 import { fetchRestore } from './fetch.ts';
@@ -84,6 +85,31 @@ describe('an archive', () => {
       const { at, records } = await restored(repository, offset);
       expect(at.offset).toBe(offset);
       expect(commitsOf(records)).toEqual(story.commitsUpTo(offset));
+    }
+  });
+
+  it('[history 1.2, 5.12, 5.25] restores the commit of any time, tails included', async () => {
+    const { story, repository, archive } = await begin(12);
+    for (let round = 0; round < 10; round++) {
+      await story.work(1);
+      if (round === 4) await story.snapshot();
+      await pass(archive, story);
+    }
+    const random = new Random(12);
+    const first = story.times.get(1) ?? 0;
+    const last = story.times.get(story.end.offset) ?? 0;
+    for (let count = 0; count < 12; count++) {
+      const micros = first + random.below(last - first + 10_000_000);
+      let expected = 0;
+      for (const [offset, time] of story.times) if (time <= micros) expected = offset;
+      const at = { kind: 'time', micros } as const;
+      const plan = await planRestore(repository, { database: 'story', backup: 'latest', at });
+      await withFolder(async (folder) => {
+        const directory = path.join(folder, 'log');
+        expect((await fetchRestore(repository, plan, directory)).at.offset).toBe(expected);
+        const records = await restoredRecords(directory);
+        expect(commitsOf(records)).toEqual(story.commitsUpTo(expected));
+      });
     }
   });
 

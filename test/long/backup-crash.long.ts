@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { runBackupCrash } from '../simulation/backup-crash.ts';
 
-const rounds = Number(process.env.BACKUP_ROUNDS ?? 12);
+const rounds = Number(process.env.BACKUP_ROUNDS ?? 6);
 const firstSeed = Number(process.env.BACKUP_SEED ?? Date.now() % 1_000_000);
 
 describe('backups and archives, interrupted at each operation, for a long time', () => {
