@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { makeDirectoryDurably } from '../node/atomic-file.ts';
 import { syncDirectory } from '../node/disk.ts';
 import { noFollow, privateFileMode, privateFolderMode } from '../node/private-files.ts';
 
@@ -9,6 +10,8 @@ import { noFollow, privateFileMode, privateFolderMode } from '../node/private-fi
  * the file, or of the folder that holds the entry. Errors are those of the system.
  */
 export interface FolderFiles {
+  /** Creates the folder itself and those above it, durably. */
+  makeRoot(): Promise<void>;
   /** Creates one folder; false if there is one. */
   makeFolder(folder: string): Promise<boolean>;
   /** Creates a file that does not exist, for writing. */
@@ -45,6 +48,10 @@ export class MachineFolderFiles implements FolderFiles {
 
   constructor(root: string) {
     this.#root = root;
+  }
+
+  makeRoot(): Promise<void> {
+    return makeDirectoryDurably(this.#root);
   }
 
   async makeFolder(folder: string): Promise<boolean> {

@@ -10,6 +10,7 @@ import { PowerCut } from '../testing/simulated-disk.ts';
 import { MachineFolderFiles } from './folder-files.ts';
 import { FolderStore } from './folder-store.ts';
 import { StoreError } from './object-store.ts';
+import { initRepository, openRepository } from './repository.ts';
 
 function open(folder: string): FolderStore {
   return new FolderStore(folder, new MachineFolderFiles(folder));
@@ -37,6 +38,19 @@ it('[history 5.1] a folder store follows no link', () =>
     };
     await expect(listed()).rejects.toThrow(StoreError);
     expect(await readdir(elsewhere)).toEqual(['secret']);
+  }));
+
+it('[history 5.1] a new repository creates its folder; nothing else does', () =>
+  withFolder(async (folder) => {
+    const root = path.join(folder, 'not', 'there');
+    const store = open(root);
+    await expect(store.put('a', Buffer.from('x'))).rejects.toThrow(
+      `cannot write ${root}/a: ENOENT`,
+    );
+    await expect(openRepository(store)).rejects.toThrow('is no backup repository');
+    expect(await readdir(folder)).toEqual([]);
+    await initRepository(store, { nowMicros: 1 });
+    expect((await openRepository(open(root))).isEncrypted).toBe(false);
   }));
 
 it('[history 5.19] what was never completed in a folder is removed when it is old', () =>

@@ -34,6 +34,10 @@ export class FolderStore implements ObjectStore {
     this.#files = files;
   }
 
+  create(): Promise<void> {
+    return this.#attempt('create', '', () => this.#files.makeRoot());
+  }
+
   put(name: string, body: ObjectBody, options: StoreOptions = {}): Promise<'put' | 'there'> {
     return this.#attempt('write', name, async () => {
       if ((await this.#found(name)) !== undefined) return this.#there(name);

@@ -8,6 +8,8 @@ import { limits } from '../limits.ts';
 export interface ObjectStore {
   /** How messages call the place; without secrets. */
   readonly place: string;
+  /** Creates the place itself, where that can be done: a folder. Nothing else creates it. */
+  create?(): Promise<void>;
   /** Creates an object; one that is there stays as it is. */
   put(name: string, body: ObjectBody, options?: StoreOptions): Promise<'put' | 'there'>;
   /** The bytes of an object, or of a part of it. Throws `ObjectMissingError`. */

@@ -78,6 +78,7 @@ export async function initRepository(store: ObjectStore, options: NewRepository)
   }
   const created = new Date(Math.floor(options.nowMicros / 1000)).toISOString();
   const facts = { version: 1, id: toHex(randomBytes(16)), created, recipients };
+  await store.create?.();
   const text = JSON.stringify(identity === undefined ? facts : { ...facts, identity }, null, 2);
   if ((await store.put(repositoryFile, Buffer.from(`${text}\n`))) === 'put') return;
   const message = `${store.place} is a backup repository already`;

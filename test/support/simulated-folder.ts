@@ -60,6 +60,8 @@ export class SimulatedFolder implements FolderFiles {
     return found;
   }
 
+  async makeRoot(): Promise<void> {}
+
   async makeFolder(folder: string): Promise<boolean> {
     this.#step();
     if (this.#entries.has(folder)) return false;
