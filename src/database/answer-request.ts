@@ -24,6 +24,8 @@ export interface Answering {
   readonly longReads: LongReads;
   readonly procedures: RunningProcedures;
   readonly snapshots: Snapshots;
+  /** Has the log sealed behind this turn. */
+  readonly roll: (ticket: Ticket) => void;
   /** Called before work for another ticket continues, once `resultsBefore` results exist. */
   readonly begin: (ticket: Ticket, resultsBefore: number) => void;
 }
@@ -81,6 +83,10 @@ function answer(
     case 'snapshot':
       requireSpace(core);
       return snapshots.request(ticket);
+    case 'roll':
+      requireSpace(core);
+      parts.roll(ticket);
+      return undefined;
     case 'connect':
       return openConnection(core, request, acceptedMicros);
     case 'disconnect':

@@ -123,6 +123,7 @@ export class Database {
       longReads: this.#longReads,
       procedures: this.#procedures,
       snapshots: this.#snapshots,
+      roll: (ticket) => this.#writer.roll(ticket),
       begin,
     };
     this.#writer = new TurnWriter(core, {
@@ -136,6 +137,7 @@ export class Database {
       progress: around.progress,
       isOver: () => this.#isOver(),
       failed: (error) => this.#stop(error),
+      wake: () => this.#wake(),
     });
     this.#alarm = around.makeAlarm?.(() => this.#ring());
   }
@@ -349,7 +351,7 @@ export class Database {
     const isAsked = this.#queue.length > 0 || this.#procedures.hasWork;
     if (this.#scheduled.canStart(this.#writer.durable)) return true;
     if (isAsked || this.#longReads.count > 0 || isLoose || this.#isDue()) return true;
-    return this.#snapshots.hasWork;
+    return this.#snapshots.hasWork || this.#writer.hasResults;
   }
 
   /** True if a scheduled run is due; none begins while the database closes. */
@@ -378,7 +380,7 @@ export class Database {
       this.#core.store.freeLoose();
     };
     this.#inBatch(work);
-    results.push(...this.#snapshots.takeResults());
+    results.push(...this.#snapshots.takeResults(), ...this.#writer.takeResults());
     let hasWritten = this.#writer.write(last);
     this.#scheduled.written(this.#writer.last);
     this.#procedures.answer();

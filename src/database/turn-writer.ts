@@ -1,8 +1,9 @@
+import { DiskError } from '../log/disk.ts';
 import type { DatabaseCore } from './core.ts';
 import type { Progress } from './progress.ts';
 import type { Ticket } from './ticket.ts';
 import { TimeCounts } from './time-counts.ts';
-import type { DatabaseOwner } from './turn.ts';
+import type { DatabaseOwner, RollOutcome, TurnResult } from './turn.ts';
 import { type WriteNumber, writeNumber } from './write-number.ts';
 
 /** The parts of the actor that its writer reports to. */
@@ -13,6 +14,8 @@ export interface WriterSurroundings {
   readonly isOver: () => boolean;
   /** Receives the error of a sync in the background. */
   readonly failed: (error: unknown) => void;
+  /** Called when there are results that no turn has taken. */
+  readonly wake: () => void;
 }
 
 /**
@@ -27,6 +30,10 @@ export class TurnWriter {
   #sync: Promise<void> | undefined;
   #writes = writeNumber(0);
   #durableWrites = writeNumber(0);
+  /** Those who have asked for the active segment to be sealed, and the answers to them. */
+  #rollTickets: Ticket[] = [];
+  #rolls = new Set<Promise<void>>();
+  #results: TurnResult[] = [];
 
   constructor(
     core: Pick<DatabaseCore, 'clock' | 'log' | 'store' | 'full'>,
@@ -57,11 +64,46 @@ export class TurnWriter {
     if (full !== undefined) return false;
     const marks = store.takeSequenceMarks();
     if (marks.length > 0) log.appendMarks(marks);
-    if (!log.hasUnwritten) return false;
-    if (lastTicket !== undefined) this.#around.progress.writing(lastTicket);
-    log.write();
-    this.#writes = writeNumber(this.#writes + 1);
-    return true;
+    const hasWritten = log.hasUnwritten;
+    if (hasWritten) {
+      if (lastTicket !== undefined) this.#around.progress.writing(lastTicket);
+      log.write();
+      this.#writes = writeNumber(this.#writes + 1);
+    }
+    if (this.#rollTickets.length > 0) this.#roll();
+    return hasWritten;
+  }
+
+  /** The active segment is sealed behind the records of this turn, and then it is answered. */
+  roll(ticket: Ticket): void {
+    this.#rollTickets.push(ticket);
+  }
+
+  /** Whether there are answers that no turn has taken. */
+  get hasResults(): boolean {
+    return this.#results.length > 0;
+  }
+
+  takeResults(): TurnResult[] {
+    return this.#results.splice(0);
+  }
+
+  #roll(): void {
+    const tickets = this.#rollTickets.splice(0);
+    const answer = (outcome: RollOutcome): void => {
+      for (const ticket of tickets)
+        this.#results.push({ ticket, reply: { kind: 'rolled', outcome } });
+      this.#around.wake();
+    };
+    const roll = this.#core.log.roll().then(
+      (place) => answer({ kind: 'sealed', place }),
+      (error: unknown) => {
+        if (error instanceof DiskError) answer({ kind: 'failed', message: error.message });
+        else this.#around.failed(error);
+      },
+    );
+    this.#rolls.add(roll);
+    void roll.finally(() => this.#rolls.delete(roll));
   }
 
   /** False if the disk is slow or busy. */
@@ -98,8 +140,9 @@ export class TurnWriter {
     this.#sync = log.sync().then(done, failed);
   }
 
-  /** Resolves once no sync is in flight. */
+  /** Resolves once no sync is in flight, and no segment is being sealed. */
   async settled(): Promise<void> {
+    await Promise.all(this.#rolls);
     while (this.#sync !== undefined) await this.#sync;
   }
 }

@@ -1,3 +1,4 @@
+import type { LogPlace } from '../log/commit-log.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { DatabaseDescription } from './description.ts';
 import type { LiveCommit } from './live/live-commit.ts';
@@ -62,6 +63,8 @@ export type DatabaseRequest =
   | { readonly kind: 'schedules'; readonly caller: Caller; readonly ask: ScheduleAsk }
   /** Asks for a snapshot of what is there now; answered in a later turn when it is complete. */
   | { readonly kind: 'snapshot' }
+  /** Has the active segment of the log sealed; answered in a later turn, when that is durable. */
+  | { readonly kind: 'roll' }
   | ConnectRequest
   /** Removes the connection's query sets first. */
   | { readonly kind: 'disconnect'; readonly connectionId: ConnectionNumber }
@@ -109,6 +112,7 @@ export type DatabaseReply =
   | { readonly kind: 'tables'; readonly tables: readonly TableFigures[] }
   | { readonly kind: 'schedules'; readonly outcome: ScheduleOutcome }
   | { readonly kind: 'snapshot'; readonly outcome: SnapshotOutcome }
+  | { readonly kind: 'rolled'; readonly outcome: RollOutcome }
   /** `refusal`: the message of a `client_connected` that rejected the client. */
   | { readonly kind: 'connected'; readonly refusal: string | undefined }
   | { readonly kind: 'disconnected' }
@@ -132,6 +136,11 @@ export type DatabaseReply =
       readonly endsConnections: boolean;
     }
   | { readonly kind: 'refused'; readonly body: RefusalBody };
+
+/** `place`: the end of the sealed files, which are durable. `failed`: nothing has changed. */
+export type RollOutcome =
+  | { readonly kind: 'sealed'; readonly place: LogPlace }
+  | { readonly kind: 'failed'; readonly message: string };
 
 /**
  * The results of one turn. Its records are written when it is handed over: they survive the end of

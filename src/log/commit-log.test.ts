@@ -87,6 +87,43 @@ describe('a commit log', () => {
     expect(sizes[5]).toBe(1024);
   });
 
+  it('[history 5.5] seals the active segment, once, behind what was written', async () => {
+    const disk = new SimulatedDisk();
+    const first = await openLog(disk, { segmentBytes: 1 << 20 });
+    const { log } = first;
+    expect(await log.roll()).toMatchObject({ offset: 0, position: 0, segment: 1 });
+    const appended = appendRandom(log, 1, 5);
+    log.write();
+    const place = await log.roll();
+    expect(place).toMatchObject({ offset: log.offset, position: log.bytes, segment: 2 });
+    expect(log.durableOffset).toBe(log.offset);
+    const [sealed = ''] = disk.list();
+    const bytes = disk.contentOf(sealed);
+    expect(bytes.length).toBe(128 + log.bytes);
+    expect(await log.roll()).toEqual(place);
+    appended.push(...appendRandom(log, 2, 5));
+    await log.sync();
+    expect(disk.contentOf(sealed)).toEqual(bytes);
+    const again = await openLog(disk.afterKill());
+    expect(again.found).toEqual(appended);
+    expect(again.warnings).toEqual([]);
+  });
+
+  it('[history 5.5] goes on when there is no space to seal a segment', async () => {
+    const disk = new SimulatedDisk();
+    const { log } = await openLog(disk, { segmentBytes: 1 << 20 });
+    const appended = appendRandom(log, 1, 5);
+    await log.sync();
+    disk.isFull = true;
+    await expect(log.roll()).rejects.toThrow('ENOSPC');
+    disk.isFull = false;
+    appended.push(...appendRandom(log, 2, 5));
+    await log.sync();
+    expect((await log.roll()).segment).toBe(2);
+    const again = await openLog(disk.afterKill());
+    expect(again.found).toEqual(appended);
+  });
+
   it('reserves space in growing steps, never over the size of a segment', async () => {
     const disk = new SimulatedDisk();
     const { log } = await openLog(disk, { segmentBytes: 1 << 20 });

@@ -54,6 +54,9 @@ export interface LogOptions {
   readonly later?: (work: () => void) => void;
 }
 
+/** A place in a log, between two records; the next one goes into `segment`, or a later one. */
+export type LogPlace = Omit<SnapshotPlace, 'begunMicros'>;
+
 /**
  * The commit log of one database, open for appending.
  *
@@ -176,6 +179,27 @@ export class CommitLog {
     };
   }
 
+  /**
+   * Seals the active segment, unless it has no record yet: the log goes on in a new one, and no
+   * file in front of that is written again. Everything that was appended must have been written.
+   * Resolves with the end of the sealed files once they are durable, and everything in them.
+   * Rejects with a `DiskError` when there is no space for the new one; the log stays as it is.
+   */
+  async roll(): Promise<LogPlace> {
+    this.#checkOpen();
+    assert(!this.hasUnwritten, 'a segment is sealed behind what was written');
+    try {
+      if (this.#end > segmentHeaderBytes) this.#startSegment();
+    } catch (error) {
+      if (!(error instanceof DiskError && error.isForSpace)) throw this.#break(error);
+      this.#reserved = this.#file.size();
+      throw error;
+    }
+    const { begunMicros: _, ...place } = this.snapshotPlace(0n);
+    await this.sync();
+    return place;
+  }
+
   /** True after a failure; see `LogBrokenError`. */
   get isBroken(): boolean {
     return this.#state.kind === 'broken';
@@ -277,11 +301,13 @@ export class CommitLog {
     const syncing = this.#syncing;
     switch (syncing.kind) {
       case 'idle':
-        if (this.#writtenPosition === this.#durablePosition) return Promise.resolve();
+        if (this.#writtenPosition === this.#durablePosition && !this.#isDirectoryDirty) {
+          return Promise.resolve();
+        }
         return this.#startSync();
       case 'running': {
         const { done, position } = syncing;
-        if (this.#writtenPosition === position) return done;
+        if (this.#writtenPosition === position && !this.#isDirectoryDirty) return done;
         const next = done.then(() => this.#startDueSync());
         this.#syncing = { kind: 'followed', done, next };
         return next;

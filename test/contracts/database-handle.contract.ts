@@ -351,6 +351,22 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
       await expect.poll(() => shop.handle.statistics().snapshots.offset).toBe(offsets[1]);
     });
 
+    it('[history 5.5] seals the active segment, and goes on in the next one', async () => {
+      const { call, handle, texts, files } = await withShop();
+      await call('add', ['before']);
+      const rolled = await handle.roll();
+      const offset = Number(handle.statistics().offset);
+      expect(rolled).toMatchObject({ kind: 'sealed', place: { offset, segment: 2 } });
+      expect(handle.statistics().durableOffset).toBe(offset);
+      expect(await handle.roll()).toEqual(rolled);
+      await call('add', ['since']);
+      const segments = files().filter((name) => name.endsWith('.log'));
+      expect(segments).toHaveLength(2);
+      await shop.crash();
+      await shop.reopen();
+      expect(await texts()).toEqual(['made by init', 'before', 'since']);
+    });
+
     it('counts what happened', async () => {
       const { call, handle, texts } = await withShop();
       await call('add', ['a']);

@@ -152,7 +152,7 @@ class LogRun {
     this.disk.checkOn();
     const random = this.#random;
     const log = this.#opened();
-    const kind = random.below(20);
+    const kind = random.below(21);
     if (kind < 8) this.#append(log, random.between(1, 4));
     else if (kind < 12) {
       log.write();
@@ -164,6 +164,7 @@ class LogRun {
       await ticks(random.below(20));
       for (const work of this.#due.splice(0)) work();
     } else if (kind < 19) await Promise.all(this.#syncs.splice(0));
+    else if (kind < 20) this.#beginRoll(log);
     else {
       await log.close();
       this.#durableCount = this.#appended.length;
@@ -173,9 +174,28 @@ class LogRun {
     this.#notice(log);
   }
 
+  /** Everything in front of the new segment is durable, and in files that stay as they are. */
+  #beginRoll(log: CommitLog): void {
+    log.write();
+    const rolled = log.roll();
+    rolled.catch(() => undefined);
+    const sealed = this.disk.list().filter((name) => name.endsWith('.log'));
+    const contents = sealed.slice(0, -1).map((name) => this.disk.contentOf(name).length);
+    this.#follow(log, async () => {
+      const { offset } = await rolled;
+      assert(log.durableOffset >= offset, 'what is sealed is durable');
+      const later = sealed.slice(0, -1).map((name) => this.disk.contentOf(name).length);
+      assert(String(later) === String(contents), 'a sealed segment stays as it is');
+    });
+  }
+
   #beginSync(log: CommitLog): void {
+    this.#follow(log, () => log.sync());
+  }
+
+  #follow(log: CommitLog, work: () => Promise<void>): void {
     const count = this.#appended.length;
-    const sync = log.sync().then(() => {
+    const sync = work().then(() => {
       this.#durableCount = Math.max(this.#durableCount, count);
     });
     this.#writtenCount = log.isBroken ? this.#writtenCount : count;

@@ -256,7 +256,7 @@ export class PendingRequests {
     if (request.kind === 'update') return this.#settleUpdate(pending, end);
     if (takesItsTime(request)) return settleProcedure(pending, end);
     // Taken again, it does no harm.
-    if (request.kind === 'snapshot') return this.#keepUnlessSuspect(pending);
+    if (isLong(request)) return this.#keepUnlessSuspect(pending);
     if (request.kind === 'cancel') {
       pending.resolve({ kind: 'cancelled' });
       return 'settled';
@@ -305,7 +305,7 @@ function takesItsTime({ kind }: DatabaseRequest): boolean {
 
 /** True of what is answered much later, without holding up anything. */
 function isLong(request: DatabaseRequest): boolean {
-  return takesItsTime(request) || request.kind === 'snapshot';
+  return takesItsTime(request) || request.kind === 'snapshot' || request.kind === 'roll';
 }
 
 /** It may have committed, and told others; so it is not run again. */
@@ -384,6 +384,7 @@ function settleRunning(pending: Pending, end: SeatEnd): void {
     case 'tables':
     case 'schedules':
     case 'snapshot':
+    case 'roll':
       pending.reject(stoppedRefusal());
       return;
     default:

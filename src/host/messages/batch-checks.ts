@@ -303,6 +303,7 @@ const structuredChecks: {
   tables: ({ tables }) => Array.isArray(tables),
   schedules: ({ outcome }) => areFields(outcome) && isScheduleOutcome(outcome),
   snapshot: ({ outcome }) => areFields(outcome) && isSnapshotOutcome(outcome),
+  rolled: ({ outcome }) => areFields(outcome) && isRollOutcome(outcome),
 };
 
 const scheduleOutcomes: KeysOf<ScheduleOutcome['kind']> = {
@@ -332,6 +333,15 @@ function isAmount(value: unknown): boolean {
 function isSnapshotOutcome(outcome: Fields): boolean {
   const { kind } = outcome;
   return isKeyOf(snapshotOutcomes, kind) && snapshotOutcomes[kind](outcome);
+}
+
+function isRollOutcome({ kind, place, message }: Fields): boolean {
+  if (kind === 'failed') return isString(message);
+  if (kind !== 'sealed' || !areFields(place)) return false;
+  const { databaseIdentity, epoch, lastMicros, offset, position, segment } = place;
+  const areBig = [databaseIdentity, epoch, lastMicros].every((one) => typeof one === 'bigint');
+  const areHashes = [place.chainLow, place.chainHigh].every(isNumber);
+  return areBig && areHashes && [offset, position, segment].every(isAmount);
 }
 
 function isStructuredReply(reply: unknown): reply is StructuredReply {

@@ -146,7 +146,7 @@ export type Structured = StructuredRequest | StructuredReply;
 export type StructuredRequest = Extract<DatabaseRequest, { kind: 'preview' | 'schedules' }>;
 export type StructuredReply = Extract<
   DatabaseReply,
-  { kind: 'updated' | 'previewed' | 'tables' | 'schedules' | 'snapshot' }
+  { kind: 'updated' | 'previewed' | 'tables' | 'schedules' | 'snapshot' | 'rolled' }
 >;
 
 /** The buffers that are transferred with a batch. */

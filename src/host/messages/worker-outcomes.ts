@@ -184,6 +184,7 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
     case 'tables':
     case 'schedules':
     case 'snapshot':
+    case 'rolled':
     case 'updated':
       begin(writer, 'structured');
       encoding.structured.push(reply);

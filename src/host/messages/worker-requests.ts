@@ -61,6 +61,7 @@ const requestKinds = [
   'cancel',
   'handler',
   'snapshot',
+  'roll',
 ] as const;
 
 /** Flags of a call. */
@@ -161,6 +162,7 @@ class RequestEncoder {
         return;
       case 'program':
       case 'snapshot':
+      case 'roll':
         return;
       case 'update':
         writer.string(JSON.stringify([request.program.kind, request.permission]));
@@ -332,6 +334,7 @@ export class RequestReader implements ItemSource<TicketedRequest> {
         return { kind, connection: this.#openConnection(), oneOff: { sql: reader.string() } };
       case 'program':
       case 'snapshot':
+      case 'roll':
         return { kind };
       case 'update': {
         const [programKind, permission] = parseUpdateHead(reader.string());

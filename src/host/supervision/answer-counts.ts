@@ -80,6 +80,7 @@ function operationOf(kind: DatabaseRequest['kind']): number {
     case 'tables':
     case 'schedules':
     case 'snapshot':
+    case 'roll':
     case 'connect':
     case 'disconnect':
     case 'unsubscribe':
@@ -113,6 +114,7 @@ function codeOf(reply: DatabaseReply): Code | undefined {
     case 'tables':
     case 'schedules':
     case 'snapshot':
+    case 'rolled':
     case 'disconnected':
     case 'unsubscribed':
     case 'reading':

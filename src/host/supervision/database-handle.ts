@@ -15,6 +15,7 @@ import type { ProgramSource, UpdatePermission } from '../../database/program-sou
 import type { ScheduleAsk, ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
 import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.ts';
 import type { TableFigures } from '../../database/table-figures.ts';
+import type { RollOutcome } from '../../database/turn.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
@@ -57,6 +58,8 @@ export interface DatabaseHandle {
   answer(request: HandlerRequest, signal?: AbortSignal): Promise<HandlerOutcome>;
   /** Takes a snapshot of what is there now, however long it takes; `signal` cancels that. */
   snapshot(signal?: AbortSignal): Promise<SnapshotOutcome>;
+  /** Seals the active segment of the log, so that only files that never change hold records. */
+  roll(): Promise<RollOutcome>;
   query(request: SqlRequest): Promise<SqlOutcome>;
   /**
    * Reports what a call or a write would do, or does it if that has not changed: see

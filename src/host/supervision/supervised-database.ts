@@ -23,6 +23,7 @@ import {
   type DatabaseReply,
   type DatabaseRequest,
   inOrder,
+  type RollOutcome,
   type TurnReport,
   type TurnResult,
 } from '../../database/turn.ts';
@@ -145,6 +146,12 @@ export class SupervisedDatabase implements DatabaseHandle {
   async snapshot(signal?: AbortSignal): Promise<SnapshotOutcome> {
     const reply = await this.#cancelable({ kind: 'snapshot' }, false, signal);
     assert(reply.kind === 'snapshot', 'a snapshot is answered by its outcome');
+    return reply.outcome;
+  }
+
+  async roll(): Promise<RollOutcome> {
+    const reply = await this.#request({ kind: 'roll' }, false);
+    assert(reply.kind === 'rolled', 'sealing is answered by its outcome');
     return reply.outcome;
   }
 
