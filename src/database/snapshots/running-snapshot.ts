@@ -191,7 +191,9 @@ function* blocksOf(
 ): Generator<SnapshotBlock, void, void> {
   yield schema;
   for (let at = 0; at < program.length; at += limits.snapshotBlockBytes) {
-    yield { kind: 'program', bytes: program.slice(at, at + limits.snapshotBlockBytes) };
+    // A copy, because its buffer changes owner. `slice` of a Node buffer would not copy.
+    const piece = program.subarray(at, at + limits.snapshotBlockBytes);
+    yield { kind: 'program', bytes: new Uint8Array(piece) };
   }
   yield marks;
 }
