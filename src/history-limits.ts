@@ -45,6 +45,23 @@ export const historyLimits = {
   /** What writing a snapshot takes, by estimate, and the share of the time to stop it may have. */
   snapshotBytesPerMilli: 100_000,
   snapshotStopShareMax: 0.5,
+  /** What is kept of the history of a database, unless its owner or the operator says otherwise. */
+  historyKeepMillis: 7 * 24 * 3_600_000,
+  historyKeepBytes: 2048 * mebibyte,
+  /** Interval of looking whether something of a history can go, and of doing so for its age. */
+  historyLookMillis: 10_000,
+  historyAgeMillis: 300_000,
+  /** Delay after a pass over a history that failed; it doubles each time. */
+  historyRetryMillisMin: 60_000,
+  historyRetryMillisMax: 3_600_000,
+  /** Bytes that passes write in a second. */
+  historyBytesPerSecondMax: 32 * mebibyte,
+  /** How long an opening waits for the pass that the end of its database has stopped. */
+  historyStopMillisMax: 1_000,
+  /** For how long something keeps old commits from being deleted without making progress. */
+  historyHoldMillisMax: 3_600_000,
+  /** Interval between two lines in the service log about a disk that is nearly full. */
+  historySpaceReportMillis: 3_600_000,
   /** Log between the neighbours of a snapshot up to which it is not kept for reading the past. */
   snapshotGapBytesMax: 256 * mebibyte,
   /** Share that such snapshots may take of the bytes that history may take. */

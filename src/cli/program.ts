@@ -21,6 +21,7 @@ import { addQuota } from './commands/quota.ts';
 import { addRecoverOwner } from './commands/recover-owner.ts';
 import { addRename } from './commands/rename.ts';
 import { addRepair } from './commands/repair.ts';
+import { addRetention } from './commands/retention.ts';
 import { addSchedule } from './commands/schedule.ts';
 import { addServer } from './commands/server.ts';
 import { addSnapshot } from './commands/snapshot.ts';
@@ -72,6 +73,7 @@ export function makeProgram(io: Io): Command {
     addEnv,
     addSchedule,
     addSnapshot,
+    addRetention,
     addToken,
     addLogin,
     addServer,

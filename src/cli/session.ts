@@ -18,6 +18,7 @@ export const yesKinds = [
   'skip-login',
   'delete-data',
   'give-up',
+  'forget',
 ] as const;
 
 export type YesKind = (typeof yesKinds)[number];

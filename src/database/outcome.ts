@@ -402,6 +402,12 @@ export interface RefusalBody {
     | 'env.unknown'
     /** The service keeps its databases in memory. */
     | 'history.off'
+    /** A place in a history that is none, or a setting above what the operator allows. */
+    | 'history.invalid'
+    /** The history ends before. */
+    | 'history.future'
+    /** A place in another history of the database. */
+    | 'history.other'
     | 'job.unknown'
     /** As many jobs run as may. */
     | 'jobs.tooMany'

@@ -17,6 +17,8 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'grants.tooMany':
     case 'env.missing':
     case 'env.invalid':
+    case 'history.invalid':
+    case 'history.future':
       return 400;
     case 'name.notYours':
     case 'creation.forbidden':
@@ -39,6 +41,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'schedule.paused':
     case 'static.missing':
     case 'env.needed':
+    case 'history.other':
       return 409;
     case 'program.invalid':
     case 'init.failed':

@@ -11,6 +11,7 @@ import type { StartChoice } from './databases/open-at-start.ts';
 import type { LaneTime } from './lanes/lane-sleeps.ts';
 import type { OutboundRules } from './outbound/outbound-rules.ts';
 import type { Creators } from './registry/access.ts';
+import type { HistoryChoice } from './registry/history-choice.ts';
 import type { QuotaLimits } from './registry/quota-limits.ts';
 import type { Budget } from './seats/budget.ts';
 import type { IsolationRules } from './workers/isolation.ts';
@@ -45,6 +46,8 @@ export interface HostOptions {
   readonly budget: Partial<Budget>;
   /** Quotas of identities, addresses and databases; absent: unlimited. */
   readonly quotas?: QuotaLimits;
+  /** What is kept of the history of databases; what is absent has the default. */
+  readonly history?: HistoryChoice;
   /** Bounds on module logs; what is absent comes from `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
   /** Encrypt the secrets of databases at rest; absent: a key that ends with the process. */

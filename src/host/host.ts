@@ -2,6 +2,7 @@ import { SecretKeys } from '../auth/secret-keys.ts';
 import { type Caller, refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
+import { FolderSpace } from '../node/folder-space.ts';
 import { boundedReport } from '../node/report-line.ts';
 import {
   type DatabaseIdentity,
@@ -9,6 +10,9 @@ import {
   type OwnerIdentity,
 } from '../values/identity-roles.ts';
 import { EnvControl } from './databases/env-control.ts';
+import { HistoryControl } from './databases/history-control.ts';
+import { HistoryHolds } from './databases/history-holds.ts';
+import { HistoryKeeper } from './databases/history-keeper.ts';
 import { Jobs } from './databases/jobs.ts';
 import type { LogRequest, LogStream } from './databases/module-log.ts';
 import { type RunningDatabase, RunningDatabases } from './databases/running-databases.ts';
@@ -30,6 +34,7 @@ import { DatabaseFiles } from './registry/database-files.ts';
 import type { DatabaseRecord } from './registry/database-record.ts';
 import { EnvStore } from './registry/env-store.ts';
 import { Grants } from './registry/grants.ts';
+import { settingsInForce } from './registry/history-choice.ts';
 import type { HostCaller } from './registry/host-caller.ts';
 import { KnownSchedules } from './registry/known-schedules.ts';
 import { Listeners } from './registry/listeners.ts';
@@ -41,7 +46,7 @@ import { noSuchDatabase, resolveTarget } from './registry/resolve-target.ts';
 import { completeBudget } from './seats/budget.ts';
 import { localPlacement } from './seats/local-placement.ts';
 import type { Placement } from './seats/placement.ts';
-import { Sites } from './sites/sites.ts';
+import { Sites, type SitesOptions } from './sites/sites.ts';
 import type { PlanOutcome, ProgramSource } from './supervision/database-handle.ts';
 import { isolationFor, threads } from './workers/isolation.ts';
 import { workerPlacement } from './workers/worker-placement.ts';
@@ -57,6 +62,8 @@ interface HostParts {
   readonly schedules: ScheduleControl;
   readonly jobs: Jobs;
   readonly snapshots: SnapshotControl;
+  readonly history: HistoryControl;
+  readonly historyKeeper: HistoryKeeper;
   readonly env: EnvControl;
   readonly envStore: EnvStore;
   readonly outbound: ServiceOutbound;
@@ -96,6 +103,10 @@ export class Host {
   /** Work that takes longer than a request. */
   readonly jobs: Jobs;
   readonly snapshots: SnapshotControl;
+  /** What is kept of the history of databases. */
+  readonly history: HistoryControl;
+  /** Has histories kept within their settings, and knows how large they are. */
+  readonly historyKeeper: HistoryKeeper;
   /** The configuration of databases. */
   readonly env: EnvControl;
   readonly #envStore: EnvStore;
@@ -117,6 +128,8 @@ export class Host {
     this.schedules = parts.schedules;
     this.jobs = parts.jobs;
     this.snapshots = parts.snapshots;
+    this.history = parts.history;
+    this.historyKeeper = parts.historyKeeper;
     this.env = parts.env;
     this.#envStore = parts.envStore;
     this.outbound = parts.outbound;
@@ -145,16 +158,11 @@ export class Host {
     const placement = placementOf(options, registry, { outbound, env: envStore });
     const access = new Access({ ...options, registry, audit });
     const known = new KnownSchedules(registry);
-    const sites = new Sites({
-      folderOf: (database) => files.staticFolder(database),
-      nowMillis: () => Number(options.clock.nowMicros() / 1_000n),
-      generation: (database) => registry.database(database)?.generation,
+    const sites = await sitesOf(options, {
+      ...{ files, registry },
       running: (database) => running.program(database),
-      earlierBytesMax: (database) =>
-        Math.min(quotas.limitOf('static-bytes', database), limits.siteBytesMax),
-      report: options.report,
+      limitOf: (database) => quotas.limitOf('static-bytes', database),
     });
-    for (const { identity } of registry.databases) await sites.measure(identity);
     const quotas: Quotas = new Quotas(
       { ...options, registry, access, audit },
       (database) => running.measured(database),
@@ -196,12 +204,10 @@ export class Host {
     await staged.settleAtStart();
     const grants = new Grants({ ...options, registry, access, audit });
     const schedules = new ScheduleControl({ access, audit, schedules: known });
-    const jobs = new Jobs({ access, clock: options.clock });
-    const isKept = options.directory !== undefined;
-    const snapshots = new SnapshotControl({ access, audit, jobs, isKept });
+    const histories = historyOf(options, { registry, access, audit, running });
     const env = new EnvControl({ registry, access, audit, env: envStore, staged });
     const rules = { access, grants, audit, quotas };
-    const rest = { schedules, jobs, snapshots, env, envStore, outbound, sites, changes };
+    const rest = { schedules, ...histories, env, envStore, outbound, sites, changes };
     return new Host({ registry, running, publisher, ...rules, ...rest });
   }
 
@@ -216,6 +222,7 @@ export class Host {
    */
   async close(millisMax: number = limits.shutdownMillisMax): Promise<void> {
     const endsAt = performance.now() + millisMax;
+    this.historyKeeper.close();
     await atMost(millisMax, this.#publisher.finish());
     await this.#running.close(Math.max(limits.closeMillisMin, endsAt - performance.now()));
     await this.outbound.close();
@@ -463,6 +470,53 @@ function placementOf(
   };
   const { everywhere: usualIsolation } = isolation;
   return workerPlacement({ ...options, ...given, budget, isolationOf, usualIsolation });
+}
+
+interface SiteParts {
+  readonly files: DatabaseFiles;
+  readonly registry: Registry;
+  readonly running: SitesOptions['running'];
+  /** Bytes of static files that a database may have. */
+  readonly limitOf: (database: DatabaseIdentity) => number;
+}
+
+/** The static files of all databases, measured. */
+async function sitesOf(
+  { clock, report }: HostOptions,
+  { files, registry, running, limitOf }: SiteParts,
+): Promise<Sites> {
+  const sites = new Sites({
+    folderOf: (database) => files.staticFolder(database),
+    nowMillis: () => Number(clock.nowMicros() / 1_000n),
+    generation: (database) => registry.database(database)?.generation,
+    running,
+    earlierBytesMax: (database) => Math.min(limitOf(database), limits.siteBytesMax),
+    report,
+  });
+  for (const { identity } of registry.databases) await sites.measure(identity);
+  return sites;
+}
+
+/** Snapshots and jobs, what is kept of histories, and what keeps it so; it begins at once. */
+function historyOf(
+  { clock, directory, history: configured = {}, report }: HostOptions,
+  parts: Pick<HostParts, 'registry' | 'access' | 'audit' | 'running'>,
+): Pick<HostParts, 'jobs' | 'snapshots' | 'history' | 'historyKeeper'> {
+  const { registry, running } = parts;
+  const holds = new HistoryHolds(clock);
+  const space = directory === undefined ? undefined : new FolderSpace(directory);
+  const historyKeeper = new HistoryKeeper({
+    ...{ holds, clock, report },
+    databases: () => running.handles,
+    settingsOf: (database) => settingsInForce(configured, registry.history.of(database)),
+    space: () => space?.space(),
+  });
+  const isKept = directory !== undefined;
+  if (isKept) historyKeeper.start();
+  const jobs = new Jobs({ access: parts.access, clock });
+  const snapshots = new SnapshotControl({ ...parts, jobs, isKept });
+  const shared = { ...parts, jobs, clock, holds, keeper: historyKeeper, configured, isKept };
+  return { jobs, snapshots, history: new HistoryControl(shared), historyKeeper };
 }
 
 /** Requests of modules; refused addresses are noted with the database as the caller. */

@@ -5,6 +5,7 @@ import { outcomeOf } from '../host/supervision/answer-counts.ts';
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext } from './context.ts';
 import { type Exchange, json, type Reply, text } from './exchange.ts';
+import { addHistories } from './history-metrics.ts';
 import { histogram, type Instrument, instrument, type Labels } from './instruments.ts';
 import { addOpenings } from './opening-metrics.ts';
 import { addOutbound } from './outbound-metrics.ts';
@@ -308,6 +309,7 @@ async function metrics({ host, figures: ofService, registry: kept }: HttpContext
   addLimits(registry, host);
   addOutbound(registry, await host.outbound.figures());
   addSites(registry, host);
+  addHistories(registry, host);
   new Gauge({
     name: 'reducerdb_resident_memory_bytes',
     help: 'Resident memory of the process',

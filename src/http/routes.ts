@@ -16,7 +16,13 @@ import { deleteEnv, getEnv, listEnv, putEnv } from './env.ts';
 import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
 import { listGrants, putGrant, removeGrant } from './grants.ts';
 import { databaseHealth, processHealth } from './health.ts';
-import { historyStatus, takeSnapshot } from './history.ts';
+import {
+  forgetHistory,
+  historyStatus,
+  putHistory,
+  takeSnapshot,
+  verifyHistory,
+} from './history.ts';
 import { identityRoutes } from './identity.ts';
 import { cancelJob, showJob } from './jobs.ts';
 import { logs } from './logs.ts';
@@ -136,7 +142,10 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     below('env', { GET: method(listEnv) }),
     below('env/:name', { GET: method(getEnv), PUT: method(putEnv), DELETE: method(deleteEnv) }),
     below('snapshot', { POST: method(takeSnapshot) }),
+    below('verify', { POST: method(verifyHistory) }),
     below('history/status', { GET: method(historyStatus) }),
+    below('history/settings', { PUT: method(putHistory) }),
+    below('history/forget', { POST: method(forgetHistory) }),
     below('schedules', { GET: method(listSchedules) }),
     ...scheduleOrders.map((kind) =>
       below(`schedules/${kind}`, { POST: method(controlSchedules(kind)) }),

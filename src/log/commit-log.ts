@@ -155,6 +155,11 @@ export class CommitLog {
     return this.#durablePosition;
   }
 
+  /** The number of the segment that is written to. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
   /** Bytes of all records that were ever appended. */
   get bytes(): number {
     return this.#position;

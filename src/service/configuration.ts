@@ -8,6 +8,7 @@ import type { StartChoice } from '../host/databases/open-at-start.ts';
 import type { AcceptedLoss } from '../host/offline/accept-losses.ts';
 import { modeFor, type OutboundRules } from '../host/outbound/outbound-rules.ts';
 import type { Creators } from '../host/registry/access.ts';
+import type { HistoryChoice } from '../host/registry/history-choice.ts';
 import { parseTarget } from '../host/registry/names.ts';
 import type { QuotaLimits } from '../host/registry/quota-limits.ts';
 import type { Budget } from '../host/seats/budget.ts';
@@ -45,6 +46,8 @@ export interface ServiceConfiguration {
   readonly acceptedLosses: readonly AcceptedLoss[];
   /** Quotas of identities, addresses and databases; absent: no limit. */
   readonly quotas: QuotaLimits;
+  /** What is kept of the history of databases; what is absent has the default. */
+  readonly history: HistoryChoice;
   /** Log bounds of modules; the rest comes from `limits.ts`. */
   readonly moduleLogs: Partial<LogBounds>;
   /** Identities that have the owner's rights on every database. */
@@ -176,6 +179,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     logLevel: given.logLevel ?? 'info',
     metricsFor: given.metricsFor ?? (isLoopback(listen.host) ? 'anyone' : 'operators'),
     bounds: { ...defaultBounds(listen), ...given.bounds },
+    history: given.history ?? {},
     moduleLogs: given.moduleLogs ?? {},
     acceptedLosses: given.acceptedLosses ?? [],
     quotas: { ...defaultQuotas(listen, given.publishPolicy), ...given.quotas },

@@ -8,14 +8,15 @@ export type Draft = { -readonly [Key in keyof GivenConfiguration]: GivenConfigur
 /**
  * Kinds of values. A `list` is comma-separated in flags and variables, and an array in the file. A
  * `duration` is in milliseconds unless it has a unit. `pairs` are `name=value` where a list is, and
- * a table in the file. A `path` is relative to the folder of the
- * file, or to the working directory of the caller.
+ * a table in the file. An `amount` is a text or a whole number. A `path` is relative to the folder
+ * of the file, or to the working directory of the caller.
  */
 export interface SettingValues {
   readonly text: string;
   readonly path: string;
   readonly list: readonly string[];
   readonly pairs: Readonly<Record<string, string>>;
+  readonly amount: string;
   readonly count: number;
   readonly duration: number;
   readonly switch: boolean;
@@ -89,6 +90,7 @@ const wanted: Readonly<Record<SettingKind, string>> = {
   path: 'a path',
   list: 'a list of strings',
   pairs: 'a table of strings, or a list of `name=value`',
+  amount: 'a text or a whole number',
   count: 'a whole number above zero',
   duration: 'a duration, such as `15s`, or a whole number of milliseconds above zero',
   switch: '`true` or `false`',
@@ -109,6 +111,7 @@ const readers: Readers = {
   },
   list: listIn,
   pairs: pairsIn,
+  amount: (given) => (given === 0 ? '0' : (textIn(given) ?? countIn(given)?.toString())),
   count: countIn,
   duration: (given) => {
     const isWritten = typeof given === 'string' && /[a-z]/.test(given);

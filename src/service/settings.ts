@@ -1,6 +1,7 @@
 import type { Setting } from './setting.ts';
 import { accessSettings } from './settings/access.ts';
 import { connectionSettings } from './settings/connections.ts';
+import { historySettings } from './settings/history.ts';
 import { limitSettings } from './settings/limits.ts';
 import { moduleHttpSettings } from './settings/module-http.ts';
 import { quotaSettings } from './settings/quotas.ts';
@@ -10,6 +11,7 @@ export const settings: readonly Setting[] = [
   ...accessSettings(),
   ...connectionSettings(),
   ...limitSettings(),
+  ...historySettings(),
   ...moduleHttpSettings(),
   ...quotaSettings(),
 ];

@@ -219,6 +219,7 @@ function hostOptionsOf(
     budget: configuration.budget,
     moduleLogs: configuration.moduleLogs,
     quotas: configuration.quotas,
+    history: configuration.history,
     outbound: configuration.moduleHttp,
     secretKeys,
     report: (line) => log.report(line),

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { noRateLimits } from '../../src/auth/rate-limiter.ts';
 import { defaultLogBounds } from '../../src/host/databases/module-log.ts';
+import { settingsInForce } from '../../src/host/registry/history-choice.ts';
 import { completeBudget } from '../../src/host/seats/budget.ts';
 import {
   ConfigurationError,
@@ -51,6 +52,7 @@ function tableBelow(heading: string): string {
 function kindText({ kind, value = '' }: Setting): string {
   const word = value.replace(/^<|>$/g, '');
   switch (kind) {
+    case 'amount':
     case 'count':
       return word;
     case 'duration':
@@ -82,6 +84,7 @@ function complete(given: GivenConfiguration) {
     websocket: completeSocketLimits(configuration.websocket),
     budget: completeBudget(configuration.budget),
     moduleLogs: { ...defaultLogBounds, ...configuration.moduleLogs },
+    history: settingsInForce(configuration.history),
     isolation: chooseIsolation(configuration).rules,
   };
 }
@@ -117,6 +120,7 @@ const inWords: Readonly<Record<string, (configuration: ServiceConfiguration) => 
   'http.apps-domain': ({ appsDomain }) => appsDomain === 'localhost',
   'apps.hosts': ({ appHosts }) => Object.keys(appHosts).length === 0,
   'http.mcp-login': ({ mcpLogin }) => !mcpLogin,
+  'history.keep-commits': ({ history }) => history.keepCommits === undefined,
   'module-http.allow': ({ moduleHttp }) => moduleHttp.allow.length === 0,
   'quota.row-bytes': ({ quotas }) => quotas['row-bytes'] === undefined,
   'quota.log-bytes': ({ quotas }) => quotas['log-bytes'] === undefined,

@@ -97,7 +97,7 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
     spawner: ['watching'],
     outbound: ['watching', 'spawner'],
     lanes: ['seats', 'watching', 'spawner', 'outbound'],
-    snapshots: ['spawner'],
+    snapshots: ['seats', 'spawner'],
     messages: ['linking', 'seats', 'outbound', 'lanes'],
     workers: [
       ...['linking', 'seats', 'watching', 'spawner', 'outbound', 'lanes', 'snapshots'],

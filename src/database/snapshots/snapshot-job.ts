@@ -1,12 +1,7 @@
 import { present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
-import { type Disk, tryToRemove } from '../../log/disk.ts';
-import {
-  type SnapshotBlock,
-  type SnapshotPlace,
-  snapshotName,
-  snapshotOffset,
-} from '../../log/snapshot.ts';
+import type { Disk } from '../../log/disk.ts';
+import type { SnapshotBlock, SnapshotPlace } from '../../log/snapshot.ts';
 import { SnapshotWriter } from '../../log/snapshot-writer.ts';
 import type { SnapshotEvents, SnapshotFile } from './snapshot-desk.ts';
 
@@ -26,7 +21,8 @@ export interface DiskSpace {
 
 /**
  * Writes one snapshot to the disk, step by step in the order of the calls; whatever fails removes
- * the file. Events come later, never within a call. A success leaves the two newest snapshots.
+ * the file. Events come later, never within a call. Older
+ * snapshots are left to retention.
  */
 export class SnapshotJob implements SnapshotFile {
   readonly #around: SnapshotSurroundings;
@@ -64,10 +60,9 @@ export class SnapshotJob implements SnapshotFile {
 
   finish(): void {
     this.#do(async () => {
-      const { name, bytes } = await this.#open.finish(Promise.resolve());
+      const { bytes } = await this.#open.finish(Promise.resolve());
       if (this.#isOver) return;
       this.#isOver = true;
-      removeOlder(this.#around.disk, name);
       this.#events.finished(bytes);
     });
   }
@@ -117,11 +112,4 @@ function spaceFault(space: DiskSpace | undefined, expectedBytes: number): string
 
 function mebibytes(bytes: number): number {
   return Math.ceil(bytes / 2 ** 20);
-}
-
-/** The one before stays too, for the case that this one cannot be read one day. */
-function removeOlder(disk: Disk, newest: string): void {
-  const offsets = disk.list().flatMap((name) => snapshotOffset(name) ?? []);
-  const older = offsets.map(snapshotName).filter((name) => name < newest);
-  for (const name of older.sort().slice(0, -1)) tryToRemove(disk, name);
 }

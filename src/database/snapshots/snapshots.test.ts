@@ -125,6 +125,12 @@ async function take(items: ItemDatabase): Promise<SnapshotOutcome> {
   return reply.outcome;
 }
 
+async function programBytes(items: ItemDatabase): Promise<Uint8Array> {
+  const reply = await items.request({ kind: 'program' });
+  if (reply.kind !== 'program') throw new Error(`the program was answered by ${reply.kind}`);
+  return new Uint8Array(reply.program.bytes);
+}
+
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await nextTurn();
 }
@@ -385,7 +391,7 @@ describe('a snapshot that cannot be written', () => {
 });
 
 describe('the snapshots on a disk', () => {
-  it('[history 2.30] are the two newest', async () => {
+  it('[history 3.5] stay until retention removes them', async () => {
     const disk = new SimulatedDisk();
     const { items } = await open(100, new LocalSnapshots({ disk, salt: () => 7 }), { disk });
     const names: string[] = [];
@@ -395,7 +401,41 @@ describe('the snapshots on a disk', () => {
       if (outcome.kind === 'taken') names.push(snapshotName(outcome.offset));
     }
     const found = disk.list().filter((name) => name.startsWith('snapshot'));
-    expect(found).toEqual(names.slice(-2));
+    expect(found).toEqual(names);
+    await items.database.close();
+  });
+
+  it('[history 2.3] leave the program with its database, whose buffer may hold more', async () => {
+    const desk = new RecordingDesk();
+    const { items } = await open(10, desk);
+    await items.update(7);
+    // As it comes from a frame of the gateway: a view of a larger buffer, whose `slice` is no copy.
+    const frame = Buffer.alloc(64, 1);
+    const given = frame.subarray(8, 8 + (await programBytes(items)).length);
+    given.set(await programBytes(items));
+    given[0] = 8;
+    const permission = { policy: 'compatible', token: undefined } as const;
+    await items.request({ kind: 'update', program: { kind: 'js', bytes: given }, permission });
+    const taken = take(items);
+    await until(() => desk.taken.some(({ end }) => end === 'finish'));
+    await taken;
+    const pieces = desk.last.blocks.flatMap((block) => (block.kind === 'program' ? [block] : []));
+    for (const { bytes } of pieces) expect(bytes.buffer.byteLength).toBe(bytes.length);
+    for (const { bytes } of pieces) bytes.fill(0);
+    expect(await programBytes(items)).toEqual(new Uint8Array(given));
+    expect(given.length).toBeGreaterThan(0);
+    await items.database.close();
+  });
+
+  it('[history 3.21] are taken again once the segment of the newest one is sealed', async () => {
+    const disk = new SimulatedDisk();
+    const { items } = await open(10, new LocalSnapshots({ disk, salt: () => 7 }), { disk });
+    expect(await take(items)).toMatchObject({ kind: 'taken' });
+    expect(await take(items)).toMatchObject({ kind: 'kept' });
+    expect(await items.request({ kind: 'roll' })).toMatchObject({ kind: 'rolled' });
+    expect(await take(items)).toMatchObject({ kind: 'taken' });
+    expect(await take(items)).toMatchObject({ kind: 'kept' });
+    expect(disk.list().filter((name) => name.startsWith('snapshot'))).toHaveLength(1);
     await items.database.close();
   });
 

@@ -51,7 +51,7 @@ export class Snapshots {
   /** Those who ask for one of what is there now. */
   #tickets = new Set<Ticket>();
   #results: TurnResult[] = [];
-  #last: { readonly offset: number; readonly position: number; readonly at: number };
+  #last: Last;
   #delay: { logBytes: number; until: number } = { logBytes: 0, until: 0 };
   #busyAt = Number.NEGATIVE_INFINITY;
   #isDueAgain = false;
@@ -72,7 +72,8 @@ export class Snapshots {
     this.#alarm = snapshotDesk === undefined ? undefined : makeAlarm?.(() => this.#ring());
     const { snapshot: opened } = core;
     const at = core.clock.monotonicMillis();
-    this.#last = { offset: opened?.offset ?? 0, position: opened?.position ?? 0, at };
+    const { offset = 0, position = 0, segment = 0 } = opened ?? {};
+    this.#last = { offset, position, segment, at };
     if (opened === undefined) return;
     const begunMicros = Number(opened.begunMicros);
     this.#figures = { ...noSnapshotFigures, offset: opened.offset, begunMicros };
@@ -94,7 +95,7 @@ export class Snapshots {
   /** Answers at once, or in a later turn: when one of what is there now has been taken. */
   request(ticket: Ticket): DatabaseReply | undefined {
     if (this.#options.snapshotDesk === undefined) return replyOf({ kind: 'off' });
-    if (!this.#hasCommits && this.#figures.offset >= 0) {
+    if (this.#isOfNow && this.#figures.offset >= 0) {
       return replyOf({ kind: 'kept', offset: this.#core.store.offset });
     }
     this.#tickets.add(ticket);
@@ -283,12 +284,12 @@ export class Snapshots {
     const { snapshot } = this.#state;
     const { clock } = this.#core;
     const { place, rowCount, costMillis, tickets } = snapshot;
-    const { offset, position, begunMicros } = place;
+    const { offset, position, segment, begunMicros } = place;
     const at = clock.monotonicMillis();
     const millis = at - snapshot.startedAt;
     snapshot.release();
     this.#state = { kind: 'idle' };
-    this.#last = { offset, position, at };
+    this.#last = { offset, position, segment, at };
     this.#delay = { logBytes: 0, until: 0 };
     this.#figures = {
       ...this.#figures,
@@ -297,7 +298,7 @@ export class Snapshots {
       failuresInRow: 0,
     };
     this.#answer(tickets, { kind: 'taken', offset, bytes, rowCount, millis });
-    if (!this.#hasCommits) this.#answer(this.#takeTickets(), { kind: 'kept', offset });
+    if (this.#isOfNow) this.#answer(this.#takeTickets(), { kind: 'kept', offset });
     this.#ended();
   }
 
@@ -382,6 +383,14 @@ export class Snapshots {
     return this.#core.store.offset > this.#last.offset;
   }
 
+  /**
+   * Whether another one would be no better for a start: one that is taken after the segment was
+   * sealed needs no file that has older commits.
+   */
+  get #isOfNow(): boolean {
+    return !this.#hasCommits && this.#core.log.sequence === this.#last.segment;
+  }
+
   #since(now = this.#core.clock.monotonicMillis()): SinceSnapshot {
     return {
       hasCommits: this.#hasCommits,
@@ -394,6 +403,15 @@ export class Snapshots {
   #delayAt(now: number): SnapshotDelay {
     return { logBytes: this.#delay.logBytes, millis: Math.max(0, this.#delay.until - now) };
   }
+}
+
+/** The newest snapshot; at the beginning, the beginning of the log. */
+interface Last {
+  readonly offset: number;
+  readonly position: number;
+  /** Sequence number of the segment in which the log goes on behind it. */
+  readonly segment: number;
+  readonly at: number;
 }
 
 type State =

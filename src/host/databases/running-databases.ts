@@ -87,6 +87,10 @@ export class RunningDatabases {
     return this.#byIdentity.get(identity);
   }
 
+  get handles(): { identity: DatabaseIdentity; handle: SupervisedDatabase }[] {
+    return [...this.#byIdentity].map(([identity, { handle }]) => ({ identity, handle }));
+  }
+
   /** The sizes of a database, and a way to set its limits. */
   measured(identity: DatabaseIdentity): Measured | undefined {
     const handle = this.find(identity)?.handle;

@@ -1,4 +1,3 @@
-import { Refusal } from '../../database/outcome.ts';
 import type {
   SnapshotFigures,
   SnapshotOutcome,
@@ -8,6 +7,7 @@ import type { AuditLog } from '../registry/audit-log.ts';
 import type { DatabaseRecord } from '../registry/database-record.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
+import { historyOff } from './history-control.ts';
 import type { JobProgress, Jobs } from './jobs.ts';
 
 export interface SnapshotControlOptions {
@@ -20,14 +20,7 @@ export interface SnapshotControlOptions {
 
 type Target = DatabaseRecord & { readonly handle: DatabaseHandle };
 
-/** What is kept of a database's past. */
-export interface HistoryStatus {
-  readonly offset: number;
-  readonly durableOffset: number;
-  readonly snapshots: SnapshotFigures;
-}
-
-/** Takes snapshots of databases on request, and says which there are. */
+/** Takes snapshots of databases on request. */
 export class SnapshotControl {
   readonly #options: SnapshotControlOptions;
 
@@ -39,7 +32,7 @@ export class SnapshotControl {
   async take(by: HostCaller, { identity, handle, ...record }: Target): Promise<string> {
     const { access, audit, jobs } = this.#options;
     access.require(by, { identity, ...record }, 'maintain');
-    this.#requireHistory();
+    if (!this.#options.isKept) throw historyOff();
     const job = jobs.start(by, {
       kind: 'snapshot',
       database: identity,
@@ -50,22 +43,6 @@ export class SnapshotControl {
     const note = { action: 'take snapshot', caller: by, database: identity, detail } as const;
     await audit.note({ ...note, outcome: 'done' });
     return job;
-  }
-
-  async status(by: HostCaller, database: Target): Promise<HistoryStatus> {
-    this.#options.access.require(by, database, 'viewHistory');
-    this.#requireHistory();
-    const { handle } = database;
-    // The figures of a database that is closed are those of nothing.
-    await handle.describe();
-    const { offset, durableOffset, snapshots } = handle.statistics();
-    return { offset, durableOffset, snapshots };
-  }
-
-  #requireHistory(): void {
-    if (this.#options.isKept) return;
-    const message = 'This service keeps its databases in memory: they have no history';
-    throw new Refusal({ code: 'history.off', message });
   }
 }
 

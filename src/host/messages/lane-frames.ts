@@ -7,7 +7,8 @@ import type { RequestMessage } from '../outbound/request-way.ts';
 import { encodedHeadBytesMax } from '../outbound/way-requests.ts';
 
 /**
- * What the keeper of a database's process and the gateway say to each other about lanes; see
+ * What the keeper of a database's process and the gateway say to each other about lanes, and about
+ * the files of its history; see
  * `process-main.ts`. Each message is a frame of its own kind (`frames.ts`) with a body of fixed
  * form, numbers little-endian:
  *
@@ -21,6 +22,8 @@ import { encodedHeadBytesMax } from '../outbound/way-requests.ts';
  *              id u32 · 1 u8 · isRedirected u8 · bytes of the URL u32 · URL ·
  *              bytes of the head u32 · head · body
  * 10 askEnv    hash of the program, 64 hex digits
+ * 14 history, 16 historyDone    id u32 · text
+ * 15 stopHistory              id u32
  * 12 env       bytes of the JSON u32 · JSON: the configuration with [name, bytes of the value] for
  *              each value · the values, one after another
  * ```
@@ -41,7 +44,9 @@ export type FromKeeper =
   /** Asks for what a program may read, while no other such question is open. */
   | { readonly kind: 'askEnv'; readonly program: string }
   /** The answer to `envChanged`: its lanes know of it. */
-  | { readonly kind: 'envSeen' };
+  | { readonly kind: 'envSeen' }
+  /** The answer to `history`; empty: the thread that should have given it ended. */
+  | { readonly kind: 'historyDone'; readonly id: number; readonly answer: string };
 
 export type ToKeeper =
   /** The place that it asked for first is given. */
@@ -52,13 +57,18 @@ export type ToKeeper =
   /** The configuration is another one from now on. */
   | { readonly kind: 'envChanged' }
   /** The configuration that was asked for, with its secrets. */
-  | { readonly kind: 'env'; readonly env: ModuleEnv };
+  | { readonly kind: 'env'; readonly env: ModuleEnv }
+  /** A task on the files of its database's history (`history-task.ts`). There is one answer. */
+  | { readonly kind: 'history'; readonly id: number; readonly task: string }
+  /** Nobody waits for that task any more. */
+  | { readonly kind: 'stopHistory'; readonly id: number };
 
 export type LaneMessage = FromKeeper | ToKeeper;
 
 const kinds = {
   ...{ enter: 1, withdraw: 2, leave: 3, request: 4, abort: 5, stuck: 6 },
   ...{ entered: 7, wanted: 8, answer: 9, askEnv: 10, envChanged: 11, env: 12, envSeen: 13 },
+  ...{ history: 14, stopHistory: 15, historyDone: 16 },
 } as const;
 
 /** A URL and a head, or a text about a failure, and a body. */
@@ -84,6 +94,12 @@ function bodyOf(message: LaneMessage): readonly Uint8Array[] {
       return [u32(message.id), ...outcomePieces(message.outcome)];
     case 'askEnv':
       return [Buffer.from(message.program)];
+    case 'history':
+      return [u32(message.id), Buffer.from(message.task)];
+    case 'stopHistory':
+      return [u32(message.id)];
+    case 'historyDone':
+      return [u32(message.id), Buffer.from(message.answer)];
     case 'env':
       return envPieces(message.env);
     default:
@@ -150,6 +166,13 @@ function decode(kind: number, body: Buffer): LaneMessage {
     case kinds.abort:
       expectLength(body, 4);
       return { kind: 'abort', id: body.readUInt32LE(0) };
+    case kinds.history:
+      return { kind: 'history', id: body.readUInt32LE(0), task: body.toString('utf8', 4) };
+    case kinds.stopHistory:
+      expectLength(body, 4);
+      return { kind: 'stopHistory', id: body.readUInt32LE(0) };
+    case kinds.historyDone:
+      return { kind: 'historyDone', id: body.readUInt32LE(0), answer: body.toString('utf8', 4) };
     case kinds.wanted:
       expectLength(body, 1);
       return { kind: 'wanted', isWanted: body[0] === 1 };

@@ -47,6 +47,7 @@ export const actions = {
   controlSchedules: { text: 'control schedules', allowed: developers },
   viewHistory: { text: 'view history', allowed: readers },
   maintain: { text: 'maintain database', allowed: admins },
+  changeHistory: { text: 'change history settings', allowed: owners },
   viewEnv: { text: 'view env', allowed: developers },
   setEnv: { text: 'set env', allowed: admins },
   viewQuota: { text: 'view quotas', allowed: admins },

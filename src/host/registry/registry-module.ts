@@ -29,6 +29,7 @@ import { databaseQuotas } from './quota-limits.ts';
  * | `schedule` | what is known of the schedules of a database while it is closed |
  * | `env` | a value of the configuration of a database; a secret is encrypted |
  * | `staged_env` | a value that comes with a publish, and what shows whether that has happened |
+ * | `history_setting` | what the owner of a database keeps of its history, as JSON |
  */
 const rows = {
   database: [
@@ -92,6 +93,10 @@ const rows = {
     ['set_by', { kind: 'u256' }],
     ['set_micros', { kind: 'i64' }],
   ],
+  history_setting: [
+    ['database', { kind: 'u256' }],
+    ['settings', { kind: 'string' }],
+  ],
 } as const satisfies Record<string, readonly Column[]>;
 
 /** Those of a publish that brings values: its generation and program, and which of them decides. */
@@ -113,6 +118,7 @@ export const registryTables = {
   schedule: numbered(rows.schedule),
   env: numbered(rows.env),
   staged_env: numbered([...rows.env, ...publishColumns]),
+  history_setting: numbered(rows.history_setting),
 } as const;
 
 function numbered(columns: readonly Column[]): ProductType {
@@ -163,6 +169,7 @@ export const registryReducers = {
   ]),
   /** Ends what is staged for a database: sets it all, or removes it. */
   settle_env: product(['database', { kind: 'u256' }], ['applies', { kind: 'bool' }]),
+  put_history_setting: product(...rows.history_setting),
 } as const satisfies Record<string, ProductType>;
 
 /** A row of `env` without its number. */
@@ -186,6 +193,7 @@ const typeNames = [
   'Schedule',
   'Env',
   'StagedEnv',
+  'HistorySetting',
 ] as const;
 
 /**
@@ -328,6 +336,9 @@ export class RegistryRunner implements ModuleRunner {
       case 'settle_env':
         settleEnv(tables, values);
         break;
+      case 'put_history_setting':
+        tables.put('history_setting', values);
+        break;
       default:
         unreachable(name);
     }
@@ -345,6 +356,7 @@ function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): v
   tables.remove('database', database);
   tables.remove('origin', database);
   tables.remove('schedule', database);
+  tables.remove('history_setting', database);
   // A database can have the identity of a person, whose own quotas stay.
   const isOfDatabase = (name: Value | undefined) => databaseQuotas.some((one) => one === name);
   for (const [key, subject, name] of tables.rows('quota')) {

@@ -19,6 +19,7 @@ import { noSchedules, type ScheduleState } from '../supervision/schedule-state.t
 import { temporaryConnection } from '../supervision/temporary-connection.ts';
 import type { DatabaseRecord } from './database-record.ts';
 import { EnvRows } from './env-rows.ts';
+import { HistoryRows } from './history-rows.ts';
 import { type QuotaSubject, quotaSubject } from './quota-limits.ts';
 import {
   isPast,
@@ -98,6 +99,8 @@ export const registryOwner = ownerIdentity(registryIdentity);
 export class Registry {
   /** The configuration of databases. */
   readonly env = new EnvRows((reducer, values) => this.#call(reducer, values));
+  /** What owners keep of the history of their databases. */
+  readonly history = new HistoryRows((reducer, values) => this.#call(reducer, values));
   readonly #handle: DatabaseHandle;
   #databases: ReadonlyMap<DatabaseIdentity, RegisteredDatabase> = new Map();
   #byOwner: ReadonlyMap<OwnerIdentity, readonly RegisteredDatabase[]> = new Map();
@@ -125,6 +128,7 @@ export class Registry {
     await registry.#readQuotas();
     await registry.#readSchedules();
     registry.env.read(await registry.#rows('env'), await registry.#rows('staged_env'));
+    registry.history.read(await registry.#rows('history_setting'));
     return registry;
   }
 
@@ -223,6 +227,7 @@ export class Registry {
     await this.#readQuotas();
     this.#schedules.delete(identity);
     this.env.forget(identity);
+    this.history.forget(identity);
   }
 
   async putName(name: string, owner: OwnerIdentity, database: DatabaseIdentity): Promise<void> {

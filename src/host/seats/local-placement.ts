@@ -19,9 +19,12 @@ import { programHash } from '../linking/program-hash.ts';
 import { examineAside } from './assemble.ts';
 import type { Budget } from './budget.ts';
 import { statementMillis } from './budget.ts';
+import { HistoryDesk } from './history-desk.ts';
+import type { HistoryTask } from './history-task.ts';
 import { LocalSeat } from './local-seat.ts';
 import type { DatabasePlace, Placement } from './placement.ts';
 import { type LoaderOptions, programLoader } from './program-loader.ts';
+import { runHistoryTask } from './run-history-task.ts';
 
 export interface LocalPlacementOptions {
   readonly clock: Clock;
@@ -81,6 +84,11 @@ export function localPlacement(given: LocalPlacementOptions): Placement {
         cron: cronReader,
         follower,
         snapshotDesk: snapshotDeskOf(directory, disk, entropy),
+        ...(directory !== undefined && {
+          historyDesk: new HistoryDesk(),
+          history: (task: HistoryTask, signal: AbortSignal) =>
+            runHistoryTask(task, { disk, identity, signal, nowMicros: () => clock.nowMicros() }),
+        }),
       };
       return (start, events) => new LocalSeat(options, start, events);
     },

@@ -20,6 +20,8 @@ import { nextTurn } from '../../node/next-turn.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
 import { assembleDatabase } from './assemble.ts';
 import { Board } from './board.ts';
+import type { HistoryDesk } from './history-desk.ts';
+import type { HistoryAnswer, HistoryTask } from './history-task.ts';
 import { later } from './later.ts';
 import type { Kill, Seat, SeatEvents, SeatMode, SeatStart } from './seat.ts';
 import { endOfService, endOfStart, type PlainEnd } from './start-end.ts';
@@ -43,6 +45,11 @@ export interface LocalSeatOptions {
   readonly follower?: ScheduleFollower | undefined;
   /** Absent: no snapshots are taken. */
   readonly snapshotDesk?: SnapshotDesk | undefined;
+  /** Does tasks on the files of its history. Absent: it is kept in memory. */
+  readonly history?:
+    | ((task: HistoryTask, signal: AbortSignal) => Promise<HistoryAnswer>)
+    | undefined;
+  readonly historyDesk?: HistoryDesk | undefined;
   /** Used instead of those in `limits.ts`, for tests. */
   readonly snapshotSizes?: SnapshotSizes | undefined;
 }
@@ -85,9 +92,16 @@ export class LocalSeat implements Seat {
     this.#env = env;
   }
 
+  async history(task: HistoryTask, signal?: AbortSignal): Promise<HistoryAnswer> {
+    const { history, historyDesk } = this.#options;
+    if (history === undefined || historyDesk === undefined) return { kind: 'stopped' };
+    return historyDesk.run((stop) => history(task, stop), signal);
+  }
+
   async close(snapshotMillis = 0): Promise<void> {
     const database = await this.#opening;
     await database?.close(snapshotMillis);
+    await this.#options.historyDesk?.stop();
     this.#hasEnded = true;
   }
 
@@ -105,6 +119,7 @@ export class LocalSeat implements Seat {
     const report = (line: ModuleLogLine) => events.lines([{ micros: clock.nowMicros(), line }]);
     // The owner has the seat only after the constructor has returned.
     await nextTurn();
+    await this.#options.historyDesk?.stop();
     try {
       const database = await assembleDatabase(mode, {
         ...this.#options,

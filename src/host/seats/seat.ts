@@ -18,6 +18,7 @@ import type { TicketedRequest, TurnReport } from '../../database/turn.ts';
 import type { WriteNumber } from '../../database/write-number.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import type { ActorEnv } from '../../module/module-env.ts';
+import type { HistoryAnswer, HistoryTask } from './history-task.ts';
 import type { OwnEnd } from './own-ends.ts';
 
 /**
@@ -32,6 +33,11 @@ export interface Seat {
   setStorage(limits: StorageLimits): void;
   /** Replaces the configuration; calls that run later see this one. */
   setEnv(env: ActorEnv): void;
+  /**
+   * Does something with the files of its history, off its thread, while it serves; `signal` stops
+   * that. Absent: the database is kept in memory.
+   */
+  history?(task: HistoryTask, signal?: AbortSignal): Promise<HistoryAnswer>;
   /**
    * Finishes submitted work, makes it durable; resolves when the seat is empty. Within
    * `snapshotMillis`, if given, a last snapshot may be taken.

@@ -1,6 +1,7 @@
-import { Worker as Thread } from 'node:worker_threads';
+import { MessageChannel, Worker as Thread } from 'node:worker_threads';
+import { decodeHistoryTask } from '../seats/history-task.ts';
 import { workerEntry } from '../spawner/worker-entry.ts';
-import type { SnapshotOrder } from './snapshot-messages.ts';
+import type { HistoryMessage, HistoryReply, SnapshotOrder } from './snapshot-messages.ts';
 
 export interface SnapshotThreadOptions {
   /** The built `snapshot-main`; absent: it is found. */
@@ -9,7 +10,7 @@ export interface SnapshotThreadOptions {
   readonly flags?: readonly string[];
 }
 
-/** The thread that writes snapshots, which exists while there are some to write. */
+/** The thread that writes snapshots and looks after histories, while there is something to do. */
 export class SnapshotThread {
   readonly #options: SnapshotThreadOptions;
   #thread: Promise<Thread> | undefined;
@@ -26,6 +27,51 @@ export class SnapshotThread {
       (started) => started.postMessage(order, [order.port]),
       () => order.port.close(),
     );
+  }
+
+  /**
+   * Has it do a task on the files of a history, both as text (`history-task.ts`). A check reads
+   * without pauses, so it has a thread of its own, which ends with it. `undefined`: the thread has
+   * ended.
+   */
+  async ask(
+    place: Omit<SnapshotOrder, 'port'>,
+    task: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    if (decodeHistoryTask(task).kind !== 'verify') return this.#ask(place, task, signal);
+    const own = new SnapshotThread(this.#options);
+    const stop = (): void => void own.close();
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await own.#ask(place, task, signal);
+    } finally {
+      signal.removeEventListener('abort', stop);
+      await own.close();
+    }
+  }
+
+  #ask(
+    place: Omit<SnapshotOrder, 'port'>,
+    task: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      const { port1, port2 } = new MessageChannel();
+      const send = (message: HistoryMessage): void => port1.postMessage(message);
+      const stop = (): void => send({ kind: 'stop' });
+      const end = (answer: string | undefined): void => {
+        signal.removeEventListener('abort', stop);
+        port1.close();
+        resolve(answer);
+      };
+      port1.on('message', ({ answer }: HistoryReply) => end(answer));
+      port1.on('close', () => end(undefined));
+      this.take({ ...place, port: port2 });
+      send({ kind: 'history', task });
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
+    });
   }
 
   /** Ends it; unfinished snapshots are removed by the next opening of their databases. */

@@ -18,6 +18,7 @@ import type { TableFigures } from '../../database/table-figures.ts';
 import type { RollOutcome } from '../../database/turn.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
+import type { HistoryAnswer, HistoryTask } from '../seats/history-task.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
 import type { DatabaseHealth } from './health.ts';
 import type { VitalFigures } from './vitals.ts';
@@ -60,6 +61,11 @@ export interface DatabaseHandle {
   snapshot(signal?: AbortSignal): Promise<SnapshotOutcome>;
   /** Seals the active segment of the log, so that only files that never change hold records. */
   roll(): Promise<RollOutcome>;
+  /**
+   * Does something with the files of its history, beside the database, which opens for it if it is
+   * closed; `signal` stops that, and so does the end of its actor.
+   */
+  history(task: HistoryTask, signal?: AbortSignal): Promise<HistoryAnswer>;
   query(request: SqlRequest): Promise<SqlOutcome>;
   /**
    * Reports what a call or a write would do, or does it if that has not changed: see

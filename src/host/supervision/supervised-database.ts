@@ -43,6 +43,7 @@ import {
 } from '../feeds/pending-requests.ts';
 import { programHashInSlices } from '../linking/program-hash.ts';
 import { authorLine, lossText } from '../seats/end-line.ts';
+import type { HistoryAnswer, HistoryTask } from '../seats/history-task.ts';
 import {
   nothingMeasured,
   type SeatEnd,
@@ -153,6 +154,12 @@ export class SupervisedDatabase implements DatabaseHandle {
     const reply = await this.#request({ kind: 'roll' }, false);
     assert(reply.kind === 'rolled', 'sealing is answered by its outcome');
     return reply.outcome;
+  }
+
+  async history(task: HistoryTask, signal?: AbortSignal): Promise<HistoryAnswer> {
+    await this.#life.untilServing();
+    const answer = this.#life.servingSeat?.history?.(task, signal);
+    return answer ?? { kind: 'stopped' };
   }
 
   async #cancelable(

@@ -14,6 +14,15 @@ import type { OpenWay, Outbound, Sender, WayOptions } from '../outbound/outbound
 import { openWay } from '../outbound/way-requests.ts';
 import type { LaneOwner, LanePlaces } from './seat-lanes.ts';
 
+/** Does a task on the files of a history; `undefined`: the thread that does so has ended. */
+type HistoryText = (task: string, signal: AbortSignal) => Promise<string | undefined>;
+
+export interface KeeperLinkOptions {
+  /** True: programs may send HTTP requests. */
+  readonly sendsRequests: boolean;
+  readonly history: HistoryText;
+}
+
 interface EnvQuestion {
   readonly program: string;
   readonly take: (env: ModuleEnv) => void;
@@ -37,10 +46,14 @@ export class KeeperLink implements LanePlaces, Outbound, Sender, EnvSource {
   /** Lanes that wait for the configuration of one program, and those that are to be asked for. */
   #envAsked: EnvQuestion[] = [];
   #envNext: EnvQuestion[] = [];
+  readonly #work: HistoryText;
+  /** Tasks on the history that are not done. */
+  readonly #tasks = new Map<number, AbortController>();
 
-  constructor(channel: Duplex, sendsRequests: boolean) {
+  constructor(channel: Duplex, { sendsRequests, history }: KeeperLinkOptions) {
     this.isEnabled = sendsRequests;
     this.#channel = channel;
+    this.#work = history;
     channel.on('data', (chunk: Buffer) => {
       this.#messages.push(chunk, (message) => this.#receive(message));
     });
@@ -139,9 +152,23 @@ export class KeeperLink implements LanePlaces, Outbound, Sender, EnvSource {
         for (const { take } of this.#envAsked.splice(0)) take(message.env);
         this.#askEnv();
         return;
+      case 'history':
+        void this.#keep(message.id, message.task);
+        return;
+      case 'stopHistory':
+        this.#tasks.get(message.id)?.abort();
+        return;
       default:
         throw new Error(`a message of the kind \`${message.kind}\``);
     }
+  }
+
+  async #keep(id: number, task: string): Promise<void> {
+    const stop = new AbortController();
+    this.#tasks.set(id, stop);
+    const answer = (await this.#work(task, stop.signal)) ?? '';
+    this.#tasks.delete(id);
+    this.#send({ kind: 'historyDone', id, answer });
   }
 
   /** An answer to an earlier question may be out of date, so nobody joins one. */

@@ -85,7 +85,7 @@ function lanesOf(given: {
   const link = () => {
     const other = Duplex.from({ readable: toKeeper, writable: toGateway });
     other.on('error', () => undefined);
-    return new KeeperLink(other, true);
+    return new KeeperLink(other, { sendsRequests: true, history: async (task) => `done ${task}` });
   };
   return { lanes, send, link, broken, entering, stuck, toGateway, toKeeper };
 }

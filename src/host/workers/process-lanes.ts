@@ -57,6 +57,9 @@ export class ProcessLanes implements LaneOwner {
   readonly #unfollow: (() => void) | undefined;
   readonly #changes = new ChangeNotices(() => this.#send({ kind: 'envChanged' }));
   #isEnvAsked = false;
+  /** Tasks on the history that have no answer yet. */
+  readonly #tasks = new Map<number, (answer: string) => void>();
+  #lastTask = 0;
   #hasEnded = false;
 
   constructor(channel: Duplex | undefined, options: ProcessLanesOptions) {
@@ -74,9 +77,28 @@ export class ProcessLanes implements LaneOwner {
     this.#send({ kind: 'wanted', isWanted });
   }
 
+  /** Has the process do a task on the files of its history; empty: it has ended. */
+  history(task: string, signal: AbortSignal): Promise<string> {
+    if (this.#hasEnded) return Promise.resolve('');
+    return new Promise((resolve) => {
+      this.#lastTask = (this.#lastTask % 0xffff_ffff) + 1;
+      const id = this.#lastTask;
+      const stop = (): void => this.#send({ kind: 'stopHistory', id });
+      this.#tasks.set(id, (answer) => {
+        signal.removeEventListener('abort', stop);
+        resolve(answer);
+      });
+      this.#send({ kind: 'history', id, task });
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
+    });
+  }
+
   /** The process is gone: so are its lanes and their requests. */
   end(): void {
     this.#hasEnded = true;
+    for (const answer of this.#tasks.values()) answer('');
+    this.#tasks.clear();
     this.#unfollow?.();
     this.#changes.end();
     this.#sending?.open.close();
@@ -125,6 +147,13 @@ export class ProcessLanes implements LaneOwner {
       case 'envSeen':
         this.#changes.seen();
         return;
+      case 'historyDone': {
+        const answer = this.#tasks.get(message.id);
+        if (answer === undefined) throw new Error('an answer to a task that it was not given');
+        this.#tasks.delete(message.id);
+        answer(message.answer);
+        return;
+      }
       case 'askEnv':
         if (this.#isEnvAsked) throw new Error('it asks for what it will get');
         this.#isEnvAsked = true;

@@ -41,7 +41,13 @@ const channel = new net.Socket({ fd: 5, readable: true, writable: true });
 // The gateway is gone, whatever the actor is doing.
 for (const event of ['error', 'close']) channel.on(event, () => endAtOnce());
 
-const link = new KeeperLink(channel, plan.lanes.sendsRequests);
+const link = new KeeperLink(channel, {
+  sendsRequests: plan.lanes.sendsRequests,
+  history: async (task, signal) => {
+    if (directory === undefined) return undefined;
+    return snapshots.ask({ identity, directory, writer }, task, signal);
+  },
+});
 const watchdog = new Watchdog(plan.lanes.budget);
 const board = new Board(words);
 const aside = { messagesSent: () => 0, askMemory: () => undefined, kill: () => undefined };
@@ -93,7 +99,7 @@ const snapshots = new SnapshotThread(snapshotThread);
 
 function takeSnapshot(port: MessagePort): void {
   if (directory === undefined) port.close();
-  else snapshots.take({ port, directory, writer });
+  else snapshots.take({ port, identity, directory, writer });
 }
 
 let exitCode: number | undefined;

@@ -169,6 +169,10 @@ class ProcessWorker implements Worker {
     if (!this.#hasEnded) this.#channel.write(encodeMessage(message));
   }
 
+  history(task: string, signal: AbortSignal): Promise<string> {
+    return this.#lanes.history(task, signal);
+  }
+
   terminate(): void {
     this.#parts.child.kill();
   }

@@ -11,6 +11,7 @@ import { laneThreads } from '../lanes/lane-thread.ts';
 import { Linker } from '../linking/linker.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Budget } from '../seats/budget.ts';
+import { HistoryDesk } from '../seats/history-desk.ts';
 import type { Placement, ProgramPlace } from '../seats/placement.ts';
 import { isOfService, programRefusal } from '../seats/program-refusal.ts';
 import type { Seat, SeatEvents, SeatStart } from '../seats/seat.ts';
@@ -75,8 +76,10 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   });
   return {
     seatsOf(place) {
+      const historyDesk = new HistoryDesk();
+      const own = { ...place, writer, clock, makeAlarm, historyDesk };
       const take = (start: SeatStart, events: SeatEvents): Seat =>
-        new WorkerSeat({ ...sharedBy(place), ...place, writer, clock, makeAlarm }, start, events);
+        new WorkerSeat({ ...sharedBy(place), ...own }, start, events);
       return place.directory === undefined ? forgetful(take) : take;
     },
     async examine(program, place) {

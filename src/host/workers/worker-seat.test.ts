@@ -10,6 +10,7 @@ import { Linker } from '../linking/linker.ts';
 import type { FromWorker } from '../messages/worker-messages.ts';
 import { Board } from '../seats/board.ts';
 import { completeBudget } from '../seats/budget.ts';
+import { HistoryDesk } from '../seats/history-desk.ts';
 import type { SeatEnd } from '../seats/seat.ts';
 import { SnapshotPlaces } from '../snapshots/snapshot-places.ts';
 import { Watchdog } from '../watching/watchdog.ts';
@@ -65,6 +66,7 @@ async function endAfter(
           generation: 1,
           directory: undefined,
           snapshotPlaces: new SnapshotPlaces(),
+          historyDesk: new HistoryDesk(),
           budget,
           watchdog,
         },

@@ -25,6 +25,13 @@ import { encodeRequests } from '../messages/worker-requests.ts';
 import type { Budget } from '../seats/budget.ts';
 import { heapLimits, statementMillis } from '../seats/budget.ts';
 import type { HeapLimits } from '../seats/heap-care.ts';
+import type { HistoryDesk } from '../seats/history-desk.ts';
+import {
+  decodeHistoryAnswer,
+  encodeHistoryTask,
+  type HistoryAnswer,
+  type HistoryTask,
+} from '../seats/history-task.ts';
 import type { Kill, Seat, SeatEnd, SeatEvents, SeatStart } from '../seats/seat.ts';
 import type { PlainEnd } from '../seats/start-end.ts';
 import type { SnapshotPlaces } from '../snapshots/snapshot-places.ts';
@@ -56,6 +63,8 @@ export interface WorkerSeatOptions {
   readonly snapshotPlaces: SnapshotPlaces;
   /** Absent: its process has one itself. */
   readonly snapshotThread?: SnapshotThread | undefined;
+  /** Runs tasks on the files of its history; the seats of a database share it. */
+  readonly historyDesk: HistoryDesk;
 }
 
 /**
@@ -129,6 +138,30 @@ export class WorkerSeat implements Seat {
     if (this.#worker !== undefined) this.#send({ kind: 'env', env });
   }
 
+  history(task: HistoryTask, signal?: AbortSignal): Promise<HistoryAnswer> {
+    return this.#options.historyDesk.run((stop) => this.#askHistory(task, stop), signal);
+  }
+
+  async #askHistory(task: HistoryTask, signal: AbortSignal): Promise<HistoryAnswer> {
+    const text = encodeHistoryTask(task);
+    const { snapshotThread, identity, directory, writer } = this.#options;
+    if (directory === undefined) return { kind: 'stopped' };
+    const answer =
+      snapshotThread === undefined
+        ? await this.#worker?.history?.(text, signal)
+        : await snapshotThread.ask({ identity, directory, writer }, text, signal);
+    if (this.#hasEnded || signal.aborted) return { kind: 'stopped' };
+    if (answer === undefined || answer === '') {
+      return { kind: 'failed', message: 'the thread that does so ended' };
+    }
+    try {
+      return decodeHistoryAnswer(answer);
+    } catch (error) {
+      this.kill({ cause: 'bug', message: `its process sent what it must not: ${String(error)}` });
+      return { kind: 'stopped' };
+    }
+  }
+
   close(snapshotMillis = 0): Promise<void> {
     return new Promise((resolve) => {
       if (this.#hasEnded) resolve();
@@ -145,7 +178,8 @@ export class WorkerSeat implements Seat {
 
   async #start({ mode, logBytes, schedulesPaused }: SeatStart): Promise<void> {
     const { identity, ownerIdentity, generation, directory, writer } = this.#options;
-    const { budget, gate, linker, startWorker } = this.#options;
+    const { budget, gate, linker, startWorker, historyDesk } = this.#options;
+    await historyDesk.stop();
     this.#leaveGate = await gate.enter(logBytes);
     if (this.#hasEnded) {
       this.#leaveGate();
@@ -309,9 +343,9 @@ export class WorkerSeat implements Seat {
   }
 
   #takeSnapshot(port: MessagePort): void {
-    const { snapshotThread, directory, writer } = this.#options;
+    const { snapshotThread, identity, directory, writer } = this.#options;
     if (snapshotThread === undefined || directory === undefined) port.close();
-    else snapshotThread.take({ port, directory, writer });
+    else snapshotThread.take({ port, identity, directory, writer });
   }
 
   async #link(id: number, bytes: Uint8Array): Promise<void> {
@@ -324,6 +358,7 @@ export class WorkerSeat implements Seat {
   #ended(death: WorkerDeath | undefined): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
+    void this.#options.historyDesk.stop();
     this.#leaveGate();
     this.#leaveSnapshots();
     this.#lanes.endAll();

@@ -16,6 +16,11 @@ export interface Worker {
   readonly board: Board;
   /** Sends a message; buffers in `transfer` change owner. Does nothing after the worker ended. */
   send(message: ToWorker, transfer?: ArrayBuffer[]): void;
+  /**
+   * Does a task on the files of its history (`history-task.ts`), beside the actor; empty: it has
+   * ended. Absent: its process has others for that.
+   */
+  history?(task: string, signal: AbortSignal): Promise<string>;
   /** Ends it at once, wherever it is; `ended` follows. */
   terminate(): void;
   /**

@@ -99,6 +99,11 @@ const special: Readonly<Record<string, Send>> = {
   },
   'GET /v1/quota/:identity, of another': (cell) => ask(cell, `GET /v1/quota/${'09'.repeat(32)}`),
   'PUT /v1/quota/:identity': (cell) => ask(cell, 'PUT /v1/quota/:identity', { body: '{}' }),
+  [`PUT ${db}/history/settings`]: (cell) => ask(cell, `PUT ${db}/history/settings`, { body: '{}' }),
+  [`POST ${db}/history/forget`]: (cell) => {
+    const body = JSON.stringify({ before: 0, confirm: cell.stage.hall.database });
+    return ask(cell, `POST ${db}/history/forget`, { body });
+  },
   [`PUT ${db}/quota`]: (cell) => ask(cell, `PUT ${db}/quota`, { body: '{}' }),
   [`POST ${db}/tokens`]: (cell) => ask(cell, `POST ${db}/tokens`, { body: '{}' }),
   [`DELETE ${db}/tokens/:id`]: async (cell) => {

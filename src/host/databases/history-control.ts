@@ -1,0 +1,260 @@
+import type { Clock } from '../../database/clock.ts';
+import { Refusal } from '../../database/outcome.ts';
+import type { SnapshotFigures } from '../../database/snapshots/snapshot-outcome.ts';
+import { positionToText, readPosition, type WrittenPosition } from '../../history/position.ts';
+import type { HistorySettings } from '../../history/retention.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { Access } from '../registry/access.ts';
+import type { AuditLog } from '../registry/audit-log.ts';
+import type { DatabaseRecord } from '../registry/database-record.ts';
+import {
+  choiceFault,
+  type HistoryChoice,
+  type HistoryField,
+  historyFields,
+  historySettingNames,
+  type OwnHistory,
+  settingsInForce,
+  shownValue,
+} from '../registry/history-choice.ts';
+import type { HostCaller } from '../registry/host-caller.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { HistoryAnswer, HistoryFacts } from '../seats/history-task.ts';
+import type { DatabaseHandle } from '../supervision/database-handle.ts';
+import type { HistoryHolds } from './history-holds.ts';
+import type { HistoryKeeper } from './history-keeper.ts';
+import type { Jobs } from './jobs.ts';
+
+export interface HistoryControlOptions {
+  readonly registry: Registry;
+  readonly access: Access;
+  readonly audit: AuditLog;
+  readonly jobs: Jobs;
+  readonly clock: Clock;
+  readonly holds: HistoryHolds;
+  readonly keeper: HistoryKeeper;
+  /** What the operator has configured. */
+  readonly configured: HistoryChoice;
+  /** False: databases are in memory. */
+  readonly isKept: boolean;
+}
+
+type Target = DatabaseRecord & { readonly handle: DatabaseHandle };
+
+/** What is kept of a database's past. */
+export interface HistoryStatus {
+  readonly offset: number;
+  readonly durableOffset: number;
+  readonly snapshots: SnapshotFigures;
+  readonly facts: HistoryFacts;
+  readonly settings: HistorySettings;
+  /** What was chosen for this database alone. */
+  readonly own: OwnHistory;
+}
+
+/** New values of some fields; `undefined`: as the service says again. */
+export type HistoryChange = ReadonlyMap<HistoryField, HistoryChoice>;
+
+/** Shows, changes and deletes what is kept of databases' histories, and checks their files. */
+export class HistoryControl {
+  readonly #options: HistoryControlOptions;
+
+  constructor(options: HistoryControlOptions) {
+    this.#options = options;
+  }
+
+  settingsOf(database: DatabaseIdentity): HistorySettings {
+    const { registry, configured } = this.#options;
+    return settingsInForce(configured, registry.history.of(database));
+  }
+
+  async status(by: HostCaller, database: Target): Promise<HistoryStatus> {
+    const { access, registry } = this.#options;
+    access.require(by, database, 'viewHistory');
+    const facts = await this.#facts(database);
+    const { offset, durableOffset, snapshots } = database.handle.statistics();
+    const settings = this.settingsOf(database.identity);
+    const own = registry.history.of(database.identity);
+    return { offset, durableOffset, snapshots, facts, settings, own };
+  }
+
+  /** Refused with `history.setting` if it is more than the operator lets owners keep. */
+  async change(by: HostCaller, database: Target, change: HistoryChange): Promise<HistorySettings> {
+    const { registry, access, audit, configured } = this.#options;
+    access.require(by, database, 'changeHistory');
+    this.#requireHistory();
+    const { identity } = database;
+    const isOperator = access.isOperator(by);
+    await registry.exclusively(async () => {
+      const before = registry.history.of(identity);
+      const isKept = (field: HistoryField) => !change.has(field);
+      const kept = historyFields.filter(isKept).map((field) => [field, before.choice[field]]);
+      const given: HistoryChoice = Object.assign({}, ...change.values());
+      const fault = isOperator ? undefined : choiceFault(given, configured);
+      if (fault !== undefined) throw new Refusal({ code: 'history.invalid', message: fault });
+      const unbounded = [...before.unbounded.filter(isKept), ...(isOperator ? change.keys() : [])];
+      const choice: HistoryChoice = { ...Object.fromEntries(kept), ...given };
+      await registry.history.put(identity, { choice, unbounded });
+    });
+    const detail = Object.fromEntries(
+      [...change].map(([field, choice]) => {
+        const isDefault = choice[field] === undefined;
+        return [historySettingNames[field], isDefault ? 'default' : shownValue(choice, field)];
+      }),
+    );
+    const note = { action: 'change history settings', caller: by, database: identity } as const;
+    await audit.note({ ...note, outcome: 'done', detail });
+    return this.settingsOf(identity);
+  }
+
+  /**
+   * Starts to delete what is older than a snapshot that is taken for it, whatever the settings say.
+   * Returns the id of the job, whose result says where the history begins then.
+   */
+  async forget(by: HostCaller, database: Target, before: string): Promise<string> {
+    const { access, audit, jobs } = this.#options;
+    const { identity, handle } = database;
+    access.require(by, database, 'changeHistory');
+    if (database.isLocked) {
+      const message =
+        'Database is locked and its history cannot be deleted. Run `reducerdb unlock` first.';
+      throw new Refusal({ code: 'database.locked', message });
+    }
+    const facts = await this.#facts(database);
+    const isGone = this.#isGone(placeIn(before), facts, handle.statistics().durableOffset);
+    let phase = 'waiting';
+    const job = jobs.start(by, {
+      kind: 'forget',
+      database: identity,
+      run: async (signal) => {
+        if (isGone) return forgotten(facts, 0);
+        phase = 'taking a snapshot';
+        // What is before the snapshot must be in files of its own, or it could not be deleted.
+        const rolled = await handle.roll();
+        if (rolled.kind === 'failed') throw new Error(rolled.message);
+        const offset = await snapshotOffset(handle, signal);
+        phase = 'deleting';
+        const settings = this.settingsOf(identity);
+        const holds = this.#options.holds.of(identity);
+        const after = factsOf(await handle.history({ kind: 'forget', settings, holds }, signal));
+        this.#options.keeper.noted(database, after);
+        return forgotten(after, offset);
+      },
+      progress: () => ({ phase, done: 0, total: 0 }),
+    });
+    const detail = { job, before };
+    await audit.note({ action: 'forget', caller: by, database: identity, outcome: 'done', detail });
+    return job;
+  }
+
+  /** Returns the id of the job that reads all files of the database and says which are damaged. */
+  async verify(by: HostCaller, database: Target, isDeep: boolean): Promise<string> {
+    const { access, audit, jobs } = this.#options;
+    const { identity, handle } = database;
+    access.require(by, database, 'maintain');
+    this.#requireHistory();
+    await handle.describe();
+    const job = jobs.start(by, {
+      kind: 'verify',
+      database: identity,
+      run: async (signal) => {
+        const offset = handle.statistics().durableOffset;
+        const answer = await handle.history({ kind: 'verify', offset, isDeep }, signal);
+        if (answer.kind !== 'verified') throw new Error(faultOf(answer));
+        const { findings } = answer;
+        const damaged = findings.filter(({ state }) => state === 'damaged').length;
+        return { offset, files: findings, damaged };
+      },
+      progress: () => ({ phase: 'reading', done: 0, total: 0 }),
+    });
+    const note = { action: 'verify database', caller: by, database: identity } as const;
+    await audit.note({ ...note, outcome: 'done', detail: { job } });
+    return job;
+  }
+
+  async #facts({ identity, handle }: Target): Promise<HistoryFacts> {
+    this.#requireHistory();
+    // A closed database has no history that could be asked for.
+    await handle.describe();
+    const holds = this.#options.holds.of(identity);
+    return factsOf(await handle.history({ kind: 'status', holds }));
+  }
+
+  /** Whether nothing up to there is left. Throws `Refusal` for a place outside of the history. */
+  #isGone(before: WrittenPosition, facts: HistoryFacts, end: number): boolean {
+    const { floorOffset, floorMicros } = facts;
+    const now = this.#options.clock.nowMicros();
+    switch (before.kind) {
+      case 'time':
+        return before.micros <= BigInt(floorMicros);
+      case 'ago':
+        return now - before.micros <= BigInt(floorMicros);
+      case 'back':
+        return end - before.commits <= floorOffset;
+      case 'offset':
+        requirePast(before.offset, end);
+        return before.offset <= floorOffset;
+      case 'position': {
+        const { position } = before;
+        const text = position.epoch.toString(16).padStart(16, '0');
+        if (text !== facts.epoch) {
+          const message =
+            `position ${positionToText(position)} belongs to another history of this database ` +
+            `(epoch ${text}); it was restored or reset at offset ${facts.originOffset}`;
+          throw new Refusal({ code: 'history.other', message });
+        }
+        requirePast(position.offset, end);
+        return position.offset <= floorOffset;
+      }
+    }
+  }
+
+  #requireHistory(): void {
+    if (!this.#options.isKept) throw historyOff();
+  }
+}
+
+export function historyOff(): Refusal {
+  const message = 'this service keeps databases in memory and has no history';
+  return new Refusal({ code: 'history.off', message });
+}
+
+function placeIn(text: string): WrittenPosition {
+  const place = readPosition(text);
+  if ('fault' in place) throw new Refusal({ code: 'history.invalid', message: place.fault });
+  return place;
+}
+
+function requirePast(offset: number, end: number): void {
+  if (offset <= end) return;
+  const message = `offset ${offset} does not exist yet: the last commit is ${end}`;
+  throw new Refusal({ code: 'history.future', message });
+}
+
+function factsOf(answer: HistoryAnswer): HistoryFacts {
+  if (answer.kind === 'done') return answer.facts;
+  throw new Error(faultOf(answer));
+}
+
+function faultOf(answer: HistoryAnswer): string {
+  if (answer.kind === 'failed') return answer.message;
+  return 'The database ended meanwhile; try again';
+}
+
+async function snapshotOffset(handle: DatabaseHandle, signal: AbortSignal): Promise<number> {
+  const outcome = await handle.snapshot(signal);
+  if (outcome.kind === 'taken' || outcome.kind === 'kept') return outcome.offset;
+  throw new Error(outcome.kind === 'failed' ? outcome.message : 'The snapshot was not taken');
+}
+
+/** `offset`: that of the snapshot at which the history was to begin; 0: it began late enough. */
+function forgotten(facts: HistoryFacts, offset: number): Readonly<Record<string, unknown>> {
+  const { floorOffset, deleted, held, refused } = facts;
+  if (refused !== undefined) throw new Error(refused);
+  if (floorOffset >= offset) {
+    return { forgotten: offset > 0, begins_at: floorOffset, files: offset > 0 ? deleted : 0, held };
+  }
+  const by = [...new Set(held.map((hold) => hold.by))].join(', ');
+  const reason = by === '' ? 'the snapshot could not be relied on' : `${by} still needs it`;
+  throw new Error(`The history was not deleted: ${reason}. Try again later`);
+}

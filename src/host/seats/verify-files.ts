@@ -1,0 +1,58 @@
+import { deepFindings, filesSetAside, verifyIndexes } from '../../history/verify-history.ts';
+import type { Disk } from '../../log/disk.ts';
+import { verifyLog, verifySnapshots } from '../../log/verify.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import { frozenDisk } from './frozen-disk.ts';
+import type { HistoryFinding } from './history-task.ts';
+
+export interface VerifyOptions {
+  /** Replays the log, too, and compares it with its snapshots. */
+  readonly isDeep: boolean;
+  /** Called with the bytes of each reading; may wait. */
+  readonly read: (bytes: number) => void;
+}
+
+/**
+ * Reads the files of a log while its database serves: all segments up to their present end, and
+ * each snapshot.
+ */
+export function verifyFiles(
+  disk: Disk,
+  identity: DatabaseIdentity,
+  { isDeep, read }: VerifyOptions,
+): readonly HistoryFinding[] {
+  const frozen = frozenDisk(disk, read);
+  const snapshots = verifySnapshots(frozen, identity).map(({ name, kind, detail }) => {
+    return { name, state: kind, detail } satisfies HistoryFinding;
+  });
+  const log = logFinding(frozen, identity);
+  const deep = isDeep && log.state === 'intact' ? deepFindings(frozen, identity) : [];
+  return [
+    log,
+    ...snapshots,
+    ...[...verifyIndexes(frozen), ...deep, ...filesSetAside(frozen)].map(
+      ({ name, kind, detail }) => {
+        return { name, state: kind === 'aside' ? 'set aside' : kind, detail } as const;
+      },
+    ),
+  ];
+}
+
+function logFinding(disk: Disk, identity: DatabaseIdentity): HistoryFinding {
+  const report = verifyLog(disk, identity);
+  const name = 'log';
+  switch (report.kind) {
+    case 'absent':
+      return { name, state: 'damaged', detail: 'there is no segment' };
+    case 'damaged':
+    case 'forked':
+      return { name, state: 'damaged', detail: report.error.message };
+    // What is being written now is not whole yet.
+    case 'torn':
+    case 'intact': {
+      const { segmentCount, recordCount, offset } = report.contents;
+      const detail = `${recordCount} records in ${segmentCount} segments, up to commit ${offset}`;
+      return { name, state: 'intact', detail };
+    }
+  }
+}
