@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Random } from '../../src/testing/random.ts';
 import { logIn } from './cli-support.ts';
 import { type RunningService, Sandbox } from './harness.ts';
 import { jobs } from './jobs-module.ts';
@@ -135,7 +137,7 @@ it('[history 3.11] an owner chooses what is kept, up to what the operator allows
 
 it('[history 3.8] the service looks after histories by itself, across restarts', async () => {
   await service.stop();
-  service = await sandbox.start([...flags]);
+  service = await sandbox.start(flags);
   for (const database of ['threaded', 'apart']) {
     const before = await status(database);
     await remote.call(database, 'once', [3_600_000, 'more']);
@@ -156,8 +158,38 @@ it('[history 3.8] the service looks after histories by itself, across restarts',
   expect(await status('threaded')).toMatchObject({ settings: { 'keep-commits': 1_000 } });
 });
 
-it('[history 3.20] verify finds a damaged snapshot while the database serves', async () => {
-  const answer = await remote.ask('POST', '/v1/database/threaded/verify');
-  expect(answer.status).toBe(202);
-  expect(await job(answer.text)).toMatchObject({ state: 'done', result: { damaged: 0 } });
-});
+it('[history 3.3, durability P1] kill -9 while history is deleted loses no row', async () => {
+  const databases = ['threaded', 'apart'];
+  const random = new Random(11);
+  for (let round = 0; round < 4; round++) {
+    for (const database of databases) {
+      const call = `/v1/database/${database}/call/once?confirmed=true`;
+      const answer = await remote.ask('POST', call, JSON.stringify([3_600_000, `row ${round}`]));
+      expect(answer.status).toBe(200);
+    }
+    const asked = databases.map((database) => {
+      const body = JSON.stringify({ before: 'now', confirm: database });
+      return remote.ask('POST', `/v1/database/${database}/history/forget`, body);
+    });
+    for (const one of asked) one.catch(() => undefined);
+    await pause(random.below(300));
+    service.child.kill('SIGKILL');
+    await service.ended;
+    await Promise.allSettled(asked);
+    service = await sandbox.start(flags);
+    for (const database of databases) {
+      const rows = await remote.rows(database, "SELECT what FROM job WHERE what LIKE 'row %'");
+      expect(rows.map(([what]) => what).sort(), `round ${round}`).toEqual(
+        Array.from({ length: round + 1 }, (_, at) => `row ${at}`),
+      );
+    }
+  }
+  for (const database of databases) {
+    const body = JSON.stringify({ before: 'now', confirm: database });
+    const forget = await remote.ask('POST', `/v1/database/${database}/history/forget`, body);
+    expect(await job(forget.text)).toMatchObject({ state: 'done' });
+    const found = await remote.ask('POST', `/v1/database/${database}/verify?deep=true`);
+    expect(found.status).toBe(202);
+    expect(await job(found.text)).toMatchObject({ state: 'done', result: { damaged: 0 } });
+  }
+}, 180_000);

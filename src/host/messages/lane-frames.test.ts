@@ -54,6 +54,9 @@ describe('[living 2.7] messages about lanes', () => {
     { kind: 'answer', id: 5, outcome: { kind: 'failed', message: 'nö' } },
     { kind: 'askEnv', program: '0123456789abcdef'.repeat(4) },
     { kind: 'envChanged' },
+    { kind: 'history', id: 6, task: '{"kind":"status","holds":["ü"]}' },
+    { kind: 'stopHistory', id: 6 },
+    { kind: 'historyDone', id: 6, answer: '' },
     { kind: 'envSeen' },
     { kind: 'env', env: { version: 3, values: { KEY: 'ö' }, secrets: ['KEY'], unreadable: [] } },
   ];

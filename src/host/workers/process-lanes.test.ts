@@ -85,9 +85,18 @@ function lanesOf(given: {
   const link = () => {
     const other = Duplex.from({ readable: toKeeper, writable: toGateway });
     other.on('error', () => undefined);
-    return new KeeperLink(other, { sendsRequests: true, history: async (task) => `done ${task}` });
+    return new KeeperLink(other, { sendsRequests: true, history: workOn });
   };
   return { lanes, send, link, broken, entering, stuck, toGateway, toKeeper };
+}
+
+/** Ends with its task, or when that is stopped, or as if its thread had ended. */
+function workOn(task: string, signal: AbortSignal): Promise<string | undefined> {
+  if (task === 'lost') return Promise.resolve(undefined);
+  if (task !== 'endless') return Promise.resolve(`did ${task}`);
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve('stopped'));
+  });
 }
 
 const owner = (): LaneOwner & { readonly told: boolean[] } => {
@@ -125,6 +134,27 @@ describe('the lanes of a process', () => {
     expect(next).not.toHaveBeenCalled();
     lanes.end();
     expect(next).toHaveBeenCalledTimes(1);
+  });
+
+  it('[history 3.8] come with the tasks on the history of their database', async () => {
+    const { lanes, link, broken } = lanesOf({});
+    link();
+    const stop = new AbortController();
+    const never = new AbortController().signal;
+    const endless = lanes.history('endless', stop.signal);
+    await expect(lanes.history('one', never)).resolves.toBe('did one');
+    await expect(lanes.history('lost', never)).resolves.toBe('');
+    await expect(lanes.history('endless', AbortSignal.abort())).resolves.toBe('stopped');
+    stop.abort();
+    await expect(endless).resolves.toBe('stopped');
+    const cut = lanes.history('endless', never);
+    lanes.end();
+    await expect(cut).resolves.toBe('');
+    await expect(lanes.history('one', never)).resolves.toBe('');
+    expect(broken).toEqual([]);
+    const other = lanesOf({});
+    other.send({ kind: 'historyDone', id: 1, answer: 'unasked' });
+    await expect.poll(() => other.broken).toHaveLength(1);
   });
 
   it('[living 2.1] give a place back that comes after they no longer want it', async () => {
