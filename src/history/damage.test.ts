@@ -91,8 +91,8 @@ function findings(disk: SimulatedDisk): string[] {
 /** True if a start has all rows, false if it refuses; nothing else may happen. */
 async function starts(disk: SimulatedDisk): Promise<boolean> {
   try {
-    const { state } = await startOn(disk);
-    expect(state).toBe(scene.state);
+    const { store } = await startOn(disk);
+    expect(stateOf(store)).toBe(scene.state);
     return true;
   } catch (error) {
     if (!(error instanceof LogDamageError)) throw error;

@@ -17,6 +17,7 @@ import { Random } from '../../src/testing/random.ts';
 import { SimulatedDisk } from '../../src/testing/simulated-disk.ts';
 import { connectionNumber } from '../../src/values/connection-number.ts';
 import { callerIdentity, databaseIdentity } from '../../src/values/identity-roles.ts';
+import { cpuMillis } from './cpu-millis.ts';
 import {
   catalogFrom,
   deleteRow,
@@ -62,6 +63,7 @@ export class HistoryLab {
   #schemaOffset = commitOffset(0);
   #publishedMicros = 0n;
   #isChanged = false;
+  readonly #known = new Set<number>();
 
   constructor(seed: number, disk = new SimulatedDisk()) {
     this.random = new Random(seed);
@@ -125,6 +127,21 @@ export class HistoryLab {
       if (isMany && oldest !== undefined) deleteRow(transaction, tableOf(store, 'line'), ...oldest);
     }
     this.micros += BigInt(random.between(1, 1000)) * 1000n;
+    const changes = transaction.commit();
+    if (changes !== undefined) this.log.appendCommit(changes, this.#inputs());
+  }
+
+  /** Gives these accounts new names, or creates them, in one commit that is not yet durable. */
+  rename(ids: readonly number[]): void {
+    const accounts = tableOf(this.store, 'account');
+    const transaction = this.store.begin();
+    for (const id of ids) {
+      const name = `name ${this.random.u32()}`;
+      if (this.#known.has(id)) update(transaction, indexOf(accounts, 0), id, name);
+      else insert(transaction, accounts, id, name);
+      this.#known.add(id);
+    }
+    this.micros += 1000n;
     const changes = transaction.commit();
     if (changes !== undefined) this.log.appendCommit(changes, this.#inputs());
   }
@@ -206,12 +223,13 @@ export class HistoryLab {
   }
 }
 
-/** What a start finds: the rows of all tables and the sequences, as text, and what it warned of. */
-export async function startOn(disk: SimulatedDisk): Promise<{ state: string; warnings: string[] }> {
+/** What a start finds, what it warned of, and the processor time that it took. */
+export async function startOn(disk: SimulatedDisk) {
   const store = new Store(emptyCatalog);
   const snapshots = new SnapshotLoader(store);
   const replay = new LogReplay(store, snapshots);
   const warnings: string[] = [];
+  const before = cpuMillis();
   const log = await CommitLog.open(disk, {
     databaseIdentity: labIdentity,
     create: false,
@@ -222,7 +240,7 @@ export async function startOn(disk: SimulatedDisk): Promise<{ state: string; war
     warn: (message) => warnings.push(message),
   });
   log.abandon();
-  return { state: stateOf(store), warnings };
+  return { store, warnings, openMillis: cpuMillis() - before };
 }
 
 /** The rows of all tables and the sequences, as text. */
