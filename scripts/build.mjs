@@ -47,6 +47,7 @@ async function bundleWorkers(folder) {
     'lanes/lane',
     'outbound/outbound',
     'snapshots/snapshot',
+    'transfer/rows',
     'linking/linker',
     'spawner/spawner',
   ];

@@ -6,6 +6,18 @@ const mebibyte = 1024 * kibibyte;
 
 it.each<readonly [relation: string, holds: boolean]>([
   [
+    'a row of bytes, whose text is twice as long, can be imported again',
+    limits.rowTextBytesMax >= 2 * limits.rowBytesMax,
+  ],
+  [
+    'the rows of a commit, copied for the log, fit beside what one call may hold',
+    3 * limits.importAtomicBytesMax < limits.callBufferBytesMax,
+  ],
+  ['a part of a file has a batch', limits.importPartBytesMax >= limits.importBatchBytesMax],
+  ['one caller leaves exports to others', limits.callerExportsMax < limits.exportsMax],
+  ['one caller leaves imports to others', limits.callerImportsMax < limits.importsMax],
+  ['an export sees its slice end', limits.exportLookRows <= 1_000],
+  [
     'open streams leave room for requests',
     limits.bridgeRequestsMax + limits.bridgeStreamsMax < limits.bridgeMessagesMax,
   ],

@@ -6,6 +6,7 @@ import { outboundLimits } from './outbound-limits.ts';
 import { scheduleLimits } from './schedule-limits.ts';
 import * as shared from './shared-limits.ts';
 import { siteLimits } from './site-limits.ts';
+import { transferLimits } from './transfer-limits.ts';
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
@@ -16,8 +17,8 @@ const mebibyte = 1024 * kibibyte;
  * `shared-limits.ts`, because this file would go into every page as a whole; those of what agents
  * use are listed in `agent-limits.ts`, those of static files in `site-limits.ts`, those of HTTP
  * handlers in `handler-limits.ts`, those of requests that modules send in `outbound-limits.ts`,
- * those of schedules in `schedule-limits.ts`, those of snapshots in `history-limits.ts`, and those
- * of backups in `backup-limits.ts`.
+ * those of schedules in `schedule-limits.ts`, those of snapshots in `history-limits.ts`, those
+ * of backups in `backup-limits.ts`, and those of exports and imports in `transfer-limits.ts`.
  */
 export const limits = {
   ...shared,
@@ -28,6 +29,7 @@ export const limits = {
   ...scheduleLimits,
   ...historyLimits,
   ...backupLimits,
+  ...transferLimits,
   /** One encoded row. */
   rowBytesMax: 32 * mebibyte,
   /** One encoded value that a call returns or is refused with. */

@@ -64,9 +64,23 @@ export class Api {
     const headers: Record<string, string> = { 'content-length': String(bytes) };
     if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`;
     const isSecure = this.server.url.startsWith('https:');
-    const { request: start } = isSecure ? https : http;
     this.#uploads ??= new (isSecure ? https : http).Agent({ keepAlive: true, timeout: 5_000 });
-    const options = { method: 'PUT', headers, agent: this.#uploads };
+    return this.#stream(path, content, { method: 'PUT', headers, agent: this.#uploads });
+  }
+
+  /** Sends what is read as the body of a request. */
+  post(path: string, content: Readable, given: Readonly<Record<string, string>>) {
+    const headers: Record<string, string> = { ...given };
+    if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`;
+    return this.#stream(path, content, { method: 'POST', headers, agent: false });
+  }
+
+  async #stream(
+    path: string,
+    content: Readable,
+    options: http.RequestOptions,
+  ): Promise<UploadAnswer> {
+    const { request: start } = this.server.url.startsWith('https:') ? https : http;
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       const sent = start(`${this.server.url}${path}`, options, resolve);
       sent.on('error', (cause) => reject(noAnswer(this.server, cause)));

@@ -15,6 +15,8 @@ export interface Io {
   err(text: string): void;
   /** Shows how far a long work is, in a terminal; empty: no more. Elsewhere nothing is shown. */
   progress(text: string): void;
+  /** True where `progress` shows something. */
+  readonly showsProgress: boolean;
   /** Asks for one line; `undefined` at the end of input. */
   ask(question: string): Promise<string | undefined>;
   /** As `ask`; in a terminal, without showing what is typed. */
@@ -39,6 +41,7 @@ export function processIo(): Io {
     progress: (text) => {
       if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
     },
+    showsProgress: process.stderr.isTTY === true,
     ask: (question) => answers.ask(question),
     askHidden: (question) => answers.askHidden(question),
     readInput: () => text(process.stdin),

@@ -7,8 +7,10 @@ import { addConfig } from './commands/config.ts';
 import { addDelete } from './commands/delete.ts';
 import { addDescribe } from './commands/describe.ts';
 import { addEnv } from './commands/env.ts';
+import { addExport } from './commands/export.ts';
 import { addGenerate } from './commands/generate.ts';
 import { addGrant } from './commands/grant.ts';
+import { addImport } from './commands/import.ts';
 import { addInit } from './commands/init.ts';
 import { addKeys } from './commands/keys.ts';
 import { addList } from './commands/list.ts';
@@ -74,6 +76,8 @@ export function makeProgram(io: Io): Command {
     addSchedule,
     addSnapshot,
     addRetention,
+    addExport,
+    addImport,
     addToken,
     addLogin,
     addServer,

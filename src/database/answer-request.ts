@@ -15,6 +15,8 @@ import { answerAsk } from './schedules/answer-ask.ts';
 import type { Snapshots } from './snapshots/snapshots.ts';
 import { tableFigures } from './table-figures.ts';
 import type { Ticket } from './ticket.ts';
+import type { Exports } from './transfer/exports.ts';
+import { runImport } from './transfer/run-import.ts';
 import type { DatabaseReply, TicketedRequest, TurnResult } from './turn.ts';
 
 /** The parts of the actor that requests act on. */
@@ -26,6 +28,7 @@ export interface Answering {
   readonly snapshots: Snapshots;
   /** Has the log sealed behind this turn. */
   readonly roll: (ticket: Ticket) => void;
+  readonly exports: Exports;
   /** Called before work for another ticket continues, once `resultsBefore` results exist. */
   readonly begin: (ticket: Ticket, resultsBefore: number) => void;
 }
@@ -87,6 +90,10 @@ function answer(
       requireSpace(core);
       parts.roll(ticket);
       return undefined;
+    case 'export':
+      return parts.exports.answer(ticket, request.caller, request.ask);
+    case 'import':
+      return { kind: 'imported', outcome: runImport(core, request.batch, acceptedMicros) };
     case 'connect':
       return openConnection(core, request, acceptedMicros);
     case 'disconnect':

@@ -26,6 +26,7 @@ import { Snapshots } from './snapshots/snapshots.ts';
 import type { StorageLimits, StorageUse } from './storage-quota.ts';
 import { noTicket, type Ticket } from './ticket.ts';
 import { type ActorTimes, TimeCounts } from './time-counts.ts';
+import { Exports } from './transfer/exports.ts';
 import type {
   DatabaseOwner,
   DatabaseReply,
@@ -124,6 +125,7 @@ export class Database {
       procedures: this.#procedures,
       snapshots: this.#snapshots,
       roll: (ticket) => this.#writer.roll(ticket),
+      exports: new Exports(core),
       begin,
     };
     this.#writer = new TurnWriter(core, {
@@ -382,6 +384,7 @@ export class Database {
     this.#inBatch(work);
     results.push(...this.#snapshots.takeResults(), ...this.#writer.takeResults());
     let hasWritten = this.#writer.write(last);
+    results.push(...this.#answering.exports.begin());
     this.#scheduled.written(this.#writer.last);
     this.#procedures.answer();
     while (results.length === 0 && this.#isAskedAgain(startedAt)) {

@@ -1,3 +1,4 @@
+import type { CommitInputs } from '../log/record.ts';
 import { invalid, SqlFailure } from '../sql/failure.ts';
 import type { WriteOutcome } from '../sql/run/results.ts';
 import { executeWrite, isWrite } from '../sql/statement.ts';
@@ -62,10 +63,7 @@ export function commitWrite(
   timestampMicros: bigint,
   transaction: Transaction,
 ): void {
-  core.schedules.beforeCommit(transaction, timestampMicros);
-  const changes = transaction.commit();
-  core.schedules.committed(changes);
-  appendChanges(core, changes, {
+  commitAs(core, transaction, {
     reducer: '',
     caller: caller.identity,
     connectionId: connection.id,
@@ -73,6 +71,15 @@ export function commitWrite(
     seed: noBytes,
     args: new TextEncoder().encode(sql),
   });
+}
+
+/** Commits a transaction whose views are refreshed, and appends it with these inputs. */
+export function commitAs(core: DatabaseCore, transaction: Transaction, inputs: CommitInputs): void {
+  const { timestampMicros } = inputs;
+  core.schedules.beforeCommit(transaction, timestampMicros);
+  const changes = transaction.commit();
+  core.schedules.committed(changes);
+  appendChanges(core, changes, inputs);
   const views = core.views.commit();
   core.live.committed(core, { changes, views, timestampMicros, isOfCall: false });
 }

@@ -159,6 +159,7 @@ describe('[sql 11] computed system tables', () => {
         'st_schedule_control',
         'name,is_paused,paused,expression,time_zone,due,at,attempt,last_due,last_start,last_error',
       ],
+      [31, 'st_import_range', 'import_id,table_id,first_batch,last_batch,at'],
     ]);
   });
 
@@ -168,9 +169,9 @@ describe('[sql 11] computed system tables', () => {
       const expected = name === 'st_schedule' ? 'private' : 'public';
       expect([access, kind]).toEqual([expected, 'system']);
     }
-    expect(catalog.tables.slice(0, 6)).toEqual(systemTables);
+    expect(catalog.tables.slice(0, 7)).toEqual(systemTables);
     const names = schema.tables.map(({ name }) => name);
-    // Those that keep the state of schedules are hidden.
+    // Those that keep the state of schedules and imports are hidden.
     expect(names.filter((name) => name.startsWith('st_'))).toHaveLength(21);
     expect(new Set(schema.tables.map(({ id }) => id)).size).toBe(schema.tables.length);
   });

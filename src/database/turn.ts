@@ -28,6 +28,8 @@ import type { ScheduleAsk, ScheduleOutcome } from './schedules/schedule-ask.ts';
 import type { SnapshotOutcome } from './snapshots/snapshot-outcome.ts';
 import type { TableFigures } from './table-figures.ts';
 import type { Ticket } from './ticket.ts';
+import type { ExportAsk, ExportOutcome } from './transfer/export-ask.ts';
+import type { ImportOutcome, ImportRequest } from './transfer/import-request.ts';
 import type { WriteNumber } from './write-number.ts';
 
 /**
@@ -65,6 +67,10 @@ export type DatabaseRequest =
   | { readonly kind: 'snapshot' }
   /** Has the active segment of the log sealed; answered in a later turn, when that is durable. */
   | { readonly kind: 'roll' }
+  /** A step of an export. */
+  | { readonly kind: 'export'; readonly caller: Caller; readonly ask: ExportAsk }
+  /** Takes a batch of rows, in a transaction of its own. */
+  | { readonly kind: 'import'; readonly batch: ImportRequest }
   | ConnectRequest
   /** Removes the connection's query sets first. */
   | { readonly kind: 'disconnect'; readonly connectionId: ConnectionNumber }
@@ -113,6 +119,8 @@ export type DatabaseReply =
   | { readonly kind: 'schedules'; readonly outcome: ScheduleOutcome }
   | { readonly kind: 'snapshot'; readonly outcome: SnapshotOutcome }
   | { readonly kind: 'rolled'; readonly outcome: RollOutcome }
+  | { readonly kind: 'exported'; readonly outcome: ExportOutcome }
+  | { readonly kind: 'imported'; readonly outcome: ImportOutcome }
   /** `refusal`: the message of a `client_connected` that rejected the client. */
   | { readonly kind: 'connected'; readonly refusal: string | undefined }
   | { readonly kind: 'disconnected' }

@@ -48,6 +48,9 @@ import { localPlacement } from './seats/local-placement.ts';
 import type { Placement } from './seats/placement.ts';
 import { Sites, type SitesOptions } from './sites/sites.ts';
 import type { PlanOutcome, ProgramSource } from './supervision/database-handle.ts';
+import { RowTexts } from './transfer/row-texts.ts';
+import { LocalRows, RowThread } from './transfer/row-thread.ts';
+import { TransferControl } from './transfer/transfer-control.ts';
 import { isolationFor, threads } from './workers/isolation.ts';
 import { workerPlacement } from './workers/worker-placement.ts';
 
@@ -64,6 +67,7 @@ interface HostParts {
   readonly snapshots: SnapshotControl;
   readonly history: HistoryControl;
   readonly historyKeeper: HistoryKeeper;
+  readonly transfer: TransferControl;
   readonly env: EnvControl;
   readonly envStore: EnvStore;
   readonly outbound: ServiceOutbound;
@@ -107,6 +111,8 @@ export class Host {
   readonly history: HistoryControl;
   /** Has histories kept within their settings, and knows how large they are. */
   readonly historyKeeper: HistoryKeeper;
+  /** Exports and imports of rows. */
+  readonly transfer: TransferControl;
   /** The configuration of databases. */
   readonly env: EnvControl;
   readonly #envStore: EnvStore;
@@ -130,6 +136,7 @@ export class Host {
     this.snapshots = parts.snapshots;
     this.history = parts.history;
     this.historyKeeper = parts.historyKeeper;
+    this.transfer = parts.transfer;
     this.env = parts.env;
     this.#envStore = parts.envStore;
     this.outbound = parts.outbound;
@@ -207,7 +214,12 @@ export class Host {
     const histories = historyOf(options, { registry, access, audit, running });
     const env = new EnvControl({ registry, access, audit, env: envStore, staged });
     const rules = { access, grants, audit, quotas };
-    const rest = { schedules, ...histories, env, envStore, outbound, sites, changes };
+    const texts = new RowTexts(options.placement === 'local' ? new LocalRows() : new RowThread());
+    const transfer = new TransferControl({ access, audit, texts });
+    const rest = {
+      ...{ schedules, ...histories, transfer, env, envStore },
+      ...{ outbound, sites, changes },
+    };
     return new Host({ registry, running, publisher, ...rules, ...rest });
   }
 
@@ -225,7 +237,7 @@ export class Host {
     this.historyKeeper.close();
     await atMost(millisMax, this.#publisher.finish());
     await this.#running.close(Math.max(limits.closeMillisMin, endsAt - performance.now()));
-    await this.outbound.close();
+    await Promise.all([this.outbound.close(), this.transfer.close()]);
     this.sites.close();
     await this.#registry.close();
     await this.audit.close();

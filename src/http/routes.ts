@@ -14,6 +14,7 @@ import {
 import { energyRoute } from './energy.ts';
 import { deleteEnv, getEnv, listEnv, putEnv } from './env.ts';
 import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
+import { exportRows } from './export.ts';
 import { listGrants, putGrant, removeGrant } from './grants.ts';
 import { databaseHealth, processHealth } from './health.ts';
 import {
@@ -24,6 +25,7 @@ import {
   verifyHistory,
 } from './history.ts';
 import { identityRoutes } from './identity.ts';
+import { importRows } from './import.ts';
 import { cancelJob, showJob } from './jobs.ts';
 import { logs } from './logs.ts';
 import { type McpDoor, type McpRules, mcpRoutes } from './mcp.ts';
@@ -143,6 +145,8 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     below('env/:name', { GET: method(getEnv), PUT: method(putEnv), DELETE: method(deleteEnv) }),
     below('snapshot', { POST: method(takeSnapshot) }),
     below('verify', { POST: method(verifyHistory) }),
+    below('export', { GET: method(exportRows) }),
+    below('import', { POST: method(importRows) }),
     below('history/status', { GET: method(historyStatus) }),
     below('history/settings', { PUT: method(putHistory) }),
     below('history/forget', { POST: method(forgetHistory) }),

@@ -1,7 +1,7 @@
 import type { Capability } from '../auth/capability.ts';
 import { networkOf } from '../auth/client-address.ts';
 import { limits } from '../limits.ts';
-import { agentFeatures, isAgentFeature } from '../protocol/agent-features.ts';
+import { isTokenFeature, tokenFeatures } from '../protocol/agent-features.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { identityToHex } from '../values/identity.ts';
@@ -115,8 +115,8 @@ function reducerNamed(definition: ModuleDefinition, name: string): string {
 }
 
 function featureNamed(word: string): string {
-  if (isAgentFeature(word)) return word;
-  throw unfit(`\`features\`: there is no \`${word}\`; there are ${agentFeatures.join(', ')}`);
+  if (isTokenFeature(word)) return word;
+  throw unfit(`\`features\`: there is no \`${word}\`; there are ${tokenFeatures.join(', ')}`);
 }
 
 /** Finds an item by the name in the database, or else by the name in the module's source. */

@@ -12,6 +12,15 @@ export const agentFeatures = [
   'fence',
 ] as const;
 
+/** What a limited token can name: features of its agent, and exports of what it can read. */
+export const tokenFeatures = [...agentFeatures, 'export'] as const;
+
+export type TokenFeature = (typeof tokenFeatures)[number];
+
+export function isTokenFeature(word: string): word is TokenFeature {
+  return (tokenFeatures as readonly string[]).includes(word);
+}
+
 export type AgentFeature = (typeof agentFeatures)[number];
 
 export function isAgentFeature(word: string): word is AgentFeature {

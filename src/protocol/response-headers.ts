@@ -6,6 +6,7 @@ const exposed = [
   'spacetime-execution-duration-micros',
   'reducerdb-error-place',
   'reducerdb-error-hint',
+  'reducerdb-position',
 ].join(', ');
 
 /** Lets any page read the response, because only the token it sends grants rights. */

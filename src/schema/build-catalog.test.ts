@@ -34,6 +34,7 @@ describe('system tables', () => {
       [28, 'st_schedule_due', 'private'],
       [29, 'st_schedule_attempt', 'private'],
       [30, 'st_schedule_control', 'private'],
+      [31, 'st_import_range', 'private'],
     ]);
     expect(systemTables.every(({ id, name }) => systemTableIds.get(name) === id)).toBe(true);
     expect(emptyCatalog.tables).toEqual(systemTables);

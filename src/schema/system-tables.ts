@@ -111,13 +111,28 @@ export const systemTables: readonly TableSpec[] = [
     primaryKey: 0,
     access: 'private',
   }),
+  // Batches of imports that are there, as ranges of their numbers.
+  systemTable({
+    id: 31,
+    name: 'st_import_range',
+    columns: [
+      ['import_id', string],
+      ['table_id', u32],
+      ['first_batch', u32],
+      ['last_batch', u32],
+      ['at', i64],
+    ],
+    unique: [[0, 1, 2]],
+    algorithm: 'hash',
+    access: 'private',
+  }),
 ];
 
 /**
  * Stored tables that only the host itself reads and writes: no statement, client or module can name
  * them, and they are listed nowhere.
  */
-export const hiddenTableIds: ReadonlySet<TableId> = new Set([28, 29, 30].map(tableId));
+export const hiddenTableIds: ReadonlySet<TableId> = new Set([28, 29, 30, 31].map(tableId));
 
 /**
  * Tables that describe the catalog and the module. They are in no catalog and no log: their rows

@@ -271,6 +271,6 @@ function boundaryOf(page: number): number {
 
 assert(boundaryOf(1) > noRow, 'no ref is below the boundary 0');
 assert(
-  limits.longReadsMax + 1 + limits.pausedSetsMax + 1 < slotHeldCount,
-  'every read that pauses, one write, and a snapshot may have a moment of their own',
+  limits.longReadsMax + 1 + limits.pausedSetsMax + 1 + limits.exportsMax < slotHeldCount,
+  'every read that pauses, one write, a snapshot and exports may have a moment of their own',
 );

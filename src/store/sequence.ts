@@ -5,7 +5,8 @@ import { type IntegerKind, integerRange } from '../values/integer-range.ts';
 /**
  * The counter of an auto-increment column. It only moves forward: rolled-back and failed inserts do
  * not give values back, and values that users write themselves do not move it. The exception is
- * work that is only tried: `returnTo` moves the counter back. The last value handed out is written
+ * work that is only tried: `returnTo` moves the counter back; and imported rows, for which `raise`
+ * moves it on. The last value handed out is written
  * with the next record of the log, so that a restart continues exactly.
  */
 export class Sequence {
@@ -13,6 +14,7 @@ export class Sequence {
   /** True when `last` was handed out after the marks were last taken. */
   isMarked = false;
   readonly #widthBytes: number;
+  readonly #isSigned: boolean;
   /** Last value handed out: a whole number below 2^53 in magnitude, else NaN and `#big` has it. */
   #small = Number.NaN;
   #big: bigint | undefined;
@@ -28,6 +30,7 @@ export class Sequence {
     const { min, max } = integerRange[kind];
     this.spec = spec;
     this.#widthBytes = Number(kind.slice(1)) / 8;
+    this.#isSigned = min < 0n;
     this.#increment = Number(spec.increment);
     this.#least = min;
     this.#most = max;
@@ -75,6 +78,20 @@ export class Sequence {
     return true;
   }
 
+  /**
+   * Goes on behind the value at `at`, as it is written in a row, if that is ahead in the direction
+   * of the sequence and one that it can hand out. True if it has moved.
+   */
+  raise(bytes: Uint8Array, at: number): boolean {
+    const value = readInteger(bytes, at, this.#widthBytes, this.#isSigned);
+    const { start, increment } = this.spec;
+    if (value === 0n || value > this.#most || value < this.#least) return false;
+    const last = this.last ?? start - increment;
+    if (increment > 0n ? value <= last : value >= last) return false;
+    this.resume(value);
+    return true;
+  }
+
   /** Writes the last value handed out, little-endian in two's complement. */
   write(bytes: Uint8Array, at: number): void {
     if (Number.isNaN(this.#small)) {
@@ -113,4 +130,11 @@ function writeBig(value: bigint, bytes: Uint8Array, at: number, width: number): 
     bytes[at + index] = Number(left & 0xffn);
     left >>= 8n;
   }
+}
+
+function readInteger(bytes: Uint8Array, at: number, width: number, isSigned: boolean): bigint {
+  let value = 0n;
+  for (let index = width - 1; index >= 0; index--)
+    value = (value << 8n) | BigInt(bytes[at + index] ?? 0);
+  return isSigned ? BigInt.asIntN(width * 8, value) : value;
 }

@@ -73,6 +73,17 @@ export class Transaction {
     return this.#finish(table, row, table.changes.update(index, row, length));
   }
 
+  /**
+   * Moves the sequences of the table on, so that they continue behind the values that a row, as it
+   * was given to `insert`, has written itself.
+   */
+  raiseSequences(table: Table, row: Uint8Array): void {
+    for (const { sequence, column } of table.sequences) {
+      const at = table.shape.startOf(row, 0, column);
+      if (sequence.raise(row, at)) this.#state.mark(sequence);
+    }
+  }
+
   /** Deletes a visible row. */
   deleteRef(table: Table, ref: RowRef): void {
     this.#touch(table);

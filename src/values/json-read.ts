@@ -76,7 +76,7 @@ export function argumentWords(functionName: string): ProductWords {
   return { whole: `reducer args for ${functionName}`, part: 'reducer argument' };
 }
 
-type Reader = (json: JsonValue, depth: number) => Value;
+export type Reader = (json: JsonValue, depth: number) => Value;
 export type ReaderOf = (type: AlgebraicType, typespace?: Typespace) => Reader;
 
 /** How error messages name a product and its elements. */
@@ -139,12 +139,18 @@ export const quotedReaderOf: ReaderOf = perType((type, typespace) => {
 
 const quotableKinds: ReadonlySet<string> = new Set(['i64', 'u64', 'i128', 'u128']);
 
-function unquoted(json: JsonValue): JsonValue {
+/** An integer that may be quoted, as a number. */
+export function unquoted(json: JsonValue): JsonValue {
   const isInteger = typeof json === 'string' && /^-?(?:0|[1-9]\d*)$/.test(json);
   return isInteger ? new JsonNumber(json) : json;
 }
 
-function compileReader(type: AlgebraicType, typespace: Typespace, readerOf: ReaderOf): Reader {
+/** The reader of one type; `readerOf` gives those of its parts. */
+export function compileReader(
+  type: AlgebraicType,
+  typespace: Typespace,
+  readerOf: ReaderOf,
+): Reader {
   switch (type.kind) {
     case 'ref': {
       let target: Reader | undefined;

@@ -112,7 +112,7 @@ export function printerOf(shape: JsonShape, type: AlgebraicType, typespace?: Typ
 }
 
 export type Printer = (reader: BinaryReader, depth: number) => string;
-type PrinterOf = (type: AlgebraicType, typespace?: Typespace) => Printer;
+export type PrinterOf = (type: AlgebraicType, typespace?: Typespace) => Printer;
 
 const namedPrinterOf: PrinterOf = perType((type, typespace) =>
   compilePrinter(type, typespace, namedPrinterOf, true),
@@ -122,7 +122,8 @@ const positionalPrinterOf: PrinterOf = perType((type, typespace) =>
   compilePrinter(type, typespace, positionalPrinterOf, false),
 );
 
-function compilePrinter(
+/** The printer of one type; `printerOf` gives those of its parts. */
+export function compilePrinter(
   type: AlgebraicType,
   typespace: Typespace,
   printerOf: PrinterOf,

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Refusal } from '../../src/database/outcome.ts';
+import type { ImportRequest } from '../../src/database/transfer/import-request.ts';
 import { connectionNumber } from '../../src/values/connection-number.ts';
 import type { Shop, ShopOpener } from '../support/shop.ts';
 import { lifecycleReducers, shopModule } from '../support/shop-module.ts';
@@ -364,6 +365,34 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
       expect(segments).toHaveLength(2);
       await shop.crash();
       await shop.reopen();
+      expect(await texts()).toEqual(['made by init', 'before', 'since']);
+    });
+
+    it('[history 11.2, history 11.7] hands out rows in blocks, and takes each batch once', async () => {
+      const { call, handle, texts } = await withShop();
+      await call('add', ['before']);
+      const owner = shop.caller('owner');
+      const begun = await handle.export(owner, { kind: 'begin', tables: ['item'] });
+      if (begun.kind !== 'begun') throw new Error(begun.kind);
+      await call('add', ['since']);
+      const read = await handle.export(owner, { kind: 'read', id: begun.id });
+      if (read.kind !== 'rows') throw new Error(read.kind);
+      expect([read.count, read.isLast, begun.tables.map(({ name }) => name)]).toEqual([
+        2,
+        true,
+        ['item'],
+      ]);
+      const gone = await handle.export(owner, { kind: 'read', id: begun.id });
+      expect(gone).toMatchObject({ kind: 'failed', error: { code: 'export.stopped' } });
+      const { schemaVersion } = await handle.describe();
+      const batch: ImportRequest = {
+        ...{ caller: owner, table: 'item', schemaVersion, mode: 'upsert', importId: 'one' },
+        ...{ batch: 1, rows: read.rows, count: read.count, skippedMax: 0 },
+      };
+      expect(await handle.import(batch, true)).toMatchObject({ kind: 'imported', faults: [] });
+      await shop.crash();
+      await shop.reopen();
+      expect(await shop.handle.import(batch, true)).toMatchObject({ kind: 'there' });
       expect(await texts()).toEqual(['made by init', 'before', 'since']);
     });
 

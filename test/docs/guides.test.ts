@@ -27,6 +27,7 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
   },
   'docs/guide/apps.md': {},
   'docs/guide/http.md': { isServed: true },
+  'docs/guide/export-import.md': {},
   'docs/guide/identities.md': {},
   'docs/guide/operating.md': {},
   'docs/guide/procedures.md': { isServed: true },

@@ -134,6 +134,21 @@ const service: readonly (readonly [start: string, bound: string])[] = [
       'long run',
   ],
   ['values that come with a program', size(limits.publishEnvBytesMax)],
+  ['exports of one database', `${limits.exportsMax}; ${limits.callerExportsMax}`],
+  ['a client that takes nothing of its export', seconds(limits.exportIdleMillisMax)],
+  ['imports of the service', `${limits.importsMax}; ${limits.callerImportsMax}`],
+  [
+    'rows of one batch of an import',
+    `${count(limits.importBatchRows)}, or ${size(limits.importBatchBytesMax)}`,
+  ],
+  ['an import that is one commit', `${size(limits.importAtomicBytesMax)} of encoded rows`],
+  ['rows that one import skips', count(limits.importSkippedMax)],
+  [
+    'a row as text',
+    `${size(limits.rowTextBytesMax)}, and ${count(limits.rowTextPartsMax)} commas and brackets`,
+  ],
+  ['rows of all imports', size(limits.importHeldBytesMax)],
+  ['imports that a database remembers', count(limits.importRangesMax)],
   ['refused requests in the audit log', `${limits.auditRefusalsPerMinuteMax} a minute`],
 ];
 

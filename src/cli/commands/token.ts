@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { parseDuration } from '../../doors/duration.ts';
-import { agentFeatures } from '../../protocol/agent-features.ts';
+import { tokenFeatures } from '../../protocol/agent-features.ts';
 import {
   boolean,
   list,
@@ -75,7 +75,7 @@ function addCreate(token: Command, io: Io): void {
     .option('--read-only', 'it cannot call reducers or write')
     .option('--sql-writes', 'it can INSERT, UPDATE and DELETE in the tables of --tables')
     .option('--max-rows <n>', 'maximum number of rows in a result', wholeNumber)
-    .option('--features <names>', `features for its agent: ${agentFeatures.join(', ')}`, names)
+    .option('--features <names>', `features for its bearer: ${tokenFeatures.join(', ')}`, names)
     .option('--expires <duration>', 'lifetime, such as 1h or 7d', seconds)
     .addHelpText('after', example)
     .action(async (word: string | undefined, flags: CreateFlags, command: Command) => {

@@ -261,6 +261,12 @@ export class PendingRequests {
       pending.resolve({ kind: 'cancelled' });
       return 'settled';
     }
+    // What it was reading is gone with the actor, which says so.
+    if (request.kind === 'export') return this.#keepUnlessSuspect(pending);
+    // A batch that is there already is not taken again.
+    if (request.kind === 'import' && ticket !== end.running) {
+      return this.#keepUnlessSuspect(pending);
+    }
     // First, because the records of a long read's beginning were written long ago.
     if (ticket === end.running) {
       settleRunning(pending, end);
@@ -360,6 +366,11 @@ function settleRunning(pending: Pending, end: SeatEnd): void {
       pending.resolve({ kind: 'previewed', outcome });
       return;
     }
+    case 'import': {
+      const error = { code: 'import.overBudget', message } as const;
+      pending.resolve({ kind: 'imported', outcome: { kind: 'failed', error } });
+      return;
+    }
     case 'connect':
       pending.resolve({ kind: 'connected', refusal: message });
       return;
@@ -385,6 +396,7 @@ function settleRunning(pending: Pending, end: SeatEnd): void {
     case 'schedules':
     case 'snapshot':
     case 'roll':
+    case 'export':
       pending.reject(stoppedRefusal());
       return;
     default:

@@ -178,4 +178,48 @@ describe('a batch', () => {
       expect(() => checkedReply(wrong)).toThrow('invalid reply');
     }
   });
+
+  it('has the steps of exports and imports', () => {
+    const begun = {
+      ...{ kind: 'begun', id: 1, position: 'a.1.b', programHash: 'a', types: { types: [] } },
+      tables: [{ name: 't', columns: [column] }],
+    };
+    const failed = { kind: 'failed', error: { code: 'export.tooMany', message } };
+    const fault = { row: 0, column: null, message };
+    const imported = { kind: 'imported', offset: 7, faults: [fault] };
+    const refused = { kind: 'failed', error: { code: 'quota.exceeded', message } };
+    const rightExports = [begun, { kind: 'ended' }, failed];
+    const rightImports = [
+      imported,
+      { kind: 'there', offset: 7 },
+      { kind: 'stopped', fault },
+      refused,
+    ];
+    const replies = (kind: string, outcomes: readonly unknown[]) =>
+      outcomes.map((outcome) => ({ kind, outcome }));
+    for (const right of [
+      ...replies('exported', rightExports),
+      ...replies('imported', rightImports),
+    ]) {
+      expect(checkedReply(right)).toBe(right);
+    }
+    const wrongExports = [
+      ...[undefined, {}, { kind: 'rows' }, { ...begun, id: -1 }, { ...begun, tables: [{}] }],
+      ...[{ ...begun, types: {} }, { ...begun, types: { types: [{ kind: 'other' }] } }, refused],
+      { ...begun, tables: [{ name: 't', columns: [{ name: 'a', type: 7 }] }] },
+    ];
+    const wrongImports = [
+      ...[undefined, {}, { ...imported, faults: [{}] }, { kind: 'stopped' }, failed],
+      ...[
+        { ...imported, offset: 'x' },
+        { kind: 'stopped', fault: { ...fault, column: 7 } },
+      ],
+    ];
+    for (const wrong of [
+      ...replies('exported', wrongExports),
+      ...replies('imported', wrongImports),
+    ]) {
+      expect(() => checkedReply(wrong)).toThrow('invalid reply');
+    }
+  });
 });

@@ -9,6 +9,8 @@ import type {
 import type { ProgramSource, UpdatePermission } from '../../database/program-source.ts';
 import type { ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
 import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.ts';
+import type { ExportError, ExportOutcome } from '../../database/transfer/export-ask.ts';
+import type { ImportError, ImportOutcome } from '../../database/transfer/import-request.ts';
 import { limits } from '../../limits.ts';
 import { checkedResponse, type HandlerResponse } from '../../module/handler-response.ts';
 import type { HandlerAuth } from '../../schema/definition.ts';
@@ -307,7 +309,75 @@ const structuredChecks: {
   schedules: ({ outcome }) => areFields(outcome) && isScheduleOutcome(outcome),
   snapshot: ({ outcome }) => areFields(outcome) && isSnapshotOutcome(outcome),
   rolled: ({ outcome }) => areFields(outcome) && isRollOutcome(outcome),
+  exported: ({ outcome }) => areFields(outcome) && isExportOutcome(outcome),
+  imported: ({ outcome }) => areFields(outcome) && isImportOutcome(outcome),
 };
+
+/** Rows come in a buffer of their own. */
+const exportOutcomes: {
+  readonly [Kind in Exclude<ExportOutcome['kind'], 'rows'>]: (outcome: Fields) => boolean;
+} = {
+  begun: ({ id, position, programHash, tables, types }) =>
+    isAmount(id) &&
+    [position, programHash].every(isString) &&
+    Array.isArray(tables) &&
+    tables.every((one) => areFields(one) && isString(one.name) && areNamedTypes(one.columns)) &&
+    areFields(types) &&
+    Array.isArray(types.types) &&
+    types.types.every(isType),
+  ended: () => true,
+  failed: ({ error }) => isErrorOf(exportErrors, error),
+};
+
+const exportErrors: KeysOf<ExportError['code']> = {
+  'export.noTable': true,
+  'export.noRows': true,
+  'export.tooMany': true,
+  'export.stopped': true,
+  'export.limited': true,
+};
+
+function isExportOutcome(outcome: Fields): boolean {
+  const { kind } = outcome;
+  return isKeyOf(exportOutcomes, kind) && exportOutcomes[kind](outcome);
+}
+
+const importOutcomes: {
+  readonly [Kind in ImportOutcome['kind']]: (outcome: Fields) => boolean;
+} = {
+  imported: ({ offset, faults }) =>
+    isAmount(offset) && Array.isArray(faults) && faults.every(isImportFault),
+  there: ({ offset }) => isAmount(offset),
+  stopped: ({ fault }) => isImportFault(fault),
+  failed: ({ error }) => isErrorOf(importErrors, error),
+};
+
+const importErrors: KeysOf<ImportError['code']> = {
+  'import.noTable': true,
+  'import.notImportable': true,
+  'import.notEmpty': true,
+  'import.noKey': true,
+  'import.readOnly': true,
+  'import.refused': true,
+  'import.tooOld': true,
+  'import.overBudget': true,
+  'schema.changed': true,
+  'quota.exceeded': true,
+};
+
+function isImportOutcome(outcome: Fields): boolean {
+  const { kind } = outcome;
+  return isKeyOf(importOutcomes, kind) && importOutcomes[kind](outcome);
+}
+
+function isImportFault(fault: unknown): boolean {
+  if (!areFields(fault) || !isAmount(fault.row) || !isString(fault.message)) return false;
+  return fault.column === null || isString(fault.column);
+}
+
+function isErrorOf(codes: object, error: unknown): boolean {
+  return areFields(error) && isKeyOf(codes, error.code) && isString(error.message);
+}
 
 const scheduleOutcomes: KeysOf<ScheduleOutcome['kind']> = {
   ...{ listed: true, applied: true, unknown: true, paused: true },

@@ -88,6 +88,15 @@ describe('a batch of requests', () => {
       },
     },
     { kind: 'tables', caller: eve },
+    { kind: 'export', caller: eve, ask: { kind: 'begin', tables: ['ä'] } },
+    { kind: 'export', caller: ada, ask: { kind: 'read', id: 7 } },
+    {
+      kind: 'import',
+      batch: {
+        ...{ caller: ada, table: 'ä', schemaVersion: 2 ** 40, mode: 'upsert', importId: 'one' },
+        ...{ batch: 3, rows: Uint8Array.of(1, 2), count: 2, skippedMax: 10_000 },
+      },
+    },
     {
       kind: 'preview',
       preview: {
@@ -345,6 +354,12 @@ describe('the outcomes of a turn', () => {
     },
     { kind: 'schedules', outcome: { kind: 'applied', names: ['jöbs', 'nightly'] } },
     { kind: 'schedules', outcome: { kind: 'unknown' } },
+    { kind: 'exported', outcome: { kind: 'ended' } },
+    {
+      kind: 'exported',
+      outcome: { kind: 'rows', table: 3, rows: Uint8Array.of(7), count: 1, isLast: true },
+    },
+    { kind: 'imported', outcome: { kind: 'there', offset } },
     { kind: 'previewed', outcome: { kind: 'overBudget', message: 'ü', micros: 2 } },
     {
       kind: 'previewed',

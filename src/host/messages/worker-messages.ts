@@ -143,10 +143,23 @@ export interface Batch {
 }
 
 export type Structured = StructuredRequest | StructuredReply;
-export type StructuredRequest = Extract<DatabaseRequest, { kind: 'preview' | 'schedules' }>;
+export type StructuredRequest = Extract<
+  DatabaseRequest,
+  { kind: 'preview' | 'schedules' | 'export' }
+>;
 export type StructuredReply = Extract<
   DatabaseReply,
-  { kind: 'updated' | 'previewed' | 'tables' | 'schedules' | 'snapshot' | 'rolled' }
+  {
+    kind:
+      | 'updated'
+      | 'previewed'
+      | 'tables'
+      | 'schedules'
+      | 'snapshot'
+      | 'rolled'
+      | 'exported'
+      | 'imported';
+  }
 >;
 
 /** The buffers that are transferred with a batch. */

@@ -57,6 +57,7 @@ const replyKinds = [
   'cancelled',
   'handlerAnswered',
   'handlerFailed',
+  'exportRows',
 ] as const;
 type ReplyKind = (typeof replyKinds)[number];
 
@@ -180,7 +181,11 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
       writer.bool(reply.program.kind === 'wasm');
       encoding.blobs.push(new Uint8Array(reply.program.bytes));
       return;
+    case 'exported':
+      encodeExported(encoding, reply);
+      return;
     case 'previewed':
+    case 'imported':
     case 'tables':
     case 'schedules':
     case 'snapshot':
@@ -200,6 +205,23 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
 
 function begin(writer: BinaryWriter, kind: ReplyKind): void {
   writer.u8(replyKinds.indexOf(kind));
+}
+
+function encodeExported(
+  { writer, blobs, structured }: Encoding,
+  reply: Extract<DatabaseReply, { kind: 'exported' }>,
+): void {
+  const { outcome } = reply;
+  if (outcome.kind !== 'rows') {
+    begin(writer, 'structured');
+    structured.push(reply);
+    return;
+  }
+  begin(writer, 'exportRows');
+  writer.u32(outcome.table);
+  writer.u32(outcome.count);
+  writer.bool(outcome.isLast);
+  blobs.push(wholeBuffer(outcome.rows));
 }
 
 function encodeSubscribed({ writer, rows }: Encoding, outcome: SubscribeOutcome): void {
@@ -389,6 +411,11 @@ function decodeReply(decoding: Decoding): DatabaseReply {
     case 'handlerAnswered':
     case 'handlerFailed':
       return decodeLaneReply(kind, decoding);
+    case 'exportRows': {
+      const [table, count, isLast] = [reader.u32(), reader.u32(), reader.bool()];
+      const rows = take(decoding.blobs);
+      return { kind: 'exported', outcome: { kind: 'rows', table, rows, count, isLast } };
+    }
     case 'cancelled':
       return { kind };
     default:

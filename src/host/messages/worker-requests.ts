@@ -1,4 +1,4 @@
-import { assert, unreachable } from '../../assert.ts';
+import { assert, present, unreachable } from '../../assert.ts';
 import type { ItemSource } from '../../database/call-queue.ts';
 import { querySetId } from '../../database/live/set-id.ts';
 import type {
@@ -11,7 +11,9 @@ import type {
   SubscribeRequest,
 } from '../../database/outcome.ts';
 import { ticketNumber } from '../../database/ticket.ts';
+import type { ImportRequest } from '../../database/transfer/import-request.ts';
 import type { DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
+import { importModes } from '../../protocol/import-modes.ts';
 import { BinaryReader } from '../../values/binary-reader.ts';
 import { BinaryWriter } from '../../values/binary-writer.ts';
 import { type ConnectionNumber, connectionNumber } from '../../values/connection-number.ts';
@@ -35,7 +37,10 @@ import { readRights, writeRights } from './worker-rights.ts';
  * handler:
  *   caller · name string · schema version f64 · confirmed bool · client string · head bytes ·
  *   parameters: count u32, then each: name string · value string; the body stands beside the buffer
- * preview, schedules: stands beside the buffer, in the order of the requests
+ * import:
+ *   caller · table string · schema version f64 · mode u8 · import id string · batch u32 ·
+ *   count u32 · most skipped u32; the rows stand beside the buffer
+ * preview, schedules, export: stands beside the buffer, in the order of the requests
  * asker:
  *   caller · isOpen bool · connection u128 · confirmed bool
  * caller:
@@ -62,6 +67,8 @@ const requestKinds = [
   'handler',
   'snapshot',
   'roll',
+  'export',
+  'import',
 ] as const;
 
 /** Flags of a call. */
@@ -131,8 +138,12 @@ class RequestEncoder {
         writer.f64(millisMax ?? 0);
         return;
       }
+      case 'import':
+        this.#import(request.batch);
+        return;
       case 'preview':
       case 'schedules':
+      case 'export':
         this.#structured.push(request);
         return;
       case 'tables':
@@ -235,6 +246,19 @@ class RequestEncoder {
     this.#blobs.push(new Uint8Array(body));
   }
 
+  #import(batch: ImportRequest): void {
+    const writer = this.#writer;
+    this.#caller(batch.caller);
+    writer.string(batch.table);
+    writer.f64(batch.schemaVersion);
+    writer.u8(importModes.indexOf(batch.mode));
+    writer.string(batch.importId);
+    writer.u32(batch.batch);
+    writer.u32(batch.count);
+    writer.u32(batch.skippedMax);
+    this.#blobs.push(new Uint8Array(batch.rows));
+  }
+
   #asker({ caller, connection, confirmed }: Asker): void {
     this.#caller(caller);
     this.#writer.bool(connection.kind === 'open');
@@ -314,8 +338,11 @@ export class RequestReader implements ItemSource<TicketedRequest> {
         return { kind, of: ticketNumber(reader.f64()), why: reader.bool() ? 'stop' : 'gone' };
       case 'query':
         return { kind, query: this.#query() };
+      case 'import':
+        return { kind, batch: this.#import() };
       case 'preview':
       case 'schedules':
+      case 'export':
         return this.#structured[this.#nextStructured++] as StructuredRequest;
       case 'tables':
         return { kind, caller: this.#caller() };
@@ -382,6 +409,18 @@ export class RequestReader implements ItemSource<TicketedRequest> {
     });
     const body = this.#blob();
     return { caller, handler, schemaVersion, confirmed, client, head, params, body };
+  }
+
+  #import(): ImportRequest {
+    const reader = this.#reader;
+    const caller = this.#caller();
+    const table = reader.string();
+    const schemaVersion = reader.f64();
+    const mode = present(importModes[reader.u8()], 'the mode of an import');
+    const importId = reader.string();
+    const [batch, count, skippedMax] = [reader.u32(), reader.u32(), reader.u32()];
+    const rows = this.#blob();
+    return { caller, table, schemaVersion, mode, importId, batch, rows, count, skippedMax };
   }
 
   #blob(): Uint8Array {

@@ -9,7 +9,7 @@ import {
   roles,
   strangerRights,
 } from '../../database/rights.ts';
-import type { AgentFeature } from '../../protocol/agent-features.ts';
+import type { TokenFeature } from '../../protocol/agent-features.ts';
 import { identityToHex } from '../../values/identity.ts';
 import { type CallerIdentity, owns } from '../../values/identity-roles.ts';
 import type { AuditLog } from './audit-log.ts';
@@ -46,6 +46,8 @@ export const actions = {
   viewSchedules: { text: 'view schedules', allowed: developers },
   controlSchedules: { text: 'control schedules', allowed: developers },
   viewHistory: { text: 'view history', allowed: readers },
+  exportRows: { text: 'view history', allowed: readers },
+  importRows: { text: 'import rows', allowed: admins },
   maintain: { text: 'maintain database', allowed: admins },
   changeHistory: { text: 'change history settings', allowed: owners },
   viewEnv: { text: 'view env', allowed: developers },
@@ -64,6 +66,7 @@ const readingActions: readonly DatabaseAction[] = [
   'viewHealth',
   'viewSchedules',
   'viewHistory',
+  'exportRows',
   'viewEnv',
   'viewQuota',
   'viewGrants',
@@ -214,13 +217,15 @@ export class Access {
   }
 }
 
-/** A limited token allows no action but reading logs, if its maker included that. */
+/** A limited token allows no action but reading logs and rows, if its maker included that. */
 function isFor(capability: Capability, database: DatabaseKey, action: DatabaseAction): boolean {
   const isHere = capability.database === database.identity;
-  return isHere && action === 'viewLogs' && hasFeature(capability, 'logs');
+  if (!isHere) return false;
+  if (action === 'exportRows') return hasFeature(capability, 'export');
+  return action === 'viewLogs' && hasFeature(capability, 'logs');
 }
 
-function hasFeature({ features = [] }: Capability, feature: AgentFeature): boolean {
+function hasFeature({ features = [] }: Capability, feature: TokenFeature): boolean {
   return features.includes(feature);
 }
 

@@ -28,6 +28,7 @@ export type AuditAction =
   | 'verify database'
   | 'change history settings'
   | 'forget'
+  | 'import rows'
   | 'run schedule'
   | 'skip schedule'
   | 'pause schedule'

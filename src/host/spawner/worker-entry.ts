@@ -24,6 +24,7 @@ const folders = {
   lane: 'lanes',
   outbound: 'outbound',
   snapshot: 'snapshots',
+  rows: 'transfer',
   linker: 'linking',
   spawner: 'spawner',
 };

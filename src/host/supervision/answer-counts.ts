@@ -1,6 +1,8 @@
 import { unreachable } from '../../assert.ts';
 import type { CallError, ProcedureError, RefusalBody, SqlError } from '../../database/outcome.ts';
 import { TimeCounts, type TimeFigures } from '../../database/time-counts.ts';
+import type { ExportError } from '../../database/transfer/export-ask.ts';
+import type { ImportError } from '../../database/transfer/import-request.ts';
 import type { DatabaseReply, DatabaseRequest } from '../../database/turn.ts';
 
 const operations = ['call', 'sql', 'subscribe', 'procedure', 'handler'] as const;
@@ -81,6 +83,8 @@ function operationOf(kind: DatabaseRequest['kind']): number {
     case 'schedules':
     case 'snapshot':
     case 'roll':
+    case 'export':
+    case 'import':
     case 'connect':
     case 'disconnect':
     case 'unsubscribe':
@@ -108,6 +112,9 @@ function codeOf(reply: DatabaseReply): Code | undefined {
       return reply.outcome.kind === 'refused' ? 'subscription.refused' : undefined;
     case 'connected':
       return reply.refusal === undefined ? undefined : 'connection.refused';
+    case 'exported':
+    case 'imported':
+      return reply.outcome.kind === 'failed' ? reply.outcome.error.code : undefined;
     case 'refused':
       return reply.body.code;
     case 'previewed':
@@ -131,6 +138,8 @@ type Code =
   | CallError['code']
   | ProcedureError['code']
   | SqlError['code']
+  | ExportError['code']
+  | ImportError['code']
   | RefusalBody['code']
   | 'query.refused'
   | 'subscription.refused'
@@ -147,6 +156,19 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'procedure.stopped': 'failed',
   'procedure.unknown': 'refused',
   'quota.exceeded': 'refused',
+  'export.limited': 'refused',
+  'export.noRows': 'refused',
+  'export.noTable': 'refused',
+  'export.stopped': 'failed',
+  'export.tooMany': 'failed',
+  'import.noKey': 'refused',
+  'import.noTable': 'refused',
+  'import.notEmpty': 'refused',
+  'import.notImportable': 'refused',
+  'import.overBudget': 'failed',
+  'import.readOnly': 'refused',
+  'import.refused': 'refused',
+  'import.tooOld': 'refused',
   'reducer.crashed': 'failed',
   'reducer.notCallable': 'refused',
   'reducer.overBudget': 'failed',

@@ -16,6 +16,8 @@ import type { ScheduleAsk, ScheduleOutcome } from '../../database/schedules/sche
 import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.ts';
 import type { TableFigures } from '../../database/table-figures.ts';
 import type { RollOutcome } from '../../database/turn.ts';
+import type { ExportAsk, ExportOutcome } from '../../database/transfer/export-ask.ts';
+import type { ImportOutcome, ImportRequest } from '../../database/transfer/import-request.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
 import type { HistoryAnswer, HistoryTask } from '../seats/history-task.ts';
@@ -66,6 +68,10 @@ export interface DatabaseHandle {
    * closed; `signal` stops that, and so does the end of its actor.
    */
   history(task: HistoryTask, signal?: AbortSignal): Promise<HistoryAnswer>;
+  /** One step of an export. That rows are there is reported once they are durable. */
+  export(caller: Caller, ask: ExportAsk): Promise<ExportOutcome>;
+  /** Takes one batch of rows; if `isConfirmed`, durably, with all batches before. */
+  import(batch: ImportRequest, isConfirmed: boolean): Promise<ImportOutcome>;
   query(request: SqlRequest): Promise<SqlOutcome>;
   /**
    * Reports what a call or a write would do, or does it if that has not changed: see

@@ -18,6 +18,8 @@ import type { ScheduleAsk, ScheduleOutcome } from '../../database/schedules/sche
 import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { Ticket } from '../../database/ticket.ts';
+import type { ExportAsk, ExportOutcome } from '../../database/transfer/export-ask.ts';
+import type { ImportOutcome, ImportRequest } from '../../database/transfer/import-request.ts';
 import {
   type CancelReason,
   type DatabaseReply,
@@ -160,6 +162,18 @@ export class SupervisedDatabase implements DatabaseHandle {
     await this.#life.untilServing();
     const answer = this.#life.servingSeat?.history?.(task, signal);
     return answer ?? { kind: 'stopped' };
+  }
+
+  async export(caller: Caller, ask: ExportAsk): Promise<ExportOutcome> {
+    const reply = await this.#request({ kind: 'export', caller, ask }, ask.kind === 'begin');
+    assert(reply.kind === 'exported', 'a step of an export is answered by its outcome');
+    return reply.outcome;
+  }
+
+  async import(batch: ImportRequest, isConfirmed: boolean): Promise<ImportOutcome> {
+    const reply = await this.#request({ kind: 'import', batch }, isConfirmed);
+    assert(reply.kind === 'imported', 'a batch is answered by its outcome');
+    return reply.outcome;
   }
 
   async #cancelable(

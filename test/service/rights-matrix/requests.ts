@@ -139,6 +139,10 @@ const special: Readonly<Record<string, Send>> = {
   'DELETE /v1/jobs/:id, of the owner': async (cell) => {
     return ask(cell, `DELETE /v1/jobs/${await ownersJob(cell)}`);
   },
+  [`POST ${db}/import`]: (cell) => {
+    const more = '?table=note&mode=insert';
+    return ask(cell, `POST ${db}/import`, { body: '', more, type: 'application/x-ndjson' });
+  },
   [`GET ${db}/health, detail`]: (cell) => ask(cell, `GET ${db}/health`, { more: '?detail' }),
   [`POST ${db}/sql`]: (cell) => ask(cell, `POST ${db}/sql`, { body: 'SELECT * FROM note' }),
   [`POST ${db}/sql, elsewhere`]: (cell) => {
