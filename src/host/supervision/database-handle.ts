@@ -15,9 +15,9 @@ import type { ProgramSource, UpdatePermission } from '../../database/program-sou
 import type { ScheduleAsk, ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
 import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.ts';
 import type { TableFigures } from '../../database/table-figures.ts';
-import type { RollOutcome } from '../../database/turn.ts';
 import type { ExportAsk, ExportOutcome } from '../../database/transfer/export-ask.ts';
 import type { ImportOutcome, ImportRequest } from '../../database/transfer/import-request.ts';
+import type { RollOutcome } from '../../database/turn.ts';
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from '../feeds/live-connection.ts';
 import type { HistoryAnswer, HistoryTask } from '../seats/history-task.ts';
