@@ -350,10 +350,9 @@ export class Database {
 
   #hasWork(): boolean {
     const isLoose = this.#state === 'serving' && this.#core.store.hasLoose;
-    const isAsked = this.#queue.length > 0 || this.#procedures.hasWork;
-    if (this.#scheduled.canStart(this.#writer.durable)) return true;
-    if (isAsked || this.#longReads.count > 0 || isLoose || this.#isDue()) return true;
-    return this.#snapshots.hasWork || this.#writer.hasResults;
+    if (this.#queue.length > 0 || this.#procedures.hasWork || isLoose) return true;
+    if (this.#scheduled.canStart(this.#writer.durable) || this.#isDue()) return true;
+    return this.#longReads.count > 0 || this.#snapshots.hasWork || this.#writer.hasResults;
   }
 
   /** True if a scheduled run is due; none begins while the database closes. */

@@ -355,7 +355,7 @@ function factsOf(files: FoundFiles): Omit<HistoryReport, 'deleted' | 'packed'> {
   const isWhole = segments.length === 0 || segments[0]?.sequence === 1;
   const first = isWhole ? undefined : snapshots[0];
   return {
-    floorOffset: first?.offset ?? (isWhole ? Math.min(1, endOffset) : endOffset),
+    floorOffset: first?.offset ?? (isWhole ? 1 : endOffset),
     floorMicros: first?.micros ?? 0n,
     endOffset,
     bytes: bytesOf(files),

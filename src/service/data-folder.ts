@@ -207,7 +207,8 @@ function finding(log: VerifiedLog): Finding {
   const isLog = report.kind === 'intact' || report.kind === 'torn';
   if (history === undefined || !isLog) return { ...noFigures, log: folder, ...found };
   const { floorOffset, snapshots } = history;
-  const extent = `${floorOffset}-${report.contents.offset}`;
+  const { offset } = report.contents;
+  const extent = `${Math.min(floorOffset, offset)}-${offset}`;
   return { log: folder, ...found, history: extent, snapshots: String(snapshots) };
 }
 

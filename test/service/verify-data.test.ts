@@ -75,6 +75,15 @@ it('[cli 7.7] a log without its first segment says what to do', async () => {
   expect(stdout).toMatch(/segment 1 is missing .*Restore it from a backup/);
 });
 
+it('[history 3.20] the extent of each history is shown, and files that were set aside', async () => {
+  const aside = `${path.basename(segmentOf(log()))}.torn-1`;
+  writeFileSync(path.join(data, log(), aside), 'cut off');
+  const shown = await sandbox.ok(['verify', '--deep']);
+  expect(shown).toMatch(/^ LOG +\| STATE +\| COMMITS \| HISTORY +\| SNAPSHOTS \| DETAIL +\n/);
+  expect(shown).toMatch(/^ databases\/\S+\/log-1 +\| intact +\| 12 +\| 1-12 +\| 0 +\| +$/m);
+  expect(shown).toMatch(/^ databases\/\S+\.torn-1 +\| set aside +\| /m);
+});
+
 describe('a registry that lacks its end', () => {
   it('[P10] stops the start, and the loss can be accepted', async () => {
     expect(await (await sandbox.start()).stop()).toBe(0);
