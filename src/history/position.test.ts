@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { epoch } from '../log/epoch.ts';
+import { positionText } from '../log/position-text.ts';
 import { commitOffset } from '../store/commit-offset.ts';
-import { positionToText, readPosition } from './position.ts';
+import { readPosition } from './position.ts';
 
 const whole = '9f3c00d1a2b4c5d6.1234.b942ae01';
 
@@ -14,15 +15,15 @@ describe('a position as text', () => {
       chainLow: 0xb942_ae01 | 0,
     };
     expect(read).toEqual({ kind: 'position', position });
-    expect(positionToText(position)).toBe(whole);
+    expect(positionText(position)).toBe(whole);
   });
 
   it('[history 1.4] may end before the chain hash', () => {
     const text = '00000000a2b4c5d6.0';
     const position = { epoch: epoch(0xa2b4_c5d6n), offset: commitOffset(0), chainLow: undefined };
     expect(readPosition(text)).toEqual({ kind: 'position', position });
-    expect(positionToText(position)).toBe(text);
-    expect(positionToText({ ...position, chainLow: 1 })).toBe(`${text}.00000001`);
+    expect(positionText(position)).toBe(text);
+    expect(positionText({ ...position, chainLow: 1 })).toBe(`${text}.00000001`);
   });
 
   it.each<[string, unknown]>([

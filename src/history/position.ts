@@ -1,4 +1,5 @@
-import { type Epoch, epoch } from '../log/epoch.ts';
+import { epoch } from '../log/epoch.ts';
+import type { PositionParts } from '../log/position-text.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
 import { timestampFromText } from '../values/timestamp.ts';
 
@@ -6,11 +7,8 @@ import { timestampFromText } from '../values/timestamp.ts';
  * Names one commit of one history. An offset alone does not: after a restore, offsets are given
  * again. Everything that is kept outside of a database keeps whole positions.
  */
-export interface Position {
-  readonly epoch: Epoch;
+export interface Position extends PositionParts {
   readonly offset: CommitOffset;
-  /** The low half of the chain hash after the commit; people may leave it out. */
-  readonly chainLow: number | undefined;
 }
 
 /** A place in a history, as a person or a client wrote it. */
@@ -24,15 +22,8 @@ export type WrittenPosition =
   /** So long before the time at which it is read. */
   | { readonly kind: 'ago'; readonly micros: bigint };
 
-/** `9f3c00d1a2b4c5d6.1234.b942ae01`: the epoch, the offset and the low half of the chain hash. */
-export function positionToText({ epoch, offset, chainLow }: Position): string {
-  const head = `${epoch.toString(16).padStart(16, '0')}.${offset}`;
-  if (chainLow === undefined) return head;
-  return `${head}.${(chainLow >>> 0).toString(16).padStart(8, '0')}`;
-}
-
 /**
- * Reads an offset, a position as `positionToText` writes it, `-k`, an RFC 3339 time with its zone,
+ * Reads an offset, a position as `positionText` writes it, `-k`, an RFC 3339 time with its zone,
  * or `now - 2h`. `fault`: why it is none of them.
  */
 export function readPosition(given: string): WrittenPosition | { readonly fault: string } {

@@ -1,8 +1,9 @@
 import type { Clock } from '../../database/clock.ts';
 import { Refusal } from '../../database/outcome.ts';
 import type { SnapshotFigures } from '../../database/snapshots/snapshot-outcome.ts';
-import { positionToText, readPosition, type WrittenPosition } from '../../history/position.ts';
+import { readPosition, type WrittenPosition } from '../../history/position.ts';
 import type { HistorySettings } from '../../history/retention.ts';
+import { positionText } from '../../log/position-text.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { Access } from '../registry/access.ts';
 import type { AuditLog } from '../registry/audit-log.ts';
@@ -199,7 +200,7 @@ export class HistoryControl {
         const text = position.epoch.toString(16).padStart(16, '0');
         if (text !== facts.epoch) {
           const message =
-            `position ${positionToText(position)} belongs to another history of this database ` +
+            `position ${positionText(position)} belongs to another history of this database ` +
             `(epoch ${text}); it was restored or reset at offset ${facts.originOffset}`;
           throw new Refusal({ code: 'history.other', message });
         }

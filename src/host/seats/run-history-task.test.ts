@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HistoryLab, labIdentity } from '../../../test/support/history-lab.ts';
-import { positionToText, readPosition } from '../../history/position.ts';
+import { readPosition } from '../../history/position.ts';
+import { positionText } from '../../log/position-text.ts';
 import type { SimulatedDisk } from '../../testing/simulated-disk.ts';
 import { settingsInForce } from '../registry/history-choice.ts';
 import {
@@ -61,7 +62,7 @@ describe('a task on a history', () => {
     const position = readPosition(`${facts.epoch}.12`);
     expect('kind' in position && position.kind === 'position').toBe(true);
     if ('kind' in position && position.kind === 'position') {
-      expect(positionToText(position.position)).toBe(`${facts.epoch}.12`);
+      expect(positionText(position.position)).toBe(`${facts.epoch}.12`);
     }
   });
 
