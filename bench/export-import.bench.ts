@@ -34,6 +34,8 @@ interface Shipped {
 
 const callers = 32;
 const pieceRows = 2_000;
+/** Parts of the load, by turns: a machine is not equally fast all the time. */
+const rounds = 5;
 
 export async function benchmarks(scale: number): Promise<Figure[]> {
   const rowCount = Math.ceil(1_000_000 * scale);
@@ -93,10 +95,14 @@ class Bench {
   /** Calls without anything else, beside exports, and beside imports, by turns. */
   async beside(millis: number): Promise<Figure[]> {
     await this.#database.handle.connect(this.#given.caller, connection.id);
-    await this.#load(millis / 5);
-    const alone = await this.#load(millis);
-    const exporting = await this.#besides(millis, (goesOn) => this.#exported('ndjson', goesOn));
-    const importing = await this.#besides(millis, () => this.importRows('ndjson'));
+    await this.#load(millis / 5, newLoad());
+    const [alone, exporting, importing] = [newLoad(), newLoad(), newLoad()];
+    for (let round = 0; round < rounds; round += 1) {
+      const part = millis / rounds;
+      await this.#load(part, alone);
+      await this.#besides(part, exporting, (goesOn) => this.#exported('ndjson', goesOn));
+      await this.#besides(part, importing, () => this.importRows('ndjson'));
+    }
     return [
       ...besideFigures('an export', exporting, alone),
       ...besideFigures('an import', importing, alone),
@@ -104,15 +110,18 @@ class Bench {
   }
 
   /** Again and again, as long as there is load. */
-  async #besides(millis: number, work: (goesOn: () => boolean) => Promise<unknown>): Promise<Load> {
+  async #besides(
+    millis: number,
+    load: Load,
+    work: (goesOn: () => boolean) => Promise<unknown>,
+  ): Promise<void> {
     let isOver = false;
     const working = (async () => {
       while (!isOver) await work(() => !isOver);
     })();
-    const load = await this.#load(millis);
+    await this.#load(millis, load);
     isOver = true;
     await working;
-    return load;
   }
 
   async #exported(format: RowFormat, goesOn: () => boolean): Promise<number> {
@@ -128,18 +137,17 @@ class Bench {
     return bytes;
   }
 
-  async #load(millis: number): Promise<Load> {
-    const delays = new Delays();
+  async #load(millis: number, load: Load): Promise<void> {
     const began = performance.now();
     const caller = async (): Promise<void> => {
       while (performance.now() < began + millis) {
         const sentAt = performance.now();
         await this.#transfer();
-        delays.add((performance.now() - sentAt) * 1_000);
+        load.delays.add((performance.now() - sentAt) * 1_000);
       }
     };
     await Promise.all(Array.from({ length: callers }, caller));
-    return { delays, millis: performance.now() - began };
+    load.millis += performance.now() - began;
   }
 
   async #transfer(): Promise<void> {
@@ -184,7 +192,11 @@ class Bench {
 
 interface Load {
   readonly delays: Delays;
-  readonly millis: number;
+  millis: number;
+}
+
+function newLoad(): Load {
+  return { delays: new Delays(), millis: 0 };
 }
 
 function besideFigures(what: string, beside: Load, alone: Load): Figure[] {

@@ -252,7 +252,7 @@ describe('limited tokens', () => {
     [
       { features: ['preview', 'fly'] },
       '`features`: there is no `fly`; there are preview, explain, logs, typed-reducers, read-only, ' +
-        'whoami, fence',
+        'whoami, fence, export',
     ],
     [{ sql_writes: true }, '`sql_writes` needs `tables`: the tables in which rows may be changed'],
   ])('%j is refused with its reason', async (request, reason) => {

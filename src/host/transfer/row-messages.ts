@@ -1,5 +1,10 @@
 import type { RowOrder, RowResult } from './row-work.ts';
 
+export interface RowThreadStart {
+  /** From where niceness counts; see `baseNiceness`. */
+  readonly niceness: number;
+}
+
 /** To the thread of rows. */
 export interface ToRowThread {
   /** Numbers the messages; the answer has the same. */

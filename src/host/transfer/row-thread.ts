@@ -1,7 +1,8 @@
 import { Worker as Thread } from 'node:worker_threads';
 import { limits } from '../../limits.ts';
+import { baseNiceness } from '../../node/child-priority.ts';
 import { workerEntry } from '../spawner/worker-entry.ts';
-import type { FromRowThread, ToRowThread } from './row-messages.ts';
+import type { FromRowThread, RowThreadStart, ToRowThread } from './row-messages.ts';
 import { type RowOrder, type RowResult, RowWork } from './row-work.ts';
 
 /** The rows could not be read or written; the message is for the one who asked. */
@@ -74,7 +75,9 @@ export class RowThread implements RowLink {
 
   async #start(): Promise<Thread> {
     try {
+      const workerData: RowThreadStart = { niceness: baseNiceness() };
       const thread = new Thread(await workerEntry('rows'), {
+        workerData,
         env: {},
         resourceLimits: { maxOldGenerationSizeMb: limits.rowThreadMebibytes },
       });

@@ -1,14 +1,20 @@
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { present } from '../../assert.ts';
+import { countNicenessFrom, setNiceness } from '../../node/child-priority.ts';
+import { systemThreadId } from '../../node/thread-faults.ts';
 import { LongRowError } from '../../transfer/row-writer.ts';
-import type { FromRowThread, ToRowThread } from './row-messages.ts';
+import type { FromRowThread, RowThreadStart, ToRowThread } from './row-messages.ts';
 import { type RowResult, RowWork } from './row-work.ts';
 
 /**
  * Runs the thread that reads and writes rows as text for all exports and imports of a service, so
- * that the gateway only passes buffers on.
+ * that the gateway only passes buffers on. It comes after databases, as far as the system ranks
+ * threads: somebody waits for their answers.
  */
 const parent = present(parentPort, 'this file runs in a worker thread');
+countNicenessFrom((workerData as RowThreadStart).niceness);
+const threadId = systemThreadId();
+if (threadId !== 0) setNiceness(threadId, 15);
 const work = new RowWork();
 
 parent.on('message', ({ number, stream, order }: ToRowThread) => {
