@@ -47,31 +47,34 @@ async function filesWith(database: string, text: string): Promise<string[]> {
   return readdirSync(folder).filter((name) => readFileSync(path.join(folder, name)).includes(text));
 }
 
-describe.each(['threaded', 'apart'])('[history 3.21] forget, of the database %s', (database) => {
-  it('removes what was deleted from the disk, and nothing else', async () => {
-    await remote.call(database, 'once', [3_600_000, 'a-secret-that-must-go']);
-    await remote.call(database, 'drop', []);
-    await remote.call(database, 'once', [3_600_000, 'what-stays']);
-    expect(await filesWith(database, 'a-secret-that-must-go')).not.toEqual([]);
-    const before = await status(database);
-    expect(before).toMatchObject({ floor: { offset: 1 }, segments: 1, snapshots: 0 });
-    const text = await sandbox.ok(['retention', 'forget', database, '--before', 'now', '--yes']);
-    expect(text).toContain(`The history of ${database} begins at commit ${before.offset} now;`);
-    expect(text).toContain('Backups, archives, copies and forks made before still have');
-    expect(await filesWith(database, 'a-secret-that-must-go')).toEqual([]);
-    const after = await status(database);
-    expect(after).toMatchObject({ floor: { offset: before.offset }, segments: 1, snapshots: 1 });
-    expect(after.epoch).toMatch(/^[\da-f]{16}$/);
-    expect(after.floor.time).toBeGreaterThan(1.7e15);
-    expect(await remote.rows(database, 'SELECT what FROM job')).toEqual([['what-stays']]);
-    // Where there is nothing older, nothing is done.
-    const again = await sandbox.ok(['retention', 'forget', database, '--before', '1', '--yes']);
-    expect(again).toBe(
-      `Nothing that old is there: the history of ${database} begins at ${before.offset}.\n`,
-    );
-    expect(await sandbox.ok(['verify', database])).toMatch(/^ log +\| intact +\| /m);
-  });
-});
+describe.each(['threaded', 'apart'])(
+  '[history 3.21, cli 2.14, 2.15] forget, of the database %s',
+  (database) => {
+    it('removes what was deleted from the disk, and nothing else', async () => {
+      await remote.call(database, 'once', [3_600_000, 'a-secret-that-must-go']);
+      await remote.call(database, 'drop', []);
+      await remote.call(database, 'once', [3_600_000, 'what-stays']);
+      expect(await filesWith(database, 'a-secret-that-must-go')).not.toEqual([]);
+      const before = await status(database);
+      expect(before).toMatchObject({ floor: { offset: 1 }, segments: 1, snapshots: 0 });
+      const text = await sandbox.ok(['retention', 'forget', database, '--before', 'now', '--yes']);
+      expect(text).toContain(`The history of ${database} begins at commit ${before.offset} now;`);
+      expect(text).toContain('Backups, archives, copies and forks made before still have');
+      expect(await filesWith(database, 'a-secret-that-must-go')).toEqual([]);
+      const after = await status(database);
+      expect(after).toMatchObject({ floor: { offset: before.offset }, segments: 1, snapshots: 1 });
+      expect(after.epoch).toMatch(/^[\da-f]{16}$/);
+      expect(after.floor.time).toBeGreaterThan(1.7e15);
+      expect(await remote.rows(database, 'SELECT what FROM job')).toEqual([['what-stays']]);
+      // Where there is nothing older, nothing is done.
+      const again = await sandbox.ok(['retention', 'forget', database, '--before', '1', '--yes']);
+      expect(again).toBe(
+        `Nothing that old is there: the history of ${database} begins at ${before.offset}.\n`,
+      );
+      expect(await sandbox.ok(['verify', database])).toMatch(/^ log +\| intact +\| /m);
+    });
+  },
+);
 
 it('[history 3.21] forget is refused while locked, without the name, and for other places', async () => {
   const forget = (body: object) =>
