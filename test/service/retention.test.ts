@@ -48,7 +48,7 @@ async function filesWith(database: string, text: string): Promise<string[]> {
 }
 
 describe.each(['threaded', 'apart'])(
-  '[history 3.21, cli 2.14, 2.15] forget, of the database %s',
+  '[history 3.21, cli 2.15, 2.16] forget, of the database %s',
   (database) => {
     it('removes what was deleted from the disk, and nothing else', async () => {
       await remote.call(database, 'once', [3_600_000, 'a-secret-that-must-go']);
