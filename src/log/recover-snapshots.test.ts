@@ -137,10 +137,18 @@ describe('a log with snapshots', () => {
 
   it('[history 2.5] removes what was left of an unfinished one', async () => {
     const { disk, records } = await story();
-    const part = 'snapshot-0000000000000099.rdbs.part';
-    const left = changed(disk, { [part]: new Uint8Array(200) });
+    const parts = [
+      'snapshot-0000000000000099.rdbs.part',
+      'commit-00000001-0000000000000001.log.gz.part',
+      'commit-00000001-0000000000000001.idx.part',
+      'floor.part',
+    ];
+    const left = changed(
+      disk,
+      Object.fromEntries(parts.map((part) => [part, new Uint8Array(200)])),
+    );
     expect(await reopened(left)).toMatchObject({ found: records, warnings: [] });
-    expect(left.list()).not.toContain(part);
+    for (const part of parts) expect(left.list()).not.toContain(part);
   });
 });
 

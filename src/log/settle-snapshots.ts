@@ -2,7 +2,10 @@ import { type Disk, DiskError } from './disk.ts';
 import { freeName } from './free-name.ts';
 import { snapshotOffset } from './snapshot.ts';
 import { type RefusedSnapshot, snapshotNames } from './snapshot-start.ts';
-import { partNames } from './snapshot-writer.ts';
+
+/** Files that were being written: nothing reads them under these names. */
+const unfinishedNames =
+  /^(?:snapshot-\d{16}\.rdbs|commit-\d{8}-\d{16}\.(?:log\.gz|idx)|floor|origin)\.part$/;
 
 /** The end of a log that was read, and the snapshots that were of no use for it. */
 export interface SettledLog {
@@ -14,7 +17,7 @@ export interface SettledLog {
 
 /**
  * Sets aside the snapshots that are damaged or do not belong to the log, and removes what was left
- * of an unfinished one. An error of the disk is only reported: the log is complete without them.
+ * of unfinished files. An error of the disk is only reported: the log is complete without them.
  */
 export async function settleSnapshots(
   disk: Disk,
@@ -22,7 +25,7 @@ export async function settleSnapshots(
   warn: (message: string) => void,
 ): Promise<void> {
   reportDamage(log, warn);
-  const unfinished = disk.list().filter((name) => partNames.test(name));
+  const unfinished = disk.list().filter((name) => unfinishedNames.test(name));
   let isChanged = unfinished.length > 0;
   for (const name of unfinished) tried(warn, () => disk.remove(name));
   for (const { name, kind, reason, position } of log.refused) {

@@ -227,5 +227,3 @@ function isOneRow(block: SnapshotBlock): boolean {
 }
 
 const partSuffix = '.part';
-/** Names of unfinished snapshots, which nothing reads. */
-export const partNames = /^snapshot-\d{16}\.rdbs\.part$/;

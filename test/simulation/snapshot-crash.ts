@@ -3,7 +3,6 @@ import type { CommitLog } from '../../src/log/commit-log.ts';
 import { DiskError } from '../../src/log/disk.ts';
 import { LogBrokenError } from '../../src/log/log-error.ts';
 import { snapshotOffset } from '../../src/log/snapshot.ts';
-import { partNames } from '../../src/log/snapshot-writer.ts';
 import { verifyLog, verifySnapshots } from '../../src/log/verify.ts';
 import { Random } from '../../src/testing/random.ts';
 import { PowerCut, SimulatedDisk } from '../../src/testing/simulated-disk.ts';
@@ -215,7 +214,7 @@ class Run {
     assert(strange.length === 0, strange.join());
     const commits = found.filter((text) => !text.startsWith('marks')).length;
     assert(opened.log.durableOffset === commits, `durable is ${opened.log.durableOffset}`);
-    const parts = this.disk.list().filter((name) => partNames.test(name));
+    const parts = this.disk.list().filter((name) => name.endsWith('.part'));
     assert(parts.length === 0, `${parts.join()} is left`);
     this.#appended = [...found];
     this.#durableCount = found.length;
