@@ -159,8 +159,9 @@ export class Inspector {
     return [...this.#workers.values()];
   }
 
-  get hasPassingThreads(): boolean {
-    return this.#passing.size > 0;
+  /** Resolves when no thread is there that comes and goes: the ports to it count, too. */
+  async untilPassed(): Promise<void> {
+    while (this.#passing.size > 0) await new Promise((resolve) => setTimeout(resolve, 100));
   }
 
   close(): void {

@@ -208,6 +208,7 @@ class Soak {
   }
 
   async #sample(inspector: Inspector): Promise<Sample> {
+    await inspector.untilPassed();
     const { connections, querySets } = await this.#figures();
     const { rssBytes, heldBytes: gatewayBytes } = await inspector.main.memory();
     let workerBytes = 0;
@@ -220,7 +221,7 @@ class Soak {
   async #census(inspector: Inspector): Promise<Census[]> {
     // Connections of the client library of this process to the service end by themselves.
     await pause(6_000);
-    while (inspector.hasPassingThreads) await pause(100);
+    await inspector.untilPassed();
     return [
       await inspector.main.census(),
       ...(await Promise.all(inspector.workers.map((worker) => worker.census()))),
