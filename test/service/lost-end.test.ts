@@ -40,10 +40,14 @@ beforeAll(async () => {
   expect((await call('small')).status).toBe(200);
   expect(await service.stop()).toBe(0);
   const found = await sandbox.ok(['verify']);
-  expect(found.match(/intact/g)).toHaveLength(3);
+  expect(found).not.toContain('damaged');
   const logs = [...found.matchAll(/(databases\/\S+) +\| intact +\| (\d+) /g)];
   for (const [, log = '', commits] of logs) {
     if (Number(commits) > lastOffset) [folder, lastOffset] = [log, Number(commits)];
+  }
+  // With a snapshot of its end, which a stop may have taken, more would be known of what is lost.
+  for (const name of readdirSync(path.join(data, folder))) {
+    if (name.endsWith('.rdbs')) rmSync(path.join(data, folder, name));
   }
   cpSync(data, whole, { recursive: true });
 }, 120_000);
@@ -139,7 +143,7 @@ it.each(losses)(
       after_offset: end,
       missing_commits: missing,
     });
-    expect((await sandbox.ok(['verify'])).match(/intact/g)).toHaveLength(3);
+    expect(await sandbox.ok(['verify'])).not.toMatch(/damaged|unreadable|missing/);
   },
   120_000,
 );
