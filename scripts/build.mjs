@@ -48,6 +48,7 @@ async function bundleWorkers(folder) {
     'outbound/outbound',
     'snapshots/snapshot',
     'transfer/rows',
+    'backups/backup',
     'linking/linker',
     'spawner/spawner',
   ];
@@ -57,7 +58,7 @@ async function bundleWorkers(folder) {
     entryNames: '[name]',
     outExtension: { '.js': '.bundle.mjs' },
     bundle: true,
-    external: ['esbuild'],
+    external: ['esbuild', 's3mini', 'age-encryption'],
     platform: 'node',
     format: 'esm',
     target: 'node20',

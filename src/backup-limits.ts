@@ -41,6 +41,9 @@ export const backupLimits = {
   storeListPageMax: 1_000,
   /** Log that an archive that cannot be reached keeps from being deleted. */
   archiveLagBytesMax: 8 * gibibyte,
+  /** How often new commits are archived, unless that is configured; and the least. */
+  archiveMillis: 10_000,
+  archiveMillisMin: 1_000,
   /** A new snapshot for an archive: log bytes since the last one, or times its size, or its age. */
   archiveBaseLogBytesMin: gibibyte,
   archiveBaseLogTimesMin: 4,
@@ -49,6 +52,13 @@ export const backupLimits = {
   archiveConfirmMillis: 300_000,
   /** Tails of one segment, beyond which one object takes their place. */
   archiveTailsMax: 32,
+  /** A backup or a restore says how far it is, at most this often. */
+  backupProgressMillis: 100,
+  /** A log that a restore in place has replaced is kept so long; how often that is looked at. */
+  replacedKeptMillis: 7 * dayMillis,
+  replacedLookMillis: 3_600_000,
+  /** Repositories that a configuration can name. */
+  repositoriesMax: 32,
   /** Lines of one epoch in an archive. */
   archiveLinesMax: 64,
 } as const;

@@ -102,7 +102,8 @@ class Fetch {
   readonly #options: FetchOptions;
   #objectsDone = 0;
   #bytesDone = 0;
-  /** The last commit that the target includes. */
+  /** The first commit that was read, and the last one that the target includes. */
+  #first: CommitPlace | undefined;
   #last: CommitPlace | undefined;
 
   constructor(repository: Repository, plan: RestorePlan, directory: string, options: FetchOptions) {
@@ -163,6 +164,7 @@ class Fetch {
     const content = this.#content(entry);
     if (target.kind === 'end') return checkSegment(content, entry).content;
     return checkSegment(content, entry, (commit) => {
+      this.#first ??= commit;
       const place = target.kind === 'offset' ? commit.offset : commit.micros;
       const last = target.kind === 'offset' ? target.offset : target.micros;
       if (place <= last) this.#last = commit;
@@ -214,12 +216,14 @@ class Fetch {
     }
     const found = this.#last;
     if (found === undefined || found.offset <= from.offset) {
-      const isThere = target.kind === 'time' || from.offset === target.offset;
+      // Before its first commit a database has no program.
+      const isThere = from.offset > 0 && (target.kind === 'time' || from.offset === target.offset);
       const first = base ?? segments[0];
       if (isThere && first !== undefined) {
         return { ...from, identity: first.identity, sequence: first.sequence };
       }
-      const holding = { ...this.#plan, source, identity, record, snapshots: [], segments };
+      const held = segments.map((one, at) => (at === 0 ? this.#fromFirstCommit(one) : one));
+      const holding = { ...this.#plan, source, identity, record, snapshots: [], segments: held };
       throw outsideError(identity, target, [{ ...holding, confirmedMicros: to.micros }]);
     }
     const { offset, position, micros } = found;
@@ -228,6 +232,14 @@ class Fetch {
     const chain = chainToHex(found);
     const { identity: owner, sequence } = part;
     return { epoch: epochText, offset, position, chain, micros, identity: owner, sequence };
+  }
+
+  /** What is held begins with a commit, for people who read it. */
+  #fromFirstCommit(segment: SegmentEntry): SegmentEntry {
+    const { from } = segment;
+    if (from.offset > 0 || this.#first === undefined) return segment;
+    const { offset, micros } = this.#first;
+    return { ...segment, from: { ...from, offset, micros } };
   }
 
   #report(): void {

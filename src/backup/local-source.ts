@@ -45,7 +45,7 @@ export async function diskSource(
     files: [...read.keys()],
     read: (object: LogObject | SourceFile) => {
       if (object.kind !== 'file') return readLogObject(disk, object);
-      return readFile(String(read.get(object)));
+      return readFile(String(read.get(object)), object.bytes);
     },
   };
 }
@@ -57,11 +57,19 @@ export async function sourceFile({ path, file }: LocalFile): Promise<SourceFile>
   return { kind: 'file', path, bytes: count.bytes, hash: count.hash() };
 }
 
-/** The content of a file; a symbolic link in its place is an error. */
-export async function* readFile(file: string): AsyncIterable<Uint8Array> {
+/**
+ * The content of a file, or its first bytes: a log may have grown since it was looked at. A
+ * symbolic link in its place is an error.
+ */
+export async function* readFile(file: string, bytes?: number): AsyncIterable<Uint8Array> {
+  if (bytes === 0) return;
   const handle = await fs.promises.open(file, fs.constants.O_RDONLY | noFollow);
   try {
-    yield* handle.createReadStream({ autoClose: false, highWaterMark: 256 * 1024 });
+    yield* handle.createReadStream({
+      autoClose: false,
+      highWaterMark: 256 * 1024,
+      ...(bytes !== undefined && { end: bytes - 1 }),
+    });
   } finally {
     await handle.close();
   }

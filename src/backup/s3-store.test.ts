@@ -5,7 +5,8 @@ import { limits } from '../limits.ts';
 import { Random } from '../testing/random.ts';
 import { BackupError } from './backup-error.ts';
 import { type ObjectStore, StoreError } from './object-store.ts';
-import { openStore, parsePlace } from './repository-place.ts';
+import { parsePlace } from './parse-place.ts';
+import { openStore } from './repository-place.ts';
 import { endpointOf, type S3Settings } from './s3-settings.ts';
 
 let server: S3Server;

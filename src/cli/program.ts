@@ -1,6 +1,7 @@
 import { Command, Help } from 'commander';
 import { productVersion } from '../service/version.ts';
 import { addAudit } from './commands/audit.ts';
+import { addBackup } from './commands/backup.ts';
 import { addBuild } from './commands/build.ts';
 import { addCall } from './commands/call.ts';
 import { addConfig } from './commands/config.ts';
@@ -78,6 +79,7 @@ export function makeProgram(io: Io): Command {
     addRetention,
     addExport,
     addImport,
+    addBackup,
     addToken,
     addLogin,
     addServer,

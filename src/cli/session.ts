@@ -19,6 +19,7 @@ export const yesKinds = [
   'delete-data',
   'give-up',
   'forget',
+  'in-place',
 ] as const;
 
 export type YesKind = (typeof yesKinds)[number];

@@ -409,6 +409,11 @@ export interface RefusalBody {
     /** A place in another history of the database. */
     | 'history.other'
     | 'job.unknown'
+    /** A backup or a restore that was asked for in a way that cannot be done. */
+    | 'backup.invalid'
+    | 'backup.unknownObject'
+    /** Another restore is under way, or the name of the restored database is taken. */
+    | 'restore.conflict'
     /** As many jobs run as may. */
     | 'jobs.tooMany'
     /** As JSON, a value would be out of proportion to its bytes. */

@@ -19,6 +19,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'env.invalid':
     case 'history.invalid':
     case 'history.future':
+    case 'backup.invalid':
       return 400;
     case 'name.notYours':
     case 'creation.forbidden':
@@ -35,9 +36,11 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'token.unknown':
     case 'schedule.unknown':
     case 'env.unknown':
+    case 'backup.unknownObject':
     case 'history.off':
     case 'job.unknown':
       return 404;
+    case 'restore.conflict':
     case 'schedule.paused':
     case 'static.missing':
     case 'env.needed':

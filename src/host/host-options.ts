@@ -6,6 +6,8 @@ import type { ScheduleFollower } from '../database/schedules/ran-schedule.ts';
 import type { Report } from '../node/report-line.ts';
 import type { WriterPlace } from '../node/writer-mark.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
+import type { ArchiveSettings } from './backups/archiver.ts';
+import type { RepositorySettings } from './backups/backup-messages.ts';
 import type { LogBounds } from './databases/module-log.ts';
 import type { StartChoice } from './databases/open-at-start.ts';
 import type { LaneTime } from './lanes/lane-sleeps.ts';
@@ -56,6 +58,16 @@ export interface HostOptions {
   readonly outbound?: OutboundRules;
   /** Name servers for these requests, with their ports; absent: those of the system. */
   readonly nameServers?: readonly string[];
+  /** Repositories for backups, as the operator has named them. */
+  readonly repositories?: readonly RepositorySettings[];
+  /** The continuous archive of databases; absent: there is none. */
+  readonly archive?: ArchiveSettings | undefined;
+  /** How long a log is kept that a restore in place has replaced; absent: see `limits.ts`. */
+  readonly keepReplacedMillis?: number;
+  /** The folder of the keys that sign tokens, for backups. */
+  readonly keyDirectory?: string;
+  /** Name and version of the program, as backups show them. */
+  readonly program?: string;
   /** Receives lines for the operator: one sentence each, no secrets and no row contents. */
   readonly report: Report;
 }

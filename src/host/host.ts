@@ -2,22 +2,23 @@ import { SecretKeys } from '../auth/secret-keys.ts';
 import { type Caller, refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
-import { FolderSpace } from '../node/folder-space.ts';
 import { boundedReport } from '../node/report-line.ts';
 import {
   type DatabaseIdentity,
   databaseAsCaller,
   type OwnerIdentity,
 } from '../values/identity-roles.ts';
+import { Backups } from './backups/backups.ts';
 import { EnvControl } from './databases/env-control.ts';
-import { HistoryControl } from './databases/history-control.ts';
+import type { HistoryControl } from './databases/history-control.ts';
 import { HistoryHolds } from './databases/history-holds.ts';
-import { HistoryKeeper } from './databases/history-keeper.ts';
+import type { HistoryKeeper } from './databases/history-keeper.ts';
 import { Jobs } from './databases/jobs.ts';
 import type { LogRequest, LogStream } from './databases/module-log.ts';
+import { openHistories } from './databases/open-histories.ts';
 import { type RunningDatabase, RunningDatabases } from './databases/running-databases.ts';
 import { ScheduleControl } from './databases/schedule-control.ts';
-import { SnapshotControl } from './databases/snapshot-control.ts';
+import type { SnapshotControl } from './databases/snapshot-control.ts';
 import { ignoreRefusal, StagedValues } from './databases/staged-values.ts';
 import type { HostOptions } from './host-options.ts';
 import type { HostedDatabase, HostStatistics } from './hosted-database.ts';
@@ -34,7 +35,6 @@ import { DatabaseFiles } from './registry/database-files.ts';
 import type { DatabaseRecord } from './registry/database-record.ts';
 import { EnvStore } from './registry/env-store.ts';
 import { Grants } from './registry/grants.ts';
-import { settingsInForce } from './registry/history-choice.ts';
 import type { HostCaller } from './registry/host-caller.ts';
 import { KnownSchedules } from './registry/known-schedules.ts';
 import { Listeners } from './registry/listeners.ts';
@@ -68,6 +68,7 @@ interface HostParts {
   readonly history: HistoryControl;
   readonly historyKeeper: HistoryKeeper;
   readonly transfer: TransferControl;
+  readonly backups: Backups;
   readonly env: EnvControl;
   readonly envStore: EnvStore;
   readonly outbound: ServiceOutbound;
@@ -113,6 +114,8 @@ export class Host {
   readonly historyKeeper: HistoryKeeper;
   /** Exports and imports of rows. */
   readonly transfer: TransferControl;
+  /** Backups, the archive, and restores. */
+  readonly backups: Backups;
   /** The configuration of databases. */
   readonly env: EnvControl;
   readonly #envStore: EnvStore;
@@ -137,6 +140,7 @@ export class Host {
     this.history = parts.history;
     this.historyKeeper = parts.historyKeeper;
     this.transfer = parts.transfer;
+    this.backups = parts.backups;
     this.env = parts.env;
     this.#envStore = parts.envStore;
     this.outbound = parts.outbound;
@@ -151,12 +155,7 @@ export class Host {
    */
   static async open(given: HostOptions): Promise<Host> {
     const options = { ...given, report: boundedReport(given.report) };
-    const files = new DatabaseFiles(options.directory);
-    await files.makeRegistry();
-    const registry = await openRegistry(options, files);
-    const warn = (message: string) => options.report({ level: 'warn', message });
-    const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn) });
-    audit.check();
+    const { files, registry, audit } = await openFiles(options);
     const outbound = outboundOf(options, registry, audit);
     registry.onNames(() => outbound.renamed());
     const { secretKeys: keys = new SecretKeys(undefined, writeFileAtomically) } = options;
@@ -211,13 +210,24 @@ export class Host {
     await staged.settleAtStart();
     const grants = new Grants({ ...options, registry, access, audit });
     const schedules = new ScheduleControl({ access, audit, schedules: known });
-    const histories = historyOf(options, { registry, access, audit, running });
+    const jobs = new Jobs({ access, clock: options.clock });
+    const holds = new HistoryHolds(options.clock);
+    const histories = openHistories(options, { registry, access, audit, running, jobs, holds });
     const env = new EnvControl({ registry, access, audit, env: envStore, staged });
     const rules = { access, grants, audit, quotas };
     const texts = new RowTexts(options.placement === 'local' ? new LocalRows() : new RowThread());
     const transfer = new TransferControl({ access, audit, texts });
+    const backups = Backups.open(
+      { ...options, registry, access, audit, jobs, running, files, quotas, schedules: known },
+      {
+        inTurn: (database, work) => publisher.inTurn(database, work),
+        filesCame: (database) => sites.measure(database),
+        isForeign: isForeignOf(options, registry),
+        hold: (database, need) => holds.add(database, need),
+      },
+    );
     const rest = {
-      ...{ schedules, ...histories, transfer, env, envStore },
+      ...{ schedules, jobs, ...histories, transfer, backups, env, envStore },
       ...{ outbound, sites, changes },
     };
     return new Host({ registry, running, publisher, ...rules, ...rest });
@@ -235,6 +245,8 @@ export class Host {
   async close(millisMax: number = limits.shutdownMillisMax): Promise<void> {
     const endsAt = performance.now() + millisMax;
     this.historyKeeper.close();
+    this.jobs.cancelAll();
+    await this.backups.close();
     await atMost(millisMax, this.#publisher.finish());
     await this.#running.close(Math.max(limits.closeMillisMin, endsAt - performance.now()));
     await Promise.all([this.outbound.close(), this.transfer.close()]);
@@ -255,6 +267,12 @@ export class Host {
 
   /** The database behind a target. */
   database(target: string): HostedDatabase {
+    const record = this.#record(target);
+    return { ...record, handle: this.#entry(record).handle };
+  }
+
+  /** The database behind a target, with all that the registry knows of it. */
+  registered(target: string): RegisteredDatabase & HostedDatabase {
     const record = this.#record(target);
     return { ...record, handle: this.#entry(record).handle };
   }
@@ -464,6 +482,26 @@ export class Host {
   }
 }
 
+/** Opens the data folder, with the registry and the audit log in it. */
+async function openFiles(options: HostOptions) {
+  const files = new DatabaseFiles(options.directory);
+  await files.makeRegistry();
+  const registry = await openRegistry(options, files);
+  await files.endRestores((database) => registry.database(database) !== undefined);
+  const warn = (message: string) => options.report({ level: 'warn', message });
+  const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn) });
+  audit.check();
+  return { files, registry, audit };
+}
+
+/** Whether a process that a module may have taken over writes to the folder of a database. */
+function isForeignOf({ isolation = threads, placement }: HostOptions, registry: Registry) {
+  return (identity: DatabaseIdentity): boolean => {
+    const names = registry.namesOf(identity).map(({ name }) => name);
+    return placement === 'worker' && isolationFor(isolation, identity, names) === 'process';
+  };
+}
+
 /** Where databases run, with what their lanes need of the host. */
 function placementOf(
   options: HostOptions,
@@ -507,28 +545,6 @@ async function sitesOf(
   });
   for (const { identity } of registry.databases) await sites.measure(identity);
   return sites;
-}
-
-/** Snapshots and jobs, what is kept of histories, and what keeps it so; it begins at once. */
-function historyOf(
-  { clock, directory, history: configured = {}, report }: HostOptions,
-  parts: Pick<HostParts, 'registry' | 'access' | 'audit' | 'running'>,
-): Pick<HostParts, 'jobs' | 'snapshots' | 'history' | 'historyKeeper'> {
-  const { registry, running } = parts;
-  const holds = new HistoryHolds(clock);
-  const space = directory === undefined ? undefined : new FolderSpace(directory);
-  const historyKeeper = new HistoryKeeper({
-    ...{ holds, clock, report },
-    databases: () => running.handles,
-    settingsOf: (database) => settingsInForce(configured, registry.history.of(database)),
-    space: () => space?.space(),
-  });
-  const isKept = directory !== undefined;
-  if (isKept) historyKeeper.start();
-  const jobs = new Jobs({ access: parts.access, clock });
-  const snapshots = new SnapshotControl({ ...parts, jobs, isKept });
-  const shared = { ...parts, jobs, clock, holds, keeper: historyKeeper, configured, isKept };
-  return { jobs, snapshots, history: new HistoryControl(shared), historyKeeper };
 }
 
 /** Requests of modules; refused addresses are noted with the database as the caller. */

@@ -19,11 +19,14 @@ export function listDatabases(exchange: Exchange, { host }: HttpContext): Reply 
 /** `GET /v1/database/:db`. */
 export function describeDatabase(exchange: Exchange, { host }: HttpContext): Reply {
   const database = host.database(targetOf(exchange));
+  const { isPaused } = host.schedules.stateOf(database);
+  // Only then, so that clients of other products read what they know.
+  const paused = isPaused ? ',"schedules_paused":true' : '';
   const body =
     `{"database_identity":{"__identity__":"${hexNumber(database.identity)}"},` +
     `"owner_identity":{"__identity__":"${hexNumber(database.owner)}"},` +
     `"host_type":{"${database.hostType === 'js' ? 'Js' : 'Wasm'}":[]},` +
-    `"initial_program":"${programHashText(database.initialProgram)}"}`;
+    `"initial_program":"${programHashText(database.initialProgram)}"${paused}}`;
   return json(200, body);
 }
 

@@ -3,6 +3,7 @@ import type { TimeFigures } from '../database/time-counts.ts';
 import type { HostedStatistics } from '../host/hosted-database.ts';
 import { outcomeOf } from '../host/supervision/answer-counts.ts';
 import { identityToHex } from '../values/identity.ts';
+import { addBackups } from './backup-metrics.ts';
 import { callerOf, type HttpContext } from './context.ts';
 import { type Exchange, json, type Reply, text } from './exchange.ts';
 import { addHistories } from './history-metrics.ts';
@@ -310,6 +311,7 @@ async function metrics({ host, figures: ofService, registry: kept }: HttpContext
   addOutbound(registry, await host.outbound.figures());
   addSites(registry, host);
   addHistories(registry, host);
+  addBackups(registry, host);
   new Gauge({
     name: 'reducerdb_resident_memory_bytes',
     help: 'Resident memory of the process',

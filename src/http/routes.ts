@@ -1,6 +1,15 @@
 import { parseTarget } from '../host/registry/names.ts';
 import { appPathRoutes } from './app-files.ts';
 import { auditLog } from './audit.ts';
+import {
+  backUp,
+  backUpHost,
+  backupManifest,
+  backupObject,
+  listBackups,
+  listReplaced,
+  restore,
+} from './backups.ts';
 import { call } from './call.ts';
 import { type HttpContext, targetOf } from './context.ts';
 import {
@@ -93,6 +102,13 @@ function serviceRoutes(context: HttpContext): Route[] {
       },
     },
     {
+      path: '/v1/backups',
+      methods: {
+        GET: { token: 'required', run: (exchange) => listBackups(exchange, context) },
+        POST: { token: 'required', run: (exchange) => backUpHost(exchange, context) },
+      },
+    },
+    {
       path: '/v1/quota/:identity',
       methods: {
         GET: { token: 'required', run: (exchange) => identityQuota(exchange, context) },
@@ -147,6 +163,11 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     below('verify', { POST: method(verifyHistory) }),
     below('export', { GET: method(exportRows) }),
     below('import', { POST: method(importRows) }),
+    below('backup', { POST: method(backUp) }),
+    below('backup/manifest', { GET: method(backupManifest) }),
+    below('backup/objects/:name', { GET: method(backupObject) }),
+    below('backup/replaced', { GET: method(listReplaced) }),
+    { path: '/v1/database/:db/restore', methods: { POST: method(restore) } },
     below('history/status', { GET: method(historyStatus) }),
     below('history/settings', { PUT: method(putHistory) }),
     below('history/forget', { POST: method(forgetHistory) }),

@@ -3,6 +3,8 @@ import { isHostName, isLocalName } from '../auth/app-hosts.ts';
 import { type IssuerRules, publicIssuers } from '../auth/issuer-rules.ts';
 import { type KeyFiles, keyFilesIn } from '../auth/keys.ts';
 import { noRateLimits, type RateLimits } from '../auth/rate-limiter.ts';
+import type { ArchiveSettings } from '../host/backups/archiver.ts';
+import type { RepositorySettings } from '../host/backups/backup-messages.ts';
 import type { LogBounds } from '../host/databases/module-log.ts';
 import type { StartChoice } from '../host/databases/open-at-start.ts';
 import type { AcceptedLoss } from '../host/offline/accept-losses.ts';
@@ -50,6 +52,14 @@ export interface ServiceConfiguration {
   readonly history: HistoryChoice;
   /** Log bounds of modules; the rest comes from `limits.ts`. */
   readonly moduleLogs: Partial<LogBounds>;
+  /** Repositories for backups, which clients name. */
+  readonly repositories: readonly RepositorySettings[];
+  /** The continuous archive; without a repository there is none. */
+  readonly archive: Omit<ArchiveSettings, 'repository'> & {
+    readonly repository: string | undefined;
+  };
+  /** How long a log stays that a restore in place has replaced. */
+  readonly keepReplacedMillis: number;
   /** Identities that have the owner's rights on every database. */
   readonly operators: readonly bigint[];
   /** `worker`: each database on its own, as in production; `local`: one thread for all. */
@@ -92,7 +102,7 @@ export type GivenConfiguration = Partial<Omit<ServiceConfiguration, PartlyGiven>
   readonly [Key in PartlyGiven]?: Partial<ServiceConfiguration[Key]>;
 };
 
-type PartlyGiven = 'issuers' | 'rates' | 'bounds' | 'moduleHttp';
+type PartlyGiven = 'archive' | 'issuers' | 'rates' | 'bounds' | 'moduleHttp';
 
 export interface ServiceBounds {
   /** Maximum open connections, including WebSockets. */
@@ -141,6 +151,13 @@ export class ConfigurationError extends Error {
 
 const defaultListenAddress: ListenAddress = { host: '127.0.0.1', port: 3000 };
 
+const defaultArchive = {
+  repository: undefined,
+  intervalMillis: limits.archiveMillis,
+  databases: 'all',
+  lagBytes: limits.archiveLagBytesMax,
+} as const;
+
 /** Fills in defaults and rejects unsafe configurations. */
 export function completeConfiguration(given: GivenConfiguration): ServiceConfiguration {
   const listen = given.listen ?? defaultListenAddress;
@@ -158,6 +175,9 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     trustedProxies: given.trustedProxies ?? [],
     rates: { ...defaultRates(listen), ...given.rates },
     operators: given.operators ?? [],
+    repositories: given.repositories ?? [],
+    archive: { ...defaultArchive, ...given.archive },
+    keepReplacedMillis: given.keepReplacedMillis ?? limits.replacedKeptMillis,
     placement: given.placement ?? 'worker',
     isolation: given.isolation ?? {},
     startDatabases: given.startDatabases ?? 'lazily',
@@ -189,6 +209,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
   refuseHalves(configuration);
   refuseIdleList(configuration);
   refuseAppHosts(configuration);
+  refuseArchive(configuration);
   return configuration;
 }
 
@@ -292,6 +313,16 @@ function refuseIdleList({ moduleHttp: { mode, allow } }: ServiceConfiguration): 
   throw new ConfigurationError(
     '--module-http-allow names public hosts, which `--module-http-mode public` reaches anyway; ' +
       'use `list` to close the others, or name private networks alone',
+  );
+}
+
+/** An archive needs a repository that there is. */
+function refuseArchive({ archive, repositories }: ServiceConfiguration): void {
+  const { repository } = archive;
+  if (repository === undefined) return;
+  if (repositories.some(({ name }) => name === repository)) return;
+  throw new ConfigurationError(
+    `archive.repository: there is no table [repository.${repository}] in config.toml`,
   );
 }
 

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { nearestNames } from '../schema/nearest-names.ts';
 import { ConfigurationError, type GivenConfiguration } from './configuration.ts';
 import { peerKeys, peerValues } from './peer-keys.ts';
+import { repositoriesIn, s3Variables } from './repositories.ts';
 import { applySetting, type Draft, type Setting, variableOf } from './setting.ts';
 import { settings } from './settings.ts';
 import { parseToml } from './toml.ts';
@@ -47,6 +48,11 @@ export function effectiveSettings(sources: SettingSources): EffectiveSettings {
   const file = dataDirectory === undefined ? undefined : configurationFile(dataDirectory);
   const inFile = file === undefined ? noValues : readFile(file);
   const draft: Draft = {};
+  if (file !== undefined && dataDirectory !== undefined) {
+    const { environment } = sources;
+    const place = { file, folder: dataDirectory, environment };
+    draft.repositories = repositoriesIn(inFile.repositories, place);
+  }
   const effective = settings.map((setting) => {
     const found = findValue(setting, sources, inFile.values);
     if (found.given !== undefined) {
@@ -81,10 +87,12 @@ function findValue(
 interface FileContent {
   /** By full key. */
   readonly values: ReadonlyMap<string, unknown>;
+  /** The tables `[repository.NAME]`, which have names of the operator's. */
+  readonly repositories: unknown;
   readonly warnings: readonly string[];
 }
 
-const noValues: FileContent = { values: new Map(), warnings: [] };
+const noValues: FileContent = { values: new Map(), repositories: undefined, warnings: [] };
 
 /** Reads the file; a missing file has no values. */
 function readFile(file: string): FileContent {
@@ -98,7 +106,8 @@ function readFile(file: string): FileContent {
     const text = `${file} cannot be read: ${(cause as Error).message}`;
     throw new ConfigurationError(text, { cause });
   }
-  const values = translated(new Map(flattened(table, '')));
+  const { repository: repositories, ...others } = table;
+  const values = translated(new Map(flattened(others, '')));
   const known = settings.map(({ key }) => key);
   const warnings: string[] = [];
   for (const key of values.keys()) {
@@ -110,7 +119,7 @@ function readFile(file: string): FileContent {
     const instead = ours === undefined ? '' : `; use \`${ours}\``;
     warnings.push(`${file}: \`${key}\` has no effect here${instead}.`);
   }
-  return { values, warnings };
+  return { values, repositories, warnings };
 }
 
 /** Replaces what a peer's file says by our setting, unless the file has that, too. */
@@ -144,7 +153,7 @@ function isTable(value: unknown): value is Record<string, unknown> {
 
 /** Warns about variables that look like settings but are not; others may use the prefix too. */
 function uselessVariables(environment: SettingSources['environment']): string[] {
-  const known = ['REDUCERDB_DATA_DIR', ...settings.map(variableOf)];
+  const known = ['REDUCERDB_DATA_DIR', ...s3Variables, ...settings.map(variableOf)];
   return Object.keys(environment)
     .filter((name) => name.startsWith('REDUCERDB_') && !known.includes(name))
     .map((name) => `The variable ${name} is not a setting.${hint(name, known)}`);

@@ -1,5 +1,6 @@
 import type { Setting } from './setting.ts';
 import { accessSettings } from './settings/access.ts';
+import { backupSettings } from './settings/backups.ts';
 import { connectionSettings } from './settings/connections.ts';
 import { historySettings } from './settings/history.ts';
 import { limitSettings } from './settings/limits.ts';
@@ -14,4 +15,5 @@ export const settings: readonly Setting[] = [
   ...historySettings(),
   ...moduleHttpSettings(),
   ...quotaSettings(),
+  ...backupSettings(),
 ];

@@ -222,8 +222,18 @@ function hostOptionsOf(
     history: configuration.history,
     outbound: configuration.moduleHttp,
     secretKeys,
+    repositories: configuration.repositories,
+    archive: archiveOf(configuration),
+    keyDirectory: path.dirname(keyFilesOf(configuration).privateKeyFile),
+    keepReplacedMillis: configuration.keepReplacedMillis,
+    program: `${productName} ${productVersion}`,
     report: (line) => log.report(line),
   };
+}
+
+function archiveOf({ archive }: ServiceConfiguration): HostOptions['archive'] {
+  const { repository, ...rest } = archive;
+  return repository === undefined ? undefined : { ...rest, repository };
 }
 
 function reserveDescriptors({ bounds }: ServiceConfiguration, log: ServiceLog): DescriptorReserve {

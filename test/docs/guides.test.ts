@@ -26,6 +26,7 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
     before: 'reducerdb publish my-chat --module-path examples/chat',
   },
   'docs/guide/apps.md': {},
+  'docs/guide/backups.md': {},
   'docs/guide/http.md': { isServed: true },
   'docs/guide/export-import.md': {},
   'docs/guide/identities.md': {},

@@ -121,6 +121,7 @@ const inWords: Readonly<Record<string, (configuration: ServiceConfiguration) => 
   'apps.hosts': ({ appHosts }) => Object.keys(appHosts).length === 0,
   'http.mcp-login': ({ mcpLogin }) => !mcpLogin,
   'history.keep-commits': ({ history }) => history.keepCommits === undefined,
+  'archive.repository': ({ archive }) => archive.repository === undefined,
   'module-http.allow': ({ moduleHttp }) => moduleHttp.allow.length === 0,
   'quota.row-bytes': ({ quotas }) => quotas['row-bytes'] === undefined,
   'quota.log-bytes': ({ quotas }) => quotas['log-bytes'] === undefined,

@@ -44,6 +44,7 @@ const scheduleList = object({ paused: boolean, schedules: list(listedSchedule) }
 export function addSchedule(program: Command, io: Io): void {
   const schedule = program
     .command('schedule')
+    .alias('schedules')
     .description('list, run, skip, pause and resume the schedules of a database');
   addList(schedule, io);
   addOrder(schedule, io, 'run', 'run now what is due next; its due time is used up');

@@ -22,6 +22,8 @@ export interface HeldHistory {
   release(): void;
 }
 
+export type HoldHistory = HistoryHolds['add'];
+
 interface KeptHold extends HoldOptions {
   from: number;
   lastAt: number;

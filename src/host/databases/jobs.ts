@@ -70,6 +70,11 @@ export class Jobs {
     else this.#jobs.delete(id);
   }
 
+  /** Cancels all that run: the service stops. */
+  cancelAll(): void {
+    for (const job of this.#jobs.values()) if (job.isRunning) job.cancel();
+  }
+
   #seen(by: HostCaller, id: string): RunningJob {
     this.#forget();
     const job = this.#jobs.get(id);

@@ -156,22 +156,34 @@ export class RunningDatabases {
     program: ProgramSource,
   ): Promise<NewDatabase> {
     const { clock } = this.#options;
-    await this.#makeLogDirectory(identity, generation);
+    await this.makeLogDirectory(identity, generation);
+    const mode = { kind: 'create', program, createdMicros: clock.nowMicros() } as const;
+    return this.#start({ identity, owner, generation, mode });
+  }
+
+  /**
+   * Opens a database whose log is in the folder of its generation already, beside the running one,
+   * if there is one. Nothing of its schedules runs before it is installed. Rejects, with nothing
+   * left, when it cannot be opened.
+   */
+  adopt(
+    database: Pick<RegisteredDatabase, 'identity' | 'owner' | 'generation'>,
+  ): Promise<NewDatabase> {
+    return this.#start({ ...database, mode: 'closed', isSilent: true });
+  }
+
+  async #start(supervision: Omit<Supervision, 'lines'>): Promise<NewDatabase> {
+    const { identity, generation } = supervision;
     const lines: StampedLine[] = [];
     let sink = (more: readonly StampedLine[]): void => {
       lines.push(...more.slice(0, Math.max(0, creationLinesMax - lines.length)));
     };
-    const mode = { kind: 'create', program, createdMicros: clock.nowMicros() } as const;
-    const handle = this.#supervise({
-      identity,
-      owner,
-      generation,
-      mode,
-      lines: (more) => sink(more),
-    });
+    const handle = this.#supervise({ ...supervision, lines: (more) => sink(more) });
     try {
+      handle.open();
       await handle.started();
     } catch (error) {
+      await handle.close();
       await this.#drop(identity, generation);
       throw error;
     }
@@ -180,12 +192,18 @@ export class RunningDatabases {
     return created;
   }
 
-  /** Makes a created database the reachable one; ends the one before. Its log starts empty. */
-  async install({ identity, generation, handle, lines }: NewDatabase): Promise<void> {
+  /**
+   * Makes a created database the reachable one; ends the one before. Its log starts empty, unless
+   * it is kept.
+   */
+  async install(
+    { identity, generation, handle, lines }: NewDatabase,
+    { keepsLog = false }: { readonly keepsLog?: boolean } = {},
+  ): Promise<void> {
     const { files } = this.#options;
     const before = this.#byIdentity.get(identity);
     const log = before?.log ?? this.#openLog(identity);
-    log.reset();
+    if (!keepsLog) log.reset();
     log.append(lines);
     this.#byIdentity.set(identity, { handle, log });
     // They may have changed since it was created.
@@ -223,10 +241,14 @@ export class RunningDatabases {
     await this.#options.placement.close();
   }
 
-  async #makeLogDirectory(identity: DatabaseIdentity, generation: number): Promise<void> {
+  /** Makes the folder for a log that is to be created, or copied, and returns it. */
+  async makeLogDirectory(
+    identity: DatabaseIdentity,
+    generation: number,
+  ): Promise<string | undefined> {
     const { files } = this.#options;
     try {
-      await files.makeLogDirectory(identity, generation);
+      return await files.makeLogDirectory(identity, generation);
     } catch (cause) {
       const text = noSpaceText(cause, files.logDirectory(identity, generation) ?? '');
       if (text === undefined) throw cause;
@@ -261,7 +283,8 @@ export class RunningDatabases {
     else await files.removeDatabase(identity);
   }
 
-  #supervise({ identity, owner, generation, mode, lines }: Supervision): SupervisedDatabase {
+  #supervise(supervision: Supervision): SupervisedDatabase {
+    const { identity, owner, generation, mode, lines, isSilent = false } = supervision;
     const { clock, files, placement, report, storageOf, measured, schedules, env } = this.#options;
     const directory = files.logDirectory(identity, generation);
     const programs = files.keptPrograms(identity);
@@ -288,7 +311,11 @@ export class RunningDatabases {
             this.#complain(identity, `the values of a publish stay staged: ${String(error)}`);
           });
         },
-        schedules: () => schedules.stateOf(identity),
+        schedules: () => {
+          const state = schedules.stateOf(identity);
+          const waits = isSilent && this.find(identity)?.handle !== handle;
+          return waits ? { ...state, isPaused: true } : state;
+        },
         env: () => env.plain(identity, generation),
         lines,
         storage: storageOf({ identity, owner }),
@@ -321,6 +348,8 @@ interface Supervision {
   readonly generation: number;
   readonly mode: SeatMode | 'closed';
   readonly lines: (lines: readonly StampedLine[]) => void;
+  /** True: its schedules are paused until it is installed. */
+  readonly isSilent?: boolean;
 }
 
 function nameOf(identity: DatabaseIdentity): string {

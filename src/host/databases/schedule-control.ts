@@ -7,6 +7,7 @@ import type { DatabaseRecord } from '../registry/database-record.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
 import type { KnownSchedules } from '../registry/known-schedules.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
+import type { ScheduleState } from '../supervision/schedule-state.ts';
 
 export interface ScheduleControlOptions {
   readonly access: Access;
@@ -34,6 +35,11 @@ export class ScheduleControl {
 
   constructor(options: ScheduleControlOptions) {
     this.#options = options;
+  }
+
+  /** What is known of the schedules of a database without asking it. */
+  stateOf({ identity }: DatabaseRecord): ScheduleState {
+    return this.#options.schedules.stateOf(identity);
   }
 
   async list(by: HostCaller, { database, caller }: ScheduleTarget): Promise<ScheduleList> {

@@ -218,6 +218,9 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'history.future': true,
   'history.other': true,
   'job.unknown': true,
+  'backup.invalid': true,
+  'backup.unknownObject': true,
+  'restore.conflict': true,
   'jobs.tooMany': true,
   'value.tooLong': true,
 };

@@ -101,7 +101,7 @@ export class Publisher {
 
   async publish(request: PublishRequest): Promise<PublishOutcome> {
     const { identity, name } = await this.#identityFor(request);
-    const kind = await this.#inTurn(identity, () => this.#publishTo(identity, request));
+    const kind = await this.inTurn(identity, () => this.#publishTo(identity, request));
     return { kind, identity, name };
   }
 
@@ -111,7 +111,7 @@ export class Publisher {
     identity: DatabaseIdentity,
     program: ProgramSource | undefined,
   ): Promise<void> {
-    await this.#inTurn(identity, async () => {
+    await this.inTurn(identity, async () => {
       const record = this.#existing(identity);
       this.#requireResettable(caller, record);
       const source = program ?? (await this.#options.running.entry(identity).handle.program());
@@ -124,7 +124,7 @@ export class Publisher {
 
   async remove(caller: HostCaller, identity: DatabaseIdentity): Promise<void> {
     const { registry, running, sites } = this.#options;
-    await this.#inTurn(identity, async () => {
+    await this.inTurn(identity, async () => {
       const record = registry.database(identity);
       if (record === undefined) return;
       this.#options.access.require(caller, record, 'delete');
@@ -145,8 +145,11 @@ export class Publisher {
     return this.#locks.idle();
   }
 
-  /** Runs work in turn. An update that is not durable in time is refused and takes place anyway. */
-  #inTurn<Result>(identity: DatabaseIdentity, work: () => Promise<Result>): Promise<Result> {
+  /**
+   * Runs work on a database in turn. An update that is not durable in time is refused and takes
+   * place anyway.
+   */
+  inTurn<Result>(identity: DatabaseIdentity, work: () => Promise<Result>): Promise<Result> {
     const { changes } = this.#options;
     return this.#locks.with(identity, work).finally(() => changes.tell(identity));
   }

@@ -50,6 +50,8 @@ export const actions = {
   importRows: { text: 'import rows', allowed: admins },
   maintain: { text: 'maintain database', allowed: admins },
   changeHistory: { text: 'change history settings', allowed: owners },
+  backUp: { text: 'back up database', allowed: admins },
+  restore: { text: 'restore database', allowed: owners },
   viewEnv: { text: 'view env', allowed: developers },
   setEnv: { text: 'set env', allowed: admins },
   viewQuota: { text: 'view quotas', allowed: admins },

@@ -1,6 +1,15 @@
-import { existsSync, lstatSync, readdirSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { limits } from '../../limits.ts';
+import { originName } from '../../log/origin.ts';
 import { segmentSequence } from '../../log/segment.ts';
 import { makeDirectoryDurably } from '../../node/atomic-file.ts';
 import { syncDirectory } from '../../node/disk.ts';
@@ -10,10 +19,10 @@ import {
   MemoryModuleLog,
   type ModuleLog,
 } from '../../node/log-file.ts';
-import { refuseLink } from '../../node/private-files.ts';
+import { privateFileMode, refuseLink } from '../../node/private-files.ts';
 import { type LineStore, MemoryLines, SyncedLines } from '../../node/synced-lines.ts';
-import { identityToHex } from '../../values/identity.ts';
-import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import { identityFromHex, identityToHex } from '../../values/identity.ts';
+import { type DatabaseIdentity, databaseIdentity } from '../../values/identity-roles.ts';
 import { KeptPrograms } from '../linking/kept-programs.ts';
 
 /** The content of the data folder is unknown: its registry is missing, or cannot be read. */
@@ -29,6 +38,15 @@ export interface LogExtent {
   readonly writtenMillis: number;
 }
 
+/** A log that a restore in place has replaced. */
+export interface ReplacedLog {
+  readonly number: number;
+  /** When it was replaced, in milliseconds since the Unix epoch. */
+  readonly replacedMillis: number;
+  /** Bytes of its segments. */
+  readonly bytes: number;
+}
+
 /**
  * Where the files of a host are:
  *
@@ -36,6 +54,8 @@ export interface LogExtent {
  * <data>/audit/                                   who did what, one file a month
  * <data>/registry/                                the registry's log
  * <data>/databases/<identity>/log-<generation>/   a database's log; each reset begins another
+ * <data>/databases/<identity>/replaced-<n>/       the log that a restore in place has replaced
+ * <data>/databases/<identity>/restoring           marks a database that is not registered yet
  * <data>/databases/<identity>/module-logs/        its module's log
  * <data>/databases/<identity>/programs/           its programs as they were linked
  * <data>/databases/<identity>/static/             the static files that it publishes
@@ -87,18 +107,7 @@ export class DatabaseFiles {
 
   /** The extent of a log on disk; `undefined`: it does not exist, or cannot be inspected. */
   logExtent(identity: DatabaseIdentity, generation: number): LogExtent | undefined {
-    const directory = this.logDirectory(identity, generation);
-    if (directory === undefined) return undefined;
-    try {
-      const names = readdirSync(directory).filter((name) => segmentSequence(name) !== undefined);
-      const found = names.map((name) => lstatSync(path.join(directory, name)));
-      if (found.length === 0) return undefined;
-      const bytes = found.reduce((sum, { size }) => sum + size, 0);
-      return { bytes, writtenMillis: Math.max(...found.map(({ mtimeMs }) => mtimeMs)) };
-    } catch {
-      // Opening it fails, with the reason.
-      return undefined;
-    }
+    return segmentsOf(this.logDirectory(identity, generation));
   }
 
   async makeLogDirectory(
@@ -112,19 +121,102 @@ export class DatabaseFiles {
 
   /** A generation above `current` that no directory has. */
   freeGeneration(identity: DatabaseIdentity, current: number): number {
-    return Math.max(current, ...this.#generations(identity)) + 1;
+    const taken = [...this.#generations(identity), ...this.#numbered(identity, 'replaced')];
+    return Math.max(current, ...taken) + 1;
   }
 
   /**
    * Removes every generation but one; a crash can leave some, which the next start removes. If that
-   * one does not exist, a copy or the registry is incomplete, and all of them stay.
+   * one does not exist, a copy or the registry is incomplete, and all of them stay. Those in front
+   * of one that was restored are set aside instead.
    */
   async keepGeneration(identity: DatabaseIdentity, kept: number): Promise<void> {
     const generations = this.#generations(identity);
     if (!generations.includes(kept)) return;
+    const isRestored = this.#isRestored(identity, kept);
     for (const generation of generations) {
-      if (generation !== kept) await this.removeGeneration(identity, generation);
+      if (generation === kept) continue;
+      if (isRestored && generation < kept) await this.#setAside(identity, generation);
+      else await this.removeGeneration(identity, generation);
     }
+  }
+
+  /** The logs that restores in place have replaced, oldest first. */
+  replaced(identity: DatabaseIdentity): ReplacedLog[] {
+    const numbers = this.#numbered(identity, 'replaced');
+    return numbers
+      .sort((one, other) => one - other)
+      .flatMap((number) => {
+        const found = extentOf(this.#replacedFolder(identity, number));
+        return found === undefined ? [] : [{ number, ...found }];
+      });
+  }
+
+  /** The folder of a replaced log, if there is one. */
+  replacedLog(identity: DatabaseIdentity, number: number): string | undefined {
+    if (!this.#numbered(identity, 'replaced').includes(number)) return undefined;
+    return this.#replacedFolder(identity, number);
+  }
+
+  /** Removes the logs that were replaced before `beforeMillis`. */
+  async forgetReplaced(identity: DatabaseIdentity, beforeMillis: number): Promise<void> {
+    for (const { number, replacedMillis } of this.replaced(identity)) {
+      if (replacedMillis >= beforeMillis) continue;
+      await this.#remove(this.#replacedFolder(identity, number));
+    }
+  }
+
+  /** Makes the folder of a database that will be registered when it was restored whole. */
+  async beginRestore(identity: DatabaseIdentity): Promise<void> {
+    const folder = this.#folder(identity);
+    if (folder === undefined) return;
+    await makeDirectoryDurably(folder);
+    writeFileSync(path.join(folder, restoringName), '', { mode: privateFileMode });
+    await syncDirectory(folder);
+  }
+
+  /** It is registered. */
+  async endRestore(identity: DatabaseIdentity): Promise<void> {
+    const folder = this.#folder(identity);
+    if (folder === undefined) return;
+    rmSync(path.join(folder, restoringName), { force: true });
+    await syncDirectory(folder);
+  }
+
+  /** Removes what a crash has left of restores; `isKnown`: whether a database is registered. */
+  async endRestores(isKnown: (identity: DatabaseIdentity) => boolean): Promise<void> {
+    const databases = this.#root && path.join(this.#root, 'databases');
+    if (databases === undefined || !existsSync(databases)) return;
+    for (const name of readdirSync(databases)) {
+      const identity = identityFromHex(name);
+      const place = path.join(databases, name);
+      if (identity === undefined || !existsSync(path.join(place, restoringName))) continue;
+      refuseLink(place);
+      if (isKnown(databaseIdentity(identity))) await this.endRestore(databaseIdentity(identity));
+      else await this.#remove(place);
+    }
+  }
+
+  /** A log with an origin in front of which there is another one has replaced that one. */
+  #isRestored(identity: DatabaseIdentity, generation: number): boolean {
+    const directory = this.logDirectory(identity, generation);
+    return directory !== undefined && existsSync(path.join(directory, originName));
+  }
+
+  /** Its time counts from now; the name that it had is not taken again. */
+  async #setAside(identity: DatabaseIdentity, generation: number): Promise<void> {
+    const directory = this.logDirectory(identity, generation);
+    const replaced = this.#replacedFolder(identity, generation);
+    if (directory === undefined || replaced === undefined) return;
+    const now = new Date();
+    utimesSync(directory, now, now);
+    renameSync(directory, replaced);
+    await syncDirectory(path.dirname(replaced));
+  }
+
+  #replacedFolder(identity: DatabaseIdentity, number: number): string | undefined {
+    const folder = this.#folder(identity);
+    return folder === undefined ? undefined : path.join(folder, `replaced-${number}`);
   }
 
   async removeGeneration(identity: DatabaseIdentity, generation: number): Promise<void> {
@@ -163,14 +255,18 @@ export class DatabaseFiles {
   }
 
   #generations(identity: DatabaseIdentity): number[] {
+    return this.#numbered(identity, 'log');
+  }
+
+  #numbered(identity: DatabaseIdentity, word: 'log' | 'replaced'): number[] {
     const folder = this.#folder(identity);
     if (folder === undefined || !existsSync(folder)) return [];
     // What a link leads to must neither be counted nor removed.
     refuseLink(folder);
     return readdirSync(folder)
-      .map((name) => /^log-(\d+)$/.exec(name)?.[1])
-      .filter((number) => number !== undefined)
-      .map(Number);
+      .map((name) => /^(log|replaced)-(\d+)$/.exec(name))
+      .filter((found) => found?.[1] === word)
+      .map((found) => Number(found?.[2]));
   }
 
   async #remove(directory: string | undefined): Promise<void> {
@@ -178,4 +274,29 @@ export class DatabaseFiles {
     rmSync(directory, { recursive: true, force: true });
     await syncDirectory(path.dirname(directory));
   }
+}
+
+/** Marks the folder of a database that is being restored and is not registered yet. */
+const restoringName = 'restoring';
+
+function segmentsOf(directory: string | undefined): LogExtent | undefined {
+  if (directory === undefined) return undefined;
+  try {
+    const names = readdirSync(directory).filter((name) => segmentSequence(name) !== undefined);
+    const found = names.map((name) => lstatSync(path.join(directory, name)));
+    if (found.length === 0) return undefined;
+    const bytes = found.reduce((sum, { size }) => sum + size, 0);
+    return { bytes, writtenMillis: Math.max(...found.map(({ mtimeMs }) => mtimeMs)) };
+  } catch {
+    // Opening it fails, with the reason.
+    return undefined;
+  }
+}
+
+/** The time of a folder is that of its last new name; nothing is written to a replaced one. */
+function extentOf(directory: string | undefined): Omit<ReplacedLog, 'number'> | undefined {
+  if (directory === undefined) return undefined;
+  const replacedMillis = lstatSync(directory, { throwIfNoEntry: false })?.mtimeMs;
+  if (replacedMillis === undefined) return undefined;
+  return { replacedMillis, bytes: segmentsOf(directory)?.bytes ?? 0 };
 }

@@ -132,6 +132,11 @@ export class Registry {
     return registry;
   }
 
+  /** The database that it is kept in. */
+  get handle(): DatabaseHandle {
+    return this.#handle;
+  }
+
   /** All databases, in the order of creation. */
   get databases(): Iterable<RegisteredDatabase> {
     return this.#databases.values();

@@ -25,6 +25,7 @@ const folders = {
   outbound: 'outbound',
   snapshot: 'snapshots',
   rows: 'transfer',
+  backup: 'backups',
   linker: 'linking',
   spawner: 'spawner',
 };
@@ -64,8 +65,8 @@ async function bundle(entry: string, file: string): Promise<void> {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    // The bundler looks for its program beside its own file.
-    external: ['esbuild'],
+    // The bundler looks for its program beside its own file; the others are loaded when used.
+    external: ['esbuild', 's3mini', 'age-encryption'],
     logLevel: 'silent',
   });
   // Several test processes can do this at once; each finds a complete file.

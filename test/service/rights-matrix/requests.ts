@@ -172,6 +172,12 @@ const special: Readonly<Record<string, Send>> = {
   [`ANY ${db}/route/*, a handler`]: (cell) => ask(cell, `PATCH ${db}/route/hook`),
   [`ANY ${db}/route/*, auth: 'optional'`]: (cell) => ask(cell, `PATCH ${db}/route/greet`),
   [`ANY ${db}/route/*, auth: 'required'`]: (cell) => ask(cell, `PATCH ${db}/route/mine`),
+  [`POST ${db}/restore, as a new database`]: (cell) => {
+    return ask(cell, `POST ${db}/restore`, { body: `{"as":"copy-${cell.caller}"}` });
+  },
+  [`POST ${db}/restore, in place`]: (cell) => {
+    return ask(cell, `POST ${db}/restore`, { body: '{"in_place":true}' });
+  },
   'POST /v1/mcp': (cell) => ask(cell, 'POST /v1/mcp', { body: toolList }),
   [`POST ${db}/mcp`]: (cell) => ask(cell, `POST ${db}/mcp`, { body: toolList }),
 };

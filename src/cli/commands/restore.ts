@@ -1,0 +1,189 @@
+import type { Command } from 'commander';
+import {
+  anything,
+  boolean,
+  number,
+  object,
+  optional,
+  type Shaped,
+  string,
+} from '../../values/json-shape.ts';
+import { type Api, databasePath } from '../api.ts';
+import {
+  namedRepository,
+  openingKeys,
+  progressOf,
+  type RepositoryFlags,
+  sizeText,
+  withRepository,
+} from '../backup-flags.ts';
+import { CliError, confirm, type Io } from '../io.ts';
+import { jobResult, startedJob } from '../job.ts';
+import { Session } from '../session.ts';
+import { withServer, withYes } from '../shared-flags.ts';
+import { timeText } from '../time-text.ts';
+
+interface RestoreFlags extends RepositoryFlags {
+  readonly database?: string;
+  readonly as?: string;
+  readonly inPlace?: boolean;
+  readonly at?: string;
+  readonly all?: boolean;
+  readonly replaced?: string;
+  readonly withGrants?: boolean;
+  readonly sameIdentity?: boolean;
+  readonly forceForeign?: boolean;
+  readonly runSchedules?: boolean;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+/** Adds `backup restore`. */
+export function addRestore(backup: Command, io: Io): void {
+  withRepository(withYes(withServer(backup.command('restore [backup]'))))
+    .option('--database <database>', 'what is restored: a name that it had, or its identity')
+    .option('--as <name>', 'restore it as a new database')
+    .option('--in-place', 'replace the database by it')
+    .option('--at <place>', 'up to a position, an offset, or a time')
+    .option('--all', 'a whole host, into the empty folder of --data-dir')
+    .option('--replaced <number>', 'bring back a log that a restore in place has replaced')
+    .option('--with-grants', 'grant the roles that were granted')
+    .option('--same-identity', 'keep the identity, if the service does not have it')
+    .option('--force-foreign', 'in place also from a backup of another database')
+    .option('--run-schedules', 'let its schedules run at once')
+    .option('--dry-run', 'only say what would be done')
+    .option('--json', 'print JSON')
+    .description('restore a backup, by its id, or `latest`')
+    .action(async (id: string | undefined, flags: RestoreFlags, command: Command) => {
+      const session = new Session(io, command);
+      if (flags.all === true) await restoreAll(session, id ?? 'latest', flags);
+      else if (flags.database === undefined) throw new CliError('Name a --database, or --all', 2);
+      else if (flags.replaced !== undefined) await bringBack(session, flags.database, flags);
+      else await restoreOne(session, flags.database, id ?? 'latest', flags);
+    });
+}
+
+const headers = { 'content-type': 'application/json' };
+
+const planShape = object({
+  of: string,
+  source: anything,
+  source_time: number,
+  from: object({ position: string, time: number }),
+  to: object({ position: string, time: number }),
+  bytes: number,
+  stored_bytes: number,
+  program: string,
+  replaces: boolean,
+  database: optional(string),
+  replaced: optional(number),
+});
+
+type Plan = Shaped<typeof planShape>;
+
+async function restoreOne(
+  session: Session,
+  database: string,
+  backup: string,
+  flags: RestoreFlags,
+): Promise<void> {
+  const { io } = session;
+  const isInPlace = flags.inPlace === true;
+  if (!isInPlace && flags.as === undefined && flags.sameIdentity !== true) {
+    throw new CliError('Say where to: --as a new name, or --in-place', 2);
+  }
+  const { repository, as, at } = flags;
+  const order = {
+    ...{ repository, backup, as, at, in_place: isInPlace },
+    with_grants: flags.withGrants,
+    same_identity: flags.sameIdentity,
+    force_foreign: flags.forceForeign,
+    run_schedules: flags.runSchedules,
+  };
+  const api = await session.apiWithIdentity();
+  const send = (body: object) => runJob(session, api, database, body);
+  const plan = await send({ ...order, dry_run: true });
+  if (flags.json !== true) io.out(planText(plan, flags));
+  if (flags.dryRun === true) {
+    if (flags.json === true) io.out(JSON.stringify(plan));
+    return;
+  }
+  if (isInPlace) await requireName(session, database);
+  const done = await send(order);
+  if (flags.json === true) io.out(JSON.stringify(done));
+  else if (isInPlace) {
+    io.out(`Restored ${database} in place. Its log before is replaced-${done.replaced}.`);
+  } else io.out(`Restored ${database} as ${as ?? done.database}.`);
+}
+
+async function bringBack(session: Session, database: string, flags: RestoreFlags): Promise<void> {
+  const replaced = Number(flags.replaced);
+  if (!Number.isSafeInteger(replaced)) throw new CliError('--replaced must be a number', 2);
+  await requireName(session, database);
+  const api = await session.apiWithIdentity();
+  const path = databasePath(database, '/restore');
+  const body = JSON.stringify({ replaced });
+  const { job } = await api.json('POST', path, startedJob, { body, headers });
+  await jobResult(api, job, session.io, { result: anything, what: 'The restore', unit: 'bytes' });
+  session.io.out(`Brought back replaced-${replaced} of ${database}.`);
+}
+
+async function runJob({ io }: Session, api: Api, database: string, body: object): Promise<Plan> {
+  const path = databasePath(database, '/restore');
+  const request = { body: JSON.stringify(body), headers };
+  const { job } = await api.json('POST', path, startedJob, request);
+  return jobResult(api, job, io, { result: planShape, what: 'The restore', unit: 'bytes' });
+}
+
+/** What replaces data has its name typed. */
+async function requireName(session: Session, database: string): Promise<void> {
+  if (session.flags.yes?.includes('in-place') === true) return;
+  const typed = await session.io.ask(`This replaces ${database}. Type its name to go on: `);
+  if (typed?.trim() !== database) throw new CliError('Nothing was changed.');
+}
+
+function planText({ from, to, bytes, program, source_time, replaces }: Plan, flags: RestoreFlags) {
+  const lines = [
+    `Backup of ${microsText(source_time)}: from ${microsText(from.time)} to ${microsText(to.time)}`,
+    `  reads ${sizeText(bytes)}, program ${program.slice(0, 12)}`,
+    `  up to ${flags.at ?? to.position}`,
+    replaces ? '  replaces the present state' : `  as ${flags.as ?? 'the same database'}`,
+  ];
+  return lines.join('\n');
+}
+
+async function restoreAll(session: Session, backup: string, flags: RestoreFlags): Promise<void> {
+  const { io } = session;
+  if (flags.dataDir === undefined) throw new CliError('--all needs --data-dir, an empty folder', 2);
+  const { openNamed } = await import('../../service/open-repository.ts');
+  const { planHostRestore } = await import('../../service/offline-backups.ts');
+  const { resolve } = await import('node:path');
+  const named = namedRepository(session, flags);
+  const repository = await openNamed(named, await openingKeys(session, flags));
+  const directory = resolve(io.cwd, flags.dataDir);
+  const runsSchedules = flags.runSchedules === true;
+  const plan = await planHostRestore(repository, { backup, directory, runsSchedules });
+  const { databases, bytes, freeBytes } = plan;
+  const count = databases.length - 1;
+  const free = freeBytes === undefined ? '' : `, ${sizeText(freeBytes)} are free`;
+  if (flags.json !== true) {
+    io.out(`Backup ${plan.backup} of ${microsText(plan.timeMicros)}: ${count} databases`);
+    io.out(`  writes ${sizeText(bytes)} to ${directory}${free}`);
+  }
+  if (flags.dryRun === true) {
+    if (flags.json === true) io.out(JSON.stringify({ backup: plan.backup, databases, bytes }));
+    return;
+  }
+  if (!(await confirm(io, 'Restore it?', session.answersYes('all')))) return;
+  await plan.run(progressOf(session, flags.json === true));
+  io.progress('');
+  if (flags.json === true) io.out(JSON.stringify({ backup: plan.backup, databases, bytes }));
+  else io.out(`Restored. Start it: reducerdb start --data-dir ${flags.dataDir}`);
+  if (!runsSchedules && flags.json !== true) {
+    io.out('Schedules are paused: reducerdb schedules resume <database> lets them run.');
+  }
+}
+
+function microsText(micros: number): string {
+  return timeText(Math.floor(micros / 1_000));
+}

@@ -1,0 +1,101 @@
+import { finishBackup } from '../backup/finish-backup.ts';
+import type { LogObject } from '../backup/log-source.ts';
+import { type DatabaseSource, type SourceFile, shipDatabase } from '../backup/ship.ts';
+import { productName, productVersion } from '../service/version.ts';
+import { anything } from '../values/json-shape.ts';
+import { type Api, databasePath } from './api.ts';
+import {
+  namedRepository,
+  openingKeys,
+  progressOf,
+  type RepositoryFlags,
+  sizeText,
+} from './backup-flags.ts';
+import { onlyDatabase } from './database-argument.ts';
+import { CliError } from './io.ts';
+import type { Session } from './session.ts';
+
+/**
+ * Backs up one database of a service, perhaps on another machine, to a repository that this command
+ * writes to. A folder that is empty becomes one.
+ */
+export async function streamBackup(
+  session: Session,
+  word: string,
+  to: string,
+  flags: RepositoryFlags & { readonly history?: boolean; readonly json?: boolean },
+): Promise<void> {
+  const { io } = session;
+  const { openNamed, usable, initIfEmpty } = await import('../service/open-repository.ts');
+  const { database, server } = onlyDatabase(session, word);
+  const api = await session.apiWithIdentity(server);
+  const named = namedRepository(session, flags, to);
+  await initIfEmpty(named);
+  const repository = await openNamed(named, await openingKeys(session, flags));
+  const path = databasePath(database, '/backup');
+  const described = (await api.json('GET', `${path}/manifest`, anything)) as Described;
+  const source: DatabaseSource = {
+    ...described,
+    read: (object) => pieces(api, `${path}/objects/${encodeURIComponent(nameOf(object))}`, object),
+  };
+  const show = progressOf(session, flags.json === true);
+  const { entry, newBytes, newObjects } = await usable(() =>
+    shipDatabase(repository, source, {
+      withHistory: flags.history === true,
+      onProgress: ({ bytesDone: done, bytesTotal: total }) => {
+        show({ phase: 'receiving', done, total });
+      },
+    }),
+  );
+  const manifest = await usable(() =>
+    finishBackup(repository, {
+      ...{ databases: [entry], files: [], isWhole: false, nowMicros: Date.now() * 1_000 },
+      program: `${productName} ${productVersion}`,
+    }),
+  );
+  io.progress('');
+  const { id } = manifest;
+  if (flags.json === true) {
+    io.out(JSON.stringify({ backup: id, new_objects: newObjects, new_bytes: newBytes }));
+  } else {
+    const size = `commit ${entry.end.offset}, ${sizeText(newBytes)} new`;
+    io.out(`Backup ${id} in ${repository.store.place}: ${size}.`);
+  }
+}
+
+type Described = Omit<DatabaseSource, 'read'>;
+
+function nameOf(object: LogObject | SourceFile): string {
+  return object.kind === 'file' ? object.path : object.file;
+}
+
+/** The bytes of an object; a connection that breaks is taken up where it did. */
+async function* pieces(
+  api: Api,
+  path: string,
+  { bytes }: { readonly bytes: number },
+): AsyncIterable<Uint8Array> {
+  let at = 0;
+  for (let attempt = 0; at < bytes; attempt++) {
+    const headers = { range: `bytes=${at}-${bytes - 1}` };
+    const answer = await api.open('GET', path, { headers });
+    const { statusCode = 0 } = answer;
+    if (statusCode !== 206) {
+      let text = '';
+      answer.setEncoding('utf8');
+      for await (const piece of answer) text += piece;
+      throw new CliError(api.failureText(statusCode, text));
+    }
+    try {
+      for await (const piece of answer as AsyncIterable<Uint8Array>) {
+        at += piece.length;
+        yield piece;
+      }
+    } catch (cause) {
+      if (attempt < attemptsMax) continue;
+      throw new CliError(`the connection to ${api.server.url} was lost`, 1, { cause });
+    }
+  }
+}
+
+const attemptsMax = 5;

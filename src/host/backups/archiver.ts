@@ -1,0 +1,233 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { BackupError } from '../../backup/backup-error.ts';
+import type { Clock } from '../../database/clock.ts';
+import { readFileIfPresent, writeFileAtomically } from '../../node/atomic-file.ts';
+import type { Report } from '../../node/report-line.ts';
+import { identityToHex } from '../../values/identity.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { HeldHistory, HoldHistory } from '../databases/history-holds.ts';
+import type { RegisteredDatabase, Registry } from '../registry/registry.ts';
+import type { DatabaseHandle } from '../supervision/database-handle.ts';
+import type { ArchivedDatabase, BackedUpDatabase, DatabaseEnd } from './backup-messages.ts';
+import type { BackupThread } from './backup-thread.ts';
+import type { Repositories } from './repositories.ts';
+
+/** What the operator has said of the archive. */
+export interface ArchiveSettings {
+  readonly repository: string;
+  readonly intervalMillis: number;
+  /** Names or identities; `all`: each. */
+  readonly databases: 'all' | readonly string[];
+  /** Log that an archive that cannot be reached keeps from being deleted. */
+  readonly lagBytes: number;
+}
+
+export interface ArchiverOptions {
+  readonly settings: ArchiveSettings;
+  readonly repositories: Repositories;
+  readonly registry: Registry;
+  readonly thread: BackupThread;
+  readonly hold: HoldHistory;
+  readonly handleOf: (database: DatabaseIdentity) => DatabaseHandle | undefined;
+  readonly describe: (database: RegisteredDatabase, end: DatabaseEnd) => BackedUpDatabase;
+  /** The data folder. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly report: Report;
+}
+
+/** How the archive of a database is, for metrics. */
+export interface ArchiveFigures {
+  /** Time since the archive had all that was durable, and bytes of log that it does not have. */
+  readonly lagMillis: number;
+  readonly lagBytes: number;
+  /** True if there are commits that it will never have. */
+  readonly hasGap: boolean;
+  readonly failures: number;
+}
+
+interface Archived {
+  /** Durable offset at the last pass that succeeded; -1: there was none. */
+  offset: number;
+  /** When the archive last had everything that was durable. */
+  completeAt: number;
+  lagBytes: number;
+  hasGap: boolean;
+  failures: number;
+  isFailing: boolean;
+  /** Another service archives it. */
+  isStopped: boolean;
+  held: HeldHistory | undefined;
+}
+
+/**
+ * The continuous archive: in every interval, the new durable commits of databases that have some
+ * are put into a repository, by the thread that works on backups. A database that is closed, or
+ * rests, costs nothing.
+ */
+export class Archiver {
+  readonly #options: ArchiverOptions;
+  readonly #databases = new Map<DatabaseIdentity, Archived>();
+  readonly #abort = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #host: string | undefined;
+
+  constructor(options: ArchiverOptions) {
+    this.#options = options;
+    this.#schedule();
+  }
+
+  figures(database: DatabaseIdentity): ArchiveFigures | undefined {
+    const archived = this.#databases.get(database);
+    if (archived === undefined) return undefined;
+    const { handleOf, clock } = this.#options;
+    const durable = Number(handleOf(database)?.statistics().durableOffset ?? 0);
+    const isBehind = durable > archived.offset;
+    const lagMillis = isBehind ? clock.monotonicMillis() - archived.completeAt : 0;
+    const { lagBytes, hasGap, failures } = archived;
+    return { lagMillis, lagBytes: isBehind ? lagBytes : 0, hasGap, failures };
+  }
+
+  /** Ends the pass under way. */
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#abort.abort();
+    await this.#running;
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(() => {
+      this.#running = this.#passAll().finally(() => {
+        if (!this.#abort.signal.aborted) this.#schedule();
+      });
+    }, this.#options.settings.intervalMillis);
+    this.#timer.unref();
+  }
+
+  async #passAll(): Promise<void> {
+    const { registry } = this.#options;
+    for (const record of [...registry.databases]) {
+      if (this.#abort.signal.aborted) return;
+      if (this.#isChosen(record)) await this.#pass(record);
+    }
+    for (const [identity, { held }] of this.#databases) {
+      if (registry.database(identity) !== undefined) continue;
+      held?.release();
+      this.#databases.delete(identity);
+    }
+  }
+
+  #isChosen({ identity }: RegisteredDatabase): boolean {
+    const { settings, registry } = this.#options;
+    const { databases } = settings;
+    if (databases === 'all' || databases.includes(identityToHex(identity))) return true;
+    return registry.namesOf(identity).some(({ name }) => databases.includes(name));
+  }
+
+  async #pass(record: RegisteredDatabase): Promise<void> {
+    const { handleOf, clock } = this.#options;
+    const handle = handleOf(record.identity);
+    const archived = this.#of(record.identity);
+    if (handle?.statistics().state !== 'serving' || archived.isStopped) return;
+    const offset = Number(handle.statistics().durableOffset);
+    const at = clock.monotonicMillis();
+    if (offset === archived.offset) {
+      archived.completeAt = at;
+      return;
+    }
+    try {
+      const done = await this.#archive(record, offset);
+      if (done.needsSnapshot) await handle.snapshot(this.#abort.signal);
+      this.#note(record, archived, done);
+      archived.offset = offset;
+      archived.completeAt = at;
+    } catch (error) {
+      if (!this.#abort.signal.aborted) this.#failed(record, archived, error);
+    }
+  }
+
+  async #archive(record: RegisteredDatabase, offset: number): Promise<ArchivedDatabase> {
+    const { settings, repositories, thread, describe } = this.#options;
+    this.#host ??= await hostId(this.#options.directory);
+    const database = describe(record, { kind: 'offset', offset });
+    const { lagBytes: lagBytesMax } = settings;
+    const work = { kind: 'archive', host: this.#host, database, lagBytesMax } as const;
+    const { signal } = this.#abort;
+    return thread.run(repositories.find(settings.repository), work, { signal });
+  }
+
+  #note({ identity }: RegisteredDatabase, archived: Archived, done: ArchivedDatabase): void {
+    archived.lagBytes = done.lagBytes;
+    archived.isFailing = false;
+    if (done.isNewLine) {
+      this.#complain(
+        identity,
+        `its log does not continue its archive: line ${done.line} of the archive begins`,
+      );
+    }
+    if (done.gap !== undefined) {
+      archived.hasGap = true;
+      const { after, until } = done.gap;
+      this.#complain(identity, `its archive has a gap from commit ${after} to ${until}`);
+    }
+    this.#hold(identity, archived, done.holdFrom);
+  }
+
+  #hold(identity: DatabaseIdentity, archived: Archived, from: number | undefined): void {
+    const { hold, settings } = this.#options;
+    if (from === undefined) {
+      archived.held?.release();
+      archived.held = undefined;
+    } else if (archived.held === undefined) {
+      const need = { by: 'archive', fromOffset: from, bytesMax: settings.lagBytes };
+      archived.held = hold(identity, need);
+    } else archived.held.progress(from);
+  }
+
+  /** A failure is reported once, until a pass succeeds. */
+  #failed({ identity }: RegisteredDatabase, archived: Archived, error: unknown): void {
+    archived.failures += 1;
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof BackupError && error.code === 'backup.otherHost') {
+      archived.isStopped = true;
+      archived.held?.release();
+      archived.held = undefined;
+    } else if (archived.isFailing) return;
+    archived.isFailing = true;
+    this.#complain(identity, `it is not archived: ${message}`);
+  }
+
+  #complain(identity: DatabaseIdentity, problem: string): void {
+    const message = `Database ${identityToHex(identity)}: ${problem}`;
+    this.#options.report({ level: 'error', message });
+  }
+
+  #of(identity: DatabaseIdentity): Archived {
+    const known = this.#databases.get(identity);
+    if (known !== undefined) return known;
+    const archived: Archived = {
+      offset: -1,
+      completeAt: this.#options.clock.monotonicMillis(),
+      lagBytes: 0,
+      hasGap: false,
+      failures: 0,
+      isFailing: false,
+      isStopped: false,
+      held: undefined,
+    };
+    this.#databases.set(identity, archived);
+    return archived;
+  }
+}
+
+/** The name of this service in archives, which a copy of its data folder has as well. */
+async function hostId(directory: string): Promise<string> {
+  const file = path.join(directory, 'archive-host');
+  const known = (await readFileIfPresent(file))?.toString('utf8').trim();
+  if (known !== undefined && /^[0-9a-f]{32}$/.test(known)) return known;
+  const made = randomBytes(16).toString('hex');
+  await writeFileAtomically(file, `${made}\n`);
+  return made;
+}

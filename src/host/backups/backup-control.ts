@@ -1,0 +1,380 @@
+import { BackupError } from '../../backup/backup-error.ts';
+import type { LogPoint } from '../../backup/manifest.ts';
+import { Refusal } from '../../database/outcome.ts';
+import type { RollOutcome } from '../../database/turn.ts';
+import { limits } from '../../limits.ts';
+import { identityToHex } from '../../values/identity.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { HeldHistory, HoldHistory } from '../databases/history-holds.ts';
+import type { JobProgress, Jobs } from '../databases/jobs.ts';
+import type { Access } from '../registry/access.ts';
+import type { AuditLog } from '../registry/audit-log.ts';
+import type { DatabaseFiles } from '../registry/database-files.ts';
+import type { HostCaller } from '../registry/host-caller.ts';
+import { type RegisteredDatabase, type Registry, registryIdentity } from '../registry/registry.ts';
+import type { DatabaseHandle } from '../supervision/database-handle.ts';
+import {
+  filesBesideLog,
+  hostFilesOf,
+  pointOf,
+  recordOf,
+  registryHex,
+  registryRecord,
+} from './backed-up.ts';
+import type {
+  BackedUpDatabase,
+  CreatedBackup,
+  CreateWork,
+  DatabaseEnd,
+  DescribedDatabase,
+  ListedRepository,
+  RepositorySettings,
+} from './backup-messages.ts';
+import type { BackupThread, RunOptions } from './backup-thread.ts';
+import type { Repositories } from './repositories.ts';
+import { positionText } from './shown-repository.ts';
+import { type StreamedObject, streamedObject } from './streamed-object.ts';
+
+export interface BackupControlOptions {
+  readonly access: Access;
+  readonly audit: AuditLog;
+  readonly jobs: Jobs;
+  readonly registry: Registry;
+  readonly files: DatabaseFiles;
+  readonly repositories: Repositories;
+  readonly thread: BackupThread;
+  readonly hold: HoldHistory;
+  readonly handleOf: (database: DatabaseIdentity) => DatabaseHandle | undefined;
+  /** Whether a process that its module may have taken over writes to the folder of a database. */
+  readonly isForeign: (database: DatabaseIdentity) => boolean;
+  /** False: databases are in memory. */
+  readonly isKept: boolean;
+  /** The data folder, and the folder of the host's keys. */
+  readonly directory: string | undefined;
+  readonly keyDirectory: string | undefined;
+  /** Name and version of the program. */
+  readonly program: string;
+  readonly nowMillis: () => number;
+}
+
+export interface BackupChoice {
+  /** Name of a configured repository; absent: the only one. */
+  readonly repository: string | undefined;
+  /** True to add all of the log that is kept, for a restore to earlier places. */
+  readonly withHistory: boolean;
+  /** True to add the logs of modules. */
+  readonly withLogs: boolean;
+  /** True to add the keys of the host; whole hosts only. */
+  readonly withKeys: boolean;
+}
+
+type Target = RegisteredDatabase & { readonly handle: DatabaseHandle };
+
+/** Takes backups of databases and of the whole host, as jobs. */
+export class BackupControl {
+  readonly #options: BackupControlOptions;
+  /** Holds of those who read a backup over HTTP; each ends when it is not read for a while. */
+  readonly #streamed = new Map<DatabaseIdentity, HeldHistory>();
+  /** When the last backup succeeded of each database, in seconds since the Unix epoch. */
+  readonly #lastSuccess = new Map<DatabaseIdentity, number>();
+
+  constructor(options: BackupControlOptions) {
+    this.#options = options;
+  }
+
+  lastSuccessSeconds(database: DatabaseIdentity): number | undefined {
+    return this.#lastSuccess.get(database);
+  }
+
+  /** Backs up one database; returns the id of the job. */
+  create(by: HostCaller, target: Target, choice: BackupChoice): string {
+    const { access, jobs, repositories } = this.#options;
+    const { identity } = target;
+    access.require(by, target, 'backUp');
+    this.#requireHistory();
+    const repository = repositories.find(choice.repository);
+    let progress: JobProgress = waiting;
+    const show = (next: JobProgress): void => {
+      progress = next;
+    };
+    return jobs.start(by, {
+      kind: 'backup',
+      database: identity,
+      progress: () => progress,
+      run: async (signal) => {
+        const held = this.#options.hold(identity, forBackup);
+        try {
+          show({ phase: 'snapshot', done: 0, total: 0 });
+          await this.#freshSnapshot(target.handle, signal);
+          const database = this.backedUp(target, await this.#endOf(target.handle), choice);
+          const work = { databases: [database], files: [], hasKeys: false, isWhole: false };
+          const { withHistory } = choice;
+          const created = await this.#ship(
+            repository,
+            { ...work, withHistory },
+            {
+              signal,
+              onProgress: (next) => {
+                held.progress();
+                show(next);
+              },
+            },
+          );
+          await this.#note(by, 'back up database', identity, repository.name, created);
+          return shown(repository.name, created);
+        } finally {
+          held.release();
+        }
+      },
+    });
+  }
+
+  /**
+   * Backs up all databases and the registry, each up to what was durable in one tick. Those that
+   * cannot serve are read as far as their files are intact; the result names them.
+   */
+  createAll(by: HostCaller, choice: BackupChoice): string {
+    const { access, jobs, repositories, registry, hold } = this.#options;
+    access.requireOperator(by, 'back up host');
+    this.#requireHistory();
+    const repository = repositories.find(choice.repository);
+    let progress: JobProgress = waiting;
+    const show = (next: JobProgress): void => {
+      progress = next;
+    };
+    return jobs.start(by, {
+      kind: 'backup',
+      database: registryIdentity,
+      progress: () => progress,
+      run: async (signal) => {
+        const all = [...registry.databases].map(({ identity }) => identity);
+        const holds = all.map((identity) => hold(identity, forBackup));
+        try {
+          const databases = await this.#allDatabases(choice, signal, show);
+          const hasKeys = choice.withKeys;
+          const files = hostFilesOf(this.#options, hasKeys);
+          const work = { databases, files, hasKeys, isWhole: true };
+          const { withHistory } = choice;
+          const created = await this.#ship(
+            repository,
+            { ...work, withHistory },
+            {
+              signal,
+              onProgress: (next) => {
+                for (const held of holds) held.progress();
+                show(next);
+              },
+            },
+          );
+          await this.#note(by, 'back up host', undefined, repository.name, created);
+          return shown(repository.name, created);
+        } finally {
+          for (const held of holds) held.release();
+        }
+      },
+    });
+  }
+
+  /**
+   * What a backup of a database consists of, for a client that writes it elsewhere. The files that
+   * it names stay while they are read.
+   */
+  async describe(by: HostCaller, target: Target): Promise<DescribedDatabase> {
+    const { access, hold, thread } = this.#options;
+    access.require(by, target, 'backUp');
+    this.#requireHistory();
+    const { identity } = target;
+    const held = hold(identity, forBackup);
+    this.#streamed.get(identity)?.release();
+    this.#streamed.set(identity, held);
+    const database = this.backedUp(target, await this.#endOf(target.handle));
+    const described = await refusing(thread.run(undefined, { kind: 'describe', database }));
+    const position = positionText(described.end);
+    const note = { action: 'back up database', caller: by, database: identity } as const;
+    await this.#options.audit.note({ ...note, outcome: 'done', detail: { position } });
+    return described;
+  }
+
+  /** One of the files that a backup consists of. Throws `Refusal` `backup.unknownObject`. */
+  object(by: HostCaller, target: Target, name: string): StreamedObject {
+    const { access, files } = this.#options;
+    access.require(by, target, 'backUp');
+    const { identity, generation } = target;
+    this.#streamed.get(identity)?.progress();
+    const directory = files.logDirectory(identity, generation);
+    const folder = files.staticFolder(identity);
+    const found =
+      directory === undefined || folder === undefined
+        ? undefined
+        : streamedObject({ directory, folder }, name);
+    if (found !== undefined) return found;
+    const message = `There is no object \`${name}\``;
+    throw new Refusal({ code: 'backup.unknownObject', message });
+  }
+
+  /** What a repository holds, for operators. */
+  list(by: HostCaller, repository: string | undefined): Promise<ListedRepository> {
+    const { access, thread, repositories } = this.#options;
+    access.requireOperator(by, 'list backups');
+    return refusing(thread.run(repositories.find(repository), { kind: 'list' }));
+  }
+
+  /** One tick decides for all: there is no `await` between the first end and the last. */
+  async #allDatabases(
+    choice: BackupChoice,
+    signal: AbortSignal,
+    show: (progress: JobProgress) => void,
+  ): Promise<BackedUpDatabase[]> {
+    const { registry, handleOf } = this.#options;
+    const records = [...registry.databases];
+    for (const [done, { identity }] of records.entries()) {
+      signal.throwIfAborted();
+      show({ phase: 'snapshots', done, total: records.length });
+      const handle = handleOf(identity);
+      if (handle?.statistics().state !== 'serving') continue;
+      await this.#freshSnapshot(handle, signal);
+    }
+    const ends = [...registry.databases].map((record) => {
+      const handle = handleOf(record.identity);
+      const { state, durableOffset } = handle?.statistics() ?? { state: 'closed' as const };
+      return { record, handle, state, offset: Number(durableOffset ?? 0) };
+    });
+    const ofRegistry = Number(registry.handle.statistics().durableOffset);
+    const databases: BackedUpDatabase[] = [await this.#registryAt(ofRegistry)];
+    for (const [done, { record, handle, state, offset }] of ends.entries()) {
+      signal.throwIfAborted();
+      show({ phase: 'sealing', done, total: ends.length });
+      const end = await this.#endAt(handle, state, offset);
+      databases.push(this.backedUp(record, end, choice));
+    }
+    return databases;
+  }
+
+  async #endAt(
+    handle: DatabaseHandle | undefined,
+    state: string,
+    offset: number,
+  ): Promise<DatabaseEnd> {
+    if (handle === undefined || state === 'closed') return { kind: 'files', fault: '' };
+    if (state === 'broken') return { kind: 'files', fault: 'it cannot serve' };
+    try {
+      const end = await this.#endOf(handle);
+      return end.kind === 'sealed' && end.at.offset > offset ? { kind: 'offset', offset } : end;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { kind: 'files', fault: error.message };
+    }
+  }
+
+  async #registryAt(offset: number): Promise<BackedUpDatabase> {
+    const { registry, files } = this.#options;
+    const at = placeOf(await registry.handle.roll());
+    const end: DatabaseEnd =
+      at.offset > offset ? { kind: 'offset', offset } : { kind: 'sealed', at };
+    const directory = files.registry ?? '';
+    return {
+      ...{ identity: registryHex, record: registryRecord, directory },
+      ...{ files: [], end, isForeign: false },
+    };
+  }
+
+  /** A restore reads the log behind the newest snapshot: there should not be much of it. */
+  async #freshSnapshot(handle: DatabaseHandle, signal: AbortSignal): Promise<void> {
+    const { snapshots } = handle.statistics();
+    if (snapshots.logBytes <= limits.backupSnapshotLogBytesMax) return;
+    const outcome = await handle.snapshot(signal);
+    if (outcome.kind === 'failed') throw new BackupError('backup.source', outcome.message);
+  }
+
+  async #endOf(handle: DatabaseHandle): Promise<DatabaseEnd> {
+    return { kind: 'sealed', at: placeOf(await handle.roll()) };
+  }
+
+  /** A database as the thread needs it. */
+  backedUp(
+    database: RegisteredDatabase,
+    end: DatabaseEnd,
+    { withLogs = false }: Partial<BackupChoice> = {},
+  ): BackedUpDatabase {
+    const { registry, files, handleOf, isForeign } = this.#options;
+    const { identity, generation } = database;
+    const program = handleOf(identity)?.description?.programHash;
+    return {
+      identity: identityToHex(identity),
+      record: recordOf(registry, database, program),
+      directory: files.logDirectory(identity, generation) ?? '',
+      files: filesBesideLog(files, database, withLogs),
+      end,
+      isForeign: isForeign(identity),
+    };
+  }
+
+  async #ship(
+    repository: RepositorySettings,
+    work: Omit<CreateWork, 'kind' | 'program'>,
+    options: RunOptions,
+  ): Promise<CreatedBackup> {
+    const { thread, program, nowMillis, registry } = this.#options;
+    const created = await thread.run(repository, { ...work, kind: 'create', program }, options);
+    for (const { identity } of registry.databases) {
+      const entry = created.databases.find((one) => one.identity === identityToHex(identity));
+      if (entry?.fault === '') this.#lastSuccess.set(identity, Math.floor(nowMillis() / 1_000));
+    }
+    return created;
+  }
+
+  async #note(
+    caller: HostCaller,
+    action: 'back up database' | 'back up host',
+    database: DatabaseIdentity | undefined,
+    repository: string,
+    created: CreatedBackup,
+  ): Promise<void> {
+    const position = created.databases.length === 1 ? created.databases[0] : undefined;
+    const detail = {
+      ...{ repository, backup: created.id },
+      ...(position !== undefined && { position: positionText(position.end) }),
+    };
+    const about = database === undefined ? {} : { database };
+    await this.#options.audit.note({ action, caller, ...about, outcome: 'done', detail });
+  }
+
+  #requireHistory(): void {
+    if (this.#options.isKept) return;
+    const message = 'This service keeps its databases in memory: they have no history';
+    throw new Refusal({ code: 'history.off', message });
+  }
+}
+
+/** All that is kept now. */
+const forBackup = { by: 'backup', fromOffset: 0 };
+
+const waiting: JobProgress = { phase: 'waiting', done: 0, total: 0 };
+
+function placeOf(outcome: RollOutcome): LogPoint {
+  if (outcome.kind === 'sealed') return pointOf(outcome.place);
+  throw new BackupError('backup.source', `The log cannot be sealed: ${outcome.message}`);
+}
+
+/** The result of the job. Times are microseconds since the Unix epoch. */
+function shown(repository: string, created: CreatedBackup): Readonly<Record<string, unknown>> {
+  const { id, timeMicros, newObjects, newBytes, bytes, databases } = created;
+  return {
+    ...{ backup: id, repository, time: timeMicros },
+    ...{ new_objects: newObjects, new_bytes: newBytes, bytes },
+    databases: databases.map(({ identity, end, fault }) => ({
+      ...{ identity, position: positionText(end), offset: end.offset, time: end.micros },
+      fault: fault === '' ? null : fault,
+    })),
+  };
+}
+
+/** What the user can do something about becomes a refusal, with its text. */
+async function refusing<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof BackupError)) throw error;
+    throw new Refusal({ code: 'backup.invalid', message: error.message }, { cause: error });
+  }
+}

@@ -1,0 +1,152 @@
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import { present, unreachable } from '../../assert.ts';
+import { DatabaseArchive } from '../../backup/archive.ts';
+import { BackupError } from '../../backup/backup-error.ts';
+import { fetchFiles, fetchRestore } from '../../backup/fetch.ts';
+import { planRestore } from '../../backup/holdings.ts';
+import { listBackups, listedArchives } from '../../backup/list.ts';
+import { StoreError } from '../../backup/object-store.ts';
+import { parsePlace } from '../../backup/parse-place.ts';
+import { openRepository, type Repository } from '../../backup/repository.ts';
+import { openStore } from '../../backup/repository-place.ts';
+import { limits } from '../../limits.ts';
+import { MachineDisk } from '../../node/disk.ts';
+import type { JobProgress } from '../databases/jobs.ts';
+import type {
+  ArchivedDatabase,
+  BackupOrder,
+  BackupResults,
+  BackupWork,
+  CancelBackup,
+  FromBackupThread,
+  RepositorySettings,
+} from './backup-messages.ts';
+import { copyLog } from './copy-log.ts';
+import { createBackup, sourceOf } from './create-backup.ts';
+
+/**
+ * Runs the thread that reads and writes repositories: it hashes, compresses and encrypts what it
+ * sends. It knows no database but by the files that the gateway names, and ends when it has had
+ * nothing to do for a while.
+ */
+const parent = present(parentPort, 'this file runs in a worker thread');
+let openCount = 0;
+let idle: NodeJS.Timeout | undefined;
+
+parent.on('message', (order: BackupOrder) => {
+  openCount += 1;
+  clearTimeout(idle);
+  void serve(order).finally(() => {
+    order.port.close();
+    openCount -= 1;
+    if (openCount === 0) rest();
+  });
+});
+rest();
+
+async function serve({ port, repository, work }: BackupOrder): Promise<void> {
+  const abort = new AbortController();
+  port.on('message', (_: CancelBackup) => abort.abort());
+  port.on('close', () => abort.abort());
+  const send = (message: FromBackupThread) => port.postMessage(message);
+  try {
+    const report = paced(port);
+    const open = () => opened(present(repository, 'a repository for this work'));
+    const result = await run(open, work, { signal: abort.signal, report });
+    send({ kind: 'done', result });
+  } catch (error) {
+    send(failureOf(error));
+  }
+}
+
+async function opened(named: RepositorySettings): Promise<Repository> {
+  const { url, keys } = named;
+  const ask = keys === undefined ? undefined : () => keys;
+  return openRepository(await openStore(parsePlace(url), named, ask));
+}
+
+interface Running {
+  readonly signal: AbortSignal;
+  readonly report: (progress: JobProgress) => void;
+}
+
+async function run(
+  open: () => Promise<Repository>,
+  work: BackupWork,
+  running: Running,
+): Promise<BackupResults[keyof BackupResults]> {
+  switch (work.kind) {
+    case 'create':
+      return createBackup(await open(), work, running);
+    case 'plan':
+      return planRestore(await open(), work.request);
+    case 'archive':
+      return archive(await open(), work, running.signal);
+    case 'list': {
+      const repository = await open();
+      const backups = await listBackups(repository);
+      return { backups, archives: await listedArchives(repository) };
+    }
+    case 'describe': {
+      const { read: _, ...described } = await sourceOf(work.database);
+      return described;
+    }
+    case 'copy':
+      return copyLog(work.from, work.directory);
+    case 'fetch': {
+      const { plan, directory, folder, freeBytes } = work;
+      const { signal, report } = running;
+      const repository = await open();
+      const fetched = await fetchRestore(repository, plan, directory, {
+        signal,
+        freeBytes,
+        onProgress: ({ bytesDone: done, bytesTotal: total }) => {
+          report({ phase: 'fetching', done, total });
+        },
+      });
+      await fetchFiles(repository, plan, folder, { signal });
+      return fetched;
+    }
+    default:
+      return unreachable(work);
+  }
+}
+
+/** What is known of archives; when the thread has ended, it is read again. */
+const archives = new Map<string, DatabaseArchive>();
+
+async function archive(
+  repository: Repository,
+  { host, database, lagBytesMax }: Extract<BackupWork, { readonly kind: 'archive' }>,
+  signal: AbortSignal,
+): Promise<ArchivedDatabase> {
+  const key = `${repository.facts.id} ${database.identity}`;
+  const known = archives.get(key) ?? new DatabaseArchive(repository, host);
+  archives.set(key, known);
+  const disk = new MachineDisk(database.directory);
+  const { read, end, identity, record, lineage, files } = await sourceOf(database);
+  const source = { identity, record, lineage, disk, end, files, readFile: read };
+  const report = await known.pass(source, { nowMicros: Date.now() * 1_000, signal });
+  return { ...report, holdFrom: known.holdFrom(end, lagBytesMax) };
+}
+
+/** Reports at most once in a while. */
+function paced(port: MessagePort): (progress: JobProgress) => void {
+  let next = 0;
+  return (progress) => {
+    if (performance.now() < next) return;
+    next = performance.now() + limits.backupProgressMillis;
+    port.postMessage({ kind: 'progress', progress } satisfies FromBackupThread);
+  };
+}
+
+function failureOf(error: unknown): FromBackupThread {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof BackupError) return { kind: 'failed', code: error.code, message };
+  const code = error instanceof StoreError ? 'backup.place' : undefined;
+  return { kind: 'failed', code, message };
+}
+
+function rest(): void {
+  idle = setTimeout(() => parent.close(), limits.snapshotThreadIdleMillis);
+}

@@ -1,0 +1,463 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { deriveIdentity } from '../../auth/identity.ts';
+import type { LogPoint } from '../../backup/manifest.ts';
+import type { RestorePlan, RestoreTarget } from '../../backup/restore-plan.ts';
+import { type Caller, Refusal, refusal } from '../../database/outcome.ts';
+import { ownerRights, roles } from '../../database/rights.ts';
+import { FolderSpace } from '../../node/folder-space.ts';
+import { bigintFromHex } from '../../values/hex.ts';
+import { identityToHex } from '../../values/identity.ts';
+import {
+  asOwner,
+  callerIdentity,
+  type DatabaseIdentity,
+  databaseAsCaller,
+  databaseIdentity,
+  owns,
+} from '../../values/identity-roles.ts';
+import type { JobProgress, Jobs } from '../databases/jobs.ts';
+import type { NewDatabase, RunningDatabases } from '../databases/running-databases.ts';
+import type { Access } from '../registry/access.ts';
+import type { AuditLog } from '../registry/audit-log.ts';
+import type { DatabaseFiles } from '../registry/database-files.ts';
+import type { HostCaller } from '../registry/host-caller.ts';
+import type { KnownSchedules } from '../registry/known-schedules.ts';
+import { nameFault, parseTarget } from '../registry/names.ts';
+import type { Quotas } from '../registry/quotas.ts';
+import { type RegisteredDatabase, type Registry, registryIdentity } from '../registry/registry.ts';
+import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
+import { hasSchedules } from '../supervision/schedule-state.ts';
+import type { RepositorySettings } from './backup-messages.ts';
+import type { BackupThread } from './backup-thread.ts';
+import type { Repositories } from './repositories.ts';
+import { positionText } from './shown-repository.ts';
+
+export interface RestoreControlOptions {
+  readonly access: Access;
+  readonly audit: AuditLog;
+  readonly jobs: Jobs;
+  readonly registry: Registry;
+  readonly running: RunningDatabases;
+  readonly files: DatabaseFiles;
+  readonly quotas: Quotas;
+  readonly schedules: KnownSchedules;
+  readonly repositories: Repositories;
+  readonly thread: BackupThread;
+  /** Runs work while nothing else is published to, or removed from, a database. */
+  readonly inTurn: <Result>(
+    database: DatabaseIdentity,
+    work: () => Promise<Result>,
+  ) => Promise<Result>;
+  /** Static files of a database have come from elsewhere. */
+  readonly filesCame: (database: DatabaseIdentity) => Promise<void>;
+  readonly issuer: string;
+  /** The data folder; `undefined`: databases are in memory. */
+  readonly directory: string | undefined;
+  readonly nowMicros: () => bigint;
+}
+
+/** What is restored, and to where. */
+export interface RestoreOrder {
+  /** Absent: the only one. */
+  readonly repository: string | undefined;
+  /** Id of a backup, or `latest`: whatever has the newest state. */
+  readonly backup: string;
+  /** A name that the database had when it was backed up, or its identity. */
+  readonly database: string;
+  readonly at: RestoreTarget;
+  readonly to: RestoreInto;
+  /** Only says what would be done. */
+  readonly isDry: boolean;
+}
+
+export type RestoreInto =
+  | {
+      readonly kind: 'new';
+      readonly name: string | undefined;
+      /** True to grant the roles that were granted. */
+      readonly withGrants: boolean;
+      /** True to keep the identity that the database had. */
+      readonly sameIdentity: boolean;
+      /** True to let its schedules run at once. */
+      readonly runsSchedules: boolean;
+    }
+  /** `isForced`: also from a backup of another database. */
+  | { readonly kind: 'inPlace'; readonly target: string; readonly isForced: boolean };
+
+/** The next log of a database that exists. */
+interface NextLog {
+  readonly record: RegisteredDatabase;
+  readonly generation: number;
+  readonly directory: string;
+}
+
+type Show = (progress: JobProgress) => void;
+
+/**
+ * Restores databases, as jobs: to a new name, or in place.
+ *
+ * ```
+ *  plan ──▶ fetch into a new folder ──▶ open it once ──▶ one change of the registry ──▶ serve
+ *                     └───────── a fault or a crash: nothing has changed ─────────┘
+ * ```
+ */
+export class RestoreControl {
+  readonly #options: RestoreControlOptions;
+  readonly #inPlace = new Set<DatabaseIdentity>();
+
+  constructor(options: RestoreControlOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the id of the job. Throws `Refusal` for what is refused before anything is read. */
+  restore(by: HostCaller, order: RestoreOrder): string {
+    const { jobs, repositories, directory } = this.#options;
+    const target = this.#target(by, order);
+    if (directory === undefined) {
+      const message = 'This service keeps its databases in memory: they have no history';
+      throw new Refusal({ code: 'history.off', message });
+    }
+    const repository = repositories.find(order.repository);
+    let progress: JobProgress = { phase: 'planning', done: 0, total: 0 };
+    return jobs.start(by, {
+      kind: 'restore',
+      database: target ?? registryIdentity,
+      progress: () => progress,
+      run: (signal) => {
+        const show: Show = (next) => {
+          progress = next;
+        };
+        return this.#run({ by, order, repository, signal, show });
+      },
+    });
+  }
+
+  /** Brings back a log that a restore in place has replaced; returns the id of the job. */
+  restoreReplaced(by: HostCaller, record: RegisteredDatabase, number: number): string {
+    const { jobs, files } = this.#options;
+    this.#requireReplaceable(by, record);
+    const place = files.replacedLog(record.identity, number);
+    if (place === undefined) {
+      const message = `There is no replaced log ${number}; see reducerdb backup list --local`;
+      throw new Refusal({ code: 'backup.invalid', message });
+    }
+    let progress: JobProgress = { phase: 'copying', done: 0, total: 0 };
+    return jobs.start(by, {
+      kind: 'restore',
+      database: record.identity,
+      progress: () => progress,
+      run: (signal) =>
+        this.#replace(by, record.identity, async ({ directory }) => {
+          const work = { kind: 'copy', from: place, directory } as const;
+          const at = await this.#options.thread.run(undefined, work, { signal });
+          progress = opening;
+          return { at, source: `replaced ${number}` };
+        }),
+    });
+  }
+
+  /** The database of this host that is meant, if it is one; refuses who may not restore it. */
+  #target(by: HostCaller, { database, to }: RestoreOrder): DatabaseIdentity | undefined {
+    const { access, registry } = this.#options;
+    const parsed = parseTarget(to.kind === 'inPlace' ? to.target : database);
+    if (parsed.kind === 'invalid') throw invalidName(parsed.fault);
+    const named = parsed.kind === 'name' ? registry.name(parsed.name) : undefined;
+    const identity = parsed.kind === 'identity' ? parsed.identity : named?.database;
+    const record = identity === undefined ? undefined : registry.database(identity);
+    if (to.kind === 'inPlace') {
+      if (record === undefined) throw noSuchDatabase();
+      this.#requireReplaceable(by, record);
+      return record.identity;
+    }
+    if (record !== undefined) access.require(by, record, 'backUp');
+    // What it was is not known before the repository is read: who may ask is.
+    else if (named === undefined || !owns(by.identity, named.owner)) {
+      access.requireOperator(by, 'restore database');
+    }
+    this.#requireName(by, to.name ?? (to.sameIdentity ? undefined : database));
+    access.requireCreator(by);
+    this.#options.quotas.requireDatabase(by);
+    return record?.identity;
+  }
+
+  #requireReplaceable(by: HostCaller, record: RegisteredDatabase): void {
+    this.#options.access.require(by, record, 'restore');
+    if (record.isLocked) {
+      const text = 'Database is locked and cannot be replaced. Run `reducerdb unlock` first.';
+      throw refusal('database.locked', text);
+    }
+    if (!this.#inPlace.has(record.identity)) return;
+    const message = 'Another restore of this database is under way';
+    throw new Refusal({ code: 'restore.conflict', message });
+  }
+
+  /** A name for a restored database must be free, and not be another's. */
+  #requireName(by: HostCaller, name: string | undefined): void {
+    if (name === undefined) return;
+    const fault = nameFault(name);
+    if (fault !== undefined) throw refusal('name.invalid', fault);
+    const known = this.#options.registry.name(name);
+    if (known?.database !== undefined && this.#options.registry.database(known.database)) {
+      const message = `the database ${name} exists; use --in-place or another --as`;
+      throw new Refusal({ code: 'restore.conflict', message });
+    }
+    if (known !== undefined && !owns(by.identity, known.owner)) {
+      throw refusal('name.notYours', name);
+    }
+  }
+
+  async #run(work: RestoreWork): Promise<Readonly<Record<string, unknown>>> {
+    const { by, order, repository, signal } = work;
+    const request = { database: order.database, backup: order.backup, at: order.at };
+    const plan = await this.#options.thread.run(repository, { kind: 'plan', request }, { signal });
+    this.#requireSource(by, order, plan);
+    if (order.isDry) return this.#shownPlan(order, plan);
+    const done =
+      order.to.kind === 'inPlace'
+        ? await this.#inPlaceOf(work, plan, order.to.target)
+        : await this.#toNew(work, plan, order.to);
+    return { ...this.#shownPlan(order, plan), ...done };
+  }
+
+  /** Who restores from a backup must have been allowed to read what is in it. */
+  #requireSource(by: HostCaller, { to }: RestoreOrder, plan: RestorePlan): void {
+    const { access, registry } = this.#options;
+    const identity = identityOf(plan.identity);
+    const record = registry.database(identity);
+    if (record !== undefined) access.require(by, record, 'backUp');
+    else if (plan.record.owner !== identityToHex(by.identity)) {
+      access.requireOperator(by, 'restore database');
+    }
+    if (to.kind !== 'inPlace' || to.isForced) return;
+    const target = resolved(registry, to.target);
+    if (target === identity) return;
+    const isOfLineage = plan.lineage.some((one) => identityOf(one.identity) === target);
+    if (isOfLineage) return;
+    const text = `the backup is of another database, ${plan.identity}`;
+    throw new Error(`${text}; --force-foreign restores it in place all the same`);
+  }
+
+  async #inPlaceOf(work: RestoreWork, plan: RestorePlan, named: string) {
+    const target = resolved(this.#options.registry, named);
+    if (target === undefined) throw noSuchDatabase();
+    return this.#replace(work.by, target, async ({ directory }) => {
+      const at = await this.#fetch(work, plan, directory);
+      work.show(opening);
+      return { at, source: sourceText(work.repository, plan) };
+    });
+  }
+
+  /** Makes what `fill` puts into a new folder the log of a database. */
+  async #replace(
+    by: HostCaller,
+    identity: DatabaseIdentity,
+    fill: (next: NextLog) => Promise<{ readonly at: LogPoint; readonly source: string }>,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    if (this.#inPlace.has(identity)) throw new Error('another restore of it is under way');
+    this.#inPlace.add(identity);
+    try {
+      return await this.#options.inTurn(identity, () => this.#replaceInTurn(by, identity, fill));
+    } finally {
+      this.#inPlace.delete(identity);
+    }
+  }
+
+  async #replaceInTurn(
+    by: HostCaller,
+    identity: DatabaseIdentity,
+    fill: (next: NextLog) => Promise<{ readonly at: LogPoint; readonly source: string }>,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const { registry, running, files, schedules, audit } = this.#options;
+    const record = registry.database(identity);
+    if (record === undefined) throw noSuchDatabase();
+    this.#stillReplaceable(by, record);
+    const generation = running.nextGeneration(identity, record.generation);
+    const directory = files.logDirectory(identity, generation) ?? '';
+    const { at, source } = await fill({ record, generation, directory });
+    const made = await running.adopt({ ...record, generation });
+    try {
+      const { definition } = await made.handle.describe();
+      if (hasSchedules(definition)) await schedules.expect(identity);
+      const current = registry.database(identity) ?? record;
+      this.#stillReplaceable(by, current);
+      await registry.exclusively(() => registry.putDatabase({ ...current, generation }));
+    } catch (error) {
+      await running.discard(made);
+      throw error;
+    }
+    await running.install(made, { keepsLog: true });
+    await this.#begin(made);
+    const position = positionText(at);
+    const detail = { from: source, position, replaced: record.generation };
+    const note = { action: 'restore database', caller: by, database: identity, detail } as const;
+    await audit.note({ ...note, outcome: 'done' });
+    return { database: identityToHex(identity), replaced: record.generation };
+  }
+
+  #stillReplaceable(by: HostCaller, record: RegisteredDatabase): void {
+    this.#options.access.require(by, record, 'restore');
+    if (record.isLocked) throw refusal('database.locked', 'The database was locked meanwhile.');
+  }
+
+  async #toNew(
+    work: RestoreWork,
+    plan: RestorePlan,
+    to: Extract<RestoreInto, { readonly kind: 'new' }>,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const { registry, files, quotas } = this.#options;
+    const { by } = work;
+    const identity = to.sameIdentity ? identityOf(plan.identity) : this.#newIdentity();
+    if (registry.database(identity) !== undefined) {
+      const text = `this host has the database ${plan.identity} already`;
+      throw new Error(`${text}; restore it in place, or without --same-identity`);
+    }
+    const names = to.name === undefined ? plan.record.names : [to.name];
+    const release = quotas.reserveDatabase(by);
+    try {
+      return await this.#options.inTurn(identity, async () => {
+        for (const name of names) this.#requireName(by, name);
+        await files.beginRestore(identity);
+        try {
+          return await this.#make(work, plan, { identity, names, to });
+        } catch (error) {
+          if (registry.database(identity) === undefined) await files.removeDatabase(identity);
+          throw error;
+        }
+      });
+    } finally {
+      release();
+    }
+  }
+
+  async #make(
+    work: RestoreWork,
+    plan: RestorePlan,
+    { identity, names, to }: NewCopy,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const { registry, running, files, schedules, audit, nowMicros } = this.#options;
+    const { by, show, repository } = work;
+    const owner = asOwner(by.identity);
+    const generation = 1;
+    const directory = files.logDirectory(identity, generation) ?? '';
+    const at = await this.#fetch(work, plan, directory);
+    show(opening);
+    const made = await running.adopt({ identity, owner, generation });
+    try {
+      const { definition, programHash } = await made.handle.describe();
+      if (hasSchedules(definition)) await schedules.expect(identity);
+      if (!to.runsSchedules) await schedules.setPaused(identity, true);
+      const program = await made.handle.program();
+      await registry.exclusively(async () => {
+        for (const name of names) this.#requireName(by, name);
+        for (const name of names) await registry.putName(name, owner, identity);
+        await registry.putDatabase({
+          ...{ identity, owner, generation, isLocked: false },
+          ...{ hostType: program.kind, initialProgram: programHash, createdMicros: nowMicros() },
+        });
+      });
+      if (to.withGrants) await this.#grant(by, identity, plan);
+    } catch (error) {
+      await running.discard(made);
+      throw error;
+    }
+    await running.install(made);
+    await files.endRestore(identity);
+    await this.#options.filesCame(identity);
+    await this.#begin(made);
+    const from = sourceText(repository, plan);
+    const detail = { from, database: plan.identity, position: positionText(at) };
+    const note = { action: 'restore database', caller: by, database: identity, detail } as const;
+    await audit.note({ ...note, outcome: 'done' });
+    const isPaused = schedules.stateOf(identity).isPaused;
+    return { database: identityToHex(identity), names, schedules_paused: isPaused };
+  }
+
+  async #grant(by: HostCaller, database: DatabaseIdentity, plan: RestorePlan): Promise<void> {
+    const { registry, nowMicros } = this.#options;
+    for (const { identity, role } of plan.record.roles) {
+      const digits = typeof identity === 'string' ? bigintFromHex(identity, 64) : undefined;
+      const known = roles.find((one) => one === role);
+      if (digits === undefined || known === undefined) continue;
+      const grant = {
+        ...{ database, identity: callerIdentity(digits), role: known },
+        ...{ grantedBy: by.identity, grantedMicros: nowMicros() },
+      };
+      await registry.exclusively(() => registry.putGrant(grant));
+    }
+  }
+
+  async #fetch(
+    { repository, signal, show }: RestoreWork,
+    plan: RestorePlan,
+    directory: string,
+  ): Promise<LogPoint> {
+    const { thread } = this.#options;
+    const folder = path.dirname(directory);
+    const freeBytes = new FolderSpace(folder).freeBytes();
+    const work = { kind: 'fetch', plan, directory, folder, freeBytes } as const;
+    const { at } = await thread.run(repository, work, { signal, onProgress: show });
+    return at;
+  }
+
+  /** What was silent until it was installed begins to run its schedules, unless they are paused. */
+  async #begin({ identity, handle }: NewDatabase): Promise<void> {
+    if (this.#options.schedules.stateOf(identity).isPaused) return;
+    await handle.schedules(hostCaller(identity), { kind: 'resume' });
+  }
+
+  #newIdentity(): DatabaseIdentity {
+    return databaseIdentity(deriveIdentity(this.#options.issuer, randomUUID()));
+  }
+
+  #shownPlan({ to }: RestoreOrder, plan: RestorePlan): Readonly<Record<string, unknown>> {
+    const { source, from, to: end, identity, bytes, storedBytes, program, target } = plan;
+    return {
+      source: source.kind === 'backup' ? { backup: source.id } : { archive: source.name },
+      source_time: source.timeMicros,
+      of: identity,
+      from: { position: positionText(from), time: from.micros },
+      to: { position: positionText(end), time: end.micros },
+      at: target,
+      bytes,
+      stored_bytes: storedBytes,
+      program,
+      replaces: to.kind === 'inPlace',
+    };
+  }
+}
+
+interface RestoreWork {
+  readonly by: HostCaller;
+  readonly order: RestoreOrder;
+  readonly repository: RepositorySettings;
+  readonly signal: AbortSignal;
+  readonly show: Show;
+}
+
+interface NewCopy {
+  readonly identity: DatabaseIdentity;
+  readonly names: readonly string[];
+  readonly to: Extract<RestoreInto, { readonly kind: 'new' }>;
+}
+
+const opening: JobProgress = { phase: 'replaying', done: 0, total: 0 };
+
+function identityOf(hex: string): DatabaseIdentity {
+  return databaseIdentity(BigInt(`0x${hex}`));
+}
+
+function resolved(registry: Registry, target: string): DatabaseIdentity | undefined {
+  const parsed = parseTarget(target);
+  if (parsed.kind === 'identity') return parsed.identity;
+  return parsed.kind === 'name' ? registry.name(parsed.name)?.database : undefined;
+}
+
+function sourceText({ name }: RepositorySettings, { source }: RestorePlan): string {
+  return `${name}: ${source.kind === 'backup' ? `backup ${source.id}` : source.name}`;
+}
+
+/** The database itself orders what is done on its behalf. */
+function hostCaller(identity: DatabaseIdentity): Caller {
+  return { identity: databaseAsCaller(identity), rights: ownerRights, jwtPayload: '' };
+}

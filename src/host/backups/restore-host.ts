@@ -1,0 +1,157 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { BackupError, notEmptyError } from '../../backup/backup-error.ts';
+import { fetchFiles, fetchRestore } from '../../backup/fetch.ts';
+import { backupHolding, findBackup } from '../../backup/holdings.ts';
+import type { DatabaseEntry, Manifest } from '../../backup/manifest.ts';
+import type { Repository } from '../../backup/repository.ts';
+import { planFrom, type RestorePlan } from '../../backup/restore-plan.ts';
+import { verifyStart } from '../../log/verify.ts';
+import { MachineClock } from '../../node/clock.ts';
+import { MachineDisk } from '../../node/disk.ts';
+import { MachineEntropy } from '../../node/entropy.ts';
+import { FolderSpace } from '../../node/folder-space.ts';
+import { privateFolderMode } from '../../node/private-files.ts';
+import { databaseIdentity } from '../../values/identity-roles.ts';
+import type { JobProgress } from '../databases/jobs.ts';
+import { DatabaseFiles } from '../registry/database-files.ts';
+import { KnownSchedules } from '../registry/known-schedules.ts';
+import { openRegistry } from '../registry/open-registry.ts';
+import { registryHex } from './backed-up.ts';
+
+export interface HostRestore {
+  /** Id of a backup, or `latest`. */
+  readonly backup: string;
+  /** A folder that is empty, or does not exist. */
+  readonly directory: string;
+  readonly show: (progress: JobProgress) => void;
+  /** False: schedules of all databases are paused until they are resumed. */
+  readonly runsSchedules: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** What a backup of a whole host would make of a folder. */
+export interface HostPlan {
+  readonly manifest: Manifest;
+  readonly plans: readonly { readonly plan: RestorePlan; readonly directory: string }[];
+  readonly bytes: number;
+  readonly freeBytes: number | undefined;
+}
+
+/** Plans the restore of a whole host; throws `BackupError` for what cannot be done. */
+export async function planHost(
+  repository: Repository,
+  { backup, directory }: Pick<HostRestore, 'backup' | 'directory'>,
+): Promise<HostPlan> {
+  const isThere = fs.existsSync(directory);
+  if (isThere && fs.readdirSync(directory).length > 0) throw notEmptyError(directory);
+  const manifest = await wholeBackup(repository, backup);
+  const plans = manifest.databases.map((entry) => {
+    const plan = planFrom(backupHolding(manifest, entry), { kind: 'end' });
+    if (plan === undefined) {
+      throw new BackupError('backup.unknown', `the backup holds nothing of ${entry.identity}`);
+    }
+    return { plan, directory: folderOf(directory, entry) };
+  });
+  const ofHost = manifest.files.reduce((sum, { bytes }) => sum + bytes, 0);
+  const bytes = plans.reduce((sum, { plan }) => sum + plan.bytes, ofHost);
+  const parent = isThere ? directory : path.dirname(path.resolve(directory));
+  return { manifest, plans, bytes, freeBytes: new FolderSpace(parent).freeBytes() };
+}
+
+/** The newest backup of a whole host, or the one that is named. */
+async function wholeBackup(repository: Repository, id: string): Promise<Manifest> {
+  if (id !== 'latest') {
+    const manifest = await repository.manifest(await findBackup(repository, id));
+    if (manifest.isWhole) return manifest;
+    throw new BackupError('backup.unknown', `backup ${id} is not of a whole host`);
+  }
+  for (const name of await repository.manifests()) {
+    const manifest = await repository.manifest(name);
+    if (manifest.isWhole) return manifest;
+  }
+  const text = `${repository.store.place} holds no backup of a whole host`;
+  throw new BackupError('backup.unknown', text);
+}
+
+/** The registry counts the folders of a database. */
+function folderOf(directory: string, { identity, record }: DatabaseEntry): string {
+  if (identity === registryHex) return path.join(directory, 'registry');
+  const { generation } = record.more;
+  if (typeof generation === 'number' && Number.isSafeInteger(generation) && generation > 0) {
+    return path.join(directory, 'databases', identity, `log-${generation}`);
+  }
+  throw new BackupError('backup.damaged', `the backup does not say which log ${identity} has`);
+}
+
+/**
+ * Restores a host into an empty folder. The registry comes last: without it no service starts on
+ * what an interruption leaves. On a fault nothing is left.
+ */
+export async function restoreHost(
+  repository: Repository,
+  { manifest, plans, bytes, freeBytes }: HostPlan,
+  { directory, show, signal, runsSchedules }: HostRestore,
+): Promise<void> {
+  if (freeBytes !== undefined && freeBytes < bytes) {
+    const text = `restoring needs ${bytes} bytes, ${freeBytes} bytes are free`;
+    throw new BackupError('backup.noSpace', text);
+  }
+  const wasThere = fs.existsSync(directory);
+  fs.mkdirSync(directory, { recursive: true, mode: privateFolderMode });
+  try {
+    const isOfRegistry = ({ plan }: HostPlan['plans'][number]) => plan.identity === registryHex;
+    let done = 0;
+    for (const each of [...plans].sort((one, other) => +isOfRegistry(one) - +isOfRegistry(other))) {
+      const before = done;
+      const onProgress = (progress: { readonly bytesDone: number }): void => {
+        show({ phase: 'fetching', done: before + progress.bytesDone, total: bytes });
+      };
+      await restoreOne(repository, each, { onProgress, signal });
+      done += each.plan.bytes;
+    }
+    const source = { kind: 'backup', id: manifest.id, timeMicros: manifest.timeMicros } as const;
+    await fetchFiles(repository, { source, files: manifest.files }, directory, { signal });
+    if (!runsSchedules) await pauseAll(directory);
+  } catch (error) {
+    for (const name of fs.readdirSync(directory)) {
+      fs.rmSync(path.join(directory, name), { recursive: true, force: true });
+    }
+    if (!wasThere) fs.rmdirSync(directory);
+    throw error;
+  }
+}
+
+async function restoreOne(
+  repository: Repository,
+  { plan, directory }: HostPlan['plans'][number],
+  options: Parameters<typeof fetchRestore>[3],
+): Promise<void> {
+  const folder = path.dirname(directory);
+  fs.mkdirSync(folder, { recursive: true, mode: privateFolderMode });
+  await fetchRestore(repository, plan, directory, options);
+  await fetchFiles(repository, plan, folder, options);
+  const report = verifyStart(
+    new MachineDisk(directory),
+    databaseIdentity(BigInt(`0x${plan.identity}`)),
+  );
+  if (report.kind === 'intact') return;
+  const why = 'error' in report ? report.error.message : report.kind;
+  throw new BackupError('backup.damaged', `${plan.identity} would not open: ${why}`);
+}
+
+/** The host that was backed up may still serve: everything would be done twice. */
+async function pauseAll(directory: string): Promise<void> {
+  const options = {
+    clock: new MachineClock(),
+    entropy: new MachineEntropy(),
+    report: () => undefined,
+  };
+  const registry = await openRegistry(options, new DatabaseFiles(directory));
+  try {
+    const known = new KnownSchedules(registry);
+    for (const { identity } of registry.databases) await known.setPaused(identity, true);
+  } finally {
+    await registry.close();
+  }
+}

@@ -1,0 +1,38 @@
+import type { ListedArchive, ListedBackup } from '../../backup/list.ts';
+import type { LogPoint } from '../../backup/manifest.ts';
+import type { ListedRepository } from './backup-messages.ts';
+
+/** A position as it is shown everywhere: epoch, offset and the low half of the chain hash. */
+export function positionText({ epoch, offset, chain }: LogPoint): string {
+  return `${epoch}.${offset}.${chain.slice(8)}`;
+}
+
+/** A repository as lists show it, as JSON. Times are microseconds since the Unix epoch. */
+export function shownRepository({ backups, archives }: ListedRepository) {
+  return { backups: backups.map(shownBackup), archives: archives.map(shownArchive) };
+}
+
+function shownBackup(one: ListedBackup) {
+  return {
+    ...{ id: one.id, time: one.timeMicros, whole: one.isWhole },
+    databases: one.databases.map(({ identity, names, end, fault }) => ({
+      ...{ identity, names, position: positionText(end), offset: end.offset, time: end.micros },
+      fault: fault === '' ? null : fault,
+    })),
+    ...{ total_bytes: one.totalBytes, new_bytes: one.newBytes },
+    ...{ read: one.readMicros ?? null, tested: one.testedMicros ?? null },
+    fault: one.fault === '' ? null : one.fault,
+  };
+}
+
+function shownArchive(one: ListedArchive) {
+  return {
+    ...{ name: one.name, identity: one.identity, names: one.names, line: one.line },
+    windows: one.windows.map(({ from, to, untilMicros }) => ({
+      ...{ from: positionText(from), from_time: from.micros },
+      ...{ to: positionText(to), to_time: untilMicros },
+    })),
+    total_bytes: one.totalBytes,
+    fault: one.fault === '' ? null : one.fault,
+  };
+}

@@ -1,0 +1,111 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { BackupError } from '../backup/backup-error.ts';
+import { parsePlace } from '../backup/parse-place.ts';
+import { initRepository, openRepository, type Repository } from '../backup/repository.ts';
+import { openStore } from '../backup/repository-place.ts';
+import type { S3Settings } from '../backup/s3-settings.ts';
+import type { RepositorySettings } from '../host/backups/backup-messages.ts';
+import { privateFolderMode } from '../node/private-files.ts';
+import { ConfigurationError } from './configuration.ts';
+import { configurationFile } from './effective-settings.ts';
+import { repositoriesIn, s3KeysIn } from './repositories.ts';
+import { parseToml } from './toml.ts';
+
+/** How a person names a repository on the command line. */
+export interface NamedRepository {
+  /** A name in `config.toml`, a path, or `s3://bucket/prefix`. */
+  readonly repository: string;
+  readonly dataDirectory: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** For a store that the configuration does not name. */
+  readonly settings?: S3Settings;
+}
+
+/** True for a word that names a repository of the configuration, and not a place. */
+export function isRepositoryName(text: string): boolean {
+  return /^[a-z0-9][a-z0-9-]*$/.test(text);
+}
+
+/** What opens an encrypted repository. */
+export interface OpeningKeys {
+  /** A file with lines that begin with `AGE-SECRET-KEY-`. */
+  readonly identityFile: string | undefined;
+  readonly passphrase: string | undefined;
+}
+
+/** Opens a repository on behalf of the command line. Rejects with `ConfigurationError`. */
+export function openNamed(named: NamedRepository, keys: OpeningKeys): Promise<Repository> {
+  return usable(async () => {
+    const store = await storeOf(named);
+    const { identityFile, passphrase } = keys;
+    const identities = identityFile === undefined ? [] : identitiesIn(identityFile);
+    return openRepository(store, { identities, passphrase });
+  });
+}
+
+/** Makes a place a repository. */
+export function initNamed(
+  named: NamedRepository,
+  options: { readonly recipients: readonly string[]; readonly passphrase: string | undefined },
+): Promise<string> {
+  return usable(async () => {
+    const store = await storeOf(named);
+    const configured = configuredRepository(named);
+    const place = parsePlace(configured?.url ?? named.repository);
+    if (place.kind === 'folder') {
+      mkdirSync(place.folder, { recursive: true, mode: privateFolderMode });
+    }
+    const recipients = [...(configured?.recipients ?? []), ...options.recipients];
+    const { passphrase } = options;
+    await initRepository(store, { recipients, passphrase, nowMicros: Date.now() * 1_000 });
+    return store.place;
+  });
+}
+
+/** Makes a folder that is empty, or does not exist, a repository. */
+export async function initIfEmpty(named: NamedRepository): Promise<void> {
+  const place = await usable(async () => parsePlace(named.repository));
+  if (place.kind !== 'folder' || isRepositoryName(named.repository)) return;
+  if (existsSync(place.folder) && readdirSync(place.folder).length > 0) return;
+  await initNamed(named, { recipients: [], passphrase: undefined });
+}
+
+function storeOf(named: NamedRepository) {
+  const { repository, environment, settings = {} } = named;
+  const configured = configuredRepository(named);
+  if (configured === undefined) {
+    const keys = s3KeysIn(environment);
+    return openStore(parsePlace(repository), settings, keys && (() => keys));
+  }
+  const { url, keys } = configured;
+  return openStore(parsePlace(url), configured, keys && (() => keys));
+}
+
+function configuredRepository(named: NamedRepository): RepositorySettings | undefined {
+  const { repository, dataDirectory: folder, environment } = named;
+  if (!isRepositoryName(repository)) return undefined;
+  const file = configurationFile(folder);
+  const tables = existsSync(file) ? parseToml(readFileSync(file, 'utf8')).repository : undefined;
+  const all = repositoriesIn(tables, { file, folder, environment });
+  const found = all.find(({ name }) => name === repository);
+  if (found !== undefined) return found;
+  const advice = `write ./${repository} for a folder`;
+  throw new ConfigurationError(`${file} names no repository \`${repository}\`; ${advice}`);
+}
+
+function identitiesIn(file: string): string[] {
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .map((line) => line.trim());
+  return lines.filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+/** Work on a repository, with errors that the user can do something about as such. */
+export async function usable<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof BackupError) && (error as Error)?.name !== 'StoreError') throw error;
+    throw new ConfigurationError((error as Error).message, { cause: error });
+  }
+}

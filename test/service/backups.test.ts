@@ -1,0 +1,170 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { entries } from './backups-module.ts';
+import { initRepository, jobEnd } from './backups-support.ts';
+import { logIn } from './cli-support.ts';
+import { type RunningService, Sandbox } from './harness.ts';
+import type { Remote } from './remote.ts';
+
+let sandbox: Sandbox;
+let service: RunningService;
+let owner: Remote;
+
+beforeAll(async () => {
+  sandbox = await Sandbox.make();
+  owner = await configure(sandbox);
+  service = await sandbox.start(['--data-dir', 'data', '--operator', owner.identity]);
+  expect((await owner.upload('shop', await entries())).status).toBe(200);
+}, 120_000);
+afterAll(async () => {
+  await service.stop();
+  sandbox.remove();
+});
+
+/** Gives a service a repository, and its first caller the rights of its operator. */
+async function configure(of: Sandbox): Promise<Remote> {
+  mkdirSync(path.join(of.folder, 'data'), { recursive: true });
+  const repository = path.join(of.folder, 'repository');
+  const archive = path.join(of.folder, 'archive');
+  writeFileSync(
+    path.join(of.folder, 'data/config.toml'),
+    `[repository.near]\nurl = ${JSON.stringify(repository)}\n` +
+      `[repository.archive]\nurl = ${JSON.stringify(archive)}\n` +
+      `[archive]\nrepository = "archive"\ninterval = "1s"\n`,
+  );
+  await initRepository(repository);
+  await initRepository(archive);
+  const first = await of.start(['--data-dir', 'data']);
+  const remote = await logIn(of);
+  await first.stop();
+  return remote;
+}
+
+async function start(database: string, what: string, body: object): Promise<string> {
+  const answer = await owner.ask('POST', `/v1/database/${database}/${what}`, JSON.stringify(body));
+  expect(answer).toMatchObject({ status: 202 });
+  return JSON.parse(answer.text).job;
+}
+
+async function run(database: string, what: string, body: object) {
+  const end = await jobEnd(owner, await start(database, what, body));
+  expect(end).toMatchObject({ state: 'done' });
+  return end.result;
+}
+
+const numbers = async (database: string) =>
+  (await owner.rows(database, 'SELECT n FROM entry ORDER BY id')).flat();
+
+async function addUpTo(last: number): Promise<void> {
+  const known = (await numbers('shop')).length;
+  for (let n = known + 1; n <= last; n++) {
+    expect((await owner.call('shop', 'add', [n])).status).toBe(200);
+  }
+}
+
+const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
+
+it('[history 5.5, history 5.23] restores a database to a new name, with all of its rows', async () => {
+  await addUpTo(20);
+  const made = await run('shop', 'backup', { repository: 'near' });
+  expect(made).toMatchObject({ repository: 'near', databases: [{ fault: null }] });
+  await addUpTo(25);
+  const result = await run('shop', 'restore', { repository: 'near', as: 'copy' });
+  expect(result).toMatchObject({ names: ['copy'], schedules_paused: true, replaces: false });
+  expect(await numbers('copy')).toEqual(upTo(20));
+  expect(await numbers('shop')).toEqual(upTo(25));
+  // The next value is one that the copy has not seen.
+  expect((await owner.call('copy', 'add', [99])).status).toBe(200);
+  const ids = (await owner.rows('copy', 'SELECT id FROM entry ORDER BY id')).flat().map(Number);
+  expect(new Set(ids).size).toBe(21);
+  expect(Math.max(...ids)).toBe(ids.at(-1));
+});
+
+it('[history 5.25] restores the state of one commit, by offset, position and time', async () => {
+  await addUpTo(28);
+  const status = await owner.ask('GET', '/v1/database/shop/history/status');
+  const { offset } = JSON.parse(status.text);
+  await addUpTo(30);
+  await wait(5);
+  const time = new Date().toISOString();
+  await wait(5);
+  await addUpTo(35);
+  const made = await run('shop', 'backup', { repository: 'near', history: true });
+  const [{ position }] = made.databases;
+  const from = { repository: 'near', database: 'shop', in_place: true };
+  const refused = await jobEnd(owner, await start('copy', 'restore', from));
+  expect(refused.error).toContain('--force-foreign restores it in place all the same');
+  const into = { ...from, force_foreign: true };
+  await run('copy', 'restore', { ...into, at: String(offset) });
+  expect(await numbers('copy')).toEqual(upTo(28));
+  await run('copy', 'restore', { ...into, at: time });
+  expect(await numbers('copy')).toEqual(upTo(30));
+  const epoch = position.split('.')[0];
+  await run('copy', 'restore', { ...into, at: `${epoch}.${offset}` });
+  expect(await numbers('copy')).toEqual(upTo(28));
+});
+
+it('[history 5.20, history 5.28] answers what cannot be restored, and changes nothing', async () => {
+  const post = (body: object) =>
+    owner.ask('POST', '/v1/database/shop/restore', JSON.stringify({ repository: 'near', ...body }));
+  expect(await post({})).toMatchObject({
+    status: 400,
+    text: 'Say where to restore it: `as` a new name, or `in_place`',
+  });
+  expect(await post({ as: 'shop' })).toMatchObject({
+    status: 409,
+    text: 'the database shop exists; use --in-place or another --as',
+  });
+  expect(await post({ as: 'x', repository: 'far' })).toMatchObject({
+    status: 400,
+    text: expect.stringContaining('names no repository `far`'),
+  });
+  expect(await post({ as: 'x', at: '2026-11-22T10:00:00' })).toMatchObject({ status: 400 });
+  const failed = async (body: object) =>
+    (await jobEnd(owner, JSON.parse((await post(body)).text).job)).error;
+  expect(await failed({ as: 'x', at: '1999-01-01T00:00:00Z' })).toContain('is outside of what');
+  expect(await failed({ as: 'x', backup: '0123456789ab' })).toContain('holds no backup');
+  const { text } = await owner.ask('GET', '/v1/databases');
+  const names = JSON.parse(text).databases.flatMap((one: { names: string[] }) => one.names);
+  expect(names).not.toContain('x');
+});
+
+it('[history 5.24] restores in place, and brings the replaced log back', async () => {
+  const total = (await numbers('shop')).length;
+  await run('shop', 'backup', { repository: 'near' });
+  await addUpTo(total + 5);
+  const result = await run('shop', 'restore', { repository: 'near', in_place: true });
+  expect(result).toMatchObject({ replaces: true, replaced: 1 });
+  expect(await numbers('shop')).toEqual(upTo(total));
+  await addUpTo(total + 2);
+  const { text } = await owner.ask('GET', '/v1/database/shop/backup/replaced');
+  expect(JSON.parse(text).replaced).toMatchObject([{ number: 1 }]);
+  await run('shop', 'restore', { replaced: 1 });
+  expect(await numbers('shop')).toEqual(upTo(total + 5));
+  await service.stop('SIGKILL');
+  service = await sandbox.start(['--data-dir', 'data', '--operator', owner.identity]);
+  expect(await numbers('shop')).toEqual(upTo(total + 5));
+  await addUpTo(total + 7);
+  expect(await numbers('shop')).toEqual(upTo(total + 7));
+}, 60_000);
+
+it('[history 5.12] archives new commits, up to which another name is restored', async () => {
+  const last = (await numbers('shop')).length + 3;
+  await addUpTo(last);
+  const lag = async () => {
+    const { text } = await owner.ask('GET', '/v1/metrics');
+    const line = text.split('\n').find((one) => one.startsWith('reducerdb_archive_lag_seconds'));
+    return line?.split(' ').at(-1);
+  };
+  await wait(1_500);
+  await expect.poll(lag, { timeout: 30_000 }).toBe('0');
+  const from = { repository: 'archive', database: 'shop', in_place: true, force_foreign: true };
+  await run('copy', 'restore', from);
+  expect(await numbers('copy')).toEqual(upTo(last));
+  const listed = await owner.ask('GET', '/v1/backups?repository=archive');
+  const { archives } = JSON.parse(listed.text);
+  const ofShop = archives.filter(({ names }: { names: string[] }) => names.includes('shop'));
+  expect(ofShop.length).toBeGreaterThan(0);
+}, 60_000);
