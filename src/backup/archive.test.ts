@@ -81,7 +81,7 @@ describe('an archive', () => {
       await story.work(1);
       await pass(archive, story);
     }
-    for (let offset = 0; offset <= story.end.offset; offset += 3) {
+    for (let offset = 1; offset <= story.end.offset; offset += 3) {
       const { at, records } = await restored(repository, offset);
       expect(at.offset).toBe(offset);
       expect(commitsOf(records)).toEqual(story.commitsUpTo(offset));

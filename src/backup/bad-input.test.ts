@@ -151,10 +151,24 @@ it('[history 1.2, 5.25] a restore to a time has the largest commit up to it', as
     while (story.times.get(last + 1) === micros) last++;
     const found = await restore(repository, { kind: 'time', micros });
     expect(commitsOf(found)).toEqual(story.commitsUpTo(last));
-    const before = await restore(repository, { kind: 'time', micros: micros - 1 });
     let earlier = offset;
     while (story.times.get(earlier) === micros) earlier--;
+    if (earlier === 0) continue;
+    const before = await restore(repository, { kind: 'time', micros: micros - 1 });
     expect(commitsOf(before)).toEqual(story.commitsUpTo(earlier));
+  }
+});
+
+it('[history 5.25] there is nothing to restore before the first commit', async () => {
+  const { story, repository } = await twice(5);
+  const micros = (story.times.get(1) ?? 0) - 1;
+  for (const at of [
+    { kind: 'offset', offset: 0 },
+    { kind: 'time', micros },
+  ] as const) {
+    await expect(restore(repository, at)).rejects.toThrow(
+      'is outside of what the repository holds',
+    );
   }
 });
 

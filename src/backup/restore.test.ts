@@ -64,7 +64,7 @@ it('[history 5.25] a restore at a position has the records up to exactly that co
   const { end } = story;
   await story.backup(repository, 2_000_000_000_000, { withHistory: true });
   await withFolder(async (folder) => {
-    for (let offset = 0; offset <= end.offset; offset++) {
+    for (let offset = 1; offset <= end.offset; offset++) {
       const at = { kind: 'offset', offset } as const;
       const plan = await planRestore(repository, { database: 'story', backup: 'latest', at });
       const directory = path.join(folder, String(offset));

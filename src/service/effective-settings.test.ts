@@ -261,7 +261,8 @@ describe('the file that explains every setting', () => {
   it('has an example of each that holds', () => {
     const file = emptySettingsFile().replace(/^#(?=[a-z-]+ = )/gm, '');
     expect(Object.keys(parseToml(file)).length).toBeGreaterThan(5);
-    const { settings: all, configuration } = effective({ file });
+    const repository = '\n[repository.far]\nurl = "/var/backups"\n';
+    const { settings: all, configuration } = effective({ file: file + repository });
     expect(all.filter(({ origin }) => origin !== 'config.toml')).toEqual([]);
     expect(completeConfiguration(configuration).metricsFor).toBe('operators');
   });

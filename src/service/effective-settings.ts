@@ -48,7 +48,7 @@ export function effectiveSettings(sources: SettingSources): EffectiveSettings {
   const file = dataDirectory === undefined ? undefined : configurationFile(dataDirectory);
   const inFile = file === undefined ? noValues : readFile(file);
   const draft: Draft = {};
-  if (file !== undefined && dataDirectory !== undefined) {
+  if (file !== undefined && dataDirectory !== undefined && inFile.repositories !== undefined) {
     const { environment } = sources;
     const place = { file, folder: dataDirectory, environment };
     draft.repositories = repositoriesIn(inFile.repositories, place);
