@@ -16,7 +16,8 @@ export const backupLimits = {
   manifestObjectsMax: 1_000_000,
   /** Manifests, the newest first, that are searched for what is known of an object. */
   manifestsSearchedMax: 64,
-  /** Backups that one list shows. */
+  /** Backups that one list shows to an agent, and to people. */
+  agentBackupsMax: 100,
   backupsListedMax: 10_000,
   /** Bytes that become one member of a gzip file, and members that are packed at once. */
   backupPieceBytes: mebibyte,

@@ -9,6 +9,7 @@ import { Previews } from './previews.ts';
 import type { McpSession } from './session.ts';
 import { type ToolContext, ToolFailure, type ToolSource } from './tool.ts';
 import { applyPreviewTool } from './tools/apply-preview.ts';
+import { createBackupTool, listBackupsTool } from './tools/backups.ts';
 import { call } from './tools/call.ts';
 import { explain } from './tools/explain.ts';
 import { getSchema } from './tools/get-schema.ts';
@@ -66,6 +67,7 @@ function makeSources(): readonly Offer[] {
     ...adds('preview', applyPreviewTool(previews)),
     ...adds('explain', explain, tableStatistics),
     ...adds('logs', logs),
+    ...adds('backup', createBackupTool, listBackupsTool),
     ...adds('whoami', whoami),
   ];
 }

@@ -6,6 +6,7 @@ export const agentFeatures = [
   'preview',
   'explain',
   'logs',
+  'backup',
   'typed-reducers',
   'read-only',
   'whoami',

@@ -6,7 +6,7 @@ import { entries } from './backups-module.ts';
 import { initRepository, jobEnd } from './backups-support.ts';
 import { logIn } from './cli-support.ts';
 import { type RunningService, Sandbox } from './harness.ts';
-import type { Remote } from './remote.ts';
+import { Remote } from './remote.ts';
 
 let sandbox: Sandbox;
 let service: RunningService;
@@ -168,3 +168,36 @@ it('[history 5.12] archives new commits, up to which another name is restored', 
   const ofShop = archives.filter(({ names }: { names: string[] }) => names.includes('shop'));
   expect(ofShop.length).toBeGreaterThan(0);
 }, 60_000);
+
+it('[mcp B23] an agent backs up and lists, but does not restore', async () => {
+  const rpc = async (method: string, params: object, by = owner) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    const { text } = await by.ask('POST', '/v1/database/shop/mcp?features=backup', body);
+    return JSON.parse(text).result;
+  };
+  const { tools } = await rpc('tools/list', {});
+  const names = tools.map(({ name }: { name: string }) => name);
+  expect(names.filter((name: string) => /backup|restore/.test(name))).toEqual([
+    'create_backup',
+    'list_backups',
+  ]);
+  const args = { arguments: { repository: 'near' } };
+  const made = await rpc('tools/call', { name: 'create_backup', ...args });
+  expect(made.structuredContent).toMatchObject({ repository: 'near', backup: expect.any(String) });
+  const listed = await rpc('tools/call', { name: 'list_backups', ...args });
+  expect(listed.structuredContent.backups[0]).toMatchObject({
+    id: made.structuredContent.backup,
+    position: made.structuredContent.position,
+  });
+  const stranger = await Remote.of(service.url);
+  const refused = await rpc('tools/call', { name: 'create_backup', ...args }, stranger);
+  expect(refused).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('back up database') }],
+  });
+  const unknown = await rpc('tools/call', {
+    name: 'create_backup',
+    arguments: { repository: 'x' },
+  });
+  expect(unknown.content[0].text).toContain('names no repository `x`');
+});

@@ -33,6 +33,7 @@ describe.each(modes)('features $name', (mode) => {
   it.each([
     ['explain', ['explain', 'table_statistics']],
     ['logs', ['logs']],
+    ['backup', ['create_backup', 'list_backups']],
     ['whoami', ['whoami']],
     ['preview', ['preview_call', 'preview_sql', 'apply_preview']],
     ['fence', []],
@@ -77,7 +78,7 @@ describe.each(modes)('features $name', (mode) => {
     expect({ status, text }).toEqual({
       status: 400,
       text:
-        'unknown feature `nonsense`; there are `preview`, `explain`, `logs`, `typed-reducers`, ' +
+        'unknown feature `nonsense`; there are `preview`, `explain`, `logs`, `backup`, `typed-reducers`, ' +
         '`read-only`, `whoami`, `fence`',
     });
   });

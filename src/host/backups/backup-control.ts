@@ -212,6 +212,17 @@ export class BackupControl {
     throw new Refusal({ code: 'backup.unknownObject', message });
   }
 
+  /** The same, for those who may back up that database. */
+  listOf(
+    by: HostCaller,
+    target: Target,
+    repository: string | undefined,
+  ): Promise<ListedRepository> {
+    const { access, thread, repositories } = this.#options;
+    access.require(by, target, 'backUp');
+    return refusing(thread.run(repositories.find(repository), { kind: 'list' }));
+  }
+
   /** What a repository holds, for operators. */
   list(by: HostCaller, repository: string | undefined): Promise<ListedRepository> {
     const { access, thread, repositories } = this.#options;

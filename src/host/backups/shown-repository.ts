@@ -1,5 +1,8 @@
 import type { ListedArchive, ListedBackup } from '../../backup/list.ts';
 import type { LogPoint } from '../../backup/manifest.ts';
+import { limits } from '../../limits.ts';
+import { identityToHex } from '../../values/identity.ts';
+import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { ListedRepository } from './backup-messages.ts';
 
 /** A position as it is shown everywhere: epoch, offset and the low half of the chain hash. */
@@ -35,4 +38,19 @@ function shownArchive(one: ListedArchive) {
     total_bytes: one.totalBytes,
     fault: one.fault === '' ? null : one.fault,
   };
+}
+
+/** The backups of one database, the newest first; their number is bounded. */
+export function databasesWith({ backups }: ListedRepository, database: DatabaseIdentity) {
+  const identity = identityToHex(database);
+  return backups
+    .flatMap((backup) => {
+      const found = backup.databases.find((one) => one.identity === identity);
+      if (found === undefined) return [];
+      const time = new Date(Math.floor(backup.timeMicros / 1_000)).toISOString();
+      const position = positionText(found.end);
+      const { id, totalBytes: bytes, testedMicros } = backup;
+      return [{ id, time, position, bytes, tested: testedMicros !== undefined }];
+    })
+    .slice(0, limits.agentBackupsMax);
 }
