@@ -267,7 +267,8 @@ async function checkAll(run: Run, place: Place, random: Random, counts: Counts):
   if (read.faults.length > 0) throw new Error(read.faults.join());
   await checkRestore(run, repository, id, { kind: 'end' }, counts);
   if (random.chance(0.5)) {
-    const offset = random.below(run.story.end.offset + 1);
+    // Before its first commit there is nothing to restore.
+    const offset = 1 + random.below(Math.max(1, run.story.end.offset));
     await checkRestore(run, repository, 'latest', { kind: 'offset', offset }, counts);
   }
   await checkDamage(repository, id, random, counts);
