@@ -183,7 +183,8 @@ export class RunningDatabases {
       handle.open();
       await handle.started();
     } catch (error) {
-      await handle.close();
+      // A creation that has failed is final; what was to be opened would be tried again.
+      if (supervision.isSilent === true) await handle.close();
       await this.#drop(identity, generation);
       throw error;
     }
