@@ -112,7 +112,7 @@ describe('shipping', () => {
     expect(await restored(repository)).toEqual(story.records);
   });
 
-  it('[history 5.9] copies of a data folder that went apart are told apart', async () => {
+  it('[history 5.9] copies of a data folder that have diverged are distinguished', async () => {
     const { story, repository } = await begin(6);
     const copy = await story.copy(60);
     await story.work(20);

@@ -321,9 +321,7 @@ function refuseArchive({ archive, repositories }: ServiceConfiguration): void {
   const { repository } = archive;
   if (repository === undefined) return;
   if (repositories.some(({ name }) => name === repository)) return;
-  throw new ConfigurationError(
-    `archive.repository: there is no table [repository.${repository}] in config.toml`,
-  );
+  throw new ConfigurationError(`archive.repository: config.toml has no [repository.${repository}]`);
 }
 
 /** What a publisher controls must not be served where the API is, or at another database's host. */

@@ -23,6 +23,11 @@ it('[history 5.25] says what is wrong with a place', () => {
   expect(readWrittenPlace('yesterday', now)).toEqual({
     fault:
       '`yesterday` is not a place in a history: ' +
-      'write an offset, a position, a time with its zone, or now - 2h',
+      'write an offset, a position, -3 (commits back), a time with its zone, or now - 2h',
+  });
+  expect(readWrittenPlace('-3', now)).toEqual({
+    fault:
+      '-3 counts from the last commit of a running database; ' +
+      'a restore needs an offset, a position or a time',
   });
 });
