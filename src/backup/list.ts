@@ -3,7 +3,7 @@ import { listArchives, objectsOfArchive, readArchiveState } from './archive-stat
 import { BackupError } from './backup-error.ts';
 import { type HeldWindow, windowsOf } from './coverage.ts';
 import { type LogPoint, type Manifest, objectsOf } from './manifest.ts';
-import { type ManifestName, verifiedFolder } from './object-names.ts';
+import { type ManifestName, parseVerifiedName, verifiedFolder } from './object-names.ts';
 import { ObjectFault, type Repository } from './repository.ts';
 
 export interface ListedBackup {
@@ -128,10 +128,9 @@ interface Checks {
 async function readChecks(repository: Repository): Promise<Map<string, Checks>> {
   const checks = new Map<string, Checks>();
   for await (const { name } of repository.store.list(verifiedFolder)) {
-    const found = /^verified\/([^/]+)\/(\d{8})T(\d{6})Z-(read|deep)$/.exec(name);
-    if (found === null) continue;
-    const [, stem = '', day = '', time = '', depth] = found;
-    const micros = microsOf(day, time);
+    const found = parseVerifiedName(name);
+    if (found === undefined) continue;
+    const { stem, depth, timeMicros: micros } = found;
     const before = checks.get(stem);
     const readMicros = Math.max(micros, before?.readMicros ?? 0);
     // A deep check reads everything as well.
@@ -140,11 +139,6 @@ async function readChecks(repository: Repository): Promise<Map<string, Checks>> 
     checks.set(stem, { readMicros, testedMicros });
   }
   return checks;
-}
-
-function microsOf(day: string, time: string): number {
-  const date = day.replace(/(....)(..)(..)/, '$1-$2-$3');
-  return (Date.parse(`${date}T${time.replace(/(..)(..)(..)/, '$1:$2:$3')}Z`) || 0) * 1000;
 }
 
 function stemOf({ name }: ManifestName): string {

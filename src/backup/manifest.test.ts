@@ -19,7 +19,7 @@ async function backedUp() {
 
 it('[history 5.4] a manifest names objects with their hashes, and is written last', async () => {
   const { store, manifest } = await backedUp();
-  expect(store.written.at(-1)).toBe(`backups/20231114T221320Z-${manifest.id}.json`);
+  expect(store.written.at(-1)).toBe(`backups/20231114T221320.123Z-${manifest.id}.json`);
   const names = objectsOf(manifest).map(({ name }) => name);
   expect(store.written.slice(1, -1).sort()).toEqual(names.sort());
   for (const { name, storedBytes } of objectsOf(manifest)) {

@@ -57,19 +57,30 @@ export interface ManifestName {
 
 /** `undefined` for any other object. */
 export function parseManifestName(name: string): ManifestName | undefined {
-  const found = manifestPattern.exec(name);
-  if (found === null) return undefined;
-  const [, year, month, day, hour, minute, second, id] = found;
-  const millis = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-  return Number.isNaN(millis) ? undefined : { name, id: String(id), timeMicros: millis * 1000 };
+  const [, time = '', id = ''] = /^backups\/([\dT.]{19}Z)-([0-9a-f]{12})\.json$/.exec(name) ?? [];
+  const timeMicros = microsIn(time);
+  return timeMicros === undefined ? undefined : { name, id, timeMicros };
 }
-
-const manifestPattern = /^backups\/(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-([0-9a-f]{12})\.json$/;
 
 /** A marker that a backup was verified; see `verify.ts`. */
 export function verifiedName(backup: ManifestName, depth: string, timeMicros: number): string {
   const base = backup.name.slice(backupsFolder.length, -'.json'.length);
   return `${verifiedFolder}${base}/${timeText(timeMicros)}-${depth}`;
+}
+
+export interface VerifiedName {
+  /** The name of the manifest, without folder and ending. */
+  readonly stem: string;
+  readonly depth: string;
+  readonly timeMicros: number;
+}
+
+/** `undefined` for any other object. */
+export function parseVerifiedName(name: string): VerifiedName | undefined {
+  const found = /^verified\/([^/]+)\/([\dT.]{19}Z)-(read|deep)$/.exec(name);
+  const [, stem = '', time = '', depth = ''] = found ?? [];
+  const timeMicros = microsIn(time);
+  return timeMicros === undefined ? undefined : { stem, depth, timeMicros };
 }
 
 export const verifiedFolder = 'verified/';
@@ -101,8 +112,16 @@ function digits(value: number, count: number): string {
   return String(value).padStart(count, '0');
 }
 
-/** A time in UTC to the second, as in `20261122T100000Z`. */
+/** A time in UTC to the millisecond, as in `20261122T100000.000Z`. */
 function timeText(micros: number): string {
   const iso = new Date(Math.floor(micros / 1000)).toISOString();
-  return `${iso.slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+  return iso.replaceAll(/[-:]/g, '');
+}
+
+function microsIn(text: string): number | undefined {
+  const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d\.\d{3}Z)$/.exec(text);
+  if (parts === null) return undefined;
+  const [, year, month, day, hour, minute, second] = parts;
+  const millis = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}`);
+  return Number.isNaN(millis) ? undefined : millis * 1000;
 }

@@ -49,31 +49,3 @@ export async function openingKeys(session: Session, flags: RepositoryFlags): Pro
     flags.passphrase === true ? await session.io.askHidden('Passphrase: ') : undefined;
   return { identityFile: flags.identityFile, passphrase };
 }
-
-/** Shows how far a work is: a bar in a terminal, elsewhere a line every 10 s, or JSON lines. */
-export function progressOf({ io }: Session, json: boolean) {
-  let next = performance.now() + lineMillis;
-  return ({ phase, done, total }: { phase: string; done: number; total: number }): void => {
-    const part = total === 0 ? 0 : Math.min(1, done / total);
-    const bar = '#'.repeat(Math.round(part * 30)).padEnd(30, '.');
-    io.progress(total === 0 ? `${phase} …` : `${phase} [${bar}] ${sizeText(done)}`);
-    if (performance.now() < next || process.stderr.isTTY) return;
-    next = performance.now() + lineMillis;
-    if (json) io.err(JSON.stringify({ phase, done, total }));
-    else io.err(`${phase}: ${sizeText(done)} of ${sizeText(total)}`);
-  };
-}
-
-const lineMillis = 10_000;
-
-/** `12.3 MiB`. */
-export function sizeText(bytes: number): string {
-  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit += 1;
-  }
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
-}

@@ -1,15 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import {
-  anything,
-  nullable,
-  number,
-  object,
-  type Shape,
-  type Shaped,
-  string,
-} from '../values/json-shape.ts';
+import { anything, nullable, number, object, type Shape, string } from '../values/json-shape.ts';
 import type { Api } from './api.ts';
 import { CliError, type Io } from './io.ts';
+import { WorkProgress } from './work-progress.ts';
 
 /** The answer of a request that starts a job. */
 export const startedJob = object({ job: string });
@@ -29,6 +22,8 @@ interface JobWait<Result> {
   readonly what: string;
   /** What is counted: `rows`. */
   readonly unit: string;
+  /** Whether it is shown as JSON how far the job is. */
+  readonly isJson?: boolean;
 }
 
 /** Waits for a job and returns its result; shows how far it is. Throws when it failed. */
@@ -36,16 +31,18 @@ export async function jobResult<Result>(
   api: Api,
   id: string,
   io: Io,
-  { result: resultShape, what, unit }: JobWait<Result>,
+  { result: resultShape, what, unit, isJson = false }: JobWait<Result>,
 ): Promise<Result> {
+  const progress = new WorkProgress(io, isJson);
   for (let pause = firstMillis; ; pause = Math.min(pause * 2, pauseMillisMax)) {
     const job = await api.json('GET', `/v1/jobs/${id}`, jobShape);
     if (job.state === 'running') {
-      io.progress(progressText(job, unit));
+      const { phase, done, total } = job;
+      progress.show({ phase, done, total, unit });
       await wait(pause);
       continue;
     }
-    io.progress('');
+    progress.end();
     const { state, result, error } = job;
     if (result === null) throw new CliError(error ?? `${what} was ${state}`);
     return resultShape(result, 'result');
@@ -54,13 +51,3 @@ export async function jobResult<Result>(
 
 const firstMillis = 20;
 const pauseMillisMax = 250;
-
-function progressText({ phase, done, total }: Shaped<typeof jobShape>, unit: string): string {
-  if (total === 0) return `${phase} …`;
-  const part = Math.min(1, done / total);
-  const filled = Math.round(part * barWidth);
-  const bar = '#'.repeat(filled) + '.'.repeat(barWidth - filled);
-  return `${phase} [${bar}] ${Math.floor(part * 100)} % of ${total} ${unit}`;
-}
-
-const barWidth = 30;

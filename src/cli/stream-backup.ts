@@ -4,16 +4,12 @@ import { type DatabaseSource, type SourceFile, shipDatabase } from '../backup/sh
 import { productName, productVersion } from '../service/version.ts';
 import { anything } from '../values/json-shape.ts';
 import { type Api, databasePath } from './api.ts';
-import {
-  namedRepository,
-  openingKeys,
-  progressOf,
-  type RepositoryFlags,
-  sizeText,
-} from './backup-flags.ts';
+import { namedRepository, openingKeys, type RepositoryFlags } from './backup-flags.ts';
 import { onlyDatabase } from './database-argument.ts';
 import { CliError } from './io.ts';
 import type { Session } from './session.ts';
+import { sizeText } from './size-text.ts';
+import { WorkProgress } from './work-progress.ts';
 
 /**
  * Backs up one database of a service, perhaps on another machine, to a repository that this command
@@ -38,12 +34,12 @@ export async function streamBackup(
     ...described,
     read: (object) => pieces(api, `${path}/objects/${encodeURIComponent(nameOf(object))}`, object),
   };
-  const show = progressOf(session, flags.json === true);
+  const progress = new WorkProgress(io, flags.json === true);
   const { entry, newBytes, newObjects } = await usable(() =>
     shipDatabase(repository, source, {
       withHistory: flags.history === true,
       onProgress: ({ bytesDone: done, bytesTotal: total }) => {
-        show({ phase: 'receiving', done, total });
+        progress.show({ phase: 'receiving', done, total, unit: 'bytes' });
       },
     }),
   );
@@ -53,7 +49,7 @@ export async function streamBackup(
       program: `${productName} ${productVersion}`,
     }),
   );
-  io.progress('');
+  progress.end();
   const { id } = manifest;
   if (flags.json === true) {
     io.out(JSON.stringify({ backup: id, new_objects: newObjects, new_bytes: newBytes }));

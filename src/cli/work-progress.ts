@@ -1,4 +1,5 @@
 import type { Io } from './io.ts';
+import { sizeText } from './size-text.ts';
 
 /** How far a long work is. */
 export interface WorkStep {
@@ -6,7 +7,7 @@ export interface WorkStep {
   readonly done: number;
   /** 0: nobody knows. */
   readonly total: number;
-  /** What is counted, such as `rows`. */
+  /** What is counted: `rows`, `bytes`. */
   readonly unit: string;
 }
 
@@ -48,10 +49,17 @@ function barText(step: WorkStep): string {
   const part = Math.min(1, done / total);
   const filled = Math.round(part * barWidth);
   const bar = '#'.repeat(filled) + '.'.repeat(barWidth - filled);
-  return `${phase} [${bar}] ${Math.floor(part * 100)} %`;
+  return `${phase} [${bar}] ${Math.floor(part * 100)} % of ${amountText(total, step.unit)}`;
 }
 
 function lineText({ phase, done, total, unit }: WorkStep): string {
-  if (total === 0) return `${phase}: ${done} ${unit}`;
-  return `${phase}: ${done} of ${total} ${unit}, ${Math.floor((100 * done) / total)} %`;
+  if (done === 0 && total === 0) return `${phase} …`;
+  const amount = amountText(done, unit);
+  if (total === 0) return `${phase}: ${amount}`;
+  const percent = Math.floor(Math.min(1, done / total) * 100);
+  return `${phase}: ${amount} of ${amountText(total, unit)}, ${percent} %`;
+}
+
+function amountText(count: number, unit: string): string {
+  return unit === 'bytes' ? sizeText(count) : `${count} ${unit}`;
 }

@@ -5,9 +5,7 @@ import { databasePath } from '../api.ts';
 import {
   namedRepository,
   openingKeys,
-  progressOf,
   type RepositoryFlags,
-  sizeText,
   withRepository,
 } from '../backup-flags.ts';
 import { onlyDatabase } from '../database-argument.ts';
@@ -15,8 +13,10 @@ import { CliError, confirm, type Io } from '../io.ts';
 import { jobResult, startedJob } from '../job.ts';
 import { Session } from '../session.ts';
 import { withServer, withYes } from '../shared-flags.ts';
+import { sizeText } from '../size-text.ts';
 import { drawTable } from '../sql-table.ts';
-import { timeText } from '../time-text.ts';
+import { microsText } from '../time-text.ts';
+import { WorkProgress } from '../work-progress.ts';
 import { addRestore } from './restore.ts';
 
 /** Adds `backup`: repositories, backups of databases and hosts, checks, and restores. */
@@ -92,9 +92,10 @@ function addCreate(backup: Command, io: Io): void {
       const path = chosen === undefined ? '/v1/backups' : databasePath(chosen.database, '/backup');
       const headers = { 'content-type': 'application/json' };
       const { job } = await api.json('POST', path, startedJob, { body, headers });
-      const wait = { result: createdBackup, what: 'The backup', unit: 'bytes' };
+      const isJson = flags.json === true;
+      const wait = { result: createdBackup, what: 'The backup', unit: 'bytes', isJson };
       const created = await jobResult(api, job, io, wait);
-      printCreated(io, created, flags.json === true);
+      printCreated(io, created, isJson);
     });
 }
 
@@ -220,10 +221,6 @@ async function listLocal(session: Session, word: string, json: boolean): Promise
   }
 }
 
-function microsText(micros: number): string {
-  return timeText(Math.floor(micros / 1_000));
-}
-
 interface VerifyFlags extends RepositoryFlags {
   readonly read?: boolean;
   readonly deep?: boolean;
@@ -244,9 +241,11 @@ function addVerify(backup: Command, io: Io): void {
       const repository = await openNamed(named, await openingKeys(session, flags));
       const read = flags.read === true ? 'read' : 'present';
       const depth = flags.deep === true ? 'deep' : read;
-      const show = progressOf(session, flags.json === true);
-      const report = await verifyIn(repository, id ?? 'latest', depth, show);
-      io.progress('');
+      const progress = new WorkProgress(io, flags.json === true);
+      const report = await verifyIn(repository, id ?? 'latest', depth, (step) =>
+        progress.show({ ...step, unit: 'bytes' }),
+      );
+      progress.end();
       const { faults, objects, storedBytes } = report;
       if (flags.json === true) io.out(JSON.stringify(report));
       else if (faults.length === 0) {

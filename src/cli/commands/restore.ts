@@ -12,16 +12,16 @@ import { type Api, databasePath } from '../api.ts';
 import {
   namedRepository,
   openingKeys,
-  progressOf,
   type RepositoryFlags,
-  sizeText,
   withRepository,
 } from '../backup-flags.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import { jobResult, startedJob } from '../job.ts';
 import { Session } from '../session.ts';
 import { withServer, withYes } from '../shared-flags.ts';
-import { timeText } from '../time-text.ts';
+import { sizeText } from '../size-text.ts';
+import { microsText } from '../time-text.ts';
+import { WorkProgress } from '../work-progress.ts';
 
 interface RestoreFlags extends RepositoryFlags {
   readonly database?: string;
@@ -101,7 +101,8 @@ async function restoreOne(
     run_schedules: flags.runSchedules,
   };
   const api = await session.apiWithIdentity();
-  const send = (body: object) => runJob(session, api, database, body);
+  const isJson = flags.json === true;
+  const send = (body: object) => runJob(session, api, { database, body, isJson });
   const plan = await send({ ...order, dry_run: true });
   if (flags.json !== true) io.out(planText(plan, flags));
   if (flags.dryRun === true) {
@@ -128,11 +129,16 @@ async function bringBack(session: Session, database: string, flags: RestoreFlags
   session.io.out(`Brought back replaced-${replaced} of ${database}.`);
 }
 
-async function runJob({ io }: Session, api: Api, database: string, body: object): Promise<Plan> {
+async function runJob(
+  { io }: Session,
+  api: Api,
+  { database, body, isJson }: { database: string; body: object; isJson: boolean },
+): Promise<Plan> {
   const path = databasePath(database, '/restore');
   const request = { body: JSON.stringify(body), headers };
   const { job } = await api.json('POST', path, startedJob, request);
-  return jobResult(api, job, io, { result: planShape, what: 'The restore', unit: 'bytes' });
+  const wait = { result: planShape, what: 'The restore', unit: 'bytes', isJson };
+  return jobResult(api, job, io, wait);
 }
 
 /** What replaces data has its name typed. */
@@ -175,15 +181,12 @@ async function restoreAll(session: Session, backup: string, flags: RestoreFlags)
     return;
   }
   if (!(await confirm(io, 'Restore it?', session.answersYes('all')))) return;
-  await plan.run(progressOf(session, flags.json === true));
-  io.progress('');
+  const progress = new WorkProgress(io, flags.json === true);
+  await plan.run((step) => progress.show({ ...step, unit: 'bytes' }));
+  progress.end();
   if (flags.json === true) io.out(JSON.stringify({ backup: plan.backup, databases, bytes }));
   else io.out(`Restored. Start it: reducerdb start --data-dir ${flags.dataDir}`);
   if (!runsSchedules && flags.json !== true) {
     io.out('Schedules are paused: reducerdb schedules resume <database> lets them run.');
   }
-}
-
-function microsText(micros: number): string {
-  return timeText(Math.floor(micros / 1_000));
 }
