@@ -2,13 +2,13 @@ import { finishBackup } from '../backup/finish-backup.ts';
 import type { LogObject } from '../backup/log-source.ts';
 import { type DatabaseSource, type SourceFile, shipDatabase } from '../backup/ship.ts';
 import { productName, productVersion } from '../service/version.ts';
+import { bytesText } from '../values/bytes-text.ts';
 import { anything } from '../values/json-shape.ts';
 import { type Api, databasePath } from './api.ts';
 import { namedRepository, openingKeys, type RepositoryFlags } from './backup-flags.ts';
 import { onlyDatabase } from './database-argument.ts';
 import { CliError } from './io.ts';
 import type { Session } from './session.ts';
-import { sizeText } from './size-text.ts';
 import { WorkProgress } from './work-progress.ts';
 
 /**
@@ -54,7 +54,7 @@ export async function streamBackup(
   if (flags.json === true) {
     io.out(JSON.stringify({ backup: id, new_objects: newObjects, new_bytes: newBytes }));
   } else {
-    const size = `commit ${entry.end.offset}, ${sizeText(newBytes)} new`;
+    const size = `commit ${entry.end.offset}, ${bytesText(newBytes)} new`;
     io.out(`Backup ${id} in ${repository.store.place}: ${size}.`);
   }
 }

@@ -1,5 +1,5 @@
+import { bytesText } from '../values/bytes-text.ts';
 import type { Io } from './io.ts';
-import { sizeText } from './size-text.ts';
 
 /** How far a long work is. */
 export interface WorkStep {
@@ -61,5 +61,5 @@ function lineText({ phase, done, total, unit }: WorkStep): string {
 }
 
 function amountText(count: number, unit: string): string {
-  return unit === 'bytes' ? sizeText(count) : `${count} ${unit}`;
+  return unit === 'bytes' ? bytesText(count) : `${count} ${unit}`;
 }

@@ -2,6 +2,7 @@ import type { CommitLog } from '../log/commit-log.ts';
 import { hiddenTableIds } from '../schema/system-tables.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
+import { bytesText } from '../values/bytes-text.ts';
 
 /** Limits on what a database may hold. Plain data: it crosses threads. Absent: unlimited. */
 export interface StorageLimits {
@@ -106,18 +107,4 @@ export function quotaText(used: string, limit: string, advice: string): string {
     `Quota exceeded: ${used}, and the limit is ${limit}. ` +
     `${advice}, or ask an operator of the service for more`
   );
-}
-
-const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
-
-/** `1023 bytes`, `1.5 MiB`. */
-export function bytesText(bytes: number): string {
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit += 1;
-  }
-  const digits = unit === 0 ? String(value) : String(Number(value.toFixed(2)));
-  return `${digits} ${units[unit]}`;
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { PruneReport } from '../../backup/prune.ts';
+import { bytesText } from '../../values/bytes-text.ts';
 import { list, nullable, number, object, type Shaped, string } from '../../values/json-shape.ts';
 import { databasePath } from '../api.ts';
 import {
@@ -13,7 +14,6 @@ import { CliError, confirm, type Io } from '../io.ts';
 import { jobResult, startedJob } from '../job.ts';
 import { Session } from '../session.ts';
 import { withServer, withYes } from '../shared-flags.ts';
-import { sizeText } from '../size-text.ts';
 import { drawTable } from '../sql-table.ts';
 import { microsText } from '../time-text.ts';
 import { WorkProgress } from '../work-progress.ts';
@@ -106,7 +106,7 @@ function printCreated(io: Io, created: Shaped<typeof createdBackup>, json: boole
   else {
     const [first] = databases;
     const what = databases.length === 1 ? `at ${first?.position}` : `${databases.length} logs`;
-    const size = `${sizeText(bytes)}, ${sizeText(new_bytes)} of them new`;
+    const size = `${bytesText(bytes)}, ${bytesText(new_bytes)} of them new`;
     io.out(`Backup ${backup} in ${repository}: ${what}, ${size}.`);
   }
   for (const { identity, fault } of faults) io.err(`${identity} is not all there: ${fault}`);
@@ -186,8 +186,8 @@ function listText({ backups, archives }: Shaped<typeof listedBackups>): string {
     one.id,
     microsText(one.time),
     one.fault ?? one.databases.map(calledText).join(', '),
-    sizeText(one.total_bytes),
-    sizeText(one.new_bytes),
+    bytesText(one.total_bytes),
+    bytesText(one.new_bytes),
     one.tested === null ? (one.read === null ? '' : 'read') : `tested ${microsText(one.tested)}`,
   ]);
   const table = drawTable({
@@ -198,7 +198,7 @@ function listText({ backups, archives }: Shaped<typeof listedBackups>): string {
     const spans = windows.map(
       (one) => `${microsText(one.from_time)} to ${microsText(one.to_time)}`,
     );
-    const size = sizeText(total_bytes);
+    const size = bytesText(total_bytes);
     return `Archive of ${names[0] ?? identity}: ${spans.join(', then ')} (${size})`;
   });
   return [backups.length === 0 ? 'There are no backups.' : table, ...lines].join('\n');
@@ -215,7 +215,7 @@ async function listLocal(session: Session, word: string, json: boolean): Promise
     const rows = replaced.map((one) => [
       String(one.number),
       microsText(one.replaced),
-      sizeText(one.bytes),
+      bytesText(one.bytes),
     ]);
     session.io.out(drawTable({ header: ['NUMBER', 'REPLACED', 'SIZE'], rows }));
   }
@@ -250,7 +250,7 @@ function addVerify(backup: Command, io: Io): void {
       if (flags.json === true) io.out(JSON.stringify(report));
       else if (faults.length === 0) {
         const state = { present: 'present', read: 'ok', deep: 'ok, tested' }[depth];
-        io.out(`Backup ${report.id}: ${state} (${objects} objects, ${sizeText(storedBytes)}).`);
+        io.out(`Backup ${report.id}: ${state} (${objects} objects, ${bytesText(storedBytes)}).`);
       }
       for (const fault of faults) io.err(fault);
       if (faults.length > 0) throw new CliError(`Backup ${report.id} is damaged.`);
@@ -301,7 +301,7 @@ function addPrune(backup: Command, io: Io): void {
 }
 
 function pruneText({ removed, keptCount, objectCount, objectBytes }: PruneReport): string {
-  const objects = `${objectCount} objects, ${sizeText(objectBytes)}`;
+  const objects = `${objectCount} objects, ${bytesText(objectBytes)}`;
   return `${removed.length} backups go, ${keptCount} stay; ${objects}, are not needed any more.`;
 }
 

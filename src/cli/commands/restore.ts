@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { bytesText } from '../../values/bytes-text.ts';
 import {
   anything,
   boolean,
@@ -19,7 +20,6 @@ import { CliError, confirm, type Io } from '../io.ts';
 import { jobResult, startedJob } from '../job.ts';
 import { Session } from '../session.ts';
 import { withServer, withYes } from '../shared-flags.ts';
-import { sizeText } from '../size-text.ts';
 import { microsText } from '../time-text.ts';
 import { WorkProgress } from '../work-progress.ts';
 
@@ -151,7 +151,7 @@ async function requireName(session: Session, database: string): Promise<void> {
 function planText({ from, to, bytes, program, source_time, replaces }: Plan, flags: RestoreFlags) {
   const lines = [
     `Backup of ${microsText(source_time)}: from ${microsText(from.time)} to ${microsText(to.time)}`,
-    `  reads ${sizeText(bytes)}, program ${program.slice(0, 12)}`,
+    `  reads ${bytesText(bytes)}, program ${program.slice(0, 12)}`,
     `  up to ${flags.at ?? to.position}`,
     replaces ? '  replaces the present state' : `  as ${flags.as ?? 'the same database'}`,
   ];
@@ -171,10 +171,10 @@ async function restoreAll(session: Session, backup: string, flags: RestoreFlags)
   const plan = await planHostRestore(repository, { backup, directory, runsSchedules });
   const { databases, bytes, freeBytes } = plan;
   const count = databases.length - 1;
-  const free = freeBytes === undefined ? '' : `, ${sizeText(freeBytes)} are free`;
+  const free = freeBytes === undefined ? '' : `, ${bytesText(freeBytes)} are free`;
   if (flags.json !== true) {
     io.out(`Backup ${plan.backup} of ${microsText(plan.timeMicros)}: ${count} databases`);
-    io.out(`  writes ${sizeText(bytes)} to ${directory}${free}`);
+    io.out(`  writes ${bytesText(bytes)} to ${directory}${free}`);
   }
   if (flags.dryRun === true) {
     if (flags.json === true) io.out(JSON.stringify({ backup: plan.backup, databases, bytes }));

@@ -1,10 +1,10 @@
 import type { Clock } from '../../database/clock.ts';
 import { Refusal } from '../../database/outcome.ts';
 import type { DiskSpace } from '../../database/snapshots/snapshot-job.ts';
-import { bytesText } from '../../database/storage-quota.ts';
 import { type HistorySettings, type Hold, isDiskLow } from '../../history/retention.ts';
 import { limits } from '../../limits.ts';
 import type { Report } from '../../node/report-line.ts';
+import { bytesText } from '../../values/bytes-text.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { HistoryFacts, HistoryTask } from '../seats/history-task.ts';

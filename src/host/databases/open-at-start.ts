@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
-import { bytesText } from '../../database/storage-quota.ts';
 import { limits } from '../../limits.ts';
 import type { Report } from '../../node/report-line.ts';
+import { bytesText } from '../../values/bytes-text.ts';
 import type { LogExtent } from '../registry/database-files.ts';
 
 /**

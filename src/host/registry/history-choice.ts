@@ -1,6 +1,6 @@
-import { bytesText } from '../../database/storage-quota.ts';
 import type { HistorySettings } from '../../history/retention.ts';
 import { limits } from '../../limits.ts';
+import { bytesText } from '../../values/bytes-text.ts';
 
 /**
  * What is kept of the history of databases. An operator chooses for the service, which also bounds

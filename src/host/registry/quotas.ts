@@ -1,12 +1,8 @@
 import { networkOf } from '../../auth/client-address.ts';
 import { Refusal } from '../../database/outcome.ts';
-import {
-  bytesText,
-  quotaText,
-  type StorageLimits,
-  type StorageUse,
-} from '../../database/storage-quota.ts';
+import { quotaText, type StorageLimits, type StorageUse } from '../../database/storage-quota.ts';
 import { limits } from '../../limits.ts';
+import { bytesText } from '../../values/bytes-text.ts';
 import {
   asCaller,
   asOwner,

@@ -1,7 +1,7 @@
 import { Refusal } from '../../database/outcome.ts';
-import { bytesText } from '../../database/storage-quota.ts';
 import { limits } from '../../limits.ts';
 import { noSpaceTextForCallers } from '../../node/folder-space.ts';
+import { bytesText } from '../../values/bytes-text.ts';
 import type { ReportOfDatabase } from '../seats/end-line.ts';
 import type { SeatEnd, SeatMode } from '../seats/seat.ts';
 

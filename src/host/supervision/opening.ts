@@ -1,7 +1,7 @@
 import type { Clock } from '../../database/clock.ts';
 import { Refusal } from '../../database/outcome.ts';
-import { bytesText } from '../../database/storage-quota.ts';
 import { limits } from '../../limits.ts';
+import { bytesText } from '../../values/bytes-text.ts';
 
 /** The progress of a database that opens. */
 export interface OpeningProgress {
