@@ -84,15 +84,16 @@ export class TurnWriter {
     return this.#results.length > 0;
   }
 
-  takeResults(): TurnResult[] {
-    return this.#results.splice(0);
+  takeResults(): readonly TurnResult[] {
+    return this.#results.length === 0 ? noResults : this.#results.splice(0);
   }
 
   #roll(): void {
     const tickets = this.#rollTickets.splice(0);
     const answer = (outcome: RollOutcome): void => {
-      for (const ticket of tickets)
+      for (const ticket of tickets) {
         this.#results.push({ ticket, reply: { kind: 'rolled', outcome } });
+      }
       this.#around.wake();
     };
     const roll = this.#core.log.roll().then(
@@ -146,3 +147,5 @@ export class TurnWriter {
     while (this.#sync !== undefined) await this.#sync;
   }
 }
+
+const noResults: readonly TurnResult[] = [];

@@ -57,6 +57,18 @@ export interface BackupControlOptions {
   readonly nowMillis: () => number;
 }
 
+interface StartedBackup {
+  readonly action: 'back up database' | 'back up host';
+  /** `undefined`: the whole host. */
+  readonly database: DatabaseIdentity | undefined;
+  /** The databases whose histories are needed, when the job begins. */
+  readonly held: () => readonly DatabaseIdentity[];
+  readonly prepare: (signal: AbortSignal, show: Show) => Promise<PreparedBackup>;
+}
+
+type Show = (progress: JobProgress) => void;
+type PreparedBackup = Omit<CreateWork, 'kind' | 'program' | 'withHistory'>;
+
 export interface BackupChoice {
   /** Name of a configured repository; absent: the only one. */
   readonly repository: string | undefined;
@@ -88,43 +100,17 @@ export class BackupControl {
 
   /** Backs up one database; returns the id of the job. */
   create(by: HostCaller, target: Target, choice: BackupChoice): string {
-    const { access, jobs, repositories } = this.#options;
-    const { identity } = target;
-    access.require(by, target, 'backUp');
-    this.#requireHistory();
-    const repository = repositories.find(choice.repository);
-    let progress: JobProgress = waiting;
-    const show = (next: JobProgress): void => {
-      progress = next;
-    };
-    return jobs.start(by, {
-      kind: 'backup',
+    const { identity, handle } = target;
+    this.#options.access.require(by, target, 'backUp');
+    return this.#start(by, choice, {
+      action: 'back up database',
       database: identity,
-      progress: () => progress,
-      run: async (signal) => {
-        const held = this.#options.hold(identity, forBackup);
-        try {
-          show({ phase: 'snapshot', done: 0, total: 0 });
-          await this.#freshSnapshot(target.handle, signal);
-          const database = this.backedUp(target, await this.#endOf(target.handle), choice);
-          const work = { databases: [database], files: [], hasKeys: false, isWhole: false };
-          const { withHistory } = choice;
-          const created = await this.#ship(
-            repository,
-            { ...work, withHistory },
-            {
-              signal,
-              onProgress: (next) => {
-                held.progress();
-                show(next);
-              },
-            },
-          );
-          await this.#note(by, 'back up database', identity, repository.name, created);
-          return shown(repository.name, created);
-        } finally {
-          held.release();
-        }
+      held: () => [identity],
+      prepare: async (signal, show) => {
+        show({ phase: 'snapshot', done: 0, total: 0 });
+        await this.#freshSnapshot(handle, signal);
+        const database = this.backedUp(target, await this.#endOf(handle), choice);
+        return { databases: [database], files: [], hasKeys: false, isWhole: false };
       },
     });
   }
@@ -134,42 +120,48 @@ export class BackupControl {
    * cannot serve are read as far as their files are intact; the result names them.
    */
   createAll(by: HostCaller, choice: BackupChoice): string {
-    const { access, jobs, repositories, registry, hold } = this.#options;
+    const { access, registry } = this.#options;
     access.requireOperator(by, 'back up host');
+    const { withKeys: hasKeys } = choice;
+    return this.#start(by, choice, {
+      action: 'back up host',
+      database: undefined,
+      held: () => [...registry.databases].map(({ identity }) => identity),
+      prepare: async (signal, show) => {
+        const databases = await this.#allDatabases(choice, signal, show);
+        return { databases, files: hostFilesOf(this.#options, hasKeys), hasKeys, isWhole: true };
+      },
+    });
+  }
+
+  /** Starts a job that prepares a backup, ships it, and holds the histories that it needs. */
+  #start(by: HostCaller, choice: BackupChoice, started: StartedBackup): string {
+    const { jobs, repositories, hold } = this.#options;
     this.#requireHistory();
     const repository = repositories.find(choice.repository);
+    const { action, database, held, prepare } = started;
     let progress: JobProgress = waiting;
-    const show = (next: JobProgress): void => {
+    const show: Show = (next) => {
       progress = next;
     };
     return jobs.start(by, {
       kind: 'backup',
-      database: registryIdentity,
+      database: database ?? registryIdentity,
       progress: () => progress,
       run: async (signal) => {
-        const all = [...registry.databases].map(({ identity }) => identity);
-        const holds = all.map((identity) => hold(identity, forBackup));
+        const holds = held().map((identity) => hold(identity, forBackup));
         try {
-          const databases = await this.#allDatabases(choice, signal, show);
-          const hasKeys = choice.withKeys;
-          const files = hostFilesOf(this.#options, hasKeys);
-          const work = { databases, files, hasKeys, isWhole: true };
-          const { withHistory } = choice;
-          const created = await this.#ship(
-            repository,
-            { ...work, withHistory },
-            {
-              signal,
-              onProgress: (next) => {
-                for (const held of holds) held.progress();
-                show(next);
-              },
-            },
-          );
-          await this.#note(by, 'back up host', undefined, repository.name, created);
+          const prepared = await prepare(signal, show);
+          const work = { ...prepared, withHistory: choice.withHistory };
+          const onProgress = (next: JobProgress): void => {
+            for (const one of holds) one.progress();
+            show(next);
+          };
+          const created = await this.#ship(repository, work, { signal, onProgress });
+          await this.#note(by, action, database, repository.name, created);
           return shown(repository.name, created);
         } finally {
-          for (const held of holds) held.release();
+          for (const one of holds) one.release();
         }
       },
     });
@@ -234,7 +226,7 @@ export class BackupControl {
   async #allDatabases(
     choice: BackupChoice,
     signal: AbortSignal,
-    show: (progress: JobProgress) => void,
+    show: Show,
   ): Promise<BackedUpDatabase[]> {
     const { registry, handleOf } = this.#options;
     const records = [...registry.databases];
@@ -327,16 +319,18 @@ export class BackupControl {
   ): Promise<CreatedBackup> {
     const { thread, program, nowMillis, registry } = this.#options;
     const created = await thread.run(repository, { ...work, kind: 'create', program }, options);
+    const isWhole = ({ fault }: { readonly fault: string }) => fault === '';
+    const whole = new Set(created.databases.filter(isWhole).map(({ identity }) => identity));
+    const seconds = Math.floor(nowMillis() / 1_000);
     for (const { identity } of registry.databases) {
-      const entry = created.databases.find((one) => one.identity === identityToHex(identity));
-      if (entry?.fault === '') this.#lastSuccess.set(identity, Math.floor(nowMillis() / 1_000));
+      if (whole.has(identityToHex(identity))) this.#lastSuccess.set(identity, seconds);
     }
     return created;
   }
 
   async #note(
     caller: HostCaller,
-    action: 'back up database' | 'back up host',
+    action: StartedBackup['action'],
     database: DatabaseIdentity | undefined,
     repository: string,
     created: CreatedBackup,
