@@ -4,9 +4,10 @@ import { DiskError } from '../../src/log/disk.ts';
 import { LogBrokenError } from '../../src/log/log-error.ts';
 import { snapshotOffset } from '../../src/log/snapshot.ts';
 import { verifyLog, verifySnapshots } from '../../src/log/verify.ts';
-import { Random } from '../../src/testing/random.ts';
+import type { Random } from '../../src/testing/random.ts';
 import { PowerCut, SimulatedDisk } from '../../src/testing/simulated-disk.ts';
 import { databaseIdentity } from '../../src/values/identity-roles.ts';
+import { type Interruption, interruptEverywhere } from './interrupt.ts';
 import { appendTo, randomRecord, textOf } from './log-records.ts';
 import { beginSnapshot, openWithSnapshots } from './snapshot-fixture.ts';
 
@@ -45,32 +46,15 @@ export interface SnapshotCrashReport {
 export async function runSnapshotCrash(
   options: SnapshotCrashOptions,
 ): Promise<SnapshotCrashReport> {
-  const counts = { cuts: 0, snapshots: 0, restored: 0 };
-  const { moments, operations } = await momentsOf(options, counts);
-  for (const { run, cut, how } of moments) {
-    await named(options, `${how} at operation ${cut}`, async () => {
-      await goOn(run, new Random(options.seed * 1_000_003 + cut * 101));
-    });
-    counts.cuts++;
-  }
-  for (let cut = 1; cut <= operations; cut++) {
-    for (const code of ['EIO', 'ENOSPC'] as const) {
-      await named(options, `${code} at operation ${cut}`, async () => {
-        const random = new Random(options.seed * 7_000_003 + cut * 103);
-        const disk = new SimulatedDisk();
-        disk.failAtOperation(cut, code);
-        const run = new Run(options, disk, new Random(options.seed), emptyState, counts);
-        await run.go(options.steps);
-        await goOn(run.after(random.chance(0.5) ? 'kill' : 'powerCut', random), random);
-      });
-      counts.cuts++;
-    }
-  }
-  return { operations, ...counts };
+  const counts = { snapshots: 0, restored: 0 };
+  const { seed, steps, outcomes } = options;
+  const run = (disk: SimulatedDisk, random: Random, state = emptyState): Run =>
+    new Run(options, disk, random, state, counts);
+  const { operations, cuts } = await interruptEverywhere({ seed, steps, outcomes, run, goOn });
+  return { operations, cuts, ...counts };
 }
 
 interface Counts {
-  cuts: number;
   snapshots: number;
   restored: number;
 }
@@ -87,34 +71,6 @@ interface State {
 
 const emptyState: State = { appended: [], durableCount: 0, writtenCount: 0, finished: [] };
 
-interface Moment {
-  readonly run: Run;
-  readonly cut: number;
-  readonly how: string;
-}
-
-/** One whole run, and what would be found if it were interrupted before each of its operations. */
-async function momentsOf(options: SnapshotCrashOptions, counts: Counts) {
-  const disk = new SimulatedDisk();
-  const whole = new Run(options, disk, new Random(options.seed), emptyState, counts);
-  const moments: Moment[] = [];
-  disk.beforeOperation = () => {
-    const cut = disk.operationCount + 1;
-    const random = new Random(options.seed * 3_000_017 + cut);
-    const add = (how: 'kill' | 'powerCut', found: SimulatedDisk) => {
-      const run = new Run(options, found, random.fork(), whole.promised(how), counts);
-      moments.push({ run, cut, how });
-    };
-    add('kill', disk.copy());
-    for (let outcome = 0; outcome < options.outcomes; outcome++) {
-      add('powerCut', disk.afterCut(random));
-    }
-  };
-  await whole.go(options.steps);
-  disk.beforeOperation = () => undefined;
-  return { moments, operations: disk.operationCount };
-}
-
 /** Opens what was found, and interrupts it once more, often while it is opened. */
 async function goOn(run: Run, random: Random): Promise<void> {
   const steps = random.pick([0, 0, 1, 8]);
@@ -123,18 +79,6 @@ async function goOn(run: Run, random: Random): Promise<void> {
   await run.go(steps);
   const next = run.after(random.chance(0.5) ? 'kill' : 'powerCut', random);
   await next.go(isCutAgain ? 2 : 0);
-}
-
-async function named(
-  { seed }: SnapshotCrashOptions,
-  place: string,
-  check: () => Promise<void>,
-): Promise<void> {
-  try {
-    await check();
-  } catch (error) {
-    throw new Error(`seed ${seed}, ${place}: ${String(error)}`, { cause: error });
-  }
 }
 
 const identity = databaseIdentity(77n);
@@ -174,7 +118,7 @@ class Run {
   }
 
   /** What was promised up to this moment to someone who finds the disk after an interruption. */
-  promised(interruption: 'kill' | 'powerCut'): State {
+  promised(interruption: Interruption): State {
     if (this.#log !== undefined) this.#notice(this.#log);
     const durableCount = this.#durableCount;
     const writtenCount = interruption === 'kill' ? this.#writtenCount : durableCount;
@@ -182,7 +126,7 @@ class Run {
     return { appended, durableCount, writtenCount, finished: this.#finished.slice() };
   }
 
-  after(interruption: 'kill' | 'powerCut', random: Random): Run {
+  after(interruption: Interruption, random: Random): Run {
     const disk = interruption === 'kill' ? this.disk.afterKill() : this.disk.crash(random);
     const state = this.promised(interruption);
     return new Run(this.#options, disk, random.fork(), state, this.#counts);
