@@ -212,7 +212,9 @@ describe('--features', () => {
   it('[mcp B13] refuses a word that it does not know, and names those that it does', async () => {
     const { code, stdout, stderr } = await sandbox.run(['mcp', '--features', 'logs,everything']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('preview, explain, logs, typed-reducers, read-only, whoami, fence');
+    expect(stderr).toContain(
+      'preview, explain, logs, backup, typed-reducers, read-only, whoami, fence',
+    );
   });
 });
 
