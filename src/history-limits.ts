@@ -48,6 +48,8 @@ export const historyLimits = {
   /** What is kept of the history of a database, unless its owner or the operator says otherwise. */
   historyKeepMillis: 7 * 24 * 3_600_000,
   historyKeepBytes: 2048 * mebibyte,
+  /** The same of the registry, which nobody sets. */
+  registryKeepMillis: 30 * 24 * 3_600_000,
   /** Interval of looking whether something of a history can go, and of doing so for its age. */
   historyLookMillis: 10_000,
   historyAgeMillis: 300_000,

@@ -41,12 +41,13 @@ import { Listeners } from './registry/listeners.ts';
 import { nameFault, parseTarget } from './registry/names.ts';
 import { openRegistry } from './registry/open-registry.ts';
 import { Quotas } from './registry/quotas.ts';
-import type { RegisteredDatabase, Registry } from './registry/registry.ts';
+import { type RegisteredDatabase, type Registry, registryIdentity } from './registry/registry.ts';
 import { noSuchDatabase, resolveTarget } from './registry/resolve-target.ts';
 import { completeBudget } from './seats/budget.ts';
 import { localPlacement } from './seats/local-placement.ts';
 import type { Placement } from './seats/placement.ts';
 import { Sites, type SitesOptions } from './sites/sites.ts';
+import { OwnKeeping } from './snapshots/own-keeping.ts';
 import type { PlanOutcome, ProgramSource } from './supervision/database-handle.ts';
 import { RowTexts } from './transfer/row-texts.ts';
 import { LocalRows, RowThread } from './transfer/row-thread.ts';
@@ -486,7 +487,15 @@ export class Host {
 async function openFiles(options: HostOptions) {
   const files = new DatabaseFiles(options.directory);
   await files.makeRegistry();
-  const registry = await openRegistry(options, files);
+  const keeping =
+    files.registry === undefined
+      ? undefined
+      : new OwnKeeping({
+          identity: registryIdentity,
+          directory: files.registry,
+          writer: options.writer,
+        });
+  const registry = await openRegistry({ ...options, keeping }, files);
   await files.endRestores((database) => registry.database(database) !== undefined);
   const warn = (message: string) => options.report({ level: 'warn', message });
   const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn) });

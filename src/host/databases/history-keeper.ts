@@ -7,6 +7,7 @@ import type { Report } from '../../node/report-line.ts';
 import { bytesText } from '../../values/bytes-text.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import { registryIdentity } from '../registry/registry.ts';
 import type { HistoryFacts, HistoryTask } from '../seats/history-task.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
 import { type HistoryMarks, isPassDue, type LastPass } from './history-due.ts';
@@ -213,6 +214,7 @@ function marksOf({ handle }: KeptDatabase): HistoryMarks {
 }
 
 function nameOf(identity: DatabaseIdentity): string {
+  if (identity === registryIdentity) return 'The registry';
   return `Database ${identityToHex(identity)}`;
 }
 

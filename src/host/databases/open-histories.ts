@@ -3,8 +3,12 @@ import { FolderSpace } from '../../node/folder-space.ts';
 import type { Report } from '../../node/report-line.ts';
 import type { Access } from '../registry/access.ts';
 import type { AuditLog } from '../registry/audit-log.ts';
-import { type HistoryChoice, settingsInForce } from '../registry/history-choice.ts';
-import type { Registry } from '../registry/registry.ts';
+import {
+  type HistoryChoice,
+  registryHistory,
+  settingsInForce,
+} from '../registry/history-choice.ts';
+import { type Registry, registryIdentity } from '../registry/registry.ts';
 import { HistoryControl } from './history-control.ts';
 import type { HistoryHolds } from './history-holds.ts';
 import { HistoryKeeper } from './history-keeper.ts';
@@ -39,8 +43,11 @@ export function openHistories(
   const space = directory === undefined ? undefined : new FolderSpace(directory);
   const historyKeeper = new HistoryKeeper({
     ...{ holds, clock, report },
-    databases: () => running.handles,
-    settingsOf: (database) => settingsInForce(configured, registry.history.of(database)),
+    databases: () => [{ identity: registryIdentity, handle: registry.handle }, ...running.handles],
+    settingsOf: (database) =>
+      database === registryIdentity
+        ? registryHistory
+        : settingsInForce(configured, registry.history.of(database)),
     space: () => space?.space(),
   });
   const isKept = directory !== undefined;

@@ -47,6 +47,12 @@ const defaults: HistorySettings = {
   onLowDisk: 'shrink',
 };
 
+/** What is kept of the registry's own history. */
+export const registryHistory: HistorySettings = {
+  ...defaults,
+  keepMicros: BigInt(limits.registryKeepMillis) * 1_000n,
+};
+
 /** Where the operator has lowered a bound since, it holds. */
 export function settingsInForce(
   configured: HistoryChoice,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../database/clock.ts';
 import type { Entropy } from '../../database/entropy.ts';
 import { Refusal } from '../../database/outcome.ts';
+import type { SnapshotDesk } from '../../database/snapshots/snapshot-desk.ts';
 import { limits } from '../../limits.ts';
 import type { Disk } from '../../log/disk.ts';
 import { commandEnd } from '../../log/log-error.ts';
@@ -12,6 +13,8 @@ import { MemoryDisk } from '../../node/memory-disk.ts';
 import type { Report } from '../../node/report-line.ts';
 import type { WriterPlace } from '../../node/writer-mark.ts';
 import { programHash } from '../linking/program-hash.ts';
+import { HistoryDesk } from '../seats/history-desk.ts';
+import type { HistoryAnswer, HistoryTask } from '../seats/history-task.ts';
 import { LocalSeat } from '../seats/local-seat.ts';
 import type { SeatMode } from '../seats/seat.ts';
 import type { ProgramSource } from '../supervision/database-handle.ts';
@@ -23,12 +26,21 @@ import { RegistryRunner, registryProgram } from './registry-module.ts';
 /** Time for an older registry to add its new tables. */
 const registryMillisMax = 60_000;
 
+/** Takes snapshots of the registry, and works on its history. */
+export interface RegistryKeeping {
+  readonly snapshotDesk: SnapshotDesk;
+  history(task: HistoryTask, signal: AbortSignal): Promise<HistoryAnswer>;
+  close(): Promise<void>;
+}
+
 /** What the registry's database needs of a host's options. */
 export interface RegistryOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly report: Report;
   readonly writer?: WriterPlace | undefined;
+  /** Absent: its log is kept whole, and read whole by the next opening. */
+  readonly keeping?: RegistryKeeping | undefined;
 }
 
 /**
@@ -48,9 +60,10 @@ export async function openRegistry(
     await database.update(program, { policy: 'compatible', token: undefined }, registryMillisMax);
   } catch (cause) {
     await database.close();
+    await options.keeping?.close();
     throw registryError(files.registry, cause);
   }
-  return Registry.open(database);
+  return Registry.open(database, options.keeping);
 }
 
 /**
@@ -111,7 +124,7 @@ function diskOf({ registry }: DatabaseFiles, { writer }: Pick<RegistryOptions, '
 
 /** Opens the database alone; `program` is used to create it when there is none. */
 export function registryDatabase(
-  { clock, entropy, report, writer }: RegistryOptions,
+  { clock, entropy, report, writer, keeping }: RegistryOptions,
   files: DatabaseFiles,
   program: ProgramSource,
   disk = diskOf(files, { writer }),
@@ -128,6 +141,11 @@ export function registryDatabase(
         Promise.resolve(new RegistryRunner(store, bytes)),
     hash: programHash,
     statementMillisMax: limits.callMillisMax,
+    ...(keeping !== undefined && {
+      snapshotDesk: keeping.snapshotDesk,
+      history: (task: HistoryTask, signal: AbortSignal) => keeping.history(task, signal),
+      historyDesk: new HistoryDesk(),
+    }),
   };
   const mode: SeatMode = { kind: 'openOrCreate', program, createdMicros: clock.nowMicros() };
   return new SupervisedDatabase(

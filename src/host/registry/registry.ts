@@ -85,6 +85,10 @@ export interface QuotaRow {
   readonly amount: number | undefined;
 }
 
+interface Closing {
+  close(): Promise<void>;
+}
+
 /** The registry's own database has this identity, which no derivation gives. */
 export const registryIdentity = databaseIdentity(1n);
 
@@ -102,6 +106,7 @@ export class Registry {
   /** What owners keep of the history of their databases. */
   readonly history = new HistoryRows((reducer, values) => this.#call(reducer, values));
   readonly #handle: DatabaseHandle;
+  readonly #keeping: Closing | undefined;
   #databases: ReadonlyMap<DatabaseIdentity, RegisteredDatabase> = new Map();
   #byOwner: ReadonlyMap<OwnerIdentity, readonly RegisteredDatabase[]> = new Map();
   #names: ReadonlyMap<string, RegisteredName> = new Map();
@@ -117,12 +122,14 @@ export class Registry {
   /** The last of the requested changes. */
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(handle: DatabaseHandle) {
+  private constructor(handle: DatabaseHandle, keeping: Closing | undefined) {
     this.#handle = handle;
+    this.#keeping = keeping;
   }
 
-  static async open(handle: DatabaseHandle): Promise<Registry> {
-    const registry = new Registry(handle);
+  /** `keeping` is closed after the database. */
+  static async open(handle: DatabaseHandle, keeping?: Closing): Promise<Registry> {
+    const registry = new Registry(handle, keeping);
     await registry.#readDatabases();
     await registry.#readGrants();
     await registry.#readQuotas();
@@ -333,8 +340,9 @@ export class Registry {
     return result;
   }
 
-  close(): Promise<void> {
-    return this.#handle.close();
+  async close(): Promise<void> {
+    await this.#handle.close();
+    await this.#keeping?.close();
   }
 
   async #forgetExpired(nowMicros: bigint): Promise<void> {
