@@ -39,10 +39,17 @@ export async function planRestore(
   throw new BackupError('backup.unknown', `${what} holds no database ${database}`);
 }
 
-/** The manifest with an id, or with `latest` the newest that can be read. */
+/** The manifest whose id begins so and no other does; with `latest`, the newest. */
 export async function findBackup(repository: Repository, id: string): Promise<ManifestName> {
-  const found = (await repository.manifests()).find((name) => id === 'latest' || name.id === id);
-  if (found !== undefined) return found;
+  const names = await repository.manifests();
+  const fitting = names.filter((name) => id !== '' && name.id.startsWith(id));
+  const found = id === 'latest' ? names[0] : fitting[0];
+  if (found !== undefined && fitting.length < 2) return found;
+  if (fitting.length > 1) {
+    const ids = fitting.slice(0, 3).map((name) => name.id);
+    const which = `${ids.join(', ')}${fitting.length > 3 ? ', …' : ''}`;
+    throw new BackupError('backup.unknown', `several backups begin with ${id}: ${which}`);
+  }
   const text = `${repository.store.place} holds no backup ${id}; see reducerdb backup list`;
   throw new BackupError('backup.unknown', id === 'latest' ? noBackupText(repository) : text);
 }

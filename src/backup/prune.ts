@@ -25,7 +25,7 @@ export interface PruneOptions {
 
 export interface PruneReport {
   readonly removed: readonly PrunedBackup[];
-  readonly keptCount: number;
+  readonly kept: readonly PrunedBackup[];
   readonly objectCount: number;
   /** Bytes as they were stored. */
   readonly objectBytes: number;
@@ -60,13 +60,17 @@ export async function pruneBackups(
   const objects = faults.length > 0 ? noObjects : await sweep(repository, needed, options);
   const before = beforeMicros(options);
   return {
-    removed: gone.map(({ manifest: { id, timeMicros } }) => ({ id, timeMicros })),
-    keptCount: kept.length,
+    removed: gone.map(prunedOf),
+    kept: kept.map(prunedOf),
     objectCount: objects.count,
     objectBytes: objects.bytes,
     uploadCount: await repository.store.sweep(before, options.isDry),
     faults,
   };
+}
+
+function prunedOf({ manifest: { id, timeMicros } }: ReadBackup): PrunedBackup {
+  return { id, timeMicros };
 }
 
 function checkPolicy(policy: PrunePolicy): void {

@@ -179,6 +179,7 @@ describe('prune', () => {
     const done = await prune(repository, { keepLast: 1 });
     expect(done).toEqual(preview);
     expect(done.removed.map(({ id }) => id)).toEqual([made[1]?.id, made[0]?.id]);
+    expect(done.kept.map(({ id }) => id)).toEqual([made[2]?.id]);
     expect(done.objectCount).toBeGreaterThan(0);
     expect(await remaining(repository)).toEqual([start + 2 * day]);
     const kept = made[2];

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { NamedRepository, OpeningKeys } from '../service/open-repository.ts';
-import { CliError } from './io.ts';
+import { CliError, type Io } from './io.ts';
 import { dataFolder } from './service-settings.ts';
 import type { Session } from './session.ts';
-import { withDataDir } from './shared-flags.ts';
+import { refuseFlags, withDataDir } from './shared-flags.ts';
 
 /** Flags that say which repository, and how it is reached. */
 export interface RepositoryFlags {
@@ -27,6 +27,16 @@ export function withRepository(command: Command): Command {
     .addOption(new Option('--passphrase', 'ask for the passphrase of the repository'));
 }
 
+/** Flags with which a command reaches a repository itself, without the service. */
+export const ownFlags = [
+  'dataDir',
+  'endpoint',
+  'region',
+  'pathStyle',
+  'identityFile',
+  'passphrase',
+] as const;
+
 /** The repository that the flags name. */
 export function namedRepository(
   session: Session,
@@ -34,6 +44,10 @@ export function namedRepository(
   repository = flags.repository,
 ): NamedRepository {
   if (repository === undefined) throw new CliError('Say which one: --repository', 2);
+  if (!repository.startsWith('s3://')) {
+    const why = 'is for an address s3://bucket/prefix; for a name, write it into config.toml';
+    refuseFlags(flags, ['endpoint', 'region', 'pathStyle'], why);
+  }
   const { endpoint, region, pathStyle } = flags;
   return {
     repository,
@@ -43,9 +57,36 @@ export function namedRepository(
   };
 }
 
+/** Refuses a place where a service needs a name; `advice` says what to do instead. */
+export function requireServiceName({ repository }: RepositoryFlags, advice: string): void {
+  if (repository === undefined || !/[/.\\:]/.test(repository)) return;
+  const text =
+    'The service knows repositories by their names in its config.toml, and opens no place';
+  throw new CliError(`${text} that it is given, such as ${repository}. ${advice}`, 2);
+}
+
 /** What opens it if it is encrypted; a passphrase is asked for. */
-export async function openingKeys(session: Session, flags: RepositoryFlags): Promise<OpeningKeys> {
-  const passphrase =
-    flags.passphrase === true ? await session.io.askHidden('Passphrase: ') : undefined;
-  return { identityFile: flags.identityFile, passphrase };
+export async function openingKeys(
+  { io }: Session,
+  { identityFile, passphrase }: RepositoryFlags,
+): Promise<OpeningKeys> {
+  return { identityFile, passphrase: passphrase === true ? await passphraseOf(io) : undefined };
+}
+
+/** A passphrase for a new repository: in a terminal it is typed twice. */
+export async function newPassphrase(io: Io): Promise<string> {
+  const passphrase = await passphraseOf(io);
+  if (!io.isInteractive || (await io.askHidden('Passphrase again: ')) === passphrase) {
+    return passphrase;
+  }
+  throw new CliError('The two passphrases differ. Nothing was made.');
+}
+
+async function passphraseOf(io: Io): Promise<string> {
+  const passphrase = await io.askHidden('Passphrase: ');
+  if (passphrase === undefined) {
+    throw new CliError('Nobody can type a passphrase here; write it to standard input');
+  }
+  if (passphrase.trim() !== '') return passphrase;
+  throw new CliError('The passphrase is empty, and would protect nothing');
 }

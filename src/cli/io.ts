@@ -62,16 +62,36 @@ export class CliError extends Error {
   }
 }
 
-/** `{question} [y/N]`: yes only for `y` and `yes`. `--yes` answers for the user. */
+/**
+ * `{question} [y/N]`: yes only for `y` and `yes`. `--yes` answers for the user. Where the input is
+ * over, throws `CliError`: a program that runs unattended learns that nothing was done.
+ */
 export async function confirm(io: Io, question: string, isSkipped: boolean): Promise<boolean> {
   if (isSkipped) {
     io.err('Skipping confirmation due to --yes');
     return true;
   }
   const answer = await io.ask(`${question} [y/N] `);
-  if (answer === undefined)
-    io.err('Nobody can answer here, so the answer is no; --yes answers yes.');
-  return answer !== undefined && /^y(es)?$/i.test(answer.trim());
+  if (answer === undefined) throw unanswered('yes');
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+/**
+ * Has the user type a name before something is lost; `false`: something else was typed. Throws as
+ * `confirm` does.
+ */
+export async function typesName(
+  io: Io,
+  question: string,
+  { name, kind }: { readonly name: string; readonly kind: string },
+): Promise<boolean> {
+  const answer = await io.ask(question);
+  if (answer === undefined) throw unanswered(`yes=${kind}`);
+  return answer.trim() === name;
+}
+
+function unanswered(flag: string): CliError {
+  return new CliError(`Nobody can answer here, so the answer is no; --${flag} answers yes.`);
 }
 
 /** Warns that the output or flags of a command may still change. */

@@ -32,6 +32,18 @@ export function withDataDir(command: Command): Command {
   return command.option('--data-dir <dir>', 'data folder (REDUCERDB_DATA_DIR)');
 }
 
+/** Refuses flags that a command would ignore; `why` follows the name of the first of them. */
+export function refuseFlags<Flags extends object>(
+  flags: Flags,
+  names: readonly (keyof Flags & string)[],
+  why: string,
+): void {
+  const found = names.find((name) => flags[name] !== undefined);
+  if (found === undefined) return;
+  const written = found.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new CliError(`--${written} ${why}`, 2);
+}
+
 /** Adds `--format`, which `checkFormat` checks. */
 export function withFormat(command: Command): Command {
   return command.option('--format <format>', 'text or json', 'text');

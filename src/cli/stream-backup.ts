@@ -26,8 +26,9 @@ export async function streamBackup(
   const { database, server } = onlyDatabase(session, word);
   const api = await session.apiWithIdentity(server);
   const named = namedRepository(session, flags, to);
-  await initIfEmpty(named);
-  const repository = await openNamed(named, await openingKeys(session, flags));
+  const keys = await openingKeys(session, flags);
+  await initIfEmpty(named, keys);
+  const repository = await openNamed(named, keys);
   const path = databasePath(database, '/backup');
   const described = (await api.json('GET', `${path}/manifest`, anything)) as Described;
   const source: DatabaseSource = {

@@ -14,6 +14,7 @@ type Body = Readonly<Record<string, unknown>>;
 export async function backUp(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const body = await jsonObject(exchange);
   const record = host.registered(targetOf(exchange));
+  if (flagIn(body, 'keys')) throw invalid('`keys` is for a backup of the whole host');
   const job = host.backups.control.create(callerOf(exchange), record, choiceIn(body));
   return started(job);
 }

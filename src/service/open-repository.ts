@@ -5,6 +5,7 @@ import { initRepository, openRepository, type Repository } from '../backup/repos
 import { openStore } from '../backup/repository-place.ts';
 import type { S3Settings } from '../backup/s3-settings.ts';
 import type { RepositorySettings } from '../host/backups/backup-messages.ts';
+import { readIdentities } from '../host/backups/opened-repository.ts';
 import { privateFolderMode } from '../node/private-files.ts';
 import { ConfigurationError } from './configuration.ts';
 import { configurationFile } from './effective-settings.ts';
@@ -38,9 +39,24 @@ export function openNamed(named: NamedRepository, keys: OpeningKeys): Promise<Re
   return usable(async () => {
     const store = await storeOf(named);
     const { identityFile, passphrase } = keys;
-    const identities = identityFile === undefined ? [] : identitiesIn(identityFile);
-    return openRepository(store, { identities, passphrase });
+    const given = identityFile === undefined ? undefined : readIdentities(identityFile);
+    const configured = configuredRepository(named)?.identityFile;
+    const isThere = configured !== undefined && existsSync(configured);
+    const own = isThere ? readIdentities(configured) : [];
+    const repository = await openRepository(store, { identities: given ?? own, passphrase });
+    requireUse(repository, keys);
+    return repository;
   });
+}
+
+/** Keys that open nothing are refused: the user believes that something is encrypted to them. */
+function requireUse({ store, isEncrypted, facts }: Repository, keys: OpeningKeys): void {
+  if (keys.identityFile !== undefined && !isEncrypted) {
+    throw new ConfigurationError(`${store.place} is not encrypted: leave out --identity-file`);
+  }
+  if (keys.passphrase === undefined || facts.sealedIdentity !== undefined) return;
+  const why = isEncrypted ? 'has no passphrase: use --identity-file' : 'is not encrypted';
+  throw new ConfigurationError(`${store.place} ${why}; leave out --passphrase`);
 }
 
 /** Makes a place a repository. */
@@ -62,11 +78,15 @@ export function initNamed(
   });
 }
 
-/** Makes a folder that is empty, or does not exist, a repository. */
-export async function initIfEmpty(named: NamedRepository): Promise<void> {
+/** Makes a folder that is empty, or does not exist, a repository, which is not encrypted. */
+export async function initIfEmpty(named: NamedRepository, keys: OpeningKeys): Promise<void> {
   const place = await usable(async () => parsePlace(named.repository));
   if (place.kind !== 'folder' || isRepositoryName(named.repository)) return;
   if (existsSync(place.folder) && readdirSync(place.folder).length > 0) return;
+  if (keys.identityFile !== undefined || keys.passphrase !== undefined) {
+    const text = `${place.folder} is no repository yet`;
+    throw new ConfigurationError(`${text}; make an encrypted one with reducerdb backup init`);
+  }
   await initNamed(named, { recipients: [], passphrase: undefined });
 }
 
@@ -91,13 +111,6 @@ function configuredRepository(named: NamedRepository): RepositorySettings | unde
   if (found !== undefined) return found;
   const advice = `write ./${repository} for a folder`;
   throw new ConfigurationError(`${file} names no repository \`${repository}\`; ${advice}`);
-}
-
-function identitiesIn(file: string): string[] {
-  const lines = readFileSync(file, 'utf8')
-    .split('\n')
-    .map((line) => line.trim());
-  return lines.filter((line) => line !== '' && !line.startsWith('#'));
 }
 
 /** Work on a repository, with errors that the user can do something about as such. */

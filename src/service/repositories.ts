@@ -61,12 +61,23 @@ function repositoryIn(name: string, table: unknown, sources: RepositorySources) 
   };
   checkPlace(settings, place, sources);
   const keysFile = text('keys-file');
+  const identityFile = text('identity-file');
   const keys =
     keysFile === undefined ? s3KeysIn(sources.environment) : keysOf(keysFile, place, sources);
-  return { ...settings, keys };
+  // It is read when something is restored.
+  if (identityFile === undefined) return { ...settings, keys };
+  return { ...settings, keys, identityFile: path.resolve(sources.folder, identityFile) };
 }
 
-const keysOfTable = [...['url', 'region', 'endpoint', 'path-style', 'recipients', 'keys-file']];
+const keysOfTable = [
+  'url',
+  'region',
+  'endpoint',
+  'path-style',
+  'recipients',
+  'keys-file',
+  'identity-file',
+];
 
 function checkPlace(settings: RepositorySettings, place: string, sources: RepositorySources) {
   try {

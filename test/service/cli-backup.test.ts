@@ -34,6 +34,12 @@ const numbers = async (database: string) =>
   (await owner.rows(database, 'SELECT n FROM entry ORDER BY id')).flat();
 const ten = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 
+/** The ids of backups, the newest first. */
+async function backupsIn(repository: string): Promise<string[]> {
+  const listed = await sandbox.ok(['backup', 'list', '--repository', repository, '--json']);
+  return JSON.parse(listed).backups.map((one: { id: string }) => one.id);
+}
+
 /** What a command prints as JSON, after lines that say how far it is. */
 function resultIn(printed: string) {
   return JSON.parse(printed.trim().split('\n').at(-1) ?? '');
@@ -47,14 +53,10 @@ it('[history 5.8] streams a backup to a folder of this machine, and resumes it',
   await owner.call('shop', 'add', [11]);
   const second = resultIn(await sandbox.ok(args));
   expect(second.new_objects).toBe(1);
-  const listed = JSON.parse(
-    await sandbox.ok(['backup', 'list', '--repository', './mine', '--json']),
-  );
-  expect(listed.backups.map((one: { id: string }) => one.id)).toEqual([
-    second.backup,
-    first.backup,
-  ]);
+  expect(await backupsIn('./mine')).toEqual([second.backup, first.backup]);
   const verify = ['backup', 'verify', '--repository', './mine'];
+  const short = String(first.backup).slice(0, 9);
+  expect(await sandbox.ok([...verify, short])).toContain(`Backup ${first.backup}: present`);
   expect(await sandbox.ok(verify)).toMatch(/^Backup \w+: present \(/);
   expect(await sandbox.ok([...verify, '--read'])).toMatch(/^Backup \w+: ok \(/);
   expect(await sandbox.ok([...verify, '--deep'])).toMatch(/^Backup \w+: ok, tested \(/);
@@ -74,6 +76,10 @@ it('[cli 2.17, history 5.20, history 5.21] plans first, and restores by name', a
   const dry = await sandbox.ok([...restore, '--in-place', '--dry-run']);
   expect(dry).toContain('replaces the present state');
   await owner.call('shop', 'add', [12]);
+  expect(await sandbox.run([...restore, '--in-place'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the answer is no; --yes=in-place answers yes'),
+  });
   const refused = await sandbox.run([...restore, '--in-place'], { input: 'shopp\n' });
   expect(refused).toMatchObject({
     code: 1,
@@ -98,6 +104,14 @@ it('[history 5.6, history 5.11] restores a whole host into an empty folder', asy
   rmSync(path.join(sandbox.folder, 'data/databases'), { recursive: true });
   rmSync(path.join(sandbox.folder, 'data/registry'), { recursive: true });
   const all = ['backup', 'restore', 'latest', '--all', '--repository', './repository', '--yes'];
+  const unasked = [...all.slice(0, -1), '--data-dir', 'unasked'];
+  expect(await sandbox.run(unasked)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the answer is no; --yes answers yes'),
+  });
+  expect(existsSync(path.join(sandbox.folder, 'unasked'))).toBe(false);
+  const listed = ['backup', 'list', '--repository', 'near', '--data-dir', 'data'];
+  expect(await sandbox.ok(listed)).toMatch(/ registry, shop /);
   expect(await sandbox.run([...all, '--data-dir', 'data'])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('data is not empty; restore a host into an empty folder'),
@@ -118,12 +132,18 @@ it('[history 5.6, history 5.11] restores a whole host into an empty folder', asy
 
 it('[history 5.19] prune says what it would remove, and keeps the last backup', async () => {
   const prune = ['backup', 'prune', '--repository', './mine', '--keep-last', '1'];
-  expect(await sandbox.ok([...prune, '--dry-run'])).toMatch(/^1 backups go, 1 stay/);
+  const plan = await sandbox.ok([...prune, '--dry-run']);
+  const before = await backupsIn('./mine');
+  const [newest = '', oldest = ''] = before;
+  expect(plan).toMatch(new RegExp(`^ ${oldest} .*remove[\\s\\S]*^ ${newest} .*keep`, 'm'));
+  expect(plan).toMatch(/^1 backup to remove, 1 to keep; \d+ objects? \(.*\) that nothing needs/m);
+  expect(await sandbox.run(prune)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the answer is no; --yes answers yes'),
+  });
+  expect(await backupsIn('./mine')).toEqual(before);
   await sandbox.ok([...prune, '--yes']);
-  const listed = JSON.parse(
-    await sandbox.ok(['backup', 'list', '--repository', './mine', '--json']),
-  );
-  expect(listed.backups).toHaveLength(1);
+  expect(await backupsIn('./mine')).toEqual([newest]);
 });
 
 it('[history 5.20] names what is wrong with a repository', async () => {

@@ -298,7 +298,10 @@ describe('databases', () => {
     expect(hesitant.code).toBe(0);
     expect(hesitant.stdout).toContain(question);
     expect(hesitant.stdout).toContain('Aborting');
-    expect(await sandbox.run(['delete', 'precious'])).toMatchObject({ code: 0 });
+    expect(await sandbox.run(['delete', 'precious'])).toMatchObject({
+      code: 1,
+      stderr: 'Error: Nobody can answer here, so the answer is no; --yes answers yes.\n',
+    });
     const sure = await sandbox.run(['delete', '-y', 'precious']);
     expect(sure).toMatchObject({
       code: 0,

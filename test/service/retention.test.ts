@@ -106,6 +106,9 @@ it('[history 3.21] forget is refused while locked, without the name, and for oth
     input: 'another\n',
   });
   expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining('Aborting') });
+  const unasked = await sandbox.run(['retention', 'forget', 'threaded', '--before', 'now']);
+  const stderr = expect.stringContaining('the answer is no; --yes=forget answers yes');
+  expect(unasked).toMatchObject({ code: 1, stderr });
 });
 
 it('[history 3.11] an owner chooses what is kept, up to what the operator allows', async () => {
@@ -131,10 +134,19 @@ it('[history 3.11] an owner chooses what is kept, up to what the operator allows
   expect(await set('--keep', 'default', '--keep-commits', '1000')).toMatchObject({ code: 0 });
   expect(await status('threaded')).toMatchObject({
     settings: { keep: '30d', 'keep-commits': 1_000 },
-    chosen: { 'keep-bytes': 67_108_864 },
+  });
+  // Only what was named is chosen: the rest follows the service.
+  const { chosen: own } = await status('threaded');
+  expect(own).toEqual({
+    'keep-bytes': 67_108_864,
+    'keep-commits': 1_000,
+    'on-low-disk': 'warn',
   });
   const text = await sandbox.ok(['retention', 'status', 'threaded']);
   expect(text).toMatch(/^ keep-commits +\| 1000 \(chosen here\)/m);
+  expect(text).toMatch(/^ keep-bytes +\| 64 MiB \(chosen here\)/m);
+  expect(text).toMatch(/^ keep +\| 30d *$/m);
+  expect(text).toMatch(/^ segments +\| [\d.]+ (?:bytes|[KM]iB) *$/m);
   expect(text).toMatch(/^ history +\| commits \d+ to \d+, \d{4}-/m);
 });
 

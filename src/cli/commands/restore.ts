@@ -13,17 +13,21 @@ import { type Api, databasePath } from '../api.ts';
 import {
   namedRepository,
   openingKeys,
+  ownFlags,
   type RepositoryFlags,
+  requireServiceName,
   withRepository,
 } from '../backup-flags.ts';
-import { CliError, confirm, type Io } from '../io.ts';
+import { countText } from '../backup-texts.ts';
+import { CliError, confirm, type Io, typesName } from '../io.ts';
 import { jobResult, startedJob } from '../job.ts';
 import { Session } from '../session.ts';
-import { withServer, withYes } from '../shared-flags.ts';
+import { refuseFlags, withServer, withYes } from '../shared-flags.ts';
 import { microsText } from '../time-text.ts';
 import { WorkProgress } from '../work-progress.ts';
 
 interface RestoreFlags extends RepositoryFlags {
+  readonly server?: string;
   readonly database?: string;
   readonly as?: string;
   readonly inPlace?: boolean;
@@ -56,12 +60,48 @@ export function addRestore(backup: Command, io: Io): void {
     .description('restore a backup, by its id, or `latest`')
     .action(async (id: string | undefined, flags: RestoreFlags, command: Command) => {
       const session = new Session(io, command);
+      checkFlags(id, flags);
       if (flags.all === true) await restoreAll(session, id ?? 'latest', flags);
       else if (flags.database === undefined) throw new CliError('Name a --database, or --all', 2);
       else if (flags.replaced !== undefined) await bringBack(session, flags.database, flags);
       else await restoreOne(session, flags.database, id ?? 'latest', flags);
     });
 }
+
+/** Refuses what the kind of restore would ignore. */
+function checkFlags(id: string | undefined, flags: RestoreFlags): void {
+  if (flags.all === true) {
+    const why = 'is for one database: a whole host is restored as of the moment of its backup';
+    refuseFlags(flags, ['at'], `${why}. Restore it, then that database --in-place`);
+    refuseFlags(flags, [...ofOne, 'replaced', 'server'], 'is for one database, not for --all');
+    return;
+  }
+  if (flags.replaced !== undefined) {
+    if (id !== undefined) throw new CliError(`--replaced takes no backup: leave out ${id}`, 2);
+    const why = 'is not for --replaced, which brings back a log that the service has';
+    refuseFlags(flags, [...ofNew, 'forceForeign', 'at', 'dryRun', 'repository', ...ownFlags], why);
+    return;
+  }
+  requireServiceName(flags, placeAdvice);
+  refuseFlags(flags, ['identityFile', 'passphrase'], keyAdvice);
+  refuseFlags(flags, ownFlags, 'is for --all: one database is restored by the service');
+  if (flags.inPlace === true) refuseFlags(flags, ofNew, 'is for a new database, not --in-place');
+  else refuseFlags(flags, ['forceForeign'], 'is for --in-place');
+}
+
+const ofNew = ['as', 'withGrants', 'sameIdentity', 'runSchedules'] as const;
+const ofOne = [
+  ...(['database', 'as', 'inPlace', 'withGrants', 'sameIdentity', 'forceForeign'] as const),
+];
+
+const placeAdvice =
+  'To restore from it, the operator of the service gives it a name there, as [repository.NAME] ' +
+  'with a url, and starts the service again; then say --repository NAME';
+
+const keyAdvice =
+  'does not reach the service, which restores a database itself. To restore from an encrypted ' +
+  'repository, the operator names a file with its key in config.toml, as identity-file of its ' +
+  '[repository.NAME]; or restore a whole host elsewhere, with --all and an empty --data-dir';
 
 const headers = { 'content-type': 'application/json' };
 
@@ -118,15 +158,18 @@ async function restoreOne(
 }
 
 async function bringBack(session: Session, database: string, flags: RestoreFlags): Promise<void> {
+  if (!/^\d{1,9}$/.test(flags.replaced ?? '')) throw new CliError('--replaced must be a number', 2);
   const replaced = Number(flags.replaced);
-  if (!Number.isSafeInteger(replaced)) throw new CliError('--replaced must be a number', 2);
   await requireName(session, database);
   const api = await session.apiWithIdentity();
   const path = databasePath(database, '/restore');
   const body = JSON.stringify({ replaced });
   const { job } = await api.json('POST', path, startedJob, { body, headers });
-  await jobResult(api, job, session.io, { result: anything, what: 'The restore', unit: 'bytes' });
-  session.io.out(`Brought back replaced-${replaced} of ${database}.`);
+  const isJson = flags.json === true;
+  const wait = { result: anything, what: 'The restore', unit: 'bytes', isJson };
+  const result = await jobResult(api, job, session.io, wait);
+  const text = `Brought back replaced-${replaced} of ${database}.`;
+  session.io.out(isJson ? JSON.stringify(result) : text);
 }
 
 async function runJob(
@@ -144,8 +187,9 @@ async function runJob(
 /** What replaces data has its name typed. */
 async function requireName(session: Session, database: string): Promise<void> {
   if (session.flags.yes?.includes('in-place') === true) return;
-  const typed = await session.io.ask(`This replaces ${database}. Type its name to go on: `);
-  if (typed?.trim() !== database) throw new CliError('Nothing was changed.');
+  const question = `This replaces ${database}. Type its name to go on: `;
+  const isTyped = await typesName(session.io, question, { name: database, kind: 'in-place' });
+  if (!isTyped) throw new CliError('Nothing was changed.');
 }
 
 function planText({ from, to, bytes, program, source_time, replaces }: Plan, flags: RestoreFlags) {
@@ -173,14 +217,18 @@ async function restoreAll(session: Session, backup: string, flags: RestoreFlags)
   const count = databases.length - 1;
   const free = freeBytes === undefined ? '' : `, ${bytesText(freeBytes)} are free`;
   if (flags.json !== true) {
-    io.out(`Backup ${plan.backup} of ${microsText(plan.timeMicros)}: ${count} databases`);
+    const what = countText(count, 'database');
+    io.out(`Backup ${plan.backup} of ${microsText(plan.timeMicros)}: ${what}`);
     io.out(`  writes ${bytesText(bytes)} to ${directory}${free}`);
   }
   if (flags.dryRun === true) {
     if (flags.json === true) io.out(JSON.stringify({ backup: plan.backup, databases, bytes }));
     return;
   }
-  if (!(await confirm(io, 'Restore it?', session.answersYes('all')))) return;
+  if (!(await confirm(io, 'Restore it?', session.answersYes('all')))) {
+    io.out('Aborting: nothing was restored.');
+    return;
+  }
   const progress = new WorkProgress(io, flags.json === true);
   await plan.run((step) => progress.show({ ...step, unit: 'bytes' }));
   progress.end();

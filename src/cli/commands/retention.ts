@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { bytesText } from '../../values/bytes-text.ts';
 import {
   boolean,
   either,
@@ -13,7 +14,7 @@ import {
 } from '../../values/json-shape.ts';
 import { databasePath } from '../api.ts';
 import { onlyDatabase } from '../database-argument.ts';
-import { CliError, type Io } from '../io.ts';
+import { CliError, type Io, typesName } from '../io.ts';
 import { jobResult, startedJob } from '../job.ts';
 import { Session } from '../session.ts';
 import { withServer, withYes } from '../shared-flags.ts';
@@ -74,13 +75,21 @@ function statusText(status: Shaped<typeof statusShape>): string {
   const rows = [
     ['history', `commits ${floor.offset} to ${end}${since}`],
     ['files', `${status.segments} segments, ${status.snapshots} snapshots`],
-    ...kinds.map(([kind, count]) => [kind, `${count} bytes`]),
-    ...holds.map(({ by, from, bytes: held }) => [`held by ${by}`, `from ${from}, ${held} bytes`]),
+    ...kinds.map(([kind, count]) => [kind, bytesText(count)]),
+    ...holds.map(({ by, from, bytes: held }) => {
+      return [`held by ${by}`, `from ${from}, ${bytesText(held)}`];
+    }),
     ...Object.entries(settings).map(([name, value]) => {
-      return [name, `${value ?? 'any number'}${name in chosen ? ' (chosen here)' : ''}`];
+      return [name, `${settingText(name, value)}${name in chosen ? ' (chosen here)' : ''}`];
     }),
   ];
   return drawTable({ header: ['WHAT', 'VALUE'], rows });
+}
+
+function settingText(name: string, value: string | number | null): string {
+  if (value === null) return 'any number';
+  if (name !== 'keep-bytes') return String(value);
+  return value === 0 ? 'any amount' : bytesText(Number(value));
 }
 
 interface SetFlags {
@@ -115,7 +124,9 @@ function addSet(retention: Command, io: Io): void {
         body: JSON.stringify(Object.fromEntries(values)),
       });
       const { settings } = parseAs(answer, object({ settings: settingsShape }));
-      const rows = Object.entries(settings).map(([name, value]) => [name, `${value ?? 'any'}`]);
+      const rows = Object.entries(settings).map(([name, value]) => {
+        return [name, settingText(name, value)];
+      });
       io.out(drawTable({ header: ['SETTING', 'IN FORCE'], rows }));
     });
 }
@@ -152,15 +163,15 @@ async function isTyped(io: Io, database: string, isSkipped: boolean): Promise<bo
     io.err('Skipping confirmation due to --yes');
     return true;
   }
-  const answer = await io.ask(`Type the name of the database to go on: `);
-  return answer?.trim() === database;
+  const question = 'Type the name of the database to go on: ';
+  return typesName(io, question, { name: database, kind: 'forget' });
 }
 
 function forgottenText(database: string, result: Shaped<typeof forgotten>): string {
   const { forgotten: isNew, begins_at: begin, files, held } = result;
   if (!isNew) return `Nothing that old is there: the history of ${database} begins at ${begin}.`;
   const lines = held.map(({ by, fromOffset, bytes }) => {
-    return `Still held by ${by}: commits from ${fromOffset}, ${bytes} bytes.`;
+    return `Still held by ${by}: commits from ${fromOffset}, ${bytesText(bytes)}.`;
   });
   return [
     `The history of ${database} begins at commit ${begin} now; ${files} files were deleted.`,

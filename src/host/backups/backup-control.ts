@@ -367,8 +367,8 @@ function shown(repository: string, created: CreatedBackup): Readonly<Record<stri
   return {
     ...{ backup: id, repository, time: timeMicros },
     ...{ new_objects: newObjects, new_bytes: newBytes, bytes },
-    databases: databases.map(({ identity, end, fault }) => ({
-      ...{ identity, position: positionText(end), offset: end.offset, time: end.micros },
+    databases: databases.map(({ identity, names, end, fault }) => ({
+      ...{ identity, names, position: positionText(end), offset: end.offset, time: end.micros },
       fault: fault === '' ? null : fault,
     })),
   };

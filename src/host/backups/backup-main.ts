@@ -6,9 +6,7 @@ import { fetchFiles, fetchRestore } from '../../backup/fetch.ts';
 import { planRestore } from '../../backup/holdings.ts';
 import { listBackups, listedArchives } from '../../backup/list.ts';
 import { StoreError } from '../../backup/object-store.ts';
-import { parsePlace } from '../../backup/parse-place.ts';
-import { openRepository, type Repository } from '../../backup/repository.ts';
-import { openStore } from '../../backup/repository-place.ts';
+import type { Repository } from '../../backup/repository.ts';
 import { limits } from '../../limits.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import type { JobProgress } from '../databases/jobs.ts';
@@ -19,10 +17,10 @@ import type {
   BackupWork,
   CancelBackup,
   FromBackupThread,
-  RepositorySettings,
 } from './backup-messages.ts';
 import { copyLog } from './copy-log.ts';
 import { createBackup, sourceOf } from './create-backup.ts';
+import { openedRepository, readableRepository } from './opened-repository.ts';
 
 /**
  * Runs the thread that reads and writes repositories: it hashes, compresses and encrypts what it
@@ -51,18 +49,16 @@ async function serve({ port, repository, work }: BackupOrder): Promise<void> {
   const send = (message: FromBackupThread) => port.postMessage(message);
   try {
     const report = paced(port);
-    const open = () => opened(present(repository, 'a repository for this work'));
+    const named = () => present(repository, 'a repository for this work');
+    const open = () => {
+      const isRead = work.kind === 'plan' || work.kind === 'fetch';
+      return isRead ? readableRepository(named()) : openedRepository(named());
+    };
     const result = await run(open, work, { signal: abort.signal, report });
     send({ kind: 'done', result });
   } catch (error) {
     send(failureOf(error));
   }
-}
-
-async function opened(named: RepositorySettings): Promise<Repository> {
-  const { url, keys } = named;
-  const ask = keys === undefined ? undefined : () => keys;
-  return openRepository(await openStore(parsePlace(url), named, ask));
 }
 
 interface Running {

@@ -17,6 +17,8 @@ export interface RepositorySettings extends S3Settings {
   /** A folder, or `s3://bucket/prefix`. */
   readonly url: string;
   readonly recipients: readonly string[];
+  /** Path of a file with keys that open it, for restores; absent: the service cannot read it. */
+  readonly identityFile?: string | undefined;
   /** Secrets of the store, from variables or a file; never shown. */
   readonly keys?: S3Keys | undefined;
 }
@@ -113,6 +115,7 @@ export interface CreatedBackup {
   readonly bytes: number;
   readonly databases: readonly {
     readonly identity: string;
+    readonly names: readonly string[];
     readonly end: LogPoint;
     readonly fault: string;
   }[];

@@ -64,7 +64,9 @@ export async function createBackup(
     id: manifest.id,
     timeMicros: manifest.timeMicros,
     bytes,
-    databases: entries.map(({ identity, end, fault }) => ({ identity, end, fault })),
+    databases: entries.map(({ identity, record: { names }, end, fault }) => {
+      return { identity, names, end, fault };
+    }),
   };
 }
 

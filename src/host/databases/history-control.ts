@@ -89,7 +89,9 @@ export class HistoryControl {
     await registry.exclusively(async () => {
       const before = registry.history.of(identity);
       const isKept = (field: HistoryField) => !change.has(field);
-      const kept = historyFields.filter(isKept).map((field) => [field, before.choice[field]]);
+      const kept = historyFields
+        .filter((field) => isKept(field) && before.choice[field] !== undefined)
+        .map((field) => [field, before.choice[field]]);
       const given: HistoryChoice = Object.assign({}, ...change.values());
       const fault = isOperator ? undefined : choiceFault(given, configured);
       if (fault !== undefined) throw new Refusal({ code: 'history.invalid', message: fault });

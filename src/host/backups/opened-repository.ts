@@ -1,0 +1,53 @@
+import { readFileSync, statSync } from 'node:fs';
+import { BackupError } from '../../backup/backup-error.ts';
+import { identitiesIn } from '../../backup/encryption.ts';
+import { parsePlace } from '../../backup/parse-place.ts';
+import { openRepository, type Repository } from '../../backup/repository.ts';
+import { openStore } from '../../backup/repository-place.ts';
+import type { RepositorySettings } from './backup-messages.ts';
+
+/** Opens a repository of the configuration, to write to it, or to see what is there. */
+export async function openedRepository(
+  named: RepositorySettings,
+  identities: readonly string[] = [],
+): Promise<Repository> {
+  const { url, keys } = named;
+  const ask = keys === undefined ? undefined : () => keys;
+  return openRepository(await openStore(parsePlace(url), named, ask), { identities });
+}
+
+/**
+ * Opens it to read what is in it. If it is encrypted, the file with the keys is read now: it can be
+ * put there for a restore, and taken away again.
+ */
+export async function readableRepository(named: RepositorySettings): Promise<Repository> {
+  const { name, identityFile } = named;
+  const repository = await openedRepository(named);
+  if (!repository.isEncrypted) return repository;
+  if (identityFile !== undefined) {
+    requirePrivate(identityFile);
+    return openedRepository(named, readIdentities(identityFile));
+  }
+  const text = `the repository ${name} is encrypted, and this service has no key that opens it`;
+  const advice = `name a file with one in config.toml, as identity-file of [repository.${name}]`;
+  throw new BackupError('backup.wrongKey', `${text}; ${advice}, and start the service again`);
+}
+
+function requirePrivate(file: string): void {
+  if (process.platform === 'win32') return;
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((mode & 0o077) === 0) return;
+  throw new BackupError('backup.place', `${file} can be read by others; chmod 600 it`);
+}
+
+/** The keys in a file as `age-keygen` writes it. Throws `BackupError`. */
+export function readIdentities(file: string): string[] {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new BackupError('backup.place', `the identity file ${file} cannot be read: ${why}`);
+  }
+  return identitiesIn(text);
+}

@@ -1,0 +1,50 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newIdentity } from '../backup/encryption.ts';
+import { initIfEmpty, initNamed, openNamed } from './open-repository.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), 'open-repository-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const noKeys = { identityFile: undefined, passphrase: undefined };
+
+function named(name: string) {
+  return { repository: path.join(folder, name), dataDirectory: folder, environment: {} };
+}
+
+it('[history 5.10] keys for what is not encrypted to them are refused', async () => {
+  const { identity, recipient } = await newIdentity();
+  const identityFile = path.join(folder, 'key.txt');
+  writeFileSync(identityFile, `${identity}\n`);
+  await initNamed(named('plain'), { recipients: [], passphrase: undefined });
+  await initNamed(named('keyed'), { recipients: [recipient], passphrase: undefined });
+  const open = (name: string, keys: object) => openNamed(named(name), { ...noKeys, ...keys });
+  expect((await open('plain', {})).isEncrypted).toBe(false);
+  expect((await open('keyed', { identityFile })).canRead).toBe(true);
+  const refused = [
+    ['plain', { identityFile }, 'plain is not encrypted: leave out --identity-file'],
+    ['plain', { passphrase: 'x' }, 'plain is not encrypted; leave out --passphrase'],
+    [
+      'keyed',
+      { passphrase: 'x' },
+      'has no passphrase: use --identity-file; leave out --passphrase',
+    ],
+    ['keyed', { identityFile: `${identityFile}.no` }, 'cannot be read: ENOENT'],
+  ] as const;
+  for (const [name, keys, text] of refused) {
+    await expect(open(name, keys)).rejects.toThrow(text);
+  }
+});
+
+it('[history 5.8] an empty folder does not become an unencrypted repository beside keys', async () => {
+  const keys = { ...noKeys, passphrase: 'a long one' };
+  await expect(initIfEmpty(named('new'), keys)).rejects.toThrow('reducerdb backup init');
+  expect(existsSync(path.join(folder, 'new'))).toBe(false);
+  await initIfEmpty(named('new'), noKeys);
+  expect((await openNamed(named('new'), noKeys)).isEncrypted).toBe(false);
+});
