@@ -84,7 +84,8 @@ const withoutLater = {
 
 /**
  * The sizes of `budgets` for the library whose modules lie in `folder` and end in `ending`; and the
- * modules in each bundle.
+ * modules in each bundle. Those of `src` and of `dist` are some 40 bytes apart: the minifier chooses
+ * names by how often letters occur in the sources, types and the endings of imports among them.
  */
 export async function bundleSizes(folder, ending) {
   const sizes = [];

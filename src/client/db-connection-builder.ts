@@ -124,7 +124,7 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
   }
 
   getUri(): string {
-    return this.#uri === undefined ? '' : String(this.#uri);
+    return String(this.#uri ?? '');
   }
 
   getModuleName(): string {
@@ -143,7 +143,7 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
       throw new Error('Database name or address is required to connect to SpacetimeDB');
     }
     const version = this.#remoteModule.versionInfo?.cliVersion;
-    if (version === undefined || !/^\d+\.\d+\.\d+/.test(version)) {
+    if (!/^\d+\.\d+\.\d+/.test(version ?? '')) {
       throw new Error('The generated bindings lack their version: generate them again');
     }
     const on = this.#platform;

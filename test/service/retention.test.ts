@@ -146,7 +146,8 @@ it('[history 3.11] an owner chooses what is kept, up to what the operator allows
   expect(text).toMatch(/^ keep-commits +\| 1000 \(chosen here\)/m);
   expect(text).toMatch(/^ keep-bytes +\| 64 MiB \(chosen here\)/m);
   expect(text).toMatch(/^ keep +\| 30d *$/m);
-  expect(text).toMatch(/^ segments +\| [\d.]+ (?:bytes|[KM]iB) *$/m);
+  expect(text).toMatch(/^ snapshots +\| [\d.]+ [KM]iB *$/m);
+  expect(text).toMatch(/^ files +\| 1 segment, 1 snapshot *$/m);
   expect(text).toMatch(/^ history +\| commits \d+ to \d+, \d{4}-/m);
 });
 

@@ -9,7 +9,7 @@ import {
   type RepositoryFlags,
   withRepository,
 } from '../backup-flags.ts';
-import { calledText } from '../backup-texts.ts';
+import { calledText } from '../called-text.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import type { Io } from '../io.ts';
 import { Session } from '../session.ts';

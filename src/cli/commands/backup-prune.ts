@@ -7,7 +7,7 @@ import {
   type RepositoryFlags,
   withRepository,
 } from '../backup-flags.ts';
-import { countText } from '../backup-texts.ts';
+import { countText } from '../count-text.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import { Session } from '../session.ts';
 import { withYes } from '../shared-flags.ts';

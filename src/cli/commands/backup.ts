@@ -11,7 +11,8 @@ import {
   requireServiceName,
   withRepository,
 } from '../backup-flags.ts';
-import { calledText, countText } from '../backup-texts.ts';
+import { calledText } from '../called-text.ts';
+import { countText } from '../count-text.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
 import { jobResult, startedJob } from '../job.ts';

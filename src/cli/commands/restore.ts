@@ -18,7 +18,7 @@ import {
   requireServiceName,
   withRepository,
 } from '../backup-flags.ts';
-import { countText } from '../backup-texts.ts';
+import { countText } from '../count-text.ts';
 import { CliError, confirm, type Io, typesName } from '../io.ts';
 import { jobResult, startedJob } from '../job.ts';
 import { Session } from '../session.ts';

@@ -13,6 +13,7 @@ import {
   string,
 } from '../../values/json-shape.ts';
 import { databasePath } from '../api.ts';
+import { countText } from '../count-text.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io, typesName } from '../io.ts';
 import { jobResult, startedJob } from '../job.ts';
@@ -74,7 +75,10 @@ function statusText(status: Shaped<typeof statusShape>): string {
   const kinds = Object.entries(bytes).filter(([, count]) => count > 0);
   const rows = [
     ['history', `commits ${floor.offset} to ${end}${since}`],
-    ['files', `${status.segments} segments, ${status.snapshots} snapshots`],
+    [
+      'files',
+      `${countText(status.segments, 'segment')}, ${countText(status.snapshots, 'snapshot')}`,
+    ],
     ...kinds.map(([kind, count]) => [kind, bytesText(count)]),
     ...holds.map(({ by, from, bytes: held }) => {
       return [`held by ${by}`, `from ${from}, ${bytesText(held)}`];

@@ -9,8 +9,3 @@ export function calledText({
   if (/^0{40}/.test(identity)) return 'registry';
   return names[0] ?? identity.slice(0, 12);
 }
-
-/** `1 database`, `2 databases`. */
-export function countText(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
