@@ -174,9 +174,16 @@ function take(work: ImportWork, file: RowFile, { status, text }: UploadAnswer): 
   for (const fault of answer.faults) onFault(file, fault, false);
   const { stopped, error } = answer;
   if (stopped !== undefined) onFault(file, stopped, true);
-  if (error !== undefined) throw new CliError(`${file.path}, ${error}`);
+  if (error !== undefined) throw new CliError(`${file.path}, ${error}${batchText(work, stopped)}`);
   if (counts.skipped <= limits.importSkippedMax) return answer;
   throw new CliError(`${file.path}: more than ${limits.importSkippedMax} rows were skipped`);
+}
+
+/** What a row that cannot be taken means for the rows around it. */
+function batchText({ rules }: ImportWork, stopped: RowFault | undefined): string {
+  if (stopped === undefined) return '';
+  const batch = rules.isAtomic ? 'No row of this file' : 'No row of its batch';
+  return `\n${batch} was imported. Correct it, or leave such rows out with --on-error skip.`;
 }
 
 function read(text: string): ImportAnswer | undefined {

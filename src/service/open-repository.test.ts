@@ -41,7 +41,7 @@ it('[history 5.10] keys for what is not encrypted to them are refused', async ()
   }
 });
 
-it('[history 5.8] an empty folder does not become an unencrypted repository beside keys', async () => {
+it('[history 5.8] an empty folder is not made a repository where keys are given', async () => {
   const keys = { ...noKeys, passphrase: 'a long one' };
   await expect(initIfEmpty(named('new'), keys)).rejects.toThrow('reducerdb backup init');
   expect(existsSync(path.join(folder, 'new'))).toBe(false);

@@ -72,7 +72,11 @@ describe('a folder', () => {
       expect(out).toMatch(
         /^Exported 8 rows of 5 tables of kinds, at [0-9a-f]{16}\.\d+\.[0-9a-f]{8}, to/,
       );
-      expect(await sandbox.ok(['import', 'other', format])).toBe('imported 8, skipped 0\n');
+      expect(await sandbox.run(['import', 'other', format])).toMatchObject({
+        code: 0,
+        stdout: 'imported 8, skipped 0\n',
+        stderr: expect.stringMatching(/^(?:\w+: imported \d+, skipped 0\n){5}$/),
+      });
       await sandbox.ok(['export', 'other', '--to', `${format}-again`, '--format', format]);
       expect(linesOf(`${format}-again`)).toEqual(linesOf(format));
       const again = await sandbox.run(['import', 'other', format]);
@@ -151,12 +155,13 @@ describe('files', () => {
     expect([stopped.code, stopped.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /item\.csv\.gz, line 3, column `id`: .*\nimported 0, skipped 0\. To go/s,
+        /item\.csv\.gz, line 3, column `id`: .*\nNo row of its batch was .*\nimported 0, skipped 0\. To/,
       ),
     ]);
     const skipping = ['import', 'items', 'item.csv.gz', '--on-error', 'skip', '--report', 'faults'];
     const skipped = await sandbox.run(skipping);
     expect([skipped.code, skipped.stdout]).toEqual([1, 'imported 2, skipped 2\n']);
+    expect(skipped.stderr).toContain('Error: 2 rows were skipped; faults says which, and why');
     const faults = readFileSync(at('faults'), 'utf8').split('\n').slice(0, -1);
     expect(faults.map((line) => JSON.parse(line) as unknown)).toMatchObject([
       { line: 3, column: 'id', row: '"two",b' },

@@ -49,7 +49,7 @@ export function addPrune(backup: Command, io: Io): void {
       for (const fault of plan.faults) io.err(fault);
       if (flags.json !== true) io.out(text);
       if (flags.dryRun === true || (plan.removed.length === 0 && plan.objectCount === 0)) {
-        if (flags.json === true) io.out(JSON.stringify(plan));
+        if (flags.json === true) io.out(pruneJson(plan));
         return;
       }
       if (!(await confirm(io, 'Remove them?', session.answersYes('delete-data')))) {
@@ -57,7 +57,7 @@ export function addPrune(backup: Command, io: Io): void {
         return;
       }
       const report = await pruneIn(repository, policy, false);
-      io.out(flags.json === true ? JSON.stringify(report) : 'Removed.');
+      io.out(flags.json === true ? pruneJson(report) : 'Removed.');
     });
 }
 
@@ -68,6 +68,16 @@ function pruneText({ removed, kept, objectCount, objectBytes }: PruneReport): st
   const objects = `${countText(objectCount, 'object')} (${bytesText(objectBytes)})`;
   const counts = `${countText(removed.length, 'backup')} to remove, ${kept.length} to keep`;
   return `${table}\n${counts}; ${objects} that nothing needs any more.`;
+}
+
+/** Times are microseconds since the Unix epoch. */
+function pruneJson(report: PruneReport): string {
+  const { removed, kept, objectCount, objectBytes, uploadCount, faults } = report;
+  const shown = ({ id, timeMicros }: PrunedBackup) => ({ id, time: timeMicros });
+  return JSON.stringify({
+    ...{ removed: removed.map(shown), kept: kept.map(shown) },
+    ...{ objects: objectCount, bytes: objectBytes, uploads: uploadCount, faults },
+  });
 }
 
 async function policyOf(flags: PruneFlags) {

@@ -163,8 +163,11 @@ function addVerify(backup: Command, io: Io): void {
       );
       progress.end();
       const { faults, objects, storedBytes } = report;
-      if (flags.json === true) io.out(JSON.stringify(report));
-      else if (faults.length === 0) {
+      if (flags.json === true) {
+        io.out(
+          JSON.stringify({ id: report.id, depth, objects, stored_bytes: storedBytes, faults }),
+        );
+      } else if (faults.length === 0) {
         const state = { present: 'present', read: 'ok', deep: 'ok, tested' }[depth];
         io.out(`Backup ${report.id}: ${state} (${objects} objects, ${bytesText(storedBytes)}).`);
       }

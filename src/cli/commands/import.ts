@@ -112,7 +112,12 @@ async function runImport(
         progress.show({ phase: 'importing', done: before + readBytes, total, unit: 'bytes' });
       };
       const onFault = report.add;
+      const { imported, skipped } = counts;
       await importTable({ api, database, rules, counts, onFault, onProgress }, table);
+      if (tables.length > 1 && flags.json !== true) {
+        const own = `imported ${counts.imported - imported}, skipped ${counts.skipped - skipped}`;
+        io.err(`${table.table}: ${own}`);
+      }
       before += table.files.reduce((sum, { bytes }) => sum + bytes, 0);
     }
   } catch (error) {
@@ -124,7 +129,12 @@ async function runImport(
     report.close();
   }
   io.out(resultText(counts, importId, flags));
-  if (counts.skipped > 0) throw new CliError(`${counts.skipped} rows were not imported`);
+  if (counts.skipped > 0) throw new CliError(skippedText(counts.skipped, flags));
+}
+
+function skippedText(count: number, { report }: ImportFlags): string {
+  const what = count === 1 ? '1 row was skipped' : `${count} rows were skipped`;
+  return report === undefined ? what : `${what}; ${report} says which, and why`;
 }
 
 /** Says what is there, and how the import goes on. */
@@ -142,7 +152,8 @@ function resultText(
   if (json === true) {
     return JSON.stringify({ imported, skipped, batches_there: there, import_id: importId });
   }
-  const again = there === 0 ? '' : ` (${there} batches were there already)`;
+  const were = there === 1 ? 'batch was' : 'batches were';
+  const again = there === 0 ? '' : ` (${there} ${were} there already)`;
   return `imported ${imported}, skipped ${skipped}${again}`;
 }
 
@@ -174,8 +185,9 @@ class Report {
     if (isEnd || this.#count > shownMax) return;
     const place = column === null ? '' : `, column \`${column}\``;
     this.#io.err(`${file.path}, line ${line}${place}: ${message}`);
-    if (this.#count === shownMax)
-      this.#io.err('More are in the file of --report, if there is one.');
+    if (this.#count === shownMax) {
+      this.#io.err('No more rows are shown here; --report writes all of them to a file.');
+    }
   };
 
   close(): void {
