@@ -48,7 +48,7 @@ async function deleteStale(stale: readonly string[], io: Io, isYes: boolean): Pr
   if (stale.length === 0) return;
   io.out('These files are from an earlier run and are no longer needed:');
   for (const file of stale) io.out(`  ${path.relative(io.cwd, file)}`);
-  if (!(await confirm(io, 'Delete them?', isYes))) return;
+  if (!(await confirm(io, 'Delete them?', isYes, null))) return;
   for (const file of stale) unlinkSync(file);
 }
 

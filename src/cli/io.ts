@@ -64,16 +64,23 @@ export class CliError extends Error {
 
 /**
  * `{question} [y/N]`: yes only for `y` and `yes`. `--yes` answers for the user. Where the input is
- * over, throws `CliError`: a program that runs unattended learns that nothing was done.
+ * over, throws `CliError` with `refused`: what runs unattended learns that nothing was done. `null`:
+ * the answer is no, since what was asked for was done, and this is a matter of tidiness.
  */
-export async function confirm(io: Io, question: string, isSkipped: boolean): Promise<boolean> {
+export async function confirm(
+  io: Io,
+  question: string,
+  isSkipped: boolean,
+  refused: string | null = 'Nothing was done.',
+): Promise<boolean> {
   if (isSkipped) {
     io.err('Skipping confirmation due to --yes');
     return true;
   }
   const answer = await io.ask(`${question} [y/N] `);
-  if (answer === undefined) throw unanswered('yes');
-  return /^y(es)?$/i.test(answer.trim());
+  if (answer === undefined) sayUnanswered(io, 'yes');
+  if (answer === undefined && refused !== null) throw new CliError(refused);
+  return answer !== undefined && /^y(es)?$/i.test(answer.trim());
 }
 
 /**
@@ -86,12 +93,13 @@ export async function typesName(
   { name, kind }: { readonly name: string; readonly kind: string },
 ): Promise<boolean> {
   const answer = await io.ask(question);
-  if (answer === undefined) throw unanswered(`yes=${kind}`);
-  return answer.trim() === name;
+  if (answer !== undefined) return answer.trim() === name;
+  sayUnanswered(io, `yes=${kind}`);
+  throw new CliError('Nothing was changed.');
 }
 
-function unanswered(flag: string): CliError {
-  return new CliError(`Nobody can answer here, so the answer is no; --${flag} answers yes.`);
+function sayUnanswered(io: Io, flag: string): void {
+  io.err(`Nobody can answer here, so the answer is no; --${flag} answers yes.`);
 }
 
 /** Warns that the output or flags of a command may still change. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { entries } from './backups-module.ts';
@@ -157,3 +157,32 @@ it('[history 5.20] names what is wrong with a repository', async () => {
   });
   expect((await list('s3://bucket')).stderr).toContain('set REDUCERDB_S3_ACCESS_KEY_ID');
 });
+
+it('[history 5.10] an empty passphrase makes no repository, and another one opens none', async () => {
+  const at = path.join(sandbox.folder, 'sealed');
+  const init = ['backup', 'init', '--repository', './sealed', '--passphrase'];
+  for (const [input, text] of [
+    ['\n', 'The passphrase is empty'],
+    [undefined, 'Nobody can type a passphrase here'],
+  ] as const) {
+    const refused = await sandbox.run(init, input === undefined ? {} : { input });
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(text) });
+    expect(existsSync(at)).toBe(false);
+  }
+  expect(await sandbox.run(init, { input: 'a long one\n' })).toMatchObject({ code: 0 });
+  const facts = JSON.parse(readFileSync(path.join(at, 'reducerdb-repository.json'), 'utf8'));
+  expect(facts).toMatchObject({ recipients: [expect.any(String)], identity: expect.any(String) });
+  const to = ['backup', 'create', 'shop', '--to', './sealed'];
+  expect(await sandbox.run([...to, '--passphrase'], { input: 'another\n' })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('the passphrase does not open'),
+  });
+  await sandbox.ok(to);
+  const verify = ['backup', 'verify', '--repository', './sealed', '--read'];
+  expect(await sandbox.run(verify)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('is encrypted; none of the given identities opens it'),
+  });
+  const opened = await sandbox.run([...verify, '--passphrase'], { input: 'a long one\n' });
+  expect(opened).toMatchObject({ code: 0, stdout: expect.stringContaining(': ok (') });
+}, 60_000);

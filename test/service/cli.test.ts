@@ -300,7 +300,8 @@ describe('databases', () => {
     expect(hesitant.stdout).toContain('Aborting');
     expect(await sandbox.run(['delete', 'precious'])).toMatchObject({
       code: 1,
-      stderr: 'Error: Nobody can answer here, so the answer is no; --yes answers yes.\n',
+      stderr:
+        'Nobody can answer here, so the answer is no; --yes answers yes.\nError: Nothing was done.\n',
     });
     const sure = await sandbox.run(['delete', '-y', 'precious']);
     expect(sure).toMatchObject({

@@ -61,8 +61,9 @@ async function makeProject(session: Session, name: string | undefined, flags: In
   const { folder, projectName } = placeOf(io.cwd, name, flags.projectPath);
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     const question = `${folder} is not empty. Create the project there anyway?`;
-    if (!(await confirm(io, question, session.answersYes('all')))) {
-      throw new CliError('Nothing was created.');
+    const refused = 'Nothing was created.';
+    if (!(await confirm(io, question, session.answersYes('all'), refused))) {
+      throw new CliError(refused);
     }
   }
   mkdirSync(folder, { recursive: true });
