@@ -14,7 +14,7 @@ import { limits } from '../limits.ts';
 import { DatabaseArchive } from './archive.ts';
 import { fetchRestore } from './fetch.ts';
 import { finishBackup } from './finish-backup.ts';
-import { planRestore } from './holdings.ts';
+import { findBackup, planRestore } from './holdings.ts';
 import { listBackups, listedArchives } from './list.ts';
 import { type Manifest, objectsOf } from './manifest.ts';
 import { manifestName } from './object-names.ts';
@@ -147,6 +147,23 @@ describe('a list', () => {
       { from: { offset: 0 }, to: { offset: story.end.offset }, untilMicros: start },
     ]);
   });
+});
+
+it('[history 5.20] an id can be cut short as long as one backup alone begins so', async () => {
+  const { store, repository } = await begin(11);
+  const ids = ['aa1100000000', 'aa2200000000', 'bb0000000000'];
+  for (const [at, id] of ids.entries()) {
+    store.objects.set(manifestName(start + at * day, id), Buffer.from('{}'));
+  }
+  expect(await findBackup(repository, 'b')).toMatchObject({ id: ids[2] });
+  expect(await findBackup(repository, 'aa1')).toMatchObject({ id: ids[0] });
+  expect(await findBackup(repository, 'latest')).toMatchObject({ id: ids[2] });
+  await expect(findBackup(repository, 'aa')).rejects.toThrow(
+    'several backups begin with aa: aa2200000000, aa1100000000',
+  );
+  for (const none of ['aa11000000000', 'cc', '']) {
+    await expect(findBackup(repository, none)).rejects.toThrow(`holds no backup ${none}`);
+  }
 });
 
 /** Backups of one database at these times, each with objects of its own. */

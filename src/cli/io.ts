@@ -64,8 +64,8 @@ export class CliError extends Error {
 
 /**
  * `{question} [y/N]`: yes only for `y` and `yes`. `--yes` answers for the user. Where the input is
- * over, throws `CliError` with `refused`: what runs unattended learns that nothing was done. `null`:
- * the answer is no, since what was asked for was done, and this is a matter of tidiness.
+ * over, throws `CliError` with `refused`: what runs unattended learns that nothing was done.
+ * `null`: the answer is no, since what was asked for was done, and this is a matter of tidiness.
  */
 export async function confirm(
   io: Io,
