@@ -79,8 +79,9 @@ async function automatic(
   if (plan.migrate_plan !== '') io.out(plan.migrate_plan);
   if (plan.break_clients && !mayBreakClients) {
     const question = 'The above changes will BREAK existing clients. Do you want to proceed?';
-    if (!(await confirm(io, question, answersYes('break-clients')))) {
-      throw new CliError('Publishing aborted by user');
+    const refused = 'Publishing aborted by user';
+    if (!(await confirm(io, question, answersYes('break-clients'), refused))) {
+      throw new CliError(refused);
     }
   }
   return { query: { policy: 'BreakClients', token: plan.token } };
@@ -113,7 +114,8 @@ async function clearing(
 ): Promise<UpdateChoice> {
   io.out(`This will DESTROY the current ${database} module, and ALL corresponding data.`);
   const question = `Are you sure you want to proceed? [deleting ${database}]`;
-  if (await confirm(io, question, answersYes('delete-data'))) return { query: { clear: 'true' } };
+  const isSure = await confirm(io, question, answersYes('delete-data'), publishAbortedText);
+  if (isSure) return { query: { clear: 'true' } };
   io.out('Aborted.');
   throw new CliError(publishAbortedText);
 }

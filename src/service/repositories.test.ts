@@ -58,6 +58,11 @@ it('[history 5.2] reads keys from a file that nobody else can read', () => {
   expect(() => read(toml)).toThrow('keys.toml can be read by others; chmod 600 it');
 });
 
+it('[history 5.10] a file with the keys for restores need not be there yet', () => {
+  const toml = '[repository.far]\nurl = "s3://bucket"\nidentity-file = "key.txt"';
+  expect(read(toml)).toMatchObject([{ identityFile: path.join(folder, 'key.txt') }]);
+});
+
 it.each([
   ['[repository.far]\nregion = "x"', 'repository.far needs `url`'],
   ['[repository.far]\nurl = "s3://b"\nurls = 1', 'repository.far.urls is not a setting'],

@@ -146,6 +146,7 @@ async function publishTarget(
       io,
       'Are you sure you want to proceed?',
       session.answersYes('remote'),
+      publishAbortedText,
     );
     if (!isSure) throw new CliError(publishAbortedText);
   }
