@@ -1,11 +1,12 @@
 import { finishBackup } from '../backup/finish-backup.ts';
 import type { LogObject } from '../backup/log-source.ts';
+import { objectsOf } from '../backup/manifest.ts';
 import { type DatabaseSource, type SourceFile, shipDatabase } from '../backup/ship.ts';
 import { productName, productVersion } from '../service/version.ts';
-import { bytesText } from '../values/bytes-text.ts';
 import { anything } from '../values/json-shape.ts';
 import { type Api, databasePath } from './api.ts';
 import { namedRepository, openingKeys, type RepositoryFlags } from './backup-flags.ts';
+import { printCreated } from './created-backup.ts';
 import { onlyDatabase } from './database-argument.ts';
 import { CliError } from './io.ts';
 import type { Session } from './session.ts';
@@ -51,13 +52,16 @@ export async function streamBackup(
     }),
   );
   progress.end();
-  const { id } = manifest;
-  if (flags.json === true) {
-    io.out(JSON.stringify({ backup: id, new_objects: newObjects, new_bytes: newBytes }));
-  } else {
-    const size = `commit ${entry.end.offset}, ${bytesText(newBytes)} new`;
-    io.out(`Backup ${id} in ${repository.store.place}: ${size}.`);
-  }
+  const { identity, record, end, fault } = entry;
+  const position = `${end.epoch}.${end.offset}.${end.chain.slice(8)}`;
+  const shown = { identity, names: record.names, position, fault: fault === '' ? null : fault };
+  const created = {
+    ...{ backup: manifest.id, repository: repository.store.place, time: manifest.timeMicros },
+    ...{ new_objects: newObjects, new_bytes: newBytes },
+    bytes: objectsOf(manifest).reduce((sum, { storedBytes }) => sum + storedBytes, 0),
+    databases: [shown],
+  };
+  printCreated(io, created, flags.json === true);
 }
 
 type Described = Omit<DatabaseSource, 'read'>;

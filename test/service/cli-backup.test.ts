@@ -48,7 +48,12 @@ function resultIn(printed: string) {
 it('[history 5.8] streams a backup to a folder of this machine, and resumes it', async () => {
   const args = ['backup', 'create', 'shop', '--to', './mine', '--json'];
   const first = resultIn(await sandbox.ok(args));
-  expect(first).toMatchObject({ new_objects: expect.any(Number) });
+  expect(first).toMatchObject({
+    repository: path.join(sandbox.folder, 'mine'),
+    new_objects: expect.any(Number),
+    databases: [{ names: ['shop'], position: expect.stringMatching(/^[\da-f]{16}\.\d+\./) }],
+  });
+  expect(first.bytes).toBe(first.new_bytes);
   expect(first.new_objects).toBeGreaterThan(0);
   await owner.call('shop', 'add', [11]);
   const second = resultIn(await sandbox.ok(args));

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { bytesText } from '../../values/bytes-text.ts';
-import { list, nullable, number, object, type Shaped, string } from '../../values/json-shape.ts';
 import { databasePath } from '../api.ts';
 import {
   namedRepository,
@@ -11,8 +10,7 @@ import {
   requireServiceName,
   withRepository,
 } from '../backup-flags.ts';
-import { calledText } from '../called-text.ts';
-import { countText } from '../count-text.ts';
+import { createdBackup, printCreated } from '../created-backup.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
 import { jobResult, startedJob } from '../job.ts';
@@ -60,23 +58,6 @@ interface CreateFlags extends RepositoryFlags {
   readonly json?: boolean;
 }
 
-const createdBackup = object({
-  backup: string,
-  repository: string,
-  time: number,
-  new_objects: number,
-  new_bytes: number,
-  bytes: number,
-  databases: list(
-    object({
-      identity: string,
-      names: list(string),
-      position: string,
-      fault: nullable(string),
-    }),
-  ),
-});
-
 function addCreate(backup: Command, io: Io): void {
   withRepository(withYes(withServer(backup.command('create [database]'))))
     .option('--all', 'all databases of the service, for its operators')
@@ -117,25 +98,6 @@ function addCreate(backup: Command, io: Io): void {
 
 const placeAdvice =
   'To write one database there from here: --to. Or the operator names the place in config.toml';
-
-function printCreated(io: Io, created: Shaped<typeof createdBackup>, json: boolean): void {
-  const { backup, repository, bytes, new_bytes, databases } = created;
-  const faults = databases.filter(({ fault }) => fault !== null);
-  if (json) io.out(JSON.stringify(created));
-  else {
-    const [first] = databases;
-    const isOne = databases.length === 1;
-    const what = isOne ? `at ${first?.position}` : countText(databases.length - 1, 'database');
-    const size = `${bytesText(bytes)}, ${bytesText(new_bytes)} of them new`;
-    io.out(`Backup ${backup} in ${repository}: ${what}, ${size}.`);
-    if (!isOne) for (const one of databases) io.out(`  ${calledText(one)} at ${one.position}`);
-  }
-  for (const one of faults) io.err(`${calledText(one)} is not all there: ${one.fault}`);
-  if (faults.length > 0) {
-    const are = faults.length === 1 ? 'is' : 'are';
-    throw new CliError(`${countText(faults.length, 'database')} ${are} not all there`, 3);
-  }
-}
 
 interface VerifyFlags extends RepositoryFlags {
   readonly read?: boolean;
