@@ -58,10 +58,14 @@ export const historyLimits = {
   historyRetryMillisMax: 3_600_000,
   /** Bytes that passes write in a second. */
   historyBytesPerSecondMax: 32 * mebibyte,
+  /** Times that a live check reads a history which is deleted and packed meanwhile. */
+  verifyTriesMax: 5,
   /** How long an opening waits for the pass that the end of its database has stopped. */
   historyStopMillisMax: 1_000,
   /** For how long something keeps old commits from being deleted without making progress. */
   historyHoldMillisMax: 3_600_000,
+  /** The same for a backup that a client reads over HTTP. */
+  streamedHoldMillisMax: 300_000,
   /** Interval between two lines in the service log about a disk that is nearly full. */
   historySpaceReportMillis: 3_600_000,
   /** Log between the neighbours of a snapshot up to which it is not kept for reading the past. */

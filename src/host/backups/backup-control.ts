@@ -176,7 +176,7 @@ export class BackupControl {
     access.require(by, target, 'backUp');
     this.#requireHistory();
     const { identity } = target;
-    const held = hold(identity, forBackup);
+    const held = hold(identity, { ...forBackup, idleMillisMax: limits.streamedHoldMillisMax });
     this.#streamed.get(identity)?.release();
     this.#streamed.set(identity, held);
     const database = this.backedUp(target, await this.#endOf(target.handle));
@@ -192,14 +192,16 @@ export class BackupControl {
     const { access, files } = this.#options;
     access.require(by, target, 'backUp');
     const { identity, generation } = target;
-    this.#streamed.get(identity)?.progress();
+    const progress = (): void => this.#streamed.get(identity)?.progress();
+    progress();
     const directory = files.logDirectory(identity, generation);
     const folder = files.staticFolder(identity);
     const found =
       directory === undefined || folder === undefined
         ? undefined
         : streamedObject({ directory, folder }, name);
-    if (found !== undefined) return found;
+    if (found !== undefined)
+      return { ...found, read: (...part) => told(found.read(...part), progress) };
     const message = `There is no object \`${name}\``;
     throw new Refusal({ code: 'backup.unknownObject', message });
   }
@@ -381,5 +383,13 @@ async function refusing<Result>(work: Promise<Result>): Promise<Result> {
   } catch (error) {
     if (!(error instanceof BackupError)) throw error;
     throw new Refusal({ code: 'backup.invalid', message: error.message }, { cause: error });
+  }
+}
+
+/** The same pieces; tells when one has been taken. */
+async function* told<Piece>(pieces: AsyncIterable<Piece>, tell: () => void): AsyncIterable<Piece> {
+  for await (const piece of pieces) {
+    yield piece;
+    tell();
   }
 }

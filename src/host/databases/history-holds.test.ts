@@ -48,6 +48,18 @@ it('[history 3.7] a hold without progress is dropped after an hour', () => {
   hold.release();
 });
 
+it('[history 3.7] a hold can end sooner without progress', () => {
+  const { holds, pass } = setUp();
+  const idleMillisMax = limits.streamedHoldMillisMax;
+  const hold = holds.add(database, { by: 'backup', fromOffset: 0, idleMillisMax });
+  pass(idleMillisMax);
+  hold.progress();
+  pass(idleMillisMax);
+  expect(holds.of(database)).toHaveLength(1);
+  pass(1);
+  expect(holds.of(database)).toEqual([]);
+});
+
 it('[history 3.7] a hold with a bound of bytes ends by them, and not by time', () => {
   const { holds, pass } = setUp();
   let drops = 0;

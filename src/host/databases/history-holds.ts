@@ -5,11 +5,10 @@ import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { HistoryFacts } from '../seats/history-task.ts';
 
 export interface HoldOptions extends Hold {
-  /**
-   * What it may keep on the disk. Absent: as long as it makes progress, and no longer than
-   * `limits.historyHoldMillisMax` without.
-   */
+  /** What it may keep on the disk. Absent: as long as it makes progress. */
   readonly bytesMax?: number;
+  /** For how long without; absent: `limits.historyHoldMillisMax`. */
+  readonly idleMillisMax?: number;
   /** Called when it keeps nothing any more although it was not released. */
   readonly dropped?: () => void;
 }
@@ -62,9 +61,9 @@ export class HistoryHolds {
   /** Those of a database; what has made no progress for too long is dropped. */
   of(database: DatabaseIdentity): Hold[] {
     const holds = [...(this.#holds.get(database) ?? [])];
-    const isOver = ({ bytesMax, lastAt }: KeptHold) =>
-      bytesMax === undefined &&
-      this.#clock.monotonicMillis() - lastAt > limits.historyHoldMillisMax;
+    const { historyHoldMillisMax } = limits;
+    const isOver = ({ bytesMax, lastAt, idleMillisMax = historyHoldMillisMax }: KeptHold) =>
+      bytesMax === undefined && this.#clock.monotonicMillis() - lastAt > idleMillisMax;
     for (const hold of holds.filter(isOver)) this.#drop(database, hold);
     return holds
       .filter(({ isDropped }) => !isDropped)

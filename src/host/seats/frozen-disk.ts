@@ -1,16 +1,24 @@
 import { assert } from '../../assert.ts';
 import { type Disk, DiskError, type DiskFile } from '../../log/disk.ts';
 import { durableMarkName } from '../../log/durable-mark.ts';
+import { floorName } from '../../log/floor.ts';
+import { PackedFile } from '../../log/packed-segment.ts';
+import { packedName, segmentSequence } from '../../log/segment.ts';
+
+export interface FrozenDisk extends Disk {
+  /** True if a file went since then, or is another one: a pass over the history was there. */
+  hasChanged(): boolean;
+}
 
 /**
  * The directory of a log as it is now, to be read while the log grows: what comes later is not
- * there. The mark of the durable end is written over, so it is copied, and first: it never says
- * more than the segments hold. `read` is called with the bytes of each reading, and may wait.
+ * there. The mark of the durable end and the floor are written over, so they are copied, the mark
+ * first: it never says more than the segments hold. Of a segment that was packed meanwhile its
+ * packed form is read. `read` is called with the bytes of each reading, and may wait.
  */
-export function frozenDisk(disk: Disk, read: (bytes: number) => void): Disk {
-  const hasMark = disk.list().includes(durableMarkName);
-  const mark = hasMark ? contentOf(disk, durableMarkName) : undefined;
-  const sizes = new Map(disk.list().map((name) => [name, sizeOf(disk, name)]));
+export function frozenDisk(disk: Disk, read: (bytes: number) => void): FrozenDisk {
+  const copies = copiesOf(disk, [durableMarkName, floorName]);
+  const sizes = sizesOf(disk);
   const refuse = (): never => assert(false, 'it is only read') as never;
   return {
     isLasting: disk.isLasting,
@@ -19,13 +27,16 @@ export function frozenDisk(disk: Disk, read: (bytes: number) => void): Disk {
     open: (name) => {
       const size = sizes.get(name);
       if (size === undefined) throw new DiskError('open', name, new Error('no such file'));
-      const file = disk.open(name, 'read');
-      return name === durableMarkName && mark !== undefined
-        ? {
-            ...reading(file, mark.length, read),
-            read: (into, position) => copy(mark, into, position),
-          }
-        : reading(file, size, read);
+      const copied = copies.get(name);
+      if (copied !== undefined) return copyOf(name, copied);
+      return reading(openKept(disk, name), size, read);
+    },
+    hasChanged: () => {
+      const now = sizesOf(disk);
+      const isOther = (name: string, size: number) => {
+        return !copies.has(name) && now.get(name) !== size;
+      };
+      return [...sizes].some(([name, size]) => isOther(name, size));
     },
     remove: refuse,
     rename: refuse,
@@ -33,6 +44,48 @@ export function frozenDisk(disk: Disk, read: (bytes: number) => void): Disk {
     space: () => disk.space(),
     syncDirectory: () => Promise.resolve(),
   };
+}
+
+/** A file, or what a segment was replaced by. */
+function openKept(disk: Disk, name: string): ReadFile {
+  try {
+    return disk.open(name, 'read');
+  } catch (error) {
+    const packed = packedName(name);
+    if (segmentSequence(name) === undefined || !disk.list().includes(packed)) throw error;
+    const file = disk.open(packed, 'read');
+    const unpacked = new PackedFile(file, disk.codec);
+    return {
+      name,
+      size: () => unpacked.size(),
+      read: (into, position) => unpacked.read(into, position),
+      isInPlace: () => file.isInPlace(),
+      close: () => file.close(),
+    };
+  }
+}
+
+type ReadFile = Pick<DiskFile, 'name' | 'size' | 'read' | 'isInPlace' | 'close'>;
+
+function copiesOf(disk: Disk, names: readonly string[]): Map<string, Uint8Array> {
+  const copies = new Map<string, Uint8Array>();
+  for (const name of names) {
+    if (disk.list().includes(name)) copies.set(name, contentOf(disk, name));
+  }
+  return copies;
+}
+
+/** Of the files that are not removed while this looks at them. */
+function sizesOf(disk: Disk): Map<string, number> {
+  const sizes = new Map<string, number>();
+  for (const name of disk.list()) {
+    try {
+      sizes.set(name, sizeOf(disk, name));
+    } catch (error) {
+      if (!(error instanceof DiskError) || disk.list().includes(name)) throw error;
+    }
+  }
+  return sizes;
 }
 
 function contentOf(disk: Disk, name: string): Uint8Array {
@@ -55,7 +108,7 @@ function sizeOf(disk: Disk, name: string): number {
 }
 
 /** The first bytes of a file. A segment that is completed meanwhile loses what it had reserved. */
-function reading(file: DiskFile, size: number, read: (bytes: number) => void): DiskFile {
+function reading(file: ReadFile, size: number, read: (bytes: number) => void): DiskFile {
   const refuse = (): never => assert(false, 'it is only read') as never;
   return {
     name: file.name,
@@ -75,8 +128,13 @@ function reading(file: DiskFile, size: number, read: (bytes: number) => void): D
   };
 }
 
-function copy(from: Uint8Array, into: Uint8Array, position: number): number {
-  const part = from.subarray(position, position + into.length);
-  into.set(part);
-  return part.length;
+function copyOf(name: string, bytes: Uint8Array): DiskFile {
+  const read = (into: Uint8Array, position: number): number => {
+    const part = bytes.subarray(position, position + into.length);
+    into.set(part);
+    return part.length;
+  };
+  const size = () => bytes.length;
+  const file = { name, size, read, isInPlace: () => true, close: () => undefined };
+  return reading(file, bytes.length, () => undefined);
 }

@@ -125,6 +125,32 @@ describe('a check of a log that grows', () => {
     expect(end).toBeLessThan(lab.store.offset);
   });
 
+  it.each([
+    ['packed', settingsInForce({ keepMicros: 'everything' })],
+    ['deleted', settings],
+  ])('[history 3.20] goes on while old segments are %s', async (_, given) => {
+    // What a pass leaves, and in which order it gets there.
+    const other = await story();
+    await run(other, { kind: 'keep', settings: given, holds: [] });
+    const there = new Set(other.disk.list());
+    for (let at = 0; at < 40; at++) {
+      const lab = await story();
+      const gone = lab.disk.list().filter((name) => !there.has(name));
+      expect(gone.length).toBeGreaterThan(2);
+      let left = at;
+      const read = (): void => {
+        if (left-- !== 0) return;
+        const changed = new Set([...gone, 'floor']);
+        for (const name of there) {
+          if (!lab.disk.list().includes(name) || changed.has(name)) put(lab.disk, name, other.disk);
+        }
+        for (const name of gone) lab.disk.remove(name);
+      };
+      const found = verifyFiles(lab.disk, labIdentity, { isDeep: true, read });
+      expect(found.filter(({ state }) => state !== 'intact')).toEqual([]);
+    }
+  });
+
   it.each(['.log', '.rdbs', '.bad-1'])(
     '[history 3.20] names what is wrong with `…%s`',
     async (end) => {
@@ -138,6 +164,14 @@ describe('a check of a log that grows', () => {
     },
   );
 });
+
+function put(disk: SimulatedDisk, name: string, from: SimulatedDisk): void {
+  const bytes = from.contentOf(name);
+  if (disk.list().includes(name)) disk.remove(name);
+  const file = disk.open(name, 'create');
+  file.write(bytes, 0);
+  file.close();
+}
 
 function flipped(disk: SimulatedDisk, name: string): Uint8Array {
   if (!disk.list().includes(name)) return Uint8Array.of(1);

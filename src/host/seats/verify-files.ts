@@ -1,5 +1,6 @@
 import { deepFindings, filesSetAside, verifyIndexes } from '../../history/verify-history.ts';
-import type { Disk } from '../../log/disk.ts';
+import { limits } from '../../limits.ts';
+import { type Disk, DiskError } from '../../log/disk.ts';
 import { verifyLog, verifySnapshots } from '../../log/verify.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { frozenDisk } from './frozen-disk.ts';
@@ -14,14 +15,32 @@ export interface VerifyOptions {
 
 /**
  * Reads the files of a log while its database serves: all segments up to their present end, and
- * each snapshot.
+ * each snapshot. A pass over the history can remove and replace files meanwhile: what then seems
+ * to be missing or damaged is read again, as it is by now. Throws if that never ends.
  */
 export function verifyFiles(
   disk: Disk,
   identity: DatabaseIdentity,
-  { isDeep, read }: VerifyOptions,
+  options: VerifyOptions,
 ): readonly HistoryFinding[] {
-  const frozen = frozenDisk(disk, read);
+  for (let triesLeft = limits.verifyTriesMax; triesLeft > 0; triesLeft--) {
+    const frozen = frozenDisk(disk, options.read);
+    try {
+      const findings = findingsOf(frozen, identity, options);
+      const areGood = findings.every(({ state }) => state === 'intact' || state === 'set aside');
+      if (areGood || !frozen.hasChanged()) return findings;
+    } catch (error) {
+      if (!(error instanceof DiskError) || !frozen.hasChanged()) throw error;
+    }
+  }
+  throw new Error('The history was shortened or packed each time it was read; try again');
+}
+
+function findingsOf(
+  frozen: Disk,
+  identity: DatabaseIdentity,
+  { isDeep }: VerifyOptions,
+): readonly HistoryFinding[] {
   const snapshots = verifySnapshots(frozen, identity).map(({ name, kind, detail }) => {
     return { name, state: kind, detail } satisfies HistoryFinding;
   });
