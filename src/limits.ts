@@ -118,6 +118,9 @@ export const limits = {
   healthScheduleMillisMax: 10_000,
   /** For how long one health reading of a database is reused for everyone who asks. */
   healthKeptMillis: 100,
+  /** Attempts to remove a folder that is still in use; the delay before each grows by that. */
+  removalTriesMax: 8,
+  removalRetryMillis: 50,
   /** Delay between two attempts to open a database whose disk has failed; it doubles each time. */
   reopenMillisMin: 1_000,
   reopenMillisMax: 30_000,

@@ -3,9 +3,9 @@ import type { LiveFigures } from './live/live-figures.ts';
 import { rowBytesOf, type StorageUse } from './storage-quota.ts';
 
 /** The usage that counts against the quota of a database. */
-export function storageUseOf({ store, log, program }: DatabaseCore): StorageUse {
+export function storageUseOf({ store, log, program, quota }: DatabaseCore): StorageUse {
   const programBytes = program.source.bytes.length;
-  return { rowBytes: rowBytesOf(store), logBytes: log.bytes, programBytes };
+  return { rowBytes: rowBytesOf(store), logBytes: quota.logBytesOf(log), programBytes };
 }
 
 /** Bytes taken by rows and indexes, including those of views. */

@@ -4,11 +4,19 @@ import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { bytesText } from '../values/bytes-text.ts';
 
+/** What of a database's log is on the disk, as far as others than the database know it. */
+export interface KeptLog {
+  /** Bytes of its records that are gone, or saved by packing; absent: as at its start. */
+  readonly goneLogBytes?: number;
+  /** Bytes of the logs that this one has replaced and that are still there. */
+  readonly replacedLogBytes?: number;
+}
+
 /** Limits on what a database may hold. Plain data: it crosses threads. Absent: unlimited. */
-export interface StorageLimits {
+export interface StorageLimits extends KeptLog {
   /** Bytes of row slots in its tables, without indexes. */
   readonly rowBytesMax?: number | undefined;
-  /** Bytes of the records of its log. */
+  /** Bytes of its log on the disk. */
   readonly logBytesMax?: number | undefined;
   /** Why rows, or the log, must not grow although the database itself is within its limits. */
   readonly ownerRowFault?: string | undefined;
@@ -30,7 +38,8 @@ interface Stored {
 /**
  * Decides whether an open transaction may be committed. Beyond the row limit, one that would leave
  * more rows than before is refused; beyond the log limit, only one that does nothing but delete is
- * accepted, since every change makes the log longer. So reads and deletes keep working.
+ * accepted, since every change makes the log longer. So reads and deletes keep working. Of the log
+ * counts what is kept, so that one whose history is shortened can always be written to.
  *
  * Costs a few comparisons while nothing is exceeded, and never anything per row.
  */
@@ -40,7 +49,14 @@ export class StorageQuota {
 
   set limits(limits: StorageLimits) {
     this.#limits = limits;
-    this.#isLimited = Object.values(limits).some((limit) => limit !== undefined);
+    const { goneLogBytes: _, replacedLogBytes: __, ...bounds } = limits;
+    this.#isLimited = Object.values(bounds).some((limit) => limit !== undefined);
+  }
+
+  /** Bytes of the log that are kept, which is what counts. */
+  logBytesOf({ bytes, goneBytes }: CommitLog): number {
+    const { goneLogBytes = goneBytes, replacedLogBytes = 0 } = this.#limits;
+    return Math.max(0, bytes - goneLogBytes) + replacedLogBytes;
   }
 
   /**
@@ -70,11 +86,12 @@ export class StorageQuota {
 
   #logFault({ log }: Stored, transaction: Transaction, isOfCall: boolean): string | undefined {
     const { logBytesMax, ownerLogFault } = this.#limits;
-    const isOver = logBytesMax !== undefined && log.bytes > roomy(logBytesMax, isOfCall);
+    const used = logBytesMax === undefined ? 0 : this.logBytesOf(log);
+    const isOver = logBytesMax !== undefined && used > roomy(logBytesMax, isOfCall);
     const isOwnersOver = ownerLogFault !== undefined && isOfCall;
     if (!isOver && !isOwnersOver) return undefined;
     if (transaction.netBytes().inserted === 0) return undefined;
-    if (isOver) return fault({ what: 'log', used: log.bytes, most: logBytesMax });
+    if (isOver) return fault({ what: 'log', used, most: logBytesMax });
     return ownerLogFault;
   }
 }
@@ -97,9 +114,12 @@ function roomy(most: number, isOfCall: boolean): number {
 function fault({ what, used, most }: { what: 'rows' | 'log'; used: number; most: number }): string {
   const whose = what === 'rows' ? 'rows of this database' : 'log of this database';
   const verb = what === 'rows' ? 'would take' : 'takes';
-  const next = what === 'rows' ? 'Delete rows' : 'Reset the database';
+  const next = what === 'rows' ? 'Delete rows' : logAdvice;
   return quotaText(`the ${whose} ${verb} ${bytesText(used)}`, bytesText(most), next);
 }
+
+const logAdvice =
+  'Shorten its history with `reducerdb retention set` or `retention forget`, reset the database';
 
 /** The text for who has reached a quota: what is used, of which limit, and what makes room. */
 export function quotaText(used: string, limit: string, advice: string): string {

@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { openWithSnapshots } from '../../test/simulation/snapshot-fixture.ts';
 import { HistoryLab, labIdentity } from '../../test/support/history-lab.ts';
 import { readFloor } from '../log/floor.ts';
+import { goneBytes } from '../log/gone-bytes.ts';
 import { packedName, segmentSequence } from '../log/segment.ts';
 import { segmentNames } from '../log/segment-reader.ts';
 import { verifyLog, verifySnapshots } from '../log/verify.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { verifyDeeply } from './deep-verify.ts';
+import { headerOf } from './files.ts';
 import { historyStatus, keepHistory } from './keep.ts';
 import type { HistorySettings } from './retention.ts';
 import { indexName, indexNames } from './segment-index.ts';
@@ -299,4 +301,36 @@ function optionsOf(lab: HistoryLab, settings: HistorySettings) {
     log: (message: string) => lab.problems.push(message),
     gapBytesMax: 0,
   };
+}
+
+describe('the bytes of a log that count', () => {
+  it.each([
+    ['packed', everything],
+    ['deleted', nothing],
+  ])('are those on the disk after segments were %s', async (_, settings) => {
+    const lab = await story();
+    const before = goneOf(lab);
+    expect(before).toBe(0);
+    await lab.keep({ settings });
+    const gone = goneOf(lab);
+    expect(gone).toBeGreaterThan(lab.log.bytes / 4);
+    const onDisk = segmentNames(lab.disk).reduce((sum, name) => sum + sizeOf(lab.disk, name), 0);
+    // The last segment has reserved space, and each has a header.
+    const reserved = sizeOf(lab.disk, segmentNames(lab.disk).at(-1) ?? '');
+    expect(lab.log.bytes - gone).toBeLessThanOrEqual(onDisk);
+    expect(lab.log.bytes - gone).toBeGreaterThanOrEqual(onDisk - reserved);
+    // An opening finds the same.
+    const { log } = await openWithSnapshots(lab.changed(), { create: false, segmentBytes: 2000 });
+    expect(log.goneBytes).toBe(gone);
+  });
+});
+
+function goneOf({ disk }: HistoryLab): number {
+  const active = headerOf(disk, segmentNames(disk).at(-1) ?? '');
+  if (active === undefined) throw new Error('the last segment has a header');
+  return goneBytes(disk, active);
+}
+
+function sizeOf(disk: SimulatedDisk, name: string): number {
+  return disk.contentOf(name).length;
 }

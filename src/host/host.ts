@@ -213,7 +213,9 @@ export class Host {
     const schedules = new ScheduleControl({ access, audit, schedules: known });
     const jobs = new Jobs({ access, clock: options.clock });
     const holds = new HistoryHolds(options.clock);
-    const histories = openHistories(options, { registry, access, audit, running, jobs, holds });
+    const histories = openHistories(options, {
+      ...{ registry, access, audit, running, jobs, holds, files },
+    });
     const env = new EnvControl({ registry, access, audit, env: envStore, staged });
     const rules = { access, grants, audit, quotas };
     const texts = new RowTexts(options.placement === 'local' ? new LocalRows() : new RowThread());
@@ -498,6 +500,7 @@ async function openFiles(options: HostOptions) {
   const registry = await openRegistry({ ...options, keeping }, files);
   await files.endRestores((database) => registry.database(database) !== undefined);
   const warn = (message: string) => options.report({ level: 'warn', message });
+  for (const left of await files.endRemovals()) warn(left);
   const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn) });
   audit.check();
   return { files, registry, audit };

@@ -13,9 +13,11 @@ export function addHistories(registry: Registry, { historyKeeper, databases }: H
   const held = metric('held_bytes', 'Bytes that are kept for somebody, by whom', 'by');
   const shrunk = metric('shrunk_total', 'Times that old commits were deleted, by reason', 'reason');
   for (const { identity } of databases) {
+    const database = identityToHex(identity);
+    const replaced = historyKeeper.replacedBytes(identity);
+    if (replaced > 0) bytes({ database, kind: 'replaced' }, replaced);
     const known = historyKeeper.known(identity);
     if (known === undefined) continue;
-    const database = identityToHex(identity);
     const { facts } = known;
     floor({ database }, facts.floorOffset);
     if (facts.floorMicros > 0) age({ database }, Date.now() / 1_000 - facts.floorMicros / 1e6);

@@ -81,7 +81,7 @@ function invalid(message: string): HttpError {
 }
 
 function shownStatus(status: HistoryStatus) {
-  const { offset, durableOffset, snapshots, facts, settings, own } = status;
+  const { offset, durableOffset, snapshots, facts, replacedBytes, settings, own } = status;
   const newest =
     snapshots.offset < 0
       ? null
@@ -94,6 +94,7 @@ function shownStatus(status: HistoryStatus) {
     offset,
     durable_offset: durableOffset,
     ...shownFacts(facts),
+    bytes: { ...facts.bytes, replaced: replacedBytes },
     settings: shownSettings(settings),
     chosen: shownSettings(own.choice),
     newest_snapshot: newest,

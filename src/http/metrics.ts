@@ -199,7 +199,7 @@ const figures: readonly Figure[] = [
   },
   {
     name: 'reducerdb_log_bytes',
-    help: 'Bytes of the commit log',
+    help: 'Bytes of the commit log on the disk, which count against a quota',
     read: ({ used }) => used.logBytes,
   },
   {

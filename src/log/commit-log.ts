@@ -8,6 +8,7 @@ import { type Disk, DiskError, type DiskFile } from './disk.ts';
 import type { DurableMark } from './durable-mark.ts';
 import { RecordEncoder } from './encode-record.ts';
 import type { Epoch } from './epoch.ts';
+import { goneBytes } from './gone-bytes.ts';
 import { LogBrokenError } from './log-error.ts';
 import {
   closedState,
@@ -77,6 +78,8 @@ export class CommitLog {
   readonly #segmentBytes: number;
   readonly #buffer: RecordBuffer;
   readonly #encoder = new RecordEncoder();
+  /** Bytes of records that were not on the disk any more when the log was opened. */
+  readonly goneBytes: number;
   readonly #place: { kind: number; offset: number; durablePosition: number; salt: number };
   #state: LogState = { kind: 'open' };
   #syncing: SyncState = idleSync;
@@ -127,6 +130,8 @@ export class CommitLog {
     this.#sequence = recovered.sequence;
     this.#end = recovered.end;
     this.#reserved = recovered.file.size();
+    const { sequence, position, end } = recovered;
+    this.goneBytes = goneBytes(disk, { sequence, position: position - end + segmentHeaderBytes });
     this.#offset = recovered.offset;
     this.#position = recovered.position;
     this.#lastMicros = recovered.lastMicros;
@@ -165,10 +170,7 @@ export class CommitLog {
     return this.#position;
   }
 
-  /**
-   * The place of a snapshot that is begun now, with everything that was appended; all of that must
-   * have been written.
-   */
+  /** The place of a snapshot that is begun now, with all that was appended, and must be written. */
   snapshotPlace(begunMicros: bigint): SnapshotPlace {
     assert(!this.hasUnwritten, 'a snapshot is of what was written');
     return {

@@ -7,6 +7,7 @@ import { positionText } from '../../log/position-text.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { Access } from '../registry/access.ts';
 import type { AuditLog } from '../registry/audit-log.ts';
+import type { DatabaseFiles } from '../registry/database-files.ts';
 import type { DatabaseRecord } from '../registry/database-record.ts';
 import {
   choiceFault,
@@ -34,6 +35,7 @@ export interface HistoryControlOptions {
   readonly clock: Clock;
   readonly holds: HistoryHolds;
   readonly keeper: HistoryKeeper;
+  readonly files: Pick<DatabaseFiles, 'forgetReplaced' | 'replacedBytes'>;
   /** What the operator has configured. */
   readonly configured: HistoryChoice;
   /** False: databases are in memory. */
@@ -48,6 +50,8 @@ export interface HistoryStatus {
   readonly durableOffset: number;
   readonly snapshots: SnapshotFigures;
   readonly facts: HistoryFacts;
+  /** Bytes of the logs that restores in place have replaced. */
+  readonly replacedBytes: number;
   readonly settings: HistorySettings;
   /** What was chosen for this database alone. */
   readonly own: OwnHistory;
@@ -70,13 +74,14 @@ export class HistoryControl {
   }
 
   async status(by: HostCaller, database: Target): Promise<HistoryStatus> {
-    const { access, registry } = this.#options;
+    const { access, registry, files } = this.#options;
     access.require(by, database, 'viewHistory');
     const facts = await this.#facts(database);
     const { offset, durableOffset, snapshots } = database.handle.statistics();
     const settings = this.settingsOf(database.identity);
     const own = registry.history.of(database.identity);
-    return { offset, durableOffset, snapshots, facts, settings, own };
+    const replacedBytes = files.replacedBytes(database.identity);
+    return { offset, durableOffset, snapshots, facts, replacedBytes, settings, own };
   }
 
   /** Refused with `history.setting` if it is more than the operator lets owners keep. */
@@ -111,11 +116,12 @@ export class HistoryControl {
   }
 
   /**
-   * Starts to delete what is older than a snapshot that is taken for it, whatever the settings say.
+   * Starts to delete what is older than a snapshot that is taken for it, whatever the settings say,
+   * and the logs that restores in place have replaced, first: they may be what fills the disk.
    * Returns the id of the job, whose result says where the history begins then.
    */
   async forget(by: HostCaller, database: Target, before: string): Promise<string> {
-    const { access, audit, jobs } = this.#options;
+    const { access, audit, jobs, files } = this.#options;
     const { identity, handle } = database;
     access.require(by, database, 'changeHistory');
     if (database.isLocked) {
@@ -130,7 +136,8 @@ export class HistoryControl {
       kind: 'forget',
       database: identity,
       run: async (signal) => {
-        if (isGone) return forgotten(facts, 0);
+        const replaced = await files.forgetReplaced(identity, Number.POSITIVE_INFINITY);
+        if (isGone) return { ...forgotten(facts, 0), replaced };
         phase = 'taking a snapshot';
         // What is before the snapshot must be in files of its own, or it could not be deleted.
         const rolled = await handle.roll();
@@ -141,7 +148,7 @@ export class HistoryControl {
         const holds = this.#options.holds.of(identity);
         const after = factsOf(await handle.history({ kind: 'forget', settings, holds }, signal));
         this.#options.keeper.noted(database, after);
-        return forgotten(after, offset);
+        return { ...forgotten(after, offset), replaced };
       },
       progress: () => ({ phase, done: 0, total: 0 }),
     });

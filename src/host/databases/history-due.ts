@@ -6,7 +6,7 @@ import type { HistoryFacts } from '../seats/history-task.ts';
 export interface HistoryMarks {
   /** Offset of the newest snapshot, -1 if there is none. */
   readonly snapshotOffset: number;
-  /** Bytes of the log, as its quota counts them. */
+  /** Bytes of the log since then. */
   readonly logBytes: number;
 }
 

@@ -4,6 +4,7 @@ import { noSnapshotFigures } from '../../database/snapshots/snapshot-outcome.ts'
 import { limits } from '../../limits.ts';
 import type { ReportLine } from '../../node/report-line.ts';
 import { databaseIdentity } from '../../values/identity-roles.ts';
+import type { ReplacedLog } from '../registry/database-files.ts';
 import { settingsInForce } from '../registry/history-choice.ts';
 import type { HistoryAnswer, HistoryFacts, HistoryTask } from '../seats/history-task.ts';
 import { nothingMeasured } from '../seats/seat.ts';
@@ -21,6 +22,7 @@ const quiet: HistoryFacts = {
   floorOffset: 0,
   floorMicros: 0,
   endOffset: 20,
+  goneBytes: 0,
   bytes,
   segments: 1,
   snapshots: 1,
@@ -43,14 +45,17 @@ function setUp() {
     snapshotOffset: 10,
     logBytes: 1_000,
     databases: [identity],
+    replaced: [] as ReplacedLog[],
+    /** What is free once a replaced log is gone. */
+    freedBytes: 0,
     answer: (): HistoryAnswer => ({ kind: 'done', facts: quiet }),
   };
   const handle = {
     statistics: () =>
       ({
         state: world.state,
-        used: { ...nothingMeasured.used, logBytes: world.logBytes },
-        snapshots: { ...noSnapshotFigures, offset: world.snapshotOffset },
+        used: nothingMeasured.used,
+        snapshots: { ...noSnapshotFigures, ...pickedOf(world) },
       }) as DatabaseStatistics,
     history: async (task: HistoryTask) => {
       tasks.push(task);
@@ -59,6 +64,14 @@ function setUp() {
   };
   const keeper = new HistoryKeeper({
     ...{ holds, clock },
+    files: {
+      replaced: () => world.replaced,
+      replacedBytes: () => world.replaced.reduce((sum, one) => sum + one.bytes, 0),
+      removeReplaced: async (_, number) => {
+        world.replaced = world.replaced.filter((one) => one.number !== number);
+        world.freeBytes += world.freedBytes;
+      },
+    },
     databases: () => world.databases.map((one) => ({ identity: one, handle })),
     settingsOf: () => world.settings,
     space: () => ({ freeBytes: world.freeBytes, totalBytes: 200 * gibibyte }),
@@ -72,6 +85,10 @@ function setUp() {
     return [...tasks];
   };
   return { keeper, holds, world, lines, look };
+}
+
+function pickedOf({ snapshotOffset, logBytes }: { snapshotOffset: number; logBytes: number }) {
+  return { offset: snapshotOffset, logBytes };
 }
 
 describe('[history 3.8] a pass over a history', () => {
@@ -182,6 +199,28 @@ describe('[history 3.12] a disk that is nearly full', () => {
     world.settings = settingsInForce({ onLowDisk: 'warn' });
     await look();
     expect(await look()).toHaveLength(0);
+  });
+
+  it('[history 5.24] takes replaced logs first, the oldest before others', async () => {
+    const { world, look, lines } = setUp();
+    world.answer = () => ({ kind: 'done', facts: { ...quiet, snapshots: 3 } });
+    await look();
+    const log = (number: number) => ({ number, replacedMillis: 10 - number, bytes: gibibyte });
+    world.replaced = [log(1), log(2), log(3)];
+    world.freeBytes = 9 * gibibyte;
+    world.freedBytes = gibibyte / 2;
+    expect(await look()).toHaveLength(0);
+    expect(world.replaced).toEqual([log(1)]);
+    expect(lines.map(({ level }) => level)).toEqual(['error', 'error', 'error']);
+    expect(lines[1]?.message).toContain('the log replaced-3, of 1 GiB, was removed');
+    world.settings = settingsInForce({ onLowDisk: 'warn' });
+    world.freeBytes = 9 * gibibyte;
+    await look();
+    expect(world.replaced).toHaveLength(1);
+    world.settings = settingsInForce({});
+    world.freedBytes = 0;
+    expect(await look()).toHaveLength(1);
+    expect(world.replaced).toHaveLength(0);
   });
 
   it('makes each step an error in the service log, the same words once an hour', async () => {

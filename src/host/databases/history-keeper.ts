@@ -7,6 +7,7 @@ import type { Report } from '../../node/report-line.ts';
 import { bytesText } from '../../values/bytes-text.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { DatabaseFiles, ReplacedLog } from '../registry/database-files.ts';
 import { registryIdentity } from '../registry/registry.ts';
 import type { HistoryFacts, HistoryTask } from '../seats/history-task.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
@@ -22,6 +23,7 @@ export interface HistoryKeeperOptions {
   readonly databases: () => Iterable<KeptDatabase>;
   readonly settingsOf: (database: DatabaseIdentity) => HistorySettings;
   readonly holds: HistoryHolds;
+  readonly files: Pick<DatabaseFiles, 'replaced' | 'removeReplaced' | 'replacedBytes'>;
   /** The space of the disk; `undefined`: the system does not say. */
   readonly space: () => DiskSpace | undefined;
   readonly clock: Clock;
@@ -75,7 +77,7 @@ export class HistoryKeeper {
 
   /** Begins what is due; resolves when that has ended. */
   async look(): Promise<void> {
-    const isLow = this.#isSpaceLow();
+    const isLow = this.#isSpaceLow() && !(await this.#hasMadeRoom());
     const present = new Set<DatabaseIdentity>();
     const passes: Promise<void>[] = [];
     for (const database of this.#options.databases()) {
@@ -100,6 +102,45 @@ export class HistoryKeeper {
   noted(database: KeptDatabase, facts: HistoryFacts): void {
     const settings = this.#options.settingsOf(database.identity);
     this.#note(database, { marks: marksOf(database), settings, facts });
+  }
+
+  /** Bytes of the logs of a database that restores in place have replaced. */
+  replacedBytes(database: DatabaseIdentity): number {
+    return this.#options.files.replacedBytes(database);
+  }
+
+  /**
+   * Removes replaced logs, the oldest first, while too little is free: they go before any history
+   * does. Returns whether enough is free then.
+   */
+  async #hasMadeRoom(): Promise<boolean> {
+    const { databases, files, settingsOf } = this.#options;
+    const replaced = [...databases()].flatMap(({ identity }) => {
+      const { onLowDisk, keepMicros } = settingsOf(identity);
+      if (onLowDisk !== 'shrink' || keepMicros === 'everything') return [];
+      if (files.replacedBytes(identity) === 0) return [];
+      return files.replaced(identity).map((log) => ({ identity, ...log }));
+    });
+    replaced.sort((one, other) => one.replacedMillis - other.replacedMillis);
+    for (const { identity, number, bytes } of replaced) {
+      await this.#removeReplaced(identity, { number, bytes });
+      if (!this.#isSpaceLow()) return true;
+    }
+    return false;
+  }
+
+  async #removeReplaced(
+    identity: DatabaseIdentity,
+    { number, bytes }: Pick<ReplacedLog, 'number' | 'bytes'>,
+  ): Promise<void> {
+    const name = `the log replaced-${number}, of ${bytesText(bytes)},`;
+    const end = await this.#options.files.removeReplaced(identity, number).then(
+      () => 'was removed: the disk is nearly full',
+      (error: unknown) => `cannot be removed: ${messageOf(error)}`,
+    );
+    const about = { database: identityToHex(identity) };
+    const message = `${nameOf(identity)}: ${name} ${end}`;
+    this.#options.report({ level: 'error', message, about });
   }
 
   #lookAt(database: KeptDatabase, isLow: boolean): Promise<void> | undefined {
@@ -209,8 +250,8 @@ export class HistoryKeeper {
 }
 
 function marksOf({ handle }: KeptDatabase): HistoryMarks {
-  const { snapshots, used } = handle.statistics();
-  return { snapshotOffset: snapshots.offset, logBytes: used.logBytes };
+  const { offset: snapshotOffset, logBytes } = handle.statistics().snapshots;
+  return { snapshotOffset, logBytes };
 }
 
 function nameOf(identity: DatabaseIdentity): string {

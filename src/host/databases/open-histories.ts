@@ -3,6 +3,7 @@ import { FolderSpace } from '../../node/folder-space.ts';
 import type { Report } from '../../node/report-line.ts';
 import type { Access } from '../registry/access.ts';
 import type { AuditLog } from '../registry/audit-log.ts';
+import type { DatabaseFiles } from '../registry/database-files.ts';
 import {
   type HistoryChoice,
   registryHistory,
@@ -32,6 +33,7 @@ interface Neighbours {
   readonly running: RunningDatabases;
   readonly jobs: Jobs;
   readonly holds: HistoryHolds;
+  readonly files: DatabaseFiles;
 }
 
 /** Snapshots, what is kept of histories, and what keeps it so; it begins at once. */
@@ -39,10 +41,10 @@ export function openHistories(
   { clock, directory, history: configured = {}, report }: HistoriesOptions,
   neighbours: Neighbours,
 ) {
-  const { registry, running, holds } = neighbours;
+  const { registry, running, holds, files } = neighbours;
   const space = directory === undefined ? undefined : new FolderSpace(directory);
   const historyKeeper = new HistoryKeeper({
-    ...{ holds, clock, report },
+    ...{ holds, clock, report, files },
     databases: () => [{ identity: registryIdentity, handle: registry.handle }, ...running.handles],
     settingsOf: (database) =>
       database === registryIdentity

@@ -69,6 +69,11 @@ export class RunningDatabases {
   constructor(options: RunningOptions) {
     this.#options = options;
     this.#logBounds = { ...defaultLogBounds, ...options.moduleLogs };
+    const { files } = options;
+    files.replacedChanged = (identity) => {
+      const replacedLogBytes = files.replacedBytes(identity);
+      this.find(identity)?.handle.keepsLog({ replacedLogBytes });
+    };
   }
 
   get placement(): Placement {
@@ -225,7 +230,10 @@ export class RunningDatabases {
     this.#byIdentity.delete(identity);
     log.close();
     await handle.close();
-    await this.#options.files.removeDatabase(identity);
+    // It is gone; its files may be in use for a moment.
+    await this.#options.files.removeDatabase(identity).catch((error: unknown) => {
+      this.#complain(identity, `files of it stay: ${String(error)}`);
+    });
   }
 
   /** All databases will stop. */
@@ -332,6 +340,8 @@ export class RunningDatabases {
       },
       mode,
     );
+    const replacedLogBytes = files.replacedBytes(identity);
+    if (replacedLogBytes > 0) handle.keepsLog({ replacedLogBytes });
     return handle;
   }
 

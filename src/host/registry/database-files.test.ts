@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -42,6 +50,42 @@ it('[history 5.24] keeps everything while the log that counts is missing', async
   log('log-1');
   await files.keepGeneration(identity, 2);
   expect(has('log-1')).toEqual([true]);
+});
+
+it('[history 5.24] counts replaced logs, and removes all of them on request', async () => {
+  const changed: unknown[] = [];
+  files.replacedChanged = (one) => changed.push([one, files.replacedBytes(one)]);
+  for (const name of ['log-1', 'log-2']) log(name);
+  log('log-3', 'origin');
+  expect(files.replacedBytes(identity)).toBe(0);
+  await files.keepGeneration(identity, 3);
+  expect(files.replacedBytes(identity)).toBe(6);
+  await files.removeReplaced(identity, 1);
+  expect(has('replaced-1', 'replaced-2')).toEqual([false, true]);
+  expect(await files.forgetReplaced(identity, Number.POSITIVE_INFINITY)).toBe(1);
+  expect(has('replaced-2', 'log-3')).toEqual([false, true]);
+  expect(changed).toEqual([3, 6, 3, 0].map((bytes) => [identity, bytes]));
+});
+
+it('removes a database while something still writes to its folder', async () => {
+  log('log-1');
+  const writing = setInterval(() => {
+    // As a pass does, by the path that it knows.
+    if (existsSync(folder)) writeFileSync(path.join(folder, 'log-1', `${Math.random()}.part`), '');
+  }, 0);
+  await files.removeDatabase(identity);
+  clearInterval(writing);
+  expect(readdirSync(path.join(data, 'databases'))).toEqual([]);
+});
+
+it('removes what is left of removed databases at the next start, and nothing else', async () => {
+  log('log-1');
+  const databases = path.join(data, 'databases');
+  const other = `${identityToHex(identity)}.removed-2`;
+  for (const name of [other, 'mine.removed'])
+    mkdirSync(path.join(databases, name, 'log-1'), { recursive: true });
+  expect(await new DatabaseFiles(data).endRemovals()).toEqual([]);
+  expect(readdirSync(databases).sort()).toEqual([identityToHex(identity), 'mine.removed']);
 });
 
 it('[history 5.24] removes replaced logs when their time is over', async () => {

@@ -7,6 +7,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { limits } from '../../limits.ts';
 import { originName } from '../../log/origin.ts';
@@ -59,6 +60,7 @@ export interface ReplacedLog {
  * <data>/databases/<identity>/module-logs/        its module's log
  * <data>/databases/<identity>/programs/           its programs as they were linked
  * <data>/databases/<identity>/static/             the static files that it publishes
+ * <data>/databases/<identity>.removed/            what is left of a database that was removed
  * ```
  *
  * The registry says which generation counts, so that a reset is one change there. A directory that
@@ -67,6 +69,10 @@ export interface ReplacedLog {
 export class DatabaseFiles {
   readonly #root: string | undefined;
   readonly #programs = new Map<DatabaseIdentity, KeptPrograms>();
+  /** Bytes of replaced logs, as far as they were counted. */
+  readonly #replacedBytes = new Map<DatabaseIdentity, number>();
+  /** Called when the replaced logs of a database have become others. */
+  replacedChanged: (identity: DatabaseIdentity) => void = () => undefined;
 
   /** `undefined`: there are no files; everything is kept in memory. */
   constructor(root: string | undefined) {
@@ -152,18 +158,47 @@ export class DatabaseFiles {
       });
   }
 
+  /**
+   * Bytes of all of them. They are counted once, and again when they have changed; 0 if they cannot
+   * be inspected.
+   */
+  replacedBytes(identity: DatabaseIdentity): number {
+    const known = this.#replacedBytes.get(identity);
+    if (known !== undefined) return known;
+    try {
+      const bytes = this.replaced(identity).reduce((sum, one) => sum + one.bytes, 0);
+      this.#replacedBytes.set(identity, bytes);
+      return bytes;
+    } catch {
+      return 0;
+    }
+  }
+
   /** The folder of a replaced log, if there is one. */
   replacedLog(identity: DatabaseIdentity, number: number): string | undefined {
     if (!this.#numbered(identity, 'replaced').includes(number)) return undefined;
     return this.#replacedFolder(identity, number);
   }
 
-  /** Removes the logs that were replaced before `beforeMillis`. */
-  async forgetReplaced(identity: DatabaseIdentity, beforeMillis: number): Promise<void> {
-    for (const { number, replacedMillis } of this.replaced(identity)) {
-      if (replacedMillis >= beforeMillis) continue;
+  /** Removes the logs that were replaced before `beforeMillis`; returns how many there were. */
+  async forgetReplaced(identity: DatabaseIdentity, beforeMillis: number): Promise<number> {
+    const isOld = ({ replacedMillis }: ReplacedLog) => replacedMillis < beforeMillis;
+    const old = this.replaced(identity).filter(isOld);
+    for (const { number } of old) await this.removeReplaced(identity, number);
+    return old.length;
+  }
+
+  async removeReplaced(identity: DatabaseIdentity, number: number): Promise<void> {
+    try {
       await this.#remove(this.#replacedFolder(identity, number));
+    } finally {
+      this.#noteReplaced(identity);
     }
+  }
+
+  #noteReplaced(identity: DatabaseIdentity): void {
+    this.#replacedBytes.delete(identity);
+    this.replacedChanged(identity);
   }
 
   /** Makes the folder of a database that will be registered when it was restored whole. */
@@ -212,6 +247,7 @@ export class DatabaseFiles {
     utimesSync(directory, now, now);
     renameSync(directory, replaced);
     await syncDirectory(path.dirname(replaced));
+    this.#noteReplaced(identity);
   }
 
   #replacedFolder(identity: DatabaseIdentity, number: number): string | undefined {
@@ -223,9 +259,39 @@ export class DatabaseFiles {
     await this.#remove(this.logDirectory(identity, generation));
   }
 
+  /**
+   * Removes all files of a database. Its folder gets another name first, so that nothing finds it
+   * any more that may still be at work there. What cannot be removed goes at the next start; then
+   * it rejects.
+   */
   async removeDatabase(identity: DatabaseIdentity): Promise<void> {
     this.#programs.delete(identity);
-    await this.#remove(this.#folder(identity));
+    this.#replacedBytes.delete(identity);
+    const folder = this.#folder(identity);
+    if (folder === undefined || !existsSync(folder)) return;
+    let removed = `${folder}.removed`;
+    for (let number = 2; existsSync(removed); number++) removed = `${folder}.removed-${number}`;
+    renameSync(folder, removed);
+    await syncDirectory(path.dirname(folder));
+    await this.#remove(removed);
+  }
+
+  /** Removes what is left of databases that were removed; returns what stays, and why. */
+  async endRemovals(): Promise<string[]> {
+    const databases = this.#root && path.join(this.#root, 'databases');
+    if (databases === undefined || !existsSync(databases)) return [];
+    const left: string[] = [];
+    for (const name of readdirSync(databases)) {
+      if (!removedNames.test(name)) continue;
+      const place = path.join(databases, name);
+      try {
+        refuseLink(place);
+        await this.#remove(place);
+      } catch (error) {
+        left.push(`${place} stays: ${String(error)}`);
+      }
+    }
+    return left;
   }
 
   /** `undefined`: there is nowhere to keep them. */
@@ -271,10 +337,14 @@ export class DatabaseFiles {
 
   async #remove(directory: string | undefined): Promise<void> {
     if (directory === undefined || !existsSync(directory)) return;
-    rmSync(directory, { recursive: true, force: true });
+    const { removalTriesMax: maxRetries, removalRetryMillis: retryDelay } = limits;
+    await rm(directory, { recursive: true, force: true, maxRetries, retryDelay });
     await syncDirectory(path.dirname(directory));
   }
 }
+
+/** Folders of databases that were removed, while they are there. */
+const removedNames = /^[0-9a-f]{64}\.removed(-\d+)?$/;
 
 /** Marks the folder of a database that is being restored and is not registered yet. */
 const restoringName = 'restoring';

@@ -220,13 +220,30 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
     await publish('shop');
     const error = await fill();
     expect(error.code === 'quota.exceeded' && error.message).toMatch(
-      /^Quota exceeded: the log of this database takes .*Reset the database, or ask/,
+      /^Quota exceeded: the log of this database takes .*Shorten its history .*, or ask/,
     );
     expect(await sql("UPDATE item SET text = 'x' WHERE id = 1")).toMatchObject({
       code: 'quota.exceeded',
     });
     expect(await sql('DELETE FROM item WHERE id < 10')).toBe(0);
     expect(await sql('SELECT * FROM item')).toBeGreaterThan(0);
+  });
+
+  it('counts the log that is kept: forgetting makes room', async () => {
+    await open({ 'log-bytes': 64 * 1_024 + (await buildText(shopModule())).bytes.length });
+    await publish('shop');
+    await fill();
+    const before = usedBy('shop')['log-bytes'] ?? 0;
+    const job = await host.history.forget(ada, host.database('shop'), '-0');
+    await expect.poll(() => host.jobs.find(ada, job).state).toBe('done');
+    await expect.poll(() => usedBy('shop')['log-bytes']).toBeLessThan(before / 8);
+    expect(await add('there is room again')).toBe('committed');
+    const after = usedBy('shop')['log-bytes'] ?? 0;
+    await host.close();
+    await open({});
+    expect(await sql('SELECT * FROM item')).toBeGreaterThan(0);
+    await expect.poll(() => usedBy('shop')['log-bytes'] ?? 0).toBeGreaterThan(after - 512);
+    expect(usedBy('shop')['log-bytes']).toBeLessThan(before / 4);
   });
 
   it('bounds programs, of a database and of an owner', async () => {

@@ -351,7 +351,8 @@ export class Quotas {
     if (used <= limit || this.#isOperator(owner)) return undefined;
     const what = name === 'owner-row-bytes' ? 'rows' : 'logs';
     const taken = `the ${what} of all databases of their owner take ${bytesText(used)}`;
-    return quotaText(taken, `${bytesText(limit)} (${name})`, 'Delete something');
+    const advice = what === 'rows' ? 'Delete something' : logsAdvice;
+    return quotaText(taken, `${bytesText(limit)} (${name})`, advice);
   }
 
   #isOperator(owner: OwnerIdentity): boolean {
@@ -374,6 +375,8 @@ export class Quotas {
     return audit.note({ action: 'create database', caller, outcome: 'refused', detail });
   }
 }
+
+const logsAdvice = 'Shorten histories with `reducerdb retention set`, delete something';
 
 /** Quotas on the sum of all databases of an owner. */
 const summedQuotas = ['owner-row-bytes', 'owner-log-bytes', 'owner-program-bytes'] as const;

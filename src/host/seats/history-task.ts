@@ -60,6 +60,8 @@ const factsShape = object({
     indexes: number,
     other: number,
   }),
+  /** Bytes of the log that were deleted, or saved by packing: they do not count for its quota. */
+  goneBytes: number,
   segments: number,
   snapshots: number,
   /** Files that this pass deleted and compressed. */

@@ -85,7 +85,10 @@ export class LocalSeat implements Seat {
   }
 
   setStorage(limits: StorageLimits): void {
-    void this.#opening.then((database) => database?.setStorage(limits));
+    void this.#opening.then((database) => {
+      database?.setStorage(limits);
+      this.#tellMemory();
+    });
   }
 
   setEnv(env: ActorEnv): void {

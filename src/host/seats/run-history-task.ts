@@ -3,6 +3,7 @@ import { type HistoryReport, historyStatus, keepHistory } from '../../history/ke
 import type { Hold } from '../../history/retention.ts';
 import type { Disk } from '../../log/disk.ts';
 import type { FloorReason } from '../../log/floor.ts';
+import { goneBytes } from '../../log/gone-bytes.ts';
 import { bigintToHex } from '../../values/hex.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { HistoryAnswer, HistoryFacts, HistoryLine, HistoryTask } from './history-task.ts';
@@ -79,6 +80,7 @@ function done(
   const facts: HistoryFacts = {
     ...rest,
     epoch: bigintToHex(header?.epoch ?? 0n, 16),
+    goneBytes: header === undefined ? 0 : goneBytes(disk, header),
     originOffset: files.lineage.last?.offset ?? 0,
     floorMicros: Number(floorMicros),
     ...(reason !== undefined && { reason: reason as FloorReason }),

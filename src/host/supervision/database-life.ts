@@ -1,6 +1,6 @@
 import { assert, unreachable } from '../../assert.ts';
 import { type Refusal, stoppedRefusal } from '../../database/outcome.ts';
-import type { StorageLimits } from '../../database/storage-quota.ts';
+import type { KeptLog, StorageLimits } from '../../database/storage-quota.ts';
 import type { Ticket } from '../../database/ticket.ts';
 import { limits } from '../../limits.ts';
 import { endLine } from '../seats/end-line.ts';
@@ -118,6 +118,7 @@ export class DatabaseLife {
   #closing: Promise<void> | undefined;
   #restarts = 0;
   #storage: StorageLimits;
+  #keptLog: KeptLog = {};
 
   /** Takes the first seat, unless it begins closed. */
   constructor(
@@ -197,9 +198,19 @@ export class DatabaseLife {
 
   /** Applies other limits to the database, including after it is reopened. */
   setStorage(limits: StorageLimits): void {
-    if (JSON.stringify(limits) === JSON.stringify(this.#storage)) return;
-    this.#storage = limits;
-    seatOf(this.#state)?.setStorage(limits);
+    this.#useStorage({ ...limits, ...this.#keptLog });
+  }
+
+  /** What of its log is on the disk has changed; counts for later actors, too. */
+  keepsLog(kept: KeptLog): void {
+    this.#keptLog = { ...this.#keptLog, ...kept };
+    this.#useStorage({ ...this.#storage, ...this.#keptLog });
+  }
+
+  #useStorage(storage: StorageLimits): void {
+    if (JSON.stringify(storage) === JSON.stringify(this.#storage)) return;
+    this.#storage = storage;
+    seatOf(this.#state)?.setStorage(storage);
   }
 
   /** Gives the actor the configuration as it is now; later actors begin with it. */

@@ -16,7 +16,7 @@ import { askingOf } from '../../database/preview-outcome.ts';
 import { hashHex } from '../../database/program-hash.ts';
 import type { ScheduleAsk, ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
 import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.ts';
-import type { StorageLimits } from '../../database/storage-quota.ts';
+import type { KeptLog, StorageLimits } from '../../database/storage-quota.ts';
 import type { Ticket } from '../../database/ticket.ts';
 import type { ExportAsk, ExportOutcome } from '../../database/transfer/export-ask.ts';
 import type { ImportOutcome, ImportRequest } from '../../database/transfer/import-request.ts';
@@ -160,7 +160,8 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   async history(task: HistoryTask, signal?: AbortSignal): Promise<HistoryAnswer> {
     await this.#life.untilServing();
-    const answer = this.#life.servingSeat?.history?.(task, signal);
+    const answer = await this.#life.servingSeat?.history?.(task, signal);
+    if (answer?.kind === 'done') this.keepsLog({ goneLogBytes: answer.facts.goneBytes });
     return answer ?? { kind: 'stopped' };
   }
 
@@ -318,6 +319,11 @@ export class SupervisedDatabase implements DatabaseHandle {
   /** Applies other limits to the database, including after it is reopened. */
   setStorage(limits: StorageLimits): void {
     this.#life.setStorage(limits);
+  }
+
+  /** What of its log is on the disk has changed. */
+  keepsLog(kept: KeptLog): void {
+    this.#life.keepsLog(kept);
   }
 
   /** Its configuration has changed. */

@@ -165,6 +165,7 @@ export class Actor {
         return;
       case 'storage':
         (await this.#database)?.setStorage(message.limits);
+        this.#tellMemorySoon();
         return;
       case 'env':
         this.#env = message.env;

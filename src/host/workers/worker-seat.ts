@@ -358,7 +358,7 @@ export class WorkerSeat implements Seat {
   #ended(death: WorkerDeath | undefined): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    void this.#options.historyDesk.stop();
+    const stopped = this.#options.historyDesk.stop();
     this.#leaveGate();
     this.#leaveSnapshots();
     this.#lanes.endAll();
@@ -369,7 +369,8 @@ export class WorkerSeat implements Seat {
     if (this.#whenEmpty.length === 0 || end.cause !== 'closed') {
       this.#events.ended({ ...end, reached: (ticket) => this.#reached(ticket) });
     }
-    for (const resolve of this.#whenEmpty) resolve();
+    // The one who closes it may remove its files then.
+    for (const resolve of this.#whenEmpty) void stopped.then(resolve);
   }
 
   #reached(ticket: Ticket): boolean {
