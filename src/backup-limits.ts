@@ -45,6 +45,9 @@ export const backupLimits = {
   /** How often new commits are archived, unless that is configured; and the least. */
   archiveMillis: 10_000,
   archiveMillisMin: 1_000,
+  /** How long the end of a service waits for the pass under way, and for one to be reported. */
+  archiveCloseMillisMax: 3_000,
+  archiveStallMillis: 120_000,
   /** A new snapshot for an archive: log bytes since the last one, or times its size, or its age. */
   archiveBaseLogBytesMin: gibibyte,
   archiveBaseLogTimesMin: 4,
@@ -53,6 +56,8 @@ export const backupLimits = {
   archiveConfirmMillis: 300_000,
   /** Tails of one segment, beyond which one object takes their place. */
   archiveTailsMax: 32,
+  /** Plans of one restore from an archive that deletes what it has replaced. */
+  restorePlansMax: 16,
   /** A backup or a restore says how far it is, at most this often. */
   backupProgressMillis: 100,
   /** A log that a restore in place has replaced is kept so long; how often that is looked at. */

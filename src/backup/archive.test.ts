@@ -16,7 +16,7 @@ import { DatabaseArchive } from './archive.ts';
 import { type ArchiveState, listArchives, readArchiveState } from './archive-state.ts';
 import { fetchRestore } from './fetch.ts';
 import { planRestore } from './holdings.ts';
-import type { Repository } from './repository.ts';
+import { openRepository, type Repository } from './repository.ts';
 
 const host = 'aa'.repeat(16);
 
@@ -144,6 +144,63 @@ describe('an archive', () => {
     const [state] = await states(repository);
     expect(state?.confirmedMicros).toBe(now);
     expect(state?.end).toEqual(story.end);
+  });
+
+  it('[history 5.22] is restored although passes delete what a plan names', async () => {
+    const { story, repository, archive } = await begin(13);
+    for (let round = 0; round < 4; round++) {
+      await story.work(1);
+      await pass(archive, story);
+    }
+    for (let round = 0; round < 3; round++) {
+      const offset = story.end.offset;
+      const ends = { kind: 'end' } as const;
+      for (const at of [ends, { kind: 'offset', offset } as const]) {
+        const plan = await planRestore(repository, { database: 'story', backup: 'latest', at });
+        // The segment is sealed between the plan and the fetch, and its tails are deleted.
+        await story.work(6);
+        await pass(archive, story);
+        await withFolder(async (folder) => {
+          const directory = path.join(folder, 'log');
+          const fetched = await fetchRestore(repository, plan, directory);
+          const expected = at.kind === 'end' ? story.end.offset : offset;
+          expect(fetched.at.offset).toBe(expected);
+          const records = await restoredRecords(directory);
+          expect(commitsOf(records)).toEqual(story.commitsUpTo(expected));
+        });
+      }
+      await story.work(1);
+      await pass(archive, story);
+    }
+  });
+
+  it('[history 5.22] is restored although a pass comes in the middle of the fetch', async () => {
+    const { story, store, repository, archive } = await begin(14);
+    await story.work(12);
+    await pass(archive, story);
+    await story.work(1);
+    await pass(archive, story);
+    const plan = await planRestore(repository, { database: 'story', backup: 'latest' });
+    let isPassed = false;
+    const changing = Object.create(store, {
+      get: {
+        value: async function* (name: string) {
+          if (!isPassed && name.includes('/tail-')) {
+            isPassed = true;
+            await story.work(8);
+            await pass(archive, story);
+          }
+          yield* store.get(name);
+        },
+      },
+    }) as typeof store;
+    await withFolder(async (folder) => {
+      const directory = path.join(folder, 'log');
+      const { at } = await fetchRestore(await openRepository(changing), plan, directory);
+      expect(isPassed).toBe(true);
+      expect(at.offset).toBe(story.end.offset);
+      expect(await restoredRecords(directory)).toEqual(story.records);
+    });
   });
 
   it('[history 5.13] begins with a snapshot, and takes another one when it is due', async () => {

@@ -12,6 +12,7 @@ import { MemoryStore } from '../../test/support/memory-store.ts';
 import { notEmptyError } from './backup-error.ts';
 import { sealedJson } from './checked-json.ts';
 import { fetchFiles, fetchRestore } from './fetch.ts';
+import { finishBackup } from './finish-backup.ts';
 import { planRestore } from './holdings.ts';
 import { objectsOf } from './manifest.ts';
 import { initRepository, openRepository, type Repository } from './repository.ts';
@@ -139,7 +140,7 @@ it('[history 5.27] a position or a time outside is refused with what is there', 
   const late = 1_900_000_000_000_000;
   await expect(restore(repository, { kind: 'time', micros: late })).rejects.toThrow(
     `${rfc3339(late)} is outside of what the repository holds for story: ` +
-      `1970-01-01T00:00:00Z to ${rfc3339(1_800_000_100_000_000)}`,
+      `${rfc3339(story.times.get(1) ?? 0)} to ${rfc3339(1_800_000_100_000_000)}`,
   );
 });
 
@@ -169,7 +170,31 @@ it('[history 5.25] there is nothing to restore before the first commit', async (
     await expect(restore(repository, at)).rejects.toThrow(
       'is outside of what the repository holds',
     );
+    const dry = planRestore(repository, { ...latest, at });
+    await expect(dry).rejects.toThrow(/: [^1].*; it is before the first commit$/);
+    await expect(dry).rejects.not.toThrow('1970');
   }
+  const first = { kind: 'time', micros: micros + 1 } as const;
+  const plan = await planRestore(repository, { ...latest, at: first });
+  expect(plan.from.micros).toBe(micros + 1);
+});
+
+it('[history 5.6, 5.20] latest passes over a backup that is not all of the database', async () => {
+  const { story, repository, first, second } = await twice(5);
+  const [entry] = first.databases;
+  if (entry === undefined) throw new Error('a backup has the database');
+  const faulty = { ...entry, fault: 'it cannot serve' };
+  const parts = { databases: [faulty], files: [], isWhole: false, program: 'test' };
+  const nowMicros = 1_800_000_200_000_000;
+  const { id } = await finishBackup(repository, { ...parts, nowMicros });
+  const plan = await planRestore(repository, latest);
+  expect(plan.source).toMatchObject({ id: second.id });
+  expect(plan.to.offset).toBe(story.end.offset);
+  expect(plan.passedOver).toEqual([{ id, fault: 'it cannot serve' }]);
+  expect(await planRestore(repository, { ...latest, backup: id })).toMatchObject({
+    fault: 'it cannot serve',
+    passedOver: [],
+  });
 });
 
 it('[history 5.27] what is not held is unknown', async () => {

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { assert, present } from '../assert.ts';
+import { present } from '../assert.ts';
+import { limits } from '../limits.ts';
 import { epoch } from '../log/epoch.ts';
 import { chainFromHex, chainToHex } from '../log/history-point.ts';
 import { type OriginPlace, writeOrigin } from '../log/origin.ts';
@@ -14,6 +15,7 @@ import { checkSignal, noSpaceError } from './backup-error.ts';
 import { type CommitPlace, checkSegment, checkSnapshot } from './content-check.ts';
 import { MachineFolderFiles, type WritableFile } from './folder-files.ts';
 import { FrameError } from './frame-check.ts';
+import { planAgain } from './holdings.ts';
 import type { LineagePoint, LogPoint, ObjectEntry, SegmentEntry } from './manifest.ts';
 import { ObjectFault, type Repository } from './repository.ts';
 import { explained } from './restore-fault.ts';
@@ -36,6 +38,8 @@ export interface FetchProgress {
 
 /** What was fetched: the state that a database opens with that has the directory as its log. */
 export interface FetchedLog {
+  /** What was fetched in the end; an archive can have gone on since the plan was made. */
+  readonly plan: RestorePlan;
   /** The place at which it goes on, in an epoch of its own. */
   readonly at: LineagePoint;
   readonly lineage: readonly LineagePoint[];
@@ -44,8 +48,10 @@ export interface FetchedLog {
 /**
  * Fetches what a plan names into a new directory: the files of a log, and `origin`, which says
  * where they end for the database that goes on behind them. Each object is compared with its
- * SHA-256, and its records with their checksums and their chain. All of it is durable when this
- * resolves; on an error nothing is left. Files beside the log are fetched by `fetchFiles`.
+ * SHA-256, and its records with their checksums and their chain. An archive that is fed meanwhile
+ * replaces objects by others, and deletes them: what is missing is then planned again. All of it is
+ * durable when this resolves; on an error nothing is left. Files beside the log are fetched by
+ * `fetchFiles`.
  */
 export async function fetchRestore(
   repository: Repository,
@@ -57,13 +63,38 @@ export async function fetchRestore(
   if (freeBytes !== undefined && freeBytes < plan.bytes) throw noSpaceError(plan.bytes, freeBytes);
   await fs.promises.mkdir(directory, { mode: privateFolderMode });
   try {
-    const fetched = await new Fetch(repository, plan, directory, options).run();
+    const fetched = await fetchNewest(repository, plan, directory, options);
     await syncDirectory(path.dirname(path.resolve(directory)));
     return fetched;
   } catch (error) {
     await fs.promises.rm(directory, { recursive: true, force: true });
     throw await explained(repository, plan, error);
   }
+}
+
+async function fetchNewest(
+  repository: Repository,
+  first: RestorePlan,
+  directory: string,
+  options: FetchOptions,
+): Promise<FetchedLog> {
+  const fetch = new Fetch(repository, first, directory, options);
+  let plan = first;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await fetch.run(plan);
+    } catch (error) {
+      const isGone = error instanceof ObjectFault && error.kind === 'missing';
+      if (!isGone || attempt >= limits.restorePlansMax) throw error;
+      const next = await planAgain(repository, plan);
+      if (next === undefined || isRead(next, error.object)) throw error;
+      plan = next;
+    }
+  }
+}
+
+function isRead({ base, segments }: RestorePlan, name: string): boolean {
+  return base?.name === name || segments.some((one) => one.name === name);
 }
 
 /** Fetches the files that a database, or a host, keeps beside logs, below `directory`. */
@@ -94,9 +125,10 @@ function parentOf(place: string): string {
   return place.slice(0, Math.max(place.lastIndexOf('/'), 0));
 }
 
+/** Fetches a plan, or another one of the same target once more: what was written is kept. */
 class Fetch {
   readonly #repository: Repository;
-  readonly #plan: RestorePlan;
+  #plan: RestorePlan;
   readonly #directory: string;
   readonly #files: MachineFolderFiles;
   readonly #options: FetchOptions;
@@ -105,6 +137,8 @@ class Fetch {
   /** The first commit that was read, and the last one that the target includes. */
   #first: CommitPlace | undefined;
   #last: CommitPlace | undefined;
+  /** By file, the objects that it was written from. */
+  readonly #written = new Map<string, readonly ObjectEntry[]>();
 
   constructor(repository: Repository, plan: RestorePlan, directory: string, options: FetchOptions) {
     this.#repository = repository;
@@ -114,16 +148,30 @@ class Fetch {
     this.#options = options;
   }
 
-  async run(): Promise<FetchedLog> {
-    const { base, segments } = this.#plan;
-    if (base !== undefined) {
-      const content = checkSnapshot(this.#content(base), base);
-      await this.#write(base, snapshotName(commitOffset(base.at.offset)), content);
+  async run(plan: RestorePlan): Promise<FetchedLog> {
+    this.#plan = plan;
+    const { base, segments } = plan;
+    this.#objectsDone = 0;
+    this.#bytesDone = 0;
+    const parts = new Map(partsOf(segments).map((part) => [fileOf(part), part]));
+    const baseName = base && snapshotName(commitOffset(base.at.offset));
+    for (const name of this.#written.keys()) {
+      if (name !== baseName && !parts.has(name)) await this.#forget(name);
+    }
+    if (base !== undefined && baseName !== undefined) {
+      await this.#write(baseName, [base], () => checkSnapshot(this.#content(base), base));
     }
     let before: LogPoint | undefined;
-    for (const [first, ...others] of partsOf(segments)) {
-      assert(first !== undefined, 'a segment has a first part');
-      before = await this.#segment(first, others, before);
+    for (const [name, part] of parts) {
+      const [first] = part;
+      if (before !== undefined && before.chain !== first?.from.chain) {
+        throw brokenChain(present(first, 'a segment has a first part'));
+      }
+      await this.#write(name, part, (entry) => {
+        const content = this.#segmentContent(entry);
+        return entry === first ? content : skipped(content, segmentHeaderBytes);
+      });
+      before = part.at(-1)?.to;
     }
     const at = this.#end();
     // The target can lie before the first commit of the last segment.
@@ -133,30 +181,7 @@ class Fetch {
     const lineage = [...this.#plan.lineage.filter(({ position }) => position < at.position), at];
     await writeOrigin(new MachineDisk(this.#directory), { lineage: lineage.map(originPlace) });
     await this.#files.syncFolder('');
-    return { at, lineage };
-  }
-
-  /** One segment, from a whole object or from parts; returns the place behind it. */
-  async #segment(
-    first: SegmentEntry,
-    others: readonly SegmentEntry[],
-    before: LogPoint | undefined,
-  ): Promise<LogPoint> {
-    if (before !== undefined && before.chain !== first.from.chain) {
-      throw brokenChain(first);
-    }
-    const name = segmentName(first.sequence, first.from.offset + 1);
-    const file = await this.#files.create(name);
-    try {
-      await this.#copy(first, this.#segmentContent(first), file);
-      for (const part of others) {
-        await this.#copy(part, skipped(this.#segmentContent(part), segmentHeaderBytes), file);
-      }
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    return others.at(-1)?.to ?? first.to;
+    return { plan, at, lineage };
   }
 
   #segmentContent(entry: SegmentEntry): AsyncIterable<Uint8Array> {
@@ -171,14 +196,34 @@ class Fetch {
     }).content;
   }
 
-  async #write(entry: ObjectEntry, name: string, content: AsyncIterable<Uint8Array>) {
+  /** Writes a file from a whole object, or from parts, unless it has been. */
+  async #write<Entry extends ObjectEntry>(
+    name: string,
+    entries: readonly Entry[],
+    content: (entry: Entry) => AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    if (areSame(this.#written.get(name), entries)) {
+      for (const { bytes } of entries) this.#bytesDone += bytes;
+      this.#objectsDone += entries.length;
+      this.#report();
+      return;
+    }
+    if (this.#written.has(name)) await this.#forget(name);
+    // One that could not be finished is removed as well before it is written again.
+    this.#written.set(name, []);
     const file = await this.#files.create(name);
     try {
-      await this.#copy(entry, content, file);
+      for (const entry of entries) await this.#copy(entry, content(entry), file);
       await file.sync();
     } finally {
       await file.close();
     }
+    this.#written.set(name, entries);
+  }
+
+  async #forget(name: string): Promise<void> {
+    await this.#files.remove(name);
+    this.#written.delete(name);
   }
 
   async #copy(
@@ -262,6 +307,19 @@ function partsOf(segments: readonly SegmentEntry[]): SegmentEntry[][] {
     else parts.push([segment]);
   }
   return parts;
+}
+
+function fileOf([first]: readonly SegmentEntry[]): string {
+  const { sequence, from } = present(first, 'a segment has a first part');
+  return segmentName(sequence, from.offset + 1);
+}
+
+function areSame(
+  some: readonly ObjectEntry[] | undefined,
+  others: readonly ObjectEntry[],
+): boolean {
+  if (some?.length !== others.length) return false;
+  return some.every(({ name, hash }, at) => name === others[at]?.name && hash === others[at]?.hash);
 }
 
 async function* skipped(

@@ -1,12 +1,15 @@
-import { listArchives, readArchiveState } from './archive-state.ts';
+import { type ArchiveState, listArchives, readArchiveState } from './archive-state.ts';
 import { BackupError } from './backup-error.ts';
-import type { DatabaseEntry, DatabaseRecord, Manifest } from './manifest.ts';
+import { type CommitPlace, checkSegment } from './content-check.ts';
+import { FrameError } from './frame-check.ts';
+import type { DatabaseEntry, DatabaseRecord, Manifest, SegmentEntry } from './manifest.ts';
 import type { ManifestName } from './object-names.ts';
-import type { Repository } from './repository.ts';
+import { ObjectFault, type Repository } from './repository.ts';
 import { explained } from './restore-fault.ts';
 import {
   type Holding,
   outsideError,
+  type PassedOver,
   planFrom,
   type RestorePlan,
   type RestoreTarget,
@@ -22,21 +25,65 @@ export interface RestoreRequest {
 
 /**
  * Plans the restore of a database. A target other than the end is looked for in the named backup;
- * for `latest`, in all that the repository holds, the newest first. Throws `BackupError`.
+ * for `latest`, in all that the repository holds, the newest first. `latest` passes over backups
+ * that are not all of the database, unless there is no other. Throws `BackupError`.
  */
 export async function planRestore(
   repository: Repository,
   { database, backup, at = { kind: 'end' } }: RestoreRequest,
 ): Promise<RestorePlan> {
   const holdings: Holding[] = [];
-  for await (const holding of holdingsOf(repository, database, backup)) {
-    const plan = planFrom(holding, at);
-    if (plan !== undefined) return plan;
+  const faulty: RestorePlan[] = [];
+  for await (const found of holdingsOf(repository, database, backup)) {
+    const holding = at.kind === 'time' ? await withFirstCommit(repository, found) : found;
     holdings.push(holding);
+    const plan = planFrom(holding, at);
+    if (plan === undefined) continue;
+    // The end of what is not all there is not the end of the database.
+    if (plan.fault === '' || backup !== 'latest' || at.kind !== 'end') {
+      return { ...plan, passedOver: faulty.map(passedOverOf) };
+    }
+    faulty.push(plan);
   }
+  const [newest] = faulty;
+  if (newest !== undefined) return newest;
   if (holdings.length > 0) throw outsideError(database, at, holdings);
   const what = backup === 'latest' ? repository.store.place : `backup ${backup}`;
   throw new BackupError('backup.unknown', `${what} holds no database ${database}`);
+}
+
+function passedOverOf({ source, fault }: RestorePlan): PassedOver {
+  return { id: source.kind === 'backup' ? source.id : source.name, fault };
+}
+
+/**
+ * The same, with the time of its first commit if it has that: before it there is no state. Reads
+ * the beginning of one object; what cannot be read is a fault of the restore, not of the plan.
+ */
+async function withFirstCommit(repository: Repository, holding: Holding): Promise<Holding> {
+  const first = holding.segments.find(({ from }) => from.position === 0);
+  if (first === undefined || first.from.micros !== 0 || !repository.canRead) return holding;
+  const commit = await firstCommit(repository, first);
+  if (commit === undefined) return holding;
+  const from = { ...first.from, micros: commit.micros };
+  const segments = holding.segments.map((one) => (one === first ? { ...one, from } : one));
+  return { ...holding, segments };
+}
+
+async function firstCommit(
+  repository: Repository,
+  segment: SegmentEntry,
+): Promise<CommitPlace | undefined> {
+  let found: CommitPlace | undefined;
+  try {
+    const check = checkSegment(repository.read(segment), segment, (commit) => {
+      found ??= commit;
+    });
+    for await (const _ of check.content) if (found !== undefined) return found;
+  } catch (error) {
+    if (!(error instanceof ObjectFault || error instanceof FrameError)) throw error;
+  }
+  return found;
 }
 
 /** The manifest whose id begins so and no other does; with `latest`, the newest. */
@@ -119,20 +166,34 @@ async function archivesOf(repository: Repository, database: string): Promise<Hol
   for (const name of await listArchives(repository, isIdentity ? database : undefined)) {
     const state = await readArchiveState(repository, name);
     if (state === undefined || !isCalled(state, database)) continue;
-    const { identity, record, lineage, snapshots, segments, tails, files, confirmedMicros } = state;
-    holdings.push({
-      source: { kind: 'archive', name: name.name, timeMicros: confirmedMicros },
-      identity,
-      record,
-      lineage,
-      snapshots,
-      segments: [...segments, ...tails],
-      files,
-      confirmedMicros,
-      fault: '',
-    });
+    holdings.push(archiveHolding(name.name, state));
   }
   return holdings.sort((one, other) => other.confirmedMicros - one.confirmedMicros);
+}
+
+function archiveHolding(name: string, state: ArchiveState): Holding {
+  const { identity, record, lineage, snapshots, segments, tails, files, confirmedMicros } = state;
+  return {
+    source: { kind: 'archive', name, timeMicros: confirmedMicros },
+    identity,
+    record,
+    lineage,
+    snapshots,
+    segments: [...segments, ...tails],
+    files,
+    confirmedMicros,
+    fault: '',
+  };
+}
+
+/** The same plan from the archive as it is now; `undefined`: it is of a backup, or out of reach. */
+export async function planAgain(
+  repository: Repository,
+  { source, target }: RestorePlan,
+): Promise<RestorePlan | undefined> {
+  if (source.kind !== 'archive') return undefined;
+  const state = await readArchiveState(repository, source);
+  return state === undefined ? undefined : planFrom(archiveHolding(source.name, state), target);
 }
 
 function isCalled(

@@ -55,6 +55,13 @@ export interface RestorePlan {
   readonly program: string;
   /** Why the backup is not all of the database; empty if it is. */
   readonly fault: string;
+  /** Newer backups that are not all of the database, which `latest` passes over. */
+  readonly passedOver: readonly PassedOver[];
+}
+
+export interface PassedOver {
+  readonly id: string;
+  readonly fault: string;
 }
 
 /** Plans a restore from `holding`; `undefined` if it does not have the target. */
@@ -85,6 +92,7 @@ export function planFrom(holding: Holding, target: RestoreTarget): RestorePlan |
     bytes: reads.reduce((sum, { bytes }) => sum + bytes, 0),
     program: record.program,
     fault,
+    passedOver: [],
   };
 }
 
@@ -94,6 +102,8 @@ function holds(window: HeldWindow, holding: Holding, target: RestoreTarget): boo
       return true;
     case 'offset': {
       const { offset, epoch } = target;
+      // Before its first commit a database has no program.
+      if (offset === 0) return false;
       if (offset < window.from.offset || offset > window.to.offset) return false;
       return epoch === undefined || epochAt(holding, window, offset) === epoch;
     }
@@ -142,7 +152,14 @@ export function outsideError(
     .map(([start, end]) => `${endText(start, target)} to ${pointText(end.from, target)}`)
     .join(', ');
   const inside = gaps === '' ? '' : `, without ${gaps}`;
-  return new BackupError('backup.outside', `${text}: ${range}${inside}`);
+  const why = isBeforeFirst(from, target) ? '; it is before the first commit' : '';
+  return new BackupError('backup.outside', `${text}: ${range}${inside}${why}`);
+}
+
+/** `from`: the first state that is held. */
+function isBeforeFirst(from: LogPoint, target: RestoreTarget): boolean {
+  if (from.offset > 1 || target.kind === 'end') return false;
+  return target.kind === 'offset' ? target.offset < 1 : target.micros < from.micros;
 }
 
 /** Where nothing is held between two windows, of all that is held together. */
@@ -175,8 +192,11 @@ function targetText(target: RestoreTarget): string {
   }
 }
 
+/** The time of the first commit may not be known. */
 function pointText(point: LogPoint, target: RestoreTarget): string {
-  return target.kind === 'offset' ? `offset ${point.offset}` : rfc3339(point.micros);
+  if (target.kind === 'offset') return `offset ${point.offset}`;
+  if (point.micros === 0) return 'the first commit';
+  return rfc3339(point.micros);
 }
 
 function endText(window: HeldWindow, target: RestoreTarget): string {

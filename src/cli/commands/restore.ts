@@ -3,6 +3,8 @@ import { bytesText } from '../../values/bytes-text.ts';
 import {
   anything,
   boolean,
+  list,
+  nullable,
   number,
   object,
   optional,
@@ -109,8 +111,10 @@ const planShape = object({
   of: string,
   source: anything,
   source_time: number,
-  from: object({ position: string, time: number }),
-  to: object({ position: string, time: number }),
+  from: object({ position: string, time: nullable(number) }),
+  to: object({ position: string, time: nullable(number) }),
+  fault: nullable(string),
+  passed_over: list(object({ backup: string, fault: string })),
   bytes: number,
   stored_bytes: number,
   program: string,
@@ -192,9 +196,14 @@ async function requireName(session: Session, database: string): Promise<void> {
   if (!isTyped) throw new CliError('Nothing was changed.');
 }
 
-function planText({ from, to, bytes, program, source_time, replaces }: Plan, flags: RestoreFlags) {
+function planText(plan: Plan, flags: RestoreFlags) {
+  const { from, to, bytes, program, source_time, replaces, fault, passed_over } = plan;
+  const begin = from.time === null ? 'the first commit' : microsText(from.time);
+  const end = to.time === null ? 'the first commit' : microsText(to.time);
   const lines = [
-    `Backup of ${microsText(source_time)}: from ${microsText(from.time)} to ${microsText(to.time)}`,
+    ...passed_over.map((one) => `Not backup ${one.backup}, which is not all there: ${one.fault}`),
+    `Backup of ${microsText(source_time)}: from ${begin} to ${end}`,
+    ...(fault === null ? [] : [`  it is not all there: ${fault}`]),
     `  reads ${bytesText(bytes)}, program ${program.slice(0, 12)}`,
     `  up to ${flags.at ?? to.position}`,
     replaces ? '  replaces the present state' : `  as ${flags.as ?? 'the same database'}`,

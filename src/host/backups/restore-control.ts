@@ -292,7 +292,8 @@ export class RestoreControl {
     const detail = { from: source, position, replaced: record.generation };
     const note = { action: 'restore database', caller: by, database: identity, detail } as const;
     await audit.note({ ...note, outcome: 'done' });
-    return { database: identityToHex(identity), replaced: record.generation };
+    const shown = { replaced: record.generation, to: shownPlace(at) };
+    return { database: identityToHex(identity), ...shown };
   }
 
   #stillReplaceable(by: HostCaller, record: RegisteredDatabase): void {
@@ -370,7 +371,8 @@ export class RestoreControl {
     const note = { action: 'restore database', caller: by, database: identity, detail } as const;
     await audit.note({ ...note, outcome: 'done' });
     const isPaused = schedules.stateOf(identity).isPaused;
-    return { database: identityToHex(identity), names, schedules_paused: isPaused };
+    const shown = { names, schedules_paused: isPaused, to: shownPlace(at) };
+    return { database: identityToHex(identity), ...shown };
   }
 
   async #grant(by: HostCaller, database: DatabaseIdentity, plan: RestorePlan): Promise<void> {
@@ -412,16 +414,19 @@ export class RestoreControl {
 
   #shownPlan({ to }: RestoreOrder, plan: RestorePlan): Readonly<Record<string, unknown>> {
     const { source, from, to: end, identity, bytes, storedBytes, program, target } = plan;
+    const { fault, passedOver } = plan;
     return {
       source: source.kind === 'backup' ? { backup: source.id } : { archive: source.name },
       source_time: source.timeMicros,
       of: identity,
-      from: { position: positionText(from), time: from.micros },
-      to: { position: positionText(end), time: end.micros },
+      from: shownPlace(from),
+      to: shownPlace(end),
       at: target,
       bytes,
       stored_bytes: storedBytes,
       program,
+      fault: fault === '' ? null : fault,
+      passed_over: passedOver.map(({ id, fault: why }) => ({ backup: id, fault: why })),
       replaces: to.kind === 'inPlace',
     };
   }
@@ -442,6 +447,12 @@ interface NewCopy {
 }
 
 const opening: JobProgress = { phase: 'replaying', done: 0, total: 0 };
+
+/** A time is absent before the first commit. */
+function shownPlace(point: LogPoint) {
+  const time = point.micros === 0 ? null : point.micros;
+  return { position: positionText(point), time };
+}
 
 function identityOf(hex: string): DatabaseIdentity {
   return databaseIdentity(BigInt(`0x${hex}`));
