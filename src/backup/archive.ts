@@ -72,7 +72,7 @@ export interface ArchiveOptions {
  * ```
  */
 export class DatabaseArchive {
-  readonly #repository: Repository;
+  #repository: Repository;
   readonly #host: string;
   /** What the archive says of itself; without objects if there is none yet. */
   #state: ArchiveState | undefined;
@@ -84,6 +84,11 @@ export class DatabaseArchive {
   constructor(repository: Repository, host: string) {
     this.#repository = repository;
     this.#host = host;
+  }
+
+  /** The same place, opened again for the passes that follow. */
+  use(repository: Repository): void {
+    this.#repository = repository;
   }
 
   /**

@@ -14,15 +14,15 @@ export interface ObjectStore {
   put(name: string, body: ObjectBody, options?: StoreOptions): Promise<'put' | 'there'>;
   /** The bytes of an object, or of a part of it. Throws `ObjectMissingError`. */
   get(name: string, options?: GetOptions): AsyncIterable<Uint8Array>;
-  head(name: string): Promise<ObjectHead | undefined>;
+  head(name: string, options?: StoreOptions): Promise<ObjectHead | undefined>;
   /** The objects below `prefix`, which is empty or ends with a slash; a folder's in order. */
-  list(prefix: string): AsyncIterable<ListedObject>;
+  list(prefix: string, options?: StoreOptions): AsyncIterable<ListedObject>;
   /** One that is not there counts as deleted. */
-  delete(name: string): Promise<void>;
+  delete(name: string, options?: StoreOptions): Promise<void>;
   /** Creates or replaces an object: afterwards it is the old one or the new. */
-  replace(name: string, bytes: Uint8Array): Promise<void>;
+  replace(name: string, bytes: Uint8Array, options?: StoreOptions): Promise<void>;
   /** Removes what uploads that began before that time left unfinished; returns how many. */
-  sweep(beforeMicros: number, isDry: boolean): Promise<number>;
+  sweep(beforeMicros: number, isDry: boolean, options?: StoreOptions): Promise<number>;
 }
 
 export type ObjectBody = AsyncIterable<Uint8Array> | Uint8Array;

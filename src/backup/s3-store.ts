@@ -90,16 +90,16 @@ class S3Store implements ObjectStore {
     }
   }
 
-  head(name: string): Promise<ObjectHead | undefined> {
-    return this.#head(name, undefined);
+  head(name: string, { signal }: StoreOptions = {}): Promise<ObjectHead | undefined> {
+    return this.#head(name, signal);
   }
 
-  async *list(prefix: string): AsyncIterable<ListedObject> {
+  async *list(prefix: string, { signal }: StoreOptions = {}): AsyncIterable<ListedObject> {
     assert(prefix === '' || prefix.endsWith('/'), `a prefix does not end with a slash: ${prefix}`);
     const full = this.#prefix + prefix;
     let token: string | undefined;
     do {
-      const page = await this.#client.request(`a list of ${full}`, undefined, (client) =>
+      const page = await this.#client.request(`a list of ${full}`, signal, (client) =>
         client.listObjectsPaged('/', full, limits.storeListPageMax, token),
       );
       if (page === null || page === undefined) {
@@ -114,25 +114,29 @@ class S3Store implements ObjectStore {
     } while (token !== undefined);
   }
 
-  async delete(name: string): Promise<void> {
+  async delete(name: string, { signal }: StoreOptions = {}): Promise<void> {
     await this.#client.request(
       `the deletion of ${name}`,
-      undefined,
+      signal,
       (client) => client.deleteObject(this.#key(name)),
       ({ status }) => (status === 404 ? true : undefined),
     );
   }
 
-  async replace(name: string, bytes: Uint8Array): Promise<void> {
+  async replace(name: string, bytes: Uint8Array, { signal }: StoreOptions = {}): Promise<void> {
     assert(bytes.length <= limits.uploadPartBytes, 'what is replaced fits in one request');
-    await this.#client.request(`the replacement of ${name}`, undefined, (client) =>
+    await this.#client.request(`the replacement of ${name}`, signal, (client) =>
       client.putObject(this.#key(name), Buffer.from(bytes)),
     );
   }
 
-  async sweep(beforeMicros: number, isDry: boolean): Promise<number> {
+  async sweep(
+    beforeMicros: number,
+    isDry: boolean,
+    { signal }: StoreOptions = {},
+  ): Promise<number> {
     let count = 0;
-    for (const upload of await uploadsOf(this.#client, this.#prefix, undefined)) {
+    for (const upload of await uploadsOf(this.#client, this.#prefix, signal)) {
       if (upload.begunMicros >= beforeMicros) continue;
       if (!isDry) await this.#abort(upload.key, upload.uploadId);
       count++;

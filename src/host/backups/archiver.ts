@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { BackupError } from '../../backup/backup-error.ts';
 import type { Clock } from '../../database/clock.ts';
+import { limits } from '../../limits.ts';
 import { readFileIfPresent, writeFileAtomically } from '../../node/atomic-file.ts';
 import type { Report } from '../../node/report-line.ts';
 import { identityToHex } from '../../values/identity.ts';
@@ -35,6 +36,8 @@ export interface ArchiverOptions {
   readonly directory: string;
   readonly clock: Clock;
   readonly report: Report;
+  /** The name of this service in archives; absent: a file of the data folder has it. */
+  readonly host?: string;
 }
 
 /** How the archive of a database is, for metrics. */
@@ -48,8 +51,10 @@ export interface ArchiveFigures {
 }
 
 interface Archived {
-  /** Durable offset at the last pass that succeeded; -1: there was none. */
+  /** Durable offset when the archive last had everything; -1: it is not known to have. */
   offset: number;
+  /** Bytes of the log at the last pass that succeeded, and of them those that it left out. */
+  logBytes: number;
   /** When the archive last had everything that was durable. */
   completeAt: number;
   lagBytes: number;
@@ -83,18 +88,21 @@ export class Archiver {
     const archived = this.#databases.get(database);
     if (archived === undefined) return undefined;
     const { handleOf, clock } = this.#options;
-    const durable = Number(handleOf(database)?.statistics().durableOffset ?? 0);
-    const isBehind = durable > archived.offset;
-    const lagMillis = isBehind ? clock.monotonicMillis() - archived.completeAt : 0;
-    const { lagBytes, hasGap, failures } = archived;
-    return { lagMillis, lagBytes: isBehind ? lagBytes : 0, hasGap, failures };
+    const { hasGap, failures } = archived;
+    const { durableOffset = 0, used } = handleOf(database)?.statistics() ?? {};
+    if (Number(durableOffset) <= archived.offset) {
+      return { lagMillis: 0, lagBytes: 0, hasGap, failures };
+    }
+    const since = Math.max(0, (used?.logBytes ?? 0) - archived.logBytes);
+    const lagMillis = clock.monotonicMillis() - archived.completeAt;
+    return { lagMillis, lagBytes: archived.lagBytes + since, hasGap, failures };
   }
 
-  /** Ends the pass under way. */
+  /** Ends the pass under way; one that does not end is not waited for. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     this.#abort.abort();
-    await this.#running;
+    await atMost(limits.archiveCloseMillisMax, this.#running ?? Promise.resolve());
   }
 
   #schedule(): void {
@@ -131,26 +139,42 @@ export class Archiver {
     const handle = handleOf(record.identity);
     const archived = this.#of(record.identity);
     if (handle?.statistics().state !== 'serving' || archived.isStopped) return;
-    const offset = Number(handle.statistics().durableOffset);
+    const { durableOffset, used } = handle.statistics();
+    const offset = Number(durableOffset);
     const at = clock.monotonicMillis();
     if (offset === archived.offset) {
       archived.completeAt = at;
       return;
     }
+    const watch = setTimeout(() => this.#late(record), limits.archiveStallMillis);
     try {
       const done = await this.#archive(record, offset);
       if (done.needsSnapshot) await handle.snapshot(this.#abort.signal);
       this.#note(record, archived, done);
+      archived.logBytes = used.logBytes;
+      if (done.lagBytes > 0) return;
       archived.offset = offset;
       archived.completeAt = at;
     } catch (error) {
       if (!this.#abort.signal.aborted) this.#failed(record, archived, error);
+    } finally {
+      clearTimeout(watch);
     }
+  }
+
+  /** A store that does not answer is asked again for long, and others wait meanwhile. */
+  #late({ identity }: RegisteredDatabase): void {
+    const seconds = limits.archiveStallMillis / 1_000;
+    this.#complain(
+      identity,
+      `its archive has not ended a pass for ${seconds} s; look whether the repository ` +
+        `${this.#options.settings.repository} answers`,
+    );
   }
 
   async #archive(record: RegisteredDatabase, offset: number): Promise<ArchivedDatabase> {
     const { settings, repositories, thread, describe } = this.#options;
-    this.#host ??= await hostId(this.#options.directory);
+    this.#host ??= this.#options.host ?? (await hostId(this.#options.directory));
     const database = describe(record, { kind: 'offset', offset });
     const { lagBytes: lagBytesMax } = settings;
     const work = { kind: 'archive', host: this.#host, database, lagBytesMax } as const;
@@ -209,6 +233,7 @@ export class Archiver {
     if (known !== undefined) return known;
     const archived: Archived = {
       offset: -1,
+      logBytes: 0,
       completeAt: this.#options.clock.monotonicMillis(),
       lagBytes: 0,
       hasGap: false,
@@ -230,4 +255,14 @@ async function hostId(directory: string): Promise<string> {
   const made = randomBytes(16).toString('hex');
   await writeFileAtomically(file, `${made}\n`);
   return made;
+}
+
+/** Waits for `work`, but not longer. */
+async function atMost(millis: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, millis);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { present, unreachable } from '../../assert.ts';
 import { DatabaseArchive } from '../../backup/archive.ts';
@@ -52,7 +53,8 @@ async function serve({ port, repository, work }: BackupOrder): Promise<void> {
     const named = () => present(repository, 'a repository for this work');
     const open = () => {
       const isRead = work.kind === 'plan' || work.kind === 'fetch';
-      return isRead ? readableRepository(named()) : openedRepository(named());
+      const openIt = isRead ? readableRepository : openedRepository;
+      return openIt(named(), abort.signal);
     };
     const result = await run(open, work, { signal: abort.signal, report });
     send({ kind: 'done', result });
@@ -100,7 +102,12 @@ async function run(
           report({ phase: 'fetching', done, total });
         },
       });
-      await fetchFiles(repository, plan, folder, { signal });
+      try {
+        await fetchFiles(repository, fetched.plan, folder, { signal });
+      } catch (error) {
+        await rm(directory, { recursive: true, force: true });
+        throw error;
+      }
       return fetched;
     }
     default:
@@ -119,6 +126,7 @@ async function archive(
   const key = `${repository.facts.id} ${database.identity}`;
   const known = archives.get(key) ?? new DatabaseArchive(repository, host);
   archives.set(key, known);
+  known.use(repository);
   const disk = new MachineDisk(database.directory);
   const { read, end, identity, record, lineage, files } = await sourceOf(database);
   const source = { identity, record, lineage, disk, end, files, readFile: read };

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { abortableStore } from '../../backup/abortable-store.ts';
 import { BackupError } from '../../backup/backup-error.ts';
 import { identitiesIn } from '../../backup/encryption.ts';
 import { parsePlace } from '../../backup/parse-place.ts';
@@ -6,27 +7,35 @@ import { openRepository, type Repository } from '../../backup/repository.ts';
 import { openStore } from '../../backup/repository-place.ts';
 import type { RepositorySettings } from './backup-messages.ts';
 
-/** Opens a repository of the configuration, to write to it, or to see what is there. */
+/**
+ * Opens a repository of the configuration, to write to it, or to see what is there. Nothing that is
+ * asked of it is waited for once `signal` is aborted.
+ */
 export async function openedRepository(
   named: RepositorySettings,
+  signal: AbortSignal,
   identities: readonly string[] = [],
 ): Promise<Repository> {
   const { url, keys } = named;
   const ask = keys === undefined ? undefined : () => keys;
-  return openRepository(await openStore(parsePlace(url), named, ask), { identities });
+  const store = await openStore(parsePlace(url), named, ask);
+  return openRepository(abortableStore(store, signal), { identities });
 }
 
 /**
  * Opens it to read what is in it. If it is encrypted, the file with the keys is read now: it can be
  * put there for a restore, and taken away again.
  */
-export async function readableRepository(named: RepositorySettings): Promise<Repository> {
+export async function readableRepository(
+  named: RepositorySettings,
+  signal: AbortSignal,
+): Promise<Repository> {
   const { name, identityFile } = named;
-  const repository = await openedRepository(named);
+  const repository = await openedRepository(named, signal);
   if (!repository.isEncrypted) return repository;
   if (identityFile !== undefined) {
     requirePrivate(identityFile);
-    return openedRepository(named, readIdentities(identityFile));
+    return openedRepository(named, signal, readIdentities(identityFile));
   }
   const text = `the repository ${name} is encrypted, and this service has no key that opens it`;
   const advice = `name a file with one in config.toml, as identity-file of [repository.${name}]`;
