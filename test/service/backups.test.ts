@@ -204,3 +204,24 @@ it('[mcp B23] an agent backs up and lists, but does not restore', async () => {
   });
   expect(unknown.content[0].text).toContain('names no repository `x`');
 });
+
+it('[history 3.21, history 5.24] counts replaced logs, and forgets them with the history', async () => {
+  const facts = async () => {
+    const status = await owner.ask('GET', '/v1/database/copy/history/status');
+    const replaced = await owner.ask('GET', '/v1/database/copy/backup/replaced');
+    const metrics = await owner.ask('GET', '/v1/metrics');
+    return {
+      bytes: JSON.parse(status.text).bytes.replaced,
+      logs: JSON.parse(replaced.text).replaced,
+      isShown: /^reducerdb_history_bytes\{[^}]*kind="replaced"/m.test(metrics.text),
+    };
+  };
+  const before = await facts();
+  expect(before.bytes).toBeGreaterThan(0);
+  expect(before.isShown).toBe(true);
+  const known = (await numbers('copy')).length;
+  // The archive may need the history itself for a while; nobody needs these.
+  await jobEnd(owner, await start('copy', 'history/forget', { before: '-0', confirm: 'copy' }));
+  expect(await facts()).toMatchObject({ bytes: 0, logs: [] });
+  expect(await numbers('copy')).toHaveLength(known);
+}, 60_000);
