@@ -25,7 +25,12 @@ const clock = new MachineClock();
 async function endAfter(
   messages: readonly FromWorker[],
   board = new Board(),
-  { callMillisMax = limits.callMillisMax as number, staysOpen = false } = {},
+  {
+    callMillisMax = limits.callMillisMax as number,
+    staysOpen = false,
+    historyDesk = new HistoryDesk(),
+    started = (_seat: WorkerSeat): void => undefined,
+  } = {},
 ) {
   const budget = completeBudget({ callMillisMax });
   const watchdog = new Watchdog(budget);
@@ -58,7 +63,7 @@ async function endAfter(
     const nothing = () => undefined;
     const [opened, handOver, durable, lines, warn, memory] = new Array(6).fill(nothing);
     const programs = undefined;
-    new WorkerSeat(
+    const seat: WorkerSeat = new WorkerSeat(
       {
         ...{
           identity: databaseIdentity(1n),
@@ -66,7 +71,7 @@ async function endAfter(
           generation: 1,
           directory: undefined,
           snapshotPlaces: new SnapshotPlaces(),
-          historyDesk: new HistoryDesk(),
+          historyDesk,
           budget,
           watchdog,
         },
@@ -79,7 +84,10 @@ async function endAfter(
           linker,
           report: nothing,
         }),
-        startWorker: (_start, _options, events) => Promise.resolve(workerWith(events)),
+        startWorker: (_start, _options, events) => {
+          started(seat);
+          return Promise.resolve(workerWith(events));
+        },
       },
       {
         mode: { kind: 'open', skipFirstDisconnect: false },
@@ -107,6 +115,23 @@ it('ends a worker that asks for more programs than it was given', async () => {
 it('does not take the word of a worker that it was asked to close', async () => {
   const { end } = await endAfter([{ kind: 'closed' }]);
   expect(end).toMatchObject({ cause: 'bug', message: expect.stringContaining('it is asked to') });
+});
+
+it('[history 3.10] is closed when nothing works on its history any more', async () => {
+  const historyDesk = new HistoryDesk();
+  let isWorking = true;
+  let closed: Promise<boolean> | undefined;
+  const started = (seat: WorkerSeat): void => {
+    void historyDesk.run(async (signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      isWorking = false;
+      return { kind: 'stopped' };
+    });
+    closed = seat.close().then(() => isWorking);
+  };
+  await endAfter([], new Board(), { historyDesk, started });
+  expect(await closed).toBe(false);
 });
 
 function openingWith(nextDueMicros: bigint | undefined) {
