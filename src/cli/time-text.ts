@@ -7,3 +7,8 @@ export function timeText(millis: number): string {
 export function microsText(micros: number): string {
   return timeText(Math.floor(micros / 1_000));
 }
+
+/** Where a log, or what is held of one, begins; 0: with its first commit. */
+export function beginText(micros: number): string {
+  return micros === 0 ? 'the first commit' : microsText(micros);
+}

@@ -169,7 +169,7 @@ it('[history 5.12] archives new commits, up to which another name is restored', 
   expect(ofShop.length).toBeGreaterThan(0);
   const table = await sandbox.ok(['backup', 'list', '--repository', 'archive']);
   expect(table).toMatch(/^ ARCHIVE OF +\| FROM +\| TO +\| SIZE/m);
-  expect(table).toMatch(/^ shop +\| 20[\d-]+ [\d:]+ UTC +\| 20[\d-]+ [\d:]+ UTC +\| [\d.]+ \w+/m);
+  expect(table).toMatch(/^ shop +\| the first commit +\| 20[\d-]+ [\d:]+ UTC +\| [\d.]+ \w+/m);
 }, 60_000);
 
 it('[mcp B23] an agent backs up and lists, but does not restore', async () => {

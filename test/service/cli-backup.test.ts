@@ -80,6 +80,7 @@ it('[cli 2.17, history 5.20, history 5.21] plans first, and restores by name', a
   });
   const dry = await sandbox.ok([...restore, '--in-place', '--dry-run']);
   expect(dry).toContain('replaces the present state');
+  expect(dry).toMatch(/: from (?:the first commit|20\S+ \S+ UTC) to 20/);
   await owner.call('shop', 'add', [12]);
   expect(await sandbox.run([...restore, '--in-place'])).toMatchObject({
     code: 1,

@@ -15,7 +15,7 @@ import type { Io } from '../io.ts';
 import { Session } from '../session.ts';
 import { refuseFlags, withServer } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
-import { microsText } from '../time-text.ts';
+import { beginText, microsText } from '../time-text.ts';
 
 const listedBackups = object({
   backups: list(
@@ -116,7 +116,7 @@ function archiveRows(one: Shaped<typeof listedBackups>['archives'][number]): str
   if (one.windows.length === 0) return [[name, one.fault ?? 'nothing can be restored', '', size]];
   return one.windows.map(({ from_time, to_time }, at) => [
     at === 0 ? name : '  after a gap',
-    microsText(from_time),
+    beginText(from_time),
     microsText(to_time),
     at === 0 ? size : '',
   ]);
