@@ -58,6 +58,9 @@ export const backupLimits = {
   archiveTailsMax: 32,
   /** Plans of one restore from an archive that deletes what it has replaced. */
   restorePlansMax: 16,
+  /** A backup of a whole host waits so long for databases that open, and looks so often. */
+  backupOpeningMillisMax: 120_000,
+  backupOpeningLookMillis: 100,
   /** A backup or a restore says how far it is, at most this often. */
   backupProgressMillis: 100,
   /** A log that a restore in place has replaced is kept so long; how often that is looked at. */

@@ -71,9 +71,15 @@ export function damagedText(object: string, found: string, expected: string): st
   return `object ${object} is damaged: SHA-256 ${found}, expected ${expected}`;
 }
 
-export function noSpaceError(neededBytes: number, freeBytes: number): BackupError {
-  const text = `restoring needs ${neededBytes} bytes, ${freeBytes} bytes are free`;
-  return new BackupError('backup.noSpace', text);
+export function noSpaceError(
+  directory: string,
+  neededBytes: number,
+  freeBytes: number | undefined,
+): BackupError {
+  const free = freeBytes === undefined ? 'too few' : `${freeBytes} bytes`;
+  const text = `restoring needs ${neededBytes} bytes, ${free} are free`;
+  const advice = `make room in ${directory}, and restore again; nothing was changed`;
+  return new BackupError('backup.noSpace', `${text}: ${advice}`);
 }
 
 export function notEmptyError(directory: string): BackupError {

@@ -1,6 +1,6 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import {
   BackupStory,
   commitsOf,
@@ -13,6 +13,7 @@ import { notEmptyError } from './backup-error.ts';
 import { sealedJson } from './checked-json.ts';
 import { fetchFiles, fetchRestore } from './fetch.ts';
 import { finishBackup } from './finish-backup.ts';
+import { MachineFolderFiles } from './folder-files.ts';
 import { planRestore } from './holdings.ts';
 import { objectsOf } from './manifest.ts';
 import { initRepository, openRepository, type Repository } from './repository.ts';
@@ -221,6 +222,28 @@ it('[history 5.27] no space is found before the first byte', async () => {
   expect(notEmptyError('/data').message).toBe(
     '/data is not empty; restore a host into an empty folder',
   );
+});
+
+it('[history 5.27] a disk that fills up is named, and nothing is left', async () => {
+  const { repository } = await twice(7);
+  const plan = await planRestore(repository, latest);
+  const create = vi.spyOn(MachineFolderFiles.prototype, 'create').mockResolvedValue({
+    write: () => Promise.reject(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })),
+    sync: async () => undefined,
+    close: async () => undefined,
+  });
+  try {
+    await withFolder(async (folder) => {
+      await expect(fetchRestore(repository, plan, path.join(folder, 'log'))).rejects.toThrow(
+        new RegExp(
+          `restoring needs ${plan.bytes} bytes, \\d+ bytes are free: make room in ${folder}`,
+        ),
+      );
+      expect(await readdir(folder)).toEqual([]);
+    });
+  } finally {
+    create.mockRestore();
+  }
 });
 
 it('[history 5.22] a restore never goes into a directory that is there', async () => {

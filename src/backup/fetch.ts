@@ -8,12 +8,13 @@ import { type OriginPlace, writeOrigin } from '../log/origin.ts';
 import { segmentHeaderBytes, segmentName } from '../log/segment.ts';
 import { snapshotName } from '../log/snapshot.ts';
 import { MachineDisk, syncDirectory } from '../node/disk.ts';
+import { FolderSpace } from '../node/folder-space.ts';
 import { privateFolderMode } from '../node/private-files.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { databaseIdentity } from '../values/identity-roles.ts';
 import { checkSignal, noSpaceError } from './backup-error.ts';
 import { type CommitPlace, checkSegment, checkSnapshot } from './content-check.ts';
-import { MachineFolderFiles, type WritableFile } from './folder-files.ts';
+import { codeOf, MachineFolderFiles, type WritableFile } from './folder-files.ts';
 import { FrameError } from './frame-check.ts';
 import { planAgain } from './holdings.ts';
 import type { LineagePoint, LogPoint, ObjectEntry, SegmentEntry } from './manifest.ts';
@@ -60,14 +61,18 @@ export async function fetchRestore(
   options: FetchOptions = {},
 ): Promise<FetchedLog> {
   const { freeBytes } = options;
-  if (freeBytes !== undefined && freeBytes < plan.bytes) throw noSpaceError(plan.bytes, freeBytes);
+  const parent = path.dirname(path.resolve(directory));
+  if (freeBytes !== undefined && freeBytes < plan.bytes) {
+    throw noSpaceError(parent, plan.bytes, freeBytes);
+  }
   await fs.promises.mkdir(directory, { mode: privateFolderMode });
   try {
     const fetched = await fetchNewest(repository, plan, directory, options);
-    await syncDirectory(path.dirname(path.resolve(directory)));
+    await syncDirectory(parent);
     return fetched;
   } catch (error) {
     await fs.promises.rm(directory, { recursive: true, force: true });
+    if (isFull(error)) throw noSpaceError(parent, plan.bytes, new FolderSpace(parent).freeBytes());
     throw await explained(repository, plan, error);
   }
 }
@@ -117,8 +122,17 @@ export async function fetchFiles(
       await files.syncFolder(parentOf(entry.path));
     }
   } catch (error) {
+    if (isFull(error)) {
+      const needed = plan.files.reduce((sum, { bytes }) => sum + bytes, 0);
+      throw noSpaceError(directory, needed, new FolderSpace(directory).freeBytes());
+    }
     throw await explained(repository, plan, error);
   }
+}
+
+function isFull(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
 function parentOf(place: string): string {
@@ -340,11 +354,14 @@ async function writeFile(
   content: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const file = await files.create(name);
+  let isWritten = false;
   try {
     for await (const piece of content) await file.write(piece);
     await file.sync();
+    isWritten = true;
   } finally {
     await file.close();
+    if (!isWritten) await files.remove(name);
   }
 }
 

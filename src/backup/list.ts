@@ -141,6 +141,13 @@ async function readChecks(repository: Repository): Promise<Map<string, Checks>> 
   return checks;
 }
 
+/** Forgets what checks of a backup have said. */
+export async function removeMarks({ store }: Repository, backup: ManifestName): Promise<void> {
+  const marks: string[] = [];
+  for await (const { name } of store.list(`${verifiedFolder}${stemOf(backup)}/`)) marks.push(name);
+  for (const mark of marks) await store.delete(mark);
+}
+
 function stemOf({ name }: ManifestName): string {
   return name.slice(name.indexOf('/') + 1, -'.json'.length);
 }

@@ -1,8 +1,9 @@
 import { limits } from '../limits.ts';
 import { listArchives, objectsOfArchive, readArchiveState } from './archive-state.ts';
 import { BackupError } from './backup-error.ts';
+import { removeMarks } from './list.ts';
 import { type Manifest, objectsOf } from './manifest.ts';
-import { backupsFolder, type ManifestName, objectsFolder, verifiedFolder } from './object-names.ts';
+import { type ManifestName, objectsFolder } from './object-names.ts';
 import { ObjectFault, type Repository } from './repository.ts';
 
 /** What is kept of the backups of each database. Days, weeks and months are those of UTC. */
@@ -186,12 +187,9 @@ function faultOf(error: unknown): string {
   throw error;
 }
 
-async function removeBackup({ store }: Repository, { name }: ManifestName): Promise<void> {
-  await store.delete(name);
-  const stem = name.slice(backupsFolder.length, -'.json'.length);
-  const marks: string[] = [];
-  for await (const mark of store.list(`${verifiedFolder}${stem}/`)) marks.push(mark.name);
-  for (const mark of marks) await store.delete(mark);
+async function removeBackup(repository: Repository, name: ManifestName): Promise<void> {
+  await repository.store.delete(name.name);
+  await removeMarks(repository, name);
 }
 
 const noObjects = { count: 0, bytes: 0 };

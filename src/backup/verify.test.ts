@@ -71,6 +71,35 @@ describe('a check', () => {
     }
   });
 
+  it('[history 5.18] that fails takes back the mark, and names a backup to use', async () => {
+    const { story, store, repository } = await begin(1);
+    const first = await story.backup(repository, start);
+    await story.work(4);
+    const later = await story.backup(repository, start + day);
+    const options = { depth: 'read', nowMicros: start + day } as const;
+    expect((await verifyBackup(repository, later.id, options)).faults).toEqual([]);
+    const listed = () => listBackups(repository).then(([newest]) => newest?.readMicros);
+    expect(await listed()).toBe(start + day);
+    const known = new Set(objectsOf(first).map(({ name }) => name));
+    const own = objectsOf(later).find(({ name }) => !known.has(name));
+    store.objects.delete(own?.name ?? '');
+    const failed = await verifyBackup(repository, later.id, { ...options, depth: 'present' });
+    expect(failed).toMatchObject({ faults: [expect.any(String)], wholeBefore: first.id });
+    expect(await listed()).toBeUndefined();
+  });
+
+  it('[history 5.6, 5.18] never passes a backup that is not all of a database', async () => {
+    const { story, repository } = await begin(1);
+    const [entry] = (await story.backup(repository, start)).databases;
+    if (entry === undefined) throw new Error('a backup has the database');
+    const databases = [{ ...entry, fault: 'it cannot serve' }];
+    const parts = { databases, files: [], isWhole: false, program: 'test', nowMicros: start + day };
+    const { id } = await finishBackup(repository, parts);
+    const report = await verifyBackup(repository, id, { depth: 'read', nowMicros: start + day });
+    expect(report.faults).toEqual([expect.stringContaining('only: it cannot serve')]);
+    expect((await listBackups(repository))[0]?.readMicros).toBeUndefined();
+  });
+
   it('[history 5.18, I10] that reads finds a flipped bit in any object', async () => {
     const { story, store, repository } = await begin(2);
     await story.snapshot();

@@ -1,6 +1,7 @@
 import { checkSegment, checkSnapshot } from './content-check.ts';
 import { FrameError } from './frame-check.ts';
 import { backupHolding, findBackup } from './holdings.ts';
+import { removeMarks } from './list.ts';
 import {
   type DatabaseEntry,
   type Manifest,
@@ -12,6 +13,7 @@ import { type ManifestName, verifiedName } from './object-names.ts';
 import { absenceText, absentObjects } from './presence.ts';
 import { ObjectFault, type Repository } from './repository.ts';
 import { planFrom, type RestorePlan } from './restore-plan.ts';
+import { wholeBackupBefore } from './whole-backup.ts';
 
 /** `deep` checks all that `read` does, and that all that `present` does. */
 export type VerifyDepth = 'present' | 'read' | 'deep';
@@ -43,11 +45,14 @@ export interface VerifyReport {
   readonly storedBytes: number;
   /** What is missing or damaged, as sentences that name the object; none: it passed. */
   readonly faults: readonly string[];
+  /** Id of the newest backup before it that is all there, if this one is not. */
+  readonly wholeBefore: string | undefined;
 }
 
 /**
  * Checks a backup, whose faults are in the report. One that passed a check of its contents gets a
- * marker with the time. Throws if there is no such backup, or the store cannot be read.
+ * marker with the time; one that did not loses those that it has. Throws if there is no such
+ * backup, or the store cannot be read.
  */
 export async function verifyBackup(
   repository: Repository,
@@ -61,18 +66,35 @@ export async function verifyBackup(
   } catch (error) {
     if (!(error instanceof ObjectFault)) throw error;
     const { depth } = options;
-    return { id: name.id, depth, objects: 0, storedBytes: 0, faults: [error.message] };
+    const faults = [error.message];
+    const wholeBefore = await failed(repository, name, {});
+    return { id: name.id, depth, objects: 0, storedBytes: 0, faults, wholeBefore };
   }
   const check = new BackupCheck(repository, manifest, options);
   await check.run();
+  let wholeBefore: string | undefined;
   if (check.faults.length === 0) await markVerified(repository, name, options);
+  else wholeBefore = await failed(repository, name, manifest);
   return {
     id: name.id,
     depth: options.depth,
     objects: check.objects.length,
     storedBytes: check.objects.reduce((sum, { storedBytes }) => sum + storedBytes, 0),
     faults: check.faults,
+    wholeBefore,
   };
+}
+
+/** Takes back what earlier checks said; returns the id of a backup that can be used instead. */
+async function failed(
+  repository: Repository,
+  name: ManifestName,
+  { isWhole, databases = [] }: Partial<Pick<Manifest, 'isWhole' | 'databases'>>,
+): Promise<string | undefined> {
+  await removeMarks(repository, name);
+  const identity = isWhole === true ? undefined : databases[0]?.identity;
+  const whole = await wholeBackupBefore(repository, name.timeMicros, { identity, isWhole });
+  return whole?.id;
 }
 
 async function markVerified(
@@ -105,6 +127,10 @@ class BackupCheck {
   async run(): Promise<void> {
     const absent = await absentObjects(this.#repository.store, this.objects);
     this.faults.push(...absent.map(absenceText));
+    for (const { identity, end, fault } of this.#manifest.databases) {
+      if (fault === '') continue;
+      this.faults.push(`database ${identity} is there up to offset ${end.offset} only: ${fault}`);
+    }
     this.#report();
     if (this.#options.depth === 'present') return;
     this.#phase = 'read';

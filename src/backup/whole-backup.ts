@@ -6,14 +6,20 @@ import { ObjectFault, type Repository } from './repository.ts';
 /** Backups that are looked at to name one that can be restored. */
 const searchedMax = 16;
 
+/** Which backup is looked for: of a database, of a whole host, or any. */
+export interface WantedBackup {
+  readonly identity?: string | undefined;
+  readonly isWhole?: boolean | undefined;
+}
+
 /**
- * The newest backup before a time, of the database `identity` if one is given, of which all objects
- * are there with their sizes.
+ * The newest backup before a time that is all that was backed up, and of which all objects are
+ * there with their sizes.
  */
 export async function wholeBackupBefore(
   repository: Repository,
   beforeMicros: number,
-  identity: string | undefined,
+  { identity, isWhole }: WantedBackup,
 ): Promise<Manifest | undefined> {
   const names = (await repository.manifests()).filter(
     ({ timeMicros }) => timeMicros < beforeMicros,
@@ -23,6 +29,9 @@ export async function wholeBackupBefore(
     if (manifest === undefined || manifest.timeMicros >= beforeMicros) continue;
     const entry = manifest.databases.find((one) => one.identity === identity);
     if (identity !== undefined && entry === undefined) continue;
+    if (isWhole === true && !manifest.isWhole) continue;
+    const entries = entry === undefined ? manifest.databases : [entry];
+    if (entries.some(({ fault }) => fault !== '')) continue;
     const objects = entry === undefined ? objectsOf(manifest) : objectsOfDatabase(entry);
     if ((await absentObjects(repository.store, objects)).length === 0) return manifest;
   }

@@ -134,6 +134,10 @@ function addVerify(backup: Command, io: Io): void {
         io.out(`Backup ${report.id}: ${state} (${objects} objects, ${bytesText(storedBytes)}).`);
       }
       for (const fault of faults) io.err(fault);
-      if (faults.length > 0) throw new CliError(`Backup ${report.id} is damaged.`);
+      if (faults.length === 0) return;
+      const { wholeBefore } = report;
+      const advice =
+        wholeBefore === undefined ? 'No backup before it is' : `Use ${wholeBefore}, which is`;
+      throw new CliError(`Backup ${report.id} is damaged. ${advice} whole.`);
     });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BackupError } from '../../backup/backup-error.ts';
 import type { LogPoint } from '../../backup/manifest.ts';
 import { Refusal } from '../../database/outcome.ts';
@@ -232,12 +233,19 @@ export class BackupControl {
   ): Promise<BackedUpDatabase[]> {
     const { registry, handleOf } = this.#options;
     const records = [...registry.databases];
+    const until = performance.now() + limits.backupOpeningMillisMax;
     for (const [done, { identity }] of records.entries()) {
       signal.throwIfAborted();
       show({ phase: 'snapshots', done, total: records.length });
       const handle = handleOf(identity);
-      if (handle?.statistics().state !== 'serving') continue;
-      await this.#freshSnapshot(handle, signal);
+      const state = handle === undefined ? 'closed' : await openedState(handle, until, signal);
+      if (handle === undefined || state !== 'serving') continue;
+      try {
+        await this.#freshSnapshot(handle, signal);
+      } catch (error) {
+        // There is more to read without it, and that is all.
+        if (!isOfDatabase(error)) throw error;
+      }
     }
     const ends = [...registry.databases].map((record) => {
       const handle = handleOf(record.identity);
@@ -262,11 +270,12 @@ export class BackupControl {
   ): Promise<DatabaseEnd> {
     if (handle === undefined || state === 'closed') return { kind: 'files', fault: '' };
     if (state === 'broken') return { kind: 'files', fault: 'it cannot serve' };
+    if (state === 'opening') return { kind: 'files', fault: 'it was still opening' };
     try {
       const end = await this.#endOf(handle);
       return end.kind === 'sealed' && end.at.offset > offset ? { kind: 'offset', offset } : end;
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!isOfDatabase(error)) throw error;
       return { kind: 'files', fault: error.message };
     }
   }
@@ -361,6 +370,23 @@ const waiting: JobProgress = { phase: 'waiting', done: 0, total: 0 };
 function placeOf(outcome: RollOutcome): LogPoint {
   if (outcome.kind === 'sealed') return pointOf(outcome.place);
   throw new BackupError('backup.source', `The log cannot be sealed: ${outcome.message}`);
+}
+
+/** Waits for a database that opens, until then at most; returns the state that it has. */
+async function openedState(
+  handle: DatabaseHandle,
+  until: number,
+  signal: AbortSignal,
+): Promise<string> {
+  while (handle.statistics().state === 'opening' && performance.now() < until) {
+    await sleep(limits.backupOpeningLookMillis, undefined, { signal });
+  }
+  return handle.statistics().state;
+}
+
+/** Whether it is one database that cannot do something, so that others still can. */
+function isOfDatabase(error: unknown): error is Refusal | BackupError {
+  return error instanceof Refusal || error instanceof BackupError;
 }
 
 /** The result of the job. Times are microseconds since the Unix epoch. */

@@ -12,8 +12,10 @@ import {
   shipDatabase,
   shipFiles,
 } from '../../backup/ship.ts';
+import { DiskError } from '../../log/disk.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import type { JobProgress } from '../databases/jobs.ts';
+import { registryHex } from './backed-up.ts';
 import type { BackedUpDatabase, CreatedBackup, CreateWork } from './backup-messages.ts';
 import { findLogEnd, findPlace, type LogEnd, lineageOf } from './log-end.ts';
 import { refuseForeignFiles } from './own-files.ts';
@@ -44,7 +46,7 @@ export async function createBackup(
       report({ phase, done, total });
     };
     const options = { withHistory, signal, known, onProgress };
-    const shipped = await ship(repository, database, options);
+    const shipped = await shipOrSay(repository, database, isWhole, options);
     entries.push(shipped.entry);
     sum.newObjects += shipped.newObjects;
     sum.newBytes += shipped.newBytes;
@@ -68,6 +70,42 @@ export async function createBackup(
       return { identity, names, end, fault };
     }),
   };
+}
+
+/**
+ * In a backup of a whole host, a database of which nothing can be read does not keep the others
+ * from being backed up: its entry has no objects, and says why.
+ */
+async function shipOrSay(
+  repository: Repository,
+  database: BackedUpDatabase,
+  isWhole: boolean,
+  options: Parameters<typeof shipDatabase>[2],
+): Promise<ShippedDatabase> {
+  try {
+    return await ship(repository, database, options);
+  } catch (error) {
+    const isOfFiles =
+      error instanceof BackupError ? error.code === 'backup.source' : isUnreadable(error);
+    if (!isWhole || !isOfFiles || database.identity === registryHex) throw error;
+    const { identity, record, end } = database;
+    const given = end.kind === 'files' && end.fault !== '' ? `${end.fault}; ` : '';
+    const fault = `${given}${error instanceof Error ? error.message : String(error)}`;
+    const nothing = { lineage: [], snapshots: [], segments: [], files: [] };
+    const entry = { identity, record, epoch: nowhere.epoch, ...nothing, end: nowhere, fault };
+    return { entry, newObjects: 0, newBytes: 0 };
+  }
+}
+
+const nowhere = {
+  ...{ epoch: '0'.repeat(16), offset: 0, position: 0 },
+  ...{ chain: '0'.repeat(16), micros: 0 },
+};
+
+/** Whether the files of a log cannot be read, or one of the others is not there. */
+function isUnreadable(error: unknown): boolean {
+  if (error instanceof DiskError) return true;
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 async function ship(

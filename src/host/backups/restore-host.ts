@@ -1,10 +1,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { BackupError, notEmptyError } from '../../backup/backup-error.ts';
+import { BackupError, noSpaceError, notEmptyError } from '../../backup/backup-error.ts';
 import { fetchFiles, fetchRestore } from '../../backup/fetch.ts';
 import { backupHolding, findBackup } from '../../backup/holdings.ts';
 import type { DatabaseEntry, Manifest } from '../../backup/manifest.ts';
-import type { Repository } from '../../backup/repository.ts';
+import { ObjectFault, type Repository } from '../../backup/repository.ts';
+import { explained } from '../../backup/restore-fault.ts';
 import { planFrom, type RestorePlan } from '../../backup/restore-plan.ts';
 import { verifyStart } from '../../log/verify.ts';
 import { MachineClock } from '../../node/clock.ts';
@@ -46,12 +47,12 @@ export async function planHost(
   const isThere = fs.existsSync(directory);
   if (isThere && fs.readdirSync(directory).length > 0) throw notEmptyError(directory);
   const manifest = await wholeBackup(repository, backup);
-  const plans = manifest.databases.map((entry) => {
+  const plans = manifest.databases.flatMap((entry) => {
     const plan = planFrom(backupHolding(manifest, entry), { kind: 'end' });
-    if (plan === undefined) {
-      throw new BackupError('backup.unknown', `the backup holds nothing of ${entry.identity}`);
-    }
-    return { plan, directory: folderOf(directory, entry) };
+    if (plan !== undefined) return [{ plan, directory: folderOf(directory, entry) }];
+    // Its fault says that nothing of it could be read, and is shown with the plan.
+    if (entry.fault !== '' && entry.identity !== registryHex) return [];
+    throw new BackupError('backup.unknown', `the backup holds nothing of ${entry.identity}`);
   });
   const ofHost = manifest.files.reduce((sum, { bytes }) => sum + bytes, 0);
   const bytes = plans.reduce((sum, { plan }) => sum + plan.bytes, ofHost);
@@ -93,10 +94,7 @@ export async function restoreHost(
   { manifest, plans, bytes, freeBytes }: HostPlan,
   { directory, show, signal, runsSchedules }: HostRestore,
 ): Promise<void> {
-  if (freeBytes !== undefined && freeBytes < bytes) {
-    const text = `restoring needs ${bytes} bytes, ${freeBytes} bytes are free`;
-    throw new BackupError('backup.noSpace', text);
-  }
+  if (freeBytes !== undefined && freeBytes < bytes) throw noSpaceError(directory, bytes, freeBytes);
   const wasThere = fs.existsSync(directory);
   fs.mkdirSync(directory, { recursive: true, mode: privateFolderMode });
   try {
@@ -118,7 +116,11 @@ export async function restoreHost(
       fs.rmSync(path.join(directory, name), { recursive: true, force: true });
     }
     if (!wasThere) fs.rmdirSync(directory);
-    throw error;
+    if (!(error instanceof BackupError && error.cause instanceof ObjectFault)) throw error;
+    // Another backup has to be of the whole host as well.
+    const { id, timeMicros } = manifest;
+    const source = { kind: 'backup', id, timeMicros } as const;
+    throw await explained(repository, { source, isWhole: true }, error.cause);
   }
 }
 
