@@ -314,6 +314,33 @@ describe('an archive', () => {
     await expect(pass(archive, story)).rejects.toThrow('another service');
   });
 
+  it('[history 5.16] a restored host does not write into the archive of a living one', async () => {
+    const { story, repository, archive } = await begin(15);
+    await story.work(3);
+    await pass(archive, story);
+    const left = { ...story.end, identity: storyIdentity, sequence: 1 };
+    const copy = await story.copy(110);
+    await copy.work(2);
+    const other = new DatabaseArchive(repository, 'bb'.repeat(16));
+    const restoredPass = (nowMicros: number) => {
+      const source = archiveSource(copy);
+      const end = { ...source.end, epoch: 'ee'.repeat(8) };
+      return other.pass({ ...source, end, lineage: [left] }, { nowMicros });
+    };
+    // The living one has said a moment ago that it is up to date.
+    await expect(restoredPass(now)).rejects.toThrow('name another repository under [archive] here');
+    const later = now + 2 * limits.archiveConfirmMillis * 1000;
+    // It has gone on behind the place at which the copy was restored.
+    await story.work(1);
+    await pass(archive, story);
+    await expect(restoredPass(later * 2)).rejects.toThrow(`another service, ${host}, has archived`);
+    expect((await states(repository)).length).toBe(1);
+    // One that ended where the copy begins is followed.
+    left.position = story.end.position;
+    expect((await restoredPass(later * 2)).line).toBe(1);
+    expect((await states(repository)).length).toBe(2);
+  });
+
   it('[history 5.12] never reaches further than what is durable', async () => {
     const { story, archive } = await begin(11);
     await story.work(4);

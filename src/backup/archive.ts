@@ -28,6 +28,7 @@ import type {
 } from './manifest.ts';
 import { archiveLine, archiveName, objectFolder, tailObject } from './object-names.ts';
 import type { Repository } from './repository.ts';
+import { rfc3339 } from './restore-plan.ts';
 import { Shipping, type SourceFile } from './ship.ts';
 
 /** A database as it is at the time of a pass; all up to `end` is durable. */
@@ -107,7 +108,7 @@ export class DatabaseArchive {
     const idle = this.#idleReport(source, options);
     if (idle !== undefined) return idle;
     const objects = objectsOfLog(source.disk, source.end);
-    const before = await this.#known(source, objects);
+    const before = await this.#known(source, objects, options);
     const pass = new Pass(this.#repository, source, options, before.state);
     await pass.run(objects);
     this.#state = pass.state;
@@ -150,6 +151,7 @@ export class DatabaseArchive {
   async #known(
     source: ArchiveSource,
     objects: readonly LogObject[],
+    options: ArchiveOptions,
   ): Promise<{ state: ArchiveState; isNewLine: boolean }> {
     const { identity, end } = source;
     const known = this.#state;
@@ -162,13 +164,33 @@ export class DatabaseArchive {
         own.end.position === known.end.position;
       if (own !== undefined && isUnchanged) return { state: own, isNewLine: false };
     }
-    const lines: ArchiveState[] = [];
+    const states: ArchiveState[] = [];
     for (const name of await listArchives(this.#repository, identity)) {
-      if (name.epoch !== end.epoch) continue;
       const state = await readArchiveState(this.#repository, name);
-      if (state !== undefined) lines.push(state);
+      if (state !== undefined) states.push(state);
     }
+    const lines = states.filter(({ epoch }) => epoch === end.epoch);
+    if (lines.length === 0) this.#requireSuccession(source, states, options);
     return this.#begin(source, objects, lines);
+  }
+
+  /**
+   * A log that was restored elsewhere follows an archive only up to its end, and only if nobody
+   * feeds that any more: else one archive would hold two histories of a database.
+   */
+  #requireSuccession(
+    { identity, lineage }: ArchiveSource,
+    states: readonly ArchiveState[],
+    { nowMicros }: ArchiveOptions,
+  ): void {
+    const aliveMicros = 2 * limits.archiveConfirmMillis * 1000;
+    for (const state of states) {
+      if (state.host === this.#host) continue;
+      const left = lineage.find(({ epoch }) => epoch === state.epoch);
+      const isFurther = left === undefined || state.end.position > left.position;
+      const isAlive = nowMicros - state.confirmedMicros < aliveMicros;
+      if (isFurther || isAlive) throw otherHostError(identity, state);
+    }
   }
 
   #begin(
@@ -443,8 +465,12 @@ function continues(
   return chainAt(disk, holder, end.position) === end.chain;
 }
 
-function otherHostError(identity: string, { host, end }: ArchiveState): BackupError {
+function otherHostError(
+  identity: string,
+  { host, end, confirmedMicros }: ArchiveState,
+): BackupError {
   const text = `another service, ${host}, has archived database ${identity} up to offset`;
-  const advice = 'this service does not archive it; give it another repository';
-  return new BackupError('backup.otherHost', `${text} ${end.offset}; ${advice}`);
+  const seen = confirmedMicros === 0 ? '' : `, last at ${rfc3339(confirmedMicros)}`;
+  const advice = 'this service does not archive it; name another repository under [archive] here';
+  return new BackupError('backup.otherHost', `${text} ${end.offset}${seen}; ${advice}`);
 }

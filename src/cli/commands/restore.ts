@@ -221,7 +221,8 @@ async function restoreAll(session: Session, backup: string, flags: RestoreFlags)
   const repository = await openNamed(named, await openingKeys(session, flags));
   const directory = resolve(io.cwd, flags.dataDir);
   const runsSchedules = flags.runSchedules === true;
-  const plan = await planHostRestore(repository, { backup, directory, runsSchedules });
+  const { at } = flags;
+  const plan = await planHostRestore(repository, { backup, directory, runsSchedules, at });
   const { databases, bytes, freeBytes } = plan;
   const count = databases.length - 1;
   const free = freeBytes === undefined ? '' : `, ${bytesText(freeBytes)} are free`;

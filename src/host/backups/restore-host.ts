@@ -25,6 +25,8 @@ export interface HostRestore {
   readonly backup: string;
   /** A folder that is empty, or does not exist. */
   readonly directory: string;
+  /** Refused: a whole host is restored as it was backed up. */
+  readonly at?: string | undefined;
   readonly show: (progress: JobProgress) => void;
   /** False: schedules of all databases are paused until they are resumed. */
   readonly runsSchedules: boolean;
@@ -42,8 +44,13 @@ export interface HostPlan {
 /** Plans the restore of a whole host; throws `BackupError` for what cannot be done. */
 export async function planHost(
   repository: Repository,
-  { backup, directory }: Pick<HostRestore, 'backup' | 'directory'>,
+  { backup, directory, at }: Pick<HostRestore, 'backup' | 'directory' | 'at'>,
 ): Promise<HostPlan> {
+  if (at !== undefined) {
+    const text = 'a whole host is restored as it was when it was backed up, without --at';
+    const advice = 'restore single databases to a place with --database, --in-place and --at then';
+    throw new BackupError('backup.place', `${text}; ${advice}`);
+  }
   const isThere = fs.existsSync(directory);
   if (isThere && fs.readdirSync(directory).length > 0) throw notEmptyError(directory);
   const manifest = await wholeBackup(repository, backup);
