@@ -1,0 +1,27 @@
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { BackupStory, storyRepository, withFolder } from '../../../test/support/backup-story.ts';
+import { MemoryStore } from '../../../test/support/memory-store.ts';
+import { finishBackup } from '../../backup/finish-backup.ts';
+import { planHost } from './restore-host.ts';
+
+it('[history 5.6, 5.20] plans what a backup of a host has, and refuses a place', async () => {
+  const story = await BackupStory.begin(1);
+  await story.work(4);
+  const repository = await storyRepository(new MemoryStore());
+  const [entry] = (await story.backup(repository, 1_800_000_000_000_000)).databases;
+  if (entry === undefined) throw new Error('a backup has the database');
+  const whole = { ...entry, record: { ...entry.record, more: { generation: 1 } } };
+  const nothing = { ...whole, snapshots: [], segments: [], fault: 'it was still opening' };
+  const parts = { databases: [whole, nothing], files: [], isWhole: true, program: 'test' };
+  await finishBackup(repository, { ...parts, nowMicros: 1_800_000_100_000_000 });
+  await withFolder(async (folder) => {
+    const order = { backup: 'latest', directory: path.join(folder, 'host') };
+    const { plans, manifest } = await planHost(repository, order);
+    expect(plans.map(({ plan }) => plan.to.offset)).toEqual([story.end.offset]);
+    expect(manifest.databases.map(({ fault }) => fault)).toEqual(['', 'it was still opening']);
+    await expect(planHost(repository, { ...order, at: '5' })).rejects.toThrow(
+      'a whole host is restored as it was when it was backed up, without --at',
+    );
+  });
+});
