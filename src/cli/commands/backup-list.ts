@@ -22,7 +22,14 @@ const listedBackups = object({
     object({
       id: string,
       time: number,
-      databases: list(object({ identity: string, names: list(string), position: string })),
+      databases: list(
+        object({
+          identity: string,
+          names: list(string),
+          position: string,
+          fault: nullable(string),
+        }),
+      ),
       total_bytes: number,
       new_bytes: number,
       tested: nullable(number),
@@ -90,11 +97,16 @@ async function listedIn(session: Session, flags: ListFlags): Promise<Shaped<type
   return listRepository(opened);
 }
 
+/** In a list, a database of which the backup has only a part says so. */
+function heldText(one: Shaped<typeof listedBackups>['backups'][number]['databases'][number]) {
+  return one.fault === null ? calledText(one) : `${calledText(one)} (not all there)`;
+}
+
 function listText({ backups, archives }: Shaped<typeof listedBackups>): string {
   const rows = backups.map((one) => [
     one.id,
     microsText(one.time),
-    one.fault ?? one.databases.map(calledText).join(', '),
+    one.fault ?? one.databases.map(heldText).join(', '),
     bytesText(one.total_bytes),
     bytesText(one.new_bytes),
     one.tested === null ? (one.read === null ? '' : 'read') : `tested ${microsText(one.tested)}`,
