@@ -341,7 +341,7 @@ describe('an archive', () => {
     expect((await states(repository)).length).toBe(2);
   });
 
-  it('[history 5.12] never reaches further than what is durable', async () => {
+  it('[history 1.3, 5.12] never reaches further than what is durable', async () => {
     const { story, archive } = await begin(11);
     await story.work(4);
     const durable = story.end;

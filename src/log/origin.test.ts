@@ -148,7 +148,7 @@ describe('a log with an origin', () => {
     expect(verifyLog(third, identity)).toMatchObject({ kind: 'intact' });
   });
 
-  it('[history 1.5] of the same database, in another epoch, distinguishes it', async () => {
+  it('[history 1.1, 1.5] of the same database, in another epoch, distinguishes it', async () => {
     const { fork, shared } = await forked(true);
     const { log } = await open(fork, parent);
     const records = [...shared, ...appendRandom(log, 50, 5)];

@@ -76,7 +76,7 @@ function resealed(bytes: Uint8Array, change: (view: DataView) => void): Uint8Arr
 }
 
 describe('the file of a snapshot', () => {
-  it('[history 2.20] is as docs/format/snapshot.md says, byte for byte', async () => {
+  it('[history 2.20, 2.21] is as docs/format/snapshot.md says, byte for byte', async () => {
     const bytes = await exampleFile();
     expect(vector()).toHaveLength(2 * 536);
     expect(Buffer.from(bytes).toString('hex')).toBe(vector());

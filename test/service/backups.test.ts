@@ -225,3 +225,31 @@ it('[history 3.21, history 5.24] counts replaced logs, and forgets them with the
   expect(await facts()).toMatchObject({ bytes: 0, logs: [] });
   expect(await numbers('copy')).toHaveLength(known);
 }, 60_000);
+
+it('[history 4.3, history 4.4] an owner alone forgets and restores, and the audit log has it', async () => {
+  const stranger = await Remote.of(service.url);
+  const asked = [
+    ['backup', {}, 'back up database'],
+    ['restore', { in_place: true }, 'restore database'],
+    ['history/forget', { before: '-0', confirm: 'shop' }, 'change history settings'],
+  ] as const;
+  for (const [what, body, refused] of asked) {
+    const path = `/v1/database/shop/${what}`;
+    const answer = await stranger.ask('POST', path, JSON.stringify(body));
+    expect([answer.status, answer.text]).toEqual([403, expect.stringContaining(refused)]);
+  }
+  const { text } = await owner.ask('GET', '/v1/audit?num_lines=1000');
+  const notes = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const of = (identity: string, outcome: string) =>
+    new Set(
+      notes
+        .filter((note) => note.by === identity && note.outcome === outcome)
+        .map(({ action }) => action),
+    );
+  expect([...of(stranger.identity, 'refused')]).toEqual(asked.map(([, , action]) => action));
+  const done = ['back up database', 'restore database', 'forget'];
+  expect([...of(owner.identity, 'done')]).toEqual(expect.arrayContaining(done));
+}, 60_000);

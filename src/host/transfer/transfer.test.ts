@@ -212,7 +212,7 @@ describe('an export', () => {
     });
   });
 
-  it('[history 11.10] of a limited token has what the token may read', async () => {
+  it('[history 4.3, 11.10] of a limited token has what the token may read', async () => {
     const target = await shop();
     const identity = person(0x77n).identity;
     const rows = [
