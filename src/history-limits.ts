@@ -53,6 +53,8 @@ export const historyLimits = {
   /** Interval of looking whether something of a history can go, and of doing so for its age. */
   historyLookMillis: 10_000,
   historyAgeMillis: 300_000,
+  /** Interval of doing so for a database that sleeps, and wakes for it. */
+  historyAsleepMillis: 86_400_000,
   /** Delay after a pass over a history that failed; it doubles each time. */
   historyRetryMillisMin: 60_000,
   historyRetryMillisMax: 3_600_000,

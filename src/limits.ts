@@ -130,6 +130,23 @@ export const limits = {
   alarmMillisMax: 5_000,
   /** Databases that open when the service starts although no request needs them yet. */
   startDatabasesMax: 4,
+  /** Time without use after which a database sleeps, and the shortest that can be chosen. */
+  sleepAfterMillis: 600_000,
+  sleepAfterMillisMin: 1_000,
+  /** How often the service looks which databases nobody uses, and which have a run to come. */
+  sleepLookMillis: 1_000,
+  /** Databases that fall asleep at the same time, and those that are woken for their schedules. */
+  fallingAsleepMax: 4,
+  scheduledWakesMax: 4,
+  /** Time that a database is expected to take to open at least, and to spare beside that. */
+  wakeMillisMin: 500,
+  wakeSpareMillis: 2_000,
+  /** How long before it is due a database is woken at most, however many are due then. */
+  wakeAheadMillisMax: 60_000,
+  /** The file beside the log of a database that sleeps. */
+  sleepMarkBytesMax: 4 * kibibyte,
+  /** How many smaller logs that came later open before one that waits for its place. */
+  startOvertakesMax: 16,
   /** A larger log is a large one; large logs never take every place where databases open. */
   smallLogBytesMax: 16 * mebibyte,
   /** Requests that wait for one opening database, and for how long. */

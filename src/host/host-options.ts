@@ -32,6 +32,8 @@ export interface HostOptions {
   readonly isolation?: IsolationRules;
   /** Which databases open when the host does; absent: `lazily`. */
   readonly startDatabases?: StartChoice;
+  /** Time without use after which a database sleeps; absent, or 0: none does. */
+  readonly sleepAfterMillis?: number;
   readonly creators: Creators;
   /** Identities that have the owner's rights on every database. */
   readonly operators: readonly CallerIdentity[];

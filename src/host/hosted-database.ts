@@ -1,4 +1,5 @@
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
+import type { SleepFigures } from './databases/sleepers.ts';
 import type { DatabaseRecord } from './registry/database-record.ts';
 import type { DatabaseHandle } from './supervision/database-handle.ts';
 import type { DatabaseStatistics } from './supervision/database-statistics.ts';
@@ -12,10 +13,12 @@ export interface HostedDatabase extends DatabaseRecord {
 
 export interface HostStatistics {
   readonly databases: readonly HostedStatistics[];
+  readonly sleep: SleepFigures;
 }
 
 export interface HostedStatistics extends DatabaseStatistics {
   readonly identity: DatabaseIdentity;
-  readonly health: DatabaseHealth;
-  readonly vitals: VitalFigures;
+  /** At this moment. */
+  health(): DatabaseHealth;
+  vitals(): VitalFigures;
 }

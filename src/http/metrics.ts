@@ -2,6 +2,8 @@ import { Gauge, Registry } from 'prom-client';
 import type { TimeFigures } from '../database/time-counts.ts';
 import type { HostedStatistics } from '../host/hosted-database.ts';
 import { outcomeOf } from '../host/supervision/answer-counts.ts';
+import type { DatabaseHealth } from '../host/supervision/health.ts';
+import type { VitalFigures } from '../host/supervision/vitals.ts';
 import { identityToHex } from '../values/identity.ts';
 import { addBackups } from './backup-metrics.ts';
 import { callerOf, type HttpContext } from './context.ts';
@@ -12,15 +14,22 @@ import { addOpenings } from './opening-metrics.ts';
 import { addOutbound } from './outbound-metrics.ts';
 import type { Route } from './route.ts';
 import { addSites } from './site-metrics.ts';
+import { addSleep } from './sleep-metrics.ts';
+
+/** A database, looked at once for all of its metrics. */
+interface LookedAt extends Omit<HostedStatistics, 'health' | 'vitals'> {
+  readonly health: DatabaseHealth;
+  readonly vitals: VitalFigures;
+}
 
 interface Figure extends Instrument {
-  readonly read: (statistics: HostedStatistics) => number;
+  readonly read: (statistics: LookedAt) => number;
 }
 
 /** Several figures of a database, told apart by a further label. */
 interface Figures<Value> extends Instrument {
   readonly labels: readonly string[];
-  readonly read: (statistics: HostedStatistics) => readonly (readonly [Labels, Value])[];
+  readonly read: (statistics: LookedAt) => readonly (readonly [Labels, Value])[];
 }
 
 /** The metrics of each database, labelled by its identity. */
@@ -300,13 +309,13 @@ function scrapeTargets(exchange: Exchange): Reply {
 /** `GET /v1/metrics`: the Prometheus text format. */
 async function metrics({ host, figures: ofService, registry: kept }: HttpContext): Promise<Reply> {
   const registry = new Registry();
-  const { databases } = host.statistics();
+  const { databases, sleep } = host.statistics();
   addOpenings(registry, databases);
+  addSleep(registry, sleep);
   // Databases that have not been opened have no figures yet, and zeros would look like a loss.
-  addFigures(
-    registry,
-    databases.filter(({ state }) => state !== 'closed'),
-  );
+  // There may be thousands that sleep.
+  const awake = databases.filter(({ state }) => state !== 'closed' && state !== 'asleep');
+  addFigures(registry, awake.map(lookAt));
   addLimits(registry, host);
   addOutbound(registry, await host.outbound.figures());
   addSites(registry, host);
@@ -324,8 +333,12 @@ async function metrics({ host, figures: ofService, registry: kept }: HttpContext
   return text(200, await all.metrics(), { 'content-type': registry.contentType });
 }
 
+function lookAt(one: HostedStatistics): LookedAt {
+  return { ...one, health: one.health(), vitals: one.vitals() };
+}
+
 /** Adds the figures. Labels are identities and fixed words, never text of a module or client. */
-function addFigures(registry: Registry, databases: readonly HostedStatistics[]): void {
+function addFigures(registry: Registry, databases: readonly LookedAt[]): void {
   const ofAll = databases.map((statistics) => {
     return { database: identityToHex(statistics.identity), statistics };
   });

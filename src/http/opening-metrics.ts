@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { HostedStatistics } from '../host/hosted-database.ts';
 import { identityToHex } from '../values/identity.ts';
 
-const states = ['closed', 'opening', 'serving', 'broken'] as const;
+const states = ['closed', 'asleep', 'opening', 'serving', 'broken'] as const;
 
 /** Adds the databases by state, and the progress of those that are opening. */
 export function addOpenings(registry: Registry, databases: readonly HostedStatistics[]): void {

@@ -68,6 +68,8 @@ export interface ServiceConfiguration {
   readonly isolation: Partial<IsolationRules>;
   /** Which databases open when the service starts; the others open on first use. */
   readonly startDatabases: StartChoice;
+  /** Time without use after which a database sleeps; 0: none does. */
+  readonly sleepAfterMillis: number;
   /** Resource limits of one database's module; the rest comes from `limits.ts`. */
   readonly budget: Partial<Budget>;
   /** Where modules can send HTTP requests. */
@@ -181,6 +183,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     placement: given.placement ?? 'worker',
     isolation: given.isolation ?? {},
     startDatabases: given.startDatabases ?? 'lazily',
+    sleepAfterMillis: given.sleepAfterMillis ?? limits.sleepAfterMillis,
     budget: given.budget ?? {},
     moduleHttp: {
       mode: modeFor(given.moduleHttp?.allow ?? []),

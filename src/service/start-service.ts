@@ -211,6 +211,7 @@ function hostOptionsOf(
     placement: configuration.placement,
     isolation: chooseIsolation({ ...configuration, dataDirectory }).rules,
     startDatabases: configuration.startDatabases,
+    sleepAfterMillis: configuration.sleepAfterMillis,
     creators: configuration.publishPolicy ?? 'anyone',
     operators: configuration.operators.map(callerIdentity),
     issuer: configuration.issuer,

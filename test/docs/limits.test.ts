@@ -41,6 +41,7 @@ const service: readonly (readonly [start: string, bound: string])[] = [
     'requests that wait for a database',
     `${count(limits.openingRequestsMax)}, for ${seconds(limits.openingWaitMillisMax)}`,
   ],
+  ['databases that are woken for their schedules', count(limits.scheduledWakesMax)],
   ['bodies of requests', size(limits.bodiesBytesMax)],
   [`answers of ${size(limits.largeAnswerBytesMin)} or more`, size(limits.answersBytesMax)],
   ['headers of a request', size(limits.headerBytesMax)],

@@ -69,7 +69,9 @@ async function states(): Promise<Record<string, number>> {
 
 async function expectClosed(closed: number, broken = 0): Promise<void> {
   const serving = old.length + recent.length - closed - broken;
-  await expect.poll(states, { timeout: 60_000 }).toEqual({ closed, opening: 0, serving, broken });
+  await expect.poll(states, { timeout: 60_000 }).toEqual({
+    ...{ closed, asleep: 0, opening: 0, serving, broken },
+  });
 }
 
 async function ask(where: string, body?: string): Promise<{ status: number; text: string }> {

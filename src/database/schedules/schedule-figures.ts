@@ -6,6 +6,8 @@ export interface ScheduleFigures {
   readonly armedRows: number;
   /** Schedules that are paused. */
   readonly paused: number;
+  /** Procedures that run for a row, or wait for a lane. */
+  readonly running: number;
   /** Runs that committed. */
   readonly committed: number;
   /** Runs that failed, including those that are repeated. */
@@ -17,6 +19,6 @@ export interface ScheduleFigures {
 }
 
 export const noScheduleFigures: ScheduleFigures = {
-  ...{ armedRows: 0, paused: 0, committed: 0, failed: 0, skipped: 0 },
+  ...{ armedRows: 0, paused: 0, running: 0, committed: 0, failed: 0, skipped: 0 },
   lateness: new TimeCounts().figures(),
 };

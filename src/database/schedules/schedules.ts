@@ -465,7 +465,7 @@ export class Schedules {
     if (!this.#isNeeded && this.counts.runs === 0) return noScheduleFigures;
     const armedRows = this.#all.reduce((sum, one) => sum + one.armedRows, 0);
     const paused = this.#all.filter((one) => this.isPaused || one.state.isPaused).length;
-    return { armedRows, paused, ...this.counts.figures() };
+    return { armedRows, paused, running: this.runs.count, ...this.counts.figures() };
   }
 }
 

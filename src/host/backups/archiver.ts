@@ -138,7 +138,11 @@ export class Archiver {
     const { handleOf, clock } = this.#options;
     const handle = handleOf(record.identity);
     const archived = this.#of(record.identity);
-    if (handle?.statistics().state !== 'serving' || archived.isStopped) return;
+    if (handle === undefined || archived.isStopped) return;
+    const { state } = handle.statistics();
+    // What sleeps may have fallen asleep before all of it was archived.
+    const isKnown = state === 'asleep' && archived.offset >= 0;
+    if (state !== 'serving' && !isKnown) return;
     const { durableOffset, used } = handle.statistics();
     const offset = Number(durableOffset);
     const at = clock.monotonicMillis();

@@ -268,7 +268,8 @@ export class BackupControl {
     state: string,
     offset: number,
   ): Promise<DatabaseEnd> {
-    if (handle === undefined || state === 'closed') return { kind: 'files', fault: '' };
+    const isAtRest = state === 'closed' || state === 'asleep';
+    if (handle === undefined || isAtRest) return { kind: 'files', fault: '' };
     if (state === 'broken') return { kind: 'files', fault: 'it cannot serve' };
     if (state === 'opening') return { kind: 'files', fault: 'it was still opening' };
     try {

@@ -143,6 +143,29 @@ describe('[history 3.8] a pass over a history', () => {
     expect(lines).toEqual([]);
   });
 
+  it('[living 6.6] wakes a database that sleeps once a day, one after the other', async () => {
+    const { world, look } = setUp();
+    const facts = { ...quiet, snapshots: 3 };
+    world.answer = () => ({ kind: 'done', facts });
+    world.state = 'asleep';
+    expect(await look(limits.historyAsleepMillis)).toHaveLength(0);
+    world.databases = [identity, databaseIdentity(8n)];
+    world.state = 'serving';
+    expect(await look()).toHaveLength(2);
+    world.state = 'asleep';
+    expect(await look(limits.historyAsleepMillis - 1)).toHaveLength(0);
+    expect([(await look(1)).length, (await look()).length, (await look()).length]).toEqual([
+      1, 1, 0,
+    ]);
+    world.freeBytes = 9 * gibibyte;
+    expect([(await look()).length, (await look()).length]).toEqual([1, 1]);
+    // Nothing of it can go.
+    world.answer = () => ({ kind: 'done', facts: quiet });
+    await look(limits.historyAsleepMillis);
+    await look();
+    expect(await look(limits.historyAsleepMillis)).toHaveLength(0);
+  });
+
   it('that fails is reported, and tried again after growing delays', async () => {
     const { world, look, lines } = setUp();
     world.answer = () => ({ kind: 'failed', message: 'no space' });

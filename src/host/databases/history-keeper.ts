@@ -80,10 +80,16 @@ export class HistoryKeeper {
     const isLow = this.#isSpaceLow() && !(await this.#hasMadeRoom());
     const present = new Set<DatabaseIdentity>();
     const passes: Promise<void>[] = [];
+    let hasWoken = false;
     for (const database of this.#options.databases()) {
       present.add(database.identity);
-      const pass = this.#lookAt(database, isLow);
-      if (pass !== undefined) passes.push(pass);
+      const { state } = database.handle.statistics();
+      // A pass wakes a database, so they take turns.
+      if (state !== 'serving' && (state !== 'asleep' || hasWoken)) continue;
+      const pass = this.#lookAt(database, isLow, state === 'asleep');
+      if (pass === undefined) continue;
+      passes.push(pass);
+      if (state === 'asleep') hasWoken = true;
     }
     for (const identity of this.#states.keys()) {
       if (!present.has(identity)) this.#states.delete(identity);
@@ -143,9 +149,9 @@ export class HistoryKeeper {
     this.#options.report({ level: 'error', message, about });
   }
 
-  #lookAt(database: KeptDatabase, isLow: boolean): Promise<void> | undefined {
-    const { handle, identity } = database;
-    if (handle.statistics().state !== 'serving') return undefined;
+  #lookAt(database: KeptDatabase, isLow: boolean, sleeps: boolean): Promise<void> | undefined {
+    const { identity } = database;
+    if (sleeps && !this.#canWake(identity, isLow)) return undefined;
     const state = this.#stateOf(identity);
     const now = this.#options.clock.monotonicMillis();
     if (state.isRunning || now < state.notBefore) return undefined;
@@ -154,6 +160,14 @@ export class HistoryKeeper {
     const shrinks = isLow && settings.onLowDisk === 'shrink';
     if (!isPassDue(marksOf(database), settings, last, shrinks)) return undefined;
     return this.#pass(database, state, settings);
+  }
+
+  /** What sleeps only grows old: for that it is woken seldom, and not before it was seen awake. */
+  #canWake(identity: DatabaseIdentity, isLow: boolean): boolean {
+    const last = this.#states.get(identity)?.last;
+    if (last === undefined) return false;
+    const millis = this.#options.clock.monotonicMillis() - last.endedAt;
+    return isLow || millis >= limits.historyAsleepMillis;
   }
 
   async #pass(database: KeptDatabase, state: State, settings: HistorySettings): Promise<void> {

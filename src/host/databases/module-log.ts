@@ -101,6 +101,13 @@ export class FollowedLog {
     }
   }
 
+  /** Gives back what it has open, until there are more lines. */
+  rest(): void {
+    this.#tellDropped();
+    this.#tellFollowers();
+    this.#log.close();
+  }
+
   /** Ends every follower. */
   close(): void {
     this.#tellDropped();

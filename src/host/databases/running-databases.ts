@@ -17,10 +17,13 @@ import type { RegisteredDatabase } from '../registry/registry.ts';
 import type { Placement } from '../seats/placement.ts';
 import type { SeatMode, StampedLine } from '../seats/seat.ts';
 import { noSpaceRefusal } from '../supervision/full-disk.ts';
+import type { RestFacts } from '../supervision/rest.ts';
 import { isSelfActing } from '../supervision/schedule-state.ts';
 import { SupervisedDatabase } from '../supervision/supervised-database.ts';
 import { defaultLogBounds, FollowedLog, type LogBounds } from './module-log.ts';
 import { type ClosedDatabase, openAtStart, type StartChoice } from './open-at-start.ts';
+import { SleepMarks } from './sleep-marks.ts';
+import { Sleepers, type SleepFigures } from './sleepers.ts';
 
 export interface RunningOptions {
   readonly clock: Clock;
@@ -34,11 +37,13 @@ export interface RunningOptions {
   /** True: the databases of that owner are limited together, so all their sizes must be known. */
   readonly isCounted: (owner: OwnerIdentity) => boolean;
   readonly schedules: Pick<KnownSchedules, 'stateOf' | 'note'>;
-  readonly env: Pick<EnvStore, 'plain'>;
+  readonly env: Pick<EnvStore, 'plain' | 'dropPlain'>;
   /** Called when a database runs a program that may be another one than before. */
   readonly runs: (database: DatabaseIdentity) => Promise<void>;
   /** The defaults are in `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
+  /** Time without use after which a database sleeps; absent, or 0: none does. */
+  readonly sleepAfterMillis?: number;
 }
 
 /** One database of the host, running or trying to. */
@@ -64,6 +69,8 @@ export class RunningDatabases {
   readonly #options: RunningOptions;
   readonly #logBounds: LogBounds;
   readonly #byIdentity = new Map<DatabaseIdentity, RunningDatabase>();
+  readonly #marks: SleepMarks;
+  readonly #sleepers: Sleepers;
   #firstOpenings: Promise<void> = Promise.resolve();
 
   constructor(options: RunningOptions) {
@@ -74,6 +81,22 @@ export class RunningDatabases {
       const replacedLogBytes = files.replacedBytes(identity);
       this.find(identity)?.handle.keepsLog({ replacedLogBytes });
     };
+    this.#marks = new SleepMarks(options.files, options.report);
+    this.#sleepers = new Sleepers({
+      clock: options.clock,
+      sleepAfterMillis: options.sleepAfterMillis ?? 0,
+      databases: () => this.#sleeping(),
+      find: (identity) => this.find(identity)?.handle,
+    });
+  }
+
+  *#sleeping(): Generator<readonly [DatabaseIdentity, SupervisedDatabase], void, void> {
+    for (const [identity, { handle }] of this.#byIdentity) yield [identity, handle];
+  }
+
+  /** How often databases fell asleep and woke. */
+  get sleepFigures(): SleepFigures {
+    return this.#sleepers.figures;
   }
 
   get placement(): Placement {
@@ -132,19 +155,28 @@ export class RunningDatabases {
     for (const { identity, owner, generation } of databases) {
       const log = this.#openLog(identity);
       const append = (lines: readonly StampedLine[]) => log.append(lines);
-      const mode = 'closed';
+      const mode = this.#asleepAtStart(identity, generation) ?? 'closed';
       const handle = this.#supervise({ identity, owner, generation, mode, lines: append });
       this.#byIdentity.set(identity, { handle, log });
       const extent = files.logExtent(identity, generation);
       const open = () => handle.started();
       const isNeeded = isCounted(owner) || isSelfActing(schedules.stateOf(identity));
-      closed.push({ log: extent, isNeeded, open });
+      if (mode === 'closed') closed.push({ log: extent, isNeeded, open });
       await files.keepGeneration(identity, generation).catch((error: unknown) => {
         const message = `Old files of ${nameOf(identity)} stay: ${String(error)}`;
         report({ level: 'warn', message });
       });
     }
     this.#firstOpenings = openAtStart(closed, choice, report);
+    this.#sleepers.start();
+  }
+
+  /** The facts of a database that was asleep when the service ended, and stays so. */
+  #asleepAtStart(identity: DatabaseIdentity, generation: number): RestFacts | undefined {
+    const facts = this.#marks.read(identity, generation);
+    if (facts === undefined || (this.#options.sleepAfterMillis ?? 0) === 0) return undefined;
+    this.#sleepers.sleeps(identity, facts);
+    return facts;
   }
 
   /** The generation that the next `create` makes, after this one. */
@@ -214,6 +246,7 @@ export class RunningDatabases {
     this.#byIdentity.set(identity, { handle, log });
     // They may have changed since it was created.
     handle.renewEnv();
+    this.#sleepers.forget(identity);
     await before?.handle.close();
     await files.keepGeneration(identity, generation);
   }
@@ -230,6 +263,8 @@ export class RunningDatabases {
     this.#byIdentity.delete(identity);
     log.close();
     await handle.close();
+    this.#sleepers.forget(identity);
+    await this.#marks.remove(identity);
     // It is gone; its files may be in use for a moment.
     await this.#options.files.removeDatabase(identity).catch((error: unknown) => {
       this.#complain(identity, `files of it stay: ${String(error)}`);
@@ -244,8 +279,10 @@ export class RunningDatabases {
   /** Ends all databases, all at once; after `millisMax` those that do not end are killed. */
   async close(millisMax: number): Promise<void> {
     const running = [...this.#byIdentity.values()];
+    this.#sleepers.close();
     await Promise.all(running.map(({ handle }) => handle.close(millisMax)));
     await this.#firstOpenings;
+    await this.#marks.settled();
     for (const { log } of running) log.close();
     await this.#options.placement.close();
   }
@@ -297,18 +334,21 @@ export class RunningDatabases {
     const { clock, files, placement, report, storageOf, measured, schedules, env } = this.#options;
     const directory = files.logDirectory(identity, generation);
     const programs = files.keptPrograms(identity);
+    const takeSeat = placement.seatsOf({
+      ...{ identity, ownerIdentity: owner, generation, directory, programs },
+    });
     const handle: SupervisedDatabase = new SupervisedDatabase(
       {
         identity,
         clock,
         hash: programHash,
-        takeSeat: placement.seatsOf({
-          identity,
-          ownerIdentity: owner,
-          generation,
-          directory,
-          programs,
-        }),
+        takeSeat: (start, events) => {
+          return takeSeat({ ...start, after: this.#marks.remove(identity) }, events);
+        },
+        rests: {
+          fellAsleep: () => this.#fellAsleep(supervision, handle),
+          woke: (reason, millis) => this.#sleepers.woke(reason, millis),
+        },
         examine: (program) => placement.examine(program, { identity, programs }),
         runs: ({ programHash: hash, definition }) => {
           programs?.runs(hash).catch((error: unknown) => {
@@ -345,6 +385,17 @@ export class RunningDatabases {
     return handle;
   }
 
+  #fellAsleep({ identity, generation }: Supervision, handle: SupervisedDatabase): void {
+    const running = this.find(identity);
+    if (running?.handle !== handle) return;
+    const { facts } = handle.rest;
+    this.#sleepers.fellAsleep(identity, facts);
+    this.#marks.write(identity, generation, facts);
+    // Neither a descriptor nor texts are kept for it.
+    running.log.rest();
+    this.#options.env.dropPlain(identity);
+  }
+
   /** The registry may not know it yet: a crash came between an update and the note of it. */
   #noteSchedules(identity: DatabaseIdentity, definition: ModuleDefinition): void {
     this.#options.schedules.note(identity, definition).catch((error: unknown) => {
@@ -357,7 +408,7 @@ interface Supervision {
   readonly identity: DatabaseIdentity;
   readonly owner: OwnerIdentity;
   readonly generation: number;
-  readonly mode: SeatMode | 'closed';
+  readonly mode: SeatMode | 'closed' | RestFacts;
   readonly lines: (lines: readonly StampedLine[]) => void;
   /** True: its schedules are paused until it is installed. */
   readonly isSilent?: boolean;

@@ -1,4 +1,4 @@
-import { unreachable } from '../../assert.ts';
+import { assert, unreachable } from '../../assert.ts';
 import type { Clock } from '../../database/clock.ts';
 import {
   Refusal,
@@ -93,9 +93,16 @@ export class PendingRequests {
   #lastTicket: Ticket = noTicket;
   /** Time of the last request: a machine's clock may be set back, that of a database is not. */
   #lastMicros = 0n;
+  #lastAcceptedAt: number;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#lastAcceptedAt = clock.monotonicMillis();
+  }
+
+  /** When the last request was accepted, in milliseconds of the monotonic clock. */
+  get lastAcceptedAt(): number {
+    return this.#lastAcceptedAt;
   }
 
   get size(): number {
@@ -224,6 +231,12 @@ export class PendingRequests {
     return lostCount;
   }
 
+  /** Gives back what many requests have made it take. There must be none now. */
+  shrink(): void {
+    const left = this.#byTicket.takeAll();
+    assert(left.length === 0, 'a database with requests is in use');
+  }
+
   rejectAll(refusal: Refusal): void {
     this.#unsubmitted = [];
     for (const pending of this.#byTicket.takeAll()) pending.reject(refusal);
@@ -235,7 +248,8 @@ export class PendingRequests {
     const now = this.#clock.nowMicros();
     if (now > this.#lastMicros) this.#lastMicros = now;
     const acceptedMicros = this.#lastMicros;
-    return { ticket, acceptedMicros, acceptedAt: this.#clock.monotonicMillis() };
+    this.#lastAcceptedAt = this.#clock.monotonicMillis();
+    return { ticket, acceptedMicros, acceptedAt: this.#lastAcceptedAt };
   }
 
   #push(pending: Pending): void {

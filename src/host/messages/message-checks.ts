@@ -124,7 +124,7 @@ const liveKeys: KeysOf<LiveFigures> = {
 };
 
 const scheduleKeys: KeysOf<Omit<ScheduleFigures, 'lateness'>> = {
-  ...{ armedRows: true, paused: true, committed: true, failed: true, skipped: true },
+  ...{ armedRows: true, paused: true, running: true, committed: true, failed: true, skipped: true },
 };
 
 /** Number of keys of `ActorTimes`. */

@@ -56,6 +56,7 @@ export interface ReplacedLog {
  * <data>/registry/                                the registry's log
  * <data>/databases/<identity>/log-<generation>/   a database's log; each reset begins another
  * <data>/databases/<identity>/replaced-<n>/       the log that a restore in place has replaced
+ * <data>/databases/<identity>/asleep              marks a database that sleeps, and says until when
  * <data>/databases/<identity>/restoring           marks a database that is not registered yet
  * <data>/databases/<identity>/module-logs/        its module's log
  * <data>/databases/<identity>/programs/           its programs as they were linked
@@ -114,6 +115,12 @@ export class DatabaseFiles {
   /** The extent of a log on disk; `undefined`: it does not exist, or cannot be inspected. */
   logExtent(identity: DatabaseIdentity, generation: number): LogExtent | undefined {
     return segmentsOf(this.logDirectory(identity, generation));
+  }
+
+  /** The mark of a database that sleeps; `undefined`: there are no files. */
+  sleepMark(identity: DatabaseIdentity): string | undefined {
+    const folder = this.#folder(identity);
+    return folder === undefined ? undefined : path.join(folder, 'asleep');
   }
 
   async makeLogDirectory(

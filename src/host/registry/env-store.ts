@@ -102,6 +102,11 @@ export class EnvStore {
     return known.generation === generation ? known : { live: known.live };
   }
 
+  /** Its texts are read again when they are needed. */
+  dropPlain(database: DatabaseIdentity): void {
+    this.#plain.delete(database);
+  }
+
   #plainOf(rows: readonly EnvRow[]): ModuleEnv {
     const values: Record<string, string> = {};
     const secrets: string[] = [];

@@ -70,14 +70,14 @@ export class LocalSeat implements Seat {
 
   constructor(
     options: LocalSeatOptions,
-    { mode, lastTicket, storage, schedulesPaused, env = emptyActorEnv }: SeatStart,
+    { mode, env = emptyActorEnv, ...start }: SeatStart,
     events: SeatEvents,
   ) {
     this.#options = options;
     this.#events = events;
-    this.#board.startAfter(lastTicket);
+    this.#board.startAfter(start.lastTicket);
     this.#env = env;
-    this.#opening = this.#open(mode, { storage, schedulesPaused });
+    this.#opening = this.#open(mode, start);
   }
 
   submit(requests: readonly TicketedRequest[]): void {
@@ -114,7 +114,7 @@ export class LocalSeat implements Seat {
 
   async #open(
     mode: SeatMode,
-    start: Pick<SeatStart, 'storage' | 'schedulesPaused'>,
+    { storage, schedulesPaused, after }: Omit<SeatStart, 'mode' | 'env'>,
   ): Promise<Database | undefined> {
     const { clock, loaderFor, makeLanes } = this.#options;
     const events = this.#events;
@@ -123,10 +123,11 @@ export class LocalSeat implements Seat {
     // The owner has the seat only after the constructor has returned.
     await nextTurn();
     await this.#options.historyDesk?.stop();
+    await after;
     try {
       const database = await assembleDatabase(mode, {
         ...this.#options,
-        ...start,
+        ...{ storage, schedulesPaused },
         env: (program) => envFor(this.#env, program),
         progress: board,
         loader: loaderFor(board),

@@ -64,6 +64,8 @@ export interface SeatStart {
   readonly isReopening?: boolean;
   /** Bytes of the log to read, if there is one. */
   readonly logBytes?: number;
+  /** What has to be done before anything is read. */
+  readonly after?: Promise<void> | undefined;
 }
 
 export type SeatMode =

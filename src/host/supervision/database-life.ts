@@ -20,6 +20,7 @@ import { FullDisk } from './full-disk.ts';
 import { LineTimes } from './line-times.ts';
 import { Opening } from './opening.ts';
 import { Reopening } from './reopening.ts';
+import type { WakeReason } from './rest.ts';
 import { isSelfActing, noSchedules, type ScheduleState } from './schedule-state.ts';
 import { ScheduledEnds } from './scheduled-ends.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
@@ -32,11 +33,13 @@ import type { Vitals } from './vitals.ts';
  * ```
  *  new ──constructor──▶ creating                        the program of a new database
  *  closed ──open, or the first request: #begin──▶ opening
+ *  asleep ──wake, or a request: #begin──▶ opening
  *  creating, opening ──opened: #opened──▶ serving       before this no request is submitted
  *  creating, opening, serving, vacating ──ended: #reopen──▶ opening
  *  creating, opening, serving, vacating ──ended, too often or for good: #break──▶ broken
  *  broken ──a request, or for its schedules: #hopeful──▶ opening  not before `Reopening` allows it
  *  serving ──space again: #writeAgain──▶ vacating ──its actor has finished: #reopen──▶ opening
+ *  serving ──sleep──▶ settling ──its actor has finished: #settled──▶ asleep, or opening
  *  all but broken ──close: #close; or its actor ended while it closes──▶ stopped     final
  * ```
  *
@@ -46,6 +49,8 @@ import type { Vitals } from './vitals.ts';
 type LifeState =
   /** It exists, and has no actor. */
   | { readonly kind: 'closed' }
+  /** It has no actor, because nobody uses it. */
+  | { readonly kind: 'asleep' }
   /** Its first actor creates it, or finds what a crash has left of its creation. */
   | { readonly kind: 'creating'; readonly seat: Seat; readonly starts: Starts }
   /** An actor reads its log. */
@@ -54,6 +59,8 @@ type LifeState =
       readonly seat: Seat;
       readonly starts: Starts;
       readonly opening: Opening;
+      /** Why it was woken; absent: it did not sleep. */
+      readonly wake: WakeReason | undefined;
     }
   | { readonly kind: 'serving'; readonly seat: Seat }
   /** Its actor, which can only read, finishes its work; the next one can write. */
@@ -62,6 +69,15 @@ type LifeState =
       readonly seat: Seat;
       readonly starts: Starts;
       /** True: there will be no next one, because the time to close has run out. */
+      isLast: boolean;
+    }
+  /** Its actor finishes, because nobody uses it. Requests that come wait for the next one. */
+  | {
+      readonly kind: 'settling';
+      readonly seat: Seat;
+      readonly starts: Starts;
+      /** Until what follows is decided. */
+      readonly end: Deferred;
       isLast: boolean;
     }
   /** It has no actor; `fault` is the reason, with which requests are refused. */
@@ -88,6 +104,12 @@ export interface LifeOwner extends Pick<SeatEvents, 'handOver' | 'durable' | 'me
   ended(end: SeatEnd, isWanted: boolean): void;
   /** The actor has finished its work and is gone. */
   vacated(): void;
+  /** It sleeps: the actor has finished its work and is gone. */
+  fellAsleep(): void;
+  /** It was woken, and serves. */
+  woke(wake: WakeReason, millis: number): void;
+  /** True if a request waits for the next actor. */
+  isAwaited(): boolean;
   /** The database begins to close: no more requests come. */
   closes(): void;
   /** Resolves when no request is left; `undefined`: none is. */
@@ -117,15 +139,16 @@ export class DatabaseLife {
    */
   #closing: Promise<void> | undefined;
   #restarts = 0;
+  #openMillis: number | undefined;
   #storage: StorageLimits;
   #keptLog: KeptLog = {};
 
-  /** Takes the first seat, unless it begins closed. */
+  /** Takes the first seat, unless it begins without one. */
   constructor(
     options: SupervisionOptions,
     vitals: Vitals,
     owner: LifeOwner,
-    mode: SeatMode | 'closed',
+    mode: SeatMode | 'closed' | 'asleep',
   ) {
     this.#options = options;
     this.#vitals = vitals;
@@ -134,7 +157,8 @@ export class DatabaseLife {
     this.#lineTimes = new LineTimes(options.clock);
     this.#disk = new FullDisk(options, () => void this.#writeAgain());
     this.#storage = options.storage ?? {};
-    if (mode !== 'closed') this.#begin(mode, new Set());
+    if (mode === 'asleep') this.#state = { kind: 'asleep' };
+    else if (mode !== 'closed') this.#begin(mode, new Set());
   }
 
   get figures(): Pick<DatabaseStatistics, 'state' | 'opening' | 'isReadOnly' | 'restarts'> {
@@ -150,6 +174,15 @@ export class DatabaseLife {
   get servingSeat(): Seat | undefined {
     const state = this.#state;
     return state.kind === 'serving' ? state.seat : undefined;
+  }
+
+  /** How long it took to open the last time; `undefined`: it did not. */
+  get openMillis(): number | undefined {
+    return this.#openMillis;
+  }
+
+  get isAsleep(): boolean {
+    return this.#state.kind === 'asleep';
   }
 
   /** True while there is no actor, and none will follow unless a request opens it. */
@@ -172,6 +205,45 @@ export class DatabaseLife {
   open(): void {
     const isClosed = this.#state.kind === 'closed' && this.#closing === undefined;
     if (isClosed) this.#begin(openMode, new Set());
+  }
+
+  /** Opens it before it is asked, because a schedule is due soon; does nothing unless it sleeps. */
+  wake(): void {
+    const canWake = this.#state.kind === 'asleep' && this.#closing === undefined;
+    if (canWake) this.#begin(openMode, new Set(), 'schedule');
+  }
+
+  /**
+   * Lets the actor of a database that nobody uses finish, and takes no other one. Resolves to true
+   * when it sleeps. A request that comes meanwhile waits, and the database opens again for it.
+   */
+  async sleep(): Promise<boolean> {
+    const before = this.#state;
+    if (before.kind !== 'serving' || this.#closing !== undefined) return false;
+    const { seat } = before;
+    const end = deferred();
+    const settling: LifeState = {
+      ...{ kind: 'settling', seat, starts: new Set() },
+      ...{ end, isLast: false },
+    };
+    this.#state = settling;
+    try {
+      await finish(seat);
+      if (this.#state === settling) this.#settled(settling);
+      return this.isAsleep;
+    } finally {
+      end.resolve();
+    }
+  }
+
+  #settled({ starts, isLast }: Extract<LifeState, { readonly kind: 'settling' }>): void {
+    if (isLast) {
+      this.#stop();
+      return;
+    }
+    this.#state = { kind: 'asleep' };
+    this.#owner.fellAsleep();
+    if (starts.size > 0 || this.#owner.isAwaited()) this.#begin(openMode, starts, 'request');
   }
 
   /** Opens it and resolves once it serves, however long that takes; rejects when it will not. */
@@ -240,6 +312,7 @@ export class DatabaseLife {
     this.#owner.closes();
     const deadline = setTimeout(() => this.#kill(killAtStop), millisMax);
     try {
+      if (this.#state.kind === 'settling') await this.#state.end.promise;
       if (shownState(this.#state) === 'opening') await this.started().catch(() => undefined);
       const idle = this.#owner.idle();
       if (idle !== undefined) await idle;
@@ -254,7 +327,7 @@ export class DatabaseLife {
 
   #kill(kill: Kill): void {
     const state = this.#state;
-    if (state.kind === 'vacating') state.isLast = true;
+    if (state.kind === 'vacating' || state.kind === 'settling') state.isLast = true;
     seatOf(state)?.kill(kill);
   }
 
@@ -275,10 +348,12 @@ export class DatabaseLife {
       case 'creating':
       case 'opening':
       case 'vacating':
+      case 'settling':
         return state;
       case 'closed':
+      case 'asleep':
         if (this.#closing !== undefined) throw this.#counted(stoppedRefusal());
-        return this.#begin(openMode, new Set());
+        return this.#begin(openMode, new Set(), state.kind === 'asleep' ? 'request' : undefined);
       case 'broken':
         if (this.#closing !== undefined || !this.#reopening.isDue) throw this.#counted(state.fault);
         this.#reopening.begun();
@@ -297,13 +372,14 @@ export class DatabaseLife {
   }
 
   /** Opens the database, or creates it. */
-  #begin(mode: SeatMode, starts: Starts): HopefulState {
+  #begin(mode: SeatMode, starts: Starts, wake?: WakeReason): HopefulState {
+    if (wake !== undefined) this.#options.report('info', wakeTexts[wake]);
     const opening = mode.kind === 'open' ? this.#beginOpening() : undefined;
     const seat = this.#takeSeat(mode, opening?.bytes ?? 0);
     const state: HopefulState =
       opening === undefined
         ? { kind: 'creating', seat, starts }
-        : { kind: 'opening', seat, starts, opening };
+        : { kind: 'opening', seat, starts, opening, wake };
     this.#state = state;
     return state;
   }
@@ -348,9 +424,16 @@ export class DatabaseLife {
     this.#scheduledEnds.opened(mode);
     this.#owner.opened(opening);
     this.#state = { kind: 'serving', seat: before.seat };
-    if (before.kind === 'opening') before.opening.succeeded();
+    if (before.kind === 'opening') this.#openingEnded(before);
     for (const { resolve } of before.starts) resolve();
     this.#owner.serves();
+  }
+
+  #openingEnded({ opening, wake }: Extract<LifeState, { readonly kind: 'opening' }>): void {
+    opening.succeeded();
+    const { millis } = opening.progress;
+    this.#openMillis = millis;
+    if (wake !== undefined) this.#owner.woke(wake, millis);
   }
 
   /** Decides what follows after an actor ended before its time. */
@@ -394,9 +477,7 @@ export class DatabaseLife {
     const { seat } = before;
     const vacating: LifeState = { kind: 'vacating', seat, starts: new Set(), isLast: false };
     this.#state = vacating;
-    const slow = { cause: 'bug', message: 'It was too slow to end.' } as const;
-    const deadline = setTimeout(() => seat.kill(slow), limits.shutdownMillisMax);
-    await seat.close().finally(() => clearTimeout(deadline));
+    await finish(seat);
     // If it ended on its own, another one was started, or there will be none.
     if (this.#state !== vacating) return;
     if (vacating.isLast) {
@@ -441,6 +522,18 @@ export class DatabaseLife {
 
 const openMode: SeatMode = { kind: 'open', skipFirstDisconnect: false };
 
+const wakeTexts: Readonly<Record<WakeReason, string>> = {
+  request: 'wakes for a request',
+  schedule: 'wakes because a schedule is due',
+};
+
+/** Lets an actor finish its work; one that is too slow is ended. */
+async function finish(seat: Seat): Promise<void> {
+  const slow = { cause: 'bug', message: 'It was too slow to end.' } as const;
+  const deadline = setTimeout(() => seat.kill(slow), limits.shutdownMillisMax);
+  await seat.close().finally(() => clearTimeout(deadline));
+}
+
 /** The actor that there is. */
 function seatOf(state: LifeState): Seat | undefined {
   return 'seat' in state ? state.seat : undefined;
@@ -457,7 +550,10 @@ function shownState(state: LifeState): DatabaseStatistics['state'] {
     case 'opening':
     case 'vacating':
       return 'opening';
+    case 'settling':
+      return 'serving';
     case 'closed':
+    case 'asleep':
     case 'serving':
     case 'broken':
     case 'stopped':

@@ -7,8 +7,11 @@ import type { ActorTimes } from '../../database/time-counts.ts';
 import type { OpeningProgress } from './opening.ts';
 
 export interface DatabaseStatistics {
-  /** `closed`: it exists, and opens on the first request. */
-  readonly state: 'closed' | 'opening' | 'serving' | 'broken' | 'stopped';
+  /**
+   * `closed`: it exists, and opens on the first request. `asleep`: nobody uses it; a request opens
+   * it again, and so does a schedule that is due.
+   */
+  readonly state: 'closed' | 'asleep' | 'opening' | 'serving' | 'broken' | 'stopped';
   /** Progress while it opens. */
   readonly opening: OpeningProgress | undefined;
   /** True while its disk is full: reads are served, writes are rejected. */

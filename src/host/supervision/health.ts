@@ -48,8 +48,9 @@ export function healthOf(
   { requestMillis, undurableMillis, fanOutMillis, scheduleMillis }: Waits,
 ): DatabaseHealth {
   const { healthWaitMillisMax, healthFanOutMillisMax, healthScheduleMillisMax } = limits;
-  // A closed database opens on the first request.
-  const opened = { isFine: state === 'serving' || state === 'closed', state };
+  // One that is closed, or sleeps, opens on the first request.
+  const isFine = state === 'serving' || state === 'closed' || state === 'asleep';
+  const opened = { isFine, state };
   const commits = part(requestMillis, healthWaitMillisMax);
   const written = part(undurableMillis, healthWaitMillisMax);
   // Nothing waits in a database that rejects writes because its disk is full.

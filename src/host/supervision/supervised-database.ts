@@ -69,7 +69,9 @@ import { DatabaseLife, type LifeOwner } from './database-life.ts';
 import type { DatabaseStatistics } from './database-statistics.ts';
 import { lostReply } from './end-refusals.ts';
 import { type DatabaseHealth, healthOf } from './health.ts';
+import { OtherUses } from './other-uses.ts';
 import { planProgram } from './plan-program.ts';
+import { Rest, type RestFacts, type RestOwner } from './rest.ts';
 import { noSchedules } from './schedule-state.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
 import { untilDurable } from './until-durable.ts';
@@ -102,9 +104,15 @@ export class SupervisedDatabase implements DatabaseHandle {
   /** When the next scheduled run is due, as the last actor said. */
   #nextDueMicros: bigint | undefined;
   readonly #vitals: Vitals;
+  readonly #uses = new OtherUses();
+  /** How it sleeps and wakes. */
+  readonly rest: Rest;
 
-  /** Takes the first seat; a failed `create` is final. `closed`: on the first request. */
-  constructor(options: SupervisionOptions, mode: SeatMode | 'closed') {
+  /**
+   * Takes the first seat; a failed `create` is final. `closed`, or facts of one that sleeps: on the
+   * first request.
+   */
+  constructor(options: SupervisionOptions, mode: SeatMode | 'closed' | RestFacts) {
     this.#options = options;
     this.#pending = new PendingRequests(options.clock);
     this.#feeds = new LiveFeeds({
@@ -114,7 +122,18 @@ export class SupervisedDatabase implements DatabaseHandle {
       describe: () => this.#description,
     });
     this.#vitals = new Vitals(options.clock);
-    this.#life = new DatabaseLife(options, this.#vitals, this.#ownerOfLife(), mode);
+    const known = mode !== 'closed' && 'used' in mode ? mode : undefined;
+    if (known !== undefined) this.#beginAsleep(known);
+    const begin = mode === 'closed' || 'kind' in mode ? mode : 'asleep';
+    this.#life = new DatabaseLife(options, this.#vitals, this.#ownerOfLife(), begin);
+    this.rest = new Rest(this.#ownerOfRest(), { ...options, uses: this.#uses }, known);
+  }
+
+  #beginAsleep({ used, offset, nextDueMicros }: RestFacts): void {
+    this.#memory = { ...nothingMeasured, used };
+    this.#offset = commitOffset(offset);
+    this.#durableOffset = this.#offset;
+    this.#nextDueMicros = nextDueMicros;
   }
 
   get description(): DatabaseDescription | undefined {
@@ -160,13 +179,16 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   async history(task: HistoryTask, signal?: AbortSignal): Promise<HistoryAnswer> {
     await this.#life.untilServing();
-    const answer = await this.#life.servingSeat?.history?.(task, signal);
-    if (answer?.kind === 'done') this.keepsLog({ goneLogBytes: answer.facts.goneBytes });
-    return answer ?? { kind: 'stopped' };
+    const asked = this.#life.servingSeat?.history?.(task, signal);
+    if (asked === undefined) return { kind: 'stopped' };
+    const answer = await this.#uses.task(asked);
+    if (answer.kind === 'done') this.keepsLog({ goneLogBytes: answer.facts.goneBytes });
+    return answer;
   }
 
   async export(caller: Caller, ask: ExportAsk): Promise<ExportOutcome> {
     const reply = await this.#request({ kind: 'export', caller, ask }, ask.kind === 'begin');
+    this.#uses.exported(ask, this.#options.clock.monotonicMillis());
     assert(reply.kind === 'exported', 'a step of an export is answered by its outcome');
     return reply.outcome;
   }
@@ -243,11 +265,13 @@ export class SupervisedDatabase implements DatabaseHandle {
     const reply = await this.#request({ kind: 'connect', caller, connectionId }, false);
     assert(reply.kind === 'connected', 'a connection is answered by its outcome');
     if (reply.refusal !== undefined) return { kind: 'refused', message: reply.refusal };
+    this.#uses.connected();
     return { kind: 'connected' };
   }
 
   async disconnect(connectionId: ConnectionNumber): Promise<void> {
     await this.#request({ kind: 'disconnect', connectionId }, false);
+    this.#uses.disconnected();
   }
 
   live(options: LiveOptions, sink: LiveSink): LiveConnection {
@@ -375,6 +399,9 @@ export class SupervisedDatabase implements DatabaseHandle {
       },
       ended: (end, isWanted) => this.#ended(end, isWanted),
       vacated: () => this.#feeds.endBegun('database'),
+      fellAsleep: () => this.#fellAsleep(),
+      woke: (wake, millis) => this.#options.rests?.woke(wake, millis),
+      isAwaited: () => this.#isAwaited(),
       closes: () => {
         // Requests of connections, or left behind by them, are waited for, even from this tick.
         this.#feeds.submit();
@@ -383,6 +410,35 @@ export class SupervisedDatabase implements DatabaseHandle {
       idle: () => this.#idle(),
       finished: (state, fault) => this.#finished(state, fault),
     };
+  }
+
+  #ownerOfRest(): RestOwner {
+    return {
+      isStored: this.#options.logBytes !== undefined,
+      life: this.#life,
+      now: () => ({
+        isUsed: this.#isAwaited() || this.#outbox.size > 0,
+        usedAt: Math.max(this.#pending.lastAcceptedAt, this.#vitals.turnedAt),
+        lastTicket: this.#pending.lastTicket,
+        nextDueMicros: this.#nextDueMicros,
+        offset: Number(this.#offset),
+        memory: this.#memory,
+      }),
+      snapshot: () => this.snapshot(),
+    };
+  }
+
+  /** What callers would ask for is read again by the next actor. */
+  #fellAsleep(): void {
+    this.#description = undefined;
+    this.#uses.actorEnded();
+    if (!this.#isAwaited()) this.#pending.shrink();
+    this.#options.rests?.fellAsleep();
+  }
+
+  /** True if a request, or a connection, waits for an actor or has one. */
+  #isAwaited(): boolean {
+    return this.#pending.size > 0 || this.#feeds.count > 0;
   }
 
   /** Accepts a request, or refuses it at once. */
@@ -511,6 +567,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     if (!isWanted) this.#vitals.failed(end.cause, request);
     this.#vitals.refused('database.lost', this.#pending.actorEnded(end));
     this.#feeds.endBegun('database');
+    this.#uses.actorEnded();
     this.#tellIdle();
   }
 

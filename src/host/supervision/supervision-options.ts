@@ -8,6 +8,7 @@ import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { ReportOfDatabase } from '../seats/end-line.ts';
 import type { SeatTaker, StampedLine } from '../seats/seat.ts';
 import type { Space } from './full-disk.ts';
+import type { WakeReason } from './rest.ts';
 import type { ScheduleState } from './schedule-state.ts';
 
 /** Options of a supervised database. */
@@ -33,6 +34,13 @@ export interface SupervisionOptions {
   readonly measured?: () => void;
   /** Bytes of its log that opening it reads; absent: nothing is stored durably. */
   readonly logBytes?: () => number;
+  /** Follows how it sleeps and wakes. */
+  readonly rests?: {
+    /** Its actor is gone; another one may be taken at once. */
+    fellAsleep(): void;
+    /** It serves again, after so long. */
+    woke(wake: WakeReason, millis: number): void;
+  };
   /** Receives restarts and failures: one sentence each for the operator, and fields. */
   readonly report: ReportOfDatabase;
 }

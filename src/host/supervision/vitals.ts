@@ -56,6 +56,11 @@ export class Vitals {
     this.#turnedAt = clock.monotonicMillis();
   }
 
+  /** When a turn last ended, or an actor opened, in milliseconds of the monotonic clock. */
+  get turnedAt(): number {
+    return this.#turnedAt;
+  }
+
   /** Notes that an actor serves; everything that it has is durable. */
   opened(): void {
     this.#turnedAt = this.#clock.monotonicMillis();

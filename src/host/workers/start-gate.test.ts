@@ -30,6 +30,21 @@ it('lets the shortest log in first, and equal ones in their order', async () => 
   expect(entered).toEqual(['first', 'a', 'b', 'c', 'd']);
 });
 
+it('[living 6.6] lets nobody be overtaken without end', async () => {
+  const gate = new StartGate(1);
+  const entered: string[] = [];
+  const enter = entering(gate, entered);
+  const leaveFirst = await enter('first', 5);
+  const smaller = Array.from({ length: limits.startOvertakesMax + 2 }, (_, at) => `small-${at}`);
+  const rest = [enter('waits', 9), ...smaller.map((name) => enter(name, 1))];
+  leaveFirst();
+  for (const one of rest) void one.then((leave) => leave());
+  await Promise.all(rest);
+  await pause();
+  expect(entered.indexOf('waits')).toBe(1 + limits.startOvertakesMax);
+  expect(entered.filter((name) => name !== 'waits')).toEqual(['first', ...smaller]);
+});
+
 it('keeps a place for small logs, however many large ones there are', async () => {
   const gate = new StartGate(3);
   const entered: string[] = [];

@@ -3,12 +3,15 @@ import { limits } from '../../limits.ts';
 interface Waiting {
   readonly bytes: number;
   readonly enter: () => void;
+  /** How many have come later and gone in front of it. */
+  overtaken: number;
 }
 
 /**
  * Bounds how much work of one kind is done at once: databases that open, files that are compressed.
  * Of those that wait, the one with the fewest bytes goes first; equal ones go in the order of
- * arrival. Large ones never take all places, so that small ones do not wait for them.
+ * arrival. Large ones never take all places, so that small ones do not wait for them; and nobody is
+ * overtaken without end.
  */
 export class StartGate {
   readonly #places: number;
@@ -28,7 +31,7 @@ export class StartGate {
    */
   async enter(bytes = 0): Promise<() => void> {
     if (this.#hasRoom(bytes)) this.#take(bytes);
-    else await new Promise<void>((enter) => this.#queue({ bytes, enter }));
+    else await new Promise<void>((enter) => this.#queue({ bytes, enter, overtaken: 0 }));
     let hasLeft = false;
     return () => {
       if (hasLeft) return;
@@ -48,8 +51,11 @@ export class StartGate {
   }
 
   #queue(entry: Waiting): void {
-    const at = this.#waiting.findIndex(({ bytes }) => bytes > entry.bytes);
-    this.#waiting.splice(at < 0 ? this.#waiting.length : at, 0, entry);
+    const canPass = ({ bytes, overtaken }: Waiting) =>
+      bytes > entry.bytes && overtaken < limits.startOvertakesMax;
+    const at = this.#waiting.findLastIndex((other) => !canPass(other)) + 1;
+    for (const other of this.#waiting.slice(at)) other.overtaken += 1;
+    this.#waiting.splice(at, 0, entry);
   }
 
   #leave(bytes: number): void {

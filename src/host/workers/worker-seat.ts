@@ -176,10 +176,11 @@ export class WorkerSeat implements Seat {
     else this.#worker.terminate();
   }
 
-  async #start({ mode, logBytes, schedulesPaused }: SeatStart): Promise<void> {
+  async #start({ mode, logBytes, schedulesPaused, after }: SeatStart): Promise<void> {
     const { identity, ownerIdentity, generation, directory, writer } = this.#options;
     const { budget, gate, linker, startWorker, historyDesk } = this.#options;
     await historyDesk.stop();
+    await after;
     this.#leaveGate = await gate.enter(logBytes);
     if (this.#hasEnded) {
       this.#leaveGate();

@@ -133,7 +133,8 @@ function ofDatabase(
   };
   const tables = definition === undefined ? [] : readableTables(definition, caller.rights);
   // Reading the schema opens a closed database, which listing must not do.
-  const hasSchema = definition !== undefined || handle.statistics().state === 'closed';
+  const { state } = handle.statistics();
+  const hasSchema = definition !== undefined || state === 'closed' || state === 'asleep';
   return [
     ...(hasSchema ? [schema] : []),
     ...(mayReadLog(session, database) ? [logs] : []),

@@ -1,10 +1,11 @@
 import type { AcceptedIssuer } from '../../auth/issuer-rules.ts';
+import { parseDuration } from '../../doors/duration.ts';
 import { startChoices } from '../../host/databases/open-at-start.ts';
 import { limits } from '../../limits.ts';
 import { identityFromHex, notIdentityText } from '../../values/identity.ts';
 import { ConfigurationError, parseListenAddress, parsePublishPolicy } from '../configuration.ts';
 import { parseIsolation, parseIsolationExceptions } from '../isolation-choice.ts';
-import { type Setting, setting } from '../setting.ts';
+import { durationText, type Setting, setting } from '../setting.ts';
 import { oneOf } from './connections.ts';
 
 /** Returns the settings for the listen address and for rights. */
@@ -79,6 +80,20 @@ function databaseSettings(): Setting[] {
       example: 'all',
       apply: (value, draft) => {
         draft.startDatabases = oneOf(startChoices, value);
+      },
+    }),
+    setting({
+      key: 'sleep-after',
+      flag: 'sleep-after',
+      kind: 'amount',
+      value: '<time>',
+      help:
+        'time without requests, connections or due schedules after which a database is put to ' +
+        'sleep; the next request wakes it; `0`: never',
+      otherwise: `${limits.sleepAfterMillis / 60_000}m`,
+      example: '1h',
+      apply: (value, draft) => {
+        draft.sleepAfterMillis = sleepAfter(value);
       },
     }),
     setting({
@@ -209,4 +224,19 @@ function acceptedIssuers(values: readonly string[]): readonly AcceptedIssuer[] {
   return [...audiences].map(([issuer, given]) =>
     given.length === 0 ? { issuer } : { issuer, audiences: given },
   );
+}
+
+function sleepAfter(text: string): number {
+  const millis = /^\d+$/.test(text) ? Number(text) : parseDuration(text);
+  if (millis === undefined || !Number.isSafeInteger(millis)) {
+    throw new ConfigurationError(`\`${text}\` is not a duration, such as 10m, nor 0 for never`);
+  }
+  const { sleepAfterMillisMin } = limits;
+  if (millis > 0 && millis < sleepAfterMillisMin) {
+    const least = durationText(sleepAfterMillisMin);
+    throw new ConfigurationError(
+      `\`${text}\` is too short: give at least ${least}, or 0 for never`,
+    );
+  }
+  return millis;
 }
