@@ -49,6 +49,8 @@ export async function putDatabaseQuota(exchange: Exchange, { host }: HttpContext
 
 /** Waits until the size of a database is known, after opening; a broken one keeps its last size. */
 async function untilMeasured({ handle }: HostedDatabase): Promise<void> {
+  // One that sleeps is as it was.
+  if (handle.statistics().state === 'asleep') return;
   try {
     await handle.describe();
   } catch (error) {

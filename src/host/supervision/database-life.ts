@@ -242,6 +242,7 @@ export class DatabaseLife {
       return;
     }
     this.#state = { kind: 'asleep' };
+    this.#options.report('info', 'sleeps: nobody uses it');
     this.#owner.fellAsleep();
     if (starts.size > 0 || this.#owner.isAwaited()) this.#begin(openMode, starts, 'request');
   }
