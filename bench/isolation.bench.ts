@@ -2,7 +2,7 @@
  * What a process for each database costs over a thread for each, side by side in one run: durable
  * transfers, the time that one caller waits, the start of a database, and memory.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Isolation } from '../src/host/workers/isolation.ts';
@@ -10,6 +10,7 @@ import { limits } from '../src/limits.ts';
 import type { Service, startService } from '../src/service/start-service.ts';
 import { identityToHex } from '../src/values/identity.ts';
 import { oneWaitingCaller, openBank, throughHandle } from './load/bank.ts';
+import { takenMebibytes } from './load/taken-memory.ts';
 import { median } from './transfer/one-sync.ts';
 
 export interface Figure {
@@ -89,9 +90,9 @@ async function measureStarts(everywhere: Isolation, count: number) {
   try {
     const names = Array.from({ length: count + limits.startDatabasesMax }, (_, at) => `bank-${at}`);
     const first = await start(folder, everywhere);
-    const before = memoryMebibytes();
+    const before = takenMebibytes();
     for (const name of names) await openBank(first, name);
-    const mebibytes = (memoryMebibytes() - before) / names.length;
+    const mebibytes = (takenMebibytes() - before) / names.length;
     await first.stop();
     const again = await start(folder, everywhere);
     const opening: number[] = [];
@@ -128,42 +129,4 @@ async function start(dataDirectory: string, everywhere: Isolation): Promise<Serv
     logLevel: 'silent',
     isolation: { everywhere },
   });
-}
-
-/** What this process and those that come from it take; pages that several have are divided among them. */
-function memoryMebibytes(): number {
-  const own = kibibytesIn(readFileSync('/proc/self/smaps_rollup', 'latin1'));
-  const kibibytes = [own, ...descendants(process.pid).map(kibibytesOf)];
-  return kibibytes.reduce((sum, one) => sum + one, 0) / 1024;
-}
-
-function kibibytesOf(id: number): number {
-  return unlessGone(() => kibibytesIn(readFileSync(`/proc/${id}/smaps_rollup`, 'latin1')), 0);
-}
-
-/** Of a process that has just ended the file is empty. */
-function kibibytesIn(rollup: string): number {
-  return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1] ?? 0);
-}
-
-function descendants(parent: number): number[] {
-  const threads = unlessGone(() => readdirSync(`/proc/${parent}/task`), []);
-  const children = threads.flatMap((thread) =>
-    unlessGone(() => readFileSync(`/proc/${parent}/task/${thread}/children`, 'latin1'), '')
-      .split(' ')
-      .filter(Boolean)
-      .map(Number),
-  );
-  return [...children, ...children.flatMap(descendants)];
-}
-
-/** Linkers and threads end at any moment; what is gone holds nothing. */
-function unlessGone<Found>(read: () => Found, nothing: Found): Found {
-  try {
-    return read();
-  } catch (error) {
-    const { code } = error as { code?: unknown };
-    if (code !== 'ENOENT' && code !== 'ESRCH') throw error;
-    return nothing;
-  }
 }
