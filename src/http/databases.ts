@@ -7,12 +7,18 @@ import { type Exchange, HttpError, json, type Reply, text } from './exchange.ts'
 /** `GET /v1/databases`: all databases of this host, for operators. */
 export function listDatabases(exchange: Exchange, { host }: HttpContext): Reply {
   host.access.requireOperator(callerOf(exchange), 'list databases');
-  const databases = host.databases.map(({ identity, owner, isLocked }) => ({
-    identity: identityToHex(identity),
-    names: host.namesOf(identity),
-    owner: identityToHex(owner),
-    is_locked: isLocked,
-  }));
+  const records = new Map(host.databases.map((record) => [record.identity, record]));
+  const databases = host.statistics().databases.flatMap(({ identity, state }) => {
+    const record = records.get(identity);
+    if (record === undefined) return [];
+    return {
+      identity: identityToHex(identity),
+      names: host.namesOf(identity),
+      owner: identityToHex(record.owner),
+      is_locked: record.isLocked,
+      state,
+    };
+  });
   return json(200, JSON.stringify({ databases }));
 }
 

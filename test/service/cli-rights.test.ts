@@ -208,10 +208,10 @@ describe('audit', () => {
       ...fromFolder(),
     ]);
     const [header, , ...rows] = (await sandbox.ok(['list', '--all'])).trimEnd().split('\n');
-    expect(header).toMatch(/^ Database Name\(s\) +\| Identity +\| Owner +$/);
+    expect(header).toMatch(/^ Database Name\(s\) +\| Identity +\| Owner +\| State +$/);
     expect(rows.map((row) => row.split('|').map((cell) => cell.trim()))).toEqual([
-      ['notes', expect.stringMatching(/^c200/), owner],
-      ['theirs', expect.stringMatching(/^c200/), friend],
+      ['notes', expect.stringMatching(/^c200/), owner, 'serving'],
+      ['theirs', expect.stringMatching(/^c200/), friend, 'serving'],
     ]);
     const refused = await asFriend('list', '--all');
     expect(refused.stderr).toContain(`${friend} is not an operator of this host`);

@@ -39,10 +39,12 @@ export function addList(program: Command, io: Io): void {
 const named = object({ names: list(string) });
 
 const allDatabases = object({
-  databases: list(object({ names: list(string), identity: string, owner: string })),
+  databases: list(object({ names: list(string), identity: string, owner: string, state: string })),
 });
 
 function tableOf({ databases }: Shaped<typeof allDatabases>) {
-  const rows = databases.map(({ names, identity, owner }) => [names.join(', '), identity, owner]);
-  return { header: ['Database Name(s)', 'Identity', 'Owner'], rows };
+  const rows = databases.map(({ names, identity, owner, state }) => {
+    return [names.join(', '), identity, owner, state];
+  });
+  return { header: ['Database Name(s)', 'Identity', 'Owner', 'State'], rows };
 }

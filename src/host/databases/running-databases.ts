@@ -123,9 +123,8 @@ export class RunningDatabases {
   measured(identity: DatabaseIdentity): Measured | undefined {
     const handle = this.find(identity)?.handle;
     if (handle === undefined) return undefined;
-    const { used } = handle.statistics();
     return {
-      used,
+      used: handle.used,
       setStorage: (limits) => handle.setStorage(limits),
       open: () => handle.open(),
     };

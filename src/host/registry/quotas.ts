@@ -171,7 +171,9 @@ export class Quotas {
 
   /** The storage limits of a database's actor. */
   storageOf({ identity, owner }: Pick<DatabaseRecord, 'identity' | 'owner'>): StorageLimits {
-    return this.#storageOf({ identity, owner }, this.#sumOf(owner));
+    // The sum is of all databases of the owner, and each of them is asked when a service starts.
+    const sum = this.isCounted(owner) ? this.#sumOf(owner) : noUse;
+    return this.#storageOf({ identity, owner }, sum);
   }
 
   #storageOf(
@@ -380,6 +382,8 @@ const logsAdvice = 'Shorten histories with `reducerdb retention set`, delete som
 
 /** Quotas on the sum of all databases of an owner. */
 const summedQuotas = ['owner-row-bytes', 'owner-log-bytes', 'owner-program-bytes'] as const;
+
+const noUse: StorageUse = { rowBytes: 0, logBytes: 0, programBytes: 0 };
 
 function identityKey({ identity }: HostCaller): string {
   return `identity ${identity.toString(16)}`;

@@ -110,6 +110,8 @@ export class Registry {
   #databases: ReadonlyMap<DatabaseIdentity, RegisteredDatabase> = new Map();
   #byOwner: ReadonlyMap<OwnerIdentity, readonly RegisteredDatabase[]> = new Map();
   #names: ReadonlyMap<string, RegisteredName> = new Map();
+  #namesByDatabase: ReadonlyMap<DatabaseIdentity | undefined, readonly RegisteredName[]> =
+    new Map();
   #grants = new Map<string, Grant>();
   #issuedTokens = new Map<string, IssuedToken>();
   #revokedTokens = new Map<string, RevokedToken>();
@@ -173,8 +175,8 @@ export class Registry {
   }
 
   /** In the order of registration. */
-  namesOf(identity: DatabaseIdentity): RegisteredName[] {
-    return [...this.#names.values()].filter(({ database }) => database === identity);
+  namesOf(identity: DatabaseIdentity): readonly RegisteredName[] {
+    return this.#namesByDatabase.get(identity) ?? [];
   }
 
   /** The role granted to an identity. */
@@ -378,7 +380,8 @@ export class Registry {
     const names = await this.#rows('name');
     this.#databases = new Map(databases.map(databaseOf).map((one) => [one.identity, one]));
     this.#names = new Map(names.map((row) => [row[0] as string, nameOf(row)]));
-    this.#byOwner = groupedByOwner(this.#databases.values());
+    this.#namesByDatabase = groupedBy(this.#names.values(), ({ database }) => database);
+    this.#byOwner = groupedBy(this.#databases.values(), ({ owner }) => owner);
     this.#nameCounts = countedByOwner(this.#names.values());
     await this.#namesRead();
   }
@@ -435,13 +438,14 @@ function refuseForRegistry(error: unknown): never {
   throw new Refusal({ ...error.body, message }, { cause: error });
 }
 
-function groupedByOwner(
-  databases: Iterable<RegisteredDatabase>,
-): ReadonlyMap<OwnerIdentity, readonly RegisteredDatabase[]> {
-  const groups = new Map<OwnerIdentity, RegisteredDatabase[]>();
-  for (const one of databases) {
-    const group = groups.get(one.owner);
-    if (group === undefined) groups.set(one.owner, [one]);
+function groupedBy<Key, Item>(
+  items: Iterable<Item>,
+  keyOf: (item: Item) => Key,
+): ReadonlyMap<Key, readonly Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const one of items) {
+    const group = groups.get(keyOf(one));
+    if (group === undefined) groups.set(keyOf(one), [one]);
     else group.push(one);
   }
   return groups;

@@ -16,7 +16,7 @@ import { askingOf } from '../../database/preview-outcome.ts';
 import { hashHex } from '../../database/program-hash.ts';
 import type { ScheduleAsk, ScheduleOutcome } from '../../database/schedules/schedule-ask.ts';
 import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.ts';
-import type { KeptLog, StorageLimits } from '../../database/storage-quota.ts';
+import type { KeptLog, StorageLimits, StorageUse } from '../../database/storage-quota.ts';
 import type { Ticket } from '../../database/ticket.ts';
 import type { ExportAsk, ExportOutcome } from '../../database/transfer/export-ask.ts';
 import type { ImportOutcome, ImportRequest } from '../../database/transfer/import-request.ts';
@@ -304,6 +304,11 @@ export class SupervisedDatabase implements DatabaseHandle {
     const last = () => ({ write: this.#lastWrite, offset: this.#offset });
     const durable = () => untilDurable(this.#outbox, last(), confirmMillis);
     return updateOutcome({ reply, durable, describe: () => this.describe(), nextHash });
+  }
+
+  /** Usage that counts against its quotas. */
+  get used(): StorageUse {
+    return this.#memory.used;
   }
 
   statistics(): DatabaseStatistics {
