@@ -85,13 +85,8 @@ export class RunningDatabases {
     this.#sleepers = new Sleepers({
       clock: options.clock,
       sleepAfterMillis: options.sleepAfterMillis ?? 0,
-      databases: () => this.#sleeping(),
       find: (identity) => this.find(identity)?.handle,
     });
-  }
-
-  *#sleeping(): Generator<readonly [DatabaseIdentity, SupervisedDatabase], void, void> {
-    for (const [identity, { handle }] of this.#byIdentity) yield [identity, handle];
   }
 
   /** How often databases fell asleep and woke. */
@@ -246,6 +241,7 @@ export class RunningDatabases {
     // They may have changed since it was created.
     handle.renewEnv();
     this.#sleepers.forget(identity);
+    this.#sleepers.opens(identity);
     await before?.handle.close();
     await files.keepGeneration(identity, generation);
   }
@@ -342,6 +338,7 @@ export class RunningDatabases {
         clock,
         hash: programHash,
         takeSeat: (start, events) => {
+          this.#sleepers.opens(identity);
           return takeSeat({ ...start, after: this.#marks.remove(identity) }, events);
         },
         rests: {

@@ -62,7 +62,9 @@ let sleepers: Sleepers;
 function add(count: number): Fake[] {
   return Array.from({ length: count }, () => {
     const fake = new Fake();
-    databases.set(databaseIdentity(BigInt(databases.size)), fake);
+    const identity = databaseIdentity(BigInt(databases.size));
+    databases.set(identity, fake);
+    sleepers.opens(identity);
     return fake;
   });
 }
@@ -85,7 +87,6 @@ beforeEach(() => {
   now = 0;
   databases = new Map();
   sleepers = new Sleepers({
-    databases: () => databases,
     find: (identity) => databases.get(identity),
     sleepAfterMillis: idle,
     clock: { nowMicros: () => BigInt(now) * 1_000n, monotonicMillis: () => now },

@@ -13,7 +13,6 @@ export interface Sleeper {
 }
 
 export interface SleepersOptions {
-  readonly databases: () => Iterable<readonly [DatabaseIdentity, Sleeper]>;
   readonly find: (database: DatabaseIdentity) => Sleeper | undefined;
   /** Time without use after which a database sleeps; 0: none does. */
   readonly sleepAfterMillis: number;
@@ -35,6 +34,8 @@ export interface SleepFigures {
 export class Sleepers {
   readonly #options: SleepersOptions;
   #timer: NodeJS.Timeout | undefined;
+  /** Those that may be awake: looking at all, each second, would take too long. */
+  readonly #awake = new Set<DatabaseIdentity>();
   readonly #falling = new Map<DatabaseIdentity, Promise<void>>();
   /** Those that sleep and have a run to come. */
   readonly #due = new Map<DatabaseIdentity, Sleeping>();
@@ -87,6 +88,11 @@ export class Sleepers {
     this.sleeps(database, facts);
   }
 
+  /** It takes an actor, or is another one by that name. */
+  opens(database: DatabaseIdentity): void {
+    this.#awake.add(database);
+  }
+
   /** It is gone. One that has woken may stay until its run would have been due. */
   forget(database: DatabaseIdentity): void {
     if (this.#due.delete(database)) this.#queue = undefined;
@@ -104,15 +110,17 @@ export class Sleepers {
     for (const [identity, due] of this.#expected) {
       if (due < now) this.#expected.delete(identity);
     }
-    for (const [identity, { rest }] of this.#options.databases()) {
+    for (const identity of this.#awake) {
       if (this.#falling.size >= limits.fallingAsleepMax) break;
-      if (this.#isUnused(identity, rest)) this.#putToSleep(identity, rest);
+      const rest = this.#options.find(identity)?.rest;
+      if (rest === undefined || rest.isAsleep) this.#awake.delete(identity);
+      else if (this.#isUnused(identity, rest)) this.#putToSleep(identity, rest);
     }
     await Promise.all(this.#falling.values());
   }
 
   #isUnused(identity: DatabaseIdentity, rest: Sleeper['rest']): boolean {
-    if (rest.isAsleep || this.#expected.has(identity) || this.#falling.has(identity)) return false;
+    if (this.#expected.has(identity) || this.#falling.has(identity)) return false;
     const { sleepAfterMillis } = this.#options;
     return rest.unusedMillis(this.#aheadOf(rest)) >= sleepAfterMillis;
   }
