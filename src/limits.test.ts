@@ -21,6 +21,20 @@ it.each<readonly [relation: string, holds: boolean]>([
     'open streams leave room for requests',
     limits.bridgeRequestsMax + limits.bridgeStreamsMax < limits.bridgeMessagesMax,
   ],
+  [
+    'a database is looked at before it is too late to wake it',
+    limits.sleepLookMillis <= limits.wakeSpareMillis &&
+      limits.wakeSpareMillis + limits.wakeMillisMin < limits.wakeAheadMillisMax,
+  ],
+  [
+    'a database that sleeps for as short as may be is one that nobody uses',
+    limits.sleepLookMillis <= limits.sleepAfterMillisMin &&
+      limits.sleepAfterMillisMin <= limits.sleepAfterMillis,
+  ],
+  [
+    'an export that is read slowly keeps its database awake by itself',
+    limits.exportIdleMillisMax < limits.sleepAfterMillis,
+  ],
   ['the service refuses large messages', limits.bridgeLineBytesMax > limits.bodyBytesMax],
   [
     'what our client packs must be let in',

@@ -1,10 +1,15 @@
 import type { Registry } from 'prom-client';
 import type { Host } from '../host/host.ts';
+import type { HostedStatistics } from '../host/hosted-database.ts';
 import { identityToHex } from '../values/identity.ts';
 import { instrument } from './instruments.ts';
 
-/** Adds what is kept of the histories that were looked at since the service started. */
-export function addHistories(registry: Registry, { historyKeeper, databases }: Host): void {
+/** Adds what is kept of the histories of these databases, as far as they were looked at. */
+export function addHistories(
+  registry: Registry,
+  { historyKeeper }: Host,
+  databases: readonly Pick<HostedStatistics, 'identity'>[],
+): void {
   const metric = (name: string, help: string, ...labels: readonly string[]) =>
     instrument(registry, { name: `reducerdb_history_${name}`, help }, ['database', ...labels]);
   const floor = metric('floor_offset', 'First commit whose state can still be read');

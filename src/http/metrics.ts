@@ -319,7 +319,7 @@ async function metrics({ host, figures: ofService, registry: kept }: HttpContext
   addLimits(registry, host);
   addOutbound(registry, await host.outbound.figures());
   addSites(registry, host);
-  addHistories(registry, host);
+  addHistories(registry, host, awake);
   addBackups(registry, host);
   new Gauge({
     name: 'reducerdb_resident_memory_bytes',

@@ -10,6 +10,21 @@ export class OtherUses {
   /** Until when an export may be read on, in milliseconds of the monotonic clock. */
   #exportsUntil = Number.NEGATIVE_INFINITY;
 
+  #wasAsked = false;
+  #askedAt = Number.NEGATIVE_INFINITY;
+
+  /** Somebody wants to know what it is, which needs no turn. Calls do so, too: it costs nothing. */
+  asked(): void {
+    this.#wasAsked = true;
+  }
+
+  /** When that was the last time, no later than when this was last looked at. */
+  askedAt(now: number): number {
+    if (this.#wasAsked) this.#askedAt = now;
+    this.#wasAsked = false;
+    return this.#askedAt;
+  }
+
   isUsedAt(now: number): boolean {
     return this.#tasks > 0 || this.#guests > 0 || now < this.#exportsUntil;
   }

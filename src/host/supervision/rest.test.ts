@@ -3,6 +3,7 @@ import { openTiny, tinyIdentity, tinyProgram } from '../../../test/support/tiny-
 import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.ts';
 import type { TicketedRequest } from '../../database/turn.ts';
 import { writeNumber } from '../../database/write-number.ts';
+import { limits } from '../../limits.ts';
 import { commitOffset } from '../../store/commit-offset.ts';
 import { TestClock } from '../../testing/test-clock.ts';
 import { programHash } from '../linking/program-hash.ts';
@@ -286,6 +287,40 @@ describe('[living 6.6] what keeps a database awake', () => {
     expect(world.database.rest.unusedMillis(0)).toBe(0);
     world.clock.advance(hour);
     expect(world.database.rest.unusedMillis(0)).toBe(0);
+  });
+
+  it('is somebody who wants to know what it is', async () => {
+    await world.database.describe();
+    expect(world.database.rest.unusedMillis(0)).toBe(0);
+    world.clock.advance(1_000);
+    expect(world.database.rest.unusedMillis(0)).toBe(1_000);
+  });
+
+  it('is an export that may be read on', async () => {
+    const asked = world.database.export({} as never, { kind: 'read', id: 1 });
+    await tick();
+    const reply = { kind: 'exported', outcome: { kind: 'ended' } } as never;
+    world.answer([{ ticket: 1 as never, reply }]);
+    await asked;
+    world.clock.advance(limits.exportIdleMillisMax - 1);
+    expect(world.database.rest.unusedMillis(0)).toBe(0);
+    world.clock.advance(1);
+    expect(world.database.rest.unusedMillis(0)).toBe(limits.exportIdleMillisMax);
+  });
+
+  it('is a connection that requests may name', async () => {
+    const connected = world.database.connect({} as never, 1n as never);
+    await tick();
+    world.answer([{ ticket: 1 as never, reply: { kind: 'connected', refusal: undefined } }]);
+    await connected;
+    world.clock.advance(hour);
+    expect(world.database.rest.unusedMillis(0)).toBe(0);
+    const left = world.database.disconnect(1n as never);
+    await tick();
+    world.answer([{ ticket: 2 as never, reply: { kind: 'disconnected' } }]);
+    await left;
+    world.clock.advance(hour);
+    expect(world.database.rest.unusedMillis(0)).toBe(hour);
   });
 
   it('is a connection, however quiet', () => {

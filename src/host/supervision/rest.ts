@@ -99,8 +99,10 @@ export class Rest {
    * due within `aheadMillis`.
    */
   unusedMillis(aheadMillis: number): number {
-    if (!this.#isUnused(aheadMillis)) return 0;
-    return this.#options.clock.monotonicMillis() - this.#owner.now().usedAt;
+    const { uses, clock } = this.#options;
+    const now = clock.monotonicMillis();
+    const askedAt = uses.askedAt(now);
+    return this.#isUnused(aheadMillis) ? now - Math.max(this.#owner.now().usedAt, askedAt) : 0;
   }
 
   /**

@@ -141,6 +141,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   async describe(): Promise<DatabaseDescription> {
+    this.#uses.asked();
     await this.#life.untilServing();
     assert(this.#description !== undefined, 'a database that serves is described');
     return this.#description;
