@@ -72,7 +72,11 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
     return [
       ...(await measure(folder, 'thread', identities.slice(0, awake))),
       ...(await measure(folder, 'process', identities.slice(awake, 2 * awake))),
-      ...(await measureSleep(folder, { count, scale }, identities.slice(2 * awake, 3 * awake))),
+      ...(await measureSleep(
+        folder,
+        { count, scale },
+        { warm: identities.slice(0, awake), woken: identities.slice(2 * awake) },
+      )),
     ];
   } finally {
     rmSync(root, { recursive: true, force: true });
@@ -114,29 +118,31 @@ async function measure(folder: string, everywhere: Isolation, woken: readonly st
 async function measureSleep(
   folder: string,
   { count, scale }: { readonly count: number; readonly scale: number },
-  woken: readonly string[],
+  { warm, woken }: { readonly warm: readonly string[]; readonly woken: readonly string[] },
 ) {
   const none = heapBytes();
   const service = await start(folder, 'thread', 1_000);
-  const asleep = heapBytes();
-  for (const identity of woken) await wake(service, identity);
-  const started = performance.now();
-  while (awakeIn(service) > 0) {
-    if (performance.now() - started > 600_000) throw new Error('they do not fall asleep');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  // Timers of the last openings hold a little for 30 s.
-  await new Promise((resolve) => setTimeout(resolve, 31_000 * Math.min(scale, 1)));
-  const again = heapBytes();
+  const never = Math.max((heapBytes() - none) / count, 1);
+  const wakeAndSleep = async (identities: readonly string[]): Promise<number> => {
+    for (const identity of identities) await wake(service, identity);
+    const started = performance.now();
+    while (awakeIn(service) > 0) {
+      if (performance.now() - started > 600_000) throw new Error('they do not fall asleep');
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    // Timers of the last openings hold a little for 30 s.
+    await new Promise((resolve) => setTimeout(resolve, 31_000 * Math.min(scale, 1)));
+    return heapBytes();
+  };
+  const before = await wakeAndSleep(warm);
+  const more = ((await wakeAndSleep(woken)) - before) / woken.length;
   await service.stop();
-  const never = Math.max((asleep - none) / count, 1);
-  const more = Math.max((again - asleep) / woken.length, 0);
   return [
     { name: 'kept for one that has not been awake', unit: 'KiB', value: never / 1_024 },
     {
       name: 'kept for one that fell asleep',
       unit: 'KiB',
-      value: (never + more) / 1_024,
+      value: (never + Math.max(more, 0)) / 1_024,
       bar: 'at most 64',
     },
   ];
