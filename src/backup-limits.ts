@@ -40,6 +40,10 @@ export const backupLimits = {
   storePieceMillisMax: 60_000,
   /** Names that a store is asked for at once. */
   storeListPageMax: 1_000,
+  /** Pages of one list, and what is read of an answer that is a page, or an error. */
+  storeListPagesMax: 10_000,
+  storePageBytesMax: 8 * mebibyte,
+  storeErrorBytesMax: 64 * kibibyte,
   /** Log that an archive that cannot be reached keeps from being deleted. */
   archiveLagBytesMax: 8 * gibibyte,
   /** How often new commits are archived, unless that is configured; and the least. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { S3mini } from 's3mini';
 import { assert } from '../assert.ts';
@@ -11,6 +12,29 @@ interface S3Fault {
   /** Undefined: there was no answer. */
   readonly status: number | undefined;
   readonly code: string;
+}
+
+/** The pages of one list, which a store could otherwise send without end. */
+export class ListPages {
+  readonly #what: string;
+  readonly #seen = new Set<string>();
+
+  /** `what` begins its errors: the place, and what is listed there. */
+  constructor(what: string) {
+    this.#what = what;
+  }
+
+  /** Throws `StoreError` if the next page, which this mark names, cannot be one. */
+  goOn(mark: string): void {
+    const hash = createHash('sha256').update(mark).digest('base64');
+    if (this.#seen.has(hash)) {
+      throw new StoreError(`${this.#what} has no end: the store names a page again`);
+    }
+    if (this.#seen.size >= limits.storeListPagesMax) {
+      throw new StoreError(`${this.#what} has more than ${limits.storeListPagesMax} pages`);
+    }
+    this.#seen.add(hash);
+  }
 }
 
 /**
@@ -57,6 +81,8 @@ export class S3Client {
         return await action(client);
       } catch (error) {
         if (signal?.aborted === true) throw cancelledError(signal);
+        const refused = storeErrorIn(error);
+        if (refused !== undefined) throw refused;
         const fault = faultOf(error);
         const result = expected(fault);
         if (result !== undefined) return result;
@@ -69,6 +95,17 @@ export class S3Client {
         await this.pause(attempt, signal);
       }
     }
+  }
+
+  /** As `request`, for what the package asks of in pages, until it has what was asked for. */
+  list<T>(
+    what: string,
+    signal: AbortSignal | undefined,
+    action: (client: S3mini) => Promise<T>,
+  ): Promise<T> {
+    return this.request(what, signal, () => {
+      return action(this.#made(signal, new ListPages(`${this.#place}: ${what}`)));
+    });
   }
 
   /** The bytes of an answer; throws when it is cut, or when nothing comes for too long. */
@@ -114,10 +151,14 @@ export class S3Client {
     return found;
   }
 
-  #made(signal: AbortSignal | undefined): S3mini {
+  #made(signal: AbortSignal | undefined, pages?: ListPages): S3mini {
     const client = new S3mini({
       ...this.#options,
-      fetch: (input, init) => this.#fetch(input, init, signal),
+      fetch: (input, init) => {
+        const mark = tokenIn(input);
+        if (mark !== null) pages?.goOn(mark);
+        return this.#fetch(input, init, signal);
+      },
     });
     const token = this.#sessionToken;
     if (token === undefined) return client;
@@ -148,11 +189,49 @@ export class S3Client {
         signal: AbortSignal.any(signals),
       });
       this.#requests.set(answer, request);
-      return answer;
+      return isObject(answer, init) ? answer : await this.#bounded(answer);
     } finally {
       clearTimeout(timer);
     }
   }
+
+  /** An answer that the package reads as a whole, which is here as far as it may go. */
+  async #bounded(answer: Response): Promise<Response> {
+    if (answer.body === null) return answer;
+    const { ok, status, statusText, headers } = answer;
+    const bytesMax = ok ? limits.storePageBytesMax : limits.storeErrorBytesMax;
+    const pieces: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const piece of this.bodyOf(answer)) {
+      pieces.push(piece);
+      bytes += piece.length;
+      if (bytes <= bytesMax) continue;
+      // The status says what went wrong; the text is only read for its code.
+      if (!ok) break;
+      const most = `${bytesMax / 2 ** 20} MiB`;
+      throw new StoreError(`${this.#place}: the store answered more than ${most} to one request`);
+    }
+    const body = Buffer.concat(pieces).subarray(0, bytesMax);
+    return new Response(body, { status, statusText, headers });
+  }
+}
+
+/** The one answer that is read as it comes, with a bound of its reader. */
+function isObject({ ok, url }: Response, init: RequestInit | undefined): boolean {
+  return ok && init?.method === 'GET' && new URL(url).search === '';
+}
+
+function tokenIn(input: Parameters<typeof fetch>[0]): string | null {
+  const url = new URL(input instanceof Request ? input.url : input);
+  return url.searchParams.get('continuation-token');
+}
+
+/** The package wraps what its `fetch` throws. */
+function storeErrorIn(error: unknown): StoreError | undefined {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (at instanceof StoreError) return at;
+  }
+  return undefined;
 }
 
 function faultOf(error: unknown): S3Fault {

@@ -7,6 +7,7 @@ import { BackupError } from './backup-error.ts';
 import { type ObjectStore, StoreError } from './object-store.ts';
 import { parsePlace } from './parse-place.ts';
 import { openStore } from './repository-place.ts';
+import { ListPages } from './s3-client.ts';
 import { endpointOf, type S3Settings } from './s3-settings.ts';
 
 let server: S3Server;
@@ -195,6 +196,31 @@ it('[history 5.19] uploads that were never completed are given up after a day', 
   expect(server.uploads.size).toBe(3);
   expect(await store.sweep(before, false)).toBe(2);
   expect([...server.uploads.values()]).toEqual(uploads.slice(2));
+});
+
+it('[history 5.1] answers without an end are not read on', async () => {
+  const store = await open();
+  server.faults = { endless: 'answers' };
+  const mebibyte = 2 ** 20;
+  await expect(all(store.list('') as never)).rejects.toThrow(
+    's3://bucket/p: the store answered more than 8 MiB to one request',
+  );
+  expect(server.endlessBytes).toBeLessThan(limits.storePageBytesMax + 32 * mebibyte);
+  await expect(store.sweep(0, true)).rejects.toThrow('more than 8 MiB to one request');
+  const before = server.endlessBytes;
+  await expect(all(store.get('a'))).rejects.toThrow('it answered 403 AccessDenied');
+  expect(server.endlessBytes - before).toBeLessThan(32 * mebibyte);
+});
+
+it('[history 5.1] a list whose pages have no end is refused', async () => {
+  const store = await open();
+  server.faults = { endless: 'circle' };
+  await expect(firstOf(store.list(''))).rejects.toThrow(
+    's3://bucket/p: a list of p/ has no end: the store names a page again',
+  );
+  const pages = new ListPages('a list');
+  for (let page = 0; page < limits.storeListPagesMax; page++) pages.goOn(`page ${page}`);
+  expect(() => pages.goOn('another')).toThrow('a list has more than 10000 pages');
 });
 
 it('[history 5.1] a bucket that is not there is an error', async () => {

@@ -14,7 +14,7 @@ import {
   StoreError,
   type StoreOptions,
 } from './object-store.ts';
-import { S3Client } from './s3-client.ts';
+import { ListPages, S3Client } from './s3-client.ts';
 import type { S3Keys, S3Settings } from './s3-settings.ts';
 import { partsOf, type StoredPart, uploadsOf } from './s3-uploads.ts';
 
@@ -97,9 +97,10 @@ class S3Store implements ObjectStore {
   async *list(prefix: string, { signal }: StoreOptions = {}): AsyncIterable<ListedObject> {
     assert(prefix === '' || prefix.endsWith('/'), `a prefix does not end with a slash: ${prefix}`);
     const full = this.#prefix + prefix;
+    const pages = new ListPages(`${this.place}: a list of ${full}`);
     let token: string | undefined;
     do {
-      const page = await this.#client.request(`a list of ${full}`, signal, (client) =>
+      const page = await this.#client.list(`a list of ${full}`, signal, (client) =>
         client.listObjectsPaged('/', full, limits.storeListPageMax, token),
       );
       if (page === null || page === undefined) {
@@ -111,6 +112,7 @@ class S3Store implements ObjectStore {
         yield { name, bytes: Size, modifiedMicros: LastModified.getTime() * 1000 };
       }
       token = page.nextContinuationToken;
+      if (token !== undefined) pages.goOn(token);
     } while (token !== undefined);
   }
 

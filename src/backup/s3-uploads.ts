@@ -1,5 +1,5 @@
 import { StoreError } from './object-store.ts';
-import type { S3Client } from './s3-client.ts';
+import { ListPages, type S3Client } from './s3-client.ts';
 
 /** An upload in parts that was neither completed nor given up. */
 export interface BegunUpload {
@@ -22,6 +22,7 @@ export async function uploadsOf(
   signal: AbortSignal | undefined,
 ): Promise<BegunUpload[]> {
   const uploads: BegunUpload[] = [];
+  const pages = new ListPages('a list of uploads');
   let marker: Record<string, string> = {};
   while (true) {
     const options = { ...(prefix === '' ? {} : { prefix }), ...marker };
@@ -39,6 +40,7 @@ export async function uploadsOf(
     const { nextkeymarker, nextuploadidmarker } = result;
     if (typeof nextkeymarker !== 'string') throw new StoreError('a list of uploads has no end');
     marker = { 'key-marker': nextkeymarker, 'upload-id-marker': String(nextuploadidmarker ?? '') };
+    pages.goOn(JSON.stringify(marker));
   }
 }
 
@@ -49,6 +51,7 @@ export async function partsOf(
   signal: AbortSignal | undefined,
 ): Promise<Map<number, StoredPart> | undefined> {
   const parts = new Map<number, StoredPart>();
+  const pages = new ListPages(`a list of the parts of ${key}`);
   let marker = '0';
   while (true) {
     const options = { uploadId, 'part-number-marker': marker };
@@ -66,6 +69,7 @@ export async function partsOf(
     }
     const next = textIn(text, 'NextPartNumberMarker');
     if (textIn(text, 'IsTruncated') !== 'true' || next === '' || next === marker) return parts;
+    pages.goOn(next);
     marker = next;
   }
 }

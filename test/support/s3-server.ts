@@ -14,6 +14,8 @@ export interface S3Faults {
   lost?: number;
   /** Only this many names are listed at once. */
   pageMax?: number;
+  /** Lists and errors go on until the client leaves; or pages of a list follow each other. */
+  endless?: 'answers' | 'pages' | 'circle';
 }
 
 interface StoredObject {
@@ -48,6 +50,8 @@ export class S3Server {
   readonly requests: SeenRequest[] = [];
   faults: S3Faults = {};
   sessionToken: string | undefined;
+  /** What was sent of endless answers. */
+  endlessBytes = 0;
   readonly #server: http.Server;
 
   private constructor(server: http.Server) {
@@ -96,6 +100,9 @@ export class S3Server {
       this.faults.busy = (this.faults.busy ?? 0) - 1;
       return xml(response, 503, error('SlowDown'));
     }
+    if (this.faults.endless !== undefined && method === 'GET') {
+      return this.#goOn(url.searchParams, key, response);
+    }
     if (bucket !== 'bucket') return xml(response, 404, error('NoSuchBucket'));
     const isWrite = method === 'PUT' || method === 'POST';
     const respond = isWrite && (this.faults.lost ?? 0) > 0 ? this.#lose(response) : response;
@@ -104,6 +111,24 @@ export class S3Server {
     }
     if (method === 'GET' && key === '') return this.#list(url.searchParams, respond);
     return this.#object(request, key, body, respond);
+  }
+
+  #goOn(query: URLSearchParams, key: string, response: http.ServerResponse): unknown {
+    if (this.faults.endless === 'answers') {
+      response.writeHead(key === '' ? 200 : 403, { 'content-type': 'application/xml' });
+      response.write('<ListBucketResult><Error><Code>AccessDenied</Code></Error>');
+      const piece = Buffer.alloc(65_536, 'x');
+      const fill = (): void => {
+        while (!response.destroyed && response.write(piece)) this.endlessBytes += piece.length;
+      };
+      fill();
+      return response.on('drain', fill);
+    }
+    const pages = this.faults.endless === 'circle' ? 3 : Number.POSITIVE_INFINITY;
+    const page = (Number(query.get('continuation-token') ?? 0) + 1) % pages;
+    const next = `<NextContinuationToken>${page}</NextContinuationToken>`;
+    const body = `<IsTruncated>true</IsTruncated>${next}`;
+    return xml(response, 200, `<ListBucketResult>${body}</ListBucketResult>`);
   }
 
   /** A response that is dropped: the client never learns what became of its request. */
