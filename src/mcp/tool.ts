@@ -103,6 +103,13 @@ export function optionalStringArgument(args: JsonObject, name: string): string |
   return (args.get(name) ?? undefined) === undefined ? undefined : stringArgument(args, name);
 }
 
+/** Returns false for absent and null. */
+export function flagArgument(args: JsonObject, name: string): boolean {
+  const value = args.get(name) ?? false;
+  if (typeof value === 'boolean') return value;
+  throw invalidParams(`${name} argument must be true or false`);
+}
+
 /** Reads an optional integer. Throws `ToolFailure` if it is not an integer, or out of range. */
 export function optionalIntegerArgument(
   args: JsonObject,

@@ -5,6 +5,7 @@ import { openDatabase } from '../open-database.ts';
 import { quoteWideIntegers } from '../structured.ts';
 import {
   databaseArgument,
+  flagArgument,
   objectSchema,
   optionalStringArgument,
   type ToolAnswer,
@@ -46,7 +47,7 @@ export const createBackupTool: ToolSource = {
     openDatabase(name, context);
     const choice = {
       repository: optionalStringArgument(args, 'repository'),
-      withHistory: args.get('history') === true,
+      withHistory: flagArgument(args, 'history'),
       withLogs: false,
       withKeys: false,
     };
