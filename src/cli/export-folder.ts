@@ -6,10 +6,12 @@ import {
   createWriteStream,
   existsSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -44,6 +46,9 @@ export type Manifest = Shaped<typeof manifestShape>;
 const manifestName = 'manifest.json';
 const schemaName = 'schema.json';
 
+/** The longest name of a file on common systems. */
+const nameBytesMax = 255;
+
 /** What a folder says of its export. */
 export type ManifestHead = Pick<Manifest, 'database' | 'position' | 'program'>;
 
@@ -58,7 +63,7 @@ export class ExportFolder {
   readonly #files = new Map<string, TableFile>();
 
   constructor(directory: string, format: RowFormat) {
-    this.#directory = path.resolve(directory);
+    this.#directory = realPlace(path.resolve(directory));
     this.#part = `${this.#directory}.part`;
     this.#format = format;
     if (!isFree(this.#directory)) {
@@ -114,14 +119,15 @@ export class ExportFolder {
     rmSync(this.#part, { recursive: true, force: true });
   }
 
-  /** Two names can be the same file where case does not count. */
+  /** Two names can be the same file where case does not count, or where they are cut. */
   #nameOf(table: string): string {
     const safe = table.replace(/[^A-Za-z0-9_.-]|^\./g, (character) => {
       return encodeURIComponent(character).replace('.', '%2E');
     });
     const taken = new Set([...this.#files.values()].map((file) => file.path.toLowerCase()));
     for (let number = 1; ; number += 1) {
-      const name = `${safe}${number === 1 ? '' : `-${number}`}.${this.#format}.gz`;
+      const ending = `${number === 1 ? '' : `-${number}`}.${this.#format}.gz`;
+      const name = `${safe.slice(0, nameBytesMax - ending.length)}${ending}`;
       if (!taken.has(path.join(this.#part, name).toLowerCase())) return name;
     }
   }
@@ -129,6 +135,13 @@ export class ExportFolder {
 
 function textOf(manifest: Manifest): string {
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
+}
+
+/** Where a link leads, since it is the folder that is replaced; a new folder is where it says. */
+function realPlace(directory: string): string {
+  if (lstatSync(directory, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return directory;
+  if (existsSync(directory)) return realpathSync(directory);
+  throw new CliError(`${directory} is a link that leads nowhere; export into another folder`);
 }
 
 function isFree(directory: string): boolean {
@@ -144,6 +157,7 @@ class TableFile {
   readonly #hash: Hash = createHash('sha256');
   readonly #done: Promise<void>;
   #bytes = 0;
+  #fault: Error | undefined;
 
   constructor(file: string) {
     this.path = file;
@@ -152,11 +166,16 @@ class TableFile {
       this.#bytes += chunk.length;
     });
     this.#done = finished(this.#gzip.pipe(createWriteStream(file, { flags: 'wx' })));
-    // It is awaited at the end.
-    this.#done.catch((error: unknown) => this.#gzip.destroy(error as Error));
+    // It is awaited at the end; until then, the next write throws it.
+    this.#gzip.on('error', () => undefined);
+    this.#done.catch((error: Error) => {
+      this.#fault = error;
+      this.#gzip.destroy(error);
+    });
   }
 
   async write(bytes: Uint8Array): Promise<void> {
+    if (this.#fault !== undefined) throw this.#fault;
     if (!this.#gzip.write(bytes)) await once(this.#gzip, 'drain');
   }
 
