@@ -25,6 +25,8 @@ export const transferLimits = {
   importSkippedMax: 10_000,
   /** What is shown of such a row. */
   importShownBytes: kibibyte,
+  /** Blank lines of a text, so many more bytes than its rows have. */
+  importBlankBytesMax: 16 * mebibyte,
   /** A row as text, imported or exported, and the commas and brackets in the JSON of one. */
   rowTextBytesMax: 80 * mebibyte,
   rowTextPartsMax: 2 ** 22,

@@ -236,9 +236,10 @@ export class Host {
     return new Host({ registry, running, publisher, ...rules, ...rest });
   }
 
-  /** `close` comes soon: aborts procedures that wait, so that they answer before. */
+  /** `close` comes soon: aborts procedures that wait, and imports, so that they answer before. */
   hurry(): void {
     this.#running.hurry();
+    this.transfer.hurry();
   }
 
   /**

@@ -18,7 +18,8 @@ export async function importRows(exchange: Exchange, { host }: HttpContext): Pro
   host.access.require(by, database, 'importRows');
   const wish = wishOf(exchange);
   const stay = new Stay(host, { caller: by, database, rights: caller.rights });
-  const fault = (): string | undefined => stay.fault;
+  const { abandoned } = exchange;
+  const fault = (): string | undefined => (abandoned.aborted ? 'the client has left' : stay.fault);
   const pieces = unpacked(exchange);
   const answer = await host.transfer.import({ by, caller, fault }, database, wish, pieces);
   if ('refused' in answer) return failure(answer.refused);

@@ -47,6 +47,8 @@ export class RowBatches {
   #lines: number[] = [];
   #faults: PlacedFault[] = [];
   #faultCount = 0;
+  /** How many bytes more blank lines have than rows: each is read for nothing. */
+  #blankBytes = 0;
   /** How many lines of the file come before the text. */
   #linesBefore: number;
   #isOver = false;
@@ -94,7 +96,8 @@ export class RowBatches {
 
   #readOne(record: RawRecord, batches: RowBatch[]): PlacedFault | undefined {
     if (this.#reader.needsHeader) return this.#header(record);
-    if (this.#reader.isBlank(record.bytes)) return undefined;
+    if (this.#reader.isBlank(record.bytes)) return this.#blank(record);
+    this.#blankBytes = Math.max(0, this.#blankBytes - record.bytes.length);
     const row = this.#reader.read(record.bytes);
     if (row instanceof Uint8Array) {
       this.#keep(row);
@@ -113,6 +116,14 @@ export class RowBatches {
     const isFull = this.#lines.length + this.#faults.length >= importBatchRows;
     if (isFull || this.#end >= importBatchBytesMax) batches.push(this.#take());
     return undefined;
+  }
+
+  #blank({ bytes, line }: RawRecord): PlacedFault | undefined {
+    this.#blankBytes += bytes.length + 1;
+    const { importBlankBytesMax } = limits;
+    if (this.#blankBytes <= importBlankBytesMax) return undefined;
+    const message = `more than ${importBlankBytesMax / 2 ** 20} MiB of blank lines`;
+    return { line: line + this.#linesBefore, column: null, message, row: '' };
   }
 
   /** Each part of a file comes with the header of the file. */

@@ -144,6 +144,7 @@ const service: readonly (readonly [start: string, bound: string])[] = [
   ],
   ['an import that is one commit', `${size(limits.importAtomicBytesMax)} of encoded rows`],
   ['rows that one import skips', count(limits.importSkippedMax)],
+  ['blank lines of an import', `${size(limits.importBlankBytesMax)} more than its rows have`],
   [
     'a row as text',
     `${size(limits.rowTextBytesMax)}, and ${count(limits.rowTextPartsMax)} commas and brackets`,

@@ -28,8 +28,8 @@ export interface ImportTarget {
   readonly caller: Caller;
   readonly schemaVersion: number;
   readonly reader: TextReader;
-  /** Why the caller may not go on, if that is so by now. */
-  readonly fault: () => string | undefined;
+  /** Why it cannot go on, if that is so by now. */
+  readonly ending: () => ImportRunError | undefined;
   /** Called with the bytes of an unfinished row; false: there are too many of all imports. */
   readonly holds: (bytes: number) => boolean;
 }
@@ -56,7 +56,7 @@ export interface ImportRunError {
     | 'import.tooLarge'
     | 'import.busy'
     | 'import.unreadable'
-    /** The caller has lost its rights. */
+    /** The caller has lost its rights, or left. */
     | 'import.revoked';
   readonly message: string;
 }
@@ -93,9 +93,12 @@ export class ImportRun {
     const { reader } = this.#target;
     try {
       for await (const piece of pieces) {
-        await this.#take(await reader.push(piece));
+        // Also where no batch comes of it: a text can consist of blank lines.
+        this.#lookAround();
+        if (!this.#isOver) await this.#take(await reader.push(piece));
         if (this.#isOver) break;
       }
+      this.#lookAround();
       if (!this.#isOver) await this.#take(await reader.end());
       if (!this.#isOver) await this.#finish();
       await this.#sent;
@@ -105,6 +108,10 @@ export class ImportRun {
     }
     await this.#confirm();
     return this.#report();
+  }
+
+  #lookAround(): void {
+    if (!this.#isOver) this.#error = this.#target.ending();
   }
 
   get #isOver(): boolean {
@@ -166,14 +173,9 @@ export class ImportRun {
   }
 
   async #send(batch: RowBatch, isConfirmed: boolean): Promise<void> {
-    const { handle, fault } = this.#target;
-    const lost = fault();
-    if (lost !== undefined) {
-      const message = `The import was stopped: ${lost}`;
-      this.#error = { code: 'import.revoked', message };
-      return;
-    }
-    const outcome = await handle.import(this.#request(batch), isConfirmed);
+    this.#lookAround();
+    if (this.#isOver) return;
+    const outcome = await this.#target.handle.import(this.#request(batch), isConfirmed);
     switch (outcome.kind) {
       case 'there':
         this.#there += 1;

@@ -17,11 +17,22 @@ import {
 } from './import-run.ts';
 import { rowTableOf } from './row-tables.ts';
 import type { RowTexts } from './row-texts.ts';
+import { untilAborted } from './until-aborted.ts';
 
 export interface TransferOptions {
   readonly access: Access;
   readonly audit: AuditLog;
   readonly texts: RowTexts;
+}
+
+const stopping: ImportRunError = {
+  code: 'import.busy',
+  message: 'The service is stopping; go on with the import when it is back',
+};
+
+function endOf(fault: string | undefined): ImportRunError | undefined {
+  if (fault === undefined) return undefined;
+  return { code: 'import.revoked', message: `The import was stopped: ${fault}` };
 }
 
 type Target = DatabaseRecord & { readonly handle: DatabaseHandle };
@@ -66,6 +77,8 @@ export class TransferControl {
   readonly #imports = new Map<bigint, number>();
   #importCount = 0;
   #heldBytes = 0;
+  /** Aborted when the service stops. */
+  readonly #stop = new AbortController();
 
   constructor(options: TransferOptions) {
     this.#options = options;
@@ -125,7 +138,13 @@ export class TransferControl {
     }
   }
 
+  /** `close` comes soon: imports end with what they have. */
+  hurry(): void {
+    this.#stop.abort();
+  }
+
   close(): Promise<void> {
+    this.hurry();
     return this.#options.texts.close();
   }
 
@@ -148,9 +167,11 @@ export class TransferControl {
       held = bytes;
       return this.#heldBytes <= limits.importHeldBytesMax;
     };
+    const { signal } = this.#stop;
+    const ending = (): ImportRunError | undefined => (signal.aborted ? stopping : endOf(fault()));
     try {
-      const target = { handle, caller, schemaVersion, reader, fault, holds };
-      return await new ImportRun({ ...wish, importId }, target).run(pieces);
+      const target = { handle, caller, schemaVersion, reader, ending, holds };
+      return await new ImportRun({ ...wish, importId }, target).run(untilAborted(pieces, signal));
     } finally {
       holds(0);
       reader.close();

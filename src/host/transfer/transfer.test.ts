@@ -477,11 +477,50 @@ describe('an import', () => {
     expect((await faults(huge))?.message).toBe(
       `the row has more than ${limits.rowTextBytesMax} bytes`,
     );
+    const blank = Buffer.alloc(limits.importBlankBytesMax + 1, '\n');
+    const blankLine = limits.importBlankBytesMax + 1;
+    expect(await faults(blank)).toMatchObject({
+      ...{ line: blankLine, message: 'more than 16 MiB of blank lines' },
+    });
     const parts = `{"name":[${'1,'.repeat(limits.rowTextPartsMax)}1]}`;
     expect((await faults(parts))?.message).toContain('commas and brackets');
     const csv = { format: 'csv' } as const;
     expect((await faults('name,email\na,b,c\n', csv))?.message).toContain('3 fields');
     expect((await faults('name,email\na"b,c\n', csv))?.message).toContain('a quote inside');
     expect((await faults('name,name\n', csv))?.message).toContain('comes twice');
+  });
+
+  it('[history 11.9] looks whether it can go on, also when no row comes', async () => {
+    const target = await shop();
+    let count = 0;
+    const left = (): string | undefined => (count < 5 ? undefined : 'the client has left');
+    const { given, database } = callerIn(target, ada, left);
+    async function* blank(): AsyncGenerator<Uint8Array, void> {
+      for (count = 1; count <= 20; count += 1) yield Buffer.from('\n');
+    }
+    const answer = await agents.host.transfer.import(given, database, wish, blank());
+    const message = 'The import was stopped: the client has left';
+    expect(answer).toMatchObject({ imported: 0, error: { code: 'import.revoked', message } });
+    expect(count).toBe(5);
+  });
+
+  it('[history 11.9] ends with the service, also while it waits for a row', async () => {
+    const target = await shop();
+    const { given, database } = callerIn(target, ada, going);
+    let waits = (): void => undefined;
+    const waiting = new Promise<void>((resolve) => {
+      waits = resolve;
+    });
+    async function* slow(): AsyncGenerator<Uint8Array, void> {
+      yield Buffer.from(people(1, 1_500));
+      waits();
+      await new Promise(() => undefined);
+    }
+    const answer = agents.host.transfer.import(given, database, wish, slow());
+    await waiting;
+    agents.host.transfer.hurry();
+    expect(await answer).toMatchObject({ error: { code: 'import.busy' } });
+    expect(await imported(target, people(1, 3))).toMatchObject({ imported: 0 });
+    expect(await sql(target, 'SELECT id FROM person')).toBe('0');
   });
 });
