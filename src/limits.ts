@@ -578,6 +578,10 @@ export const limits = {
   shutdownPatienceMillis: 5_000,
   /** Time that databases have to end, however long requests took before. */
   closeMillisMin: 5_000,
+  /** What the command line reads of an answer, of one with rows, and what it shows of an error. */
+  answerBytesMax: 64 * mebibyte,
+  rowsAnswerBytesMax: 480 * mebibyte,
+  shownErrorLengthMax: 65_536,
 } as const;
 
 /**

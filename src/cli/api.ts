@@ -1,6 +1,8 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
+import { limits } from '../limits.ts';
+import { bytesText } from '../values/bytes-text.ts';
 import { JsonError } from '../values/json-error.ts';
 import { parseAs, type Shape } from '../values/json-shape.ts';
 import { CliError } from './io.ts';
@@ -35,7 +37,36 @@ export class Api {
       throw request.signal?.aborted ? cause : noAnswer(this.server, cause);
     });
     if (isPage(answer.headers.get('content-type'))) throw notOurs(this.server, answer.status);
-    return answer;
+    const { body, status, statusText, headers: answered } = answer;
+    if (body === null) return answer;
+    const pieces = this.#bounded(body, request);
+    return new Response(ReadableStream.from(pieces), { status, statusText, headers: answered });
+  }
+
+  /** The text of a response; throws when it is cut, or longer than any that a service gives. */
+  async read(answer: AsyncIterable<Uint8Array>): Promise<string> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of this.#bounded(answer, {})) pieces.push(piece);
+    return Buffer.concat(pieces).toString('utf8');
+  }
+
+  async *#bounded(
+    pieces: AsyncIterable<Uint8Array>,
+    { answerBytesMax = limits.answerBytesMax, signal }: ApiRequest,
+  ): AsyncGenerator<Uint8Array> {
+    let bytes = 0;
+    try {
+      for await (const piece of pieces) {
+        bytes += piece.length;
+        if (bytes > answerBytesMax) break;
+        yield piece;
+      }
+    } catch (cause) {
+      throw signal?.aborted ? cause : connectionLost(this.server, cause);
+    }
+    if (bytes <= answerBytesMax) return;
+    const most = bytesText(answerBytesMax);
+    throw new CliError(`the answer of ${this.server.url} is longer than ${most}; it was not read`);
   }
 
   /**
@@ -87,9 +118,7 @@ export class Api {
       content.on('error', (cause: Error) => sent.destroy(cause));
       content.pipe(sent);
     }).finally(() => content.destroy());
-    answer.setEncoding('utf8');
-    let text = '';
-    for await (const piece of answer) text += piece;
+    const text = await this.read(answer);
     const seconds = Number(answer.headers['retry-after']);
     const retrySeconds = Number.isFinite(seconds) ? seconds : undefined;
     return { status: answer.statusCode ?? 0, text, retrySeconds };
@@ -102,18 +131,13 @@ export class Api {
   async *pieces(path: string): AsyncGenerator<string> {
     const answer = await this.open('GET', path);
     if (isPage(answer.headers['content-type'])) throw notOurs(this.server, answer.statusCode ?? 0);
+    if (answer.statusCode !== 200) throw await this.failure(answer);
     answer.setEncoding('utf8');
-    const isGood = answer.statusCode === 200;
-    let refusal = '';
     try {
-      for await (const piece of answer) {
-        if (isGood) yield piece;
-        else refusal += piece;
-      }
+      yield* answer;
     } catch (cause) {
-      throw new CliError(`the connection to ${this.server.url} was lost`, 1, { cause });
+      throw connectionLost(this.server, cause);
     }
-    if (!isGood) throw new CliError(this.failureText(answer.statusCode ?? 0, refusal));
   }
 
   /**
@@ -129,6 +153,11 @@ export class Api {
   /** The text of an error, as of `statusText`, with what the project has to do with it. */
   failureText(status: number, text: string): string {
     return statusText(status, text, this.#projectDatabases());
+  }
+
+  /** The error of a response that is none, of which nothing was read. */
+  async failure(answer: IncomingMessage): Promise<CliError> {
+    return new CliError(this.failureText(answer.statusCode ?? 0, await this.read(answer)));
   }
 
   /** Sends a request and returns the response, JSON of this shape; errors are those of `text`. */
@@ -151,19 +180,31 @@ export interface UploadAnswer {
 
 /** Reads the text of a response, which is JSON of this shape. */
 export function readAnswer<Answer>(text: string, shape: Shape<Answer>): Answer {
+  return fitting(() => parseAs(text, shape));
+}
+
+/** Reads a response, or a part of it. */
+export function fitting<Answer>(read: () => Answer): Answer {
   try {
-    return parseAs(text, shape);
+    return read();
   } catch (cause) {
     if (!(cause instanceof JsonError)) throw cause;
-    const fault = `the server's answer has another form than expected: ${cause.message}`;
-    throw new CliError(`${fault}. Is the server of another version?`, 1, { cause });
+    throw new CliError(unfittingText(cause), 1, { cause });
   }
+}
+
+/** What is said of a response that is not what it should be. */
+export function unfittingText({ message }: JsonError): string {
+  const fault = `the server's answer has another form than expected: ${message}`;
+  return `${fault}. Is the server of another version?`;
 }
 
 export interface ApiRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly signal?: AbortSignal;
+  /** What a response has at most; by default what others than those with rows have. */
+  readonly answerBytesMax?: number;
 }
 
 /** The path of a database, by name or identity, below `/v1/database`. */
@@ -177,9 +218,12 @@ export function databasePath(database: string, rest = ''): string {
  */
 export function statusText(
   status: number,
-  text: string,
+  given: string,
   projectDatabases: readonly string[] = [],
 ): string {
+  const { shownErrorLengthMax } = limits;
+  const text =
+    given.length > shownErrorLengthMax ? `${given.slice(0, shownErrorLengthMax)} …` : given;
   if (text.trim() === '') return `the server answered with status ${status}`;
   const [, database] = (status === 404 && /^`([^`]*)` not found$/.exec(text)) || [];
   if (database !== undefined) {
@@ -201,6 +245,10 @@ const tokenAdvice =
 
 /** No service answers, or the service is not ready yet. */
 export class Unreachable extends CliError {}
+
+function connectionLost({ url }: ServerAddress, cause: unknown): CliError {
+  return new CliError(`the connection to ${url} was lost`, 1, { cause });
+}
 
 function noAnswer(server: ServerAddress, cause: unknown): Unreachable {
   const words = isLost(cause)
@@ -245,5 +293,11 @@ function reason(error: unknown): string {
 /** Hints that a service sends along with the text of an error, as further lines. */
 export function hintsOf({ headers }: Response): readonly string[] {
   const hint = headers.get('reducerdb-error-hint');
-  return hint === null ? [] : [decodeURI(hint)];
+  if (hint === null) return [];
+  try {
+    return [decodeURI(hint)];
+  } catch {
+    // Another program sent it.
+    return [hint];
+  }
 }

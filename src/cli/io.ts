@@ -1,6 +1,7 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { safeText } from './safe-text.ts';
 
 /**
  * The parts of the environment that a command can use; tests run the real program instead of faking
@@ -9,9 +10,11 @@ import { text } from 'node:stream/consumers';
 export interface Io {
   readonly cwd: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** Results. */
+  /** Results, made safe to show. */
   out(text: string): void;
-  /** Warnings, notices and errors. */
+  /** Results as they are: a value that another program takes, or text that was made safe. */
+  outAsIs(text: string): void;
+  /** Warnings, notices and errors, made safe to show. */
   err(text: string): void;
   /** Shows how far a long work is, in a terminal; empty: no more. Elsewhere nothing is shown. */
   progress(text: string): void;
@@ -36,10 +39,11 @@ export function processIo(): Io {
   return {
     cwd: process.cwd(),
     environment: process.env,
-    out: (text) => void process.stdout.write(`${text}\n`),
-    err: (text) => void process.stderr.write(`${text}\n`),
+    out: (text) => void process.stdout.write(`${safeText(text)}\n`),
+    outAsIs: (text) => void process.stdout.write(`${text}\n`),
+    err: (text) => void process.stderr.write(`${safeText(text)}\n`),
     progress: (text) => {
-      if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+      if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${safeText(text)}`);
     },
     showsProgress: process.stderr.isTTY === true,
     ask: (question) => answers.ask(question),
@@ -118,7 +122,7 @@ class Answers {
 
   async ask(question: string): Promise<string | undefined> {
     const lines = this.#reader();
-    process.stdout.write(question);
+    process.stdout.write(safeText(question));
     const answer = await this.#next(lines);
     if (process.stdin.isTTY !== true) process.stdout.write('\n');
     return answer;
@@ -129,7 +133,7 @@ class Answers {
     if (process.stdin.isTTY !== true) return this.ask(question);
     this.close();
     this.#lines = undefined;
-    process.stdout.write(question);
+    process.stdout.write(safeText(question));
     const output = new Writable({ write: (_chunk, _encoding, done) => done() });
     const lines = createInterface({ input: process.stdin, output, terminal: true });
     const answer = await new Promise<string | undefined>((resolve) => {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { anything, nullable, number, object, type Shape, string } from '../values/json-shape.ts';
-import type { Api } from './api.ts';
+import { type Api, fitting } from './api.ts';
 import { CliError, type Io } from './io.ts';
 import { WorkProgress } from './work-progress.ts';
 
@@ -45,7 +45,7 @@ export async function jobResult<Result>(
     progress.end();
     const { state, result, error } = job;
     if (result === null) throw new CliError(error ?? `${what} was ${state}`);
-    return resultShape(result, 'result');
+    return fitting(() => resultShape(result, 'result'));
   }
 }
 

@@ -1,6 +1,7 @@
 import { type LogRecord, logRecord } from '../protocol/log-record.ts';
 import { JsonError } from '../values/json-error.ts';
 import { parseAs } from '../values/json-shape.ts';
+import { safeText } from './safe-text.ts';
 
 /** Levels from least to most severe, as flags name them. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'panic'] as const;
@@ -38,16 +39,17 @@ const colours: Readonly<Record<LogLevelName, string>> = {
   panic: '\u001b[91m',
 };
 
-/** `2025-02-17T10:30:45.123456Z  INFO: sendMessage src/index.ts:12: hello`. */
+/** Safe to show: `2025-02-17T10:30:45.123456Z  INFO: sendMessage src/index.ts:12: hello`. */
 export function logText(record: ShownRecord, hasColours: boolean): string {
   const name = logLevels[rankOf(record)] ?? 'info';
-  const padded = record.level.toUpperCase().padStart(5);
+  const padded = safeText(record.level).toUpperCase().padStart(5);
   const level = hasColours ? `${colours[name]}${padded}\u001b[0m` : padded;
   const time = record.ts === undefined ? '' : `${timeText(record.ts)} `;
   const trace = (record.trace ?? []).map(
     (frame) => `\n    in ${frame.module_name ?? '?'} :: ${frame.func_name ?? '?'}`,
   );
-  return `${time}${level}: ${whereText(record)}${record.message}${trace.join('')}`;
+  const text = safeText(`${whereText(record)}${record.message}${trace.join('')}`);
+  return `${time}${level}: ${text}`;
 }
 
 function whereText(record: ShownRecord): string {
@@ -62,8 +64,12 @@ function visible(name: string | undefined): string | undefined {
   return name === hostMark ? undefined : name;
 }
 
+/** The farthest moment of a `Date`. */
+const microsMax = 8.64e18;
+
 /** RFC 3339 in UTC, with microseconds when there are any. */
 function timeText(micros: number): string {
+  if (!(Math.abs(micros) <= microsMax)) return '?';
   const seconds = new Date(Math.floor(micros / 1000)).toISOString().slice(0, 19);
   const fraction = ((micros % 1_000_000) + 1_000_000) % 1_000_000;
   return fraction === 0 ? `${seconds}Z` : `${seconds}.${String(fraction).padStart(6, '0')}Z`;

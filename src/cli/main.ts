@@ -2,6 +2,8 @@
 import { CommanderError } from 'commander';
 import { BuildError } from '../bundle/build-error.ts';
 import { ConfigurationError } from '../service/configuration.ts';
+import { JsonError } from '../values/json-error.ts';
+import { unfittingText } from './api.ts';
 import { joinOptionalValues } from './arguments.ts';
 import { CliError, processIo } from './io.ts';
 import { makeProgram } from './program.ts';
@@ -35,9 +37,13 @@ function report(error: unknown): number {
     io.err(`Error: ${String(error)}`);
     return 1;
   }
-  const text = isExpected(error) ? error.message : (error.stack ?? error.message);
+  const text = isExpected(error) ? textOf(error) : (error.stack ?? error.message);
   io.err(`Error: ${text.trimEnd()}`);
   return error instanceof CliError ? error.exitCode : 1;
+}
+
+function textOf(error: Error): string {
+  return error instanceof JsonError ? unfittingText(error) : error.message;
 }
 
 /** True for errors that the user can fix: our own, and those of the operating system. */
@@ -46,6 +52,8 @@ function isExpected(error: Error): boolean {
     error instanceof CliError ||
     error instanceof ConfigurationError ||
     error instanceof BuildError ||
+    // An answer of a server: what is read of files says which file it is.
+    error instanceof JsonError ||
     'syscall' in error
   );
 }

@@ -1,5 +1,7 @@
 import { createInterface } from 'node:readline';
 import { JsonNumber, type JsonValue, member, parseJson } from '../values/json.ts';
+import { JsonError } from '../values/json-error.ts';
+import { unfittingText } from './api.ts';
 import { CliError, type Io } from './io.ts';
 import { drawTable, readResult } from './sql-table.ts';
 
@@ -48,8 +50,9 @@ async function show(
     }
     io.out(`Roundtrip time: ${roundtrip.toFixed(2)} ms`);
   } catch (error) {
-    if (!(error instanceof CliError)) throw error;
-    io.err(`Error: ${error.message}`);
+    if (error instanceof JsonError) io.err(`Error: ${unfittingText(error)}`);
+    else if (error instanceof CliError) io.err(`Error: ${error.message}`);
+    else throw error;
   }
 }
 

@@ -3,11 +3,11 @@ import type { LogObject } from '../backup/log-source.ts';
 import { objectsOf } from '../backup/manifest.ts';
 import { type DatabaseSource, type SourceFile, shipDatabase } from '../backup/ship.ts';
 import { productName, productVersion } from '../service/version.ts';
-import { anything } from '../values/json-shape.ts';
 import { type Api, databasePath } from './api.ts';
 import { namedRepository, openingKeys, type RepositoryFlags } from './backup-flags.ts';
 import { printCreated } from './created-backup.ts';
 import { onlyDatabase } from './database-argument.ts';
+import { describedSource } from './described-source.ts';
 import { CliError } from './io.ts';
 import type { Session } from './session.ts';
 import { WorkProgress } from './work-progress.ts';
@@ -31,7 +31,7 @@ export async function streamBackup(
   await initIfEmpty(named, keys);
   const repository = await openNamed(named, keys);
   const path = databasePath(database, '/backup');
-  const described = (await api.json('GET', `${path}/manifest`, anything)) as Described;
+  const described = await api.json('GET', `${path}/manifest`, describedSource);
   const source: DatabaseSource = {
     ...described,
     read: (object) => pieces(api, `${path}/objects/${encodeURIComponent(nameOf(object))}`, object),
@@ -64,8 +64,6 @@ export async function streamBackup(
   printCreated(io, created, flags.json === true);
 }
 
-type Described = Omit<DatabaseSource, 'read'>;
-
 function nameOf(object: LogObject | SourceFile): string {
   return object.kind === 'file' ? object.path : object.file;
 }
@@ -80,19 +78,15 @@ async function* pieces(
   for (let attempt = 0; at < bytes; attempt++) {
     const headers = { range: `bytes=${at}-${bytes - 1}` };
     const answer = await api.open('GET', path, { headers });
-    const { statusCode = 0 } = answer;
-    if (statusCode !== 206) {
-      let text = '';
-      answer.setEncoding('utf8');
-      for await (const piece of answer) text += piece;
-      throw new CliError(api.failureText(statusCode, text));
-    }
+    if (answer.statusCode !== 206) throw await api.failure(answer);
     try {
       for await (const piece of answer as AsyncIterable<Uint8Array>) {
         at += piece.length;
+        if (at > bytes) throw new CliError('the server sends more of a file than it said');
         yield piece;
       }
     } catch (cause) {
+      if (cause instanceof CliError) throw cause;
       if (attempt < attemptsMax) continue;
       throw new CliError(`the connection to ${api.server.url} was lost`, 1, { cause });
     }

@@ -1,5 +1,6 @@
-/** A moment as tables show it, in UTC, to the second. `millis` since the Unix epoch. */
+/** A moment as tables show it, in UTC, to the second; `?`: none. `millis` since the Unix epoch. */
 export function timeText(millis: number): string {
+  if (!(Math.abs(millis) <= millisMax)) return '?';
   return `${new Date(millis).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
@@ -12,3 +13,5 @@ export function microsText(micros: number): string {
 export function beginText(micros: number): string {
   return micros === 0 ? 'the first commit' : microsText(micros);
 }
+/** The farthest moment of a `Date`. */
+const millisMax = 8.64e15;

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Command } from 'commander';
+import { limits } from '../../limits.ts';
 import { auditText } from '../audit-text.ts';
 import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
@@ -36,6 +37,8 @@ async function auditLines(
     return auditLines(path.resolve(io.cwd, dataDir), Number(numLines));
   }
   const api = await new Session(io, command).apiWithIdentity();
-  const text = await api.text('GET', `/v1/audit?num_lines=${numLines}`);
+  const text = await api.text('GET', `/v1/audit?num_lines=${numLines}`, {
+    answerBytesMax: limits.rowsAnswerBytesMax,
+  });
   return text.split('\n').filter((line) => line !== '');
 }

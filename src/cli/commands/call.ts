@@ -4,6 +4,7 @@ import {
   noSuchProcedureText,
   procedureErrorText,
 } from '../../doors/call-error-text.ts';
+import { limits } from '../../limits.ts';
 import { nearestNames } from '../../schema/nearest-names.ts';
 import { type Api, databasePath, hintsOf } from '../api.ts';
 import { callArguments } from '../call-arguments.ts';
@@ -35,6 +36,7 @@ export function addCall(program: Command, io: Io): void {
         {
           headers: { 'content-type': 'application/json' },
           body: callArguments(signature, args),
+          answerBytesMax: limits.rowsAnswerBytesMax,
         },
       );
       const text = await answer.text();

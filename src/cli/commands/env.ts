@@ -5,11 +5,10 @@ import {
   number,
   object,
   optional,
-  parseAs,
   type Shaped,
   string,
 } from '../../values/json-shape.ts';
-import { type Api, databasePath } from '../api.ts';
+import { type Api, databasePath, readAnswer } from '../api.ts';
 import { type ChosenDatabase, databaseAndValue, onlyDatabase } from '../database-argument.ts';
 import { checkName, divided, valueIn } from '../env-values.ts';
 import { CliError, type Io } from '../io.ts';
@@ -95,7 +94,7 @@ function addGet(env: Command, io: Io): void {
           'is a secret: nobody can read it back. Its functions can; to replace it, set it';
         throw new CliError(`${name} ${text}`);
       }
-      io.out(value);
+      io.outAsIs(value);
     });
 }
 
@@ -113,7 +112,7 @@ function addList(env: Command, io: Io): void {
           io.out(text);
           return;
         }
-        const { env: listed } = parseAs(text, envList);
+        const { env: listed } = readAnswer(text, envList);
         if (listed.length === 0) io.out(`Nothing is set for ${database}.`);
         else io.out(tableOf(listed));
       },

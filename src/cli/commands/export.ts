@@ -61,11 +61,7 @@ async function writeExport({ api, io, database, flags, folder }: ExportWork): Pr
   if (flags.tables !== undefined) query.set('tables', flags.tables);
   if (flags.at !== undefined) query.set('at', flags.at);
   const answer = await api.open('GET', databasePath(database, `/export?${query}`));
-  if (answer.statusCode !== 200) {
-    let text = '';
-    for await (const piece of answer.setEncoding('utf8')) text += piece;
-    throw new CliError(api.failureText(answer.statusCode ?? 0, text));
-  }
+  if (answer.statusCode !== 200) throw await api.failure(answer);
   const schema = await api.text('GET', schemaPath);
   const progress = new WorkProgress(io, flags.json === true);
   const pieces = exportPieces(answer);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { limits } from '../../limits.ts';
 import { databasePath } from '../api.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
@@ -33,7 +34,8 @@ export function addLogs(program: Command, io: Io): void {
       for await (const line of linesOf(pieces)) {
         const record = parseRecord(line);
         if (!isShown(record, level, flags.levelExact === true)) continue;
-        io.out(flags.format === 'json' ? line : logText(record, io.hasColours));
+        if (flags.format === 'json') io.out(line);
+        else io.outAsIs(logText(record, io.hasColours));
       }
     });
 }
@@ -63,11 +65,20 @@ function queryOf(flags: LogFlags): string {
 
 /** The lines of an answer as they arrive. */
 async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
-  let rest = '';
+  let begun: string[] = [];
+  let length = 0;
   for await (const piece of pieces) {
-    const lines = (rest + piece).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
+    const [end = '', ...later] = piece.split('\n');
+    begun.push(end);
+    length += end.length;
+    if (length > limits.answerBytesMax) throw new CliError('a line of the log has no end');
+    const rest = later.pop();
+    if (rest === undefined) continue;
+    yield begun.join('');
+    yield* later;
+    begun = [rest];
+    length = rest.length;
   }
-  if (rest !== '') yield rest;
+  const last = begun.join('');
+  if (last !== '') yield last;
 }

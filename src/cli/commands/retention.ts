@@ -7,12 +7,11 @@ import {
   nullable,
   number,
   object,
-  parseAs,
   record,
   type Shaped,
   string,
 } from '../../values/json-shape.ts';
-import { databasePath } from '../api.ts';
+import { databasePath, readAnswer } from '../api.ts';
 import { countText } from '../count-text.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io, typesName } from '../io.ts';
@@ -64,7 +63,7 @@ function addStatus(retention: Command, io: Io): void {
         const { database, server } = onlyDatabase(session, word);
         const api = await session.apiWithIdentity(server);
         const text = await api.text('GET', databasePath(database, '/history/status'));
-        io.out(flags.json === true ? text : statusText(parseAs(text, statusShape)));
+        io.out(flags.json === true ? text : statusText(readAnswer(text, statusShape)));
       },
     );
 }
@@ -127,7 +126,7 @@ function addSet(retention: Command, io: Io): void {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(Object.fromEntries(values)),
       });
-      const { settings } = parseAs(answer, object({ settings: settingsShape }));
+      const { settings } = readAnswer(answer, object({ settings: settingsShape }));
       const rows = Object.entries(settings).map(([name, value]) => {
         return [name, settingText(name, value)];
       });

@@ -5,7 +5,6 @@ import {
   nullable,
   number,
   object,
-  parseAs,
   type Shaped,
   string,
 } from '../../values/json-shape.ts';
@@ -67,7 +66,7 @@ function addList(schedule: Command, io: Io): void {
           io.out(text);
           return;
         }
-        const { paused, schedules } = parseAs(text, scheduleList);
+        const { paused, schedules } = readAnswer(text, scheduleList);
         if (schedules.length === 0) io.out(`There are no schedules in ${database}.`);
         else io.out(tableOf(schedules));
         if (paused) io.err(`All schedules of ${database} are paused.`);

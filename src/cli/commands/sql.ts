@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { limits } from '../../limits.ts';
 import { sqlBodyType } from '../../protocol/sql-result.ts';
 import { parseJson } from '../../values/json.ts';
 import { type ApiRequest, databasePath, hintsOf } from '../api.ts';
@@ -83,16 +84,18 @@ async function run(
 }
 
 function requestOf(statement: string, parameters: readonly string[] = []): ApiRequest {
-  if (parameters.length === 0) return { body: statement };
+  const answerBytesMax = limits.rowsAnswerBytesMax;
+  if (parameters.length === 0) return { body: statement, answerBytesMax };
   const body = `{"sql":${JSON.stringify(statement)},"params":${parametersJson(parameters)}}`;
-  return { body, headers: { 'content-type': sqlBodyType } };
+  return { body, headers: { 'content-type': sqlBodyType }, answerBytesMax };
 }
 
 /** The line of the statement at `place` (`line:column`), with a mark below it. */
 function placeText(statement: string, place: string): string {
   const [line = 1, column = 1] = place.split(':').map(Number);
   const text = statement.split('\n')[line - 1] ?? '';
-  return `  ${text}\n  ${' '.repeat(column - 1)}^`;
+  const before = Math.min(text.length, Math.max(0, Math.trunc(column) - 1));
+  return `  ${text}\n  ${' '.repeat(before)}^`;
 }
 
 /** One table for each result that has columns. */

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { safeText } from './safe-text.ts';
+
+it('[cli 1] text from elsewhere does nothing to a terminal', () => {
+  expect(safeText('\u001b[2J\u001b]0;title\u0007')).toBe('\\u001b[2J\\u001b]0;title\\u0007');
+  expect(safeText('\u009b31mred\u007f\0\b')).toBe('\\u009b31mred\\u007f\\u0000\\u0008');
+  expect(safeText('over\rwritten')).toBe('over\\u000dwritten');
+  expect(safeText('a\tb\nc\r\nd é 名 😀')).toBe('a\tb\nc\nd é 名 😀');
+  const value = { a: '\u009b\u007f\u001b\r\n' };
+  expect(JSON.parse(safeText(JSON.stringify(value)))).toEqual(value);
+});
