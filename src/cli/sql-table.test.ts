@@ -26,6 +26,15 @@ describe('a result as a table', () => {
     ).toBe(' a  | b \n----+---\n äö |   \n 𝄞  | x ');
   });
 
+  it('[cli 1] has a line for each row, whatever is in its cells', () => {
+    const rows = [['x\n y |', '\u001b[2J']];
+    expect(drawTable({ header: ['a', 'b'], rows }).split('\n')).toEqual([
+      ' a       | b         ',
+      '---------+-----------',
+      ' x\\n y | | \\u001b[2J ',
+    ]);
+  });
+
   it('shows what JSON has no number for', () => {
     const result = parseJson(
       '{"schema":{"elements":[{"name":{"some":"f"},"algebraic_type":{"F64":[]}}]},"rows":[[null]]}',

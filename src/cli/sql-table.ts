@@ -3,6 +3,7 @@ import { valueToText } from '../values/text.ts';
 import type { AlgebraicType, ScalarKind } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
 import { elementsOf } from './json-parts.ts';
+import { safeText } from './safe-text.ts';
 
 /** One result of a statement, ready to be shown to people. */
 export interface TextTable {
@@ -23,7 +24,9 @@ export function readResult(result: JsonValue): TextTable {
 }
 
 /** Draws a table: a space around each cell, a rule below the header, no outer borders. */
-export function drawTable({ header, rows }: TextTable): string {
+export function drawTable(given: TextTable): string {
+  const header = given.header.map(oneLine);
+  const rows = given.rows.map((row) => row.map(oneLine));
   const widths = header.map((name, at) =>
     Math.max(width(name), ...rows.map((row) => width(row[at] ?? ''))),
   );
@@ -72,6 +75,11 @@ function compactJson(value: JsonValue): string {
 function columnName(name: JsonValue | undefined, at: number): string {
   const some = member(name, 'some');
   return typeof some === 'string' ? some : `column ${at}`;
+}
+
+/** A cell that nothing in it can make look like several. */
+function oneLine(cell: string): string {
+  return safeText(cell).replaceAll('\n', '\\n');
 }
 
 /** Columns that a text takes on a terminal, approximated by its code points. */
