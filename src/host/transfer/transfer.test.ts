@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentHost, ada, bob, person } from '../../../test/support/agent-host.ts';
 import type { RequestCaller } from '../../auth/caller.ts';
+import { callWithJson } from '../../doors/json-call.ts';
 import { limits } from '../../limits.ts';
 import { identityToHex } from '../../values/identity.ts';
 import { databaseIdentity } from '../../values/identity-roles.ts';
+import { parseJson } from '../../values/json.ts';
+import { temporaryConnection } from '../supervision/temporary-connection.ts';
 import type { ImportAnswer, ImportWish } from './transfer-control.ts';
 
 const moduleText = `
@@ -28,6 +31,14 @@ const ding = table({ public: true, event: true }, { text: t.string() });
 const big = table({}, { id: t.u32().primaryKey(), text: t.string() });
 const db = schema({ person, bag, secret, diary, ding, big });
 export default db;
+export const join = db.reducer({ name: t.string(), says: t.bool() }, (ctx, { name, says }) => {
+  const row = { id: 0n, name, email: name, nick: undefined, mood: undefined, score: 1 };
+  try {
+    ctx.db.person.insert(row);
+  } catch (error) {
+    throw says ? new SenderError(error.name + ': ' + error.message) : error;
+  }
+});
 export const own = db.clientVisibilityFilter.sql('SELECT * FROM diary WHERE who = :sender');
 export const names = db.anonymousView(
   { public: true },
@@ -60,6 +71,11 @@ function callerIn(target: string, by: RequestCaller, fault: () => string | undef
 }
 
 const going = (): undefined => undefined;
+
+const calling = {
+  signal: () => new AbortController().signal,
+  procedureShape: 'named',
+} as const;
 
 interface Asked {
   readonly by?: RequestCaller;
@@ -127,7 +143,6 @@ function reportOf(answer: ImportAnswer) {
 
 async function sql(target: string, statement: string): Promise<string> {
   const { given, database } = callerIn(target, ada, going);
-  const { temporaryConnection } = await import('../supervision/temporary-connection.ts');
   const query = { caller: given.caller, connection: temporaryConnection(), sql: statement };
   const outcome = await database.handle.query({ ...query, confirmed: true });
   return outcome.kind === 'failed' ? outcome.error.message : String(outcome.rowCount);
@@ -348,6 +363,29 @@ describe('an import', () => {
     const rows = rowsIn(await exported(target, { tables: ['person'] })).person ?? [];
     const ids = rows.map((row) => (JSON.parse(row) as { id: string }).id);
     expect(ids.sort()).toEqual(['500', '501', '502', '503']);
+  });
+
+  it('[history 11.5, tables 5.3] of the last value of a sequence leaves none', async () => {
+    const target = await shop();
+    await imported(target, '{"id":"18446744073709551614","name":"a","email":"a"}');
+    expect(await agents.call(target, 'join', ['b', true])).toBe('committed');
+    const join = async (says: boolean) => {
+      const { given, database } = callerIn(target, ada, going);
+      const { caller } = given;
+      const call = { caller, connection: temporaryConnection(), name: 'join', confirmed: true };
+      const args = parseJson(JSON.stringify(['c', says]));
+      const { outcome } = await callWithJson(database.handle, { ...call, args }, calling);
+      return outcome;
+    };
+    const words = 'AutoIncOverflow: The auto-increment sequence overflowed';
+    expect(await join(true)).toMatchObject({ error: { message: words } });
+    expect(await join(false)).toMatchObject({ error: { code: 'reducer.crashed' } });
+    const full = await imported(target, '{"name":"d","email":"d"}', { mode: 'insert' });
+    expect(reportOf(full).stopped).toMatchObject({
+      ...{ line: 1, column: 'id', message: 'The sequence of the column has no value left' },
+    });
+    const given = await imported(target, '{"id":"7","name":"e","email":"e"}', { mode: 'insert' });
+    expect(given).toMatchObject({ imported: 1 });
   });
 
   it('[history 11.5] commits batches of 1,000 rows, or all at once', async () => {
