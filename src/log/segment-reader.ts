@@ -9,7 +9,7 @@ import { isPacked, plainName, segmentHeaderBytes, segmentSequence } from './segm
 const windowBytes = 1024 * 1024;
 
 /** Names of the segments, in order; of one that is there packed and not packed, only the latter. */
-export function segmentNames(disk: Disk): string[] {
+export function segmentNames(disk: Pick<Disk, 'list'>): string[] {
   const files = disk.list();
   const known = new Set(files);
   return files.filter((name) => {

@@ -1,9 +1,16 @@
 import { assert } from '../../assert.ts';
 import { type Disk, DiskError, type DiskFile } from '../../log/disk.ts';
-import { durableMarkName } from '../../log/durable-mark.ts';
+import { type DurableEnd, durableMarkName, readDurableMark } from '../../log/durable-mark.ts';
 import { floorName } from '../../log/floor.ts';
 import { PackedFile } from '../../log/packed-segment.ts';
-import { packedName, segmentSequence } from '../../log/segment.ts';
+import {
+  isPacked,
+  packedName,
+  readSegmentHeader,
+  segmentHeaderBytes,
+  segmentSequence,
+} from '../../log/segment.ts';
+import { SegmentReader, segmentNames } from '../../log/segment-reader.ts';
 
 export interface FrozenDisk extends Disk {
   /** True if a file went since then, or is another one: a pass over the history was there. */
@@ -13,12 +20,24 @@ export interface FrozenDisk extends Disk {
 /**
  * The directory of a log as it is now, to be read while the log grows: what comes later is not
  * there. The mark of the durable end and the floor are written over, so they are copied, the mark
- * first: it never says more than the segments hold. Of a segment that was packed meanwhile its
- * packed form is read. `read` is called with the bytes of each reading, and may wait.
+ * first: it never says more than the segments hold. The segment that is being written ends with its
+ * last whole record, unless that is before `durableOffset` or the mark: then it is damaged. Of a
+ * segment that was packed meanwhile its packed form is read. `read` is called with the bytes of each
+ * reading, and may wait.
  */
-export function frozenDisk(disk: Disk, read: (bytes: number) => void): FrozenDisk {
+export function frozenDisk(
+  disk: Disk,
+  durableOffset: number,
+  read: (bytes: number) => void,
+): FrozenDisk {
   const copies = copiesOf(disk, [durableMarkName, floorName]);
+  const mark = readDurableMark(disk);
+  const durable = {
+    offset: durableOffset,
+    position: mark.kind === 'valid' ? mark.end.position : 0,
+  };
   const sizes = sizesOf(disk);
+  const active = activeEnd(disk, sizes, durable, read);
   const refuse = (): never => assert(false, 'it is only read') as never;
   return {
     isLasting: disk.isLasting,
@@ -29,12 +48,13 @@ export function frozenDisk(disk: Disk, read: (bytes: number) => void): FrozenDis
       if (size === undefined) throw new DiskError('open', name, new Error('no such file'));
       const copied = copies.get(name);
       if (copied !== undefined) return copyOf(name, copied);
-      return reading(openKept(disk, name), size, read);
+      return reading(openKept(disk, name), name === active?.name ? active.end : size, read);
     },
     hasChanged: () => {
       const now = sizesOf(disk);
       const isOther = (name: string, size: number) => {
-        return !copies.has(name) && now.get(name) !== size;
+        if (copies.has(name)) return false;
+        return name === active?.name ? !now.has(name) : now.get(name) !== size;
       };
       return [...sizes].some(([name, size]) => isOther(name, size));
     },
@@ -44,6 +64,39 @@ export function frozenDisk(disk: Disk, read: (bytes: number) => void): FrozenDis
     space: () => disk.space(),
     syncDirectory: () => Promise.resolve(),
   };
+}
+
+/**
+ * The segment that is written now, and where its whole records end. What lies behind is written
+ * while others read it, so two readings of it can contradict each other. `undefined`: there is
+ * none, or its records end before what is durable.
+ */
+function activeEnd(
+  disk: Disk,
+  sizes: ReadonlyMap<string, number>,
+  durable: DurableEnd,
+  read: (bytes: number) => void,
+): { readonly name: string; readonly end: number } | undefined {
+  const name = segmentNames({ list: () => [...sizes.keys()] }).at(-1);
+  if (name === undefined || isPacked(name)) return undefined;
+  const file = disk.open(name, 'read');
+  try {
+    const reader = new SegmentReader(reading(file, sizes.get(name) ?? 0, read));
+    const start = readSegmentHeader(reader.header());
+    if (start.kind !== 'valid') return undefined;
+    const { salt, position, firstOffset } = start.header;
+    let end = segmentHeaderBytes;
+    let offset = firstOffset - 1;
+    while (reader.read(end, salt) === 'record') {
+      end += reader.length;
+      offset = reader.offset;
+    }
+    const logPosition = position + end - segmentHeaderBytes;
+    const isBehind = offset < durable.offset || logPosition < durable.position;
+    return isBehind ? undefined : { name, end };
+  } finally {
+    file.close();
+  }
 }
 
 /** A file, or what a segment was replaced by. */

@@ -17,8 +17,8 @@ import { runHistoryTask } from './run-history-task.ts';
 import { verifyFiles } from './verify-files.ts';
 
 /** Three snapshots, each with segments behind it. */
-async function story(): Promise<HistoryLab> {
-  const lab = await HistoryLab.open(5);
+async function story(segmentBytes?: number): Promise<HistoryLab> {
+  const lab = await HistoryLab.open(5, segmentBytes);
   for (let part = 0; part < 3; part++) {
     await lab.work(40);
     await lab.snapshot();
@@ -26,6 +26,8 @@ async function story(): Promise<HistoryLab> {
   await lab.work(5);
   return lab;
 }
+
+const mebibyte = 1024 * 1024;
 
 /** As a task and its answer go to another thread and back. */
 async function run(
@@ -116,7 +118,7 @@ describe('a check of a log that grows', () => {
       if (left-- > 0) lab.commit();
       lab.log.write();
     };
-    const findings = verifyFiles(lab.disk, labIdentity, { isDeep: true, read });
+    const findings = verifyFiles(lab.disk, labIdentity, { durableOffset: 0, isDeep: true, read });
     expect(left).toBeLessThan(190);
     expect(findings.map(({ state }) => state)).toEqual(['intact', 'intact', 'intact', 'intact']);
     // What comes after it in the space that its last segment had reserved may be seen, too.
@@ -146,8 +148,38 @@ describe('a check of a log that grows', () => {
         }
         for (const name of gone) lab.disk.remove(name);
       };
-      const found = verifyFiles(lab.disk, labIdentity, { isDeep: true, read });
+      const found = verifyFiles(lab.disk, labIdentity, { durableOffset: 0, isDeep: true, read });
       expect(found.filter(({ state }) => state !== 'intact')).toEqual([]);
+    }
+  });
+
+  it('[history 3.20] does not take what is written between two readings for damage', async () => {
+    const lab = await story(mebibyte);
+    const early = reserved(lab);
+    await lab.work(40);
+    const late = reserved(lab);
+    for (let at = 0; at < 20; at++) {
+      const disk = lab.changed({ [early.name]: early.bytes, durable: early.mark });
+      let left = at;
+      const read = (): void => {
+        if (left-- !== 0) return;
+        const file = disk.open(early.name, 'existing');
+        file.write(late.bytes, 0);
+        file.close();
+      };
+      const found = verifyFiles(disk, labIdentity, { durableOffset: 0, isDeep: false, read });
+      expect(found.filter(({ state }) => state !== 'intact')).toEqual([]);
+    }
+  });
+
+  it('[history 3.20] names damage in what was durable, though the log grows', async () => {
+    const lab = await story();
+    const active = lab.disk.list().findLast((name) => name.endsWith('.log')) ?? '';
+    const disk = lab.changed({ [active]: flipped(lab.disk, active) });
+    for (const durableOffset of [0, lab.store.offset]) {
+      const read = (): void => undefined;
+      const found = verifyFiles(disk, labIdentity, { durableOffset, isDeep: false, read });
+      expect(found[0]).toMatchObject({ name: 'log', state: 'damaged' });
     }
   });
 
@@ -157,13 +189,23 @@ describe('a check of a log that grows', () => {
       const lab = await story();
       const name = lab.disk.list().find((one) => one.endsWith(end)) ?? 'x.rdbs.bad-1';
       const disk = lab.changed({ [name]: flipped(lab.disk, name) });
-      const found = verifyFiles(disk, labIdentity, { isDeep: false, read: () => undefined });
+      const found = verifyFiles(disk, labIdentity, {
+        ...{ durableOffset: 0, isDeep: false, read: () => undefined },
+      });
       const wrong = found.filter(({ state }) => state !== 'intact');
       expect(wrong.map(({ state }) => state)).toContain(end === '.bad-1' ? 'set aside' : 'damaged');
       expect(wrong.some((one) => one.name === (end === '.log' ? 'log' : name))).toBe(true);
     },
   );
 });
+
+/** The active segment as it is now, with space reserved behind it that no window of a reader has. */
+function reserved({ disk }: HistoryLab) {
+  const name = disk.list().findLast((file) => file.endsWith('.log')) ?? '';
+  const bytes = new Uint8Array(3 * mebibyte);
+  bytes.set(disk.contentOf(name));
+  return { name, bytes, mark: Uint8Array.from(disk.contentOf('durable')) };
+}
 
 function put(disk: SimulatedDisk, name: string, from: SimulatedDisk): void {
   const bytes = from.contentOf(name);

@@ -42,6 +42,7 @@ async function answerOf(task: HistoryTask, place: HistoryPlace): Promise<History
       return done(place, historyStatus(disk, identity), { holds: task.holds, lines: [] });
     case 'verify': {
       const findings = verifyFiles(disk, identity, {
+        durableOffset: task.offset,
         isDeep: task.isDeep,
         read: (bytes) => pace?.block(bytes),
       });

@@ -7,6 +7,8 @@ import { frozenDisk } from './frozen-disk.ts';
 import type { HistoryFinding } from './history-task.ts';
 
 export interface VerifyOptions {
+  /** What was durable when the check was asked for. */
+  readonly durableOffset: number;
   /** Replays the log, too, and compares it with its snapshots. */
   readonly isDeep: boolean;
   /** Called with the bytes of each reading; may wait. */
@@ -24,7 +26,7 @@ export function verifyFiles(
   options: VerifyOptions,
 ): readonly HistoryFinding[] {
   for (let triesLeft = limits.verifyTriesMax; triesLeft > 0; triesLeft--) {
-    const frozen = frozenDisk(disk, options.read);
+    const frozen = frozenDisk(disk, options.durableOffset, options.read);
     try {
       const findings = findingsOf(frozen, identity, options);
       const areGood = findings.every(({ state }) => state === 'intact' || state === 'set aside');
