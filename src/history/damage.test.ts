@@ -9,7 +9,7 @@ import { verifyLog, verifySnapshots, withSnapshots } from '../log/verify.ts';
 import { Random } from '../testing/random.ts';
 import type { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { indexName } from './segment-index.ts';
-import { filesSetAside, verifyFloor, verifyIndexes } from './verify-history.ts';
+import { filesSetAside, historyExtent, verifyFloor, verifyIndexes } from './verify-history.ts';
 
 /**
  * A stopped database with a floor: cold segments that are packed, hot ones, three snapshots, and
@@ -140,6 +140,23 @@ describe('a database with a history, damaged', () => {
     if (!isNeeded[kind]) expect(refused).toBe(0);
     // Its records before the place of the newest snapshot are not needed.
     if (kind === 'hot') expect(refused).toBeGreaterThan(0);
+  });
+
+  it('[history I10, 3.20] by a packed segment that is none, also one beside a snapshot', async () => {
+    const packed = segmentNames(scene.lab.disk).filter((name) => name.endsWith('.gz'));
+    for (const name of packed) {
+      const damaged = scene.lab.changed({ [name]: new Uint8Array(100).fill(7) });
+      const found = findings(damaged);
+      expect(found[0]).toMatch(/^damaged: /);
+      expect(found[0]).toContain(name);
+      // What is known of the snapshots does not end with the first that the segment is needed for.
+      const snapshots = verifySnapshots(damaged, labIdentity);
+      expect(snapshots).toHaveLength(3);
+      for (const { kind, detail } of snapshots) {
+        if (kind !== 'intact') expect([kind, detail.includes(name)]).toEqual(['unreadable', true]);
+      }
+      expect(() => historyExtent(damaged, labIdentity)).not.toThrow();
+    }
   });
 
   it.each(fileKinds)('[history I10, 2.30] by being cut: %s', async (kind) => {

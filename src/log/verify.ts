@@ -11,7 +11,12 @@ import { segmentSequence } from './segment.ts';
 import { segmentNames } from './segment-reader.ts';
 import { snapshotsEnd } from './settle-snapshots.ts';
 import { snapshotOffset } from './snapshot.ts';
-import { examineSnapshot, onlyChecked, snapshotNames } from './snapshot-start.ts';
+import {
+  examineSnapshot,
+  onlyChecked,
+  type RefusedSnapshot,
+  snapshotNames,
+} from './snapshot-start.ts';
 import { type WalkOptions, walkLog } from './walk.ts';
 
 /** The result of `verifyLog`. All but `absent` can have records before a place that is named. */
@@ -120,11 +125,26 @@ export function verifySnapshots(disk: Disk, databaseIdentity: DatabaseIdentity):
     .reverse()
     .map((name) => {
       const offset = snapshotOffset(name) ?? commitOffset(0);
-      const refused = examineSnapshot(disk, segments, name, lineage);
+      const refused = examined(disk, segments, name, lineage);
       if (refused === undefined) return { name, offset, kind: 'intact', detail: '' };
       const kind = refused.kind === 'unreadable' ? 'unreadable' : 'damaged';
       return { name, offset, kind, detail: refused.reason };
     });
+}
+
+/** Where its place in the log cannot be looked for, the report on the log says why. */
+function examined(
+  disk: Disk,
+  segments: readonly string[],
+  name: string,
+  lineage: Lineage,
+): RefusedSnapshot | undefined {
+  try {
+    return examineSnapshot(disk, segments, name, lineage);
+  } catch (error) {
+    if (!(error instanceof LogDamageError)) throw error;
+    return { name, kind: 'unreadable', reason: error.message };
+  }
 }
 
 /** The log is damaged without its origin; its own snapshots can still be read. */
