@@ -29,8 +29,13 @@ export const historyLimits = {
   /** Delay after a snapshot that could not be written; it doubles each time. */
   snapshotRetryMillisMin: 60_000,
   snapshotRetryMillisMax: 3_600_000,
-  /** Jobs of the service that run or are remembered, and how long one is after its end. */
+  /** Jobs that run or wait: in a service, those of operators apart, of a caller, of a database. */
   jobsMax: 64,
+  callerJobsMax: 8,
+  databaseJobsMax: 8,
+  /** Jobs remembered after their ends: of a caller, of all, and how long. */
+  callerJobsKeptMax: 16,
+  jobsKeptMax: 1_024,
   jobKeptMillis: 3_600_000,
   /** Snapshots that failed one after another, from which on a database is not healthy. */
   healthSnapshotFailuresMax: 3,
@@ -62,6 +67,13 @@ export const historyLimits = {
   historyBytesPerSecondMax: 32 * mebibyte,
   /** Times that a live check reads a history which is deleted and packed meanwhile. */
   verifyTriesMax: 5,
+  /**
+   * Live checks that run at the same time, those of operators apart; how many of them are deep; and
+   * for how long one keeps others waiting.
+   */
+  hostVerifiesMax: 2,
+  hostDeepVerifiesMax: 1,
+  verifyTurnMillisMax: 1_800_000,
   /** How long an opening waits for the pass that the end of its database has stopped. */
   historyStopMillisMax: 1_000,
   /** For how long something keeps old commits from being deleted without making progress. */

@@ -416,6 +416,8 @@ export interface RefusalBody {
     | 'restore.conflict'
     /** As many jobs run as may. */
     | 'jobs.tooMany'
+    /** The same of one caller, or of one database. */
+    | 'jobs.tooManyOfOne'
     /** As JSON, a value would be out of proportion to its bytes. */
     | 'value.tooLong';
   readonly message: string;

@@ -46,6 +46,8 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'env.needed':
     case 'history.other':
       return 409;
+    case 'jobs.tooManyOfOne':
+      return 429;
     case 'program.invalid':
     case 'init.failed':
     case 'database.broken':

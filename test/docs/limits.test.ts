@@ -151,6 +151,12 @@ const service: readonly (readonly [start: string, bound: string])[] = [
   ],
   ['rows of all imports', size(limits.importHeldBytesMax)],
   ['imports that a database remembers', count(limits.importRangesMax)],
+  [
+    'jobs (snapshots, checks, backups, restores) that run',
+    `${limits.jobsMax}; ${limits.callerJobsMax}, and ${limits.databaseJobsMax}`,
+  ],
+  ['jobs that are remembered', `${count(limits.jobsKeptMax)}; ${limits.callerJobsKeptMax}`],
+  ['checks of databases', `${limits.hostVerifiesMax}; ${limits.hostDeepVerifiesMax}`],
   ['refused requests in the audit log', `${limits.auditRefusalsPerMinuteMax} a minute`],
 ];
 

@@ -26,6 +26,7 @@ import type { DatabaseHandle } from '../supervision/database-handle.ts';
 import type { HistoryHolds } from './history-holds.ts';
 import type { HistoryKeeper } from './history-keeper.ts';
 import type { Jobs } from './jobs.ts';
+import { VerifyTurns } from './verify-turns.ts';
 
 export interface HistoryControlOptions {
   readonly registry: Registry;
@@ -63,6 +64,9 @@ export type HistoryChange = ReadonlyMap<HistoryField, HistoryChoice>;
 /** Shows, changes and deletes what is kept of databases' histories, and checks their files. */
 export class HistoryControl {
   readonly #options: HistoryControlOptions;
+  readonly #turns = new VerifyTurns();
+  /** What others have asked for keeps no operator waiting. */
+  readonly #operatorTurns = new VerifyTurns();
 
   constructor(options: HistoryControlOptions) {
     this.#options = options;
@@ -164,18 +168,23 @@ export class HistoryControl {
     access.require(by, database, 'maintain');
     this.#requireHistory();
     await handle.describe();
+    let phase = 'waiting for its turn';
+    const turns = access.isOperator(by) ? this.#operatorTurns : this.#turns;
     const job = jobs.start(by, {
       kind: 'verify',
       database: identity,
       run: async (signal) => {
+        const end = await turns.take({ by: by.identity, isDeep, signal });
+        phase = 'reading';
         const offset = handle.statistics().durableOffset;
-        const answer = await handle.history({ kind: 'verify', offset, isDeep }, signal);
+        const task = { kind: 'verify', offset, isDeep } as const;
+        const answer = await handle.history(task, signal).finally(end);
         if (answer.kind !== 'verified') throw new Error(faultOf(answer));
         const { findings } = answer;
         const damaged = findings.filter(({ state }) => state === 'damaged').length;
         return { offset, files: findings, damaged };
       },
-      progress: () => ({ phase: 'reading', done: 0, total: 0 }),
+      progress: () => ({ phase, done: 0, total: 0 }),
     });
     const note = { action: 'verify database', caller: by, database: identity } as const;
     await audit.note({ ...note, outcome: 'done', detail: { job } });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Refusal } from '../../database/outcome.ts';
 import type { SnapshotOutcome } from '../../database/snapshots/snapshot-outcome.ts';
 import { noSnapshotFigures } from '../../database/snapshots/snapshot-outcome.ts';
 import { limits } from '../../limits.ts';
@@ -6,6 +7,7 @@ import { callerIdentity, databaseIdentity, ownerIdentity } from '../../values/id
 import type { Access } from '../registry/access.ts';
 import type { AuditLog } from '../registry/audit-log.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
+import { registryIdentity } from '../registry/registry.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
 import { Jobs } from './jobs.ts';
 import { SnapshotControl } from './snapshot-control.ts';
@@ -70,17 +72,76 @@ describe('[history 2.11] a job', () => {
     expect(() => jobs.find(ada, done)).toThrow('No such job');
   });
 
-  it('takes the place of one that has ended, and is refused where all run', async () => {
+  it('is refused where as many of one caller, of one database, or of all run', () => {
     const { jobs } = setUp();
-    const ended = jobs.start(ada, {
-      ...{ kind: 'snapshot', database, progress },
-      run: () => Promise.resolve({}),
-    });
-    await new Promise((resolve) => setImmediate(resolve));
-    const work = { kind: 'snapshot', database, run: never, progress };
-    for (let count = 0; count < limits.jobsMax; count++) jobs.start(ada, work);
-    expect(() => jobs.find(ada, ended)).toThrow('No such job');
-    expect(() => jobs.start(ada, work)).toThrow('64 jobs are running');
+    const work = (of: bigint) => {
+      return { kind: 'verify', database: databaseIdentity(of), run: never, progress };
+    };
+    for (let at = 0; at < limits.callerJobsMax; at++) jobs.start(ada, work(BigInt(100 + at)));
+    const refused = (by: HostCaller, of: bigint) => {
+      try {
+        jobs.start(by, work(of));
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        return [error.body.code, error.body.message];
+      }
+    };
+    const more = 'are running or wait. Try again when one of them has ended';
+    expect(refused(ada, 7n)).toEqual([
+      ...['jobs.tooManyOfOne', `8 of your jobs ${more}, or cancel one`],
+    ]);
+    for (let at = 0; at < limits.databaseJobsMax; at++) {
+      jobs.start(caller(BigInt(1_000 + at)), work(7n));
+    }
+    expect(refused(eve, 7n)).toEqual(['jobs.tooManyOfOne', `8 jobs of this database ${more}`]);
+    const left = limits.jobsMax - limits.callerJobsMax - limits.databaseJobsMax;
+    for (let at = 0; at < left; at++) {
+      jobs.start(caller(BigInt(2_000 + at)), work(BigInt(2_000 + at)));
+    }
+    expect(refused(eve, 8n)).toEqual([
+      'jobs.tooMany',
+      '64 jobs are running. Try again when one of them has ended',
+    ]);
+    // Operators have as many of their own, whatever others do.
+    for (let at = 0; at < limits.jobsMax; at++) expect(refused(operator, 7n)).toBeUndefined();
+    expect(refused(operator, 7n)?.[0]).toBe('jobs.tooMany');
+  });
+
+  it('that restores a database under a new name counts for its caller alone', () => {
+    const { jobs } = setUp();
+    const work = { kind: 'restore', database: registryIdentity, run: never, progress };
+    for (let at = 0; at < limits.databaseJobsMax; at++) jobs.start(caller(BigInt(50 + at)), work);
+    expect(jobs.start(eve, work)).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it('that has ended gives way to later ones of its caller, not of others', async () => {
+    const { jobs } = setUp();
+    const ended = { kind: 'verify', database, run: () => Promise.resolve({}), progress };
+    const settled = () => new Promise((resolve) => setImmediate(resolve));
+    const ofAda = jobs.start(ada, ended);
+    const ids: string[] = [];
+    for (let count = 0; count < 70; count++) {
+      ids.push(jobs.start(eve, ended));
+      await settled();
+    }
+    expect(jobs.find(ada, ofAda)).toMatchObject({ state: 'done' });
+    const isKept = (id: string) => {
+      try {
+        return jobs.find(eve, id).state === 'done';
+      } catch {
+        return false;
+      }
+    };
+    // The last one had not ended when it was looked at.
+    expect(ids.filter(isKept)).toEqual(ids.slice(-limits.callerJobsKeptMax - 1));
+    for (let number = 100n; number < 92n + BigInt(limits.jobsKeptMax); number++) {
+      jobs.start(caller(number), ended);
+      await settled();
+    }
+    expect(jobs.find(ada, ofAda)).toMatchObject({ state: 'done' });
+    // Who has most loses first.
+    expect(ids.filter(isKept)).toEqual(ids.slice(-8));
   });
 });
 

@@ -5,6 +5,7 @@ import { limits } from '../../limits.ts';
 import type { CallerIdentity, DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { Access } from '../registry/access.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
+import { registryIdentity } from '../registry/registry.ts';
 
 /** How far a job is; `total` is 0 until it is known. */
 export interface JobProgress {
@@ -40,7 +41,9 @@ export interface JobsOptions {
 
 /**
  * Work that takes longer than a request waits: it is started, looked at, and cancelled. Those who
- * started it can see it, and operators; it is kept for a while after its end.
+ * started it can see it, and operators; it is kept for a while after its end. Nobody takes what
+ * others need: jobs of a caller and of a database have bounds of their own, those of operators do
+ * not count among those of others, and what has ended gives way to later ones of the same caller.
  */
 export class Jobs {
   readonly #options: JobsOptions;
@@ -50,11 +53,14 @@ export class Jobs {
     this.#options = options;
   }
 
-  /** Returns the id. Throws `Refusal` `jobs.tooMany` when too many run. */
+  /** Returns the id. Throws `Refusal` `jobs.tooMany` or `jobs.tooManyOfOne`. */
   start(by: HostCaller, work: JobWork): string {
-    this.#makeRoom();
-    const job = new RunningJob(by.identity, work, this.#options.clock);
+    this.#forget();
+    const isOperators = this.#options.access.isOperator(by);
+    this.#requireRoom(by.identity, isOperators, work.database);
+    const job = new RunningJob({ by: by.identity, isOperators }, work, this.#options.clock);
     this.#jobs.set(job.id, job);
+    this.#keepFew(by.identity);
     return job.id;
   }
 
@@ -90,30 +96,68 @@ export class Jobs {
     }
   }
 
-  #makeRoom(): void {
-    this.#forget();
-    if (this.#jobs.size < limits.jobsMax) return;
-    for (const [id, { isRunning }] of this.#jobs) {
-      if (isRunning) continue;
-      this.#jobs.delete(id);
-      return;
+  #requireRoom(by: CallerIdentity, isOperators: boolean, database: DatabaseIdentity): void {
+    const running = [...this.#jobs.values()].filter((job) => {
+      return job.isRunning && job.isOperators === isOperators;
+    });
+    const again = 'Try again when one of them has ended';
+    if (!isOperators) {
+      const own = running.filter((job) => job.by === by).length;
+      if (own >= limits.callerJobsMax) {
+        throw tooManyOfOne(`${own} of your jobs are running or wait. ${again}, or cancel one`);
+      }
+      // What is restored under a new name is no database yet.
+      const isOne = database !== registryIdentity;
+      const ofOne = running.filter((job) => isOne && job.database === database).length;
+      if (ofOne >= limits.databaseJobsMax) {
+        throw tooManyOfOne(`${ofOne} jobs of this database are running or wait. ${again}`);
+      }
     }
-    const message = `${limits.jobsMax} jobs are running. Try again when one of them has ended`;
+    if (running.length < limits.jobsMax) return;
+    const message = `${limits.jobsMax} jobs are running. ${again}`;
     throw new Refusal({ code: 'jobs.tooMany', message });
   }
+
+  /** Forgets the oldest that have ended, of this caller; beyond the bound of all, of any. */
+  #keepFew(by: CallerIdentity): void {
+    const ended = [...this.#jobs.values()].filter(({ isRunning }) => !isRunning);
+    const own = ended.filter((job) => job.by === by);
+    for (const { id } of own.slice(0, -limits.callerJobsKeptMax)) this.#jobs.delete(id);
+    const counts = new Map<CallerIdentity, number>();
+    for (const job of ended) {
+      if (this.#jobs.has(job.id)) counts.set(job.by, (counts.get(job.by) ?? 0) + 1);
+    }
+    let left = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    for (; left > limits.jobsKeptMax; left--) {
+      const most = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
+      const oldest = ended.find((job) => job.by === most[0] && this.#jobs.has(job.id));
+      if (oldest !== undefined) this.#jobs.delete(oldest.id);
+      counts.set(most[0], most[1] - 1);
+    }
+  }
+}
+
+function tooManyOfOne(message: string): Refusal {
+  return new Refusal({ code: 'jobs.tooManyOfOne', message, retryAfterSeconds: 1 });
 }
 
 class RunningJob {
   readonly id = randomBytes(16).toString('hex');
   readonly by: CallerIdentity;
+  readonly isOperators: boolean;
   readonly #work: JobWork;
   readonly #abort = new AbortController();
   #end: Pick<Job, 'state' | 'result' | 'error'> | undefined;
   #endedAt: number | undefined;
   #last: JobProgress = { phase: 'waiting', done: 0, total: 0 };
 
-  constructor(by: CallerIdentity, work: JobWork, clock: Clock) {
+  constructor(
+    { by, isOperators }: Pick<RunningJob, 'by' | 'isOperators'>,
+    work: JobWork,
+    clock: Clock,
+  ) {
     this.by = by;
+    this.isOperators = isOperators;
     this.#work = work;
     const ended = (end: Pick<Job, 'state' | 'result' | 'error'>): void => {
       this.#last = work.progress();
@@ -129,6 +173,10 @@ class RunningJob {
         ended({ state, result: undefined, error: isCancelled ? undefined : reason });
       },
     );
+  }
+
+  get database(): DatabaseIdentity {
+    return this.#work.database;
   }
 
   get isRunning(): boolean {

@@ -222,6 +222,7 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'backup.unknownObject': true,
   'restore.conflict': true,
   'jobs.tooMany': true,
+  'jobs.tooManyOfOne': true,
   'value.tooLong': true,
 };
 

@@ -228,6 +228,7 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'backup.unknownObject': 'refused',
   'restore.conflict': 'refused',
   'jobs.tooMany': 'failed',
+  'jobs.tooManyOfOne': 'refused',
   'schedule.unknown': 'refused',
   'static.missing': 'refused',
   'token.limited': 'refused',
