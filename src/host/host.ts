@@ -224,7 +224,7 @@ export class Host {
       { ...options, registry, access, audit, jobs, running, files, quotas, schedules: known },
       {
         inTurn: (database, work) => publisher.inTurn(database, work),
-        filesCame: (database) => sites.measure(database),
+        sites,
         isForeign: isForeignOf(options, registry),
         hold: (database, need) => holds.add(database, need),
       },

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { present, unreachable } from '../../assert.ts';
 import { DatabaseArchive } from '../../backup/archive.ts';
@@ -10,6 +10,7 @@ import { StoreError } from '../../backup/object-store.ts';
 import type { Repository } from '../../backup/repository.ts';
 import { limits } from '../../limits.ts';
 import { MachineDisk } from '../../node/disk.ts';
+import { privateFolderMode } from '../../node/private-files.ts';
 import type { JobProgress } from '../databases/jobs.ts';
 import type {
   ArchivedDatabase,
@@ -92,7 +93,7 @@ async function run(
     case 'copy':
       return copyLog(work.from, work.directory);
     case 'fetch': {
-      const { plan, directory, folder, freeBytes } = work;
+      const { plan, directory, folder, withLogs, freeBytes } = work;
       const { signal, report } = running;
       const repository = await open();
       const fetched = await fetchRestore(repository, plan, directory, {
@@ -103,7 +104,10 @@ async function run(
         },
       });
       try {
-        await fetchFiles(repository, fetched.plan, folder, { signal });
+        const { source, identity, files: all } = fetched.plan;
+        const files = all.filter((file) => withLogs || !file.path.startsWith('module-logs/'));
+        await mkdir(folder, { recursive: true, mode: privateFolderMode });
+        await fetchFiles(repository, { source, identity, files }, folder, { signal });
       } catch (error) {
         await rm(directory, { recursive: true, force: true });
         throw error;

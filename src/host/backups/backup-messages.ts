@@ -63,8 +63,10 @@ export type BackupWork =
       readonly plan: RestorePlan;
       /** Made for the log; its parent is there. */
       readonly directory: string;
-      /** Where files beside the log go. */
+      /** Where files beside the log go; it is made if need be. */
       readonly folder: string;
+      /** False: the logs of its module are left out. */
+      readonly withLogs: boolean;
       readonly freeBytes: number | undefined;
     }
   | { readonly kind: 'list' }

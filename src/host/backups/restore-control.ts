@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { deriveIdentity } from '../../auth/identity.ts';
 import type { LogPoint } from '../../backup/manifest.ts';
@@ -6,6 +7,7 @@ import type { RestorePlan, RestoreTarget } from '../../backup/restore-plan.ts';
 import { type Caller, Refusal, refusal } from '../../database/outcome.ts';
 import { ownerRights, roles } from '../../database/rights.ts';
 import { FolderSpace } from '../../node/folder-space.ts';
+import type { Report } from '../../node/report-line.ts';
 import { bigintFromHex } from '../../values/hex.ts';
 import { identityToHex } from '../../values/identity.ts';
 import {
@@ -24,7 +26,7 @@ import type { DatabaseFiles } from '../registry/database-files.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
 import type { KnownSchedules } from '../registry/known-schedules.ts';
 import { nameFault, parseTarget } from '../registry/names.ts';
-import type { Quotas } from '../registry/quotas.ts';
+import type { Quotas, StaticQuota } from '../registry/quotas.ts';
 import { type RegisteredDatabase, type Registry, registryIdentity } from '../registry/registry.ts';
 import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
 import { hasSchedules } from '../supervision/schedule-state.ts';
@@ -32,6 +34,7 @@ import type { RepositorySettings } from './backup-messages.ts';
 import type { BackupThread } from './backup-thread.ts';
 import type { Repositories } from './repositories.ts';
 import { positionText } from './shown-repository.ts';
+import { errorForCaller } from './without-places.ts';
 
 export interface RestoreControlOptions {
   readonly access: Access;
@@ -49,12 +52,30 @@ export interface RestoreControlOptions {
     database: DatabaseIdentity,
     work: () => Promise<Result>,
   ) => Promise<Result>;
-  /** Static files of a database have come from elsewhere. */
-  readonly filesCame: (database: DatabaseIdentity) => Promise<void>;
+  readonly sites: RestoredSites;
+  readonly report: Report;
   readonly issuer: string;
   /** The data folder; `undefined`: databases are in memory. */
   readonly directory: string | undefined;
   readonly nowMicros: () => bigint;
+}
+
+/** The static files of databases. */
+export interface RestoredSites {
+  /** Those of a database have come with its folder. */
+  measure(database: DatabaseIdentity): Promise<void>;
+  /** See `Sites.stageRestored`. */
+  stageRestored(
+    database: DatabaseIdentity,
+    folder: string,
+    deploy: { readonly generation: number; readonly program: string },
+    quota: StaticQuota,
+  ): Promise<StagedFiles | undefined>;
+}
+
+interface StagedFiles {
+  done(commit: number): Promise<void>;
+  undone(): Promise<void>;
 }
 
 /** What is restored, and to where. */
@@ -85,12 +106,22 @@ export type RestoreInto =
   /** `isForced`: also from a backup of another database. */
   | { readonly kind: 'inPlace'; readonly target: string; readonly isForced: boolean };
 
-/** The next log of a database that exists. */
-interface NextLog {
-  readonly record: RegisteredDatabase;
-  readonly generation: number;
-  readonly directory: string;
+/** What has become the next log of a database that exists. */
+interface FilledLog {
+  readonly at: LogPoint;
+  readonly source: string;
+  /** What it serves, in a folder, with the program; absent: what is served stays. */
+  readonly site?: RestoredSite;
 }
+
+interface RestoredSite {
+  readonly folder: string;
+  /** Hash of the program. */
+  readonly program: string;
+}
+
+/** Puts a log into a folder that is not there yet. */
+type Fill = (directory: string) => Promise<FilledLog>;
 
 type Show = (progress: JobProgress) => void;
 
@@ -128,7 +159,7 @@ export class RestoreControl {
         const show: Show = (next) => {
           progress = next;
         };
-        return this.#run({ by, order, repository, signal, show });
+        return this.#told(this.#run({ by, order, repository, signal, show }), repository);
       },
     });
   }
@@ -147,14 +178,26 @@ export class RestoreControl {
       kind: 'restore',
       database: record.identity,
       progress: () => progress,
-      run: (signal) =>
-        this.#replace(by, record.identity, async ({ directory }) => {
+      run: (signal) => {
+        const replaced = this.#replace(by, record.identity, async (directory) => {
           const work = { kind: 'copy', from: place, directory } as const;
           const at = await this.#options.thread.run(undefined, work, { signal });
           progress = opening;
           return { at, source: `replaced ${number}` };
-        }),
+        });
+        return this.#told(replaced);
+      },
     });
+  }
+
+  /** The same work, with errors that a caller may read. */
+  async #told<Result>(work: Promise<Result>, repository?: RepositorySettings): Promise<Result> {
+    const { directory, report } = this.#options;
+    try {
+      return await work;
+    } catch (error) {
+      throw errorForCaller(error, { directory, repository }, report);
+    }
   }
 
   /** The database of this host that is meant, if it is one; refuses who may not restore it. */
@@ -241,10 +284,13 @@ export class RestoreControl {
   async #inPlaceOf(work: RestoreWork, plan: RestorePlan, named: string) {
     const target = resolved(this.#options.registry, named);
     if (target === undefined) throw noSuchDatabase();
-    return this.#replace(work.by, target, async ({ directory }) => {
-      const at = await this.#fetch(work, plan, directory);
+    return this.#replace(work.by, target, async (directory) => {
+      // Beside what is served, and gone with the log if a crash comes before they are taken.
+      const folder = path.join(directory, 'beside');
+      const at = await this.#fetch(work, plan, { directory, folder, withLogs: false });
       work.show(opening);
-      return { at, source: sourceText(work.repository, plan) };
+      const site = { folder: path.join(folder, 'static'), program: plan.program };
+      return { at, source: sourceText(work.repository, plan), site };
     });
   }
 
@@ -252,7 +298,7 @@ export class RestoreControl {
   async #replace(
     by: HostCaller,
     identity: DatabaseIdentity,
-    fill: (next: NextLog) => Promise<{ readonly at: LogPoint; readonly source: string }>,
+    fill: Fill,
   ): Promise<Readonly<Record<string, unknown>>> {
     if (this.#inPlace.has(identity)) throw new Error('another restore of it is under way');
     this.#inPlace.add(identity);
@@ -266,34 +312,65 @@ export class RestoreControl {
   async #replaceInTurn(
     by: HostCaller,
     identity: DatabaseIdentity,
-    fill: (next: NextLog) => Promise<{ readonly at: LogPoint; readonly source: string }>,
+    fill: Fill,
   ): Promise<Readonly<Record<string, unknown>>> {
-    const { registry, running, files, schedules, audit } = this.#options;
+    const { registry, running, files, audit } = this.#options;
     const record = registry.database(identity);
     if (record === undefined) throw noSuchDatabase();
     this.#stillReplaceable(by, record);
     const generation = running.nextGeneration(identity, record.generation);
-    const directory = files.logDirectory(identity, generation) ?? '';
-    const { at, source } = await fill({ record, generation, directory });
-    const made = await running.adopt({ ...record, generation });
-    try {
-      const { definition } = await made.handle.describe();
-      if (hasSchedules(definition)) await schedules.expect(identity);
-      const current = registry.database(identity) ?? record;
-      this.#stillReplaceable(by, current);
-      await registry.exclusively(() => registry.putDatabase({ ...current, generation }));
-    } catch (error) {
-      await running.discard(made);
-      throw error;
-    }
+    const filled = await fill(files.logDirectory(identity, generation) ?? '');
+    const { made, staged } = await this.#switch(by, { ...record, generation }, filled);
     await running.install(made, { keepsLog: true });
+    await staged?.done((await made.handle.describe()).schemaVersion);
     await this.#begin(made);
+    const { at, source } = filled;
     const position = positionText(at);
     const detail = { from: source, position, replaced: record.generation };
     const note = { action: 'restore database', caller: by, database: identity, detail } as const;
     await audit.note({ ...note, outcome: 'done' });
     const shown = { replaced: record.generation, to: shownPlace(at) };
     return { database: identityToHex(identity), ...shown };
+  }
+
+  /**
+   * Opens the next generation, and has the registry name it; the same change decides which static
+   * files are served. On an error nothing is left of either.
+   */
+  async #switch(by: HostCaller, next: RegisteredDatabase, { site }: FilledLog) {
+    const { registry, running, files, schedules } = this.#options;
+    const { identity, generation } = next;
+    let made: NewDatabase | undefined;
+    let staged: StagedFiles | undefined;
+    try {
+      staged = site === undefined ? undefined : await this.#stageSite(next, site);
+      made = await running.adopt(next);
+      const { definition } = await made.handle.describe();
+      if (hasSchedules(definition)) await schedules.expect(identity);
+      await registry.exclusively(() => {
+        const current = registry.database(identity) ?? next;
+        this.#stillReplaceable(by, current);
+        return registry.putDatabase({ ...current, generation });
+      });
+      return { made, staged };
+    } catch (error) {
+      await staged?.undone();
+      if (made === undefined) await files.removeGeneration(identity, generation);
+      else await running.discard(made);
+      throw error;
+    }
+  }
+
+  /** The files are taken to where they are served from; their own folder goes. */
+  async #stageSite(
+    { identity, owner, generation }: RegisteredDatabase,
+    { folder, program }: RestoredSite,
+  ): Promise<StagedFiles | undefined> {
+    const { sites, quotas } = this.#options;
+    const quota = quotas.ofSite(owner, identity);
+    const staged = await sites.stageRestored(identity, folder, { generation, program }, quota);
+    await rm(path.dirname(folder), { recursive: true, force: true });
+    return staged;
   }
 
   #stillReplaceable(by: HostCaller, record: RegisteredDatabase): void {
@@ -341,7 +418,8 @@ export class RestoreControl {
     const owner = asOwner(by.identity);
     const generation = 1;
     const directory = files.logDirectory(identity, generation) ?? '';
-    const at = await this.#fetch(work, plan, directory);
+    const folder = path.dirname(directory);
+    const at = await this.#fetch(work, plan, { directory, folder, withLogs: true });
     show(opening);
     const made = await running.adopt({ identity, owner, generation });
     try {
@@ -364,7 +442,7 @@ export class RestoreControl {
     }
     await running.install(made);
     await files.endRestore(identity);
-    await this.#options.filesCame(identity);
+    await this.#options.sites.measure(identity);
     await this.#begin(made);
     const from = sourceText(repository, plan);
     const detail = { from, database: plan.identity, position: positionText(at) };
@@ -392,12 +470,11 @@ export class RestoreControl {
   async #fetch(
     { repository, signal, show }: RestoreWork,
     plan: RestorePlan,
-    directory: string,
+    into: { readonly directory: string; readonly folder: string; readonly withLogs: boolean },
   ): Promise<LogPoint> {
     const { thread } = this.#options;
-    const folder = path.dirname(directory);
-    const freeBytes = new FolderSpace(folder).freeBytes();
-    const work = { kind: 'fetch', plan, directory, folder, freeBytes } as const;
+    const freeBytes = new FolderSpace(path.dirname(into.directory)).freeBytes();
+    const work = { kind: 'fetch', plan, freeBytes, ...into } as const;
     const { at } = await thread.run(repository, work, { signal, onProgress: show });
     return at;
   }

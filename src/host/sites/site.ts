@@ -17,7 +17,15 @@ import {
   ServedSite,
 } from './served-site.ts';
 import type { Draft, Shelf } from './shelf.ts';
-import { bytesOf, decodeSet, encodeSet, type SiteFile, type SiteSet, setId } from './site-set.ts';
+import {
+  bytesOf,
+  checkedSet,
+  decodeSet,
+  encodeSet,
+  type SiteFile,
+  type SiteSet,
+  setId,
+} from './site-set.ts';
 
 export interface SiteOptions {
   readonly shelf: Shelf;
@@ -183,6 +191,39 @@ export class Site {
     const before = (await shelf.size(name)) ?? 0;
     await draft.keepAs(name);
     counted(((await shelf.size(name)) ?? 0) - before);
+  }
+
+  /**
+   * Takes the set that another shelf serves, and those of its contents that are not here. It is
+   * served only once it was staged. Throws as `announce` and `receive` do.
+   */
+  takeFrom(other: Shelf, quota: SiteQuota): Promise<TakenSet> {
+    const { shelf, counted } = this.#options;
+    return this.#inTurn(async () => {
+      const found = await servedBy(other);
+      if (found === undefined) return { choice: { kind: 'none' }, undone: async () => undefined };
+      const { id, text, set } = found;
+      quota.requireSet(bytesOf(set));
+      await this.#load();
+      const before = new Set(await shelf.names());
+      const absent = [...byHash(set).values()].filter(({ hash }) => !before.has(hash));
+      if (absent.length > 0) quota.requireMore(bytesOf({ ...set, files: absent }));
+      const remove = async (): Promise<void> => {
+        const forms = absent.flatMap(({ hash }) => formsOf(hash));
+        const came = [`${id}.set`, ...forms].filter((name) => !before.has(name));
+        const bytes = await this.#bytesAt(came);
+        await shelf.remove(came);
+        counted(-bytes);
+      };
+      try {
+        await shelf.replace(`${id}.set`, text);
+        for (const file of absent) await this.#keep(file, piecesAt(other, file));
+      } catch (error) {
+        await remove();
+        throw error;
+      }
+      return { choice: { kind: 'set', id }, undone: () => this.#inTurn(remove) };
+    });
   }
 
   /**
@@ -408,10 +449,7 @@ export class Site {
     const sets = await Promise.all(announced.map((id) => this.#readSet(id)));
     const earlier = site.earlier.filter(({ untilMillis }) => untilMillis > nowMillis());
     const files = [...site.files, ...earlier, ...sets.flatMap((set) => set?.files ?? [])];
-    const names = files.flatMap(({ hash }) => [
-      shelfName(hash),
-      ...siteEncodings.map((encoding) => shelfName(hash, encoding)),
-    ]);
+    const names = files.flatMap(({ hash }) => formsOf(hash));
     const ids = [...announced, ...(site.setId === undefined ? [] : [site.setId])];
     const kept = new Set([...names, ...ids.map((id) => `${id}.set`), 'served.json', 'next.json']);
     const removed = (await shelf.names()).filter((name) => !kept.has(name));
@@ -427,6 +465,12 @@ export class Site {
   }
 }
 
+/** A set that has come from elsewhere; `undone`: it will not be served. */
+export interface TakenSet {
+  readonly choice: StaticChoice;
+  undone(): Promise<void>;
+}
+
 /** Entries whose sizes are asked for at once. */
 const sizesAtOnce = 64;
 
@@ -434,6 +478,36 @@ function byHash({ files }: SiteSet): ReadonlyMap<string, SiteFile> {
   // One that shrinks, if paths differ in that: it is then compressed.
   const sorted = [...files].sort((one, other) => +shrinks(one.path) - +shrinks(other.path));
   return new Map(sorted.map((file) => [file.hash, file]));
+}
+
+/** The names of a content in all its forms. */
+function formsOf(hash: string): string[] {
+  return [shelfName(hash), ...siteEncodings.map((encoding) => shelfName(hash, encoding))];
+}
+
+/** What a shelf serves; `undefined`: nothing. Throws `Refusal` `publish.invalid`, `JsonError`. */
+async function servedBy(shelf: Shelf) {
+  const read = async (name: string) => {
+    const bytes = await shelf.read(name);
+    return bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8');
+  };
+  const served = await read('served.json');
+  const id = served === undefined ? undefined : decodeServed(served).setId;
+  if (id === undefined) return undefined;
+  const text = /^[\da-f]{64}$/.test(id) ? await read(`${id}.set`) : undefined;
+  if (text === undefined || setId(text) !== id) {
+    throw refusal('publish.invalid', 'Static files: the set that is served is missing');
+  }
+  return { id, text, set: checkedSet(decodeSet(text)) };
+}
+
+async function* piecesAt(shelf: Shelf, { hash, bytes }: SiteFile): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes; ) {
+    const piece = await shelf.slice(hash, at, Math.min(limits.sitePieceBytes, bytes - at));
+    if (piece.length === 0) return;
+    at += piece.length;
+    yield piece;
+  }
 }
 
 /** Writes a content to a draft, and checks that it is the announced one. */

@@ -29,6 +29,12 @@ export interface SiteFigures {
   readonly bytes: number;
 }
 
+/** A set that a restore has brought: see `StagedSite`. */
+export interface RestoredSite {
+  done(commit: number): Promise<void>;
+  undone(): Promise<void>;
+}
+
 /** A content as it is on the shelf. */
 export interface SiteContent {
   readonly bytes: number;
@@ -143,6 +149,35 @@ export class Sites {
       this.#unloadOthers(database);
     };
     return { done, undone: () => staged.undone() };
+  }
+
+  /**
+   * Stages what a folder of static files serves for a generation that was restored; `undefined`:
+   * that is served already. Contents that are here stay; `undone` removes those that came.
+   */
+  async stageRestored(
+    database: DatabaseIdentity,
+    folder: string,
+    deploy: Omit<Deploy, 'commit'>,
+    quota: SiteQuota,
+  ): Promise<RestoredSite | undefined> {
+    const { site } = this.#entry(database);
+    const other = new DiskShelf(folder);
+    const taken = await this.#withSpace(database, () => site.takeFrom(other, quota));
+    const { choice } = taken;
+    try {
+      const decider = 'generation';
+      const staged = await this.stage(database, choice, { ...deploy, decider }, quota);
+      if (staged === undefined) return undefined;
+      const undone = async () => {
+        staged.undone();
+        await taken.undone();
+      };
+      return { done: staged.done, undone };
+    } catch (error) {
+      await taken.undone();
+      throw error;
+    }
   }
 
   count(database: DatabaseIdentity, counts: Partial<Omit<SiteFigures, 'database'>>): void {

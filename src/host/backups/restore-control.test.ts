@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { buildText } from '../../../test/support/build-text.ts';
+import { hostOptions } from '../../../test/support/host-options.ts';
+import { shopModule } from '../../../test/support/shop-module.ts';
+import { parsePlace } from '../../backup/parse-place.ts';
+import { initRepository } from '../../backup/repository.ts';
+import { openStore } from '../../backup/repository-place.ts';
+import { identityToHex } from '../../values/identity.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
+import { RunningDatabases } from '../databases/running-databases.ts';
+import { Host } from '../host.ts';
+import type { HostOptions } from '../host-options.ts';
+import type { PublishRequest } from '../publishing/publish-request.ts';
+import type { HostCaller } from '../registry/host-caller.ts';
+import type { RestoreInto } from './restore-control.ts';
+
+const ada: HostCaller = {
+  identity: callerIdentity(0xadan),
+  payload: '{"sub":"ada"}',
+  isAnonymous: false,
+};
+
+let folder: string;
+let host: Host;
+
+const open = (more: Partial<HostOptions> = {}) => {
+  const repositories = [{ name: 'near', url: path.join(folder, 'near'), recipients: [] }];
+  return Host.open(hostOptions({ directory: path.join(folder, 'data'), repositories, ...more }));
+};
+const place = () => path.join(folder, 'data/databases', identityToHex(host.resolve('shop')));
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-restore-'));
+  mkdirSync(path.join(folder, 'near'));
+  const store = await openStore(parsePlace(path.join(folder, 'near')));
+  await initRepository(store, { nowMicros: Date.now() * 1_000 });
+  host = await open();
+  await publish();
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await host.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function publish(more: Partial<PublishRequest> = {}) {
+  const plain = { caller: ada, target: 'shop', clear: false, policy: 'compatible' } as const;
+  const program = await buildText(shopModule());
+  return host.publish({ ...plain, program, token: undefined, confirmMillis: 5_000, ...more });
+}
+
+async function* inOne(content: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(content);
+}
+
+/** Publishes static files. */
+async function serve(contents: Readonly<Record<string, string>>) {
+  const byHash = new Map<string, string>();
+  const files = Object.entries(contents).map(([at, content]) => {
+    const hash = createHash('sha256').update(content).digest('hex');
+    byHash.set(hash, content);
+    return { path: at, hash, bytes: Buffer.byteLength(content) };
+  });
+  const { identity, owner } = host.database('shop');
+  const quota = host.quotas.ofSite(owner, identity);
+  const { id, missing } = await host.sites.announce(identity, { files, headers: '' }, quota);
+  for (const hash of missing) {
+    await host.sites.receive(identity, hash, inOne(byHash.get(hash) ?? ''), quota);
+  }
+  await publish({ static: { kind: 'set', id } });
+}
+
+const paths = async () => {
+  const served = await host.sites.served(host.resolve('shop'));
+  return served.files.map((file) => file.path);
+};
+
+async function end(job: string) {
+  await vi.waitUntil(() => host.jobs.find(ada, job).state !== 'running', { timeout: 60_000 });
+  return host.jobs.find(ada, job);
+}
+
+async function backUp(withLogs = false) {
+  const choice = { repository: 'near', withHistory: false, withLogs, withKeys: false };
+  const job = await end(host.backups.control.create(ada, host.registered('shop'), choice));
+  expect(job).toMatchObject({ state: 'done' });
+}
+
+const here: RestoreInto = { kind: 'inPlace', target: 'shop', isForced: false };
+
+const restore = (to: RestoreInto = here, by = ada) => {
+  const order = { repository: 'near', backup: 'latest', database: 'shop', isDry: false } as const;
+  return host.backups.restores.restore(by, { ...order, at: { kind: 'end' }, to });
+};
+
+const folders = (start: string) => readdirSync(place()).filter((name) => name.startsWith(start));
+
+it('[history 5.24] static files come back with the state that they belong to', async () => {
+  await serve({ '/same': 'the same', '/old': 'an old one' });
+  await backUp(true);
+  await serve({ '/same': 'the same', '/new': 'a new one' });
+  expect(await end(restore())).toMatchObject({ state: 'done', error: undefined });
+  expect(await paths()).toEqual(['/old', '/same']);
+  expect(folders('log-')).toEqual(['log-2']);
+  expect(readdirSync(path.join(place(), 'log-2'))).not.toContain('beside');
+  await host.close();
+  host = await open();
+  expect(await paths()).toEqual(['/old', '/same']);
+});
+
+it('[history 5.24] the logs of the module stay those of this host', async () => {
+  const logs = path.join(place(), 'module-logs');
+  const known = path.join(logs, '2026-01-01.log');
+  writeFileSync(known, 'as it was backed up\n');
+  writeFileSync(path.join(logs, '2026-01-02.log'), 'only in the backup\n');
+  await backUp(true);
+  writeFileSync(known, 'as it was backed up\nand later\n');
+  rmSync(path.join(logs, '2026-01-02.log'));
+  expect(await end(restore())).toMatchObject({ state: 'done', error: undefined });
+  expect(readFileSync(known, 'utf8')).toBe('as it was backed up\nand later\n');
+  expect(readdirSync(logs)).not.toContain('2026-01-02.log');
+});
+
+it('[history 5.22, history 5.27] a fault leaves nothing, and names no place of the server', async () => {
+  await serve({ '/old': 'an old one' });
+  await backUp();
+  await serve({ '/new': 'a new one' });
+  await vi.waitUntil(() => !existsSync(path.join(place(), 'static/next.json')));
+  // What came before must be gone for a file to be brought.
+  const old = createHash('sha256').update('an old one').digest('hex');
+  rmSync(path.join(place(), 'static', old));
+  const before = readdirSync(path.join(place(), 'static')).sort();
+  const error = Object.assign(new Error(`EIO: cannot write, open '${place()}/log-2/x'`));
+  vi.spyOn(RunningDatabases.prototype, 'adopt').mockRejectedValueOnce(error);
+  const failed = await end(restore());
+  expect(failed).toMatchObject({ state: 'failed' });
+  expect(failed.error).toBe("EIO: cannot write, open 'the data folder of the service'");
+  expect(folders('log-')).toEqual(['log-1']);
+  const after = () => readdirSync(path.join(place(), 'static')).sort();
+  expect(after().filter((name) => name !== 'next.json')).toEqual(before);
+  expect(await paths()).toEqual(['/new']);
+  expect(after()).toEqual(before);
+  expect(await end(restore())).toMatchObject({ state: 'done' });
+  expect(await paths()).toEqual(['/old']);
+});
