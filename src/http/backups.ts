@@ -1,5 +1,5 @@
 import { present } from '../assert.ts';
-import type { RestoreInto, RestoreOrder } from '../host/backups/restore-control.ts';
+import type { RestoreInto, RestoreOrder } from '../host/backups/restore-order.ts';
 import { shownRepository } from '../host/backups/shown-repository.ts';
 import { streamedPieceBytes } from '../host/backups/streamed-object.ts';
 import { readWrittenPlace } from '../host/backups/written-place.ts';

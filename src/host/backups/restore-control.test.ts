@@ -24,7 +24,8 @@ import { Host } from '../host.ts';
 import type { HostOptions } from '../host-options.ts';
 import type { PublishRequest } from '../publishing/publish-request.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
-import type { RestoreInto } from './restore-control.ts';
+import type { QuotaName, QuotaSubject } from '../registry/quota-limits.ts';
+import type { RestoreInto } from './restore-order.ts';
 
 const ada: HostCaller = {
   identity: callerIdentity(0xadan),
@@ -133,7 +134,7 @@ it('[history 5.24] the logs of the module stay those of this host', async () => 
   expect(readdirSync(logs)).not.toContain('2026-01-02.log');
 });
 
-it('[history 5.22, history 5.27] a fault leaves nothing, and names no place of the server', async () => {
+it('[history 5.22, history 5.27] a fault leaves nothing, and no path is shown', async () => {
   await serve({ '/old': 'an old one' });
   await backUp();
   await serve({ '/new': 'a new one' });
@@ -154,4 +155,51 @@ it('[history 5.22, history 5.27] a fault leaves nothing, and names no place of t
   expect(after()).toEqual(before);
   expect(await end(restore())).toMatchObject({ state: 'done' });
   expect(await paths()).toEqual(['/old']);
+});
+
+it('[history 5.24] quotas count a log that comes back, before it is copied', async () => {
+  await backUp();
+  expect(await end(restore())).toMatchObject({ state: 'done' });
+  const record = host.registered('shop');
+  const { identity } = record;
+  const used = () => host.quotas.ofDatabase({ identity }).find(({ name }) => name === 'log-bytes');
+  await vi.waitUntil(() => (used()?.used ?? 0) > 0);
+  const limit = (used()?.used ?? 0) + 100;
+  const set = (name: QuotaName, amount: number | null, subject: QuotaSubject) =>
+    host.quotas.set(ada, { subject, owner: record.owner }, new Map([[name, amount]]));
+  await set('log-bytes', limit, identity);
+  const fault = 'and the limit is .* \\(log-bytes\\)\\. Delete replaced logs and old history with';
+  expect(() => host.backups.restores.restoreReplaced(ada, record, 1)).toThrow(RegExp(fault));
+  const refused = await end(restore());
+  expect(refused).toMatchObject({ state: 'failed', error: expect.stringMatching(fault) });
+  expect(folders('log-')).toEqual(['log-2']);
+  await set('log-bytes', null, identity);
+  await set('owner-log-bytes', limit, record.owner);
+  const all = /the logs of all databases of their owner take .*owner-log-bytes/;
+  expect(() => host.backups.restores.restoreReplaced(ada, record, 1)).toThrow(all);
+  const copy = {
+    kind: 'new',
+    withGrants: false,
+    sameIdentity: false,
+    runsSchedules: false,
+  } as const;
+  expect((await end(restore({ ...copy, name: 'copy' }))).error).toMatch(all);
+  await set('owner-log-bytes', null, record.owner);
+  const again = await end(host.backups.restores.restoreReplaced(ada, record, 1));
+  expect(again).toMatchObject({ state: 'done', error: undefined });
+});
+
+it('[history 5.23] the names of restored databases count', async () => {
+  await host.close();
+  host = await open({ quotas: { 'names-per-identity': 2 } });
+  await backUp();
+  const copy = {
+    kind: 'new',
+    withGrants: false,
+    sameIdentity: false,
+    runsSchedules: false,
+  } as const;
+  expect(await end(restore({ ...copy, name: 'second' }))).toMatchObject({ state: 'done' });
+  const third = { ...copy, name: 'third' };
+  expect(() => restore(third)).toThrow('the owner has 2 names');
 });

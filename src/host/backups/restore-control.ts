@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { networkOf } from '../../auth/client-address.ts';
 import { deriveIdentity } from '../../auth/identity.ts';
 import type { LogPoint } from '../../backup/manifest.ts';
-import type { RestorePlan, RestoreTarget } from '../../backup/restore-plan.ts';
+import type { RestorePlan } from '../../backup/restore-plan.ts';
 import { type Caller, Refusal, refusal } from '../../database/outcome.ts';
 import { ownerRights, roles } from '../../database/rights.ts';
 import { FolderSpace } from '../../node/folder-space.ts';
@@ -26,13 +27,15 @@ import type { DatabaseFiles } from '../registry/database-files.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
 import type { KnownSchedules } from '../registry/known-schedules.ts';
 import { nameFault, parseTarget } from '../registry/names.ts';
-import type { Quotas, StaticQuota } from '../registry/quotas.ts';
+import type { Quotas } from '../registry/quotas.ts';
 import { type RegisteredDatabase, type Registry, registryIdentity } from '../registry/registry.ts';
 import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
 import { hasSchedules } from '../supervision/schedule-state.ts';
 import type { RepositorySettings } from './backup-messages.ts';
 import type { BackupThread } from './backup-thread.ts';
 import type { Repositories } from './repositories.ts';
+import type { RestoredSites, RestoreInto, RestoreOrder, StagedFiles } from './restore-order.ts';
+import { folderBytes, requireRoom } from './restore-room.ts';
 import { positionText } from './shown-repository.ts';
 import { errorForCaller } from './without-places.ts';
 
@@ -60,52 +63,6 @@ export interface RestoreControlOptions {
   readonly nowMicros: () => bigint;
 }
 
-/** The static files of databases. */
-export interface RestoredSites {
-  /** Those of a database have come with its folder. */
-  measure(database: DatabaseIdentity): Promise<void>;
-  /** See `Sites.stageRestored`. */
-  stageRestored(
-    database: DatabaseIdentity,
-    folder: string,
-    deploy: { readonly generation: number; readonly program: string },
-    quota: StaticQuota,
-  ): Promise<StagedFiles | undefined>;
-}
-
-interface StagedFiles {
-  done(commit: number): Promise<void>;
-  undone(): Promise<void>;
-}
-
-/** What is restored, and to where. */
-export interface RestoreOrder {
-  /** Absent: the only one. */
-  readonly repository: string | undefined;
-  /** Id of a backup, or `latest`: whatever has the newest state. */
-  readonly backup: string;
-  /** A name that the database had when it was backed up, or its identity. */
-  readonly database: string;
-  readonly at: RestoreTarget;
-  readonly to: RestoreInto;
-  /** Only says what would be done. */
-  readonly isDry: boolean;
-}
-
-export type RestoreInto =
-  | {
-      readonly kind: 'new';
-      readonly name: string | undefined;
-      /** True to grant the roles that were granted. */
-      readonly withGrants: boolean;
-      /** True to keep the identity that the database had. */
-      readonly sameIdentity: boolean;
-      /** True to let its schedules run at once. */
-      readonly runsSchedules: boolean;
-    }
-  /** `isForced`: also from a backup of another database. */
-  | { readonly kind: 'inPlace'; readonly target: string; readonly isForced: boolean };
-
 /** What has become the next log of a database that exists. */
 interface FilledLog {
   readonly at: LogPoint;
@@ -120,8 +77,13 @@ interface RestoredSite {
   readonly program: string;
 }
 
-/** Puts a log into a folder that is not there yet. */
-type Fill = (directory: string) => Promise<FilledLog>;
+interface NextLog {
+  /** Bytes of its segments, and of all that is written. */
+  readonly logBytes: number;
+  readonly bytes: number;
+  /** Puts it into a folder that is not there yet. */
+  readonly fill: (directory: string) => Promise<FilledLog>;
+}
 
 type Show = (progress: JobProgress) => void;
 
@@ -169,23 +131,27 @@ export class RestoreControl {
     const { jobs, files } = this.#options;
     this.#requireReplaceable(by, record);
     const place = files.replacedLog(record.identity, number);
-    if (place === undefined) {
+    const known = files.replaced(record.identity).find((one) => one.number === number);
+    if (place === undefined || known === undefined) {
       const message = `There is no replaced log ${number}; see reducerdb backup list --local`;
       throw new Refusal({ code: 'backup.invalid', message });
     }
+    const { bytes: logBytes } = known;
+    this.#requireLog(record, logBytes);
     let progress: JobProgress = { phase: 'copying', done: 0, total: 0 };
     return jobs.start(by, {
       kind: 'restore',
       database: record.identity,
       progress: () => progress,
       run: (signal) => {
-        const replaced = this.#replace(by, record.identity, async (directory) => {
+        const fill = async (directory: string): Promise<FilledLog> => {
           const work = { kind: 'copy', from: place, directory } as const;
           const at = await this.#options.thread.run(undefined, work, { signal });
           progress = opening;
           return { at, source: `replaced ${number}` };
-        });
-        return this.#told(replaced);
+        };
+        const next = { logBytes, bytes: folderBytes(place), fill };
+        return this.#told(this.#replace(by, record.identity, next));
       },
     });
   }
@@ -218,7 +184,8 @@ export class RestoreControl {
     else if (named === undefined || !owns(by.identity, named.owner)) {
       access.requireOperator(by, 'restore database');
     }
-    this.#requireName(by, to.name ?? (to.sameIdentity ? undefined : database));
+    const name = to.name ?? (to.sameIdentity ? undefined : database);
+    this.#requireNames(by, name === undefined ? [] : [name]);
     access.requireCreator(by);
     this.#options.quotas.requireDatabase(by);
     return record?.identity;
@@ -236,8 +203,7 @@ export class RestoreControl {
   }
 
   /** A name for a restored database must be free, and not be another's. */
-  #requireName(by: HostCaller, name: string | undefined): void {
-    if (name === undefined) return;
+  #requireName(by: HostCaller, name: string): void {
     const fault = nameFault(name);
     if (fault !== undefined) throw refusal('name.invalid', fault);
     const known = this.#options.registry.name(name);
@@ -248,6 +214,14 @@ export class RestoreControl {
     if (known !== undefined && !owns(by.identity, known.owner)) {
       throw refusal('name.notYours', name);
     }
+  }
+
+  /** All of them, within the quota on names. */
+  #requireNames(by: HostCaller, names: readonly string[]): void {
+    const { registry, quotas } = this.#options;
+    for (const name of names) this.#requireName(by, name);
+    const fresh = names.filter((name) => registry.name(name) === undefined);
+    quotas.requireNames(by, asOwner(by.identity), fresh.length);
   }
 
   async #run(work: RestoreWork): Promise<Readonly<Record<string, unknown>>> {
@@ -284,26 +258,28 @@ export class RestoreControl {
   async #inPlaceOf(work: RestoreWork, plan: RestorePlan, named: string) {
     const target = resolved(this.#options.registry, named);
     if (target === undefined) throw noSuchDatabase();
-    return this.#replace(work.by, target, async (directory) => {
+    const fill = async (directory: string): Promise<FilledLog> => {
       // Beside what is served, and gone with the log if a crash comes before they are taken.
       const folder = path.join(directory, 'beside');
       const at = await this.#fetch(work, plan, { directory, folder, withLogs: false });
       work.show(opening);
       const site = { folder: path.join(folder, 'static'), program: plan.program };
       return { at, source: sourceText(work.repository, plan), site };
-    });
+    };
+    const { bytes } = plan;
+    return this.#replace(work.by, target, { logBytes: logBytesOf(plan), bytes, fill });
   }
 
-  /** Makes what `fill` puts into a new folder the log of a database. */
+  /** Makes what is put into a new folder the log of a database. */
   async #replace(
     by: HostCaller,
     identity: DatabaseIdentity,
-    fill: Fill,
+    next: NextLog,
   ): Promise<Readonly<Record<string, unknown>>> {
     if (this.#inPlace.has(identity)) throw new Error('another restore of it is under way');
     this.#inPlace.add(identity);
     try {
-      return await this.#options.inTurn(identity, () => this.#replaceInTurn(by, identity, fill));
+      return await this.#options.inTurn(identity, () => this.#replaceInTurn(by, identity, next));
     } finally {
       this.#inPlace.delete(identity);
     }
@@ -312,14 +288,16 @@ export class RestoreControl {
   async #replaceInTurn(
     by: HostCaller,
     identity: DatabaseIdentity,
-    fill: Fill,
+    next: NextLog,
   ): Promise<Readonly<Record<string, unknown>>> {
     const { registry, running, files, audit } = this.#options;
     const record = registry.database(identity);
     if (record === undefined) throw noSuchDatabase();
     this.#stillReplaceable(by, record);
     const generation = running.nextGeneration(identity, record.generation);
-    const filled = await fill(files.logDirectory(identity, generation) ?? '');
+    this.#requireLog(record, next.logBytes);
+    this.#requireRoom(next.bytes);
+    const filled = await next.fill(files.logDirectory(identity, generation) ?? '');
     const { made, staged } = await this.#switch(by, { ...record, generation }, filled);
     await running.install(made, { keepsLog: true });
     await staged?.done((await made.handle.describe()).schemaVersion);
@@ -373,6 +351,21 @@ export class RestoreControl {
     return staged;
   }
 
+  /** Logs that were replaced stay for a while: the new one comes to them. */
+  #requireLog(record: RegisteredDatabase, moreBytes: number): void {
+    const { files, quotas } = this.#options;
+    const { identity, generation } = record;
+    const log = files.logExtent(identity, generation)?.bytes ?? 0;
+    const hereBytes = log + files.replacedBytes(identity);
+    quotas.requireLog(record, { hereBytes, moreBytes });
+  }
+
+  #requireRoom(bytes: number): void {
+    const { directory } = this.#options;
+    const space = directory === undefined ? undefined : new FolderSpace(directory).space();
+    requireRoom(space, bytes);
+  }
+
   #stillReplaceable(by: HostCaller, record: RegisteredDatabase): void {
     this.#options.access.require(by, record, 'restore');
     if (record.isLocked) throw refusal('database.locked', 'The database was locked meanwhile.');
@@ -385,16 +378,20 @@ export class RestoreControl {
   ): Promise<Readonly<Record<string, unknown>>> {
     const { registry, files, quotas } = this.#options;
     const { by } = work;
+    const owner = asOwner(by.identity);
     const identity = to.sameIdentity ? identityOf(plan.identity) : this.#newIdentity();
     if (registry.database(identity) !== undefined) {
       const text = `this host has the database ${plan.identity} already`;
       throw new Error(`${text}; restore it in place, or without --same-identity`);
     }
     const names = to.name === undefined ? plan.record.names : [to.name];
+    this.#requireNames(by, names);
+    quotas.requireLog({ identity, owner }, { hereBytes: 0, moreBytes: logBytesOf(plan) });
+    this.#requireRoom(plan.bytes);
     const release = quotas.reserveDatabase(by);
     try {
       return await this.#options.inTurn(identity, async () => {
-        for (const name of names) this.#requireName(by, name);
+        this.#requireNames(by, names);
         await files.beginRestore(identity);
         try {
           return await this.#make(work, plan, { identity, names, to });
@@ -428,7 +425,9 @@ export class RestoreControl {
       if (!to.runsSchedules) await schedules.setPaused(identity, true);
       const program = await made.handle.program();
       await registry.exclusively(async () => {
-        for (const name of names) this.#requireName(by, name);
+        this.#requireNames(by, names);
+        const { address } = by;
+        if (address !== undefined) await registry.putOrigin(identity, networkOf(address));
         for (const name of names) await registry.putName(name, owner, identity);
         await registry.putDatabase({
           ...{ identity, owner, generation, isLocked: false },
@@ -529,6 +528,10 @@ const opening: JobProgress = { phase: 'replaying', done: 0, total: 0 };
 function shownPlace(point: LogPoint) {
   const time = point.micros === 0 ? null : point.micros;
   return { position: positionText(point), time };
+}
+
+function logBytesOf({ segments }: RestorePlan): number {
+  return segments.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 function identityOf(hex: string): DatabaseIdentity {

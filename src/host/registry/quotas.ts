@@ -143,6 +143,31 @@ export class Quotas {
   }
 
   /**
+   * Throws `Refusal` `quota.exceeded` if a restore must not add `moreBytes` to what a database has
+   * on the disk, `hereBytes`: to its log, and to the logs of its owner.
+   */
+  requireLog(
+    { identity, owner }: Pick<DatabaseRecord, 'identity' | 'owner'>,
+    { hereBytes, moreBytes }: { readonly hereBytes: number; readonly moreBytes: number },
+  ): void {
+    const known = this.#useOf(identity)?.logBytes ?? 0;
+    const here = Math.max(known, hereBytes);
+    const more = `the restore would add ${bytesText(moreBytes)}`;
+    const limit = this.limitOf('log-bytes', identity);
+    if (here + moreBytes > limit) {
+      const has = `the log of this database takes ${bytesText(here)}, with replaced ones; ${more}`;
+      throw quotaExceeded(has, limit, { name: 'log-bytes', advice: restoreAdvice });
+    }
+    if (this.#isOperator(owner)) return;
+    const name = 'owner-log-bytes';
+    const ofOwner = this.limitOf(name, owner);
+    const all = this.#sumOf(owner).logBytes - known + here;
+    if (all + moreBytes <= ofOwner) return;
+    const has = `the logs of all databases of their owner take ${bytesText(all)}; ${more}`;
+    throw quotaExceeded(has, ofOwner, { name, advice: restoreAdvice });
+  }
+
+  /**
    * Checks what static files of a database take: a set by itself, and all that is kept for its
    * owner. What the database serves does not count towards the second, as the set replaces it.
    */
@@ -379,6 +404,9 @@ export class Quotas {
 }
 
 const logsAdvice = 'Shorten histories with `reducerdb retention set`, delete something';
+
+const restoreAdvice =
+  'Delete replaced logs and old history with `reducerdb retention forget`, delete something';
 
 /** Quotas on the sum of all databases of an owner. */
 const summedQuotas = ['owner-row-bytes', 'owner-log-bytes', 'owner-program-bytes'] as const;
