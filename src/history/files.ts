@@ -12,6 +12,7 @@ import {
 import { segmentNames, withReader } from '../log/segment-reader.ts';
 import { type SnapshotPlace, snapshotOffset } from '../log/snapshot.ts';
 import { readOutline } from '../log/snapshot-reader.ts';
+import { segmentBehind } from '../log/snapshot-start.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import type { HistoryFiles, SegmentFacts, SnapshotFacts } from './retention.ts';
 import { indexName } from './segment-index.ts';
@@ -56,8 +57,9 @@ export function findFiles(disk: Disk, own: DatabaseIdentity): FoundFiles {
     };
   });
   const all = [...sizes.keys()].filter((name) => snapshotOffset(name) !== undefined);
+  const names = segments.map(({ name }) => name);
   const snapshots = all.flatMap((name) => {
-    const place = placeOf(disk, name, lineage);
+    const place = placeOf(disk, name, lineage, names);
     if (place === undefined || !segments.some((one) => one.sequence === place.segment)) return [];
     const { offset, position, segment, lastMicros: micros } = place;
     return [{ name, offset, micros, position, segment, bytes: sizes.get(name) ?? 0, place }];
@@ -87,14 +89,20 @@ function sizesOf(disk: Disk): Map<string, number> {
 }
 
 /** `undefined`: it is not a snapshot of this log, as far as its ends say. */
-function placeOf(disk: Disk, name: string, lineage: Lineage): SnapshotPlace | undefined {
+function placeOf(
+  disk: Disk,
+  name: string,
+  lineage: Lineage,
+  segments: readonly string[],
+): SnapshotPlace | undefined {
   try {
     const { place } = withReader(disk, name, (reader) => {
       return readOutline(reader, ...lineage.identities);
     });
     const { end, databaseIdentity } = lineage.stageOf(place.segment);
     const isWithin = end === undefined || place.position <= end.position;
-    return isWithin && place.databaseIdentity === databaseIdentity ? place : undefined;
+    if (!isWithin || place.databaseIdentity !== databaseIdentity) return undefined;
+    return { ...place, segment: segmentBehind(disk, segments, place) };
   } catch (error) {
     if (error instanceof DiskError) throw error;
     return undefined;

@@ -186,6 +186,19 @@ describe('a pass over a history', () => {
     expect((await lab.keep({ forget: true })).deleted).toBe(0);
   });
 
+  it('[history 2.2, 3.21] forgets up to where a segment was sealed', async () => {
+    const lab = await story();
+    const newest = await lab.snapshot();
+    const segment = segmentOf(lab, newest);
+    await lab.log.roll();
+    const report = await lab.keep({ forget: true });
+    expect(report).toMatchObject({ reason: 'forget', snapshots: 1 });
+    expect(report.floorOffset).toBe(Number(newest.slice(9, 25)));
+    expect(numbersOf(lab.disk)).toEqual([segment + 1]);
+    await lab.work(5);
+    await expectOpens(lab);
+  });
+
   it('[history 3.2] gives history up when the disk is nearly full, or only says so', async () => {
     const gibibyte = 1024 ** 3;
     for (const onLowDisk of ['shrink', 'warn'] as const) {

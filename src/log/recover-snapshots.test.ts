@@ -97,6 +97,27 @@ describe('a log with snapshots', () => {
     expect(none).toMatchObject({ found: records, restored: 0, warnings: [] });
   });
 
+  it('[history 2.2, 2.31] needs no segment that was sealed at its place', async () => {
+    const disk = new SimulatedDisk();
+    const { log } = await openLog(disk, { segmentBytes: 1500 });
+    const records = appendRandom(log, 1, 3);
+    await log.sync();
+    await snapshotOf(disk, log, records, 1);
+    await log.roll();
+    const empty = changed(disk, { [present(segmentsOf(disk)[0])]: undefined });
+    expect(await reopened(empty)).toMatchObject({ found: records, restored: 3, warnings: [] });
+    records.push(...appendRandom(log, 2, 3));
+    await log.sync();
+    await log.close();
+    const [first = '', second = ''] = segmentsOf(disk);
+    expect(await reopened(disk)).toMatchObject({ found: records, restored: 3, warnings: [] });
+    const rest = changed(disk, { [first]: undefined });
+    expect(verifySnapshots(rest, identity)).toMatchObject([{ kind: 'intact' }]);
+    expect(await reopened(rest)).toMatchObject({ found: records, restored: 3, warnings: [] });
+    const none = changed(disk, { [first]: undefined, [second]: undefined });
+    expect(verifySnapshots(none, identity)).toMatchObject([{ kind: 'damaged' }]);
+  });
+
   it('[history 1.2, 1.5] continues with offset, time, chain and epoch of the whole', async () => {
     const { disk, snapshots } = await story();
     const [older, newer] = snapshots;

@@ -7,6 +7,7 @@ import { recordKinds } from './record.ts';
 import {
   readSegmentHeader,
   type SegmentHeader,
+  segmentFirstOffset,
   segmentHeaderBytes,
   segmentSequence,
 } from './segment.ts';
@@ -155,9 +156,12 @@ export function placeInLog(
   disk: Disk,
   segments: readonly string[],
   lineage: Lineage,
-  place: SnapshotPlace,
+  found: SnapshotPlace,
 ): SnapshotStart | undefined {
-  const index = segments.findIndex((name) => segmentSequence(name) === place.segment);
+  const isThere = segments.some((name) => segmentSequence(name) === found.segment);
+  const segment = isThere ? found.segment : segmentBehind(disk, segments, found);
+  const place = { ...found, segment };
+  const index = segments.findIndex((name) => segmentSequence(name) === segment);
   const name = segments[index];
   const stage = lineage.stageOf(place.segment);
   const isWithin = stage.end === undefined || place.position <= stage.end.position;
@@ -178,6 +182,32 @@ export function placeInLog(
     const found = way(reader, filePosition, header, place);
     if (found === 'none') return undefined;
     return { place, index, filePosition, damagedAt: found === 'whole' ? undefined : found };
+  });
+}
+
+/**
+ * Sequence number of the segment in which the log goes on behind a snapshot: the one that the
+ * snapshot names, or, if that was sealed at its place, the next one. That begins with the chain
+ * hash of the place, so nothing before it is needed.
+ */
+export function segmentBehind(
+  disk: Disk,
+  segments: readonly string[],
+  place: SnapshotPlace,
+): number {
+  const name = segments.find((one) => segmentSequence(one) === place.segment + 1);
+  if (name === undefined || segmentFirstOffset(name) !== place.offset + 1) return place.segment;
+  return withReader(disk, name, (reader) => {
+    const reading = readSegmentHeader(reader.header());
+    if (reading.kind !== 'valid') return place.segment;
+    const { header } = reading;
+    const isBehind =
+      header.sequence === place.segment + 1 &&
+      header.databaseIdentity === place.databaseIdentity &&
+      header.epoch === place.epoch &&
+      header.position === place.position &&
+      isSameChain(header, place);
+    return isBehind ? header.sequence : place.segment;
   });
 }
 

@@ -427,16 +427,28 @@ describe('the snapshots on a disk', () => {
     await items.database.close();
   });
 
-  it('[history 3.21] are taken again once the segment of the newest one is sealed', async () => {
+  it('[history 2.2] are never taken again, after a roll and a start either', async () => {
     const disk = new SimulatedDisk();
-    const { items } = await open(10, new LocalSnapshots({ disk, salt: () => 7 }), { disk });
+    let salt = 7;
+    const around = {
+      disk,
+      snapshots: { snapshotDesk: new LocalSnapshots({ disk, salt: () => salt++ }) },
+    };
+    const items = await ItemDatabase.open(10, around);
     expect(await take(items)).toMatchObject({ kind: 'taken' });
-    expect(await take(items)).toMatchObject({ kind: 'kept' });
+    const [name = ''] = disk.list().filter((one) => one.startsWith('snapshot'));
+    const content = disk.contentOf(name);
+    const { offset } = items.database;
     expect(await items.request({ kind: 'roll' })).toMatchObject({ kind: 'rolled' });
-    expect(await take(items)).toMatchObject({ kind: 'taken' });
-    expect(await take(items)).toMatchObject({ kind: 'kept' });
-    expect(disk.list().filter((name) => name.startsWith('snapshot'))).toHaveLength(1);
+    expect(await take(items)).toEqual({ kind: 'kept', offset });
     await items.database.close();
+    const again = await ItemDatabase.open(0, { ...around, isReopened: true });
+    expect(again.core.snapshot?.offset).toBe(offset);
+    expect(await take(again)).toEqual({ kind: 'kept', offset });
+    expect(disk.contentOf(name)).toEqual(content);
+    await again.put(1, 'other');
+    expect(await take(again)).toMatchObject({ kind: 'taken', offset: again.database.offset });
+    await again.database.close();
   });
 
   it('[history 2.10] need free space beside them', async () => {

@@ -72,8 +72,8 @@ export class Snapshots {
     this.#alarm = snapshotDesk === undefined ? undefined : makeAlarm?.(() => this.#ring());
     const { snapshot: opened } = core;
     const at = core.clock.monotonicMillis();
-    const { offset = 0, position = 0, segment = 0 } = opened ?? {};
-    this.#last = { offset, position, segment, at };
+    const { offset = 0, position = 0 } = opened ?? {};
+    this.#last = { offset, position, at };
     if (opened === undefined) return;
     const begunMicros = Number(opened.begunMicros);
     this.#figures = { ...noSnapshotFigures, offset: opened.offset, begunMicros };
@@ -95,7 +95,7 @@ export class Snapshots {
   /** Answers at once, or in a later turn: when one of what is there now has been taken. */
   request(ticket: Ticket): DatabaseReply | undefined {
     if (this.#options.snapshotDesk === undefined) return replyOf({ kind: 'off' });
-    if (this.#isOfNow && this.#figures.offset >= 0) {
+    if (!this.#hasCommits && this.#figures.offset >= 0) {
       return replyOf({ kind: 'kept', offset: this.#core.store.offset });
     }
     this.#tickets.add(ticket);
@@ -284,12 +284,12 @@ export class Snapshots {
     const { snapshot } = this.#state;
     const { clock } = this.#core;
     const { place, rowCount, costMillis, tickets } = snapshot;
-    const { offset, position, segment, begunMicros } = place;
+    const { offset, position, begunMicros } = place;
     const at = clock.monotonicMillis();
     const millis = at - snapshot.startedAt;
     snapshot.release();
     this.#state = { kind: 'idle' };
-    this.#last = { offset, position, segment, at };
+    this.#last = { offset, position, at };
     this.#delay = { logBytes: 0, until: 0 };
     this.#figures = {
       ...this.#figures,
@@ -298,7 +298,7 @@ export class Snapshots {
       failuresInRow: 0,
     };
     this.#answer(tickets, { kind: 'taken', offset, bytes, rowCount, millis });
-    if (this.#isOfNow) this.#answer(this.#takeTickets(), { kind: 'kept', offset });
+    if (!this.#hasCommits) this.#answer(this.#takeTickets(), { kind: 'kept', offset });
     this.#ended();
   }
 
@@ -379,16 +379,12 @@ export class Snapshots {
     return this.#alarm === undefined || now - this.#busyAt >= limits.snapshotIdleMillis;
   }
 
+  /**
+   * Whether there are commits since the last one. Without, there is never another one, whatever
+   * was sealed since: a file of that name with other content may be in a backup already.
+   */
   get #hasCommits(): boolean {
     return this.#core.store.offset > this.#last.offset;
-  }
-
-  /**
-   * Whether another one would be no better for a start: one that is taken after the segment was
-   * sealed needs no file that has older commits.
-   */
-  get #isOfNow(): boolean {
-    return !this.#hasCommits && this.#core.log.sequence === this.#last.segment;
   }
 
   #since(now = this.#core.clock.monotonicMillis()): SinceSnapshot {
@@ -409,8 +405,6 @@ export class Snapshots {
 interface Last {
   readonly offset: number;
   readonly position: number;
-  /** Sequence number of the segment in which the log goes on behind it. */
-  readonly segment: number;
   readonly at: number;
 }
 
