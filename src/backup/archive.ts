@@ -8,6 +8,7 @@ import {
   writeArchiveState,
 } from './archive-state.ts';
 import { BackupError, checkSignal } from './backup-error.ts';
+import { segmentBehind } from './coverage.ts';
 import { KnownObjects } from './known-objects.ts';
 import {
   chainAt,
@@ -260,10 +261,10 @@ class Pass {
     const isContinued = await this.#putBase(snapshots, segments);
     if (!isContinued) return;
     for (const segment of segments) {
-      if (segment.isSealed && this.#isNew(segment)) await this.#putSegment(segment);
+      if (segment.isSealed && this.#isNew(segment, segments)) await this.#putSegment(segment);
     }
     await this.#putFiles();
-    await this.#putTail(segments.at(-1));
+    await this.#putTail(segments.at(-1), segments);
     await this.#confirm();
   }
 
@@ -275,9 +276,7 @@ class Pass {
     snapshots: readonly SnapshotObject[],
     segments: readonly SegmentObject[],
   ): Promise<boolean> {
-    const newest = snapshots.findLast(({ sequence }) =>
-      segments.some((segment) => segment.sequence === sequence),
-    );
+    const newest = snapshots.findLast((one) => segmentBehind(one, segments) !== undefined);
     if (isEmpty(this.state)) {
       if (newest !== undefined) await this.#start(newest);
       const isFromFirst = segments[0]?.from.position === 0;
@@ -334,12 +333,14 @@ class Pass {
   }
 
   /** Whether a sealed segment has to be put as a whole. */
-  #isNew({ sequence, from, to }: SegmentObject): boolean {
+  #isNew(segment: SegmentObject, all: readonly SegmentObject[]): boolean {
+    const { sequence, from, to } = segment;
     const { end, snapshots, segments, tails } = this.state;
     if (to.position > end.position) return true;
     if (tails.some((tail) => tail.sequence === sequence)) return true;
     // The archive may have begun with a snapshot at the end of it.
-    const isBegin = snapshots.at(-1)?.sequence === sequence;
+    const base = snapshots.at(-1);
+    const isBegin = base !== undefined && segmentBehind(base, all) === segment;
     return isBegin && !segments.some((entry) => entry.from.position === from.position);
   }
 
@@ -371,13 +372,13 @@ class Pass {
   }
 
   /** The durable records of the segment that is written to, from where the archive ends. */
-  async #putTail(segment: SegmentObject | undefined): Promise<void> {
+  async #putTail(segment: SegmentObject | undefined, all: readonly SegmentObject[]): Promise<void> {
     const { end, disk } = this.#source;
     if (segment === undefined || segment.isSealed) return;
     const { sequence, to } = segment;
     const old = this.state.tails.filter((tail) => tail.sequence === sequence);
     // A snapshot at its beginning needs the segment, although it has no records yet.
-    const isNeeded = this.state.snapshots.some((one) => one.sequence === sequence);
+    const isNeeded = this.state.snapshots.some((one) => segmentBehind(one, all) === segment);
     const isEmptyTail = to.position === segment.from.position && !isNeeded;
     const isOld = old.length > 0 && end.position <= this.state.end.position;
     if (isEmptyTail || isOld) return;
@@ -440,7 +441,7 @@ class Pass {
   #shipping(): Shipping {
     const { signal } = this.#options;
     checkSignal(signal);
-    return new Shipping(this.#repository, [], { known: this.#known, signal });
+    return new Shipping(this.#repository, { known: this.#known, signal });
   }
 }
 

@@ -162,6 +162,8 @@ function snapshotHeaderOf(head: Uint8Array, facts: SnapshotFacts): SnapshotHeade
     bigintToHex(place.databaseIdentity, 64) === facts.identity &&
     bigintToHex(place.epoch, 16) === facts.at.epoch &&
     place.offset === facts.at.offset &&
+    // The next segment stands in for one that was sealed at the place.
+    (place.segment === facts.sequence || place.segment + 1 === facts.sequence) &&
     place.position === facts.at.position &&
     chainToHex(place) === facts.at.chain;
   if (!isExpected) throw new FrameError('the header is that of another snapshot');

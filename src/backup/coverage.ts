@@ -19,6 +19,24 @@ export interface HeldWindow {
   readonly segments: readonly SegmentEntry[];
 }
 
+/**
+ * The segment in which a log goes on behind a snapshot, or the first part of it that is held: the
+ * one that the snapshot names, or, if that was sealed at its place, the next one.
+ */
+export function segmentBehind<Segment extends SegmentPlace>(
+  { at, sequence }: Pick<SnapshotEntry, 'at' | 'sequence'>,
+  segments: readonly Segment[],
+): Segment | undefined {
+  const named = segments.find((one) => one.sequence === sequence);
+  if (named !== undefined) return named;
+  return segments.find(({ sequence: next, from }) => {
+    const isSame = from.position === at.position && from.chain === at.chain;
+    return next === sequence + 1 && isSame && from.epoch === at.epoch;
+  });
+}
+
+type SegmentPlace = Pick<SegmentEntry, 'from' | 'sequence'>;
+
 /** The windows of a log, the oldest first. Between two of them is a gap. */
 export function windowsOf({ snapshots, segments, confirmedMicros }: HeldLog): HeldWindow[] {
   const runs = runsOf(segments);
@@ -59,9 +77,10 @@ function windowOf(
   const to = segments.at(-1)?.to;
   if (first === undefined || to === undefined) return undefined;
   const inside = snapshots
-    .filter(({ at, sequence }) => {
+    .filter((snapshot) => {
+      const { at } = snapshot;
       const isHere = at.position >= first.from.position && at.position <= to.position;
-      return isHere && segments.some((segment) => segment.sequence === sequence);
+      return isHere && segmentBehind(snapshot, segments) !== undefined;
     })
     .sort((one, other) => one.at.position - other.at.position);
   const from = first.from.position === 0 ? first.from : inside[0]?.at;

@@ -12,6 +12,7 @@ import { type SegmentReader, segmentNames, withReader } from '../log/segment-rea
 import { readSnapshotHeader, type SnapshotPlace, snapshotOffset } from '../log/snapshot.ts';
 import { bigintToHex } from '../values/hex.ts';
 import { BackupError, laterFileError } from './backup-error.ts';
+import { segmentBehind } from './coverage.ts';
 import type { LogPoint, SegmentEntry, SnapshotEntry } from './manifest.ts';
 import { objectFolder, segmentObject, snapshotObject } from './object-names.ts';
 
@@ -51,19 +52,27 @@ const pieceBytes = 256 * 1024;
  */
 export function objectsOfLog(disk: Disk, end: LogPoint): LogObject[] {
   const snapshots = snapshotsOf(disk, end);
-  const segments = segmentsOf(disk, end).filter(
-    ({ sequence, from, to }) =>
-      to.position > from.position || snapshots.some((one) => one.sequence === sequence),
-  );
+  const all = segmentsOf(disk, end);
+  const behind = new Set(snapshots.map((snapshot) => segmentBehind(snapshot, all)));
+  const segments = all.filter((one) => one.to.position > one.from.position || behind.has(one));
   return [...snapshots, ...segments];
 }
 
-/** What a restore up to the end of the log needs: the newest snapshot, and what follows it. */
-export function neededObjects(objects: readonly LogObject[]): LogObject[] {
-  const base = objects.filter((object) => object.kind === 'snapshot').at(-1);
-  const segments = objects.filter((object) => object.kind === 'segment');
+/**
+ * The segments that a restore up to the end of the log needs: all that follows `base`, which is
+ * the newest snapshot as the repository has it.
+ */
+export function neededSegments(
+  segments: readonly SegmentObject[],
+  base: Pick<SnapshotEntry, 'at' | 'sequence'> | undefined,
+): readonly SegmentObject[] {
   if (base !== undefined) {
-    return [base, ...segments.filter(({ sequence }) => sequence >= base.sequence)];
+    const behind = segmentBehind(base, segments);
+    if (behind !== undefined) {
+      return segments.filter(({ sequence }) => sequence >= behind.sequence);
+    }
+    const reason = `the log has segment ${base.sequence} no more, in which its snapshot goes on`;
+    throw sourceError('the log', `${reason}; a snapshot behind the next commit helps`);
   }
   const first = segments[0];
   if (first === undefined) throw sourceError('the log', 'it has no commit');

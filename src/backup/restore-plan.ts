@@ -1,5 +1,5 @@
 import { BackupError } from './backup-error.ts';
-import { type HeldWindow, windowsOf } from './coverage.ts';
+import { type HeldWindow, segmentBehind, windowsOf } from './coverage.ts';
 import type {
   DatabaseRecord,
   FileEntry,
@@ -68,7 +68,7 @@ export interface PassedOver {
 export function planFrom(holding: Holding, target: RestoreTarget): RestorePlan | undefined {
   const window = windowsOf(holding).findLast((one) => holds(one, holding, target));
   if (window === undefined) return undefined;
-  const base = window.snapshots.findLast(({ at }) => isUpTo(at, target));
+  const base = basedOn(window, target);
   const segments = window.segments.filter(
     (segment, index) =>
       (base === undefined || segment.sequence >= base.sequence) &&
@@ -94,6 +94,15 @@ export function planFrom(holding: Holding, target: RestoreTarget): RestorePlan |
     fault,
     passedOver: [],
   };
+}
+
+/** The snapshot to begin with, and the segment of the window in which it goes on. */
+function basedOn({ snapshots, segments }: HeldWindow, target: RestoreTarget) {
+  const base = snapshots.findLast(({ at }) => isUpTo(at, target));
+  const behind = base === undefined ? undefined : segmentBehind(base, segments);
+  return base === undefined || behind === undefined
+    ? undefined
+    : { ...base, sequence: behind.sequence };
 }
 
 function holds(window: HeldWindow, holding: Holding, target: RestoreTarget): boolean {

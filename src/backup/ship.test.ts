@@ -11,6 +11,7 @@ import {
   withFolder,
 } from '../../test/support/backup-story.ts';
 import { Killed, MemoryStore } from '../../test/support/memory-store.ts';
+import { segmentSequence } from '../log/segment.ts';
 import { MachineDisk } from '../node/disk.ts';
 import { BackupError } from './backup-error.ts';
 import { fetchFiles, fetchRestore } from './fetch.ts';
@@ -19,6 +20,7 @@ import { localSource } from './local-source.ts';
 import { objectsOf } from './manifest.ts';
 import { openRepository, type Repository } from './repository.ts';
 import { type ShipProgress, shipDatabase } from './ship.ts';
+import { verifyBackup } from './verify.ts';
 
 async function begin(seed: number) {
   const story = await BackupStory.begin(seed);
@@ -103,6 +105,31 @@ describe('shipping', () => {
         expect(Buffer.compare(bytesOf(resumed, name), bytesOf(whole, name))).toBe(0);
       }
     }
+  });
+
+  it('[history 5.3, 5.4] goes by the snapshot that is stored, not by one taken again', async () => {
+    const { story, repository } = await begin(8);
+    await story.snapshot();
+    await story.log.roll();
+    await story.backup(repository, 1_000_000);
+    // As an earlier version did: another file of the same name, in which the log goes on later.
+    await story.snapshot();
+    for (let time = 2; time < 5; time++) {
+      const { id } = await story.backup(repository, time * 1_000_000);
+      const options = { depth: 'read', nowMicros: time * 1_000_000 } as const;
+      expect((await verifyBackup(repository, id, options)).faults).toEqual([]);
+      expect(await restored(repository)).toEqual(story.records);
+      await story.work(1);
+    }
+    // What is before the snapshot was forgotten.
+    const base = (await story.source()).objects.findLast(({ kind }) => kind === 'snapshot');
+    const sequence = base?.sequence ?? 0;
+    for (const name of story.segmentNames()) {
+      if ((segmentSequence(name) ?? 0) < sequence) story.disk.remove(name);
+    }
+    const { databases } = await story.backup(repository, 5_000_000);
+    expect(databases[0]?.segments[0]?.sequence).toBe(sequence);
+    expect(await restored(repository)).toEqual(story.records);
   });
 
   it('[history 5.9] two backups at once into one repository are both whole', async () => {

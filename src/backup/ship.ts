@@ -2,7 +2,7 @@ import { BackupError, checkSignal } from './backup-error.ts';
 import { checkSegment, checkSnapshot } from './content-check.ts';
 import { FrameError } from './frame-check.ts';
 import { KnownObjects } from './known-objects.ts';
-import { type LogObject, neededObjects, sourceError } from './log-source.ts';
+import { type LogObject, neededSegments, sourceError } from './log-source.ts';
 import type {
   DatabaseEntry,
   DatabaseRecord,
@@ -83,15 +83,8 @@ export async function shipDatabase(
   options: ShipOptions = {},
 ): Promise<ShippedDatabase> {
   const { identity, record, end, lineage, files, fault = '' } = source;
-  const objects = options.withHistory === true ? source.objects : neededObjects(source.objects);
-  const shipping = new Shipping(repository, [...objects, ...files], options);
-  const snapshots: SnapshotEntry[] = [];
-  const segments: SegmentEntry[] = [];
-  for (const object of objects) {
-    const shipped = await shipping.object(object, source);
-    if ('at' in shipped) snapshots.push(shipped);
-    else segments.push(shipped);
-  }
+  const shipping = new Shipping(repository, options);
+  const { snapshots, segments } = await shipLog(shipping, source, options.withHistory === true);
   const shippedFiles: FileEntry[] = [];
   for (const file of files) {
     shippedFiles.push(await shipping.file(file, identity, source.read(file)));
@@ -110,6 +103,30 @@ export async function shipDatabase(
   return { entry, newObjects: shipping.newObjects, newBytes: shipping.newBytes };
 }
 
+/**
+ * Ships snapshots first: the repository may have one that was taken of the same place when the log
+ * went on in another file, and which segments are needed depends on it.
+ */
+async function shipLog(
+  shipping: Shipping,
+  source: DatabaseSource,
+  withHistory: boolean,
+): Promise<Pick<DatabaseEntry, 'snapshots' | 'segments'>> {
+  const { objects, files } = source;
+  const all = objects.filter((object) => object.kind === 'snapshot');
+  const bases = withHistory ? all : all.slice(-1);
+  const sealed = objects.filter((object) => object.kind === 'segment');
+  const start = withHistory ? 0 : (bases[0]?.at.position ?? 0);
+  shipping.expect([...bases, ...sealed.filter(({ to }) => to.position >= start), ...files]);
+  const snapshots: SnapshotEntry[] = [];
+  for (const base of bases) snapshots.push((await shipping.object(base, source)) as SnapshotEntry);
+  const needed = withHistory ? sealed : neededSegments(sealed, snapshots.at(-1));
+  shipping.expect([...bases, ...needed, ...files]);
+  const segments: SegmentEntry[] = [];
+  for (const one of needed) segments.push((await shipping.object(one, source)) as SegmentEntry);
+  return { snapshots, segments };
+}
+
 /** Puts files of the host itself into a repository. */
 export async function shipFiles(
   repository: Repository,
@@ -117,7 +134,8 @@ export async function shipFiles(
   read: (file: SourceFile) => AsyncIterable<Uint8Array>,
   options: ShipOptions = {},
 ): Promise<FileEntry[]> {
-  const shipping = new Shipping(repository, files, options);
+  const shipping = new Shipping(repository, options);
+  shipping.expect(files);
   const entries: FileEntry[] = [];
   for (const file of files) entries.push(await shipping.file(file, undefined, read(file)));
   return entries;
@@ -137,19 +155,19 @@ export class Shipping {
   readonly #repository: Repository;
   readonly #known: KnownObjects;
   readonly #options: ShipOptions;
-  readonly #objectsTotal: number;
-  readonly #bytesTotal: number;
+  #objectsTotal = 0;
+  #bytesTotal = 0;
   #objectsDone = 0;
   #bytesDone = 0;
 
-  constructor(
-    repository: Repository,
-    objects: readonly { readonly bytes: number }[],
-    options: ShipOptions,
-  ) {
+  constructor(repository: Repository, options: ShipOptions) {
     this.#repository = repository;
     this.#known = options.known ?? new KnownObjects(repository);
     this.#options = options;
+  }
+
+  /** All that is shipped, for the progress. */
+  expect(objects: readonly { readonly bytes: number }[]): void {
     this.#objectsTotal = objects.length;
     this.#bytesTotal = objects.reduce((sum, { bytes }) => sum + bytes, 0);
   }

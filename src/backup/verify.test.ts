@@ -16,13 +16,13 @@ import { fetchRestore } from './fetch.ts';
 import { finishBackup } from './finish-backup.ts';
 import { findBackup, planRestore } from './holdings.ts';
 import { listBackups, listedArchives } from './list.ts';
-import { type Manifest, objectsOf } from './manifest.ts';
+import { type DatabaseEntry, type Manifest, objectsOf } from './manifest.ts';
 import { manifestName } from './object-names.ts';
 import { type PrunePolicy, pruneBackups } from './prune.ts';
 import type { Repository } from './repository.ts';
 import type { RestorePlan } from './restore-plan.ts';
 import { shipDatabase } from './ship.ts';
-import { verifyBackup } from './verify.ts';
+import { type VerifyDepth, verifyBackup } from './verify.ts';
 
 const second = 1_000_000;
 const day = 86_400 * second;
@@ -47,6 +47,34 @@ function replayed(repository: Repository, records: readonly string[]) {
 }
 
 describe('a check', () => {
+  it('[history 5.18] finds that what is named leads to no state, or not to the end', async () => {
+    const { story, repository } = await begin(21);
+    await story.snapshot();
+    await story.work(4);
+    const { databases } = await story.backup(repository, start);
+    const entry = databases[0] as DatabaseEntry;
+    const [first, ...rest] = entry.segments;
+    expect([first?.sequence, rest.length > 0]).toEqual([entry.snapshots[0]?.sequence, true]);
+    const parts = { files: [], isWhole: false, program: 'test', nowMicros: start + second };
+    const faultsOf = async (change: Partial<DatabaseEntry>, depth: VerifyDepth) => {
+      const { id } = await finishBackup(repository, {
+        ...parts,
+        databases: [{ ...entry, ...change }],
+      });
+      return (await verifyBackup(repository, id, { depth, nowMicros: start })).faults;
+    };
+    const text = `database ${storyIdentity} cannot be restored up to offset ${story.end.offset}`;
+    for (const depth of ['present', 'read'] as const) {
+      expect(await faultsOf({}, depth)).toEqual([]);
+      expect(await faultsOf({ segments: rest }, depth)).toContain(
+        `${text}: the objects that the backup names lead to no state`,
+      );
+      expect(await faultsOf({ segments: entry.segments.slice(0, -1) }, depth)).toEqual([
+        expect.stringMatching(`^${text}: .* lead to offset \\d+ only$`),
+      ]);
+    }
+  });
+
   it('[history 5.18] finds each object that is missing or shorter', async () => {
     const { story, store, repository } = await begin(1);
     const manifest = await story.backup(repository, start);

@@ -131,6 +131,7 @@ class BackupCheck {
       if (fault === '') continue;
       this.faults.push(`database ${identity} is there up to offset ${end.offset} only: ${fault}`);
     }
+    for (const database of this.#manifest.databases) this.#requirePlan(database);
     this.#report();
     if (this.#options.depth === 'present') return;
     this.#phase = 'read';
@@ -138,6 +139,17 @@ class BackupCheck {
     for (const database of this.#manifest.databases) await this.#readDatabase(database, gone);
     for (const file of this.#manifest.files) await this.#readPlain(file, gone);
     if (this.#options.depth === 'deep' && this.faults.length === 0) await this.#replayAll();
+  }
+
+  /** What is named has to lead to the end, whatever the objects hold. */
+  #requirePlan(database: DatabaseEntry): void {
+    const { identity, end, fault } = database;
+    const plan = planFrom(backupHolding(this.#manifest, database), { kind: 'end' });
+    const isEnd = plan?.to.position === end.position && plan.to.chain === end.chain;
+    if (isEnd || (plan === undefined && fault !== '')) return;
+    const reached = plan === undefined ? 'no state' : `offset ${plan.to.offset} only`;
+    const text = `database ${identity} cannot be restored up to offset ${end.offset}`;
+    this.faults.push(`${text}: the objects that the backup names lead to ${reached}`);
   }
 
   async #readDatabase(database: DatabaseEntry, gone: ReadonlySet<string>): Promise<void> {
@@ -196,10 +208,7 @@ class BackupCheck {
     this.#phase = 'replay';
     for (const database of this.#manifest.databases) {
       const plan = planFrom(backupHolding(this.#manifest, database), { kind: 'end' });
-      if (plan === undefined) {
-        this.faults.push(`database ${database.identity} has no snapshot to begin with`);
-        continue;
-      }
+      if (plan === undefined) continue;
       try {
         await this.#options.replay?.(plan);
       } catch (error) {
