@@ -196,6 +196,12 @@ it('[history 5.6, 5.20] latest passes over a backup that is not all of the datab
     fault: 'it cannot serve',
     passedOver: [],
   });
+  const nothing = { ...parts, databases: [{ ...entry, segments: [], snapshots: [] }] };
+  const newest = await finishBackup(repository, { ...nothing, nowMicros: nowMicros + 1_000_000 });
+  expect((await planRestore(repository, latest)).passedOver).toEqual([
+    { id: newest.id, fault: 'nothing of it can be restored' },
+    { id, fault: 'it cannot serve' },
+  ]);
 });
 
 it('[history 5.27] what is not held is unknown', async () => {

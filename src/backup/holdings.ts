@@ -34,26 +34,36 @@ export async function planRestore(
 ): Promise<RestorePlan> {
   const holdings: Holding[] = [];
   const faulty: RestorePlan[] = [];
+  const passedOver: PassedOver[] = [];
   for await (const found of holdingsOf(repository, database, backup)) {
     const holding = at.kind === 'time' ? await withFirstCommit(repository, found) : found;
     holdings.push(holding);
     const plan = planFrom(holding, at);
-    if (plan === undefined) continue;
+    if (plan === undefined) {
+      if (at.kind === 'end') passedOver.push(passedOverOf(holding));
+      continue;
+    }
     // The end of what is not all there is not the end of the database.
     if (plan.fault === '' || backup !== 'latest' || at.kind !== 'end') {
-      return { ...plan, passedOver: faulty.map(passedOverOf) };
+      return { ...plan, passedOver };
     }
     faulty.push(plan);
+    passedOver.push(passedOverOf(plan));
   }
   const [newest] = faulty;
-  if (newest !== undefined) return newest;
+  if (newest !== undefined) {
+    const { id } = passedOverOf(newest);
+    const place = passedOver.findIndex((one) => one.id === id);
+    return { ...newest, passedOver: passedOver.slice(0, place) };
+  }
   if (holdings.length > 0) throw outsideError(database, at, holdings);
   const what = backup === 'latest' ? repository.store.place : `backup ${backup}`;
   throw new BackupError('backup.unknown', `${what} holds no database ${database}`);
 }
 
-function passedOverOf({ source, fault }: RestorePlan): PassedOver {
-  return { id: source.kind === 'backup' ? source.id : source.name, fault };
+function passedOverOf({ source, fault }: Pick<Holding, 'source' | 'fault'>): PassedOver {
+  const why = fault === '' ? 'nothing of it can be restored' : fault;
+  return { id: source.kind === 'backup' ? source.id : source.name, fault: why };
 }
 
 /**

@@ -3,7 +3,12 @@ import { type PrunePolicy, type PruneReport, pruneBackups } from '../backup/prun
 import type { Repository } from '../backup/repository.ts';
 import { type VerifyDepth, type VerifyReport, verifyBackup } from '../backup/verify.ts';
 import { replayPlan } from '../host/backups/replay-plan.ts';
-import { type HostRestore, planHost, restoreHost } from '../host/backups/restore-host.ts';
+import {
+  type HostRestore,
+  type LeftOut,
+  planHost,
+  restoreHost,
+} from '../host/backups/restore-host.ts';
 import { shownRepository } from '../host/backups/shown-repository.ts';
 import type { JobProgress } from '../host/databases/jobs.ts';
 import { usable } from './open-repository.ts';
@@ -46,10 +51,12 @@ export interface PlannedHost {
   readonly backup: string;
   readonly timeMicros: number;
   readonly databases: readonly { readonly names: readonly string[]; readonly fault: string }[];
+  /** Databases of which nothing can be restored. */
+  readonly leftOut: readonly LeftOut[];
   readonly bytes: number;
   readonly freeBytes: number | undefined;
-  /** Does it. */
-  run(show: (progress: JobProgress) => void): Promise<void>;
+  /** Does it; resolves with the databases that are not there. */
+  run(show: (progress: JobProgress) => void): Promise<readonly LeftOut[]>;
 }
 
 /** Plans the restore of a whole host into an empty folder. */
@@ -59,11 +66,12 @@ export function planHostRestore(
 ): Promise<PlannedHost> {
   return usable(async () => {
     const plan = await planHost(repository, order);
-    const { manifest, bytes, freeBytes } = plan;
+    const { manifest, leftOut, bytes, freeBytes } = plan;
     return {
       backup: manifest.id,
       timeMicros: manifest.timeMicros,
       databases: manifest.databases.map(({ record, fault }) => ({ names: record.names, fault })),
+      leftOut,
       bytes,
       freeBytes,
       run: (show) => usable(() => restoreHost(repository, plan, { ...order, show })),

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { PlannedHost } from '../../service/offline-backups.ts';
 import { bytesText } from '../../values/bytes-text.ts';
 import {
   anything,
@@ -230,6 +231,7 @@ async function restoreAll(session: Session, backup: string, flags: RestoreFlags)
     const what = countText(count, 'database');
     io.out(`Backup ${plan.backup} of ${microsText(plan.timeMicros)}: ${what}`);
     io.out(`  writes ${bytesText(bytes)} to ${directory}${free}`);
+    for (const one of plan.leftOut) io.out(`  without ${leftOutText(one)}`);
   }
   if (flags.dryRun === true) {
     if (flags.json === true) io.out(JSON.stringify({ backup: plan.backup, databases, bytes }));
@@ -240,11 +242,18 @@ async function restoreAll(session: Session, backup: string, flags: RestoreFlags)
     return;
   }
   const progress = new WorkProgress(io, flags.json === true);
-  await plan.run((step) => progress.show({ ...step, unit: 'bytes' }));
+  const leftOut = await plan.run((step) => progress.show({ ...step, unit: 'bytes' }));
   progress.end();
-  if (flags.json === true) io.out(JSON.stringify({ backup: plan.backup, databases, bytes }));
+  const result = { backup: plan.backup, databases, bytes, left_out: leftOut };
+  if (flags.json === true) io.out(JSON.stringify(result));
   else io.out(`Restored. Start it: reducerdb start --data-dir ${flags.dataDir}`);
   if (!runsSchedules && flags.json !== true) {
     io.out('Schedules are paused: reducerdb schedules resume <database> lets them run.');
   }
+  if (leftOut.length === 0) return;
+  throw new CliError(`not restored: ${leftOut.map(leftOutText).join('; ')}`, 3);
+}
+
+function leftOutText({ identity, names, reason }: PlannedHost['leftOut'][number]): string {
+  return `${names[0] ?? identity}: ${reason}`;
 }

@@ -1,9 +1,45 @@
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { BackupStory, storyRepository, withFolder } from '../../../test/support/backup-story.ts';
+import {
+  BackupStory,
+  restoredRecords,
+  storyIdentity,
+  storyRecord,
+  storyRepository,
+  withFolder,
+} from '../../../test/support/backup-story.ts';
 import { MemoryStore } from '../../../test/support/memory-store.ts';
 import { finishBackup } from '../../backup/finish-backup.ts';
-import { planHost } from './restore-host.ts';
+import { shipDatabase } from '../../backup/ship.ts';
+import { bigintToHex } from '../../values/hex.ts';
+import { planHost, restoreHost } from './restore-host.ts';
+
+it('[history 5.6, 5.20] one that cannot be restored is named, others are there', async () => {
+  const story = await BackupStory.begin(1);
+  await story.work(2);
+  await story.snapshot();
+  await story.work(2);
+  const repository = await storyRepository(new MemoryStore());
+  const shipped = await shipDatabase(repository, await story.source());
+  const record = { ...storyRecord, more: { generation: 1 } };
+  const whole = { ...shipped.entry, record };
+  const identity = bigintToHex(8n, 64);
+  const bad = { ...whole, identity, record: { ...record, names: ['bad'] }, segments: [] };
+  const parts = { databases: [bad, whole], files: [], program: 'test', nowMicros: 1_000_000 };
+  await finishBackup(repository, { ...parts, isWhole: true });
+  await withFolder(async (folder) => {
+    const directory = path.join(folder, 'host');
+    const order = { backup: 'latest', directory, runsSchedules: true, show: () => undefined };
+    const plan = await planHost(repository, order);
+    const leftOut = [{ identity, names: ['bad'], reason: expect.stringContaining('no state') }];
+    expect(plan.leftOut).toEqual(leftOut);
+    expect(await restoreHost(repository, plan, order)).toEqual(leftOut);
+    expect(readdirSync(path.join(directory, 'databases'))).toEqual([storyIdentity]);
+    const log = path.join(directory, 'databases', storyIdentity, 'log-1');
+    expect(await restoredRecords(log)).toEqual(story.records);
+  });
+});
 
 it('[history 5.6, 5.20] plans what a backup of a host has, and refuses a place', async () => {
   const story = await BackupStory.begin(1);

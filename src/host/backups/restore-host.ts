@@ -37,8 +37,17 @@ export interface HostRestore {
 export interface HostPlan {
   readonly manifest: Manifest;
   readonly plans: readonly { readonly plan: RestorePlan; readonly directory: string }[];
+  /** Databases of which nothing can be restored. */
+  readonly leftOut: readonly LeftOut[];
   readonly bytes: number;
   readonly freeBytes: number | undefined;
+}
+
+/** A database that a restore of a host does not have, and why. */
+export interface LeftOut {
+  readonly identity: string;
+  readonly names: readonly string[];
+  readonly reason: string;
 }
 
 /** Plans the restore of a whole host; throws `BackupError` for what cannot be done. */
@@ -54,17 +63,23 @@ export async function planHost(
   const isThere = fs.existsSync(directory);
   if (isThere && fs.readdirSync(directory).length > 0) throw notEmptyError(directory);
   const manifest = await wholeBackup(repository, backup);
+  const leftOut: LeftOut[] = [];
   const plans = manifest.databases.flatMap((entry) => {
+    const { identity, record, fault } = entry;
     const plan = planFrom(backupHolding(manifest, entry), { kind: 'end' });
     if (plan !== undefined) return [{ plan, directory: folderOf(directory, entry) }];
-    // Its fault says that nothing of it could be read, and is shown with the plan.
-    if (entry.fault !== '' && entry.identity !== registryHex) return [];
-    throw new BackupError('backup.unknown', `the backup holds nothing of ${entry.identity}`);
+    if (identity === registryHex) {
+      const text = `backup ${manifest.id} holds nothing of the registry, which knows the databases`;
+      throw new BackupError('backup.unknown', text);
+    }
+    const reason = fault === '' ? 'the objects that the backup names lead to no state' : fault;
+    leftOut.push({ identity, names: record.names, reason });
+    return [];
   });
   const ofHost = manifest.files.reduce((sum, { bytes }) => sum + bytes, 0);
   const bytes = plans.reduce((sum, { plan }) => sum + plan.bytes, ofHost);
   const parent = isThere ? directory : path.dirname(path.resolve(directory));
-  return { manifest, plans, bytes, freeBytes: new FolderSpace(parent).freeBytes() };
+  return { manifest, plans, leftOut, bytes, freeBytes: new FolderSpace(parent).freeBytes() };
 }
 
 /** The newest backup of a whole host, or the one that is named. */
@@ -94,16 +109,18 @@ function folderOf(directory: string, { identity, record }: DatabaseEntry): strin
 
 /**
  * Restores a host into an empty folder. The registry comes last: without it no service starts on
- * what an interruption leaves. On a fault nothing is left.
+ * what an interruption leaves. On a fault of an object nothing is left. Returns the databases that
+ * are not there: those of the plan, and those whose log no start would take.
  */
 export async function restoreHost(
   repository: Repository,
-  { manifest, plans, bytes, freeBytes }: HostPlan,
+  { manifest, plans, leftOut: unplanned, bytes, freeBytes }: HostPlan,
   { directory, show, signal, runsSchedules }: HostRestore,
-): Promise<void> {
+): Promise<LeftOut[]> {
   if (freeBytes !== undefined && freeBytes < bytes) throw noSpaceError(directory, bytes, freeBytes);
   const wasThere = fs.existsSync(directory);
   fs.mkdirSync(directory, { recursive: true, mode: privateFolderMode });
+  const leftOut = [...unplanned];
   try {
     const isOfRegistry = ({ plan }: HostPlan['plans'][number]) => plan.identity === registryHex;
     let done = 0;
@@ -112,12 +129,14 @@ export async function restoreHost(
       const onProgress = (progress: { readonly bytesDone: number }): void => {
         show({ phase: 'fetching', done: before + progress.bytesDone, total: bytes });
       };
-      await restoreOne(repository, each, { onProgress, signal });
+      const reason = await restoreOne(repository, each, { onProgress, signal });
+      if (reason !== undefined) leftOut.push(leftOutOf(each, reason));
       done += each.plan.bytes;
     }
     const source = { kind: 'backup', id: manifest.id, timeMicros: manifest.timeMicros } as const;
     await fetchFiles(repository, { source, files: manifest.files }, directory, { signal });
     if (!runsSchedules) await pauseAll(directory);
+    return leftOut;
   } catch (error) {
     for (const name of fs.readdirSync(directory)) {
       fs.rmSync(path.join(directory, name), { recursive: true, force: true });
@@ -131,11 +150,21 @@ export async function restoreHost(
   }
 }
 
+/** The registry is needed for all others. */
+function leftOutOf({ plan, directory }: HostPlan['plans'][number], reason: string): LeftOut {
+  const { identity, record } = plan;
+  const text = `${record.names[0] ?? identity} would not open: ${reason}`;
+  if (identity === registryHex) throw new BackupError('backup.damaged', `the registry, ${text}`);
+  fs.rmSync(path.dirname(directory), { recursive: true, force: true });
+  return { identity, names: record.names, reason: text };
+}
+
+/** Returns why the restored log would not open; `undefined`: it would. */
 async function restoreOne(
   repository: Repository,
   { plan, directory }: HostPlan['plans'][number],
   options: Parameters<typeof fetchRestore>[3],
-): Promise<void> {
+): Promise<string | undefined> {
   const folder = path.dirname(directory);
   fs.mkdirSync(folder, { recursive: true, mode: privateFolderMode });
   await fetchRestore(repository, plan, directory, options);
@@ -144,9 +173,8 @@ async function restoreOne(
     new MachineDisk(directory),
     databaseIdentity(BigInt(`0x${plan.identity}`)),
   );
-  if (report.kind === 'intact') return;
-  const why = 'error' in report ? report.error.message : report.kind;
-  throw new BackupError('backup.damaged', `${plan.identity} would not open: ${why}`);
+  if (report.kind === 'intact') return undefined;
+  return 'error' in report ? report.error.message : report.kind;
 }
 
 /** The host that was backed up may still serve: everything would be done twice. */
