@@ -5,7 +5,7 @@ import { floorName } from '../log/floor.ts';
 import { LogDamageError } from '../log/log-error.ts';
 import { segmentNames } from '../log/segment-reader.ts';
 import { snapshotOffset } from '../log/snapshot.ts';
-import { verifyLog, verifySnapshots, withSnapshots } from '../log/verify.ts';
+import { verifyLog, verifySnapshots, withSnapshots, withStart } from '../log/verify.ts';
 import { Random } from '../testing/random.ts';
 import type { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { indexName } from './segment-index.ts';
@@ -142,7 +142,26 @@ describe('a database with a history, damaged', () => {
     if (kind === 'hot') expect(refused).toBeGreaterThan(0);
   });
 
-  it('[history I10, 3.20] by a packed segment that is none, also one beside a snapshot', async () => {
+  it('[history 3.20] in its past alone, misses no commit', () => {
+    const { lab, files } = scene;
+    for (const name of [files.packed, segmentNames(lab.disk)[0] ?? '']) {
+      const disk = lab.changed();
+      disk.flipBit(name, 200, 1);
+      const report = withStart(verifyLog(disk, labIdentity), disk, labIdentity);
+      const text = report.kind === 'damaged' ? report.error.message : report.kind;
+      expect(text).toContain(`has every commit up to ${lab.store.offset} from a snapshot`);
+      expect(text).toContain(name);
+      expect(text).not.toContain('missing');
+    }
+    // What a start needs is reported as before.
+    const disk = lab.changed();
+    disk.flipBit(files.active, 200, 1);
+    const report = verifyLog(disk, labIdentity);
+    expect(report.kind).toBe('damaged');
+    expect(withStart(report, disk, labIdentity)).toBe(report);
+  });
+
+  it('[history I10, 3.20] by packed segments that are none, also beside a snapshot', async () => {
     const packed = segmentNames(scene.lab.disk).filter((name) => name.endsWith('.gz'));
     for (const name of packed) {
       const damaged = scene.lab.changed({ [name]: new Uint8Array(100).fill(7) });

@@ -88,6 +88,26 @@ function report(disk: Disk, options: WalkOptions): LogReport {
 }
 
 /**
+ * The report on a log that a start may not need all of: if it opens with every commit, from a
+ * snapshot, what is damaged is only the past.
+ */
+export function withStart(
+  report: LogReport,
+  disk: Disk,
+  databaseIdentity: DatabaseIdentity,
+): LogReport {
+  if (report.kind !== 'damaged' || snapshotNames(disk).length === 0) return report;
+  const start = verifyStart(disk, databaseIdentity);
+  if (start.kind !== 'intact') return report;
+  const reason =
+    'the past cannot be read from here on; a start does not need it, and has every commit up to ' +
+    `${start.contents.offset} from a snapshot`;
+  const advice = 'Restore the past from a backup, or delete it with `reducerdb retention forget`';
+  const { place, cause } = report.error;
+  return { kind: 'damaged', error: new LogDamageError(reason, place, { advice, cause }) };
+}
+
+/**
  * The report on a log with its snapshots in view: without one that is intact, a log that does not
  * begin with its first commit cannot be opened.
  */

@@ -14,10 +14,10 @@ interface Entry extends Omit<VerifyTurn, 'signal'> {
 
 /**
  * Turns of the checks of databases, each of which has a thread that reads as fast as it may:
- * `limits.hostVerifiesMax` run at the same time, `limits.hostDeepVerifiesMax` of them deep. The next
- * one is of the caller with the fewest that run; among those, of the one whose last turn is longest
- * ago. A process that a module has taken over may never answer, so nobody has a turn for longer
- * than `limits.verifyTurnMillisMax`.
+ * `limits.hostVerifiesMax` run at the same time, `limits.hostDeepVerifiesMax` of them deep. The
+ * next one is of the caller with the fewest that run; among those, of the one whose last turn is
+ * longest ago. A process that a module has taken over may never answer, so nobody has a turn for
+ * longer than `limits.verifyTurnMillisMax`.
  */
 export class VerifyTurns {
   readonly #running = new Set<Entry>();

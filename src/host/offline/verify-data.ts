@@ -16,6 +16,7 @@ import {
   verifyLog,
   verifySnapshots,
   withSnapshots,
+  withStart,
 } from '../../log/verify.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import { identityFromHex } from '../../values/identity.ts';
@@ -154,7 +155,8 @@ function reportOn(
   try {
     const disk = new MachineDisk(directory);
     const snapshots = verifySnapshots(disk, identity);
-    const report = withSnapshots(verifyLog(disk, identity), disk, identity, snapshots);
+    const log = withStart(verifyLog(disk, identity), disk, identity);
+    const report = withSnapshots(log, disk, identity, snapshots);
     const isWhole = report.kind === 'intact' || report.kind === 'torn';
     const deep = isDeep && isWhole ? deepFindings(disk, identity) : [];
     const files = [...verifyFloor(disk), ...verifyIndexes(disk), ...deep, ...filesSetAside(disk)];

@@ -20,10 +20,10 @@ export interface FrozenDisk extends Disk {
 /**
  * The directory of a log as it is now, to be read while the log grows: what comes later is not
  * there. The mark of the durable end and the floor are written over, so they are copied, the mark
- * first: it never says more than the segments hold. The segment that is being written ends with its
- * last whole record, unless that is before `durableOffset` or the mark: then it is damaged. Of a
- * segment that was packed meanwhile its packed form is read. `read` is called with the bytes of each
- * reading, and may wait.
+ * first: it never says more than the segments hold. The segment that is being written ends with
+ * its last whole record, unless that is before `durableOffset` or the mark: then it is damaged. Of
+ * a segment that was packed meanwhile its packed form is read. `read` is called with the bytes of
+ * each reading, and may wait.
  */
 export function frozenDisk(
   disk: Disk,

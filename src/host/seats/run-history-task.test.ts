@@ -199,7 +199,7 @@ describe('a check of a log that grows', () => {
   );
 });
 
-/** The active segment as it is now, with space reserved behind it that no window of a reader has. */
+/** The active segment as it is now, with more space behind it than the window of a reader. */
 function reserved({ disk }: HistoryLab) {
   const name = disk.list().findLast((file) => file.endsWith('.log')) ?? '';
   const bytes = new Uint8Array(3 * mebibyte);

@@ -1,7 +1,7 @@
 import { deepFindings, filesSetAside, verifyIndexes } from '../../history/verify-history.ts';
 import { limits } from '../../limits.ts';
 import { type Disk, DiskError } from '../../log/disk.ts';
-import { verifyLog, verifySnapshots } from '../../log/verify.ts';
+import { verifyLog, verifySnapshots, withStart } from '../../log/verify.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import { frozenDisk } from './frozen-disk.ts';
 import type { HistoryFinding } from './history-task.ts';
@@ -60,7 +60,7 @@ function findingsOf(
 }
 
 function logFinding(disk: Disk, identity: DatabaseIdentity): HistoryFinding {
-  const report = verifyLog(disk, identity);
+  const report = withStart(verifyLog(disk, identity), disk, identity);
   const name = 'log';
   switch (report.kind) {
     case 'absent':
