@@ -74,6 +74,9 @@ export const historyLimits = {
   hostVerifiesMax: 2,
   hostDeepVerifiesMax: 1,
   verifyTurnMillisMax: 1_800_000,
+  /** Heap of the thread of a live check, and of a deep one, which has the program and all keys. */
+  verifyHeapMebibytes: 64,
+  deepVerifyHeapMebibytes: 512,
   /** How long an opening waits for the pass that the end of its database has stopped. */
   historyStopMillisMax: 1_000,
   /** For how long something keeps old commits from being deleted without making progress. */

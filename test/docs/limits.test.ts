@@ -157,6 +157,10 @@ const service: readonly (readonly [start: string, bound: string])[] = [
   ],
   ['jobs that are remembered', `${count(limits.jobsKeptMax)}; ${limits.callerJobsKeptMax}`],
   ['checks of databases', `${limits.hostVerifiesMax}; ${limits.hostDeepVerifiesMax}`],
+  [
+    'heap of the thread of such a check',
+    `${limits.verifyHeapMebibytes} MiB; ${limits.deepVerifyHeapMebibytes} MiB`,
+  ],
   ['refused requests in the audit log', `${limits.auditRefusalsPerMinuteMax} a minute`],
 ];
 

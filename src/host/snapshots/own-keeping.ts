@@ -7,7 +7,7 @@ import {
 } from '../seats/history-task.ts';
 import { RemoteSnapshots } from './remote-snapshots.ts';
 import type { SnapshotOrder } from './snapshot-messages.ts';
-import { SnapshotThread } from './snapshot-thread.ts';
+import { SnapshotThread, threadEndedText } from './snapshot-thread.ts';
 
 /**
  * Snapshots and the history of one database that has its actor in this thread, on a thread that
@@ -33,7 +33,7 @@ export class OwnKeeping {
   async history(task: HistoryTask, signal: AbortSignal): Promise<HistoryAnswer> {
     const answer = await this.#thread.ask(this.#place, encodeHistoryTask(task), signal);
     if (signal.aborted) return { kind: 'stopped' };
-    if (answer === undefined) return { kind: 'failed', message: 'the thread that does so ended' };
+    if (answer === undefined) return { kind: 'failed', message: threadEndedText(task) };
     return decodeHistoryAnswer(answer);
   }
 

@@ -1,5 +1,6 @@
 import { MessageChannel, Worker as Thread } from 'node:worker_threads';
-import { decodeHistoryTask } from '../seats/history-task.ts';
+import { limits } from '../../limits.ts';
+import { decodeHistoryTask, type HistoryTask } from '../seats/history-task.ts';
 import { workerEntry } from '../spawner/worker-entry.ts';
 import type { HistoryMessage, HistoryReply, SnapshotOrder } from './snapshot-messages.ts';
 
@@ -8,6 +9,8 @@ export interface SnapshotThreadOptions {
   readonly entry?: string;
   /** Flags for the thread alone, such as permissions. */
   readonly flags?: readonly string[];
+  /** Bound of its heap; absent: that of a thread which moves blocks. */
+  readonly heapMebibytes?: number;
 }
 
 /** The thread that writes snapshots and looks after histories, while there is something to do. */
@@ -31,16 +34,19 @@ export class SnapshotThread {
 
   /**
    * Has it do a task on the files of a history, both as text (`history-task.ts`). A check reads
-   * without pauses, so it has a thread of its own, which ends with it. `undefined`: the thread has
-   * ended.
+   * without pauses, so it has a thread of its own, which ends with it; a deep one has more memory.
+   * `undefined`: the thread has ended.
    */
   async ask(
     place: Omit<SnapshotOrder, 'port'>,
     task: string,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    if (decodeHistoryTask(task).kind !== 'verify') return this.#ask(place, task, signal);
-    const own = new SnapshotThread(this.#options);
+    const decoded = decodeHistoryTask(task);
+    if (decoded.kind !== 'verify') return this.#ask(place, task, signal);
+    const { verifyHeapMebibytes, deepVerifyHeapMebibytes } = limits;
+    const heapMebibytes = decoded.isDeep ? deepVerifyHeapMebibytes : verifyHeapMebibytes;
+    const own = new SnapshotThread({ ...this.#options, heapMebibytes });
     const stop = (): void => void own.close();
     signal.addEventListener('abort', stop, { once: true });
     try {
@@ -82,7 +88,7 @@ export class SnapshotThread {
   }
 
   async #start(): Promise<Thread> {
-    const { entry, flags = [] } = this.#options;
+    const { entry, flags = [], heapMebibytes = blocksHeapMebibytes } = this.#options;
     const forget = (): void => {
       this.#thread = undefined;
     };
@@ -105,4 +111,15 @@ export class SnapshotThread {
 }
 
 /** Blocks are not on the heap. */
-const heapMebibytes = 64;
+const blocksHeapMebibytes = 64;
+
+/** What is said of a task that got no answer. */
+export function threadEndedText(task: HistoryTask): string {
+  const text = 'The thread that does so ended';
+  if (task.kind !== 'verify') return text;
+  const heap = task.isDeep ? limits.deepVerifyHeapMebibytes : limits.verifyHeapMebibytes;
+  return (
+    `${text}; it may have needed more than its ${heap} MiB of heap. With the service stopped, ` +
+    `\`reducerdb verify${task.isDeep ? ' --deep' : ''}\` has no such bound`
+  );
+}

@@ -35,7 +35,7 @@ import {
 import type { Kill, Seat, SeatEnd, SeatEvents, SeatStart } from '../seats/seat.ts';
 import type { PlainEnd } from '../seats/start-end.ts';
 import type { SnapshotPlaces } from '../snapshots/snapshot-places.ts';
-import type { SnapshotThread } from '../snapshots/snapshot-thread.ts';
+import { type SnapshotThread, threadEndedText } from '../snapshots/snapshot-thread.ts';
 import type { Watchdog } from '../watching/watchdog.ts';
 import type { Watched } from '../watching/watched.ts';
 import type { DatabaseLinker } from './database-linker.ts';
@@ -152,7 +152,7 @@ export class WorkerSeat implements Seat {
         : await snapshotThread.ask({ identity, directory, writer }, text, signal);
     if (this.#hasEnded || signal.aborted) return { kind: 'stopped' };
     if (answer === undefined || answer === '') {
-      return { kind: 'failed', message: 'the thread that does so ended' };
+      return { kind: 'failed', message: threadEndedText(task) };
     }
     try {
       return decodeHistoryAnswer(answer);
