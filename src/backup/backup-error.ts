@@ -27,7 +27,7 @@ export type BackupErrorCode =
   /** A position or time that the repository does not hold. */
   | 'backup.outside'
   | 'backup.wrongKey'
-  /** What has to be encrypted would go into a repository that is not. */
+  /** What has to be encrypted would go into a repository that is not, or for others. */
   | 'backup.notEncrypted'
   | 'backup.notEmpty'
   | 'backup.noSpace'

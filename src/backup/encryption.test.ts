@@ -69,11 +69,13 @@ it('[history 5.9] what a cut-off run left encrypted is known by its size', async
 
 it('[history 5.11] keys are put into encrypted repositories only', async () => {
   const plain = await storyRepository(new MemoryStore());
-  expect(() => checkTakesKeys(plain)).toThrow(
+  expect(() => checkTakesKeys(plain, [])).toThrow(
     'keys are only backed up encrypted; make the repository with --recipient',
   );
   const { recipient } = await newIdentity();
-  checkTakesKeys(await storyRepository(new MemoryStore(), { recipients: [recipient] }));
+  const keyed = await storyRepository(new MemoryStore(), { recipients: [recipient] });
+  checkTakesKeys(keyed, [recipient]);
+  expect(() => checkTakesKeys(keyed, [])).toThrow('that config.toml names');
 });
 
 it('[history 5.10] recipients and identities are checked, and secrets never shown', async () => {

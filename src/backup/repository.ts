@@ -85,6 +85,27 @@ export async function initRepository(store: ObjectStore, options: NewRepository)
   throw new BackupError('backup.repositoryThere', message);
 }
 
+/**
+ * Throws unless a repository encrypts to the keys that the configuration names, if it names some.
+ * Its file lies at the store, which must not choose who can read backups.
+ */
+export function requireRecipients(
+  { store, facts }: Pick<Repository, 'store' | 'facts'>,
+  named: readonly string[],
+): void {
+  if (named.length === 0) return;
+  const other = facts.recipients.filter((one) => !named.includes(one));
+  const missing = named.filter((one) => !facts.recipients.includes(one));
+  if (other.length === 0 && missing.length === 0) return;
+  const parts = [
+    ...other.map((one) => `it encrypts to ${one}`),
+    ...missing.map((one) => `it does not encrypt to ${one}`),
+  ];
+  const text = `the recipients of ${store.place} are not those of config.toml: ${parts.join(', ')}`;
+  const advice = 'nothing was written; name all of them there if you trust them';
+  throw new BackupError('backup.notEncrypted', `${text}; ${advice}`);
+}
+
 /** Opens a repository; throws `BackupError` if there is none, or `keys` are not of it. */
 export async function openRepository(
   store: ObjectStore,

@@ -15,7 +15,7 @@ import type {
 } from './manifest.ts';
 import { fileObject } from './object-names.ts';
 import type { ObjectHead } from './object-store.ts';
-import type { Repository } from './repository.ts';
+import { type Repository, requireRecipients } from './repository.ts';
 
 /**
  * A database that is backed up. The caller has sealed the active segment, so that none of the files
@@ -141,11 +141,20 @@ export async function shipFiles(
   return entries;
 }
 
-/** Throws unless what is put into the repository is encrypted: keys are never stored in plain. */
-export function checkTakesKeys(repository: Repository): void {
-  if (repository.isEncrypted) return;
-  const text = 'keys are only backed up encrypted; make the repository with --recipient';
-  throw new BackupError('backup.notEncrypted', text);
+/**
+ * Throws unless what is put into the repository is encrypted to recipients that the configuration
+ * names: keys are never stored in plain, nor for whom the store may name.
+ */
+export function checkTakesKeys(repository: Repository, named: readonly string[]): void {
+  if (!repository.isEncrypted) {
+    const text = 'keys are only backed up encrypted; make the repository with --recipient';
+    throw new BackupError('backup.notEncrypted', text);
+  }
+  requireRecipients(repository, named);
+  if (named.length > 0) return;
+  const text = 'keys are only backed up to recipients that config.toml names';
+  const advice = 'add them as recipients under the repository there';
+  throw new BackupError('backup.notEncrypted', `${text}; ${advice}`);
 }
 
 /** One run over the objects of a database, with its progress. */

@@ -29,7 +29,7 @@ export async function streamBackup(
   const named = namedRepository(session, flags, to);
   const keys = await openingKeys(session, flags);
   await initIfEmpty(named, keys);
-  const repository = await openNamed(named, keys);
+  const repository = await openNamed(named, keys, 'write');
   const path = databasePath(database, '/backup');
   const described = await api.json('GET', `${path}/manifest`, describedSource);
   const source: DatabaseSource = {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -38,6 +38,25 @@ it('[history 5.10] keys for what is not encrypted to them are refused', async ()
   ] as const;
   for (const [name, keys, text] of refused) {
     await expect(open(name, keys)).rejects.toThrow(text);
+  }
+});
+
+it('[history 5.10] recipients of the configuration have to be those that it has', async () => {
+  const [own, other] = [await newIdentity(), await newIdentity()];
+  const place = path.join(folder, 'pinned');
+  const table = `[repository.pinned]\nurl = "${place}"\nrecipients = ["${own.recipient}"]\n`;
+  writeFileSync(path.join(folder, 'config.toml'), table);
+  const pinned = { ...named('pinned'), repository: 'pinned' };
+  await initNamed(pinned, { recipients: [], passphrase: undefined });
+  expect((await openNamed(pinned, noKeys, 'write')).isEncrypted).toBe(true);
+  const file = path.join(place, 'reducerdb-repository.json');
+  const text = readFileSync(file, 'utf8');
+  for (const recipients of [[], [other.recipient], [own.recipient, other.recipient]]) {
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(text), recipients }));
+    await expect(openNamed(pinned, noKeys, 'write')).rejects.toThrow(
+      'pinned are not those of config.toml: it ',
+    );
+    expect((await openNamed(pinned, noKeys)).facts.recipients).toEqual(recipients);
   }
 });
 

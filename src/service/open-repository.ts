@@ -1,7 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { BackupError } from '../backup/backup-error.ts';
 import { parsePlace } from '../backup/parse-place.ts';
-import { initRepository, openRepository, type Repository } from '../backup/repository.ts';
+import {
+  initRepository,
+  openRepository,
+  type Repository,
+  requireRecipients,
+} from '../backup/repository.ts';
 import { openStore } from '../backup/repository-place.ts';
 import type { S3Settings } from '../backup/s3-settings.ts';
 import type { RepositorySettings } from '../host/backups/backup-messages.ts';
@@ -34,17 +39,24 @@ export interface OpeningKeys {
   readonly passphrase: string | undefined;
 }
 
-/** Opens a repository on behalf of the command line. Rejects with `ConfigurationError`. */
-export function openNamed(named: NamedRepository, keys: OpeningKeys): Promise<Repository> {
+/**
+ * Opens a repository on behalf of the command line. To write into one of the configuration, it has
+ * to be encrypted to the recipients there. Rejects with `ConfigurationError`.
+ */
+export function openNamed(
+  named: NamedRepository,
+  keys: OpeningKeys,
+  use: 'read' | 'write' = 'read',
+): Promise<Repository> {
   return usable(async () => {
     const store = await storeOf(named);
     const { identityFile, passphrase } = keys;
     const given = identityFile === undefined ? undefined : readIdentities(identityFile);
-    const configured = configuredRepository(named)?.identityFile;
-    const isThere = configured !== undefined && existsSync(configured);
-    const own = isThere ? readIdentities(configured) : [];
+    const { identityFile: file, recipients = [] } = configuredRepository(named) ?? {};
+    const own = file !== undefined && existsSync(file) ? readIdentities(file) : [];
     const repository = await openRepository(store, { identities: given ?? own, passphrase });
     requireUse(repository, keys);
+    if (use === 'write') requireRecipients(repository, recipients);
     return repository;
   });
 }

@@ -7,7 +7,7 @@ import { fetchFiles, fetchRestore } from '../../backup/fetch.ts';
 import { planRestore } from '../../backup/holdings.ts';
 import { listBackups, listedArchives } from '../../backup/list.ts';
 import { StoreError } from '../../backup/object-store.ts';
-import type { Repository } from '../../backup/repository.ts';
+import { type Repository, requireRecipients } from '../../backup/repository.ts';
 import { limits } from '../../limits.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import { privateFolderMode } from '../../node/private-files.ts';
@@ -57,7 +57,8 @@ async function serve({ port, repository, work }: BackupOrder): Promise<void> {
       const openIt = isRead ? readableRepository : openedRepository;
       return openIt(named(), abort.signal);
     };
-    const result = await run(open, work, { signal: abort.signal, report });
+    const recipients = repository?.recipients ?? [];
+    const result = await run(open, work, { recipients, signal: abort.signal, report });
     send({ kind: 'done', result });
   } catch (error) {
     send(failureOf(error));
@@ -65,6 +66,8 @@ async function serve({ port, repository, work }: BackupOrder): Promise<void> {
 }
 
 interface Running {
+  /** Of the configuration. */
+  readonly recipients: readonly string[];
   readonly signal: AbortSignal;
   readonly report: (progress: JobProgress) => void;
 }
@@ -80,7 +83,7 @@ async function run(
     case 'plan':
       return planRestore(await open(), work.request);
     case 'archive':
-      return archive(await open(), work, running.signal);
+      return archive(await open(), work, running);
     case 'list': {
       const repository = await open();
       const backups = await listBackups(repository);
@@ -125,8 +128,9 @@ const archives = new Map<string, DatabaseArchive>();
 async function archive(
   repository: Repository,
   { host, database, lagBytesMax }: Extract<BackupWork, { readonly kind: 'archive' }>,
-  signal: AbortSignal,
+  { recipients, signal }: Running,
 ): Promise<ArchivedDatabase> {
+  requireRecipients(repository, recipients);
   const key = `${repository.facts.id} ${database.identity}`;
   const known = archives.get(key) ?? new DatabaseArchive(repository, host);
   archives.set(key, known);

@@ -9,10 +9,32 @@ import {
   withFolder,
 } from '../../../test/support/backup-story.ts';
 import { MemoryStore } from '../../../test/support/memory-store.ts';
+import { newIdentity } from '../../backup/encryption.ts';
 import { listBackups } from '../../backup/list.ts';
 import { bigintToHex } from '../../values/hex.ts';
 import type { BackedUpDatabase, CreateWork } from './backup-messages.ts';
 import { createBackup } from './create-backup.ts';
+
+it('[history 5.10, 5.11] nothing is written for recipients that are not named', async () => {
+  const [own, other] = [await newIdentity(), await newIdentity()];
+  const store = new MemoryStore();
+  const repository = await storyRepository(store, { recipients: [other.recipient] });
+  const written = store.written.length;
+  const work: CreateWork = {
+    ...{ kind: 'create', databases: [], files: [], isWhole: true },
+    ...{ withHistory: false, program: 'test' },
+    hasKeys: false,
+  };
+  const around = { signal: new AbortController().signal, report: () => undefined };
+  const create = (recipients: string[], hasKeys: boolean) =>
+    createBackup(repository, { ...work, hasKeys }, { ...around, recipients });
+  const others = `it encrypts to ${other.recipient}, it does not encrypt to ${own.recipient}`;
+  await expect(create([own.recipient], false)).rejects.toThrow(others);
+  await expect(create([], true)).rejects.toThrow('only backed up to recipients that config.toml');
+  expect(store.written.length).toBe(written);
+  await create([other.recipient], true);
+  expect(store.written.length).toBe(written + 1);
+});
 
 it('[history 5.6] a database that cannot be read is named, and the others are there', async () => {
   const story = await BackupStory.begin(1);
@@ -43,7 +65,11 @@ it('[history 5.6] a database that cannot be read is named, and the others are th
       ...{ isWhole: true, withHistory: false, program: 'test' },
     };
     const repository = await storyRepository(new MemoryStore());
-    const running = { signal: new AbortController().signal, report: () => undefined };
+    const running = {
+      recipients: [],
+      signal: new AbortController().signal,
+      report: () => undefined,
+    };
     const created = await createBackup(repository, work, running);
     const faults = created.databases.map(({ fault }) => fault);
     expect(faults).toEqual([

@@ -3,7 +3,7 @@ import { finishBackup } from '../../backup/finish-backup.ts';
 import { KnownObjects } from '../../backup/known-objects.ts';
 import { localSource, readFile, sourceFile } from '../../backup/local-source.ts';
 import { type DatabaseEntry, objectsOf } from '../../backup/manifest.ts';
-import type { Repository } from '../../backup/repository.ts';
+import { type Repository, requireRecipients } from '../../backup/repository.ts';
 import {
   checkTakesKeys,
   type DatabaseSource,
@@ -21,6 +21,8 @@ import { findLogEnd, findPlace, type LogEnd, lineageOf } from './log-end.ts';
 import { refuseForeignFiles } from './own-files.ts';
 
 interface Running {
+  /** Whom the configuration wants the repository to be encrypted to; none: it does not say. */
+  readonly recipients: readonly string[];
   readonly signal: AbortSignal;
   readonly report: (progress: JobProgress) => void;
 }
@@ -32,10 +34,11 @@ interface Running {
 export async function createBackup(
   repository: Repository,
   work: CreateWork,
-  { signal, report }: Running,
+  { recipients, signal, report }: Running,
 ): Promise<CreatedBackup> {
   const { databases, files, hasKeys, isWhole, withHistory, program } = work;
-  if (hasKeys) checkTakesKeys(repository);
+  requireRecipients(repository, recipients);
+  if (hasKeys) checkTakesKeys(repository, recipients);
   const known = new KnownObjects(repository);
   const entries: DatabaseEntry[] = [];
   const sum = { newObjects: 0, newBytes: 0 };
