@@ -19,7 +19,7 @@ import {
   type SnapshotEntry,
 } from './manifest.ts';
 import { type ArchiveName, archiveFolder, archiveName, parseArchiveName } from './object-names.ts';
-import { ObjectMissingError, readWhole } from './object-store.ts';
+import { ObjectMissingError, ObjectTooLargeError, readWhole } from './object-store.ts';
 import { ObjectFault, type Repository } from './repository.ts';
 
 /**
@@ -76,7 +76,8 @@ export async function readArchiveState(
     bytes = await readWhole(repository.store, name, limits.archiveStateBytesMax);
   } catch (error) {
     if (error instanceof ObjectMissingError) return undefined;
-    throw error;
+    if (!(error instanceof ObjectTooLargeError)) throw error;
+    throw new ObjectFault('damaged', name, `${name} is damaged: ${error.message}`, error);
   }
   try {
     return stateOf(bytes);

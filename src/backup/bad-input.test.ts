@@ -9,16 +9,19 @@ import {
   withFolder,
 } from '../../test/support/backup-story.ts';
 import { MemoryStore } from '../../test/support/memory-store.ts';
+import { limits } from '../limits.ts';
 import { notEmptyError } from './backup-error.ts';
 import { sealedJson } from './checked-json.ts';
 import { fetchFiles, fetchRestore } from './fetch.ts';
 import { finishBackup } from './finish-backup.ts';
 import { MachineFolderFiles } from './folder-files.ts';
 import { planRestore } from './holdings.ts';
+import { listBackups } from './list.ts';
 import { objectsOf } from './manifest.ts';
 import { initRepository, openRepository, type Repository } from './repository.ts';
 import { rfc3339 } from './restore-plan.ts';
 import { shipFiles } from './ship.ts';
+import { verifyBackup } from './verify.ts';
 
 const latest = { database: 'story', backup: 'latest' } as const;
 
@@ -116,14 +119,19 @@ it('[history 5.27, I6, I10] a restore with any byte of an object flipped names i
 });
 
 it('[history 5.27] a damaged manifest is named, with a backup that can be used', async () => {
-  const { store, repository, first } = await twice(3);
+  const { story, store, repository, first } = await twice(3);
   const [newest] = await repository.manifests();
   const name = String(newest?.name);
   store.objects.set(name, Buffer.from('{}'));
-  await expect(restore(repository)).rejects.toThrow(
-    `backup ${newest?.id} cannot be restored: manifest ${name} is damaged: ` +
-      `it does not end with its SHA-256; the newest whole one is ${first.id}`,
+  const id = String(newest?.id);
+  const why = `manifest ${name} is damaged: it does not end with its SHA-256`;
+  await expect(planRestore(repository, { ...latest, backup: id })).rejects.toThrow(
+    `backup ${id} cannot be restored: ${why}; the newest whole one is ${first.id}`,
   );
+  // It may be of any database.
+  const plan = await planRestore(repository, latest);
+  expect(plan).toMatchObject({ source: { id: first.id }, passedOver: [{ id, fault: why }] });
+  expect(plan.to.offset).toBeLessThan(story.end.offset);
 });
 
 it('[history 5.27] a position or a time outside is refused with what is there', async () => {
@@ -320,4 +328,53 @@ it('[history 5.4] files beside the log come back with their paths', async () => 
       'static/aa',
     ]);
   });
+});
+
+it('[history 5.4, 5.24] objects of another database are not taken for those of one', async () => {
+  const story = await BackupStory.begin(31);
+  await story.work(4);
+  const store = new MemoryStore();
+  const repository = await storyRepository(store);
+  const [entry] = (await story.backup(repository, 1_000_000)).databases;
+  if (entry === undefined) throw new Error('a backup has the database');
+  const identity = 'ab'.repeat(32);
+  const parts = { files: [], isWhole: false, program: 'test', nowMicros: 2_000_000 };
+  const stolen = { ...entry, identity, record: { ...entry.record, names: ['mine'] } };
+  const { id } = await finishBackup(repository, { ...parts, databases: [stolen] });
+  await expect(planRestore(repository, { database: 'mine', backup: id })).rejects.toThrow(
+    `its entry of ${identity} names an object of another database, objects/`,
+  );
+  const checked = await verifyBackup(repository, id, { depth: 'deep', nowMicros: 3_000_000 });
+  expect(checked.faults).toEqual([expect.stringContaining('an object of another database')]);
+  const place = { ...entry.end, identity: entry.identity, sequence: 1 };
+  const heir = { ...stolen, lineage: [place] };
+  const own = await finishBackup(repository, { ...parts, databases: [heir] });
+  const plan = await planRestore(repository, { database: 'mine', backup: own.id });
+  expect(plan.to.offset).toBe(story.end.offset);
+});
+
+it('[history 5.20] a manifest or archive that cannot be read blocks no database', async () => {
+  const story = await BackupStory.begin(32);
+  await story.work(4);
+  const store = new MemoryStore();
+  const repository = await storyRepository(store);
+  await story.backup(repository, 1_000_000);
+  const large = new Uint8Array(Math.max(limits.manifestBytesMax, limits.archiveStateBytesMax) + 1);
+  const names = [
+    'backups/20300101T000000.000Z-0123456789ab.json',
+    `archive/${'cd'.repeat(32)}/0123456789abcdef.json`,
+  ];
+  for (const name of names) await store.put(name, large);
+  const plan = await planRestore(repository, { database: 'story', backup: 'latest' });
+  expect(plan.to.offset).toBe(story.end.offset);
+  expect(plan.passedOver.map(({ fault }) => fault)).toEqual([
+    expect.stringContaining('is larger than'),
+    expect.stringContaining('is larger than'),
+  ]);
+  expect((await listBackups(repository)).map(({ fault }) => fault !== '')).toEqual([true, false]);
+  await story.work(1);
+  await story.backup(repository, 2_000_000);
+  await expect(planRestore(repository, { database: 'no', backup: 'latest' })).rejects.toThrow(
+    'is larger than',
+  );
 });

@@ -90,7 +90,7 @@ it('[history 5.10] recipients and identities are checked, and secrets never show
     expect(() => identitiesIn(text)).toThrow(BackupError);
     expect(() => identitiesIn(text)).not.toThrow(/secret words/);
   }
-  const broken = `${identity.slice(0, -1)}Q`;
+  const broken = `${identity.slice(0, -1)}${identity.endsWith('Q') ? 'P' : 'Q'}`;
   const { recipient } = await newIdentity();
   await init([recipient]);
   const repository = await openRepository(store, { identities: [broken] });

@@ -7,6 +7,7 @@ import type { ManifestName } from './object-names.ts';
 import { ObjectFault, type Repository } from './repository.ts';
 import { explained } from './restore-fault.ts';
 import {
+  foreignText,
   type Holding,
   outsideError,
   type PassedOver,
@@ -35,7 +36,14 @@ export async function planRestore(
   const holdings: Holding[] = [];
   const faulty: RestorePlan[] = [];
   const passedOver: PassedOver[] = [];
-  for await (const found of holdingsOf(repository, database, backup)) {
+  const unreadable = new Unreadable(passedOver);
+  for await (const found of holdingsOf(repository, database, backup, unreadable)) {
+    const foreign = foreignText(found);
+    if (foreign !== undefined) {
+      if (backup !== 'latest') throw new BackupError('backup.damaged', foreign);
+      passedOver.push(passedOverOf({ ...found, fault: foreign }));
+      continue;
+    }
     const holding = at.kind === 'time' ? await withFirstCommit(repository, found) : found;
     holdings.push(holding);
     const plan = planFrom(holding, at);
@@ -57,6 +65,7 @@ export async function planRestore(
     return { ...newest, passedOver: passedOver.slice(0, place) };
   }
   if (holdings.length > 0) throw outsideError(database, at, holdings);
+  if (unreadable.first !== undefined) throw unreadable.first;
   const what = backup === 'latest' ? repository.store.place : `backup ${backup}`;
   throw new BackupError('backup.unknown', `${what} holds no database ${database}`);
 }
@@ -64,6 +73,25 @@ export async function planRestore(
 function passedOverOf({ source, fault }: Pick<Holding, 'source' | 'fault'>): PassedOver {
   const why = fault === '' ? 'nothing of it can be restored' : fault;
   return { id: source.kind === 'backup' ? source.id : source.name, fault: why };
+}
+
+/** What cannot be read is passed over: it may be of any database, and is the error at last. */
+class Unreadable {
+  first: BackupError | undefined;
+  readonly #passedOver: PassedOver[];
+
+  constructor(passedOver: PassedOver[]) {
+    this.#passedOver = passedOver;
+  }
+
+  note(id: string, error: unknown): void {
+    if (!(error instanceof BackupError || error instanceof ObjectFault)) throw error;
+    const { message } = error;
+    const isMissing = error instanceof ObjectFault && error.kind === 'missing';
+    const code = isMissing ? 'backup.missing' : 'backup.damaged';
+    this.first ??= error instanceof BackupError ? error : new BackupError(code, message, error);
+    this.#passedOver.push({ id, fault: message });
+  }
 }
 
 /**
@@ -120,19 +148,24 @@ async function* holdingsOf(
   repository: Repository,
   database: string,
   backup: string,
+  unreadable: Unreadable,
 ): AsyncIterable<Holding> {
   if (backup !== 'latest') {
     const name = await findBackup(repository, backup);
     yield* holdingsIn(await manifestOf(repository, name), database);
     return;
   }
-  const archives = await archivesOf(repository, database);
+  const archives = await archivesOf(repository, database, unreadable);
   for (const name of await repository.manifests()) {
     // An archive says how far it reaches; a backup is as old as its name.
     while (archives[0] !== undefined && archives[0].confirmedMicros >= name.timeMicros) {
       yield archives.shift() as Holding;
     }
-    yield* holdingsIn(await manifestOf(repository, name), database);
+    try {
+      yield* holdingsIn(await repository.manifest(name), database);
+    } catch (error) {
+      unreadable.note(name.id, error);
+    }
   }
   yield* archives;
 }
@@ -170,13 +203,21 @@ export function backupHolding({ id, timeMicros }: Manifest, entry: DatabaseEntry
 }
 
 /** The archives of a database, the newest state first. */
-async function archivesOf(repository: Repository, database: string): Promise<Holding[]> {
+async function archivesOf(
+  repository: Repository,
+  database: string,
+  unreadable: Unreadable,
+): Promise<Holding[]> {
   const holdings: Holding[] = [];
   const isIdentity = /^[0-9a-f]{64}$/.test(database);
   for (const name of await listArchives(repository, isIdentity ? database : undefined)) {
-    const state = await readArchiveState(repository, name);
-    if (state === undefined || !isCalled(state, database)) continue;
-    holdings.push(archiveHolding(name.name, state));
+    try {
+      const state = await readArchiveState(repository, name);
+      if (state === undefined || !isCalled(state, database)) continue;
+      holdings.push(archiveHolding(name.name, state));
+    } catch (error) {
+      unreadable.note(name.name, error);
+    }
   }
   return holdings.sort((one, other) => other.confirmedMicros - one.confirmedMicros);
 }

@@ -73,6 +73,11 @@ export class ObjectMissingError extends StoreError {
   }
 }
 
+/** An object that should be small is not; it says nothing about others. */
+export class ObjectTooLargeError extends StoreError {
+  override readonly name = 'ObjectTooLargeError';
+}
+
 /** Whether `name` can name an object: parts of letters, digits, dots and dashes, split by `/`. */
 export function isObjectName(name: string): boolean {
   return name.length <= limits.objectNameBytesMax && objectName.test(name);
@@ -92,7 +97,7 @@ export async function readWhole(
   for await (const piece of store.get(name, options)) {
     count += piece.length;
     if (count > bytesMax) {
-      throw new StoreError(`${store.place}: ${name} is larger than ${bytesMax} bytes`);
+      throw new ObjectTooLargeError(`${store.place}: ${name} is larger than ${bytesMax} bytes`);
     }
     pieces.push(piece);
   }

@@ -27,7 +27,13 @@ import {
   manifestName,
   parseManifestName,
 } from './object-names.ts';
-import { ObjectMissingError, type ObjectStore, readWhole, StoreError } from './object-store.ts';
+import {
+  ObjectMissingError,
+  type ObjectStore,
+  ObjectTooLargeError,
+  readWhole,
+  StoreError,
+} from './object-store.ts';
 
 /** What the file of a repository says. */
 export interface RepositoryFacts {
@@ -245,6 +251,9 @@ export class Repository {
     const expected = [entry.storedHash, entry.hash];
     const at = found.findIndex((hash, index) => hash !== expected[index]);
     if (at !== -1) throw damage(entry.name, String(found[at]), String(expected[at]));
+    if (inner.bytes === entry.bytes) return;
+    const text = `object ${entry.name} is damaged: ${inner.bytes} bytes, expected ${entry.bytes}`;
+    throw new ObjectFault('damaged', entry.name, text);
   }
 
   /** What is wrong with an object whose content makes no sense: its bytes, or what was stored. */
@@ -279,7 +288,8 @@ export class Repository {
       if (error instanceof ObjectMissingError) {
         throw new ObjectFault('missing', name, missingText(name), error);
       }
-      if (!(error instanceof JsonFault)) throw error;
+      const isContent = error instanceof JsonFault || error instanceof ObjectTooLargeError;
+      if (!isContent) throw error;
       const text = `manifest ${name} is damaged: ${error.message}`;
       throw new ObjectFault('damaged', name, text, error);
     }

@@ -64,8 +64,26 @@ export interface PassedOver {
   readonly fault: string;
 }
 
-/** Plans a restore from `holding`; `undefined` if it does not have the target. */
+/** What of `holding` is of another database, as a sentence; `undefined`: nothing. */
+export function foreignText({ identity, lineage, ...held }: Holding): string | undefined {
+  const own = new Set([identity, ...lineage.map((place) => place.identity)]);
+  const parts = [...held.snapshots, ...held.segments];
+  const foreign =
+    parts.find((one) => !own.has(one.identity) || !isBelow(one.name, one.identity)) ??
+    held.files.find(({ name }) => !isBelow(name, identity));
+  return foreign && `its entry of ${identity} names an object of another database, ${foreign.name}`;
+}
+
+function isBelow(name: string, identity: string): boolean {
+  return name.startsWith(`objects/${identity}/`);
+}
+
+/**
+ * Plans a restore from `holding`; `undefined` if it does not have the target, or names objects that
+ * are not of its database.
+ */
 export function planFrom(holding: Holding, target: RestoreTarget): RestorePlan | undefined {
+  if (foreignText(holding) !== undefined) return undefined;
   const window = windowsOf(holding).findLast((one) => holds(one, holding, target));
   if (window === undefined) return undefined;
   const base = basedOn(window, target);

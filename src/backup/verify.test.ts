@@ -73,6 +73,10 @@ describe('a check', () => {
         expect.stringMatching(`^${text}: .* lead to offset \\d+ only$`),
       ]);
     }
+    const long = entry.segments.map((one) => ({ ...one, bytes: Number.MAX_SAFE_INTEGER }));
+    expect(await faultsOf({ segments: long }, 'read')).toEqual(
+      long.map(({ name }) => expect.stringContaining(`object ${name} is damaged: `)),
+    );
   });
 
   it('[history 5.18] finds each object that is missing or shorter', async () => {

@@ -12,7 +12,7 @@ import {
 import { type ManifestName, verifiedName } from './object-names.ts';
 import { absenceText, absentObjects } from './presence.ts';
 import { ObjectFault, type Repository } from './repository.ts';
-import { planFrom, type RestorePlan } from './restore-plan.ts';
+import { foreignText, planFrom, type RestorePlan } from './restore-plan.ts';
 import { wholeBackupBefore } from './whole-backup.ts';
 
 /** `deep` checks all that `read` does, and that all that `present` does. */
@@ -144,7 +144,13 @@ class BackupCheck {
   /** What is named has to lead to the end, whatever the objects hold. */
   #requirePlan(database: DatabaseEntry): void {
     const { identity, end, fault } = database;
-    const plan = planFrom(backupHolding(this.#manifest, database), { kind: 'end' });
+    const holding = backupHolding(this.#manifest, database);
+    const foreign = foreignText(holding);
+    if (foreign !== undefined) {
+      this.faults.push(foreign);
+      return;
+    }
+    const plan = planFrom(holding, { kind: 'end' });
     const isEnd = plan?.to.position === end.position && plan.to.chain === end.chain;
     if (isEnd || (plan === undefined && fault !== '')) return;
     const reached = plan === undefined ? 'no state' : `offset ${plan.to.offset} only`;

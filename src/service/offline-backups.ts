@@ -53,6 +53,8 @@ export interface PlannedHost {
   readonly databases: readonly { readonly names: readonly string[]; readonly fault: string }[];
   /** Databases of which nothing can be restored. */
   readonly leftOut: readonly LeftOut[];
+  /** Newer backups that cannot be read, and why. */
+  readonly passedOver: readonly { readonly id: string; readonly fault: string }[];
   readonly bytes: number;
   readonly freeBytes: number | undefined;
   /** Does it; resolves with the databases that are not there. */
@@ -66,12 +68,13 @@ export function planHostRestore(
 ): Promise<PlannedHost> {
   return usable(async () => {
     const plan = await planHost(repository, order);
-    const { manifest, leftOut, bytes, freeBytes } = plan;
+    const { manifest, leftOut, passedOver, bytes, freeBytes } = plan;
     return {
       backup: manifest.id,
       timeMicros: manifest.timeMicros,
       databases: manifest.databases.map(({ record, fault }) => ({ names: record.names, fault })),
       leftOut,
+      passedOver,
       bytes,
       freeBytes,
       run: (show) => usable(() => restoreHost(repository, plan, { ...order, show })),

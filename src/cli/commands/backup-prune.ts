@@ -50,6 +50,7 @@ export function addPrune(backup: Command, io: Io): void {
       if (flags.json !== true) io.out(text);
       if (flags.dryRun === true || (plan.removed.length === 0 && plan.objectCount === 0)) {
         if (flags.json === true) io.out(pruneJson(plan));
+        requireAllRead(plan);
         return;
       }
       if (!(await confirm(io, 'Remove them?', session.answersYes('delete-data')))) {
@@ -58,7 +59,15 @@ export function addPrune(backup: Command, io: Io): void {
       }
       const report = await pruneIn(repository, policy, false);
       io.out(flags.json === true ? pruneJson(report) : 'Removed.');
+      requireAllRead(report);
     });
+}
+
+/** Why no object was removed was said before. */
+function requireAllRead({ faults }: PruneReport): void {
+  if (faults.length === 0) return;
+  const what = countText(faults.length, 'file');
+  throw new CliError(`${what} of the repository cannot be read: no object was removed`, 3);
 }
 
 function pruneText({ removed, kept, objectCount, objectBytes }: PruneReport): string {

@@ -225,6 +225,7 @@ async function restoreAll(session: Session, backup: string, flags: RestoreFlags)
   const { at } = flags;
   const plan = await planHostRestore(repository, { backup, directory, runsSchedules, at });
   const { databases, bytes, freeBytes } = plan;
+  for (const { id, fault } of plan.passedOver) io.err(`Passed over ${id}: ${fault}`);
   const count = databases.length - 1;
   const free = freeBytes === undefined ? '' : `, ${bytesText(freeBytes)} are free`;
   if (flags.json !== true) {

@@ -25,14 +25,25 @@ it('[history 5.6, 5.20] one that cannot be restored is named, others are there',
   const record = { ...storyRecord, more: { generation: 1 } };
   const whole = { ...shipped.entry, record };
   const identity = bigintToHex(8n, 64);
-  const bad = { ...whole, identity, record: { ...record, names: ['bad'] }, segments: [] };
-  const parts = { databases: [bad, whole], files: [], program: 'test', nowMicros: 1_000_000 };
+  const none = { snapshots: [], segments: [] };
+  const bad = { ...whole, identity, record: { ...record, names: ['bad'] }, ...none };
+  const third = bigintToHex(9n, 64);
+  const foreign = { ...whole, identity: third, record: { ...record, names: ['foreign'] } };
+  const parts = {
+    databases: [bad, foreign, whole],
+    files: [],
+    program: 'test',
+    nowMicros: 1_000_000,
+  };
   await finishBackup(repository, { ...parts, isWhole: true });
   await withFolder(async (folder) => {
     const directory = path.join(folder, 'host');
     const order = { backup: 'latest', directory, runsSchedules: true, show: () => undefined };
     const plan = await planHost(repository, order);
-    const leftOut = [{ identity, names: ['bad'], reason: expect.stringContaining('no state') }];
+    const leftOut = [
+      { identity, names: ['bad'], reason: expect.stringContaining('no state') },
+      { identity: third, names: ['foreign'], reason: expect.stringContaining('another database') },
+    ];
     expect(plan.leftOut).toEqual(leftOut);
     expect(await restoreHost(repository, plan, order)).toEqual(leftOut);
     expect(readdirSync(path.join(directory, 'databases'))).toEqual([storyIdentity]);

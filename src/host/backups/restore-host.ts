@@ -6,7 +6,12 @@ import { backupHolding, findBackup } from '../../backup/holdings.ts';
 import type { DatabaseEntry, Manifest } from '../../backup/manifest.ts';
 import { ObjectFault, type Repository } from '../../backup/repository.ts';
 import { explained } from '../../backup/restore-fault.ts';
-import { planFrom, type RestorePlan } from '../../backup/restore-plan.ts';
+import {
+  foreignText,
+  type PassedOver,
+  planFrom,
+  type RestorePlan,
+} from '../../backup/restore-plan.ts';
 import { verifyStart } from '../../log/verify.ts';
 import { MachineClock } from '../../node/clock.ts';
 import { MachineDisk } from '../../node/disk.ts';
@@ -39,6 +44,8 @@ export interface HostPlan {
   readonly plans: readonly { readonly plan: RestorePlan; readonly directory: string }[];
   /** Databases of which nothing can be restored. */
   readonly leftOut: readonly LeftOut[];
+  /** Newer backups that cannot be read; they may be of the whole host. */
+  readonly passedOver: readonly PassedOver[];
   readonly bytes: number;
   readonly freeBytes: number | undefined;
 }
@@ -62,37 +69,59 @@ export async function planHost(
   }
   const isThere = fs.existsSync(directory);
   if (isThere && fs.readdirSync(directory).length > 0) throw notEmptyError(directory);
-  const manifest = await wholeBackup(repository, backup);
+  const passedOver: PassedOver[] = [];
+  const manifest = await wholeBackup(repository, backup, passedOver);
   const leftOut: LeftOut[] = [];
   const plans = manifest.databases.flatMap((entry) => {
     const { identity, record, fault } = entry;
-    const plan = planFrom(backupHolding(manifest, entry), { kind: 'end' });
+    const holding = backupHolding(manifest, entry);
+    const plan = planFrom(holding, { kind: 'end' });
     if (plan !== undefined) return [{ plan, directory: folderOf(directory, entry) }];
     if (identity === registryHex) {
       const text = `backup ${manifest.id} holds nothing of the registry, which knows the databases`;
       throw new BackupError('backup.unknown', text);
     }
-    const reason = fault === '' ? 'the objects that the backup names lead to no state' : fault;
+    const nothing = 'the objects that the backup names lead to no state';
+    const reason = foreignText(holding) ?? (fault === '' ? nothing : fault);
     leftOut.push({ identity, names: record.names, reason });
     return [];
   });
   const ofHost = manifest.files.reduce((sum, { bytes }) => sum + bytes, 0);
   const bytes = plans.reduce((sum, { plan }) => sum + plan.bytes, ofHost);
   const parent = isThere ? directory : path.dirname(path.resolve(directory));
-  return { manifest, plans, leftOut, bytes, freeBytes: new FolderSpace(parent).freeBytes() };
+  return {
+    manifest,
+    plans,
+    leftOut,
+    passedOver,
+    bytes,
+    freeBytes: new FolderSpace(parent).freeBytes(),
+  };
 }
 
 /** The newest backup of a whole host, or the one that is named. */
-async function wholeBackup(repository: Repository, id: string): Promise<Manifest> {
+async function wholeBackup(
+  repository: Repository,
+  id: string,
+  passedOver: PassedOver[],
+): Promise<Manifest> {
   if (id !== 'latest') {
     const manifest = await repository.manifest(await findBackup(repository, id));
     if (manifest.isWhole) return manifest;
     throw new BackupError('backup.unknown', `backup ${id} is not of a whole host`);
   }
+  let unreadable: ObjectFault | undefined;
   for (const name of await repository.manifests()) {
-    const manifest = await repository.manifest(name);
-    if (manifest.isWhole) return manifest;
+    try {
+      const manifest = await repository.manifest(name);
+      if (manifest.isWhole) return manifest;
+    } catch (error) {
+      if (!(error instanceof ObjectFault)) throw error;
+      unreadable ??= error;
+      passedOver.push({ id: name.id, fault: error.message });
+    }
   }
+  if (unreadable !== undefined) throw new BackupError('backup.damaged', unreadable.message);
   const text = `${repository.store.place} holds no backup of a whole host`;
   throw new BackupError('backup.unknown', text);
 }
