@@ -37,14 +37,16 @@ export async function streamBackup(
     read: (object) => pieces(api, `${path}/objects/${encodeURIComponent(nameOf(object))}`, object),
   };
   const progress = new WorkProgress(io, flags.json === true);
-  const { entry, newBytes, newObjects } = await usable(() =>
-    shipDatabase(repository, source, {
-      withHistory: flags.history === true,
-      onProgress: ({ bytesDone: done, bytesTotal: total }) => {
-        progress.show({ phase: 'receiving', done, total, unit: 'bytes' });
-      },
-    }),
-  );
+  const { entry, newBytes, newObjects } = await usable(
+    () =>
+      shipDatabase(repository, source, {
+        withHistory: flags.history === true,
+        onProgress: ({ bytesDone: done, bytesTotal: total }) => {
+          progress.show({ phase: 'receiving', done, total, unit: 'bytes' });
+        },
+      }),
+    // The service keeps the files no longer; it would notice by itself after a while.
+  ).finally(() => api.text('DELETE', `${path}/manifest`).catch(() => undefined));
   const manifest = await usable(() =>
     finishBackup(repository, {
       ...{ databases: [entry], files: [], isWhole: false, nowMicros: Date.now() * 1_000 },

@@ -214,7 +214,7 @@ export class Host {
     const jobs = new Jobs({ access, clock: options.clock });
     const holds = new HistoryHolds(options.clock);
     const histories = openHistories(options, {
-      ...{ registry, access, audit, running, jobs, holds, files },
+      ...{ registry, access, audit, running, jobs, holds, files, turns: publisher },
     });
     const env = new EnvControl({ registry, access, audit, env: envStore, staged });
     const rules = { access, grants, audit, quotas };
@@ -223,7 +223,7 @@ export class Host {
     const backups = Backups.open(
       { ...options, registry, access, audit, jobs, running, files, quotas, schedules: known },
       {
-        inTurn: (database, work) => publisher.inTurn(database, work),
+        turns: publisher,
         sites,
         isForeign: isForeignOf(options, registry),
         hold: (database, need) => holds.add(database, need),
@@ -372,6 +372,7 @@ export class Host {
     const identity = this.resolve(target);
     await this.#publisher.remove(caller, identity);
     this.outbound.forget(identity);
+    this.history.removed(identity);
   }
 
   /** A lock keeps a database from being deleted or reset. Action `delete database`. */

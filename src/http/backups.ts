@@ -80,6 +80,12 @@ export async function backupManifest(exchange: Exchange, { host }: HttpContext):
   return json(200, JSON.stringify(described), { 'cache-control': 'no-store' });
 }
 
+/** `DELETE /v1/database/:db/backup/manifest`: the caller has read what it needs. */
+export function endBackup(exchange: Exchange, { host }: HttpContext): Reply {
+  host.backups.control.release(callerOf(exchange), host.registered(targetOf(exchange)));
+  return { status: 204 };
+}
+
 /** `GET /v1/database/:db/backup/objects/:name`, with `Range`. */
 export function backupObject(exchange: Exchange, { host }: HttpContext): Reply {
   const database = host.registered(targetOf(exchange));

@@ -7,6 +7,7 @@ import {
   nullable,
   number,
   object,
+  optional,
   record,
   type Shaped,
   string,
@@ -41,6 +42,8 @@ const forgotten = object({
   begins_at: number,
   files: number,
   held: list(object({ by: string, fromOffset: number, bytes: number })),
+  /** Logs that restores in place had replaced. */
+  replaced: optional(number),
 });
 
 /** Adds `retention`, for how much of the past of a database is kept. */
@@ -171,15 +174,26 @@ async function isTyped(io: Io, database: string, isSkipped: boolean): Promise<bo
 }
 
 function forgottenText(database: string, result: Shaped<typeof forgotten>): string {
-  const { forgotten: isNew, begins_at: begin, files, held } = result;
-  if (!isNew) return `Nothing that old is there: the history of ${database} begins at ${begin}.`;
+  const { forgotten: isNew, begins_at: begin, files, held, replaced = 0 } = result;
+  const logs = `${countText(replaced, 'log')} that a restore had replaced`;
+  const gone = replaced === 0 ? [] : [`${logs} ${replaced === 1 ? 'was' : 'were'} deleted.`];
+  if (!isNew) {
+    const begins = `the history of ${database} begins at ${begin}`;
+    if (replaced === 0) return `Nothing that old is there: ${begins}.`;
+    return [...gone, `Nothing else that old is there: ${begins}.`, ...keptElsewhere].join('\n');
+  }
   const lines = held.map(({ by, fromOffset, bytes }) => {
     return `Still held by ${by}: commits from ${fromOffset}, ${bytesText(bytes)}.`;
   });
   return [
     `The history of ${database} begins at commit ${begin} now; ${files} files were deleted.`,
+    ...gone,
     ...lines,
-    'Backups, archives, copies and forks made before still have what was deleted, and the disk ' +
-      'is not wiped.',
+    ...keptElsewhere,
   ].join('\n');
 }
+
+const keptElsewhere = [
+  'Backups, archives, copies and forks made before still have what was deleted, and the disk is ' +
+    'not wiped.',
+];

@@ -4,9 +4,10 @@ import type { LogPoint } from '../../backup/manifest.ts';
 import { Refusal } from '../../database/outcome.ts';
 import type { RollOutcome } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
+import type { Report } from '../../node/report-line.ts';
 import { identityToHex } from '../../values/identity.ts';
-import type { DatabaseIdentity } from '../../values/identity-roles.ts';
-import type { HeldHistory, HoldHistory } from '../databases/history-holds.ts';
+import type { CallerIdentity, DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { HeldHistory, HoldHistory, HoldOptions } from '../databases/history-holds.ts';
 import type { JobProgress, Jobs } from '../databases/jobs.ts';
 import type { Access } from '../registry/access.ts';
 import type { AuditLog } from '../registry/audit-log.ts';
@@ -35,6 +36,7 @@ import type { BackupThread, RunOptions } from './backup-thread.ts';
 import type { Repositories } from './repositories.ts';
 import { positionText } from './shown-repository.ts';
 import { type StreamedObject, streamedObject } from './streamed-object.ts';
+import { errorForCaller } from './without-places.ts';
 
 export interface BackupControlOptions {
   readonly access: Access;
@@ -56,6 +58,7 @@ export interface BackupControlOptions {
   /** Name and version of the program. */
   readonly program: string;
   readonly nowMillis: () => number;
+  readonly report: Report;
 }
 
 interface StartedBackup {
@@ -87,7 +90,7 @@ type Target = RegisteredDatabase & { readonly handle: DatabaseHandle };
 export class BackupControl {
   readonly #options: BackupControlOptions;
   /** Holds of those who read a backup over HTTP; each ends when it is not read for a while. */
-  readonly #streamed = new Map<DatabaseIdentity, HeldHistory>();
+  readonly #streamed = new Map<DatabaseIdentity, Map<CallerIdentity, HeldHistory>>();
   /** When the last backup succeeded of each database, in seconds since the Unix epoch. */
   readonly #lastSuccess = new Map<DatabaseIdentity, number>();
 
@@ -149,8 +152,11 @@ export class BackupControl {
       kind: 'backup',
       database: database ?? registryIdentity,
       progress: () => progress,
-      run: async (signal) => {
-        const holds = held().map((identity) => hold(identity, forBackup));
+      run: async (cancelled) => {
+        const dropped = new AbortController();
+        const need = { ...this.#needOf(by), dropped: () => dropped.abort() };
+        const holds = held().map((identity) => hold(identity, need));
+        const signal = AbortSignal.any([cancelled, dropped.signal]);
         try {
           const prepared = await prepare(signal, show);
           const work = { ...prepared, withHistory: choice.withHistory };
@@ -161,6 +167,11 @@ export class BackupControl {
           const created = await this.#ship(repository, work, { signal, onProgress });
           await this.#note(by, action, database, repository.name, created);
           return shown(repository.name, created);
+        } catch (error) {
+          throw this.#toldFault(
+            dropped.signal.aborted ? new Error(forgottenText) : error,
+            repository,
+          );
         } finally {
           for (const one of holds) one.release();
         }
@@ -173,19 +184,60 @@ export class BackupControl {
    * it names stay while they are read.
    */
   async describe(by: HostCaller, target: Target): Promise<DescribedDatabase> {
-    const { access, hold, thread } = this.#options;
+    const { access, hold } = this.#options;
     access.require(by, target, 'backUp');
     this.#requireHistory();
     const { identity } = target;
-    const held = hold(identity, { ...forBackup, idleMillisMax: limits.streamedHoldMillisMax });
-    this.#streamed.get(identity)?.release();
+    const held = this.#streamed.get(identity) ?? new Map<CallerIdentity, HeldHistory>();
     this.#streamed.set(identity, held);
-    const database = this.backedUp(target, await this.#endOf(target.handle));
-    const described = await refusing(thread.run(undefined, { kind: 'describe', database }));
+    held.get(by.identity)?.release();
+    const idleMillisMax = limits.streamedHoldMillisMax;
+    const dropped = (): void => this.#forgetStream(by, identity, own);
+    const own = hold(identity, { ...this.#needOf(by), idleMillisMax, dropped });
+    held.set(by.identity, own);
+    const described = await this.#described(target).catch((error: unknown) => {
+      own.release();
+      this.#forgetStream(by, identity, own);
+      throw error;
+    });
     const position = positionText(described.end);
     const note = { action: 'back up database', caller: by, database: identity } as const;
     await this.#options.audit.note({ ...note, outcome: 'done', detail: { position } });
     return described;
+  }
+
+  async #described(target: Target): Promise<DescribedDatabase> {
+    const database = this.backedUp(target, await this.#endOf(target.handle));
+    const work = this.#options.thread.run(undefined, { kind: 'describe', database });
+    return refusing(work.catch((error: unknown) => Promise.reject(this.#toldFault(error))));
+  }
+
+  /** Who has read a backup needs its files no longer. */
+  release(by: HostCaller, target: Target): void {
+    this.#options.access.require(by, target, 'backUp');
+    const { identity } = target;
+    const held = this.#streamed.get(identity)?.get(by.identity);
+    if (held === undefined) return;
+    held.release();
+    this.#forgetStream(by, identity, held);
+  }
+
+  #forgetStream(by: HostCaller, database: DatabaseIdentity, hold: HeldHistory): void {
+    const held = this.#streamed.get(database);
+    if (held?.get(by.identity) !== hold) return;
+    held.delete(by.identity);
+    if (held.size === 0) this.#streamed.delete(database);
+  }
+
+  /** Backups need all that is kept; that of an operator outranks the owner who has it deleted. */
+  #needOf(by: HostCaller): HoldOptions {
+    const endsFor = this.#options.access.isOperator(by) ? 'operator' : 'owner';
+    return { by: 'backup', fromOffset: 0, who: identityToHex(by.identity), endsFor };
+  }
+
+  #toldFault(error: unknown, repository?: RepositorySettings): Error {
+    const { directory, report } = this.#options;
+    return errorForCaller(error, { directory, repository }, report);
   }
 
   /** One of the files that a backup consists of. Throws `Refusal` `backup.unknownObject`. */
@@ -193,7 +245,8 @@ export class BackupControl {
     const { access, files } = this.#options;
     access.require(by, target, 'backUp');
     const { identity, generation } = target;
-    const progress = (): void => this.#streamed.get(identity)?.progress();
+    const held = this.#streamed.get(identity)?.get(by.identity);
+    const progress = (): void => held?.progress();
     progress();
     const directory = files.logDirectory(identity, generation);
     const folder = files.staticFolder(identity);
@@ -363,8 +416,7 @@ export class BackupControl {
   }
 }
 
-/** All that is kept now. */
-const forBackup = { by: 'backup', fromOffset: 0 };
+const forgottenText = 'The history of the database was deleted meanwhile; back it up again';
 
 const waiting: JobProgress = { phase: 'waiting', done: 0, total: 0 };
 

@@ -41,7 +41,7 @@ export interface BackupsOptions {
 }
 
 /** What backups need of other parts of the host. */
-export interface BackupNeighbours extends Pick<RestoreControlOptions, 'inTurn' | 'sites'> {
+export interface BackupNeighbours extends Pick<RestoreControlOptions, 'turns' | 'sites'> {
   readonly isForeign: (database: DatabaseIdentity) => boolean;
   readonly hold: HoldHistory;
 }

@@ -10,21 +10,25 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { buildText } from '../../../test/support/build-text.ts';
 import { hostOptions } from '../../../test/support/host-options.ts';
 import { shopModule } from '../../../test/support/shop-module.ts';
 import { parsePlace } from '../../backup/parse-place.ts';
 import { initRepository } from '../../backup/repository.ts';
 import { openStore } from '../../backup/repository-place.ts';
+import { encodeValue } from '../../values/encode.ts';
 import { identityToHex } from '../../values/identity.ts';
 import { callerIdentity } from '../../values/identity-roles.ts';
+import { product } from '../../values/special-types.ts';
 import { RunningDatabases } from '../databases/running-databases.ts';
 import { Host } from '../host.ts';
 import type { HostOptions } from '../host-options.ts';
 import type { PublishRequest } from '../publishing/publish-request.ts';
+import { DatabaseFiles } from '../registry/database-files.ts';
 import type { HostCaller } from '../registry/host-caller.ts';
 import type { QuotaName, QuotaSubject } from '../registry/quota-limits.ts';
+import { temporaryConnection } from '../supervision/temporary-connection.ts';
 import type { RestoreInto } from './restore-order.ts';
 
 const ada: HostCaller = {
@@ -105,6 +109,21 @@ const restore = (to: RestoreInto = here, by = ada) => {
   const order = { repository: 'near', backup: 'latest', database: 'shop', isDry: false } as const;
   return host.backups.restores.restore(by, { ...order, at: { kind: 'end' }, to });
 };
+
+/** One more commit. */
+async function add() {
+  const database = host.database('shop');
+  const { schemaVersion } = await database.handle.describe();
+  const outcome = await database.handle.call({
+    caller: host.callerFor(ada, database),
+    connection: temporaryConnection(),
+    reducer: 'add',
+    args: encodeValue(product(['text', { kind: 'string' }]), ['one']),
+    schemaVersion,
+    confirmed: true,
+  });
+  expect(outcome.kind).toBe('committed');
+}
 
 const folders = (start: string) => readdirSync(place()).filter((name) => name.startsWith(start));
 
@@ -202,4 +221,109 @@ it('[history 5.23] the names of restored databases count', async () => {
   expect(await end(restore({ ...copy, name: 'second' }))).toMatchObject({ state: 'done' });
   const third = { ...copy, name: 'third' };
   expect(() => restore(third)).toThrow('the owner has 2 names');
+});
+
+const bob: HostCaller = { ...ada, identity: callerIdentity(0xb0bn) };
+const root: HostCaller = { ...ada, identity: callerIdentity(0x400n) };
+const forget = async () => end(await host.history.forget(ada, host.database('shop'), '-0'));
+const holdsOf = () => host.history.status(ada, host.database('shop')).then(({ facts }) => facts);
+
+describe('[history 3.7, history 3.21] who reads a backup', () => {
+  const describeBy = (by: HostCaller) => host.backups.control.describe(by, host.registered('shop'));
+
+  beforeEach(async () => {
+    await host.close();
+    host = await open({ operators: [root.identity] });
+    await host.grants.grant(ada, host.database('shop'), bob.identity, 'admin');
+    await add();
+  });
+
+  it('holds the history once, until it is done', async () => {
+    await describeBy(bob);
+    await describeBy(bob);
+    await describeBy(ada);
+    expect((await holdsOf()).held).toHaveLength(2);
+    host.backups.control.release(bob, host.registered('shop'));
+    expect((await holdsOf()).held).toHaveLength(1);
+    host.backups.control.release(ada, host.registered('shop'));
+    host.backups.control.release(ada, host.registered('shop'));
+    expect((await holdsOf()).held).toEqual([]);
+  });
+
+  it('holds nothing of a database that is deleted', async () => {
+    await describeBy(bob);
+    const { identity } = host.registered('shop');
+    await host.remove(ada, 'shop');
+    await publish();
+    expect(host.registered('shop').identity).toBe(identity);
+    expect((await holdsOf()).held).toEqual([]);
+  });
+
+  it('does not keep the owner from deleting it', async () => {
+    await describeBy(bob);
+    expect(await forget()).toMatchObject({ state: 'done', error: undefined });
+    expect((await holdsOf()).held).toEqual([]);
+  });
+
+  it('keeps it as an operator, and the owner learns who and until when', async () => {
+    await describeBy(root);
+    const refused = await forget();
+    expect(refused).toMatchObject({ state: 'failed' });
+    const who = identityToHex(root.identity);
+    expect(refused.error).toMatch(
+      RegExp(`^The history was not deleted: backup of ${who} still needs it, until it ends, or `),
+    );
+    expect(refused.error).toMatch(/(29\d|300) s without progress\. Try again later$/);
+    const byRoot = await host.history.forget(root, host.database('shop'), '-0');
+    await vi.waitUntil(() => host.jobs.find(root, byRoot).state !== 'running');
+    expect(host.jobs.find(root, byRoot)).toMatchObject({ state: 'done' });
+  });
+});
+
+it('[history 3.21, history 5.24] a forget and a restore of a replaced log take turns', async () => {
+  await backUp();
+  expect(await end(restore())).toMatchObject({ state: 'done' });
+  await add();
+  const record = host.registered('shop');
+  const restored = host.backups.restores.restoreReplaced(ada, record, 1);
+  const forgotten = await host.history.forget(ada, host.database('shop'), '-0');
+  expect(await end(restored)).toMatchObject({ state: 'done', error: undefined });
+  const { state, error, result } = await end(forgotten);
+  expect({ state, error }).toEqual({ state: 'done', error: undefined });
+  // The one that was brought back, and the one that it replaced.
+  expect(result).toMatchObject({ replaced: 2 });
+  expect(folders('replaced-')).toEqual([]);
+  expect(folders('log-')).toEqual(['log-3']);
+});
+
+it('[history 5.24] a replaced log that is read is not removed', async () => {
+  await backUp();
+  expect(await end(restore())).toMatchObject({ state: 'done' });
+  const { identity } = host.registered('shop');
+  const files = new DatabaseFiles(path.join(folder, 'data'));
+  await files.whileReplaced(identity, 1, async () => {
+    expect(await files.forgetReplaced(identity, Number.POSITIVE_INFINITY)).toBe(0);
+    await expect(files.removeReplaced(identity, 1)).rejects.toThrow('it is being restored');
+  });
+  expect(await files.forgetReplaced(identity, Number.POSITIVE_INFINITY)).toBe(1);
+  const gone = files.whileReplaced(identity, 1, async () => undefined);
+  await expect(gone).rejects.toThrow('the replaced log 1 was deleted meanwhile');
+});
+
+it('[history 5.28] its former owner restores a database by its identity', async () => {
+  await backUp();
+  const { identity } = host.registered('shop');
+  await host.remove(ada, 'shop');
+  const order = {
+    repository: 'near',
+    backup: 'latest',
+    isDry: false,
+    at: { kind: 'end' },
+    database: identityToHex(identity),
+    to: { kind: 'new', name: 'shop', withGrants: false, sameIdentity: true, runsSchedules: false },
+  } as const;
+  expect(() => host.backups.restores.restore(bob, order)).toThrow('not an operator of this host');
+  const { state, error } = await end(host.backups.restores.restore(ada, order));
+  expect({ state, error }).toEqual({ state: 'done', error: undefined });
+  expect(host.registered('shop').identity).toBe(identity);
 });

@@ -19,6 +19,7 @@ import {
   databaseIdentity,
   owns,
 } from '../../values/identity-roles.ts';
+import type { HistoryTurn } from '../databases/history-control.ts';
 import type { JobProgress, Jobs } from '../databases/jobs.ts';
 import type { NewDatabase, RunningDatabases } from '../databases/running-databases.ts';
 import type { Access } from '../registry/access.ts';
@@ -28,7 +29,12 @@ import type { HostCaller } from '../registry/host-caller.ts';
 import type { KnownSchedules } from '../registry/known-schedules.ts';
 import { nameFault, parseTarget } from '../registry/names.ts';
 import type { Quotas } from '../registry/quotas.ts';
-import { type RegisteredDatabase, type Registry, registryIdentity } from '../registry/registry.ts';
+import {
+  type RegisteredDatabase,
+  type RegisteredName,
+  type Registry,
+  registryIdentity,
+} from '../registry/registry.ts';
 import { invalidName, noSuchDatabase } from '../registry/resolve-target.ts';
 import { hasSchedules } from '../supervision/schedule-state.ts';
 import type { RepositorySettings } from './backup-messages.ts';
@@ -50,17 +56,20 @@ export interface RestoreControlOptions {
   readonly schedules: KnownSchedules;
   readonly repositories: Repositories;
   readonly thread: BackupThread;
-  /** Runs work while nothing else is published to, or removed from, a database. */
-  readonly inTurn: <Result>(
-    database: DatabaseIdentity,
-    work: () => Promise<Result>,
-  ) => Promise<Result>;
+  readonly turns: Turns;
   readonly sites: RestoredSites;
   readonly report: Report;
   readonly issuer: string;
   /** The data folder; `undefined`: databases are in memory. */
   readonly directory: string | undefined;
   readonly nowMicros: () => bigint;
+}
+
+interface Turns {
+  /** Runs work while nothing of the history of a database is forgotten on request. */
+  readonly inHistoryTurn: HistoryTurn;
+  /** Runs work while nothing else is published to, or removed from, a database. */
+  readonly inTurn: HistoryTurn;
 }
 
 /** What has become the next log of a database that exists. */
@@ -146,7 +155,8 @@ export class RestoreControl {
       run: (signal) => {
         const fill = async (directory: string): Promise<FilledLog> => {
           const work = { kind: 'copy', from: place, directory } as const;
-          const at = await this.#options.thread.run(undefined, work, { signal });
+          const copy = () => this.#options.thread.run(undefined, work, { signal });
+          const at = await files.whileReplaced(record.identity, number, copy);
           progress = opening;
           return { at, source: `replaced ${number}` };
         };
@@ -181,7 +191,7 @@ export class RestoreControl {
     }
     if (record !== undefined) access.require(by, record, 'backUp');
     // What it was is not known before the repository is read: who may ask is.
-    else if (named === undefined || !owns(by.identity, named.owner)) {
+    else if (!this.#hadIt(by, named, identity)) {
       access.requireOperator(by, 'restore database');
     }
     const name = to.name ?? (to.sameIdentity ? undefined : database);
@@ -189,6 +199,18 @@ export class RestoreControl {
     access.requireCreator(by);
     this.#options.quotas.requireDatabase(by);
     return record?.identity;
+  }
+
+  /** A name of a database that is gone stays with who deleted it, and may say which it was. */
+  #hadIt(
+    by: HostCaller,
+    named: RegisteredName | undefined,
+    identity: DatabaseIdentity | undefined,
+  ): boolean {
+    const { registry } = this.#options;
+    if (named !== undefined) return owns(by.identity, named.owner);
+    const names = identity === undefined ? [] : registry.namesOf(identity);
+    return names.some(({ owner }) => owns(by.identity, owner));
   }
 
   #requireReplaceable(by: HostCaller, record: RegisteredDatabase): void {
@@ -279,7 +301,9 @@ export class RestoreControl {
     if (this.#inPlace.has(identity)) throw new Error('another restore of it is under way');
     this.#inPlace.add(identity);
     try {
-      return await this.#options.inTurn(identity, () => this.#replaceInTurn(by, identity, next));
+      const { turns } = this.#options;
+      const work = () => turns.inTurn(identity, () => this.#replaceInTurn(by, identity, next));
+      return await turns.inHistoryTurn(identity, work);
     } finally {
       this.#inPlace.delete(identity);
     }
@@ -390,7 +414,7 @@ export class RestoreControl {
     this.#requireRoom(plan.bytes);
     const release = quotas.reserveDatabase(by);
     try {
-      return await this.#options.inTurn(identity, async () => {
+      return await this.#options.turns.inTurn(identity, async () => {
         this.#requireNames(by, names);
         await files.beginRestore(identity);
         try {

@@ -23,9 +23,10 @@ import type { HostCaller } from '../registry/host-caller.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { HistoryAnswer, HistoryFacts } from '../seats/history-task.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
-import type { HistoryHolds } from './history-holds.ts';
+import type { HistoryHolds, Holder } from './history-holds.ts';
 import type { HistoryKeeper } from './history-keeper.ts';
 import type { Jobs } from './jobs.ts';
+import type { RunningDatabases } from './running-databases.ts';
 import { VerifyTurns } from './verify-turns.ts';
 
 export interface HistoryControlOptions {
@@ -37,11 +38,20 @@ export interface HistoryControlOptions {
   readonly holds: HistoryHolds;
   readonly keeper: HistoryKeeper;
   readonly files: Pick<DatabaseFiles, 'forgetReplaced' | 'replacedBytes'>;
+  readonly running: Pick<RunningDatabases, 'entry'>;
+  /** Runs work while no log of a database takes the place of another. */
+  readonly turns: { readonly inHistoryTurn: HistoryTurn };
   /** What the operator has configured. */
   readonly configured: HistoryChoice;
   /** False: databases are in memory. */
   readonly isKept: boolean;
 }
+
+/** See `HistoryControlOptions`; work of one database, one after another. */
+export type HistoryTurn = <Result>(
+  database: DatabaseIdentity,
+  work: () => Promise<Result>,
+) => Promise<Result>;
 
 type Target = DatabaseRecord & { readonly handle: DatabaseHandle };
 
@@ -56,6 +66,13 @@ export interface HistoryStatus {
   readonly settings: HistorySettings;
   /** What was chosen for this database alone. */
   readonly own: OwnHistory;
+}
+
+interface ForgetWork {
+  readonly by: HostCaller;
+  readonly place: WrittenPosition;
+  readonly signal: AbortSignal;
+  readonly show: (phase: string) => void;
 }
 
 /** New values of some fields; `undefined`: as the service says again. */
@@ -125,7 +142,7 @@ export class HistoryControl {
    * Returns the id of the job, whose result says where the history begins then.
    */
   async forget(by: HostCaller, database: Target, before: string): Promise<string> {
-    const { access, audit, jobs, files } = this.#options;
+    const { access, audit, jobs } = this.#options;
     const { identity, handle } = database;
     access.require(by, database, 'changeHistory');
     if (database.isLocked) {
@@ -133,32 +150,50 @@ export class HistoryControl {
         'Database is locked and its history cannot be deleted. Run `reducerdb unlock` first.';
       throw new Refusal({ code: 'database.locked', message });
     }
-    const facts = await this.#facts(database);
-    const isGone = this.#isGone(placeIn(before), facts, handle.statistics().durableOffset);
+    const place = placeIn(before);
+    this.#isGone(place, await this.#facts(database), handle.statistics().durableOffset);
     let phase = 'waiting';
     const job = jobs.start(by, {
       kind: 'forget',
       database: identity,
-      run: async (signal) => {
-        const replaced = await files.forgetReplaced(identity, Number.POSITIVE_INFINITY);
-        if (isGone) return { ...forgotten(facts, 0), replaced };
-        phase = 'taking a snapshot';
-        // What is before the snapshot must be in files of its own, or it could not be deleted.
-        const rolled = await handle.roll();
-        if (rolled.kind === 'failed') throw new Error(rolled.message);
-        const offset = await snapshotOffset(handle, signal);
-        phase = 'deleting';
-        const settings = this.settingsOf(identity);
-        const holds = this.#options.holds.of(identity);
-        const after = factsOf(await handle.history({ kind: 'forget', settings, holds }, signal));
-        this.#options.keeper.noted(database, after);
-        return { ...forgotten(after, offset), replaced };
-      },
+      run: (signal) =>
+        this.#options.turns.inHistoryTurn(identity, () => {
+          signal.throwIfAborted();
+          const show = (next: string): void => {
+            phase = next;
+          };
+          return this.#forgetInTurn(database, { by, place, signal, show });
+        }),
       progress: () => ({ phase, done: 0, total: 0 }),
     });
     const detail = { job, before };
     await audit.note({ action: 'forget', caller: by, database: identity, outcome: 'done', detail });
     return job;
+  }
+
+  async #forgetInTurn(
+    { identity, ...record }: DatabaseRecord,
+    { by, place, signal, show }: ForgetWork,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const { files, running, holds, keeper } = this.#options;
+    // A restore may have replaced the log that it had.
+    const { handle } = running.entry(identity);
+    const facts = await this.#facts({ ...record, identity, handle });
+    const isGone = this.#isGone(place, facts, handle.statistics().durableOffset);
+    const replaced = await files.forgetReplaced(identity, Number.POSITIVE_INFINITY);
+    if (isGone) return { ...forgotten(facts, 0, []), replaced };
+    show('taking a snapshot');
+    // What is before the snapshot must be in files of its own, or it could not be deleted.
+    const rolled = await handle.roll();
+    if (rolled.kind === 'failed') throw new Error(rolled.message);
+    const offset = await snapshotOffset(handle, signal);
+    show('deleting');
+    holds.dropForgotten(identity, this.#options.access.isOperator(by));
+    const settings = this.settingsOf(identity);
+    const task = { kind: 'forget', settings, holds: holds.of(identity) } as const;
+    const after = factsOf(await handle.history(task, signal));
+    keeper.noted({ identity, handle }, after);
+    return { ...forgotten(after, offset, holds.holders(identity)), replaced };
   }
 
   /** Returns the id of the job that reads all files of the database and says which are damaged. */
@@ -228,6 +263,11 @@ export class HistoryControl {
     }
   }
 
+  /** The database is gone: nobody needs its history. */
+  removed(database: DatabaseIdentity): void {
+    this.#options.holds.forget(database);
+  }
+
   #requireHistory(): void {
     if (!this.#options.isKept) throw historyOff();
   }
@@ -267,13 +307,24 @@ async function snapshotOffset(handle: DatabaseHandle, signal: AbortSignal): Prom
 }
 
 /** `offset`: that of the snapshot at which the history was to begin; 0: it began late enough. */
-function forgotten(facts: HistoryFacts, offset: number): Readonly<Record<string, unknown>> {
+function forgotten(
+  facts: HistoryFacts,
+  offset: number,
+  holders: readonly Holder[],
+): Readonly<Record<string, unknown>> {
   const { floorOffset, deleted, held, refused } = facts;
   if (refused !== undefined) throw new Error(refused);
   if (floorOffset >= offset) {
     return { forgotten: offset > 0, begins_at: floorOffset, files: offset > 0 ? deleted : 0, held };
   }
-  const by = [...new Set(held.map((hold) => hold.by))].join(', ');
-  const reason = by === '' ? 'the snapshot could not be relied on' : `${by} still needs it`;
+  const names = holders
+    .filter(({ fromOffset }) => fromOffset < offset)
+    .map(({ by, who, idleMillisLeft }) => {
+      const whose = who === undefined ? by : `${by} of ${who}`;
+      if (idleMillisLeft === undefined) return `${whose} still needs it, until it is up to date`;
+      const seconds = Math.ceil(idleMillisLeft / 1_000);
+      return `${whose} still needs it, until it ends, or ${seconds} s without progress`;
+    });
+  const reason = names.length === 0 ? 'the snapshot could not be relied on' : names.join('; ');
   throw new Error(`The history was not deleted: ${reason}. Try again later`);
 }

@@ -78,3 +78,27 @@ it('[history 3.7] the holds of a deleted database are dropped', () => {
   holds.forget(database);
   expect(hold.isDropped).toBe(true);
 });
+
+it('[history 3.21] forgetting ends backups, as far as who forgets may', () => {
+  const { holds, pass } = setUp();
+  const { historyHoldMillisMax } = limits;
+  const dropped: string[] = [];
+  const need = (who: string, endsFor: 'owner' | 'operator') => ({
+    ...{ by: 'backup', fromOffset: 0, who, endsFor },
+    dropped: () => void dropped.push(who),
+  });
+  holds.add(database, need('admin', 'owner'));
+  const ofHost = holds.add(database, need('root', 'operator'));
+  holds.add(database, { by: 'archive', fromOffset: 4, bytesMax: 1_000 });
+  pass(1_000);
+  holds.dropForgotten(database, false);
+  expect(dropped).toEqual(['admin']);
+  const idleMillisLeft = historyHoldMillisMax - 1_000;
+  expect(holds.holders(database)).toEqual([
+    { by: 'backup', fromOffset: 0, who: 'root', idleMillisLeft },
+    { by: 'archive', fromOffset: 4, who: undefined, idleMillisLeft: undefined },
+  ]);
+  holds.dropForgotten(database, true);
+  expect(ofHost.isDropped).toBe(true);
+  expect(holds.of(database).map(({ by }) => by)).toEqual(['archive']);
+});

@@ -9,6 +9,12 @@ export interface HoldOptions extends Hold {
   readonly bytesMax?: number;
   /** For how long without; absent: `limits.historyHoldMillisMax`. */
   readonly idleMillisMax?: number;
+  /** Who reads a backup, in words. */
+  readonly who?: string;
+  /**
+   * Whose forgetting ends it: that of the owner too, or of an operator alone. Absent: nobody's.
+   */
+  readonly endsFor?: 'owner' | 'operator';
   /** Called when it keeps nothing any more although it was not released. */
   readonly dropped?: () => void;
 }
@@ -19,6 +25,13 @@ export interface HeldHistory {
   /** It is still needed; `fromOffset`: from there on only. */
   progress(fromOffset?: number): void;
   release(): void;
+}
+
+/** Who holds a history, for people. */
+export interface Holder extends Hold {
+  readonly who: string | undefined;
+  /** How long it holds without progress; `undefined`: it is bounded by bytes. */
+  readonly idleMillisLeft: number | undefined;
 }
 
 export type HoldHistory = HistoryHolds['add'];
@@ -79,9 +92,29 @@ export class HistoryHolds {
     }
   }
 
+  /** Those of a database, with how long they hold. */
+  holders(database: DatabaseIdentity): Holder[] {
+    this.of(database);
+    const now = this.#clock.monotonicMillis();
+    return [...(this.#holds.get(database) ?? [])].map((hold) => {
+      const { by, from, who, bytesMax, lastAt } = hold;
+      const { idleMillisMax = limits.historyHoldMillisMax } = hold;
+      const idleMillisLeft = bytesMax === undefined ? lastAt + idleMillisMax - now : undefined;
+      return { by, fromOffset: from, who, idleMillisLeft };
+    });
+  }
+
+  /** Its history is to be forgotten, by an operator or an owner: backups must not keep it. */
+  dropForgotten(database: DatabaseIdentity, byOperator: boolean): void {
+    for (const hold of [...(this.#holds.get(database) ?? [])]) {
+      const { endsFor } = hold;
+      if (endsFor === 'owner' || (endsFor === 'operator' && byOperator)) this.#drop(database, hold);
+    }
+  }
+
   /** The database is gone. */
   forget(database: DatabaseIdentity): void {
-    for (const hold of this.#holds.get(database) ?? []) this.#drop(database, hold);
+    for (const hold of [...(this.#holds.get(database) ?? [])]) this.#drop(database, hold);
   }
 
   #drop(database: DatabaseIdentity, hold: KeptHold): void {

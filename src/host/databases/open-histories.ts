@@ -10,7 +10,7 @@ import {
   settingsInForce,
 } from '../registry/history-choice.ts';
 import { type Registry, registryIdentity } from '../registry/registry.ts';
-import { HistoryControl } from './history-control.ts';
+import { HistoryControl, type HistoryTurn } from './history-control.ts';
 import type { HistoryHolds } from './history-holds.ts';
 import { HistoryKeeper } from './history-keeper.ts';
 import type { Jobs } from './jobs.ts';
@@ -34,6 +34,7 @@ interface Neighbours {
   readonly jobs: Jobs;
   readonly holds: HistoryHolds;
   readonly files: DatabaseFiles;
+  readonly turns: { readonly inHistoryTurn: HistoryTurn };
 }
 
 /** Snapshots, what is kept of histories, and what keeps it so; it begins at once. */

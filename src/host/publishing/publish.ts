@@ -11,6 +11,7 @@ import {
   databaseIdentity,
   owns,
 } from '../../values/identity-roles.ts';
+import type { HistoryTurn } from '../databases/history-control.ts';
 import type { RunningDatabases } from '../databases/running-databases.ts';
 import {
   ignoreRefusal,
@@ -63,6 +64,7 @@ export interface PublisherOptions {
 export class Publisher {
   readonly #options: PublisherOptions;
   readonly #locks = new KeyedLock<DatabaseIdentity>();
+  readonly #historyLocks = new KeyedLock<DatabaseIdentity>();
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -153,6 +155,14 @@ export class Publisher {
     const { changes } = this.#options;
     return this.#locks.with(identity, work).finally(() => changes.tell(identity));
   }
+
+  /**
+   * Runs work that gives a database another history, or forgets the one that it has. It takes its
+   * turn with such work alone: publishes go on beside most of it.
+   */
+  readonly inHistoryTurn: HistoryTurn = (identity, work) => {
+    return this.#historyLocks.with(identity, work);
+  };
 
   async #publishTo(
     identity: DatabaseIdentity,

@@ -72,6 +72,8 @@ export class DatabaseFiles {
   readonly #programs = new Map<DatabaseIdentity, KeptPrograms>();
   /** Bytes of replaced logs, as far as they were counted. */
   readonly #replacedBytes = new Map<DatabaseIdentity, number>();
+  /** Folders of replaced logs that are read. */
+  readonly #readFolders = new Set<string>();
   /** Called when the replaced logs of a database have become others. */
   replacedChanged: (identity: DatabaseIdentity) => void = () => undefined;
 
@@ -187,20 +189,46 @@ export class DatabaseFiles {
     return this.#replacedFolder(identity, number);
   }
 
-  /** Removes the logs that were replaced before `beforeMillis`; returns how many there were. */
+  /** Keeps a replaced log from being removed while work reads it. Throws when it is gone. */
+  async whileReplaced<Result>(
+    identity: DatabaseIdentity,
+    number: number,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const folder = this.replacedLog(identity, number);
+    if (folder === undefined) throw new Error(`the replaced log ${number} was deleted meanwhile`);
+    this.#readFolders.add(folder);
+    try {
+      return await work();
+    } finally {
+      this.#readFolders.delete(folder);
+    }
+  }
+
+  /**
+   * Removes the logs that were replaced before `beforeMillis`, but for one that is read; returns
+   * how many there were.
+   */
   async forgetReplaced(identity: DatabaseIdentity, beforeMillis: number): Promise<number> {
-    const isOld = ({ replacedMillis }: ReplacedLog) => replacedMillis < beforeMillis;
+    const isOld = ({ replacedMillis, number }: ReplacedLog) =>
+      replacedMillis < beforeMillis && !this.#isRead(identity, number);
     const old = this.replaced(identity).filter(isOld);
     for (const { number } of old) await this.removeReplaced(identity, number);
     return old.length;
   }
 
+  /** Throws while it is read. */
   async removeReplaced(identity: DatabaseIdentity, number: number): Promise<void> {
+    if (this.#isRead(identity, number)) throw new Error('it is being restored');
     try {
       await this.#remove(this.#replacedFolder(identity, number));
     } finally {
       this.#noteReplaced(identity);
     }
+  }
+
+  #isRead(identity: DatabaseIdentity, number: number): boolean {
+    return this.#readFolders.has(this.#replacedFolder(identity, number) ?? '');
   }
 
   #noteReplaced(identity: DatabaseIdentity): void {
