@@ -28,6 +28,8 @@ export const backupLimits = {
   backupUnnamedMillisMin: dayMillis,
   /** A backup takes a new snapshot if there are more bytes of log since the newest one. */
   backupSnapshotLogBytesMax: 256 * mebibyte,
+  /** New commits wait so long for each other before another backup seals a segment for them. */
+  backupSealMillisMin: 1_000,
   /** A part of an upload; what fits in one is sent at once. */
   uploadPartBytes: 16 * mebibyte,
   uploadPartsMax: 10_000,

@@ -1,13 +1,11 @@
 import type { Command } from 'commander';
 import { bytesText } from '../../values/bytes-text.ts';
 import {
-  boolean,
   either,
   list,
   nullable,
   number,
   object,
-  optional,
   record,
   type Shaped,
   string,
@@ -15,6 +13,7 @@ import {
 import { databasePath, readAnswer } from '../api.ts';
 import { countText } from '../count-text.ts';
 import { onlyDatabase } from '../database-argument.ts';
+import { forgotten, forgottenText } from '../forgotten-text.ts';
 import { CliError, type Io, typesName } from '../io.ts';
 import { jobResult, startedJob } from '../job.ts';
 import { Session } from '../session.ts';
@@ -34,16 +33,6 @@ const statusShape = object({
   holds: list(object({ by: string, from: number, bytes: number })),
   settings: settingsShape,
   chosen: settingsShape,
-});
-
-const forgotten = object({
-  /** False: nothing that old was there. */
-  forgotten: boolean,
-  begins_at: number,
-  files: number,
-  held: list(object({ by: string, fromOffset: number, bytes: number })),
-  /** Logs that restores in place had replaced. */
-  replaced: optional(number),
 });
 
 /** Adds `retention`, for how much of the past of a database is kept. */
@@ -172,28 +161,3 @@ async function isTyped(io: Io, database: string, isSkipped: boolean): Promise<bo
   const question = 'Type the name of the database to go on: ';
   return typesName(io, question, { name: database, kind: 'forget' });
 }
-
-function forgottenText(database: string, result: Shaped<typeof forgotten>): string {
-  const { forgotten: isNew, begins_at: begin, files, held, replaced = 0 } = result;
-  const logs = `${countText(replaced, 'log')} that a restore had replaced`;
-  const gone = replaced === 0 ? [] : [`${logs} ${replaced === 1 ? 'was' : 'were'} deleted.`];
-  if (!isNew) {
-    const begins = `the history of ${database} begins at ${begin}`;
-    if (replaced === 0) return `Nothing that old is there: ${begins}.`;
-    return [...gone, `Nothing else that old is there: ${begins}.`, ...keptElsewhere].join('\n');
-  }
-  const lines = held.map(({ by, fromOffset, bytes }) => {
-    return `Still held by ${by}: commits from ${fromOffset}, ${bytesText(bytes)}.`;
-  });
-  return [
-    `The history of ${database} begins at commit ${begin} now; ${files} files were deleted.`,
-    ...gone,
-    ...lines,
-    ...keptElsewhere,
-  ].join('\n');
-}
-
-const keptElsewhere = [
-  'Backups, archives, copies and forks made before still have what was deleted, and the disk is ' +
-    'not wiped.',
-];

@@ -91,6 +91,11 @@ export class BackupControl {
   readonly #options: BackupControlOptions;
   /** Holds of those who read a backup over HTTP; each ends when it is not read for a while. */
   readonly #streamed = new Map<DatabaseIdentity, Map<CallerIdentity, HeldHistory>>();
+  /** Where the log of a database was sealed last, and when it may be again. */
+  readonly #sealed = new Map<
+    DatabaseIdentity,
+    { readonly offset: number; readonly nextAt: number }
+  >();
   /** When the last backup succeeded of each database, in seconds since the Unix epoch. */
   readonly #lastSuccess = new Map<DatabaseIdentity, number>();
 
@@ -113,7 +118,7 @@ export class BackupControl {
       prepare: async (signal, show) => {
         show({ phase: 'snapshot', done: 0, total: 0 });
         await this.#freshSnapshot(handle, signal);
-        const database = this.backedUp(target, await this.#endOf(handle), choice);
+        const database = this.backedUp(target, await this.#endOf(identity, handle, signal), choice);
         return { databases: [database], files: [], hasKeys: false, isWhole: false };
       },
     });
@@ -207,7 +212,7 @@ export class BackupControl {
   }
 
   async #described(target: Target): Promise<DescribedDatabase> {
-    const database = this.backedUp(target, await this.#endOf(target.handle));
+    const database = this.backedUp(target, await this.#endOf(target.identity, target.handle));
     const work = this.#options.thread.run(undefined, { kind: 'describe', database });
     return refusing(work.catch((error: unknown) => Promise.reject(this.#toldFault(error))));
   }
@@ -310,23 +315,23 @@ export class BackupControl {
     for (const [done, { record, handle, state, offset }] of ends.entries()) {
       signal.throwIfAborted();
       show({ phase: 'sealing', done, total: ends.length });
-      const end = await this.#endAt(handle, state, offset);
+      const end = await this.#endAt(record.identity, handle, { state, offset });
       databases.push(this.backedUp(record, end, choice));
     }
     return databases;
   }
 
   async #endAt(
+    database: DatabaseIdentity,
     handle: DatabaseHandle | undefined,
-    state: string,
-    offset: number,
+    { state, offset }: { readonly state: string; readonly offset: number },
   ): Promise<DatabaseEnd> {
     const isAtRest = state === 'closed' || state === 'asleep';
     if (handle === undefined || isAtRest) return { kind: 'files', fault: '' };
     if (state === 'broken') return { kind: 'files', fault: 'it cannot serve' };
     if (state === 'opening') return { kind: 'files', fault: 'it was still opening' };
     try {
-      const end = await this.#endOf(handle);
+      const end = await this.#endOf(database, handle);
       return end.kind === 'sealed' && end.at.offset > offset ? { kind: 'offset', offset } : end;
     } catch (error) {
       if (!isOfDatabase(error)) throw error;
@@ -354,8 +359,24 @@ export class BackupControl {
     if (outcome.kind === 'failed') throw new BackupError('backup.source', outcome.message);
   }
 
-  async #endOf(handle: DatabaseHandle): Promise<DatabaseEnd> {
-    return { kind: 'sealed', at: placeOf(await handle.roll()) };
+  /**
+   * Seals the log up to now. Backups one after another, with a few commits in between, would make
+   * many small segments: they wait a moment for each other. Without new commits nothing is sealed.
+   */
+  async #endOf(
+    database: DatabaseIdentity,
+    handle: DatabaseHandle,
+    signal?: AbortSignal,
+  ): Promise<DatabaseEnd> {
+    const last = this.#sealed.get(database);
+    const wait = last === undefined ? 0 : last.nextAt - performance.now();
+    if (wait > 0 && handle.statistics().offset !== last?.offset) {
+      await sleep(wait, undefined, { ...(signal !== undefined && { signal }) });
+    }
+    const at = placeOf(await handle.roll());
+    const nextAt = performance.now() + limits.backupSealMillisMin;
+    this.#sealed.set(database, { offset: at.offset, nextAt });
+    return { kind: 'sealed', at };
   }
 
   /** A database as the thread needs it. */

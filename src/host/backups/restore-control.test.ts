@@ -250,6 +250,23 @@ describe('[history 3.7, history 3.21] who reads a backup', () => {
     expect((await holdsOf()).held).toEqual([]);
   });
 
+  it('has few segments sealed', async () => {
+    const segments = async () => (await holdsOf()).segments;
+    await describeBy(ada);
+    const [before, begin] = [await segments(), performance.now()];
+    for (const by of [ada, bob, ada]) {
+      await add();
+      const { end: sealed } = await describeBy(by);
+      const { offset } = host.database('shop').handle.statistics();
+      expect(sealed.offset).toBe(offset);
+    }
+    const seconds = (performance.now() - begin) / 1_000;
+    expect((await segments()) - before).toBeLessThanOrEqual(Math.floor(seconds) + 1);
+    const known = await segments();
+    await describeBy(ada);
+    expect(await segments()).toBe(known);
+  });
+
   it('holds nothing of a database that is deleted', async () => {
     await describeBy(bob);
     const { identity } = host.registered('shop');
