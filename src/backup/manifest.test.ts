@@ -60,6 +60,9 @@ it('[history 5.4] a manifest is read strictly, although its SHA-256 is right', a
   const withPath = (path: string) => ({ files: [{ ...file, ...hashes, path }] });
   refused(withPath('../keys'), /files\[0\].path leads out of the folder/);
   refused(withPath('/etc/passwd'), /files\[0\].path leads out of the folder/);
+  for (const path of ['log-1/floor', 'replaced-2/origin', 'databases/a/log-1/x', 'registry/x']) {
+    refused(withPath(path), /files\[0\].path leads out of the folder or into a log/);
+  }
   refused(withPath('a//b'), /files\[0\].path leads out of the folder/);
   const named = { ...file, ...hashes, path: 'a', name: '../a' };
   refused({ files: [named] }, /"..\/a" is not a name of an object/);

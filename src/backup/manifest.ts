@@ -226,11 +226,17 @@ export function readFileEntry(value: JsonValue, place: string): FileEntry {
   const entry = { ...takeObject(members), path: members.text('path', 1_024) };
   members.finish();
   if (isFilePath(entry.path)) return entry;
-  throw new JsonFault(`${place}.path leads out of the folder, or has other characters`);
+  throw new JsonFault(
+    `${place}.path leads out of the folder or into a log, or has other characters`,
+  );
 }
 
-/** Whether a path of a file stays below the folder that it is relative to. */
+/**
+ * Whether a path of a file stays below the folder that it is relative to, and out of the logs
+ * there, which are restored from objects that are checked as such.
+ */
 export function isFilePath(path: string): boolean {
+  if (/^(?:(?:log|replaced)-\d+|databases|registry)(?:\/|$)/.test(path)) return false;
   return path.split('/').every((part) => /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/.test(part));
 }
 

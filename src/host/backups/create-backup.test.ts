@@ -80,6 +80,8 @@ it('[history 5.6] a database that cannot be read is named, and the others are th
     expect(created.databases[2]?.end.offset).toBe(story.end.offset);
     const [listed] = await listBackups(repository);
     expect(listed?.databases.map(({ fault }) => fault)).toEqual(faults);
-    await expect(createBackup(repository, { ...work, isWhole: false }, running)).rejects.toThrow();
+    await expect(createBackup(repository, { ...work, isWhole: false }, running)).rejects.toThrow(
+      'story: its files cannot be read',
+    );
   });
 });

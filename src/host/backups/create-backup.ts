@@ -90,14 +90,24 @@ async function shipOrSay(
   } catch (error) {
     const isOfFiles =
       error instanceof BackupError ? error.code === 'backup.source' : isUnreadable(error);
-    if (!isWhole || !isOfFiles || database.identity === registryHex) throw error;
     const { identity, record, end } = database;
+    if (!isWhole || !isOfFiles || identity === registryHex) throw named(error, database);
     const given = end.kind === 'files' && end.fault !== '' ? `${end.fault}; ` : '';
     const fault = `${given}${error instanceof Error ? error.message : String(error)}`;
     const nothing = { lineage: [], snapshots: [], segments: [], files: [] };
     const entry = { identity, record, epoch: nowhere.epoch, ...nothing, end: nowhere, fault };
     return { entry, newObjects: 0, newBytes: 0 };
   }
+}
+
+/** What is wrong with the files of a database says of which; owners see no paths of the machine. */
+function named(error: unknown, { identity, record }: BackedUpDatabase): unknown {
+  const name = identity === registryHex ? 'the registry' : (record.names[0] ?? identity);
+  if (isUnreadable(error)) {
+    return new BackupError('backup.source', `${name}: its files cannot be read`, error);
+  }
+  if (!(error instanceof BackupError) || error.code !== 'backup.source') return error;
+  return new BackupError(error.code, `${name}: ${error.message}`, error);
 }
 
 const nowhere = {
