@@ -67,7 +67,9 @@ it('[history 5.10] restores from an encrypted repository with the key that its t
       'with one in config.toml, as identity-file of [repository.blind], and start the service again',
   );
   const from = { repository: 'safe', as: 'copy' };
-  expect((await restore(from)).error).toContain('key.txt cannot be read: ENOENT');
+  expect((await restore(from)).error).toBe(
+    'the identity file of [repository.safe] cannot be read: ENOENT',
+  );
   const file = inSandbox('data/key.txt');
   writeFileSync(file, key, { mode: 0o644 });
   if (process.platform !== 'win32') {

@@ -34,29 +34,34 @@ export async function readableRepository(
   const repository = await openedRepository(named, signal);
   if (!repository.isEncrypted) return repository;
   if (identityFile !== undefined) {
-    requirePrivate(identityFile);
-    return openedRepository(named, signal, readIdentities(identityFile));
+    // Its path is nobody's business but the operator's.
+    const called = `the identity file of [repository.${name}]`;
+    requirePrivate(identityFile, called);
+    return openedRepository(named, signal, readIdentities(identityFile, called));
   }
   const text = `the repository ${name} is encrypted, and this service has no key that opens it`;
   const advice = `name a file with one in config.toml, as identity-file of [repository.${name}]`;
   throw new BackupError('backup.wrongKey', `${text}; ${advice}, and start the service again`);
 }
 
-function requirePrivate(file: string): void {
+function requirePrivate(file: string, called: string): void {
   if (process.platform === 'win32') return;
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
   if ((mode & 0o077) === 0) return;
-  throw new BackupError('backup.place', `${file} can be read by others; chmod 600 it`);
+  throw new BackupError('backup.place', `${called} can be read by others; chmod 600 it`);
 }
 
 /** The keys in a file as `age-keygen` writes it. Throws `BackupError`. */
-export function readIdentities(file: string): string[] {
+export function readIdentities(
+  file: string,
+  called: string = `the identity file ${file}`,
+): string[] {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    const why = (error as Error).message;
-    throw new BackupError('backup.place', `the identity file ${file} cannot be read: ${why}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new BackupError('backup.place', `${called} cannot be read: ${code ?? message}`);
   }
   return identitiesIn(text);
 }

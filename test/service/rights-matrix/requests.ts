@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Answer, Person } from '../running.ts';
 import type { Stage } from './stage.ts';
 import type { CallerName, MatrixRow } from './table.ts';
@@ -27,7 +28,16 @@ async function ask(
   const { database = stage.hall.database, body, more = '', type = 'application/json' } = given;
   const path = where.replace(':db', database).replace(':identity', identityOf(as));
   const content = body === undefined ? {} : { body, headers: { 'content-type': type } };
-  return stage.running.ask(method, path + more, { as, ...content });
+  return withRoom(() => stage.running.ask(method, path + more, { as, ...content }));
+}
+
+/** Asks again while the jobs of other cells still run. */
+async function withRoom(send: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await send();
+    if (answer.status !== 429) return answer;
+    await wait(50);
+  }
 }
 
 /** Of an anonymous caller, any. */
@@ -185,7 +195,7 @@ const special: Readonly<Record<string, Send>> = {
 /** The owner asks for a snapshot. */
 async function ownersJob({ stage }: RequestCell): Promise<string> {
   const where = `/v1/database/${stage.hall.database}/snapshot`;
-  const { text } = await stage.running.ask('POST', where, { as: stage.owner });
+  const { text } = await withRoom(() => stage.running.ask('POST', where, { as: stage.owner }));
   return String(JSON.parse(text).job);
 }
 
