@@ -78,12 +78,17 @@ export async function buildIndex(source: IndexSource): Promise<BuiltIndex | unde
     if (!isSameChain({ chainLow, chainHigh }, next)) return undefined;
     const { sequence, position } = header;
     const { position: endPosition } = next;
-    const members = packed?.members.map((member) => member.position) ?? [];
+    const members = packed === undefined ? [] : memberPositions(packed);
     const endChain = chainToHex(next);
     return builder.finish({ sequence, position, endPosition, endChain, members });
   } finally {
     file.close();
   }
+}
+
+/** Positions of the members of a packed segment, as its index has them. */
+export function memberPositions({ members }: PackedFile): number[] {
+  return members.map(({ position }) => position);
 }
 
 /** `undefined`: a later version has written it. */

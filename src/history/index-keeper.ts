@@ -2,22 +2,23 @@ import { decodeRecord } from '../log/decode-record.ts';
 import { type Disk, DiskError, tryToRemove } from '../log/disk.ts';
 import { readDurableMark } from '../log/durable-mark.ts';
 import { LogDamageError, SnapshotDamageError } from '../log/log-error.ts';
-import type { SegmentHeader } from '../log/segment.ts';
+import { PackedFile } from '../log/packed-segment.ts';
+import { isPacked, type SegmentHeader } from '../log/segment.ts';
 import { withReader } from '../log/segment-reader.ts';
 import { readOutline, snapshotBlocks } from '../log/snapshot-reader.ts';
 import type { Catalog } from '../schema/catalog.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
-import { buildIndex, catalogIn } from './build-index.ts';
+import { buildIndex, catalogIn, memberPositions } from './build-index.ts';
 import { type FoundFiles, type FoundSegment, findFiles, headerOf } from './files.ts';
 import type { Pause } from './pause.ts';
-import { encodeIndex, fitsForm, indexName, readIndex } from './segment-index.ts';
+import { encodeIndex, fitsForm, indexName, keyBytesMax, readIndex } from './segment-index.ts';
 
 export interface IndexOptions {
   readonly identity: DatabaseIdentity;
   readonly log: (message: string, level: 'warn' | 'error') => void;
 }
 
-/** Builds the indexes of sealed segments that are missing, damaged, or of another form. */
+/** Builds the indexes of sealed segments that are missing or damaged, and keeps their form. */
 export class IndexKeeper {
   readonly #disk: Disk;
   readonly #options: IndexOptions;
@@ -55,7 +56,15 @@ export class IndexKeeper {
     const end = headerOf(this.#disk, next.name);
     if (header === undefined || end === undefined || !this.#isSealed(end)) return;
     const reading = readIndex(this.#disk, segment.name, header, end);
-    if (reading.kind === 'valid' && fitsForm(reading.index, segment.name)) return;
+    if (reading.kind === 'valid') {
+      if (fitsForm(reading.index, segment.name)) return;
+      // It has the same records, packed or unpacked since: they need not be read again.
+      const other = { ...reading.index, members: this.#membersOf(segment.name) };
+      if (other.keys.length <= keyBytesMax(other)) {
+        await this.#write(indexName(segment.name), encodeIndex(other, header));
+        return;
+      }
+    }
     const catalog = this.#catalogBefore(segment, header);
     const source = { disk: this.#disk, segment: segment.name, next: end, catalog };
     const built = await buildIndex({ ...source, pause: this.#pause });
@@ -66,6 +75,17 @@ export class IndexKeeper {
     this.#known = { sequence: next.sequence, catalog: built.catalog };
     const bytes = encodeIndex(built.index, header);
     await this.#write(indexName(segment.name), bytes);
+  }
+
+  /** Positions of the pieces of a packed segment. */
+  #membersOf(segment: string): number[] {
+    if (!isPacked(segment)) return [];
+    const file = this.#disk.open(segment, 'read');
+    try {
+      return memberPositions(new PackedFile(file, this.#disk.codec));
+    } finally {
+      file.close();
+    }
   }
 
   /**

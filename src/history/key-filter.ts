@@ -10,20 +10,37 @@ const keyFilterHashes = 7;
 
 const bitsPerEntry = 10;
 
+/** Places for entries that were added a short while ago, a power of two. */
+const recentPlaces = 4096;
+
 /** The entries of a filter that is being built. */
 export class KeyCollector {
   /** Both hashes of each entry, one after another. */
   #hashes = new Uint32Array(2048);
   #count = 0;
+  /** Of entries that were added a short while ago, by the low bits of their first hashes. */
+  readonly #recent = new Uint32Array(2 * recentPlaces);
 
+  constructor() {
+    // No first hash has these bits in this place.
+    for (let at = 0; at < recentPlaces; at++) this.#recent[2 * at] = ~at;
+  }
+
+  /** An update adds the key of its row twice, and few rows may be updated all the time. */
   add(table: number, bytes: Uint8Array, start: number, end: number): void {
+    const first = hashOf(0, table, bytes, start, end);
+    const second = hashOf(secondSeed, table, bytes, start, end);
+    const place = 2 * (first & (recentPlaces - 1));
+    if (this.#recent[place] === first && this.#recent[place + 1] === second) return;
+    this.#recent[place] = first;
+    this.#recent[place + 1] = second;
     if (2 * this.#count === this.#hashes.length) {
       const larger = new Uint32Array(2 * this.#hashes.length);
       larger.set(this.#hashes);
       this.#hashes = larger;
     }
-    this.#hashes[2 * this.#count] = hashOf(0, table, bytes, start, end);
-    this.#hashes[2 * this.#count + 1] = hashOf(secondSeed, table, bytes, start, end);
+    this.#hashes[2 * this.#count] = first;
+    this.#hashes[2 * this.#count + 1] = second;
     this.#count++;
   }
 
@@ -42,7 +59,6 @@ export class KeyCollector {
     return filter;
   }
 
-  /** An update of a row adds its key twice. */
   #different(): number {
     const all = new Float64Array(this.#count);
     for (let at = 0; at < this.#count; at++) {

@@ -2,6 +2,7 @@ import { type Disk, type DiskFile, tryToRemove } from '../log/disk.ts';
 import { LogDamageError } from '../log/log-error.ts';
 import { PackedFile, packedPieceBytes, packMember } from '../log/packed-segment.ts';
 import { packedName } from '../log/segment.ts';
+import { equalBytes } from '../store/copy-bytes.ts';
 import type { Pause } from './pause.ts';
 
 /**
@@ -71,7 +72,7 @@ async function isSame(disk: Disk, name: string, part: string, pause: Pause): Pro
       for (const piece of piecesOf(one)) {
         const found = new Uint8Array(piece.length);
         other.read(found, at);
-        if (!areEqual(piece, found)) return false;
+        if (!equalBytes(piece, 0, found, 0, piece.length)) return false;
         at += piece.length;
         await pause(0);
       }
@@ -85,11 +86,6 @@ async function isSame(disk: Disk, name: string, part: string, pause: Pause): Pro
   } finally {
     one.close();
   }
-}
-
-function areEqual(one: Uint8Array, other: Uint8Array): boolean {
-  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
-  return one.length === other.length;
 }
 
 function* piecesOf(file: DiskFile): Generator<Uint8Array> {
