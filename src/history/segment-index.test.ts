@@ -137,6 +137,29 @@ describe('the index of a segment', () => {
     expect(new Set(packed).size).toBe(2);
   });
 
+  it('[history 3.13] of a segment that is packed later is that of its packed form', async () => {
+    const lab = await HistoryLab.open(1);
+    await lab.work(25);
+    await lab.snapshot();
+    await lab.work(25);
+    await lab.keep({ settings });
+    const names = segmentNames(lab.disk).slice(0, 2);
+    const hot = indexesOf(lab.disk).slice(0, 2);
+    expect(hot.map(({ members }) => members.length)).toEqual([0, 0]);
+    await lab.snapshot();
+    await lab.work(25);
+    await lab.keep({ settings });
+    const cold = indexesOf(lab.disk).slice(0, 2);
+    expect(cold.map(({ members }) => members.length > 0)).toEqual([true, true]);
+    expect(cold.map((one) => ({ ...one, members: [] }))).toEqual(hot);
+    const written = names.map((name) => lab.disk.contentOf(indexName(name)));
+    const gone = Object.fromEntries(names.map((name) => [indexName(name), undefined]));
+    const again = new HistoryLab(1, lab.changed(gone));
+    again.micros = lab.micros;
+    await again.keep({ settings });
+    expect(names.map((name) => again.disk.contentOf(indexName(name)))).toEqual(written);
+  });
+
   it('[history 3.13, I10] that is damaged, missing or of another is built again', async () => {
     const lab = await story();
     const [first = '', second = ''] = segmentNames(lab.disk);
@@ -218,6 +241,19 @@ describe('the filter of keys', () => {
     expect(wrong).toBeLessThan(100);
     expect(keys.filter((key) => mayHave(filter, 4, key)).length).toBeLessThan(100);
     expect(mayHave(new Uint8Array(0), 3, others[0] ?? new Uint8Array(1))).toBe(true);
+  });
+
+  it('[history 3.13] is of the size that its different keys need', () => {
+    const random = new Random(5);
+    const keys = Array.from({ length: 20_000 }, () => random.bytes(8));
+    const once = new KeyCollector();
+    const often = new KeyCollector();
+    for (const key of keys) once.add(7, key, 0, 8);
+    for (let turn = 0; turn < 60_000; turn++) {
+      const key = keys[turn < 20_000 ? turn : random.below(20_000)] as Uint8Array;
+      for (let times = random.below(3); times >= 0; times--) often.add(7, key, 0, 8);
+    }
+    expect(often.finish(1_000_000)).toEqual(once.finish(1_000_000));
   });
 
   it('[history 3.13] has the hashes of its format', () => {
