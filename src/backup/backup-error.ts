@@ -76,10 +76,14 @@ export function noSpaceError(
   neededBytes: number,
   freeBytes: number | undefined,
 ): BackupError {
-  const free = freeBytes === undefined ? 'too few' : `${freeBytes} bytes`;
-  const text = `restoring needs ${neededBytes} bytes, ${free} are free`;
   const advice = `make room in ${directory}, and restore again; nothing was changed`;
-  return new BackupError('backup.noSpace', `${text}: ${advice}`);
+  return new BackupError('backup.noSpace', `${neededText(neededBytes, freeBytes)}: ${advice}`);
+}
+
+/** `freeBytes`: `undefined` if the system does not say. */
+export function neededText(neededBytes: number, freeBytes: number | undefined): string {
+  const free = freeBytes === undefined ? 'too few' : `${freeBytes} bytes`;
+  return `restoring needs ${neededBytes} bytes, ${free} are free`;
 }
 
 export function notEmptyError(directory: string): BackupError {

@@ -34,7 +34,7 @@ export async function planRestore(
   { database, backup, at = { kind: 'end' } }: RestoreRequest,
 ): Promise<RestorePlan> {
   const holdings: Holding[] = [];
-  const faulty: RestorePlan[] = [];
+  let faulty: RestorePlan | undefined;
   const passedOver: PassedOver[] = [];
   const unreadable = new Unreadable(passedOver);
   for await (const found of holdingsOf(repository, database, backup, unreadable)) {
@@ -55,15 +55,10 @@ export async function planRestore(
     if (plan.fault === '' || backup !== 'latest' || at.kind !== 'end') {
       return { ...plan, passedOver };
     }
-    faulty.push(plan);
+    faulty ??= { ...plan, passedOver: [...passedOver] };
     passedOver.push(passedOverOf(plan));
   }
-  const [newest] = faulty;
-  if (newest !== undefined) {
-    const { id } = passedOverOf(newest);
-    const place = passedOver.findIndex((one) => one.id === id);
-    return { ...newest, passedOver: passedOver.slice(0, place) };
-  }
+  if (faulty !== undefined) return faulty;
   if (holdings.length > 0) throw outsideError(database, at, holdings);
   if (unreadable.first !== undefined) throw unreadable.first;
   const what = backup === 'latest' ? repository.store.place : `backup ${backup}`;

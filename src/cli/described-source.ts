@@ -33,7 +33,7 @@ function hex(digits: number): Shape<string> {
 const base: Shape<string> = (json, place) => {
   const name = string(json, place);
   if (name.startsWith('objects/') && isObjectName(name)) return name;
-  throw new JsonError(`\`${place}\` is no name of an object`);
+  throw new JsonError(`\`${place}\` is not a valid object name`);
 };
 
 const point = { epoch: hex(16), offset: count, position: count, chain: hex(16), micros: number };

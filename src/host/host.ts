@@ -1,6 +1,7 @@
 import { SecretKeys } from '../auth/secret-keys.ts';
 import { type Caller, refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
+import { atMost } from '../node/at-most.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
 import { boundedReport } from '../node/report-line.ts';
 import {
@@ -585,14 +586,4 @@ function outboundOf(
   }
   const databaseNamed = (name: string) => registry.name(name)?.database;
   return new OutboundThread({ ...options, databaseNamed, report });
-}
-
-/** Waits for `work`, but not longer. */
-async function atMost(millis: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, millis);
-  });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }

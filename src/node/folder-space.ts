@@ -53,6 +53,14 @@ export class FolderSpace {
   }
 }
 
+/** Bytes of the files in a folder; one that goes meanwhile takes nothing. */
+export function folderBytes(folder: string): number {
+  return fs
+    .readdirSync(folder)
+    .map((name) => fs.lstatSync(path.join(folder, name), { throwIfNoEntry: false })?.size ?? 0)
+    .reduce((sum, size) => sum + size, 0);
+}
+
 /** Describes a lack of space to callers, who can be strangers: without a path. */
 export function noSpaceTextForCallers(isOfQuota: boolean): string {
   const disk = 'the disk of the service';

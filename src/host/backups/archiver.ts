@@ -3,6 +3,7 @@ import path from 'node:path';
 import { BackupError } from '../../backup/backup-error.ts';
 import type { Clock } from '../../database/clock.ts';
 import { limits } from '../../limits.ts';
+import { atMost } from '../../node/at-most.ts';
 import { readFileIfPresent, writeFileAtomically } from '../../node/atomic-file.ts';
 import type { Report } from '../../node/report-line.ts';
 import { identityToHex } from '../../values/identity.ts';
@@ -259,14 +260,4 @@ async function hostId(directory: string): Promise<string> {
   const made = randomBytes(16).toString('hex');
   await writeFileAtomically(file, `${made}\n`);
   return made;
-}
-
-/** Waits for `work`, but not longer. */
-async function atMost(millis: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, millis);
-  });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }

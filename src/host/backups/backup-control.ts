@@ -91,7 +91,7 @@ export class BackupControl {
   readonly #options: BackupControlOptions;
   /** Holds of those who read a backup over HTTP; each ends when it is not read for a while. */
   readonly #streamed = new Map<DatabaseIdentity, Map<CallerIdentity, HeldHistory>>();
-  /** Where the log of a database was sealed last, and when it may be again. */
+  /** Where logs were sealed a moment ago, and when they may be again. */
   readonly #sealed = new Map<
     DatabaseIdentity,
     { readonly offset: number; readonly nextAt: number }
@@ -173,7 +173,7 @@ export class BackupControl {
           await this.#note(by, action, database, repository.name, created);
           return shown(repository.name, created);
         } catch (error) {
-          throw this.#toldFault(
+          throw this.#forCaller(
             dropped.signal.aborted ? new Error(forgottenText) : error,
             repository,
           );
@@ -214,7 +214,7 @@ export class BackupControl {
   async #described(target: Target): Promise<DescribedDatabase> {
     const database = this.backedUp(target, await this.#endOf(target.identity, target.handle));
     const work = this.#options.thread.run(undefined, { kind: 'describe', database });
-    return refusing(work.catch((error: unknown) => Promise.reject(this.#toldFault(error))));
+    return refusing(work.catch((error: unknown) => Promise.reject(this.#forCaller(error))));
   }
 
   /** Who has read a backup needs its files no longer. */
@@ -240,7 +240,7 @@ export class BackupControl {
     return { by: 'backup', fromOffset: 0, who: identityToHex(by.identity), endsFor };
   }
 
-  #toldFault(error: unknown, repository?: RepositorySettings): Error {
+  #forCaller(error: unknown, repository?: RepositorySettings): Error {
     const { directory, report } = this.#options;
     return errorForCaller(error, { directory, repository }, report);
   }
@@ -259,8 +259,9 @@ export class BackupControl {
       directory === undefined || folder === undefined
         ? undefined
         : streamedObject({ directory, folder }, name);
-    if (found !== undefined)
-      return { ...found, read: (...part) => told(found.read(...part), progress) };
+    if (found !== undefined) {
+      return { ...found, read: (...part) => eachTaken(found.read(...part), progress) };
+    }
     const message = `There is no object \`${name}\``;
     throw new Refusal({ code: 'backup.unknownObject', message });
   }
@@ -374,6 +375,9 @@ export class BackupControl {
       await sleep(wait, undefined, { ...(signal !== undefined && { signal }) });
     }
     const at = placeOf(await handle.roll());
+    for (const [one, { nextAt }] of this.#sealed) {
+      if (nextAt < performance.now()) this.#sealed.delete(one);
+    }
     const nextAt = performance.now() + limits.backupSealMillisMin;
     this.#sealed.set(database, { offset: at.offset, nextAt });
     return { kind: 'sealed', at };
@@ -486,10 +490,13 @@ async function refusing<Result>(work: Promise<Result>): Promise<Result> {
   }
 }
 
-/** The same pieces; tells when one has been taken. */
-async function* told<Piece>(pieces: AsyncIterable<Piece>, tell: () => void): AsyncIterable<Piece> {
+/** Passes pieces on, and calls `onTaken` when one has been taken. */
+async function* eachTaken<Piece>(
+  pieces: AsyncIterable<Piece>,
+  onTaken: () => void,
+): AsyncIterable<Piece> {
   for await (const piece of pieces) {
     yield piece;
-    tell();
+    onTaken();
   }
 }

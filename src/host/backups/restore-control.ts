@@ -7,7 +7,7 @@ import type { LogPoint } from '../../backup/manifest.ts';
 import type { RestorePlan } from '../../backup/restore-plan.ts';
 import { type Caller, Refusal, refusal } from '../../database/outcome.ts';
 import { ownerRights, roles } from '../../database/rights.ts';
-import { FolderSpace } from '../../node/folder-space.ts';
+import { FolderSpace, folderBytes } from '../../node/folder-space.ts';
 import type { Report } from '../../node/report-line.ts';
 import { bigintFromHex } from '../../values/hex.ts';
 import { identityToHex } from '../../values/identity.ts';
@@ -41,7 +41,7 @@ import type { RepositorySettings } from './backup-messages.ts';
 import type { BackupThread } from './backup-thread.ts';
 import type { Repositories } from './repositories.ts';
 import type { RestoredSites, RestoreInto, RestoreOrder, StagedFiles } from './restore-order.ts';
-import { folderBytes, requireRoom } from './restore-room.ts';
+import { requireRoom } from './restore-room.ts';
 import { positionText } from './shown-repository.ts';
 import { errorForCaller } from './without-places.ts';
 
@@ -130,7 +130,7 @@ export class RestoreControl {
         const show: Show = (next) => {
           progress = next;
         };
-        return this.#told(this.#run({ by, order, repository, signal, show }), repository);
+        return this.#forCaller(this.#run({ by, order, repository, signal, show }), repository);
       },
     });
   }
@@ -161,13 +161,16 @@ export class RestoreControl {
           return { at, source: `replaced ${number}` };
         };
         const next = { logBytes, bytes: folderBytes(place), fill };
-        return this.#told(this.#replace(by, record.identity, next));
+        return this.#forCaller(this.#replace(by, record.identity, next));
       },
     });
   }
 
-  /** The same work, with errors that a caller may read. */
-  async #told<Result>(work: Promise<Result>, repository?: RepositorySettings): Promise<Result> {
+  /** Does work whose errors a caller may read. */
+  async #forCaller<Result>(
+    work: Promise<Result>,
+    repository?: RepositorySettings,
+  ): Promise<Result> {
     const { directory, report } = this.#options;
     try {
       return await work;

@@ -21,7 +21,7 @@ it('[history 5.27] callers are not told where files of the service are', () => {
   for (const [text, shown] of cases) expect(withoutPlaces(text, places)).toBe(shown);
 });
 
-it('[history 5.27] the operator is told all of it, and only what was hidden', () => {
+it('[history 5.27] the service log has the whole text of what was hidden, and nothing else', () => {
   const lines: string[] = [];
   const report = ({ message }: { readonly message: string }) => void lines.push(message);
   const plain = new BackupError('backup.unknown', 'the repository holds no backup 12');

@@ -16,8 +16,9 @@ interface Places {
  */
 export function withoutPlaces(text: string, { directory, repository }: Places): string {
   const url = repository?.url.startsWith('s3://') === false ? repository.url : undefined;
-  const told = url === undefined ? text : hidden(text, url, `the repository ${repository?.name}`);
-  return directory === undefined ? told : hidden(told, directory, 'the data folder of the service');
+  const shown = url === undefined ? text : hidden(text, url, `the repository ${repository?.name}`);
+  if (directory === undefined) return shown;
+  return hidden(shown, directory, 'the data folder of the service');
 }
 
 /** An error that a caller may read; the log of the service has what it hides. */
@@ -34,7 +35,7 @@ export function errorForCaller(error: unknown, places: Places, report: Report): 
 
 function hidden(text: string, place: string, instead: string): string {
   return [path.resolve(place), place].reduce((shown, each) => {
-    // What is below it goes as well: names of files there tell nothing to a caller.
+    // What is below it goes as well: names of files there are for the operator alone.
     const rest = '(?:[/\\\\][^\\s\'"`,;:]*)?(?![^\\s\'"`,;:])';
     const escaped = each.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
     return shown.replaceAll(new RegExp(`(?<![^\\s'"\`(])${escaped}${rest}`, 'g'), instead);

@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort, Worker as Thread } from 'node:worker_threads';
 import { limits } from '../../limits.ts';
+import { atMost } from '../../node/at-most.ts';
 import { baseNiceness } from '../../node/child-priority.ts';
 import type { Report } from '../../node/report-line.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
@@ -86,12 +87,7 @@ export class OutboundThread implements ServiceOutbound {
   }
 
   async figures(): Promise<readonly HostFigures[]> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, limits.outboundFiguresMillisMax);
-    });
-    await Promise.race([this.#ask({ kind: 'askFigures' }), late]);
-    clearTimeout(timer);
+    await atMost(limits.outboundFiguresMillisMax, this.#ask({ kind: 'askFigures' }));
     return this.#figures;
   }
 

@@ -1,4 +1,5 @@
 import { limits } from '../../limits.ts';
+import { atMost } from '../../node/at-most.ts';
 import type { HistoryAnswer } from './history-task.ts';
 
 /** Does a task; looks at `signal` between two operations on files. */
@@ -31,11 +32,6 @@ export class HistoryDesk {
     if (this.#running.size === 0) return;
     this.#stop.abort();
     this.#stop = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, limits.historyStopMillisMax);
-    });
-    await Promise.race([Promise.all(this.#running), late]);
-    clearTimeout(timer);
+    await atMost(limits.historyStopMillisMax, Promise.all(this.#running));
   }
 }

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { limits, statementBytesMax } from '../../limits.ts';
 import { baseNiceness, canLowerNiceness, setNiceness } from '../../node/child-priority.ts';
 import { endingWithParent } from '../../node/command-wrappers.ts';
+import { folderBytes } from '../../node/folder-space.ts';
 import { MemoryCeiling } from '../../node/memory-ceiling.ts';
 import { memoryKills } from '../../node/memory-kills.ts';
 import { descriptorsAdvice } from '../../node/open-descriptors.ts';
@@ -272,13 +273,6 @@ function ceilingBytes(budget: Budget, { task, directory }: ActorStart): number {
   return (
     forModule + forStatements + (isRead && directory !== undefined ? 2 * folderBytes(directory) : 0)
   );
-}
-
-function folderBytes(folder: string): number {
-  return fs
-    .readdirSync(folder)
-    .map((name) => fs.statSync(path.join(folder, name), { throwIfNoEntry: false })?.size ?? 0)
-    .reduce((sum, size) => sum + size, 0);
 }
 
 /** What one lane can take: the heap of a module, and what a procedure holds. */
