@@ -83,10 +83,11 @@ it('[abi 9.2] a refused address is in the audit log and in the metrics', async (
         'refusing to connect to private or special-purpose addresses',
     });
     await sent();
-    const noted = () => host.audit.tail(10).filter((line) => line.includes('send HTTP request'));
+    const noted = async () =>
+      (await host.audit.tail(10)).filter((line) => line.includes('send HTTP request'));
     // The request does not wait for its line.
     await expect.poll(noted).toHaveLength(1);
-    const notes = noted();
+    const notes = await noted();
     expect(notes.map((line) => JSON.parse(line))).toMatchObject([
       {
         action: 'send HTTP request',

@@ -181,7 +181,8 @@ describe('what is asked of schedules', () => {
     });
     expect((await order('hand', 'resume'))[0]).toBe(200);
     await expect.poll(ranIn('hand')).toEqual(['after']);
-    const notes = running.service.host.audit.tail(9).map((line) => JSON.parse(line).action);
+    const lines = await running.service.host.audit.tail(9);
+    const notes = lines.map((line) => JSON.parse(line).action);
     const ours = notes.filter((action) => action.endsWith(' schedule'));
     expect(ours.slice(-2)).toEqual(['pause schedule', 'resume schedule']);
   });

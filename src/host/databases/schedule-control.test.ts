@@ -61,7 +61,7 @@ const target = (): ScheduleTarget => ({
   },
 });
 
-const notes = () => audit.tail(100).map((line) => JSON.parse(line));
+const notes = async () => (await audit.tail(100)).map((line) => JSON.parse(line));
 
 describe('an order about schedules', () => {
   it.each<ScheduleOrder>([
@@ -73,10 +73,10 @@ describe('an order about schedules', () => {
     expect(await control.apply(by, target(), order)).toEqual(['job']);
     expect(asked).toEqual([[order, false]]);
     const { kind, name } = order;
-    expect(notes()).toMatchObject([
+    expect(await notes()).toMatchObject([
       { action: `${kind} schedule`, outcome: 'done', schedule: name },
     ]);
-    expect(JSON.stringify(notes())).not.toContain('3n');
+    expect(JSON.stringify(await notes())).not.toContain('3n');
     expect(known.stateOf(identity).isPaused).toBe(false);
   });
 
@@ -120,7 +120,7 @@ describe('an order about schedules', () => {
     answer = () => Promise.resolve(outcome);
     const applied = control.apply(by, target(), order);
     await expect(applied).rejects.toMatchObject({ body: { code: `schedule.${fault}`, message } });
-    expect(notes()).toEqual([]);
+    expect(await notes()).toEqual([]);
   });
 
   it('[living 1.14] is for developers, as is the list', async () => {

@@ -32,8 +32,19 @@ it('[rulings 2.6] a minute has 600 refusals in the audit log, and all that is do
   const notes = Array.from({ length: most + 5 }, () => audit.note({ action, outcome: 'refused' }));
   await Promise.all(notes);
   await audit.note({ action, outcome: 'done' });
-  const outcomes = audit.tail(most + 6).map((line) => JSON.parse(line).outcome);
+  const outcomes = (await audit.tail(most + 6)).map((line) => JSON.parse(line).outcome);
   expect(outcomes).toEqual([...Array(most).fill('refused'), 'done']);
+  await audit.close();
+});
+
+it('shows what was noted before it is read, also while that is being written', async () => {
+  const { audit } = await opened();
+  const notes = ['first', 'second'].map((detail) =>
+    audit.note({ action: 'lock database', outcome: 'refused', detail: { detail } }),
+  );
+  const shown = (await audit.tail(10)).map((line) => JSON.parse(line).detail);
+  expect(shown).toEqual(['first', 'second']);
+  await Promise.all(notes);
   await audit.close();
 });
 
@@ -55,7 +66,7 @@ describe('an audit log, when a service starts', () => {
         'and new lines follow them',
     ]);
     await audit.note({ action: 'lock database', outcome: 'done' });
-    const lines = audit.tail(10);
+    const lines = await audit.tail(10);
     expect(lines.slice(0, 3)).toEqual(['{"action":"one"}', '\0\0\0\0', '{"action":"thr']);
     expect(JSON.parse(lines[3] ?? '')).toMatchObject({ action: 'lock database' });
     await audit.close();

@@ -66,6 +66,8 @@ export class AuditLog {
   readonly #options: AuditOptions;
   #minute = 0;
   #refusals = 0;
+  /** Settles after every note before it. */
+  #newest: Promise<unknown> = Promise.resolve();
 
   constructor(options: AuditOptions) {
     this.#options = options;
@@ -98,14 +100,17 @@ export class AuditLog {
     const level = note.outcome === 'refused' ? 'warn' : 'info';
     report({ level, message: `${note.outcome}: ${note.action}`, about: aboutOf(note) });
     try {
-      await lines.append(lineOf(note, micros), Number(micros));
+      const written = lines.append(lineOf(note, micros), Number(micros));
+      this.#newest = written.catch(() => undefined);
+      await written;
     } catch (error) {
       report({ level: 'error', message: `the audit log cannot be written: ${String(error)}` });
     }
   }
 
-  /** The last `count` lines, the oldest first. */
-  tail(count: number): readonly string[] {
+  /** The last `count` lines, the oldest first, with all that was noted before this call. */
+  async tail(count: number): Promise<readonly string[]> {
+    await this.#newest;
     const all = [...this.#options.lines.lines()];
     return count === 0 ? [] : all.slice(-count);
   }

@@ -301,7 +301,7 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
     await open(quotas);
     expect(await add('and more')).toBe('committed');
     await publish('third');
-    const noted = host.audit.tail(10).map((line) => JSON.parse(line));
+    const noted = (await host.audit.tail(10)).map((line) => JSON.parse(line));
     expect(noted.some(({ action }) => action === 'set quota')).toBe(true);
     await host.quotas.set(root, { subject, owner }, new Map([['row-bytes', undefined]]));
     expect(await add('no more')).toMatchObject({ code: 'quota.exceeded' });
