@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { limits } from '../limits.ts';
+import { fastGzip } from '../node/gzip.ts';
 
 /**
  * How the content of an object is stored: gzip of level 1, one member for each MiB, so that any
@@ -94,7 +95,7 @@ async function* gzipped(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8
 }
 
 function packed(piece: Uint8Array): Promise<Uint8Array> {
-  const done = gzip(piece, { level: 1 });
+  const done = gzip(piece, fastGzip);
   // Its error is thrown where it is awaited, unless another one ends the work before.
   done.catch(() => undefined);
   return done;
