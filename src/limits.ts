@@ -261,6 +261,8 @@ export const limits = {
   linkQueueBytesMax: 256 * mebibyte,
   /** Recently linked small programs that are kept in memory. */
   recentLinksBytesMax: 8 * mebibyte,
+  /** Recent programs whose hashes are known to a thread. */
+  recentHashesMax: 256,
   /** Small programs that one linker links before it is replaced, and how long it waits for one. */
   linkerProgramsMax: 256,
   linkerIdleMillisMax: 60_000,

@@ -63,21 +63,22 @@ describe('the linked programs of a database', () => {
     const bytes = new Uint8Array([1, 2, 3]);
     const seed = createHash('sha256').update(bytes).digest();
     const place = { folder: kept.folder, linkerVersion: toHex(linkerVersion()) };
-    expect(findKept(place, bytes)).toBe(undefined);
+    expect(findKept(place, bytes)).toBe('none');
     const own = { ...program, seed: new Uint8Array(seed) };
     await kept.keep(linked(1));
     await kept.keep(encodeLinked(own, originOf(2)));
     expect(findKept(place, bytes)).toEqual({ linked: own, programHash: hashOf(2) });
-    expect(findKept({ ...place, linkerVersion: '00'.repeat(16) }, bytes)).toBe(undefined);
+    expect(findKept({ ...place, linkerVersion: '00'.repeat(16) }, bytes)).toBe('none');
+    expect(findKept(place, new Uint8Array([3, 2, 1]))).toBe('none');
     const good = readFileSync(file(2));
     for (let at = 0; at < good.length; at += 1) {
       const bad = Buffer.from(good);
       bad[at] = (bad[at] ?? 0) ^ 1;
       writeFileSync(file(2), bad);
-      expect(findKept(place, bytes), `byte ${at}`).toBe(undefined);
+      expect(findKept(place, bytes), `byte ${at}`).toBe('unclear');
     }
     renameSync(file(2), file(3));
-    expect(findKept(place, bytes)).toBe(undefined);
+    expect(findKept(place, bytes)).toBe('unclear');
   });
 
   it('count as none when any byte is damaged, cut off, or of another program', async () => {

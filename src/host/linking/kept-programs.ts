@@ -6,13 +6,7 @@ import { writeFileAtomically } from '../../node/atomic-file.ts';
 import { syncDirectory } from '../../node/disk.ts';
 import { sameBytes } from '../../values/bytes.ts';
 import { fromHex } from '../../values/hex.ts';
-import {
-  decodeLinked,
-  linkedFileBytesMax,
-  linkedFileName,
-  originOf,
-  seedOf,
-} from './linked-file.ts';
+import { decodeLinked, linkedFileBytesMax, linkedFileName, originOf } from './linked-file.ts';
 import { linkerVersion } from './linker-version.ts';
 
 /** Linked programs that are kept for one database besides the one that runs. */
@@ -123,26 +117,27 @@ export function readKept(
 
 /**
  * Finds a linked program whose hash is not known: one of the few files has its seed, which is
- * computed in a fraction of the time. `undefined` where it is not found as easily.
+ * computed in a fraction of the time. `unclear`: a file is damaged; the lookup by hash reports it.
  */
 export function findKept(
   { folder, linkerVersion: version }: KeptPlace,
   program: Uint8Array,
-): FoundProgram | undefined {
+): FoundProgram | 'none' | 'unclear' {
   const seed = createHash('sha256').update(program).digest();
   try {
     for (const name of fs.readdirSync(folder)) {
       if (!name.endsWith(`-${version}.linked`)) continue;
       const file = readFile(path.join(folder, name));
-      if (!sameBytes(seedOf(file), seed)) continue;
+      const linked = decodeLinked(file);
       const origin = originOf(file);
-      if (linkedFileName(origin) !== name) continue;
-      return { linked: decodeLinked(file), programHash: new Uint8Array(origin.programHash) };
+      if (linkedFileName(origin) !== name) return 'unclear';
+      if (!sameBytes(linked.seed, seed)) continue;
+      return { linked, programHash: new Uint8Array(origin.programHash) };
     }
-  } catch {
-    // The lookup by hash reports what is wrong.
+  } catch (error) {
+    return isCode(error, 'ENOENT') ? 'none' : 'unclear';
   }
-  return undefined;
+  return 'none';
 }
 
 export interface FoundProgram {

@@ -104,11 +104,6 @@ export function originOf(bytes: Uint8Array): LinkedOrigin {
   };
 }
 
-/** SHA-256 of the program, as stated in the bytes. */
-export function seedOf(bytes: Uint8Array): Uint8Array {
-  return bytes.subarray(seedAt, linkerAt);
-}
-
 /** Consists of hex digits, so that it can be nothing but a name in its folder. */
 export function linkedFileName({ programHash, linkerVersion }: LinkedOrigin): string {
   return `${toHex(programHash)}-${toHex(linkerVersion)}.linked`;

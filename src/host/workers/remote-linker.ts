@@ -2,7 +2,7 @@ import { Refusal } from '../../database/outcome.ts';
 import type { LinkedProgram } from '../../module/runner.ts';
 import { ProgramError } from '../../module/runner.ts';
 import { findKept, type KeptPlace, readKept } from '../linking/kept-programs.ts';
-import { decodeLinked } from '../linking/linked-file.ts';
+import { decodeLinked, originOf } from '../linking/linked-file.ts';
 import { programHash, rememberHash } from '../linking/program-hash.ts';
 import type { LinkOutcome } from '../messages/worker-messages.ts';
 
@@ -40,6 +40,7 @@ export class RemoteLinker {
     });
     switch (outcome.kind) {
       case 'linked':
+        rememberHash(bytes, new Uint8Array(originOf(outcome.bytes).programHash));
         return decodeLinked(outcome.bytes);
       case 'failed':
         throw new ProgramError(outcome.message);
@@ -52,7 +53,8 @@ export class RemoteLinker {
     const { kept, warn } = this.#options;
     if (kept === undefined) return undefined;
     const found = findKept(kept, bytes);
-    if (found === undefined) return readKept(kept, programHash(bytes), warn);
+    if (found === 'none') return undefined;
+    if (found === 'unclear') return readKept(kept, programHash(bytes), warn);
     rememberHash(bytes, found.programHash);
     return found.linked;
   }
