@@ -37,8 +37,11 @@ export type ProgramLoader = (
 ) => Promise<ModuleRunner>;
 
 export interface LoaderContext extends RunnerContext {
-  /** Hash of the program, 64 hex digits. */
-  readonly programHash: string;
+  /**
+   * Hash of the program, 64 hex digits. To be called once it is linked: that may know the hash,
+   * which takes a long time to compute.
+   */
+  readonly programHash: () => string;
 }
 
 /** The parts of the machine needed to load a program. */
@@ -111,13 +114,14 @@ export async function examineProgram(
   }
   let runner: ModuleRunner | undefined;
   try {
-    const hash = hashHex(around.hash(source.bytes));
-    runner = await around.loader(source, contextOf(context, hash, around));
+    const loading = contextOf(source, context, around);
+    runner = await around.loader(source, loading);
     const described = describe(runner, around.progress);
     const definition = definitionOf(described);
     const faults = cronFaults(definition.crons, around.cron);
     if (faults.length > 0) throw invalid(faults.join('\n'));
     const { publishedMicros } = context;
+    const hash = loading.programHash();
     return { source, hash, publishedMicros, runner, described, definition };
   } catch (error) {
     runner?.dispose();
@@ -132,23 +136,29 @@ export async function reloadProgram(
   context: RunnerContext,
   around: ProgramSurroundings,
 ): Promise<LoadedProgram> {
-  const hash = hashHex(around.hash(source.bytes));
-  const runner = await around.loader(source, contextOf(context, hash, around));
+  const loading = contextOf(source, context, around);
+  const runner = await around.loader(source, loading);
   if (!sameBytes(describe(runner, around.progress), described)) {
     runner.dispose();
     throw new ProgramError('the program describes itself differently than when it was published');
   }
   const definition = definitionOf(described);
+  const hash = loading.programHash();
   const { publishedMicros } = context;
   return { source, hash, publishedMicros, runner, described, definition };
 }
 
 function contextOf(
+  { bytes }: ProgramSource,
   context: RunnerContext,
-  programHash: string,
-  { env }: ProgramSurroundings,
+  { env, hash }: ProgramSurroundings,
 ): LoaderContext {
-  return { ...context, programHash, env: env && (() => env(programHash)) };
+  let known: string | undefined;
+  const programHash = () => {
+    known ??= hashHex(hash(bytes));
+    return known;
+  };
+  return { ...context, programHash, env: env && (() => env(programHash())) };
 }
 
 function describe(runner: ModuleRunner, progress: Progress): Uint8Array {

@@ -40,8 +40,8 @@ export function programLoader(
     progress.loading();
     try {
       const runner = loadJavaScriptProgram(linked, context, open());
-      const { publishedMicros, programHash: hash } = context;
-      loaded?.(source, { hash, linked, runner, publishedMicros });
+      const { publishedMicros, programHash } = context;
+      loaded?.(source, { hash: programHash(), linked, runner, publishedMicros });
       return runner;
     } finally {
       progress.resting();
