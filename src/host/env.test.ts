@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildText } from '../../test/support/build-text.ts';
 import { hostOptions, inProcesses } from '../../test/support/host-options.ts';
+import { takeTurns } from '../../test/support/share.ts';
 import { addSecretKey, SecretKeys } from '../auth/secret-keys.ts';
 import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
@@ -361,6 +362,8 @@ export const shown = db.anonymousView({ public: true }, t.array(seen.rowType), (
     await open();
     expect([await ask('KEY'), await ask('HOOK')]).toEqual(['"canary-2"', '"canary-h"']);
   });
+
+  takeTurns(kind);
 });
 
 it('[living 4.2] a database in a process reads its values, too', async () => {

@@ -11,6 +11,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildText } from '../../test/support/build-text.ts';
 import { hostOptions } from '../../test/support/host-options.ts';
+import { takeTurns } from '../../test/support/share.ts';
 import { lifecycleReducers, shopModule } from '../../test/support/shop-module.ts';
 import type { ReportLine } from '../node/report-line.ts';
 import { encodeValue } from '../values/encode.ts';
@@ -415,4 +416,6 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     await host.remove(ada, 'shop');
     expect(host.databasesOwnedBy(asOwner(ada.identity))).toEqual([]);
   });
+
+  takeTurns(placement, ['local', 'worker']);
 });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { buildText } from '../../test/support/build-text.ts';
 import { hostOptions, inProcesses } from '../../test/support/host-options.ts';
+import { takeTurns } from '../../test/support/share.ts';
 import { addSecretKey, SecretKeys } from '../auth/secret-keys.ts';
 import { refusal } from '../database/outcome.ts';
 import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
@@ -386,4 +387,6 @@ describe.each(kinds)('values that come with a publish (%s)', (kind) => {
     await expect(invalid).rejects.toMatchObject({ body: { code: 'migration.invalidToken' } });
     expect(await read()).toEqual(['old 2', 'old 22', '2']);
   });
+
+  takeTurns(kind);
 });

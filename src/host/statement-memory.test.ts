@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { fillShop, heavyShop, readHeavily } from '../../test/support/heavy-reads.ts';
+import { takeTurns } from '../../test/support/share.ts';
 import { type Shop, shopOpener } from '../../test/support/shop.ts';
 
 describe.each(['thread', 'process'] as const)('statements that hold much (%s)', (kind) => {
@@ -42,4 +43,6 @@ describe.each(['thread', 'process'] as const)('statements that hold much (%s)', 
     expect(shop.handle.statistics().restarts).toBe(0);
     expect(shop.reports()).toEqual([]);
   }, 60_000);
+
+  takeTurns(kind);
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { someRuns } from '../../test/support/share.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
 import { tableId } from '../schema/ids.ts';
 import { commitOffset } from '../store/commit-offset.ts';
@@ -79,7 +80,7 @@ describe('a snapshot', () => {
           expect(outline.tables.map(sizeOf)).toEqual(sizesOf(blocks));
         });
       }),
-      { numRuns: 200 },
+      { numRuns: someRuns(200) },
     );
   });
 });

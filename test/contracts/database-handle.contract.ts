@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Refusal } from '../../src/database/outcome.ts';
 import type { ImportRequest } from '../../src/database/transfer/import-request.ts';
 import { connectionNumber } from '../../src/values/connection-number.ts';
+import { takeTurns } from '../support/share.ts';
 import type { Shop, ShopOpener } from '../support/shop.ts';
 import { lifecycleReducers, shopModule } from '../support/shop-module.ts';
 
@@ -410,5 +411,7 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
       });
       expect(handle.statistics().rowBytes).toBeGreaterThan(0);
     });
+
+    takeTurns(name);
   });
 }

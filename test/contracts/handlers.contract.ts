@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { callHandler, type HandlerAnswer, nobody } from '../../src/doors/handler-call.ts';
 import { encodeHttpRequest } from '../../src/protocol/http-abi.ts';
+import { takeTurns } from '../support/share.ts';
 import type { Shop, ShopOpener } from '../support/shop.ts';
 
 const source = `
@@ -81,5 +82,7 @@ export function handlersContract(name: string, open: ShopOpener, canEnd: boolean
       });
       expect(await ask('POST', '/keep', bytes('after'))).toMatchObject({ body: bytes('1') });
     });
+
+    takeTurns(name);
   });
 }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { temporaryConnection } from '../../src/host/supervision/temporary-connection.ts';
+import { takeTurns } from '../support/share.ts';
 import { type Shop, shopOpener } from '../support/shop.ts';
 
 const source = `
@@ -215,4 +216,6 @@ describe.each(['thread', 'process'] as const)('a hostile procedure (%s)', (kind)
     const text = new TextDecoder().decode(value.subarray(4));
     expect(text).toBe(Array(5).fill('undefined').join());
   });
+
+  takeTurns(kind);
 });

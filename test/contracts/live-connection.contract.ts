@@ -12,6 +12,7 @@ import { rowCountOf } from '../../src/live/row-set.ts';
 import { type ConnectionNumber, connectionNumber } from '../../src/values/connection-number.ts';
 import { encodeValue } from '../../src/values/encode.ts';
 import type { Value } from '../../src/values/value.ts';
+import { takeTurns } from '../support/share.ts';
 import type { Shop, ShopOpener } from '../support/shop.ts';
 import { lifecycleReducers, shopModule } from '../support/shop-module.ts';
 
@@ -250,6 +251,8 @@ export function liveConnectionContract(name: string, open: ShopOpener): void {
       expect(bob.live.description).toBe(shop.handle.description);
       expect(bob.live.description).not.toBe(before);
     });
+
+    takeTurns(name);
   });
 }
 

@@ -11,6 +11,7 @@ import { connectionNumber } from '../../src/values/connection-number.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import type { JsonValue } from '../../src/values/json.ts';
 import { decodedRows, previewIn } from '../support/previewed.ts';
+import { takeTurns } from '../support/share.ts';
 import type { Shop, ShopOpener } from '../support/shop.ts';
 import { lifecycleReducers, shopModule } from '../support/shop-module.ts';
 
@@ -100,6 +101,8 @@ export function previewContract(name: string, open: ShopOpener): void {
       });
       expect(await shop.texts()).toEqual(['made by init', 'new']);
     });
+
+    takeTurns(name);
   });
 
   describe(`a caller who only reads (${name})`, () => {
@@ -156,6 +159,8 @@ export function previewContract(name: string, open: ShopOpener): void {
       expect(await traceOf(shop)).toEqual(before);
       expect(await shop.visits()).toEqual([['connected', 'owner']]);
     });
+
+    takeTurns(name);
   });
 
   describe(`figures of tables (${name})`, () => {
@@ -177,6 +182,8 @@ export function previewContract(name: string, open: ShopOpener): void {
       const some = await shop.handle.tables(shop.caller('ada'));
       expect(some.map(({ table }) => table)).toEqual(['item', 'visit']);
     });
+
+    takeTurns(name);
   });
 }
 

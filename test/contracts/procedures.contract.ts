@@ -7,6 +7,7 @@ import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
 import type { Value } from '../../src/values/value.ts';
+import { takeTurns } from '../support/share.ts';
 import type { Shop, ShopOpener } from '../support/shop.ts';
 
 const source = `
@@ -267,5 +268,7 @@ export function proceduresContract(name: string, open: ShopOpener, canEnd: boole
       expect(await run('eat')).toMatchObject({ error: { code: 'procedure.overBudget' } });
       expect(await value('put', ['after', 1])).toBe(1n);
     });
+
+    takeTurns(name);
   });
 }

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ScheduleAsk, ScheduleOutcome } from '../../src/database/schedules/schedule-ask.ts';
 import type { Budget } from '../../src/host/seats/budget.ts';
 import { limits } from '../../src/limits.ts';
+import { takeTurns } from '../support/share.ts';
 import type { Shop, ShopOpener } from '../support/shop.ts';
 
 /** Two scheduled tables, whose runs are noted in `ran`; `what` says what a run does beside that. */
@@ -126,6 +127,8 @@ export function schedulesContract(name: string, open: ShopOpener): void {
       await expect.poll(async () => (await ran()).length).toBeGreaterThan(1);
       expect((due() - first) % 200_000).toBe(0);
     });
+
+    takeTurns(name);
   });
 }
 
@@ -159,6 +162,8 @@ export function deadlySchedulesContract(
         await shop.close();
       }
     });
+
+    takeTurns(name);
   });
 }
 

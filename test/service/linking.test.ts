@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { isolations } from '../../src/host/workers/isolation.ts';
+import { someOf } from '../support/share.ts';
 import { bombs, deep } from './hard-programs.ts';
 import { freePort, RunningService, root } from './harness.ts';
 import { type GoodPrograms, goodPrograms, LinkingService } from './linking-service.ts';
@@ -65,7 +67,7 @@ describe('linking', { timeout: 600_000 }, () => {
     },
   );
 
-  for (const isolation of ['thread', 'process']) {
+  for (const isolation of someOf(isolations)) {
     it(`is not done again when databases are opened (${isolation})`, async () => {
       linking = await LinkingService.start(['--isolation', isolation]);
       expect((await linking.publish('shop', good.one)).status).toBe(200);

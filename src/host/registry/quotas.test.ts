@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildText } from '../../../test/support/build-text.ts';
 import { hostOptions } from '../../../test/support/host-options.ts';
+import { takeTurns } from '../../../test/support/share.ts';
 import { shopModule } from '../../../test/support/shop-module.ts';
 import { limits } from '../../limits.ts';
 import { encodeValue } from '../../values/encode.ts';
@@ -310,4 +311,6 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
     await host.remove(ada, 'shop');
     expect(host.quotas.limitOf('row-bytes', subject)).toBe(1_024);
   });
+
+  takeTurns(placement, ['local', 'worker']);
 });

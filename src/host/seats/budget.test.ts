@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildText } from '../../../test/support/build-text.ts';
 import { hostOptions } from '../../../test/support/host-options.ts';
+import { takeTurns } from '../../../test/support/share.ts';
 import { type Shop, shopOpener } from '../../../test/support/shop.ts';
 import { lifecycleReducers, shopModule } from '../../../test/support/shop-module.ts';
 import { MachineClock } from '../../node/clock.ts';
@@ -162,6 +163,8 @@ describe.each(['thread', 'process'] as const)('a worker over its budget (%s)', (
     });
     shop = await open(shopModule());
   }, 90_000);
+
+  takeTurns(kind);
 });
 
 describe('a worker of a database in memory', () => {
