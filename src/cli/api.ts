@@ -250,7 +250,7 @@ function connectionLost({ url }: ServerAddress, cause: unknown): CliError {
   return new CliError(`the connection to ${url} was lost`, 1, { cause });
 }
 
-function noAnswer(server: ServerAddress, cause: unknown): Unreachable {
+export function noAnswer(server: ServerAddress, cause: unknown): Unreachable {
   const words = isLost(cause)
     ? `the connection to the reducerdb host at ${server.url} was lost before it answered ` +
       `(${reason(cause)}): what was asked for may have been done, or not.`

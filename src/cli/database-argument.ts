@@ -29,9 +29,22 @@ export function onlyDatabase(session: Session, word: string | undefined): Chosen
 
 /** `call [database] <function> [argument…]`: with one target, the database can be left out. */
 export function databaseAndFunction(session: Session, words: readonly string[]): ChosenAndWords {
+  return databaseAndWords(session, words, '<function>');
+}
+
+/** `subscribe [database] <query>…`: with one target, the database can be left out. */
+export function databaseAndQueries(session: Session, words: readonly string[]): ChosenAndWords {
+  return databaseAndWords(session, words, '<query>…');
+}
+
+function databaseAndWords(
+  session: Session,
+  words: readonly string[],
+  wanted: string,
+): ChosenAndWords {
   const targets = namedTargets(session);
   const [first, ...others] = words;
-  if (first === undefined) throw missing(targets.length === 1 ? '<function>' : '<database>');
+  if (first === undefined) throw missing(targets.length === 1 ? wanted : '<database>');
   const isTarget = targets.some(({ database }) => database === first);
   const only = onlyTarget(session);
   if (!isTarget && targets.length > 1) throw ambiguous(targets, first);
@@ -39,7 +52,7 @@ export function databaseAndFunction(session: Session, words: readonly string[]):
     isTarget || only === undefined
       ? { chosen: choose(session, first), rest: others }
       : { chosen: only, rest: words };
-  if (found.rest.length === 0) throw missing('<function>');
+  if (found.rest.length === 0) throw missing(wanted);
   return found;
 }
 

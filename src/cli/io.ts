@@ -28,7 +28,9 @@ export interface Io {
   readInput(): Promise<string>;
   /** True when a person can be asked. */
   readonly isInteractive: boolean;
-  /** True when results go to a terminal with colours. */
+  /** True when results go to a terminal. */
+  readonly showsResults: boolean;
+  /** True when they go to a terminal with colours. */
   readonly hasColours: boolean;
   /** Releases standard input. */
   close(): void;
@@ -50,6 +52,7 @@ export function processIo(): Io {
     askHidden: (question) => answers.askHidden(question),
     readInput: () => text(process.stdin),
     isInteractive: process.stdin.isTTY === true,
+    showsResults: process.stdout.isTTY === true,
     hasColours: process.stdout.isTTY === true && process.env.NO_COLOR === undefined,
     close: () => answers.close(),
   };

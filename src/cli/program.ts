@@ -30,6 +30,7 @@ import { addServer } from './commands/server.ts';
 import { addSnapshot } from './commands/snapshot.ts';
 import { addSql } from './commands/sql.ts';
 import { addStart } from './commands/start.ts';
+import { addSubscribe } from './commands/subscribe.ts';
 import { addToken } from './commands/token.ts';
 import { addVerify } from './commands/verify.ts';
 import type { Io } from './io.ts';
@@ -64,6 +65,7 @@ export function makeProgram(io: Io): Command {
     addPublish,
     addCall,
     addSql,
+    addSubscribe,
     addDescribe,
     addLogs,
     addMcp,

@@ -1,7 +1,6 @@
 /** Rules of `docs/spec` that no test names, and why. */
 export const untested: Readonly<Record<string, string>> = {
   'cli 2.8': 'only refers to 5.2, which has tests of its own',
-  'cli 3.3': '`subscribe` is not there yet',
   'cli 6': '`dev` is not there yet',
   'cli 8.1': 'only refers to a list of files and to the formats',
   'client-sdk 10': 'not there yet',
