@@ -38,6 +38,7 @@ describe('the benchmarks', () => {
         expect(value).toBeGreaterThan(0);
       }
     },
+    240_000,
   );
 
   it('of two checkouts run by turns and give the ratio of each figure', async () => {

@@ -1,4 +1,4 @@
-import { getCurrentSuite } from 'vitest/suite';
+import { TestRunner } from 'vitest';
 
 /**
  * Of long generated work a share runs beside all other tests, a different one each time, and all of
@@ -36,7 +36,7 @@ const firstTurn = Math.floor(Math.random() * 2);
 export function takeTurns(kind: string, kinds: readonly string[] = ['thread', 'process']): void {
   const place = kinds.indexOf(kind);
   if (isWhole || place < 0) return;
-  getCurrentSuite().tasks.forEach((task, at) => {
+  TestRunner.getCurrentSuite().tasks.forEach((task, at) => {
     const isItsTurn = (at + firstTurn) % kinds.length === place;
     if (task.type === 'test' && task.mode === 'run' && !isItsTurn) task.mode = 'skip';
   });
