@@ -4,16 +4,16 @@ import { connectionIdToHex } from '../values/connection-id.ts';
 import { identityToHex } from '../values/identity.ts';
 import { isIntegerKind } from '../values/integer-range.ts';
 import { JsonError } from '../values/json-error.ts';
+import type { Printer } from '../values/json-printer.ts';
 import { Misfit } from '../values/json-read.ts';
 import { JsonNumber, type JsonValue, parseJson } from '../values/json-text.ts';
-import type { Printer } from '../values/json-write.ts';
 import { perType } from '../values/per-type.ts';
 import {
   type SpecialProductKind,
   specialKindOf,
   specialProductKindOf,
 } from '../values/special-types.ts';
-import { Timestamp } from '../values/timestamp.ts';
+import { hasShortYear, Timestamp } from '../values/timestamp.ts';
 import type { AlgebraicType, SumType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
 import { uuidToText } from '../values/uuid.ts';
@@ -67,12 +67,9 @@ function specialPrinter(special: SpecialProductKind, json: Printer): Printer {
 /** RFC 3339 has years of four digits; other times are JSON. */
 function timeCell(reader: BinaryReader, depth: number, json: Printer): string {
   const micros = reader.dataView.getBigInt64(reader.offset, true);
-  if (micros < firstMicros || micros > lastMicros) return json(reader, depth);
+  if (!hasShortYear(micros)) return json(reader, depth);
   return new Timestamp(reader.i64()).toISOString();
 }
-
-const firstMicros = -62_167_219_200_000_000n;
-const lastMicros = 253_402_300_799_999_999n;
 
 function sumPrinter(type: SumType, typespace: Typespace, json: Printer): Printer {
   if (specialKindOf(type) === 'option') return optionPrinter(type, typespace, json);

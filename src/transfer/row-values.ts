@@ -1,5 +1,6 @@
 import { connectionIdFromHex } from '../values/connection-id.ts';
 import { identityFromHex } from '../values/identity.ts';
+import { compilePrinter, type Printer, type PrinterOf } from '../values/json-printer.ts';
 import {
   compileReader,
   describe,
@@ -9,7 +10,6 @@ import {
   unquoted,
 } from '../values/json-read.ts';
 import { JsonNumber, JsonObject, type JsonValue } from '../values/json-text.ts';
-import { compilePrinter, type Printer, type PrinterOf } from '../values/json-write.ts';
 import { perType } from '../values/per-type.ts';
 import {
   type SpecialProductKind,

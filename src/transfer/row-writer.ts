@@ -1,6 +1,6 @@
 import { limits } from '../limits.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
-import type { Printer } from '../values/json-write.ts';
+import type { Printer } from '../values/json-printer.ts';
 import { cellPrinterOf } from './csv-cells.ts';
 import { csvField } from './csv-fields.ts';
 import type { RowFormat, RowTable } from './row-table.ts';

@@ -33,7 +33,7 @@ it.each<[string, AlgebraicType, Value]>([
   ['elements of a byte and a thousand characters', list(wide), many(wideValue).slice(0, 1_000)],
 ])('[values 4] prints %s in steps', (_, type, value) => {
   const bytes = encodeValue(type, value);
-  for (const shape of ['named', 'positional'] as const) {
+  for (const shape of ['named', 'positional', 'plain'] as const) {
     const pieces = [...encodedToJsonPieces(type, new BinaryReader(bytes), shape)];
     const whole = encodedToShortJson(
       type,

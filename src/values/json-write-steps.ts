@@ -1,16 +1,18 @@
 /** Encoded values to JSON in steps, for values of megabytes that other work must not wait for. */
 import { limits } from '../limits.ts';
 import { type BinaryReader, tooDeep, unknownTag } from './binary-reader.ts';
-import {
-  type JsonShape,
-  JsonTooLongError,
-  jsonCharactersMax,
-  keyText,
-  printerOf,
-} from './json-write.ts';
+import { keyText, type VariantForm, variantForms } from './json-printer.ts';
+import { type JsonShape, JsonTooLongError, jsonCharactersMax, printerOf } from './json-write.ts';
 import { fixedSizeOf } from './layout.ts';
-import { productDepthMax } from './special-types.ts';
-import { type AlgebraicType, emptyTypespace, type NamedType, type Typespace } from './type.ts';
+import { plainForms } from './plain.ts';
+import { productDepthMax, specialProductKindOf } from './special-types.ts';
+import {
+  type AlgebraicType,
+  emptyTypespace,
+  type NamedType,
+  type SumType,
+  type Typespace,
+} from './type.ts';
 import { resolveType } from './typespace.ts';
 
 /** Size that is printed in well under a millisecond. */
@@ -86,10 +88,13 @@ class SteppedPrinter {
     const resolved = resolveType(type, this.#typespace);
     switch (resolved.kind) {
       case 'product':
-        yield* this.#printProduct(resolved.elements, depth);
-        return;
+        if (specialProductKindOf(resolved) === undefined) {
+          yield* this.#printProduct(resolved.elements, depth);
+          return;
+        }
+        break;
       case 'sum':
-        yield* this.#printSum(resolved.variants, depth);
+        yield* this.#printSum(resolved, depth);
         return;
       case 'array':
         if (resolved.element.kind !== 'u8') {
@@ -102,27 +107,32 @@ class SteppedPrinter {
   }
 
   *#printProduct(elements: readonly NamedType[], depth: number): Steps {
-    const [open, close] = this.#shape === 'named' ? ['{', '}'] : ['[', ']'];
+    const isPositional = this.#shape === 'positional';
+    const [open, close] = isPositional ? ['[', ']'] : ['{', '}'];
     if (elements.length > 0 && depth >= productDepthMax(elements)) throw tooDeep();
     this.#put(open);
     for (const [index, element] of elements.entries()) {
       if (index > 0) this.#put(',');
-      if (this.#shape === 'named') this.#put(keyText(element, index));
+      if (!isPositional) this.#put(keyText(element, index));
       yield* this.print(element.type, depth + 1);
     }
     this.#put(close);
     yield* this.#step();
   }
 
-  *#printSum(variants: readonly NamedType[], depth: number): Steps {
+  *#printSum(type: SumType, depth: number): Steps {
     if (depth >= limits.nestingDepthMax) throw tooDeep();
     const tag = this.#reader.u8();
-    const variant = variants[tag];
-    if (variant === undefined) throw unknownTag(tag);
-    const isNamed = this.#shape === 'named';
-    this.#put(isNamed ? `{${keyText(variant, tag)}` : `[${tag},`);
-    yield* this.print(variant.type, depth + 1);
-    this.#put(isNamed ? '}' : ']');
+    const form = this.#formsOf(type)[tag];
+    if (form === undefined) throw unknownTag(tag);
+    this.#put(form.open);
+    if (form.payload !== undefined) yield* this.print(form.payload, depth + 1);
+    this.#put(form.close);
+  }
+
+  #formsOf(type: SumType): readonly VariantForm[] {
+    if (this.#shape === 'plain') return plainForms(type, this.#typespace);
+    return variantForms(type, this.#shape === 'named');
   }
 
   *#printArray(element: AlgebraicType, depth: number): Steps {

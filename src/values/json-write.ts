@@ -1,19 +1,15 @@
-/** Values to JSON, in one of two shapes, straight from their encoding. */
-import { limits } from '../limits.ts';
-import { BinaryReader, tooDeep, unknownTag } from './binary-reader.ts';
+/** Values to JSON, in one of three shapes, straight from their encoding. */
+import { BinaryReader } from './binary-reader.ts';
 import { encodeValue } from './encode.ts';
-import { float32Text, float64Text } from './float-text.ts';
-import { toHex } from './hex.ts';
-import { fixedSizeOf } from './layout.ts';
+import { compilePrinter, inShortParts, type Printer, type PrinterOf } from './json-printer.ts';
 import { perType } from './per-type.ts';
-import { productDepthMax } from './special-types.ts';
-import type { AlgebraicType, NamedType, ScalarKind, Typespace } from './type.ts';
-import { resolveType } from './typespace.ts';
+import { plainPrinterOf } from './plain.ts';
+import type { AlgebraicType, Typespace } from './type.ts';
 import type { Value } from './value.ts';
 
 /**
  * `named`: objects by element name, sums as one-key objects. `positional`: arrays, `[tag,
- * payload]`.
+ * payload]`. `plain`: objects by element name, everything in them as people and agents write it.
  *
  * @example
  * ```ts
@@ -21,16 +17,17 @@ import type { Value } from './value.ts';
  * valueToJson(product(['id', { kind: 'u8' }]), [7], shape); // '[7]'
  * ```
  */
-export type JsonShape = 'named' | 'positional';
+export type JsonShape = 'named' | 'positional' | 'plain';
 
 /**
- * The JSON of a value. NaN and the infinities become `null`.
+ * The JSON of a value. NaN and the infinities become `null`, in the plain shape a text.
  *
  * @example
  * ```ts
  * const type = product(['id', { kind: 'u64' }], ['x', { kind: 'f32' }]);
  * valueToJson(type, [7n, 1], 'named'); // '{"id":7,"x":1.0}'
  * valueToJson(type, [7n, 1], 'positional'); // '[7,1.0]'
+ * valueToJson(timestampType, [0n], 'plain'); // '"1970-01-01T00:00:00Z"'
  * ```
  */
 export function valueToJson(
@@ -75,15 +72,7 @@ export function encodedToShortJson(
   typespace?: Typespace,
 ): string | undefined {
   reader.beginValue();
-  partCharactersMax = charactersMax;
-  try {
-    return printerOf(shape, type, typespace)(reader, 0);
-  } catch (error) {
-    if (error !== partTooLong) throw error;
-    return undefined;
-  } finally {
-    partCharactersMax = Number.POSITIVE_INFINITY;
-  }
+  return inShortParts(charactersMax, () => printerOf(shape, type, typespace)(reader, 0));
 }
 
 /**
@@ -102,17 +91,10 @@ export class JsonTooLongError extends Error {
   }
 }
 
-/** Of the value that is being printed: printers are shared, and none is interrupted. */
-let partCharactersMax = Number.POSITIVE_INFINITY;
-const partTooLong = new Error('the JSON of a part is too long');
-
-/** Prints a part of a value; `depth` is the nesting depth of that part. */
+/** The printer of parts of values. */
 export function printerOf(shape: JsonShape, type: AlgebraicType, typespace?: Typespace): Printer {
-  return (shape === 'named' ? namedPrinterOf : positionalPrinterOf)(type, typespace);
+  return printers[shape](type, typespace);
 }
-
-export type Printer = (reader: BinaryReader, depth: number) => string;
-export type PrinterOf = (type: AlgebraicType, typespace?: Typespace) => Printer;
 
 const namedPrinterOf: PrinterOf = perType((type, typespace) =>
   compilePrinter(type, typespace, namedPrinterOf, true),
@@ -122,135 +104,8 @@ const positionalPrinterOf: PrinterOf = perType((type, typespace) =>
   compilePrinter(type, typespace, positionalPrinterOf, false),
 );
 
-/** The printer of one type; `printerOf` gives those of its parts. */
-export function compilePrinter(
-  type: AlgebraicType,
-  typespace: Typespace,
-  printerOf: PrinterOf,
-  isNamed: boolean,
-): Printer {
-  switch (type.kind) {
-    case 'ref': {
-      let target: Printer | undefined;
-      return (reader, depth) => {
-        target ??= printerOf(resolveType(type, typespace), typespace);
-        return target(reader, depth);
-      };
-    }
-    case 'product': {
-      const parts = type.elements.map((element) => printerOf(element.type, typespace));
-      return isNamed
-        ? namedProductPrinter(type.elements, parts)
-        : listPrinter(parts, productDepthMax(type.elements));
-    }
-    case 'sum': {
-      const payloads = type.variants.map((variant) => printerOf(variant.type, typespace));
-      return sumPrinter(type.variants, payloads, isNamed);
-    }
-    case 'array':
-      if (type.element.kind === 'u8') return (reader) => `"${toHex(reader.bytes())}"`;
-      return arrayPrinter(
-        printerOf(type.element, typespace),
-        fixedSizeOf(type.element, typespace) === 0,
-      );
-    default:
-      return scalarPrinters[type.kind];
-  }
-}
-
-function namedProductPrinter(elements: readonly NamedType[], parts: readonly Printer[]): Printer {
-  if (parts.length === 0) return () => '{}';
-  const fields = parts.map((print, index) => ({
-    print,
-    key: `${index === 0 ? '' : ','}${keyText(elements[index], index)}`,
-  }));
-  const depthMax = productDepthMax(elements);
-  return (reader, depth) => {
-    if (depth >= depthMax) throw tooDeep();
-    let text = '{';
-    for (const { key, print } of fields) {
-      text += key + print(reader, depth + 1);
-      if (text.length > partCharactersMax) throw partTooLong;
-    }
-    return `${text}}`;
-  };
-}
-
-function listPrinter(parts: readonly Printer[], depthMax: number): Printer {
-  if (parts.length === 0) return () => '[]';
-  return (reader, depth) => {
-    if (depth >= depthMax) throw tooDeep();
-    let text = '';
-    for (const print of parts) {
-      text += `${text === '' ? '[' : ','}${print(reader, depth + 1)}`;
-      if (text.length > partCharactersMax) throw partTooLong;
-    }
-    return `${text}]`;
-  };
-}
-
-function sumPrinter(
-  variants: readonly NamedType[],
-  payloads: readonly Printer[],
-  isNamed: boolean,
-): Printer {
-  const heads = variants.map((variant, tag) =>
-    isNamed ? `{${keyText(variant, tag)}` : `[${tag},`,
-  );
-  const tail = isNamed ? '}' : ']';
-  return (reader, depth) => {
-    if (depth >= limits.nestingDepthMax) throw tooDeep();
-    const tag = reader.u8();
-    const print = payloads[tag];
-    if (print === undefined) throw unknownTag(tag);
-    return heads[tag] + print(reader, depth + 1) + tail;
-  };
-}
-
-function arrayPrinter(print: Printer, isEmpty: boolean): Printer {
-  return (reader, depth) => {
-    if (depth >= limits.nestingDepthMax) throw tooDeep();
-    const count = reader.count(isEmpty);
-    let text = '[';
-    for (let index = 0; index < count; index += 1) {
-      if (index > 0) text += ',';
-      text += print(reader, depth + 1);
-      if (text.length > partCharactersMax) throw partTooLong;
-    }
-    return `${text}]`;
-  };
-}
-
-/** A nameless element or variant is identified by its position, which is how readers accept it. */
-export function keyText(item: NamedType | undefined, index: number): string {
-  return `${JSON.stringify(item?.name ?? String(index))}:`;
-}
-
-const scalarPrinters: Readonly<Record<ScalarKind, Printer>> = {
-  string: (reader) => JSON.stringify(reader.string()),
-  bool: (reader) => (reader.bool() ? 'true' : 'false'),
-  i8: (reader) => String(reader.i8()),
-  u8: (reader) => String(reader.u8()),
-  i16: (reader) => String(reader.i16()),
-  u16: (reader) => String(reader.u16()),
-  i32: (reader) => String(reader.i32()),
-  u32: (reader) => String(reader.u32()),
-  i64: (reader) => String(reader.i64()),
-  u64: (reader) => String(reader.u64()),
-  i128: (reader) => String(reader.i128()),
-  u128: (reader) => String(reader.u128()),
-  i256: (reader) => `"${signedHex(reader.i256())}"`,
-  u256: (reader) => `"${signedHex(reader.u256())}"`,
-  f32: (reader) => {
-    const value = reader.f32();
-    return Number.isFinite(value) ? float32Text(value) : 'null';
-  },
-  f64: (reader) => {
-    const value = reader.f64();
-    return Number.isFinite(value) ? float64Text(value) : 'null';
-  },
+const printers: Readonly<Record<JsonShape, PrinterOf>> = {
+  named: namedPrinterOf,
+  positional: positionalPrinterOf,
+  plain: plainPrinterOf,
 };
-
-function signedHex(value: bigint): string {
-  return value < 0n ? `-0x${(-value).toString(16)}` : `0x${value.toString(16)}`;
-}

@@ -55,3 +55,22 @@ export function timeDurationToText(micros: bigint): string {
   const fraction = String(magnitude % 1_000_000n).padStart(6, '0');
   return `${micros < 0n ? '-' : '+'}${magnitude / 1_000_000n}.${fraction}`;
 }
+
+/** Hours, minutes and seconds, as few as are exact: `1h30m`, `1.5s`, `-250us`, `0s`. */
+export function timeDurationToShortText(micros: bigint): string {
+  if (micros < 0n) return `-${timeDurationToShortText(-micros)}`;
+  if (micros > 0n && micros < 1_000n) return `${micros}us`;
+  if (micros > 0n && micros < 1_000_000n) return `${withFraction(micros, 3)}ms`;
+  const minutes = micros / 60_000_000n;
+  const hours = minutes / 60n;
+  const ofMinute = micros % 60_000_000n;
+  const text =
+    (hours === 0n ? '' : `${hours}h`) + (minutes % 60n === 0n ? '' : `${minutes % 60n}m`);
+  return ofMinute === 0n && text !== '' ? text : `${text}${withFraction(ofMinute, 6)}s`;
+}
+
+/** `value` with the last `digits` of its digits behind a dot, without zeros at the end. */
+function withFraction(value: bigint, digits: number): string {
+  const text = String(value).padStart(digits + 1, '0');
+  return `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, '');
+}

@@ -98,6 +98,20 @@ export function timestampToText(micros: bigint): string {
 }
 
 /**
+ * RFC 3339 in UTC with the digits that are needed: `2025-02-17T10:30:45.5Z`. Years that it cannot
+ * write, those before 0 and after 9999, are microseconds since 1970.
+ */
+export function timestampToShortText(micros: bigint): string {
+  if (!hasShortYear(micros)) return String(micros);
+  return new Timestamp(micros).toISOString().replace(/\.?0*Z$/, 'Z');
+}
+
+/** True for the times that RFC 3339 can write: those of the years 0 to 9999. */
+export function hasShortYear(micros: bigint): boolean {
+  return micros >= -62_167_219_200_000_000n && micros <= 253_402_300_799_999_999n;
+}
+
+/**
  * Microseconds since 1970 of an RFC 3339 text such as `2025-02-17T10:30:45.5Z`, or `undefined` if
  * the text is not one. Digits of the fraction beyond the sixth are dropped. A blank can replace the
  * `T`.

@@ -68,14 +68,18 @@ describe('every value of every type', () => {
 
   it('[values 4] is the same JSON in steps', () => {
     fc.assert(
-      fc.property(anyTyped, fc.constantFrom('named', 'positional'), ({ type, value }, shape) => {
-        const reader = new BinaryReader(encodeValue(type, value, typespace));
-        const steps = encodedToJsonSteps(type, reader, shape, typespace);
-        let step = steps.next();
-        while (step.done !== true) step = steps.next();
-        expect(step.value).toBe(valueToJson(type, value, shape, typespace));
-        expect(reader.remaining).toBe(0);
-      }),
+      fc.property(
+        anyTyped,
+        fc.constantFrom('named', 'positional', 'plain'),
+        ({ type, value }, shape) => {
+          const reader = new BinaryReader(encodeValue(type, value, typespace));
+          const steps = encodedToJsonSteps(type, reader, shape, typespace);
+          let step = steps.next();
+          while (step.done !== true) step = steps.next();
+          expect(step.value).toBe(valueToJson(type, value, shape, typespace));
+          expect(reader.remaining).toBe(0);
+        },
+      ),
       runs,
     );
   });
