@@ -1,13 +1,13 @@
 import { JsonError, parseJson } from '../values/json.ts';
-import { specialKindOf } from '../values/special-types.ts';
-import type { AlgebraicType } from '../values/type.ts';
+import { type SpecialKind, specialKindOf } from '../values/special-types.ts';
+import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
 import { CliError } from './io.ts';
 import type { FunctionSignature } from './signatures.ts';
 
 /**
  * The JSON array of a call's arguments. Each word is JSON; where the parameter's type allows only
- * one reading, a string may be given without quotes and an identity as hex digits.
+ * one reading, a text can go without its quotes: strings, names of variants, ids, times, bytes.
  */
 export function callArguments(
   signature: FunctionSignature | undefined,
@@ -15,27 +15,49 @@ export function callArguments(
 ): string {
   const parts = words.map((word, at) => {
     const param = signature?.params[at];
-    const type = param && signature && resolveType(param.type, signature.typespace);
+    const type = param && signature && typeOf(param.type, signature.typespace, word);
     return argument(word, type, param?.name ?? `number ${at + 1}`);
   });
   return `[${parts.join(',')}]`;
 }
 
+/** The type that a word is written for: that of what an option holds, if the word is bare. */
+function typeOf(given: AlgebraicType, typespace: Typespace, word: string): AlgebraicType {
+  const type = resolveType(given, typespace);
+  if (specialKindOf(type) !== 'option' || type.kind !== 'sum') return type;
+  const isBare = word !== 'null' && !/^\s*\{\s*"(?:some|none)"/.test(word);
+  const some = isBare ? type.variants[0] : undefined;
+  return some === undefined ? type : resolveType(some.type, typespace);
+}
+
 function argument(word: string, type: AlgebraicType | undefined, name: string): string {
-  if (type !== undefined && specialKindOf(type) === 'identity') {
-    const digits = /^(?:0x)?([0-9a-f]{64})$/i.exec(word)?.[1];
-    if (digits !== undefined) return `["0x${digits}"]`;
-  }
   if (type?.kind === 'string') return isJsonString(word) ? word : JSON.stringify(word);
+  const special = type && specialKindOf(type);
+  // Digits alone are JSON, too.
+  const isDigits = special !== undefined && digitKinds.has(special);
+  if (isDigits && !/^\s*["[{]/.test(word)) return JSON.stringify(word);
   try {
     parseJson(word);
     return word;
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
-    if (type === undefined) return JSON.stringify(word);
+    const isText = type === undefined || type.kind === 'sum' || timeKinds.has(special);
+    if (isText && !/^\s*["[{]/.test(word)) return JSON.stringify(word);
     throw new CliError(`argument ${name}: \`${word}\` is not JSON (${error.message})`);
   }
 }
+
+const digitKinds: ReadonlySet<SpecialKind> = new Set([
+  'identity',
+  'connectionId',
+  'uuid',
+  'bytes',
+] as const);
+
+const timeKinds: ReadonlySet<SpecialKind | undefined> = new Set([
+  'timestamp',
+  'timeDuration',
+] as const);
 
 function isJsonString(word: string): boolean {
   try {

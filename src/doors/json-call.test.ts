@@ -62,7 +62,22 @@ describe('a call with JSON', () => {
   it('[http 9.3] hands on why arguments do not fit', async () => {
     const fake = new ProcedureHandle();
     await callOf(fake, 'look_up', '["tea"]');
-    expect(fake.procedures).toMatchObject([{ args: { fault: expect.stringContaining('length') } }]);
+    const fault = 'the parameter `count` is missing: 1 value was given for 2 parameters; ';
+    expect(fake.procedures).toMatchObject([{ args: { fault: expect.stringContaining(fault) } }]);
+  });
+
+  it('[ease 2.1] means a function by the name that it has in the module, too', async () => {
+    const fake = new ProcedureHandle();
+    const { reducers, procedures, ...others } = fake.definition;
+    fake.definition = {
+      ...others,
+      reducers: reducers.map((one) => ({ ...one, sourceName: `${one.name}InTheModule` })),
+      procedures: procedures.map((one) => ({ ...one, sourceName: `${one.name}InTheModule` })),
+    } as typeof fake.definition;
+    expect((await callOf(fake, 'look_upInTheModule', '["tea",3]')).kind).toBe('procedure');
+    expect((await callOf(fake, 'addInTheModule', '[1]')).kind).toBe('reducer');
+    expect(fake.procedures.map(({ procedure }) => procedure)).toEqual(['look_up']);
+    expect(fake.called.map(({ reducer }) => reducer)).toEqual(['add']);
   });
 
   it('[http 9.1] is made again, as what the name means by then', async () => {

@@ -20,7 +20,7 @@ import { BinaryReader } from '../values/binary-reader.ts';
 import { encodeValue } from '../values/encode.ts';
 import {
   argumentsFromJson,
-  argumentsFromQuotedJson,
+  argumentsFromLooseJson,
   encodeArgumentsSteps,
   encodedToJson,
   encodedToJsonSteps,
@@ -30,19 +30,19 @@ import {
   type JsonShape,
   JsonTooLongError,
   type JsonValue,
+  UnfitJsonError,
 } from '../values/json.ts';
+import { argumentsFaultText, type ReadTypes } from '../values/json-explain.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { noSuchProcedureText, noSuchReducerText } from './call-error-text.ts';
 import { inSlices } from './slices.ts';
 
 /** A call whose arguments are still the JSON that the caller sent. */
 export interface JsonCall extends Pick<CallRequest, 'caller' | 'connection' | 'confirmed'> {
-  /** Full canonical name of a reducer, or of a procedure. */
+  /** Full name of a reducer, or of a procedure: the canonical one, or that of the module. */
   readonly name: string;
-  /** A JSON array in parameter order, or an object by parameter name. */
+  /** A JSON array in parameter order, or an object by parameter name; people or agents wrote it. */
   readonly args: JsonValue;
-  /** True: integers of 64 and 128 bits in `args` can be quoted. */
-  readonly isQuoted?: boolean;
 }
 
 /** The outcome of a call, and its value as JSON. */
@@ -88,11 +88,13 @@ export async function callWithJson(
   for (let attempt = 1; ; attempt += 1) {
     const description = await handle.describe();
     const isLast = attempt === attemptsMax;
-    const declared = findFunction(flatDefinition(description.definition), call.name);
+    const definition = flatDefinition(description.definition);
+    const named = { ...call, name: canonicalName(definition, call.name) };
+    const declared = findFunction(definition, named.name);
     const answer =
       declared?.kind === 'procedure'
-        ? await callProcedure(handle, description, call, declared, options)
-        : await callReducer(handle, description, call);
+        ? await callProcedure(handle, description, named, declared, options)
+        : await callReducer(handle, description, named);
     if (isLast || errorOf(answer)?.code !== 'schema.changed') return answer;
   }
 }
@@ -208,11 +210,12 @@ async function reducerRequest(
   description: DatabaseDescription,
   call: JsonCall,
 ): Promise<CallRequest> {
-  const { caller, connection, confirmed, name } = call;
+  const { caller, connection, confirmed } = call;
   const definition = flatDefinition(description.definition);
+  const name = canonicalName(definition, call.name);
   const declared = findReducer(definition, name);
   const given = declared && { kind: 'reducer' as const, params: declared.params };
-  const args = await argumentsOf(description, given, call);
+  const args = await argumentsOf(description, given, { ...call, name });
   const { schemaVersion } = description;
   return { caller, connection, reducer: name, args, schemaVersion, confirmed };
 }
@@ -247,7 +250,8 @@ function typeOf(
   name: string,
   how: 'returns' | 'throws',
 ): AlgebraicType {
-  const reducer = present(findReducer(definition, name), 'a reducer that ran');
+  const canonical = canonicalName(definition, name);
+  const reducer = present(findReducer(definition, canonical), 'a reducer that ran');
   return present(reducer[how], 'the type of its value');
 }
 
@@ -269,13 +273,14 @@ type EncodedArguments = CallRequest['args'];
 function argumentsOf(
   description: DatabaseDescription,
   declared: DeclaredFunction | undefined,
-  { name, args, isQuoted }: JsonCall,
+  { name, args }: JsonCall,
 ): EncodedArguments | Promise<EncodedArguments> {
   if (declared === undefined) return { fault: noSuchReducerText };
-  const { typespace } = flatDefinition(description.definition);
+  const { typespace, types } = flatDefinition(description.definition);
   const { params } = declared;
   const encode = isHeavy(args) ? encodeInSlices : encodeArguments;
-  return encode({ name, params, typespace }, args, isQuoted);
+  const nameOf = (ref: number) => types.find((type) => type.ref === ref)?.name;
+  return encode({ name, params, typespace, nameOf }, args);
 }
 
 /** A function whose arguments are encoded. */
@@ -283,6 +288,11 @@ export interface EncodedFunction {
   readonly name: string;
   readonly params: DeclaredFunction['params'];
   readonly typespace: Typespace;
+  /**
+   * The names of types, for a caller whose arguments people or agents write. `undefined`: a client
+   * library wrote them, and its forms and error texts hold.
+   */
+  readonly nameOf?: ReadTypes['nameOf'];
 }
 
 /** That function of a database, or the fault of a call which names none. */
@@ -300,33 +310,49 @@ export function functionOf(
 }
 
 /** The arguments of a call by its parameters, or why they cannot be encoded. */
-export function encodeArguments(
-  { name, params, typespace }: EncodedFunction,
-  args: JsonValue,
-  isQuoted = false,
-): EncodedArguments {
+export function encodeArguments(called: EncodedFunction, args: JsonValue): EncodedArguments {
+  const { name, params, typespace, nameOf } = called;
   try {
-    const read = isQuoted ? argumentsFromQuotedJson : argumentsFromJson;
+    const read = nameOf === undefined ? argumentsFromJson : argumentsFromLooseJson;
     return encodeValue(params, read(params, args, name, typespace), typespace);
   } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    return { fault: error.message };
+    return faultOf(error, called, args);
   }
 }
 
 /** `encodeArguments` for arguments that can take a long time. */
 export async function encodeInSlices(
-  { name: functionName, params, typespace }: EncodedFunction,
+  called: EncodedFunction,
   args: JsonValue,
-  isQuoted = false,
 ): Promise<EncodedArguments> {
-  const encoding = { params, functionName, typespace, isQuoted };
+  const { name: functionName, params, typespace, nameOf } = called;
+  const encoding = { params, functionName, typespace, isLoose: nameOf !== undefined };
   try {
     return await inSlices(encodeArgumentsSteps(args, encoding));
   } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    return { fault: error.message };
+    return faultOf(error, called, args);
   }
+}
+
+function faultOf(
+  error: unknown,
+  { params, typespace, nameOf }: EncodedFunction,
+  args: JsonValue,
+): EncodedArguments {
+  if (!(error instanceof JsonError)) throw error;
+  if (nameOf === undefined || !(error instanceof UnfitJsonError)) return { fault: error.message };
+  return { fault: argumentsFaultText(error, params, args, { typespace, nameOf }) };
+}
+
+/**
+ * The canonical name of the reducer or the procedure that has this name, or that has it in the
+ * module; else `name`. `definition` is flat.
+ */
+function canonicalName(definition: ModuleDefinition, name: string): string {
+  if (findFunction(definition, name) !== undefined) return name;
+  const isMeant = ({ sourceName }: { readonly sourceName: string }) => sourceName === name;
+  const meant = definition.reducers.find(isMeant) ?? definition.procedures.find(isMeant);
+  return meant?.name ?? name;
 }
 
 /** `definition` is flat (`flatDefinition`): its typespace is that of all its reducers. */

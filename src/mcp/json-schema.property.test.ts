@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyType, anyValue, typespace } from '../../test/support/arbitrary-values.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
-import { argumentsFromQuotedJson, JsonError, parseJson, valueToJson } from '../values/json.ts';
+import { argumentsFromLooseJson, JsonError, parseJson, valueToJson } from '../values/json.ts';
 import type { AlgebraicType, ProductType } from '../values/type.ts';
 import type { Value } from '../values/value.ts';
 import { argumentsSchema, isOption, type SchemaTypes, shortTypeText } from './json-schema.ts';
@@ -45,7 +45,7 @@ function shortSchemaFor(type: AlgebraicType): JsonSchema {
 
 function isRead(params: ProductType, json: unknown): boolean {
   try {
-    argumentsFromQuotedJson(params, parseJson(JSON.stringify(json)), 'f', typespace);
+    argumentsFromLooseJson(params, parseJson(JSON.stringify(json)), 'f', typespace);
     return true;
   } catch (error) {
     if (error instanceof JsonError) return false;
@@ -131,7 +131,7 @@ describe('the schema of arguments', () => {
     );
   });
 
-  it('[mcp B20] says of JSON that is wrong somewhere what the reader says', () => {
+  it('[mcp B20] takes no JSON that the reader refuses', () => {
     const counts = { short: 0, read: 0, refused: 0 };
     fc.assert(
       fc.property(
@@ -149,7 +149,8 @@ describe('the schema of arguments', () => {
             const given = { it: withJunk(json, steps, other) };
             const read = isRead(params, given);
             counts[read ? 'read' : 'refused'] += 1;
-            expect([isValid(given), given]).toEqual([read, given]);
+            // The reader also takes forms that the schema does not show.
+            if (!read) expect([isValid(given), given]).toEqual([false, given]);
           }
         },
       ),

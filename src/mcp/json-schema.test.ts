@@ -41,7 +41,7 @@ describe('the schema of arguments', () => {
     const { properties } = of(product(['it', { kind: 'u64' }])) as { properties: object };
     expect(properties).toEqual({
       it: {
-        type: ['integer', 'string'],
+        type: ['string', 'integer'],
         minimum: 0,
         maximum: Number.MAX_SAFE_INTEGER,
         pattern: '^(?:0|[1-9][0-9]{0,19})$',

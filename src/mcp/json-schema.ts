@@ -18,13 +18,13 @@ export type SchemaTypes = Pick<ModuleDefinition, 'typespace' | 'types'>;
 
 /**
  * Returns the JSON schema (2020-12) of a reducer's arguments: by parameter name, and inside in both
- * shapes at any depth. `argumentsFromQuotedJson` reads everything that fits it, except numbers that
+ * shapes at any depth. `argumentsFromLooseJson` reads everything that fits it, except numbers that
  * only look like the type's own: out of range in quotes, or written `1.0`. It omits forms that
- * should not be written: quoted variant numbers, and unquoted integers beyond 2^53.
+ * should not be written: quoted variant numbers, and unquoted integers beyond 2^53; and those that
+ * would make it longer, such as the bare value of an option.
  *
- * An option may be omitted, which the reader does not allow: see `isOption`. Parameters without
- * names come as the array `args`. `docs` describes parameters. A type too large for an agent to
- * read is only described in words.
+ * An option may be omitted. Parameters without names come as the array `args`. `docs` describes
+ * parameters. A type too large for an agent to read is only described in words.
  */
 export function argumentsSchema(
   params: ProductType,
@@ -318,7 +318,7 @@ function wideInteger(kind: IntegerKind): JsonSchema {
   const { min, max } = integerRange[kind];
   const isSigned = min < 0n;
   return {
-    type: ['integer', 'string'],
+    type: ['string', 'integer'],
     minimum: isSigned ? Number.MIN_SAFE_INTEGER : 0,
     maximum: Number.MAX_SAFE_INTEGER,
     pattern: `^${isSigned ? '-?' : ''}(?:0|[1-9][0-9]{0,${String(max).length - 1}})$`,

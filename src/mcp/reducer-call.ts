@@ -54,8 +54,6 @@ export interface FunctionCall {
   readonly name: string;
   /** A JSON array in parameter order, or an object by parameter name. */
   readonly args: JsonValue;
-  /** Whether 64-bit and 128-bit integers in `args` may be quoted. */
-  readonly isQuoted?: boolean;
 }
 
 /** Runs a reducer or a procedure for a tool. `show` formats texts and values of the module. */

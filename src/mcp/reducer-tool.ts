@@ -51,7 +51,7 @@ export function reducerTool(
     run: (given, context) => {
       const database = context.session.database ?? '';
       const args = hasNames ? withNones(given, params, definition) : positionalArguments(given);
-      return callFunction({ database, name, args, isQuoted: true }, context, fenced);
+      return callFunction({ database, name, args }, context, fenced);
     },
   };
 }

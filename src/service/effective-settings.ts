@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { nearestNames } from '../schema/nearest-names.ts';
+import { nearestNames } from '../values/nearest-names.ts';
 import { ConfigurationError, type GivenConfiguration } from './configuration.ts';
 import { peerKeys, peerValues } from './peer-keys.ts';
 import { repositoriesIn, s3Variables } from './repositories.ts';

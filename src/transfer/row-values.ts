@@ -1,5 +1,6 @@
 import { connectionIdFromHex } from '../values/connection-id.ts';
 import { identityFromHex } from '../values/identity.ts';
+import { unquoted } from '../values/json-loose.ts';
 import { compilePrinter, type Printer, type PrinterOf } from '../values/json-printer.ts';
 import {
   compileReader,
@@ -7,7 +8,6 @@ import {
   Misfit,
   type Reader,
   type ReaderOf,
-  unquoted,
 } from '../values/json-read.ts';
 import { JsonNumber, JsonObject, type JsonValue } from '../values/json-text.ts';
 import { perType } from '../values/per-type.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { resultOrWords, runSteps } from '../../test/support/steps.ts';
 import { encodeValue } from './encode.ts';
-import { argumentsFromJson, argumentsFromQuotedJson, encodeArgumentsSteps } from './json.ts';
+import { argumentsFromJson, argumentsFromLooseJson, encodeArgumentsSteps } from './json.ts';
 import { isHeavy, parseJsonSteps } from './json-steps.ts';
 import { parseJson } from './json-text.ts';
 import { optionType, product, sum, unitType } from './special-types.ts';
@@ -15,17 +15,17 @@ const list = (element: AlgebraicType): AlgebraicType => ({ kind: 'array', elemen
 const pair = product(['a', u32], ['b', list({ kind: 'string' })]);
 const color = sum(['Red', unitType], ['Many', list(u32)]);
 
-function direct(params: ProductType, text: string, isQuoted: boolean) {
-  const read = isQuoted ? argumentsFromQuotedJson : argumentsFromJson;
+function direct(params: ProductType, text: string, isLoose: boolean) {
+  const read = isLoose ? argumentsFromLooseJson : argumentsFromJson;
   return resultOrWords(() => encodeValue(params, read(params, parseJson(text), 'f', noTypes)));
 }
 
-function stepped(params: ProductType, text: string, isQuoted: boolean) {
+function stepped(params: ProductType, text: string, isLoose: boolean) {
   const typespace = noTypes;
   return resultOrWords(() => {
     const json = runSteps(parseJsonSteps(text)).value;
     expect(isHeavy(json)).toBe(true);
-    const encoding = { params, functionName: 'f', typespace, isQuoted };
+    const encoding = { params, functionName: 'f', typespace, isLoose };
     return runSteps(encodeArgumentsSteps(json, encoding)).value;
   });
 }
@@ -58,12 +58,16 @@ it.each<[string, AlgebraicType, string]>([
   ['a fault deep inside', list(list(u32)), `[[${many('[1,2]')},[1,[]]]]`],
   ['a list where a scalar belongs', u32, `[[${numbers}]]`],
   ['a map where a list belongs', list(u32), `[{${many('"a":1')}}]`],
+  ['an option without its key', optionType(list(u32)), `[[${numbers}]]`],
+  ['a fault in one', optionType(list(u32)), `[[${numbers},"x"]]`],
+  ['a sum with a tag', color, `[{"tag":"many","value":[${numbers}]}]`],
+  ['a product in another spelling', list(pair), `[[{"A":1,"B":[${many('"x"')}]}]]`],
   ['wide integers', list({ kind: 'u64' }), `[[${numbers},18446744073709551615]]`],
   ['wide integers in quotes', list({ kind: 'u64' }), `[[${numbers},"18446744073709551615"]]`],
 ])('[values 4] %s are read in steps as at once', (_, type, text) => {
   const params = product(['x', type]);
-  for (const isQuoted of [false, true]) {
-    expect(stepped(params, text, isQuoted)).toEqual(direct(params, text, isQuoted));
+  for (const isLoose of [false, true]) {
+    expect(stepped(params, text, isLoose)).toEqual(direct(params, text, isLoose));
   }
 });
 

@@ -7,6 +7,7 @@ import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { BinaryWriter } from './binary-writer.ts';
 import { encoderOf } from './encode.ts';
+import { type ExactForm, exactFormOf, looseReaderOf } from './json-loose.ts';
 import {
   argumentWords,
   describe,
@@ -16,7 +17,6 @@ import {
   Misfit,
   type ProductWords,
   plainWords,
-  quotedReaderOf,
   type ReaderOf,
   readVariant,
   unknownVariant,
@@ -31,8 +31,8 @@ export interface ArgumentsEncoding {
   readonly params: ProductType;
   readonly functionName: string;
   readonly typespace: Typespace;
-  /** True if integers of 64 and 128 bits can be quoted. */
-  readonly isQuoted: boolean;
+  /** True if people or agents wrote the JSON (`json-loose.ts`). */
+  readonly isLoose: boolean;
 }
 
 type Steps = Generator<undefined, void>;
@@ -40,17 +40,14 @@ type Steps = Generator<undefined, void>;
 /** The encoded arguments of a call. Throws `JsonError`. A step takes about a millisecond. */
 export function* encodeArgumentsSteps(
   json: JsonValue,
-  { params, functionName, typespace, isQuoted }: ArgumentsEncoding,
+  { params, functionName, typespace, isLoose }: ArgumentsEncoding,
 ): Generator<undefined, Uint8Array> {
   const writer = new BinaryWriter();
-  const readerOf = isQuoted ? quotedReaderOf : exactReaderOf;
-  const walk = new HeavyWalk(typespace, readerOf);
-  const steps = walk.product(params.elements, json, argumentWords(functionName), {
-    writer,
-    depth: 0,
-  });
+  const walk = new HeavyWalk(typespace, isLoose);
+  const words = argumentWords(functionName);
+  const steps = walk.product(params, json, words, { writer, depth: 0 });
   for (;;) {
-    const { done } = located(json, () => steps.next());
+    const { done } = located(isLoose ? null : json, () => steps.next());
     if (done) return writer.finish();
     yield;
   }
@@ -65,12 +62,14 @@ interface Place {
 class HeavyWalk {
   readonly #typespace: Typespace;
   readonly #readerOf: ReaderOf;
+  readonly #formOf: (type: AlgebraicType, typespace: Typespace) => ExactForm;
   /** Work done since the last step, in scalars. */
   #cost = 0;
 
-  constructor(typespace: Typespace, readerOf: ReaderOf) {
+  constructor(typespace: Typespace, isLoose: boolean) {
     this.#typespace = typespace;
-    this.#readerOf = readerOf;
+    this.#readerOf = isLoose ? looseReaderOf : exactReaderOf;
+    this.#formOf = isLoose ? exactFormOf : () => (json) => json;
   }
 
   *value(type: AlgebraicType, json: JsonValue, place: Place): Steps {
@@ -86,7 +85,7 @@ class HeavyWalk {
         yield* this.value(resolveType(type, this.#typespace), json, place);
         return;
       case 'product':
-        yield* this.product(type.elements, json, plainWords, place);
+        yield* this.product(type, json, plainWords, place);
         return;
       case 'sum':
         yield* this.#sum(type, json, place);
@@ -106,12 +105,9 @@ class HeavyWalk {
     encoderOf(type, this.#typespace)(writer, value);
   }
 
-  *product(
-    elements: readonly NamedType[],
-    json: JsonValue,
-    words: ProductWords,
-    place: Place,
-  ): Steps {
+  *product(type: ProductType, given: JsonValue, words: ProductWords, place: Place): Steps {
+    const { elements } = type;
+    const json = this.#formOf(type, this.#typespace)(given);
     if (place.depth >= productDepthMax(elements)) throw new Misfit('recursion limit exceeded');
     if (Array.isArray(json)) yield* this.#positional(elements, json, words, place);
     else if (json instanceof JsonObject) yield* this.#named(elements, json, words, place);
@@ -168,7 +164,8 @@ class HeavyWalk {
     }
   }
 
-  *#sum(type: SumType, json: JsonValue, { writer, depth }: Place): Steps {
+  *#sum(type: SumType, given: JsonValue, { writer, depth }: Place): Steps {
+    const json = this.#formOf(type, this.#typespace)(given);
     if (depth >= limits.nestingDepthMax) throw new Misfit('recursion limit exceeded');
     assert(specialKindOf(type) !== 'option' || json !== null, 'null is not heavy');
     const { tag, payload, position } = readVariant(type.variants, json);

@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  argumentsFromJson,
-  argumentsFromQuotedJson,
-  JsonError,
-  parseJson,
-  valueFromJson,
-} from './json.ts';
+import { argumentsFromJson, JsonError, parseJson, valueFromJson } from './json.ts';
 import {
   bytesType,
   connectionIdType,
@@ -275,41 +269,6 @@ describe('[values 4] nesting', () => {
     const text = `${'[0,['.repeat(64)}null${']]'.repeat(64)}`;
     expect(() => valueFromJson({ kind: 'ref', ref: 0 }, parseJson(text), typespace)).toThrow(
       /recursion limit exceeded/,
-    );
-  });
-});
-
-describe('arguments of a client whose numbers are floats', () => {
-  const wide = { kind: 'u64' } as const;
-  const params = product(
-    ['a', wide],
-    ['b', { kind: 'array', element: { kind: 'i128' } }],
-    ['c', optionType(product(['x', { kind: 'i64' }]))],
-    ['d', { kind: 'u32' }],
-  );
-  const read = (text: string) => argumentsFromQuotedJson(params, parseJson(text), 'f');
-
-  it('[values 4] may have integers of 64 and 128 bits in quotes, at any depth', () => {
-    expect(read('{"a":"18446744073709551615","b":["-1",2],"c":{"some":["-9"]},"d":4}')).toEqual([
-      18446744073709551615n,
-      [-1n, 2n],
-      { tag: 0, value: [-9n] },
-      4,
-    ]);
-    expect(read('[1,[],null,4]')).toEqual([1n, [], { tag: 1, value: [] }, 4]);
-  });
-
-  it('[values 4] are as strict as others in everything else', () => {
-    const refusals: readonly (readonly [string, string])[] = [
-      ['["18446744073709551616",[],null,4]', 'invalid type: floating point'],
-      ['["1.0",[],null,4]', 'invalid type: string "1.0", expected u64'],
-      ['["01",[],null,4]', 'invalid type: string "01", expected u64'],
-      ['["-1",[],null,4]', 'invalid value: integer `-1`, expected u64'],
-      ['[1,[],null,"4"]', 'invalid type: string "4", expected u32'],
-    ];
-    for (const [text, message] of refusals) expect(() => read(text), text).toThrow(message);
-    expect(() => argumentsFromJson(params, parseJson('["1",[],null,4]'), 'f')).toThrow(
-      'invalid type: string "1", expected u64',
     );
   });
 });

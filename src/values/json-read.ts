@@ -39,36 +39,11 @@ export function argumentsFromJson(
   functionName: string,
   typespace?: Typespace,
 ): Value[] {
-  return readArguments(params, json, { functionName, typespace, readerOf: exactReaderOf });
-}
-
-/**
- * Like `argumentsFromJson`, for a client whose JSON numbers are floats: an integer of 64 or 128
- * bits can be quoted.
- */
-export function argumentsFromQuotedJson(
-  params: ProductType,
-  json: JsonValue,
-  functionName: string,
-  typespace?: Typespace,
-): Value[] {
-  return readArguments(params, json, { functionName, typespace, readerOf: quotedReaderOf });
-}
-
-interface ArgumentsReading {
-  readonly functionName: string;
-  readonly typespace: Typespace | undefined;
-  readonly readerOf: ReaderOf;
-}
-
-function readArguments(
-  { elements }: ProductType,
-  json: JsonValue,
-  { functionName, typespace, readerOf }: ArgumentsReading,
-): Value[] {
-  const words = argumentWords(functionName);
-  const readers = elements.map(({ type }) => readerOf(type, typespace));
-  return located(json, () => productReader(elements, readers, words)(json, 0));
+  const { elements } = params;
+  const readers = elements.map(({ type }) => exactReaderOf(type, typespace));
+  return located(json, () =>
+    productReader(elements, readers, argumentWords(functionName))(json, 0),
+  );
 }
 
 /** How error messages name the arguments of a call. */
@@ -102,6 +77,17 @@ export class Misfit {
   }
 }
 
+/** JSON that is not a value of the expected type. */
+export class UnfitJsonError extends JsonError {
+  /** Where it does not fit: positions in containers, from the outermost inwards. */
+  readonly positions: readonly number[];
+
+  constructor(message: string, positions: readonly number[]) {
+    super(message);
+    this.positions = positions;
+  }
+}
+
 export function located<Result>(root: JsonValue, read: () => Result): Result {
   try {
     return read();
@@ -110,7 +96,7 @@ export function located<Result>(root: JsonValue, read: () => Result): Result {
     const steps = error.steps.join('');
     const path = steps === '' ? '' : `${steps}: `;
     const position = positionText(root, error.positions, error.edge);
-    throw new JsonError(path + error.message + position);
+    throw new UnfitJsonError(path + error.message + position, error.positions);
   }
 }
 
@@ -130,20 +116,6 @@ function within<Result>(position: number, step: string, read: () => Result): Res
 export const exactReaderOf: ReaderOf = perType((type, typespace) =>
   compileReader(type, typespace, exactReaderOf),
 );
-
-export const quotedReaderOf: ReaderOf = perType((type, typespace) => {
-  const isQuotable = quotableKinds.has(type.kind);
-  const read = compileReader(type, typespace, quotedReaderOf);
-  return isQuotable ? (json, depth) => read(unquoted(json), depth) : read;
-});
-
-const quotableKinds: ReadonlySet<string> = new Set(['i64', 'u64', 'i128', 'u128']);
-
-/** An integer that may be quoted, as a number. */
-export function unquoted(json: JsonValue): JsonValue {
-  const isInteger = typeof json === 'string' && /^-?(?:0|[1-9]\d*)$/.test(json);
-  return isInteger ? new JsonNumber(json) : json;
-}
 
 /** The reader of one type; `readerOf` gives those of its parts. */
 export function compileReader(
@@ -176,7 +148,7 @@ export function compileReader(
   }
 }
 
-function productReader(
+export function productReader(
   elements: readonly NamedType[],
   readers: readonly Reader[],
   words: ProductWords,

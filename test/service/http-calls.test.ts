@@ -50,7 +50,7 @@ describe('calling a reducer', () => {
 
   it.each([
     ['nothing', [], 404, /^No such procedure$/],
-    ['addPerson', ['x'], 404, /^No such procedure$/],
+    ['AddPerson', ['x'], 404, /^No such procedure$/],
     ['set_up', [], 400, /^can't directly call special Init lifecycle reducer$/],
     ['arrive', [], 400, /^can't directly call special OnConnect lifecycle reducer$/],
     ['leave', [], 400, /^can't directly call special OnDisconnect lifecycle reducer$/],
@@ -152,12 +152,15 @@ describe('calling a reducer', () => {
   it.each([
     ['{"name":"a","name":"b"}', /./],
     ['{"name":"a","more":1}', /./],
-    ['{"more":1}', /unknown reducer argument `more`, expected `name`/],
+    [
+      '{"more":1}',
+      /there is no parameter `more`; (?:did you mean `name`\? )?the parameters are `name`/,
+    ],
     ['{}', /./],
     ['"a"', /./],
     ['["a",]', /^Failed to parse/],
-    ['[["a"]]', /invalid type/],
-    ['[null]', /invalid type/],
+    ['[["a"]]', /\[0\] `name`: a list is not a string; write "text"/],
+    ['[null]', /\[0\] `name`: null is not a string; write "text"/],
   ])('[http 9.3] with the arguments %s is a 400', async (args, text) => {
     const answer = await running.call('inn', 'add_person', args);
     expect(answer.status).toBe(400);
@@ -166,13 +169,13 @@ describe('calling a reducer', () => {
   });
 
   it.each([
-    ['[1,2,"3","00",null,0]', 'u256 without a prefix'],
-    ['["1",2,"0x3","00",null,0]', 'an integer as a string'],
+    ['[1,2,"z","00",null,0]', 'a u256 that is no number'],
+    ['["1.0",2,"0x3","00",null,0]', 'a fraction as a string'],
     ['[1.5,2,"0x3","00",null,0]', 'an integer with a fraction'],
     ['[-1,2,"0x3","00",null,0]', 'below zero'],
     ['[18446744073709551616,2,"0x3","00",null,0]', 'over 64 bits'],
     ['[1,2,"0x3","0g",null,0]', 'bytes that are not hex'],
-    ['[1,2,"0x3","00","bare",0]', 'a bare value for an option'],
+    ['[1,2,"0x3","00",7,0]', 'a bare value of another type for an option'],
     ['[1,2,"0x3","00",null,"0"]', 'a float as a string'],
   ])('[http 9.3] does not take %s: %s', async (args) => {
     const answer = await running.call('inn', 'add_wide', args);
@@ -190,6 +193,18 @@ describe('calling a reducer', () => {
     '[1,-2,"0x3","00ff",null,0]',
     '{"ratio":1,"maybe":null,"bytes":"","widest":"0x0","huge":0,"big":0}',
   ])('[http 9.3] takes %s', async (args) => {
+    expect((await running.call('inn', 'add_wide', args)).status).toBe(200);
+  });
+
+  it('[ease 2.1] calls by the name that the module gave, too', async () => {
+    expect((await running.call('inn', 'addPerson', ['by its other name'])).status).toBe(200);
+  });
+
+  it.each([
+    ['1.1', '["9007199254740993","-2",3,"00ff",null,0]'],
+    ['1.3', '[1,-2,"3","00ff","bare","-Infinity"]'],
+    ['1.5', '{"RATIO":1,"bytes":"","widest":"0x0","huge":0,"big":0}'],
+  ])('[ease %s] takes %s', async (_, args) => {
     expect((await running.call('inn', 'add_wide', args)).status).toBe(200);
   });
 

@@ -202,13 +202,16 @@ describe('running the tool of a reducer', () => {
       return content[0]?.text;
     };
     expect(await failure({ id: 1 })).toBe(
-      'invalid arguments for reducer place_order: missing reducer argument `wish`',
+      'invalid arguments for reducer place_order: the parameter `wish` is missing; ' +
+        'write [1,"plain","text"]',
     );
-    expect(await failure({ id: 1, wish: { blue: [] } })).toContain('unknown variant `blue`');
+    expect(await failure({ id: 1, wish: { blue: [] } })).toContain('"blue" is not a variant of');
     expect(await failure({ id: 1, wish: { plain: [] }, more: 1 })).toContain(
-      'unknown reducer argument `more`',
+      'there is no parameter `more`',
     );
-    expect(await failure({ id: 'one', wish: { plain: [] } })).toContain('expected u64');
+    expect(await failure({ id: 'one', wish: { plain: [] } })).toContain(
+      '"one" is not an integer (U64)',
+    );
   });
 
   it('[mcp B20] fences what a reducer refuses with', async () => {

@@ -5,7 +5,8 @@ import {
   procedureErrorText,
 } from '../../doors/call-error-text.ts';
 import { limits } from '../../limits.ts';
-import { nearestNames } from '../../schema/nearest-names.ts';
+import { LooseNames } from '../../values/loose-names.ts';
+import { nearestNames } from '../../values/nearest-names.ts';
 import { type Api, databasePath, hintsOf } from '../api.ts';
 import { callArguments } from '../call-arguments.ts';
 import { databaseAndFunction } from '../database-argument.ts';
@@ -18,7 +19,7 @@ export function addCall(program: Command, io: Io): void {
   withAnonymous(withYes(withServer(program.command('call [words...]'))))
     .usage('[options] [database] <function> [arguments...]')
     .description(
-      'call a reducer or a procedure; arguments are JSON, a string can go without its quotes',
+      'call a reducer or a procedure; arguments are JSON, texts and names can go without quotes',
     )
     .addHelpText('after', examples)
     .action(async (words: string[], _flags, command: Command) => {
@@ -29,7 +30,7 @@ export function addCall(program: Command, io: Io): void {
       const { database, server } = chosen;
       const api = await session.apiWithIdentity(server);
       const signatures = await readSignatures(api, database, name);
-      const signature = signatures.find((candidate) => candidate.name === name);
+      const signature = signatures[new LooseNames(signatures).find(name)];
       const answer = await api.send(
         'POST',
         databasePath(database, `/call/${encodeURIComponent(name)}`),
@@ -88,7 +89,7 @@ function explain(failed: FailedCall, signatures: readonly FunctionSignature[]): 
   if (isUnknown(failed)) {
     return unknownText(name, database, resolved, signatures);
   }
-  const signature = signatures.find((candidate) => candidate.name === name);
+  const signature = signatures[new LooseNames(signatures).find(name)];
   if (status === 400 && text.startsWith('invalid arguments') && signature !== undefined) {
     return (
       `Invalid arguments provided for ${signature.kind} \`${name}\` for database \`${database}\` ` +

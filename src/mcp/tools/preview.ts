@@ -47,7 +47,7 @@ export function previewCallTool(previews: Previews): ToolSource {
       const connection = temporaryConnection();
       const { description, work, outcome } = await previewWithJson(
         handle,
-        { caller, connection, name: called, args: given, isQuoted: true, confirmed: true },
+        { caller, connection, name: called, args: given, confirmed: true },
         limits.agentPreviewRowsMax,
       );
       const previewed = { work, description };

@@ -1,5 +1,5 @@
 import type { TableSpec } from '../../schema/catalog.ts';
-import { editDistance, nearestNames } from '../../schema/nearest-names.ts';
+import { editDistance, nearestNames } from '../../values/nearest-names.ts';
 import { isVisible, type Rights } from '../rights.ts';
 import type { SqlSchema } from '../schema.ts';
 

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import {
+  bytesType,
+  identityType,
+  optionType,
+  sum,
+  timestampType,
+  unitType,
+} from '../values/special-types.ts';
+import type { AlgebraicType } from '../values/type.ts';
+import { callArguments } from './call-arguments.ts';
+
+const string: AlgebraicType = { kind: 'string' };
+const status = sum(['todo', unitType], ['text', string]);
+
+function argument(type: AlgebraicType, word: string): string {
+  const typespace = { types: [status] };
+  const params = [{ name: 'it', type }];
+  return callArguments({ kind: 'reducer', name: 'f', params, typespace }, [word]);
+}
+
+it.each<[AlgebraicType, string, string]>([
+  [string, '5', '["5"]'],
+  [string, '"a"', '["a"]'],
+  [optionType(string), '5', '["5"]'],
+  [optionType(string), 'null', '[null]'],
+  [optionType(string), '{"some":"a"}', '[{"some":"a"}]'],
+  [{ kind: 'ref', ref: 0 }, 'todo', '["todo"]'],
+  [optionType({ kind: 'ref', ref: 0 }), 'todo', '["todo"]'],
+  [status, '{"text":"a"}', '[{"text":"a"}]'],
+  [timestampType, '2026-01-31T12:00:00Z', '["2026-01-31T12:00:00Z"]'],
+  [timestampType, '5', '[5]'],
+  [bytesType, '1234', '["1234"]'],
+  [bytesType, '[1,2]', '[[1,2]]'],
+  [identityType, '12', '["12"]'],
+  [{ kind: 'u64' }, '5', '[5]'],
+])('[ease 1.2] a word for %o: %s', (type, word, json) => {
+  expect(argument(type, word)).toBe(json);
+});
+
+it('[ease 1.2] a word that cannot be a text is JSON', () => {
+  expect(() => argument({ kind: 'u64' }, 'x')).toThrow('argument it: `x` is not JSON');
+  expect(() => argument(status, '{"text":')).toThrow('argument it: `{"text":` is not JSON');
+});
