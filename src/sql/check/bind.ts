@@ -5,9 +5,11 @@ import type { AlgebraicType, Typespace } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import { badParameter, SqlFailure } from '../failure.ts';
 import { optionInnerType } from '../functions/convert.ts';
+import { enumNames, notVariant } from '../functions/enum.ts';
 import { intervalFromText } from '../functions/interval.ts';
 import { encodeLiteralText } from '../functions/literal.ts';
 import { noneBytes, someOf } from '../functions/option-bytes.ts';
+import { shortened } from '../functions/value-text.ts';
 import { shownType } from './shown-type.ts';
 import type { ParameterSpec } from './typed.ts';
 
@@ -54,6 +56,11 @@ function bindValue(
   }
   const plain = resolveType(inner ?? type, typespace);
   const bytes = encodeParameter(value, plain);
+  const names = enumNames(plain);
+  if (bytes === undefined && names !== undefined) {
+    const fault = notVariant(shortened(String(value)), names);
+    throw badParameter(`The value of the parameter ${shown} does not fit: ${fault}`);
+  }
   if (bytes === undefined) {
     const typeName = shownType(plain, typespace);
     throw badParameter(

@@ -1,5 +1,6 @@
 import { specialKindOf } from '../../values/special-types.ts';
 import { promotedType } from '../functions/arithmetic.ts';
+import { enumNames } from '../functions/enum.ts';
 import { isComparable } from '../functions/literal.ts';
 import type { Comparison, ComparisonOperator, Expression, Span } from '../syntax/ast.ts';
 import { boolType, boolValue, type Environment, equalTypes, mismatch, refuse } from './context.ts';
@@ -165,11 +166,21 @@ function pairOf(
   const pair = isBothStored ? undefined : promoted(leader, other, environment);
   if (pair !== undefined) return pair;
   const hint =
-    isBothStored && areNumbers(leader, other) ? castHint : optionHint(leader, other, environment);
+    isBothStored && areNumbers(leader, other)
+      ? castHint
+      : (enumHint(leader, other) ?? optionHint(leader, other, environment));
   throw mismatch(other.type, leader.type, span, environment, hint);
 }
 
 const castHint = 'Write CAST(column AS type) on one side to compare numbers of two types';
+
+function enumHint({ type: left }: TypedExpression, { type: right }: TypedExpression) {
+  const isEnum = enumNames(left) !== undefined || enumNames(right) !== undefined;
+  const hasText = left.kind === 'string' || right.kind === 'string';
+  return isEnum && hasText ? variantHint : undefined;
+}
+
+const variantHint = 'Write CAST(column AS String) to compare the name of the variant with a text';
 
 function optionHint(left: TypedExpression, right: TypedExpression, environment: Environment) {
   const option = [left, right].find(({ type }) => specialKindOf(type) === 'option');

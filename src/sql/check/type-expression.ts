@@ -2,6 +2,7 @@ import { unreachable } from '../../assert.ts';
 import { bytesType, identityType, specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import type { SqlFailure } from '../failure.ts';
+import { enumNames } from '../functions/enum.ts';
 import type { Expression, Literal, Span } from '../syntax/ast.ts';
 import {
   boolType,
@@ -22,6 +23,7 @@ import { typeBetween, typeComparison, typeDistinct, typeIn } from './type-compar
 import { isOpen, type OpenExpression, ownType, typeLiteral, typeNull } from './type-literal.ts';
 import { typeExists, typeInQuery, typeScalarQuery } from './type-subquery.ts';
 import type { TypedExpression } from './typed.ts';
+import { converted } from './unify.ts';
 import { isList } from './written.ts';
 
 /** Types an expression in a place where a condition is required. */
@@ -211,6 +213,7 @@ function typeLike(
     if (isOpen(part)) return typeOpen(part, stringType, environment);
     const typed = unwrapped(typeOwn(part, environment), environment);
     if (typed.type.kind === 'string') return typed;
+    if (enumNames(typed.type) !== undefined) return converted(typed, stringType, environment);
     throw mismatch(typed.type, stringType, part.span, environment);
   };
   const operand = text(expression.operand);

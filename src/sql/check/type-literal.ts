@@ -3,13 +3,16 @@ import { bytesType, specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import { optionInnerType } from '../functions/convert.ts';
+import { enumNames, notVariant } from '../functions/enum.ts';
 import { encodeLiteralText } from '../functions/literal.ts';
 import { noneBytes } from '../functions/option-bytes.ts';
 import { isNumericType } from '../functions/value-kind.ts';
+import { shortened } from '../functions/value-text.ts';
 import type { Expression, Literal } from '../syntax/ast.ts';
 import { boolType, type Environment, mismatch, refuse, stringType } from './context.ts';
 import { shownType } from './shown-type.ts';
 import type { TypedConstant } from './typed.ts';
+import { nameHint } from './visibility.ts';
 
 /** Expressions that have no type of their own and take that of their place. */
 export type OpenExpression =
@@ -55,6 +58,11 @@ export function badLiteral(
   { span }: Expression,
   environment: Environment,
 ): Error {
+  const names = enumNames(type);
+  if (names !== undefined) {
+    const hint = nameHint(text, names);
+    return refuse(notVariant(shortened(text), names), span, environment, hint);
+  }
   const typeName = shownType(type, environment.statement.typespace);
   const message = `The literal expression \`${text}\` cannot be parsed as type \`${typeName}\``;
   return refuse(message, span, environment, placeHint(type, environment));

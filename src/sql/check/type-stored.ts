@@ -4,6 +4,7 @@ import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import { SqlFailure } from '../failure.ts';
 import { optionInnerType } from '../functions/convert.ts';
+import { enumNames } from '../functions/enum.ts';
 import { someOf } from '../functions/option-bytes.ts';
 import { isFloatType, isIntegerType, isNumericType } from '../functions/value-kind.ts';
 import type { Expression, Literal, Span } from '../syntax/ast.ts';
@@ -50,13 +51,14 @@ export function typeStored(
   }
 }
 
-/** A literal to be stored: a string fits a column of strings only. */
+/** A literal to be stored: a string fits a column of strings or of an enum only. */
 export function storedLiteral(
   literal: Expression,
   type: AlgebraicType,
   environment: Environment,
 ): TypedConstant {
-  if (literal.kind === 'string' && type.kind !== 'string') {
+  const isText = type.kind === 'string' || enumNames(type) !== undefined;
+  if (literal.kind === 'string' && !isText) {
     const isTime = specialKindOf(type) === 'timestamp';
     const hint = isTime ? "Write a timestamp as TIMESTAMP '2025-02-17T10:30:45Z'" : undefined;
     throw mismatch(stringType, type, literal.span, environment, hint);
@@ -66,7 +68,8 @@ export function storedLiteral(
 
 /**
  * A computed value for a column. Whole numbers are converted to the column's kind with a range
- * check, and all numbers to floats; NULL becomes the none of an Option.
+ * check, all numbers to floats, and texts to variants of an enum; NULL becomes the none of an
+ * Option.
  */
 export function storedValue(
   value: TypedExpression,
@@ -103,6 +106,9 @@ function asType(
   environment: Environment,
 ): TypedExpression | undefined {
   if (equalTypes(value.type, type, environment)) return value;
+  if (value.type.kind === 'string' && enumNames(type) !== undefined) {
+    return converted(value, type, environment);
+  }
   if (isStored(value, environment) || !isNumericType(value.type)) return undefined;
   const isWhole = isIntegerType(value.type) && isIntegerType(type);
   return isWhole || isFloatType(type) ? converted(value, type, environment) : undefined;
@@ -122,7 +128,7 @@ function someLiteral(
     );
     return constant(type, someOf(present(bytes, 'a literal is a value')));
   } catch (error) {
-    if (!(error instanceof SqlFailure)) throw error;
+    if (!(error instanceof SqlFailure) || enumNames(inner) !== undefined) throw error;
     if (literal.kind === 'boolean') throw mismatch(boolType, type, literal.span, environment);
     if (literal.kind === 'string') throw mismatch(stringType, type, literal.span, environment);
     throw badLiteral(literal.text, type, literal, environment);

@@ -243,8 +243,14 @@ function compilePart(
     };
   }
   const { tag } = expression;
+  if (valueKindOf(expression.operand.type, types) === 'enum') {
+    return (frame) => (operandOf(frame) === tag ? nothing : null);
+  }
   return (frame) => {
     const value = operandOf(frame) as Uint8Array | null;
     return value === null || value[0] !== tag ? null : read(value, 1);
   };
 }
+
+/** The payload of the variants of an enum. */
+const nothing = new Uint8Array(0);

@@ -123,7 +123,10 @@ const variantName: FunctionFamily = {
     return resolved('variant_name', {
       parameters: [type],
       result: scalarTypes.string,
-      evaluate: ([value]) => names[(value as Uint8Array)[0] as number] ?? null,
+      evaluate: ([value]) => {
+        const tag = typeof value === 'number' ? value : (value as Uint8Array)[0];
+        return names[tag as number] ?? null;
+      },
     });
   },
 };

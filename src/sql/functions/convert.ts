@@ -9,8 +9,8 @@
  * | Bool | integer, and back | 1 and 0; every number but 0 is true |
  * | Timestamp, TimeDuration | integer, and back | microseconds |
  * | Identity, ConnectionId, UUID | integer, and back | the number of their digits |
- * | String | scalar, time, id, byte array | as its literal is written; times also shorter |
- * | anything | String | its text |
+ * | String | scalar, time, id, byte array, enum | as its literal is written; times also shorter |
+ * | anything | String | its text; of an enum the name of its variant |
  */
 import { decodeValue } from '../../values/decode.ts';
 import { type IntegerKind, integerRange, isIntegerKind } from '../../values/integer-range.ts';
@@ -24,6 +24,7 @@ import {
 } from '../../values/type.ts';
 import { kindName, resolveType, typesEqual } from '../../values/typespace.ts';
 import { invalid, type SqlFailure } from '../failure.ts';
+import { enumNames, notVariant, variantNamed } from './enum.ts';
 import type { QueryValue } from './function.ts';
 import { intervalFromText } from './interval.ts';
 import { encodeLiteralText } from './literal.ts';
@@ -52,6 +53,7 @@ export function conversionOf(
   if (fromKind === 'string') return toKind === 'composite' ? undefined : fromText(to, toKind);
   if (fromKind === 'composite' || toKind === 'composite') return undefined;
   if (fromKind === 'bytes' || toKind === 'bytes') return undefined;
+  if (fromKind === 'enum' || toKind === 'enum') return undefined;
   return betweenScalars(fromKind, toKind);
 }
 
@@ -194,6 +196,7 @@ function fromText(to: AlgebraicType, kind: Exclude<ValueKind, 'string' | 'compos
   if (kind === 'timeDuration') {
     return { canRaise: true, convert: (value) => intervalFromText(value as string) };
   }
+  if (kind === 'enum') return variantFromText(to);
   const parse =
     kind === 'bool'
       ? parseBool
@@ -210,6 +213,18 @@ function fromText(to: AlgebraicType, kind: Exclude<ValueKind, 'string' | 'compos
         throw invalid(`'${shortened(value as string)}' cannot be converted to ${kindText(kind)}`);
       }
       return result;
+    },
+  };
+}
+
+function variantFromText(to: AlgebraicType): Conversion {
+  const names = enumNames(to) ?? [];
+  return {
+    canRaise: true,
+    convert: (value) => {
+      const tag = variantNamed(names, value as string);
+      if (tag === undefined) throw invalid(notVariant(shortened(value as string), names));
+      return tag;
     },
   };
 }
@@ -265,6 +280,8 @@ function kindText(kind: ValueKind): string {
       return 'UUID';
     case 'bytes':
       return 'Array<U8>';
+    case 'enum':
+      return 'this enum';
     case 'composite':
       return 'this type';
     default:

@@ -12,6 +12,7 @@ import type { ValueType } from './value-type.ts';
  * | String | string |
  * | Timestamp, TimeDuration | bigint, microseconds |
  * | Identity, ConnectionId, UUID | bigint |
+ * | an enum | number, that of its variant |
  * | everything else | Uint8Array, its encoding |
  */
 export type QueryValue = boolean | number | bigint | string | Uint8Array | null;

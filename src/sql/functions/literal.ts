@@ -8,6 +8,7 @@ import { timestampFromText } from '../../values/timestamp.ts';
 import type { AlgebraicType, ScalarKind } from '../../values/type.ts';
 import { uuidFromText } from '../../values/uuid.ts';
 import type { Value } from '../../values/value.ts';
+import { enumNames, variantNamed } from './enum.ts';
 
 /** True for types whose values SQL can compare and write; other values can only be read. */
 export function isComparable(type: AlgebraicType): boolean {
@@ -19,7 +20,9 @@ export function isComparable(type: AlgebraicType): boolean {
     case 'bytes':
       return true;
     default:
-      return !['product', 'sum', 'array', 'ref'].includes(type.kind);
+      return (
+        !['product', 'sum', 'array', 'ref'].includes(type.kind) || enumNames(type) !== undefined
+      );
   }
 }
 
@@ -54,8 +57,9 @@ function literalValue(text: string, type: AlgebraicType): Value | undefined {
     default:
   }
   switch (type.kind) {
-    case 'product':
     case 'sum':
+      return enumValue(text, type);
+    case 'product':
     case 'array':
     case 'ref':
     case 'bool':
@@ -73,6 +77,12 @@ function literalValue(text: string, type: AlgebraicType): Value | undefined {
 /** The special products hold their number as the only element. */
 function wrap(value: bigint | undefined): Value | undefined {
   return value === undefined ? undefined : [value];
+}
+
+function enumValue(text: string, type: AlgebraicType): Value | undefined {
+  const names = enumNames(type);
+  const tag = names && variantNamed(names, text);
+  return tag === undefined ? undefined : { tag, value: [] };
 }
 
 const decimal = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;

@@ -7,12 +7,13 @@ import {
 import type { AlgebraicType, ScalarKind, Typespace } from '../../values/type.ts';
 import { emptyTypespace } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
+import { enumNames } from './enum.ts';
 
 /**
  * How SQL treats a type. `composite` stands for all that can only be read whole or taken apart:
- * products, sums, and arrays of anything but bytes.
+ * products, sums that carry something, and arrays of anything but bytes.
  */
-export type ValueKind = ScalarKind | SpecialProductKind | 'bytes' | 'composite';
+export type ValueKind = ScalarKind | SpecialProductKind | 'bytes' | 'enum' | 'composite';
 
 /** A ref that leads nowhere in `typespace` is composite: only recursive types still have refs. */
 export function valueKindOf(type: AlgebraicType, typespace: Typespace = emptyTypespace): ValueKind {
@@ -21,6 +22,7 @@ export function valueKindOf(type: AlgebraicType, typespace: Typespace = emptyTyp
     case 'product':
       return specialProductKindOf(target) ?? 'composite';
     case 'sum':
+      return enumNames(target) === undefined ? 'composite' : 'enum';
     case 'ref':
       return 'composite';
     case 'array':
@@ -44,6 +46,9 @@ export function scalarOfKind(kind: ValueKind): ScalarKind | undefined {
     case 'bytes':
     case 'composite':
       return undefined;
+    // The number of a variant is all that its encoding has.
+    case 'enum':
+      return 'u8';
     case 'identity':
     case 'connectionId':
     case 'timestamp':

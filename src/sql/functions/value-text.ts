@@ -6,18 +6,21 @@ import { identityToHex } from '../../values/identity.ts';
 import { valueToText } from '../../values/text.ts';
 import { timeDurationToText } from '../../values/time-duration.ts';
 import { timestampToText } from '../../values/timestamp.ts';
-import type { AlgebraicType, Typespace } from '../../values/type.ts';
+import { type AlgebraicType, emptyTypespace, type Typespace } from '../../values/type.ts';
+import { resolveType } from '../../values/typespace.ts';
 import { uuidToText } from '../../values/uuid.ts';
+import { enumNames } from './enum.ts';
 import type { QueryValue } from './function.ts';
 import { valueKindOf } from './value-kind.ts';
 
 /**
  * The text of values of a type: what `CAST(x AS String)` gives and `||` joins. Strings are their
- * own text; all else is as in `values/text.ts`. Never called with null.
+ * own text, and enums the name of their variant; all else is as in `values/text.ts`. Never called
+ * with null.
  */
 export function valueTextOf(
   type: AlgebraicType,
-  typespace?: Typespace,
+  typespace: Typespace = emptyTypespace,
 ): (value: QueryValue) => string {
   const kind = valueKindOf(type, typespace);
   switch (kind) {
@@ -39,6 +42,10 @@ export function valueTextOf(
       return (value) => uuidToText(value as bigint);
     case 'bytes':
       return (value) => `0x${hexText((value as Uint8Array).subarray(4))}`;
+    case 'enum': {
+      const names = enumNames(resolveType(type, typespace)) ?? [];
+      return (value) => names[value as number] ?? String(value);
+    }
     case 'composite':
       return (value) => {
         const decoded = decodeValue(type, value as Uint8Array, typespace);

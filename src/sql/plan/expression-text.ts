@@ -1,9 +1,10 @@
 import { unreachable } from '../../assert.ts';
 import { decodeValue } from '../../values/decode.ts';
 import { valueToText } from '../../values/text.ts';
-import type { Typespace } from '../../values/type.ts';
+import type { AlgebraicType, Typespace } from '../../values/type.ts';
 import { typeText } from '../../values/typespace.ts';
 import type { TypedExpression } from '../check/typed.ts';
+import { enumNames } from '../functions/enum.ts';
 
 /** The names and types that the texts of a plan need. */
 export interface TextScope {
@@ -21,7 +22,7 @@ export function expressionText(e: TypedExpression, scope: TextScope): string {
       return `${scope.nameOf(e.slot)}.${e.name}`;
     case 'constant':
       if (e.bytes === undefined) return 'NULL';
-      return valueToText(e.type, decodeValue(e.type, e.bytes, scope.types), scope.types);
+      return constantText(e.type, e.bytes, scope.types);
     case 'parameter':
       return scope.parameterName(e.parameter);
     case 'value':
@@ -60,6 +61,12 @@ export function expressionText(e: TypedExpression, scope: TextScope): string {
     default:
       return unreachable(e);
   }
+}
+
+function constantText(type: AlgebraicType, bytes: Uint8Array, types: Typespace): string {
+  const variant = enumNames(type)?.[bytes[0] ?? 0];
+  if (variant !== undefined) return `'${variant}'`;
+  return valueToText(type, decodeValue(type, bytes, types), types);
 }
 
 function subqueryText(

@@ -15,6 +15,7 @@ export type Answer =
 export function canonicalCell(kind: Kind, text: string): Cell {
   switch (kind) {
     case 'string':
+    case 'enum':
     case 'uuid':
     case 'bytes':
     case 'bool':

@@ -1,8 +1,10 @@
 import {
   bytesType,
   optionType,
+  sum,
   timeDurationType,
   timestampType,
+  unitType,
   uuidType,
 } from '../../../src/values/special-types.ts';
 import { timestampToText } from '../../../src/values/timestamp.ts';
@@ -34,11 +36,12 @@ export type Kind =
   | 'timestamp'
   | 'duration'
   | 'bytes'
-  | 'uuid';
+  | 'uuid'
+  | 'enum';
 
 /**
  * A value that stands in neither engine's form: integers, timestamps and durations (microseconds)
- * are `bigint`; bytes are lower-case hex digits; a UUID is its text.
+ * are `bigint`; bytes are lower-case hex digits; a UUID is its text, an enum the name of its variant.
  */
 export type Plain = bigint | number | boolean | string | null;
 
@@ -109,10 +112,17 @@ export function typeOf(kind: Kind): AlgebraicType {
       return bytesType;
     case 'uuid':
       return uuidType;
+    case 'enum':
+      return enumType;
     default:
       return { kind };
   }
 }
+
+/** The order of the names is that of their declaration, so that PostgreSQL has it for its texts. */
+export const variants = ['done', 'inProgress', 'lost', 'todo'];
+
+const enumType: AlgebraicType = sum(...variants.map((name) => [name, unitType] as const));
 
 export function columnTypeOf(kind: Kind, isOption: boolean): AlgebraicType {
   return isOption ? optionType(typeOf(kind)) : typeOf(kind);
@@ -138,6 +148,9 @@ export function postgresTypeOf(kind: Kind): string {
       return 'bytea';
     case 'uuid':
       return 'uuid';
+    // The table adds which texts there are.
+    case 'enum':
+      return 'text COLLATE "C"';
     default:
       return 'numeric';
   }
@@ -165,6 +178,7 @@ function ourLiteral(kind: Kind, value: Plain): string {
   if (value === null) return 'NULL';
   switch (kind) {
     case 'string':
+    case 'enum':
       return quoted(String(value));
     case 'bool':
       return value === true ? 'TRUE' : 'FALSE';
@@ -188,6 +202,7 @@ function postgresLiteral(kind: Kind, value: Plain): string {
   if (value === null) return `CAST(NULL AS ${postgresTypeOf(kind).split(' ')[0]})`;
   switch (kind) {
     case 'string':
+    case 'enum':
       return `${quoted(String(value))}::text`;
     case 'bool':
       return value === true ? 'TRUE' : 'FALSE';

@@ -121,6 +121,7 @@ function cellOf(type: AlgebraicType | undefined, value: Value): Cell {
     case 'bytes':
       return Buffer.from(value as Uint8Array).toString('hex');
     default:
+      if (type.kind === 'sum') return type.variants[(value as SumValue).tag]?.name ?? null;
       if (typeof value === 'number' && type.kind !== 'f32' && type.kind !== 'f64')
         return BigInt(value);
       return value as Cell;

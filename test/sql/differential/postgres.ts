@@ -1,6 +1,6 @@
 import { PGlite } from '@electric-sql/pglite';
 import { type Answer, type Cell, canonicalCell } from './answer.ts';
-import { type Kind, literalText, postgresTypeOf } from './kinds.ts';
+import { type Kind, literalText, postgresTypeOf, variants } from './kinds.ts';
 import type { RandomSchema, RandomTable } from './random-schema.ts';
 
 /** PostgreSQL in this process, asked for one statement after another. */
@@ -99,7 +99,9 @@ function reasonOf(error: unknown): Extract<Answer, { kind: 'refused' }>['reason'
 
 function tableText({ name, columns, indexes, rows }: RandomTable): string {
   const list = columns.map(({ name: column, kind, isOption }) => {
-    return `${column} ${postgresTypeOf(kind)}${isOption ? '' : ' NOT NULL'}`;
+    const names = variants.map((name) => `'${name}'`).join(', ');
+    const check = kind === 'enum' ? ` CHECK (${column} IN (${names}))` : '';
+    return `${column} ${postgresTypeOf(kind)}${isOption ? '' : ' NOT NULL'}${check}`;
   });
   const keys = indexes.filter((index) => index.startsWith('unique:'));
   const constraints = keys.map((index) => `UNIQUE (${index.split(':')[2]}) DEFERRABLE`);

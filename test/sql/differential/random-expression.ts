@@ -30,6 +30,9 @@ export function randomKind(scope: Scope): Kind {
 export function randomExpression(scope: Scope, kind: Kind, depth: number): Expression {
   const { random } = scope;
   if (depth <= 0 || random.chance(0.35)) return leaf(scope, kind);
+  // Nothing but a column says that it is an enum.
+  if (kind === 'enum' && !scope.atoms.some((atom) => atom.kind === 'enum'))
+    return leaf(scope, kind);
   const made = random.chance(0.4) ? randomChoice(scope, kind, depth) : ofKind(scope, kind, depth);
   return made ?? leaf(scope, kind);
 }
@@ -38,7 +41,13 @@ export function randomExpression(scope: Scope, kind: Kind, depth: number): Expre
 export function leaf(scope: Scope, kind: Kind): Expression {
   const { random } = scope;
   const fitting = nameable(scope).filter((atom) => atom.kind === kind);
-  if (fitting.length > 0 && random.chance(0.93)) return random.pick(fitting);
+  const named = fitting.length > 0 ? fitting : scope.atoms.filter((atom) => atom.kind === kind);
+  if (named.length > 0 && (kind === 'enum' || random.chance(0.93))) return random.pick(named);
+  const enums = scope.atoms.filter((atom) => atom.kind === 'enum');
+  if (kind === 'string' && enums.length > 0 && random.chance(0.8)) {
+    const parts = ['CAST(', random.pick(enums), { ours: ' AS String)', postgres: ' AS text)' }];
+    return expression('string', parts, { isLoose: false });
+  }
   return typedLiteral(scope, kind);
 }
 
@@ -227,7 +236,7 @@ function simpleCondition(scope: Scope, depth: number): Expression {
       return condition([operand, ` ${not}BETWEEN `, low, ' AND ', high]);
     }
     case 3:
-      if (kind !== 'string') break;
+      if (kind !== 'string' && kind !== 'enum') break;
       return like(scope, operand);
     case 4: {
       const other = randomOperand(scope, kind, inner);

@@ -490,7 +490,7 @@ function sumOrAverage(argument: Expression, distinct: string, random: Random): E
 
 function sumKindOf(
   kind: Kind,
-): Exclude<Kind, 'f32' | 'bool' | 'string' | 'timestamp' | 'bytes' | 'uuid'> {
+): Exclude<Kind, 'f32' | 'bool' | 'string' | 'timestamp' | 'bytes' | 'uuid' | 'enum'> {
   switch (kind) {
     case 'i8':
     case 'i16':
@@ -552,6 +552,8 @@ function subqueryMaker(wish: Wish): Scope['subqueries'] {
       const { query, items } = completeQuery({ ...innerOf(scope), kinds: [kind] });
       const [item] = items;
       if (item === undefined || query.limit === 0) return undefined;
+      // A name alone is a text there.
+      if (kind === 'enum' && !item.expression.isTyped) return undefined;
       const orderBy = query.orderBy.length > 0 ? query.orderBy : [orderOf(1, scope.random)];
       return { query: { ...query, orderBy, limit: 1 }, item: item.expression };
     },

@@ -12,6 +12,7 @@ import {
   type Plain,
   type Range,
   rangeOf,
+  variants,
 } from './kinds.ts';
 
 export interface RandomColumn {
@@ -92,7 +93,7 @@ function randomColumn(name: string, random: Random): RandomColumn {
 
 function plainColumn(name: string, random: Random): RandomColumn {
   const base = { name, isOption: false, range: undefined, isAscii: true };
-  switch (random.below(12)) {
+  switch (random.below(13)) {
     case 0:
     case 1: {
       const isAscii = random.chance(0.7);
@@ -114,6 +115,8 @@ function plainColumn(name: string, random: Random): RandomColumn {
     case 5:
       return otherColumn(base, random);
     case 6:
+      return { ...base, kind: 'enum', values: variants };
+    case 7:
       return extremes(name, random.pick(integerKinds));
     default:
       return smallIntegers(name, random.pick(integerKinds.slice(0, 10)), random);
@@ -214,6 +217,8 @@ export function literalValue(kind: Kind, random: Random, isAscii = true): Plain 
       return random.pick(byteTexts.slice(1));
     case 'uuid':
       return random.pick(uuids);
+    case 'enum':
+      return random.pick(variants);
     default: {
       const { low, high } = rangeOf(kind);
       if (random.chance(0.05)) return random.pick([low, high, high / 2n]);
@@ -242,6 +247,8 @@ function bareValue(kind: Kind, value: Plain): Value {
       return [value as bigint];
     case 'uuid':
       return [BigInt(`0x${String(value).replaceAll('-', '')}`)];
+    case 'enum':
+      return { tag: variants.indexOf(String(value)), value: [] };
     case 'bytes':
       return Uint8Array.from(Buffer.from(String(value), 'hex'));
     default:

@@ -1,0 +1,50 @@
+/**
+ * Enums: sums whose variants carry nothing. A statement writes their values as texts, the names of
+ * the variants; while it runs they are the numbers of the variants, which is their order too.
+ */
+import { camelCase } from '../../schema/case-conversion.ts';
+import { specialKindOf } from '../../values/special-types.ts';
+import type { AlgebraicType } from '../../values/type.ts';
+
+/** The names of the variants in their order, or `undefined` for every type that is not an enum. */
+export function enumNames(type: AlgebraicType): readonly string[] | undefined {
+  if (type.kind !== 'sum') return undefined;
+  const known = knownNames.get(type);
+  if (known !== undefined) return known === false ? undefined : known;
+  const isEnum =
+    type.variants.length > 0 &&
+    specialKindOf(type) === undefined &&
+    type.variants.every((variant) => specialKindOf(variant.type) === 'unit');
+  const names = isEnum ? type.variants.map(({ name }, tag) => name ?? String(tag)) : undefined;
+  knownNames.set(type, names ?? false);
+  return names;
+}
+
+/** Types are immutable; `false` for those that are no enums. */
+const knownNames = new WeakMap<AlgebraicType, readonly string[] | false>();
+
+/**
+ * The number of the variant that a text names: by its exact name; else by the module's spelling
+ * (`InProgress` for `inProgress`) or without regard to case, if that means only one.
+ */
+export function variantNamed(names: readonly string[], text: string): number | undefined {
+  const exact = names.indexOf(text);
+  if (exact !== -1) return exact;
+  const lower = text.toLowerCase();
+  const canonical = camelCase(text);
+  const found = names.flatMap((name, tag) =>
+    name === canonical || name.toLowerCase() === lower ? tag : [],
+  );
+  return found.length === 1 ? found[0] : undefined;
+}
+
+/** Why a text is refused where a value of an enum is expected. */
+export function notVariant(text: string, names: readonly string[]): string {
+  const shown = names.slice(0, shownNamesMax).map((name) => `'${name.replaceAll("'", "''")}'`);
+  const more = names.length - shown.length;
+  const others = more > 0 ? ` and ${more} more` : '';
+  return `'${text}' is not a variant of this enum: it is one of ${shown.join(', ')}${others}`;
+}
+
+/** A sum has up to 255 variants. */
+const shownNamesMax = 40;
