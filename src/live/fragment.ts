@@ -1,6 +1,6 @@
 import { assert, present } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
-import { boundOf, conjunctsOf } from '../sql/check/conjuncts.ts';
+import { boundOf, conjunctsOf, givenBytes, isGiven } from '../sql/check/conjuncts.ts';
 import type { TypedColumn, TypedExpression, TypedQuery, TypedRead } from '../sql/check/typed.ts';
 import { needsOf, visitExpression } from '../sql/check/typed-expression.ts';
 import type { Frame, Test } from '../sql/expressions/frame.ts';
@@ -215,8 +215,7 @@ class Conditions {
   }
 
   #bytesOf(value: TypedExpression): Uint8Array | undefined {
-    if (value.kind === 'constant') return value.bytes;
-    return value.kind === 'parameter' ? this.#scope.parameters[value.parameter] : undefined;
+    return isGiven(value) ? givenBytes(value, this.#scope.parameters) : undefined;
   }
 
   #about(slots: readonly number[]): TypedExpression[] {
@@ -238,10 +237,6 @@ function compilerOf(tables: readonly TableSpec[], schema: LiveSchema): RowCompil
 }
 
 const everything = { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
-
-function isGiven({ kind }: TypedExpression): boolean {
-  return kind === 'constant' || kind === 'parameter';
-}
 
 /** Prefers columns that identify a row; columns with at most two values come last. */
 function rankOf(column: number, table: TableSpec): number {

@@ -2,6 +2,7 @@ import type { Expression, Select, Span } from '../syntax/ast.ts';
 import type { TypedItem } from './check-select.ts';
 import { requireResolved } from './coerce-query.ts';
 import { type Aggregates, type Environment, refuse } from './context.ts';
+import { withOneNull } from './field.ts';
 import { typeAlone } from './type-expression.ts';
 import type { OrderKey, TypedAggregate, TypedExpression, TypedGrouping } from './typed.ts';
 import { mapExpression, visitExpression } from './typed-expression.ts';
@@ -29,7 +30,7 @@ export function checkGroupingKeys(
       if (typeof aggregates === 'string' || !aggregates.has(inner)) return;
       throw refuse('Aggregate functions are not allowed in GROUP BY', expression.span, environment);
     });
-    return key;
+    return withOneNull(key, environment);
   });
 }
 

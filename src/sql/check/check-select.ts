@@ -1,12 +1,11 @@
 import { limits } from '../../limits.ts';
-import { optionInnerType } from '../functions/convert.ts';
 import type { Expression, OrderItem, Select, SelectItem, Span } from '../syntax/ast.ts';
 import { dialectTexts } from '../syntax/refusal.ts';
 import { type CheckedFrom, checkFrom } from './check-from.ts';
 import { applyGrouping, checkGroupingKeys, isGrouped } from './check-grouping.ts';
 import { checkOrder } from './check-order.ts';
 import { type Aggregates, type Environment, refuse, stringType } from './context.ts';
-import { unwrapped } from './field.ts';
+import { withOneNull } from './field.ts';
 import { distinctNames, type ItemName, nameOfItem } from './output-names.ts';
 import { columnsOfRelation } from './resolve-name.ts';
 import { requireDistinct, type ScopeRelation } from './scope.ts';
@@ -142,7 +141,7 @@ function wholeRow(
   }
   if (relation === undefined) throw refuse(dialectTexts.noFrom, item.span, environment);
   return columnsOfRelation(relation, environment).map((column) => {
-    return { name: column.name, expression: asOutput(column, environment), span: item.span };
+    return { name: column.name, expression: withOneNull(column, environment), span: item.span };
   });
 }
 
@@ -151,7 +150,7 @@ function wholeRow(
  * then a parameter has no type: nothing must take its placeholder out of the list.
  */
 function typeItem(expression: Expression, environment: Environment): TypedExpression {
-  if (!isOpen(expression)) return asOutput(typeAlone(expression, environment), environment);
+  if (!isOpen(expression)) return withOneNull(typeAlone(expression, environment), environment);
   const { openItems } = environment.statement;
   const typed: TypedExpression =
     expression.kind === 'parameter'
@@ -159,13 +158,6 @@ function typeItem(expression: Expression, environment: Environment): TypedExpres
       : typeAlone(expression, environment);
   openItems.set(typed, { expression, environment });
   return typed;
-}
-
-/** An Option that may itself be absent is output as what it carries: both are NULL. */
-function asOutput(expression: TypedExpression, environment: Environment): TypedExpression {
-  const { typespace } = environment.statement;
-  const isOption = optionInnerType(expression.type, typespace) !== undefined;
-  return isOption && expression.isNullable ? unwrapped(expression, environment) : expression;
 }
 
 /** The name by which GROUP BY, HAVING and ORDER BY can refer to an item: as it was written. */

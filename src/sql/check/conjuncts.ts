@@ -1,8 +1,10 @@
+import { specialKindOf } from '../../values/special-types.ts';
+import { noneBytes, someOf, someTag } from '../functions/option-bytes.ts';
 import type { ValueType } from '../functions/value-type.ts';
 import type { ComparisonOperator } from '../syntax/ast.ts';
 import { negatedOperator, swappedOperator } from '../syntax/comparison-operators.ts';
 import { canRaise } from './can-raise.ts';
-import type { TypedComparison, TypedExpression } from './typed.ts';
+import type { TypedColumn, TypedComparison, TypedExpression } from './typed.ts';
 import { hasSubquery, needsOf } from './typed-expression.ts';
 
 /** The conditions that all have to hold for `condition` to hold; NOT is moved inwards. */
@@ -58,36 +60,121 @@ export interface Bound {
   readonly operator: ComparisonOperator;
   readonly value: TypedExpression;
   readonly conjunct: TypedExpression;
+  /** False: rows within the bound have still to be tested by the conjunct. */
+  readonly isExact: boolean;
 }
 
-/** Reads a conjunct as `column of slot ⋚ something that does not need slot`. */
+/**
+ * Reads a conjunct as `column of slot ⋚ something that does not need slot`. For what an Option
+ * holds, the column itself is bounded: by the value as an Option, which has the same place in the
+ * order as the value has among the values.
+ */
 export function boundOf(conjunct: TypedExpression, slot: number): Bound | undefined {
-  if (conjunct.kind === 'column' && conjunct.slot === slot) {
-    const value: TypedExpression = {
-      kind: 'constant',
-      type: conjunct.type,
-      isNullable: false,
-      bytes: Uint8Array.of(1),
-    };
-    return { column: conjunct.column, operator: '=', value, conjunct };
+  switch (conjunct.kind) {
+    case 'column':
+      return truthBound(conjunct, true, conjunct, slot);
+    case 'not':
+      return truthBound(conjunct.operand, false, conjunct, slot);
+    case 'isNull': {
+      const column = columnOf(conjunct.operand, slot);
+      if (column === undefined || column === conjunct.operand) return undefined;
+      return boundBy(column, '=', constantOf(column, noneBytes), { conjunct, isExact: true });
+    }
+    case 'comparison': {
+      const { left, right, operator } = conjunct;
+      const leftColumn = columnOf(left, slot);
+      if (leftColumn !== undefined && !needsOf(right).slots.has(slot)) {
+        return comparedBound(leftColumn, left, operator, right, conjunct);
+      }
+      const rightColumn = columnOf(right, slot);
+      if (rightColumn === undefined || needsOf(left).slots.has(slot)) return undefined;
+      return comparedBound(rightColumn, right, swappedOperator[operator], left, conjunct);
+    }
+    default:
+      return undefined;
   }
-  if (conjunct.kind === 'not' && conjunct.operand.kind === 'column') {
-    const { operand } = conjunct;
-    if (operand.slot !== slot) return undefined;
-    const { type } = operand;
-    const bytes = Uint8Array.of(0);
-    const value: TypedExpression = { kind: 'constant', type, isNullable: false, bytes };
-    return { column: operand.column, operator: '=', value, conjunct };
+}
+
+/** A condition that is a column of Bool, or its negation. */
+function truthBound(
+  operand: TypedExpression,
+  truth: boolean,
+  conjunct: TypedExpression,
+  slot: number,
+): Bound | undefined {
+  if (operand.kind !== 'column' || operand.slot !== slot) return undefined;
+  const value = constantOf(operand, Uint8Array.of(truth ? 1 : 0));
+  return boundBy(operand, '=', value, { conjunct, isExact: true });
+}
+
+function comparedBound(
+  column: TypedColumn,
+  compared: TypedExpression,
+  operator: ComparisonOperator,
+  value: TypedExpression,
+  conjunct: TypedExpression,
+): Bound {
+  if (compared === column) return boundBy(column, operator, value, { conjunct, isExact: true });
+  // As an Option, a value that is null finds rows without a value, and those come last in order.
+  const isExact = !value.isNullable && (operator === '=' || operator.startsWith('<'));
+  return boundBy(column, operator, asOption(value, column), { conjunct, isExact });
+}
+
+function boundBy(
+  { column }: TypedColumn,
+  operator: ComparisonOperator,
+  value: TypedExpression,
+  rest: Pick<Bound, 'conjunct' | 'isExact'>,
+): Bound {
+  return { column, operator, value, ...rest };
+}
+
+/** The column that an expression is, or whose Option holds it. */
+export function comparedColumn(e: TypedExpression): TypedColumn | undefined {
+  const column = isHeld(e) ? e.operand : e;
+  return column.kind === 'column' ? column : undefined;
+}
+
+/** `comparedColumn` of a column of `slot`. */
+export function columnOf(e: TypedExpression, slot: number): TypedColumn | undefined {
+  const column = comparedColumn(e);
+  return column?.slot === slot ? column : undefined;
+}
+
+/** Whether an expression is what an Option holds. */
+function isHeld(e: TypedExpression): e is Extract<TypedExpression, { kind: 'variant' }> {
+  return e.kind === 'variant' && specialKindOf(e.operand.type) === 'option' && e.tag === someTag;
+}
+
+/** A value as one of an Option column; a null becomes the none. */
+export function asOption(value: TypedExpression, { type }: TypedColumn): TypedExpression {
+  if (value.kind === 'constant' && value.bytes !== undefined) {
+    return { kind: 'constant', type, isNullable: false, bytes: someOf(value.bytes) };
   }
-  if (conjunct.kind !== 'comparison') return undefined;
-  const { left, right, operator } = conjunct;
-  if (left.kind === 'column' && left.slot === slot && !needsOf(right).slots.has(slot)) {
-    return { column: left.column, operator, value: right, conjunct };
-  }
-  if (right.kind === 'column' && right.slot === slot && !needsOf(left).slots.has(slot)) {
-    return { column: right.column, operator: swappedOperator[operator], value: left, conjunct };
-  }
-  return undefined;
+  return { kind: 'convert', operand: value, type, isNullable: false };
+}
+
+/** Constants, parameters, and parameters as the values of Options. */
+export function isGiven(value: TypedExpression): boolean {
+  if (value.kind === 'constant' || value.kind === 'parameter') return true;
+  const isOption = value.kind === 'convert' && specialKindOf(value.type) === 'option';
+  return isOption && value.operand.kind === 'parameter' && !value.operand.isNullable;
+}
+
+/** The encoding of a value for which `isGiven` holds; `undefined` is null. */
+export function givenBytes(
+  value: TypedExpression,
+  parameters: readonly (Uint8Array | undefined)[],
+): Uint8Array | undefined {
+  if (value.kind === 'constant') return value.bytes;
+  const parameter = value.kind === 'convert' ? value.operand : value;
+  if (parameter.kind !== 'parameter') return undefined;
+  const bytes = parameters[parameter.parameter];
+  return value.kind === 'convert' && bytes !== undefined ? someOf(bytes) : bytes;
+}
+
+function constantOf({ type }: TypedColumn, bytes: Uint8Array): TypedExpression {
+  return { kind: 'constant', type, isNullable: false, bytes };
 }
 
 /** Reads `a = b` if its sides need different relations; for hash joins. */

@@ -51,6 +51,14 @@ export function unwrapped(operand: TypedExpression, { statement }: Environment):
   return { kind: 'variant', operand, tag: 0, type, isNullable: true };
 }
 
+/** An Option that may itself be absent, as what it carries: both are NULL. */
+export function withOneNull(
+  expression: TypedExpression,
+  environment: Environment,
+): TypedExpression {
+  return expression.isNullable ? unwrapped(expression, environment) : expression;
+}
+
 /** An unnamed element goes by its position, as messages show it: `pair."0"`. */
 function isNamed(candidate: NamedType, at: number, name: string): boolean {
   return (candidate.name ?? String(at)) === name;

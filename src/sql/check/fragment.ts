@@ -115,6 +115,7 @@ export class FragmentBuilder {
           'Could not compute positional arguments during query planning',
           on.span,
           environment,
+          'Join columns that are no Options: this dialect joins no others',
         ),
       );
       if (joined.position === undefined) this.#conditions.push(condition);

@@ -256,8 +256,8 @@ describe('errors', () => {
     expect(hint('SELECT ts + 5 AS later FROM stamped')).toBe(
       "Write a duration as INTERVAL '1 day 2 hours'",
     );
-    expect(hint('SELECT * FROM opaque WHERE opt = 5')).toBe(
-      'A column of this type can be empty: compare its value, as in `column.some`',
+    expect(hint('SELECT * FROM opaque WHERE schedule = 5')).toBe(
+      'Compare the name of its variant, as in variant_name(column), or its value',
     );
   });
 });

@@ -3,6 +3,7 @@ import type { TableSpec } from '../../schema/catalog.ts';
 import { invalid } from '../failure.ts';
 import type { SqlSchema } from '../schema.ts';
 import type { ComparisonOperator } from '../syntax/ast.ts';
+import { comparedColumn } from './conjuncts.ts';
 import type { TypedColumn, TypedExpression, TypedQuery, TypedRelation } from './typed.ts';
 
 /**
@@ -67,9 +68,10 @@ function columnFilters(where: TypedExpression | undefined): readonly ColumnFilte
     if (term.kind === 'and') return columnFilters(term);
     if (term.kind !== 'comparison') return [];
     const { left, right, operator } = term;
-    const column = left.kind === 'column' ? left : right;
-    const other = column === left ? right : left;
-    if (column.kind !== 'column') return [];
+    const own = comparedColumn(left);
+    const column = own ?? comparedColumn(right);
+    const other = own === undefined ? left : right;
+    if (column === undefined) return [];
     if (other.kind !== 'constant' && other.kind !== 'parameter') return [];
     return [{ slot: column.slot, column: column.column, operator }];
   });

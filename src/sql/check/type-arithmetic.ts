@@ -8,7 +8,8 @@ import type { ArithmeticOperator, Expression, Span } from '../syntax/ast.ts';
 import { type Environment, refuse, stringType } from './context.ts';
 import { unwrapped } from './field.ts';
 import { shownType } from './shown-type.ts';
-import { infer, typeAlone, typeOpen } from './type-expression.ts';
+import { inferPlain } from './type-comparison.ts';
+import { typeAlone, typeOpen } from './type-expression.ts';
 import { fitsNumber, isFraction, isOpen, type OpenExpression, ownType } from './type-literal.ts';
 import type { TypedExpression } from './typed.ts';
 import { converted } from './unify.ts';
@@ -56,11 +57,6 @@ export function typeNegation(
   if (type === undefined) throw invalidOperator('-', typed.type, span, environment);
   const { isNullable } = typed;
   return { kind: 'negate', operand: converted(typed, type, environment), type, isNullable };
-}
-
-function inferPlain(expression: Expression, environment: Environment): TypedExpression | undefined {
-  const typed = infer(expression, environment);
-  return typed && unwrapped(typed, environment);
 }
 
 /**

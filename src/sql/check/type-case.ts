@@ -1,7 +1,13 @@
 import type { Expression } from '../syntax/ast.ts';
 import type { Environment } from './context.ts';
-import { comparison, requireComparable, typeBeside, typePair } from './type-comparison.ts';
-import { infer, typeCondition } from './type-expression.ts';
+import {
+  comparison,
+  inferPlain,
+  requireComparable,
+  typeBeside,
+  typePair,
+} from './type-comparison.ts';
+import { typeCondition } from './type-expression.ts';
 import type { TypedExpression } from './typed.ts';
 import { typeTogether } from './unify.ts';
 
@@ -31,7 +37,7 @@ function typeConditions(
   environment: Environment,
 ): readonly TypedExpression[] {
   if (operand === undefined) return branches.map(({ when }) => typeCondition(when, environment));
-  const subject = infer(operand, environment);
+  const subject = inferPlain(operand, environment);
   if (subject !== undefined) {
     environment.statement.noteRepetition(subject, branches.length);
   }

@@ -25,7 +25,7 @@ export function comparison(operator: ComparisonOperator, [left, right]: Pair): T
   return { kind: 'comparison', operator, left, right, type: boolType, isNullable };
 }
 
-/** `IS [NOT] DISTINCT FROM`: NULL is a value to it, so Options are compared by what they hold. */
+/** `IS [NOT] DISTINCT FROM`: NULL is a value to it. */
 export function typeDistinct(
   expression: Extract<Expression, { readonly kind: 'isDistinct' }>,
   environment: Environment,
@@ -44,15 +44,14 @@ function typeDistinctPair(
   span: Span,
   environment: Environment,
 ): Pair {
-  const [own, other] = [left, right].map((side) => infer(side, environment));
+  const [own, other] = [left, right].map((side) => inferPlain(side, environment));
   if (own !== undefined && other !== undefined) {
-    const plain = unwrapped(own, environment);
-    return pairOf(plain, unwrapped(other, environment), right.span, environment);
+    return pairOf(own, other, right.span, environment);
   }
   const leader = own ?? other;
   if (leader === undefined) throw unresolvable([left, right], span, environment);
   const open = own === undefined ? left : right;
-  const pair = typeBeside(unwrapped(leader, environment), open, environment);
+  const pair = typeBeside(leader, open, environment);
   return own === undefined ? [pair[1], pair[0]] : pair;
 }
 
@@ -66,7 +65,7 @@ export function typeBetween(
     ['>=', low],
     ['<=', high],
   ];
-  const typedOperand = infer(operand, environment);
+  const typedOperand = inferPlain(operand, environment);
   const terms = bounds.map(([operator, bound]) => {
     const pair =
       typedOperand === undefined
@@ -90,7 +89,7 @@ export function typeIn(
   span: Span,
   environment: Environment,
 ): TypedExpression {
-  const leader = infer(operand, environment) ?? leaderOf(operand, among, span, environment);
+  const leader = inferPlain(operand, environment) ?? leaderOf(operand, among, span, environment);
   let type = leader.type;
   const typedValues = among.map((value) => {
     const [, typed] = typeBeside(leader, value, environment);
@@ -122,15 +121,15 @@ export function typePair(
   environment: Environment,
 ): Pair {
   const isRightLeading = typeStrength(right) > typeStrength(left);
-  const leader = infer(isRightLeading ? right : left, environment);
+  const leader = inferPlain(isRightLeading ? right : left, environment);
   if (leader === undefined) throw unresolvable([left, right], span, environment);
   const pair = typeBeside(leader, isRightLeading ? left : right, environment);
   return isRightLeading ? [pair[1], pair[0]] : pair;
 }
 
 /**
- * Types `other` beside `leader`. Columns of tables must have the same type; if a side is computed,
- * both become the number type that holds them.
+ * Types `other` beside `leader`, which is no Option: what it holds is compared. Columns of tables
+ * must have the same type; if a side is computed, both become the number type that holds them.
  */
 export function typeBeside(
   leader: TypedExpression,
@@ -152,7 +151,21 @@ export function typeBeside(
   if (other.kind === 'boolean' || other.kind === 'sender') {
     return [leader, typeAs(other, leader.type, environment)];
   }
-  return pairOf(leader, typeAlone(other, environment), other.span, environment);
+  return pairOf(
+    leader,
+    unwrapped(typeAlone(other, environment), environment),
+    other.span,
+    environment,
+  );
+}
+
+/** Types an operand that has its own type; of an Option, what it holds. */
+export function inferPlain(
+  expression: Expression,
+  environment: Environment,
+): TypedExpression | undefined {
+  const typed = infer(expression, environment);
+  return typed && unwrapped(typed, environment);
 }
 
 function pairOf(
@@ -165,10 +178,7 @@ function pairOf(
   const isBothStored = isStored(leader, environment) && isStored(other, environment);
   const pair = isBothStored ? undefined : promoted(leader, other, environment);
   if (pair !== undefined) return pair;
-  const hint =
-    isBothStored && areNumbers(leader, other)
-      ? castHint
-      : (enumHint(leader, other) ?? optionHint(leader, other, environment));
+  const hint = isBothStored && areNumbers(leader, other) ? castHint : enumHint(leader, other);
   throw mismatch(other.type, leader.type, span, environment, hint);
 }
 
@@ -181,11 +191,6 @@ function enumHint({ type: left }: TypedExpression, { type: right }: TypedExpress
 }
 
 const variantHint = 'Write CAST(column AS String) to compare the name of the variant with a text';
-
-function optionHint(left: TypedExpression, right: TypedExpression, environment: Environment) {
-  const option = [left, right].find(({ type }) => specialKindOf(type) === 'option');
-  return option && placeHint(option.type, environment);
-}
 
 function areNumbers(left: TypedExpression, right: TypedExpression): boolean {
   return promotedType(left.type, right.type) !== undefined;
@@ -229,7 +234,7 @@ function leaderOf(
   environment: Environment,
 ): TypedExpression {
   for (const value of among) {
-    const typed = infer(value, environment);
+    const typed = inferPlain(value, environment);
     if (typed !== undefined) return typed;
   }
   throw unresolvable([operand, ...among], span, environment);

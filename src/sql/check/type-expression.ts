@@ -42,6 +42,8 @@ export function typeAs(
   if (expression.kind === 'sender') return typeSender(required, expression.span, environment);
   const typed = typeOwn(expression, environment);
   if (equalTypes(typed.type, required, environment)) return typed;
+  const plain = unwrapped(typed, environment);
+  if (equalTypes(plain.type, required, environment)) return plain;
   throw mismatch(typed.type, required, expression.span, environment);
 }
 

@@ -75,8 +75,6 @@ export function placeHint(type: AlgebraicType, { statement }: Environment): stri
     return `Expected a whole number from ${min} to ${max}`;
   }
   switch (specialKindOf(type)) {
-    case 'option':
-      return 'A column of this type can be empty: compare its value, as in `column.some`';
     case 'timestamp':
       return "Write a timestamp with its offset, as in '2025-02-17T10:30:45Z'";
     case 'timeDuration':

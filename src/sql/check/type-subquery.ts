@@ -1,10 +1,11 @@
 import { promotedType } from '../functions/arithmetic.ts';
+import { optionInnerType } from '../functions/convert.ts';
 import type { Expression, Query, Span } from '../syntax/ast.ts';
 import { checkQuery } from './check-query.ts';
 import { coerceQuery, openItemsOf, requireSettled } from './coerce-query.ts';
 import { boolType, boolValue, type Environment, equalTypes, mismatch, refuse } from './context.ts';
-import { requireComparable } from './type-comparison.ts';
-import { infer, typeAlone, typeAs } from './type-expression.ts';
+import { inferPlain, requireComparable } from './type-comparison.ts';
+import { typeAlone, typeAs } from './type-expression.ts';
 import type { OutputColumn, TypedExpression, TypedQuery } from './typed.ts';
 import { converted } from './unify.ts';
 
@@ -40,22 +41,23 @@ export function typeInQuery(
 ): TypedExpression {
   const inner = checkInner(query, environment);
   const column = onlyColumn(inner, span, environment);
-  const leader = infer(operand, environment);
+  const leader = inferPlain(operand, environment);
   const isOpen = openItemsOf(inner, 0, environment.statement) !== undefined;
   if (leader === undefined) {
     const typed = requireSettled(inner, environment);
-    const value = isOpen
-      ? typeAlone(operand, environment)
-      : typeAs(operand, column.type, environment);
-    return inQuery(value, typed, span, environment);
+    if (isOpen) return inQuery(typeAlone(operand, environment), typed, span, environment);
+    const type = optionInnerType(column.type, environment.statement.typespace) ?? column.type;
+    const plain = coerceQuery(typed, [type], environment);
+    return inQuery(typeAs(operand, type, environment), plain, span, environment);
   }
   if (isOpen) {
     return inQuery(leader, coerceQuery(inner, [leader.type], environment), span, environment);
   }
-  if (equalTypes(leader.type, column.type, environment)) {
-    return inQuery(leader, inner, span, environment);
+  const columnType = optionInnerType(column.type, environment.statement.typespace) ?? column.type;
+  if (equalTypes(leader.type, columnType, environment)) {
+    return inQuery(leader, coerceQuery(inner, [columnType], environment), span, environment);
   }
-  const type = promotedType(leader.type, column.type);
+  const type = promotedType(leader.type, columnType);
   if (type === undefined) throw mismatch(column.type, leader.type, span, environment);
   const promoted = coerceQuery(inner, [type], environment);
   return inQuery(converted(leader, type, environment), promoted, span, environment);

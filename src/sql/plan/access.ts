@@ -1,11 +1,13 @@
 import { unreachable } from '../../assert.ts';
 import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
 import { encodedComparatorOf } from '../../values/compare-encoded.ts';
+import { specialKindOf } from '../../values/special-types.ts';
 import type { Typespace } from '../../values/type.ts';
 import { canRaise } from '../check/can-raise.ts';
-import { type Bound, boundOf } from '../check/conjuncts.ts';
+import { asOption, type Bound, boundOf, columnOf } from '../check/conjuncts.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import { isFree, isRequestValue, needsOf, outerNeedsOf } from '../check/typed-expression.ts';
+import { noneBytes } from '../functions/option-bytes.ts';
 import type { Access, AccessBound } from './plan.ts';
 import type { Statistics } from './statistics.ts';
 
@@ -146,7 +148,7 @@ function listAccess(
   for (const column of index.columns) {
     const allowed = allowedValues(column, bounds, conjuncts, scope);
     if (allowed === undefined) return undefined;
-    used.add(allowed.conjunct);
+    if (allowed.isExact) used.add(allowed.conjunct);
     keys = keys.flatMap((key) => allowed.values.map((value) => [...key, value]));
     if (keys.length > listedKeysMax && index.columns.length > 1) return undefined;
   }
@@ -159,6 +161,7 @@ interface AllowedValues {
   readonly values: readonly TypedExpression[];
   /** The condition that restricts the column to these values. */
   readonly conjunct: TypedExpression;
+  readonly isExact: boolean;
 }
 
 function allowedValues(
@@ -168,10 +171,13 @@ function allowedValues(
   scope: AccessScope,
 ): AllowedValues | undefined {
   const equal = bounds.get(column)?.find(({ operator }) => operator === '=');
-  if (equal !== undefined) return { values: [equal.value], conjunct: equal.conjunct };
+  if (equal !== undefined) {
+    const { value, conjunct, isExact } = equal;
+    return { values: [value], conjunct, isExact };
+  }
   for (const conjunct of conjuncts) {
-    const values = listOf(conjunct, scope.slot, column);
-    if (values?.every((value) => isKey(value, scope)) === true) return { values, conjunct };
+    const list = listOf(conjunct, scope.slot, column);
+    if (list?.values.every((value) => isKey(value, scope)) === true) return { ...list, conjunct };
   }
   return undefined;
 }
@@ -180,28 +186,31 @@ function allowedValues(
 function listOf(
   conjunct: TypedExpression,
   slot: number,
-  column: number | undefined,
-): readonly TypedExpression[] | undefined {
+  column: number,
+): Omit<AllowedValues, 'conjunct'> | undefined {
   if (conjunct.kind === 'inList') {
     const { operand, values } = conjunct;
-    if (operand.kind !== 'column' || operand.slot !== slot || operand.column !== column) {
-      return undefined;
-    }
-    return values.some((value) => needsOf(value).slots.has(slot)) ? undefined : values;
+    const own = columnOf(operand, slot);
+    if (own?.column !== column) return undefined;
+    if (values.some((value) => needsOf(value).slots.has(slot))) return undefined;
+    if (own === operand) return { values, isExact: true };
+    const isExact = !values.some(({ isNullable }) => isNullable);
+    return { values: values.map((value) => asOption(value, own)), isExact };
   }
   if (conjunct.kind !== 'or') return undefined;
   const values: TypedExpression[] = [];
+  let isExact = true;
   for (const term of conjunct.terms) {
     const bound = boundOf(term, slot);
-    if (bound?.operator === '=' && bound.column === column) {
-      values.push(bound.value);
-      continue;
-    }
-    const inner = listOf(term, slot, column);
+    const isPoint = bound?.operator === '=' && bound.column === column;
+    const inner = isPoint
+      ? { values: [bound.value], isExact: bound.isExact }
+      : listOf(term, slot, column);
     if (inner === undefined) return undefined;
-    values.push(...inner);
+    values.push(...inner.values);
+    isExact &&= inner.isExact;
   }
-  return values;
+  return { values, isExact };
 }
 
 /** `column IN (SELECT …)` whose answer is the same for every row. */
@@ -244,7 +253,7 @@ function rangeAccess(
   if (next === undefined) return undefined;
   const behind = bounds.get(next) ?? [];
   const lower = tightest(behind, true, scope.types);
-  const upper = tightest(behind, false, scope.types);
+  const upper = tightest(behind, false, scope.types) ?? (lower && endOfSome(lower));
   if (used.length === 0 && lower === undefined && upper === undefined) return undefined;
   const prefix = used.map(({ value }) => value);
   const chosen = [lower, upper].filter((bound) => bound !== undefined);
@@ -295,6 +304,14 @@ function isTighter(a: Bound, b: Bound, isLower: boolean, types: Typespace): bool
   return sign > 0 || (sign === 0 && a.operator.length === 1);
 }
 
+/** Rows without a value come after all others, and are within no bound of values. */
+function endOfSome(lower: Bound): Bound | undefined {
+  if (specialKindOf(lower.value.type) !== 'option') return undefined;
+  const { type } = lower.value;
+  const value: TypedExpression = { kind: 'constant', type, isNullable: false, bytes: noneBytes };
+  return { ...lower, operator: '<', value };
+}
+
 function toAccessBound({ value, operator }: Bound): AccessBound {
   return { value, isIncluded: operator.length === 2 };
 }
@@ -303,5 +320,7 @@ function without(
   conjuncts: readonly TypedExpression[],
   used: readonly Bound[],
 ): readonly TypedExpression[] {
-  return conjuncts.filter((term) => !used.some(({ conjunct }) => conjunct === term));
+  const isDone = (term: TypedExpression) =>
+    used.some(({ conjunct, isExact }) => isExact && conjunct === term);
+  return conjuncts.filter((term) => !isDone(term));
 }

