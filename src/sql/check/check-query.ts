@@ -8,6 +8,7 @@ import type { Expression, Query, QueryBody, SetOperation } from '../syntax/ast.t
 import { dialectTexts } from '../syntax/refusal.ts';
 import { checkOutputOrder } from './check-order.ts';
 import { checkSelect } from './check-select.ts';
+import { bodyOfValues } from './check-values.ts';
 import { coerceQuery, openItemsOf, requireSettled } from './coerce-query.ts';
 import {
   type CommonTableList,
@@ -90,6 +91,8 @@ function checkBody(body: QueryBody, environment: Environment): TypedQuery {
     }
     case 'query':
       return checkQuery(body, environment);
+    case 'values':
+      return checkBody(bodyOfValues(body, environment), environment);
     case 'setOperation':
       return checkSetOperation(body, environment);
     case 'unsupported':

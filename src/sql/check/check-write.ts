@@ -131,7 +131,7 @@ function insertedRows(
   { table, positions }: InsertedInto,
   environment: Environment,
 ): TypedInsert['source'] {
-  const place: Environment = { ...environment, scope: emptyScope };
+  const place: Environment = { ...environment, scope: emptyScope, aggregates: 'VALUES' };
   const typed = rows.map((row) => {
     requireWidth(row.length, name, table, row[0]?.span ?? span, environment);
     const values = new Array<TypedExpression>(row.length);

@@ -8,19 +8,16 @@ import { aggregateNames } from './written.ts';
 
 type ExpressionItem = Extract<SelectItem, { readonly kind: 'expression' }>;
 
-/** Where a SELECT list occurs: the list of the whole statement must obey stricter rules. */
-export interface ListPlace {
-  readonly isTop: boolean;
-  readonly hasFrom: boolean;
-}
-
-/** Refuses SELECT lists that are not supported, before any name is looked up. */
+/**
+ * Refuses SELECT lists that are not supported, before any name is looked up. `isTop`: the list of
+ * the whole statement must obey stricter rules.
+ */
 export function requireItems(
   items: readonly SelectItem[],
   source: SourceText,
-  { isTop, hasFrom }: ListPlace,
+  isTop: boolean,
 ): void {
-  const list = new ItemList(source, hasFrom);
+  const list = new ItemList(source);
   const [only] = items;
   if (items.length > 1 && items.some((item) => item.kind !== 'expression')) {
     throw invalid(dialectTexts.mixedWildcards, {
@@ -43,11 +40,9 @@ function insteadOf(message: string): string | undefined {
 
 class ItemList {
   readonly #source: SourceText;
-  readonly #hasFrom: boolean;
 
-  constructor(source: SourceText, hasFrom: boolean) {
+  constructor(source: SourceText) {
     this.#source = source;
-    this.#hasFrom = hasFrom;
   }
 
   require(item: ExpressionItem, isAlone: boolean): void {
@@ -73,7 +68,7 @@ class ItemList {
       expression.kind === 'call' &&
       expression.isBare &&
       findFunction(expression.name) === undefined;
-    if ((isColumn && isParenthesised) || isUnknownWord || (!this.#hasFrom && !isColumn)) {
+    if ((isColumn && isParenthesised) || isUnknownWord) {
       throw this.#refusal(dialectTexts.projection(this.#text(span)), span);
     }
   }

@@ -2,7 +2,6 @@ import { unreachable } from '../../assert.ts';
 import { invalid, noHistory, type SqlFailure } from '../failure.ts';
 import { findFunction } from '../functions/library.ts';
 import type {
-  Assignment,
   Expression,
   From,
   Insert,
@@ -18,7 +17,7 @@ import { dialectTexts, isRefusedLiteral } from '../syntax/refusal.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import { requireItems } from './full-dialect-items.ts';
 import { unqualifiedMessage } from './scope.ts';
-import { columnsIn, hasQuery, hasSender, operandsOf, queryOf, readsRows } from './written.ts';
+import { columnsIn, operandsOf, queryOf, readsRows } from './written.ts';
 
 /**
  * Refuses what parses but is not supported, before any name is looked up. The order is fixed:
@@ -62,7 +61,7 @@ class FullDialect {
         this.#returning(statement.returning);
         return;
       case 'update':
-        for (const assignment of statement.assignments) this.#assignment(assignment);
+        for (const { value } of statement.assignments) this.#expression(value);
         this.#expression(statement.where);
         this.#returning(statement.returning);
         return;
@@ -115,6 +114,9 @@ class FullDialect {
       case 'query':
         this.#query(body, isTop);
         return;
+      case 'values':
+        for (const row of body.rows) for (const value of row) this.#expression(value);
+        return;
       case 'unsupported':
         throw this.#refusal(body.message, body.span);
       default:
@@ -125,18 +127,26 @@ class FullDialect {
   #select(select: Select, isTop: boolean): void {
     const { from, where, groupBy, having, unsupported } = select;
     if (unsupported !== undefined) throw this.#refusal(unsupported.message, unsupported.span);
-    requireItems(select.items, this.#source, { isTop, hasFrom: from !== undefined });
+    requireItems(select.items, this.#source, isTop);
     for (const item of select.items) {
       if (item.kind === 'expression') this.#expression(item.expression);
     }
-    if (from === undefined && isTop) {
-      throw this.#refusal(dialectTexts.noFrom, select.span);
-    }
     if (from !== undefined) this.#from(from);
+    else if (isTop) this.#requireNoColumns(select);
     this.#expression(where);
     for (const key of groupBy) this.#expression(key);
     this.#expression(having);
     if (from !== undefined && from.joins.length > 0) this.#requireQualifiedSelect(select, from);
+  }
+
+  /** A column of a query around it would have a meaning; a statement has none around it. */
+  #requireNoColumns({ items, where, span }: Select): void {
+    const expressions = items.flatMap((item) =>
+      item.kind === 'expression' ? [item.expression] : [],
+    );
+    if (where !== undefined) expressions.push(where);
+    if (expressions.flatMap(columnsIn).length === 0) return;
+    throw this.#refusal(dialectTexts.noFrom, span);
   }
 
   #from({ first, joins }: From): void {
@@ -165,38 +175,7 @@ class FullDialect {
       this.#query(source.query, false);
       return;
     }
-    for (const row of source.rows) for (const value of row) this.#insertValue(value);
-  }
-
-  #insertValue(value: Expression): void {
-    switch (value.kind) {
-      case 'sender':
-        throw this.#refusal(dialectTexts.literal(':sender'), value.span);
-      case 'unsupported':
-        if (isRefusedLiteral(value)) throw this.#refusal(value.message, value.span);
-        break;
-      case 'boolean':
-      case 'string':
-      case 'number':
-      case 'hex':
-      case 'null':
-      case 'parameter':
-      case 'typedLiteral':
-        this.#expression(value);
-        return;
-      default:
-    }
-    const text = this.#source.text(value.span);
-    throw this.#refusal(dialectTexts.insertValue(text), value.span);
-  }
-
-  #assignment({ value }: Assignment): void {
-    if (value.kind === 'sender') {
-      throw this.#refusal(dialectTexts.literal(':sender'), value.span);
-    }
-    const isUnsupported = value.kind === 'unsupported' && !isRefusedLiteral(value);
-    if (isUnsupported || hasQuery(value) || hasSender(value)) throw this.#badAssignment(value);
-    this.#expression(value);
+    for (const row of source.rows) for (const value of row) this.#expression(value);
   }
 
   #variableValue(value: Expression): void {
@@ -224,7 +203,7 @@ class FullDialect {
 
   #returning(items: readonly SelectItem[] | undefined): void {
     if (items === undefined) return;
-    requireItems(items, this.#source, { isTop: false, hasFrom: true });
+    requireItems(items, this.#source, false);
     for (const item of items) if (item.kind === 'expression') this.#expression(item.expression);
   }
 

@@ -11,7 +11,8 @@ import type { Expression, Literal, Span } from '../syntax/ast.ts';
 import { dialectTexts } from '../syntax/refusal.ts';
 import { boolType, type Environment, equalTypes, mismatch, refuse, stringType } from './context.ts';
 import { unwrapped } from './field.ts';
-import { typeAlone } from './type-expression.ts';
+import { requiredValue } from './required-value.ts';
+import { typeAlone, typeAs } from './type-expression.ts';
 import { badLiteral, constant, noneOf, typeLiteral } from './type-literal.ts';
 import type { TypedConstant, TypedExpression } from './typed.ts';
 import { converted, isStored } from './unify.ts';
@@ -46,6 +47,13 @@ export function typeStored(
     }
     case 'parameter':
       return statement.parameter(value.name, type, inner === undefined);
+    case 'sender': {
+      // The caller fits a column of bytes too.
+      const wanted = resolveType(inner ?? type, statement.typespace);
+      const isBytes = specialKindOf(wanted) === 'bytes';
+      const sender = isBytes ? typeAs(value, wanted, environment) : typeAlone(value, environment);
+      return storedValue(sender, column, value.span, environment);
+    }
     default:
       return storedValue(typeAlone(value, environment), column, value.span, environment);
   }
@@ -92,6 +100,7 @@ export function storedValue(
     throw mismatch(value.type, type, span, environment, hint);
   }
   if (!typed.isNullable) return typed;
+  if (value.kind === 'subquery') return requiredValue(typed, column.name);
   const message =
     `The column \`${column.name}\` does not accept NULL, and this value can be NULL; ` +
     'write COALESCE(value, other)';

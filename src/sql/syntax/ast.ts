@@ -47,8 +47,15 @@ export interface Query {
   readonly span: Span;
 }
 
-/** A `Query` is one in parentheses; `Unsupported` is VALUES or anything else in its place. */
-export type QueryBody = Select | SetOperation | Query | Unsupported;
+/** A `Query` is one in parentheses; `Unsupported` is anything else in its place. */
+export type QueryBody = Select | Values | SetOperation | Query | Unsupported;
+
+/** `VALUES (…), (…)` as a table. Rows can differ in length: the check refuses that. */
+export interface Values {
+  readonly kind: 'values';
+  readonly rows: readonly (readonly Expression[])[];
+  readonly span: Span;
+}
 
 export interface CommonTable {
   readonly name: string;

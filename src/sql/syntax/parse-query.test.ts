@@ -183,6 +183,30 @@ describe('FROM', () => {
     });
   });
 
+  it('[ease 3.4] reads VALUES as a relation', () => {
+    expect(treeOf('SELECT * FROM (VALUES (1, a), (2, :sender)) AS x (b, c)')).toMatchObject({
+      query: {
+        body: {
+          from: {
+            first: {
+              kind: 'derived',
+              query: {
+                body: {
+                  kind: 'values',
+                  rows: [
+                    [{}, {}],
+                    [{}, {}],
+                  ],
+                },
+              },
+              columns: ['b', 'c'],
+            },
+          },
+        },
+      },
+    });
+  });
+
   it('[sql 8.2] refuses other sources of rows', () => {
     for (const source of [
       'v(1)',
@@ -194,7 +218,6 @@ describe('FROM', () => {
       '(t JOIN s ON t.a = s.a)',
       '(t)',
       '((SELECT 1) AS x JOIN s ON TRUE)',
-      '(VALUES (1)) AS x',
     ]) {
       expect(refusalOf(`SELECT * FROM ${source}`), source).toMatch(
         /^Unsupported FROM expression: /,
@@ -325,8 +348,7 @@ describe('refusals', () => {
       'SELECT a FROM t FETCH FIRST 1 ROWS ONLY',
       'SELECT a FROM t LIMIT 1 FOR UPDATE',
       'SELECT a FROM t LIMIT 1, 2',
-      'VALUES (1), (2)',
-      'VALUES (1) ORDER BY 1',
+      'VALUES ROW(1), ROW(2)',
     ]) {
       expect(refusalOf(sql).toUpperCase(), sql).toBe(`UNSUPPORTED: ${sql.toUpperCase()}`);
     }

@@ -165,8 +165,38 @@ function parseBody(reader: TokenReader): QueryBody {
     throw reader.expected(queryBody);
   }
   const start = reader.mark();
+  if (reader.isWord('VALUES') && reader.isSymbol('(', 1)) {
+    reader.advance();
+    const rows = parseRows(reader, parseExpression);
+    return { kind: 'values', rows, span: reader.spanSince(start) };
+  }
   reader.skipToClose();
   return unsupportedSince(reader, start);
+}
+
+/** The rows after VALUES, each in parentheses. */
+export function parseRows(
+  reader: TokenReader,
+  parseValue: (reader: TokenReader) => Expression,
+): readonly (readonly Expression[])[] {
+  const rows: (readonly Expression[])[] = [];
+  do {
+    reader.expectSymbol('(');
+    rows.push(reader.nested(() => parseRow(reader, parseValue)));
+    reader.expectSymbol(')');
+  } while (reader.takeSymbol(','));
+  return rows;
+}
+
+function parseRow(
+  reader: TokenReader,
+  parseValue: (reader: TokenReader) => Expression,
+): readonly Expression[] {
+  const values: Expression[] = [];
+  if (reader.isSymbol(')')) return values;
+  do values.push(parseValue(reader));
+  while (reader.takeSymbol(','));
+  return values;
 }
 
 interface Tail {

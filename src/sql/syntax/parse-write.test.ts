@@ -69,22 +69,16 @@ describe('INSERT', () => {
     });
   });
 
-  it('[sql 8.2] refuses other sources and values', () => {
+  it('[sql 8.2] refuses other sources, DEFAULT and exotic literals', () => {
     refused({
       'INSERT INTO t (a) VALUES (1) LIMIT 1': 'Unsupported INSERT expression: VALUES (1) LIMIT 1',
       'INSERT INTO t (a) VALUES ROW(1)': 'Unsupported INSERT expression: VALUES ROW(1)',
-      'INSERT INTO t (a) VALUES (b)': 'Unsupported INSERT value: b',
       'INSERT INTO t (a) VALUES (DEFAULT)': 'Unsupported INSERT value: DEFAULT',
-      'INSERT INTO t (a) VALUES ((1))': 'Unsupported INSERT value: (1)',
-      'INSERT INTO t (a) VALUES (1 + 1)': 'Unsupported INSERT value: 1 + 1',
-      'INSERT INTO t (a) VALUES (1+1)': 'Unsupported INSERT value: 1 + 1',
-      'INSERT INTO t (a) VALUES (b-(-1))': 'Unsupported INSERT value: b - (-1)',
-      'INSERT INTO t (a) VALUES (f(1))': 'Unsupported INSERT value: f(1)',
-      'INSERT INTO t (a) VALUES (1::int)': 'Unsupported INSERT value: 1::int',
-      'INSERT INTO t (a) VALUES ((SELECT 1))': 'Unsupported INSERT value: (SELECT 1)',
-      'INSERT INTO t (a) VALUES (:sender)': 'Unsupported literal expression: :sender',
       'INSERT INTO t (a) VALUES (?)': 'Unsupported literal expression: ?',
     });
+    for (const value of ['b', '(1)', '1+1', 'f(1)', '1::int', '(SELECT 1)', ':sender']) {
+      expect(refusalOf(`INSERT INTO t (a) VALUES (${value})`), value).toBe('ok');
+    }
     for (const sql of [
       'INSERT INTO t (a) VALUES (1) ON CONFLICT DO NOTHING',
       'INSERT INTO t DEFAULT VALUES',
@@ -120,18 +114,16 @@ describe('UPDATE and DELETE', () => {
     expect(treeOf('DELETE FROM "t"')).toMatchObject({ where: undefined, returning: undefined });
   });
 
-  it('[sql 8.2] refuse values that need more than the row', () => {
+  it('[sql 8.2] refuse DEFAULT and exotic literals', () => {
     const assigned = 'Unsupported column/variable assignment expression';
     refused({
-      'UPDATE t SET a = :sender': 'Unsupported literal expression: :sender',
-      'UPDATE t SET a = f(:sender)': 'Unsupported literal expression: :sender',
       'UPDATE t SET a = ?': 'Unsupported literal expression: ?',
       'UPDATE t SET a = DEFAULT': `${assigned}: DEFAULT`,
-      'UPDATE t SET a = 1 + (SELECT b FROM s)': `${assigned}: 1 + (SELECT b FROM s)`,
-      'UPDATE t SET a = b IN (SELECT 1)': `${assigned}: b IN (SELECT 1)`,
-      'UPDATE t SET a = EXISTS (SELECT 1), b = 1': `${assigned}: EXISTS (SELECT 1)`,
     });
-    expect(refusalOf('UPDATE t SET a = "DEFAULT" || default.x')).toBe('ok');
+    const values = [':sender', 'f(:sender)', '1 + (SELECT b FROM s)', 'EXISTS (SELECT 1), b = 1'];
+    for (const value of ['"DEFAULT" || default.x', ...values]) {
+      expect(refusalOf(`UPDATE t SET a = ${value}`), value).toBe('ok');
+    }
   });
 
   it('[sql 8.2] refuse other forms', () => {

@@ -11,7 +11,7 @@ import type {
 } from './ast.ts';
 import { parseExpression } from './parse-expression.ts';
 import { skipJoinWords } from './parse-from.ts';
-import { isQueryAhead, parseNames, parseQuery } from './parse-query.ts';
+import { isQueryAhead, parseNames, parseQuery, parseRows } from './parse-query.ts';
 import { parseItems } from './parse-select.ts';
 import { dialectTexts, isRefusedLiteral, unsupported, unsupportedSince } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
@@ -178,9 +178,7 @@ function parseSource(reader: TokenReader): Insert['source'] | Unsupported {
   }
   if (!reader.isWord('ROW', 1)) {
     reader.advance();
-    const rows: (readonly Expression[])[] = [];
-    do rows.push(parseRow(reader));
-    while (reader.takeSymbol(','));
+    const rows = parseRows(reader, parseInserted);
     if (!reader.isOneOf(wordsBehindBody)) return { kind: 'values', rows };
   }
   while (!reader.isAtEnd() && !reader.isWord('RETURNING')) reader.advance();
@@ -188,14 +186,9 @@ function parseSource(reader: TokenReader): Insert['source'] | Unsupported {
   return unsupported(`Unsupported INSERT expression: ${reader.source.text(span)}`, span);
 }
 
-function parseRow(reader: TokenReader): readonly Expression[] {
-  reader.expectSymbol('(');
-  const values: Expression[] = [];
-  if (reader.takeSymbol(')')) return values;
-  do values.push(parseConstant(reader, dialectTexts.insertValue));
-  while (reader.takeSymbol(','));
-  reader.expectSymbol(')');
-  return values;
+/** Any expression without columns: DEFAULT is none. */
+function parseInserted(reader: TokenReader): Expression {
+  return parseValueOf(reader, dialectTexts.insertValue);
 }
 
 /** A value that needs no evaluation: a literal or a parameter. */
@@ -226,35 +219,23 @@ function isConstant({ kind }: Expression): boolean {
   }
 }
 
-/** An expression over the row; the caller and other rows are refused in it. */
+/** An expression over the row. */
 function parseAssigned(reader: TokenReader): Expression {
+  return parseValueOf(reader, dialectTexts.assignment);
+}
+
+/** A value to store; DEFAULT is refused. */
+function parseValueOf(reader: TokenReader, refusal: (text: string) => string): Expression {
   const start = reader.mark();
   const isDefault = reader.isWord('DEFAULT') && !reader.isSymbol('.', 1);
   const value = parseExpression(reader);
   const span = reader.spanSince(start);
-  const isDefaultAlone = isDefault && span.to === start + 1;
-  const refused = partOf(value, ['sender', 'subquery', 'exists', 'query']);
-  if (refused === 'sender') return refusedLiteral(':sender', value);
-  if (refused === undefined && !isDefaultAlone) return value;
-  return unsupported(dialectTexts.assignment(reader.source.text(span)), span);
+  if (!isDefault || span.to !== start + 1) return value;
+  return unsupported(refusal(reader.source.text(span)), span);
 }
 
 function refusedLiteral(literal: string, { span }: Expression): Unsupported {
   return unsupported(dialectTexts.literal(literal), span);
-}
-
-/** The first of `kinds` found in a node of the tree. */
-function partOf(tree: Expression, kinds: readonly string[]): string | undefined {
-  const open: unknown[] = [tree];
-  while (open.length > 0) {
-    const node = open.pop();
-    if (typeof node !== 'object' || node === null) continue;
-    if ('kind' in node && typeof node.kind === 'string' && kinds.includes(node.kind)) {
-      return node.kind;
-    }
-    open.push(...Object.values(node));
-  }
-  return undefined;
 }
 
 function parseReturning(reader: TokenReader): readonly SelectItem[] | undefined {

@@ -86,8 +86,8 @@ describe('unsupported features', () => {
     '[sql 8.2] A FROM clause is required',
     {
       'SELECT a': 'A FROM clause is required',
+      'SELECT 1 + a': 'A FROM clause is required',
       // The list comes first.
-      'SELECT 1': 'Unsupported projection expression: 1',
       'SELECT id, (x)': 'Unsupported projection expression: (x)',
     },
     full,
@@ -257,7 +257,7 @@ describe('unsupported features', () => {
     'INSERT INTO s (id, x) VALUES (1, 1) ON CONFLICT DO NOTHING',
     'SET LOCAL row_limit = 5',
     'SHOW TABLES',
-    'VALUES (1)',
+    'VALUES ROW(1)',
   ];
   itAnswers(
     '[sql 8.2] Unsupported: {statement}',
@@ -298,7 +298,6 @@ describe('unsupported features', () => {
         'Unsupported INSERT expression: VALUES (1, 1) LIMIT 1',
       'INSERT INTO s (id, x) VALUES ROW(1, 1)': 'Unsupported INSERT expression: VALUES ROW(1, 1)',
       'INSERT INTO s (id, x) VALUES (1, DEFAULT)': 'Unsupported INSERT value: DEFAULT',
-      'INSERT INTO s (id, x) VALUES (1, abs(1))': 'Unsupported INSERT value: abs(1)',
       'UPDATE s SET x = DEFAULT': 'Unsupported column/variable assignment expression: DEFAULT',
       'SET row_limit = a': 'Unsupported column/variable assignment expression: a',
       'SET row_limit = 1 + 1': 'Unsupported column/variable assignment expression: 1 + 1',

@@ -99,14 +99,15 @@ describe(':sender', () => {
     refusal,
   );
   itAnswers(
-    '[sql 5.1] is allowed in every WHERE, never in VALUES or SET',
+    '[ease 3.4] is allowed in every WHERE, in VALUES and in SET',
     {
       'SELECT * FROM owned WHERE owner = :sender': 'ok',
       'UPDATE owned SET key = 0x WHERE owner = :sender AND key = 0x00': 'ok',
       'DELETE FROM owned WHERE owner = :sender AND key = 0x00': 'ok',
-      'UPDATE owned SET owner = :sender': 'Unsupported literal expression: :sender',
-      'INSERT INTO owned (owner, key) VALUES (:sender, 0x)':
-        'Unsupported literal expression: :sender',
+      'UPDATE owned SET owner = :sender': 'ok',
+      'UPDATE owned SET key = :sender': 'ok',
+      'INSERT INTO owned (owner, key) VALUES (:sender, 0x)': 'ok',
+      'INSERT INTO owned (owner, key) VALUES (:sender, :sender)': 'ok',
     },
     refusal,
   );
