@@ -73,6 +73,7 @@ export function incrementalShape(read: TypedRead): IncrementalShape | undefined 
   );
   if (grouped === undefined) return undefined;
   const { grouping, having, keys } = grouped;
+  if (grouping?.aggregates.some((one) => one.function.keepsValues === true)) return undefined;
   const items = isCut ? [...grouped.items, ...keys] : grouped.items;
   const columns = isCut ? [...query.columns, ...keys.map(columnOf)] : query.columns;
   const shownCount = query.columns.length;

@@ -96,3 +96,85 @@ describe('rows without a table', () => {
     ],
   ]);
 });
+
+describe('aggregates', () => {
+  agree('[ease 3.4] FILTER', [
+    [
+      'u64 i128',
+      'SELECT COUNT(*) FILTER (WHERE ok) AS a, SUM(id) FILTER (WHERE n.some > 3) AS b FROM t',
+    ],
+    [
+      'string u64 u64 i64',
+      `SELECT grp, COUNT(*) FILTER (WHERE n IS NULL) AS a, COUNT(DISTINCT n) FILTER (WHERE ok) AS b,
+       MAX(n) FILTER (WHERE NOT ok) AS c FROM t GROUP BY grp`,
+    ],
+    ['string', 'SELECT grp FROM t GROUP BY grp HAVING COUNT(*) FILTER (WHERE ok) > 1'],
+    ['u64', 'SELECT COUNT(*) FILTER (WHERE ok) AS a FROM t WHERE id > 99'],
+  ]);
+
+  agree('[ease 3.4] bool_and, bool_or', [
+    [
+      'string bool bool bool',
+      'SELECT grp, bool_and(ok) AS a, bool_or(ok) AS b, every(id < 5) AS c FROM t GROUP BY grp',
+    ],
+    ['bool', 'SELECT bool_and(ok) AS a FROM t WHERE id > 99'],
+    ['bool', 'SELECT bool_or(n.some > 6) AS a FROM t'],
+  ]);
+
+  agree('[ease 3.4] string_agg', [
+    [
+      'string string',
+      "SELECT t.grp, string_agg(s.name, ', ' ORDER BY s.id DESC) AS a FROM t JOIN s ON s.id < t.id GROUP BY t.grp",
+      "SELECT t.grp, string_agg(s.name, ', ' ORDER BY s.id DESC) AS a FROM t JOIN s ON s.id < t.id GROUP BY t.grp",
+    ],
+    ['string', "SELECT string_agg(grp, '-' ORDER BY n DESC NULLS LAST, id) AS a FROM t"],
+    ['string', "SELECT string_agg(DISTINCT grp, '' ORDER BY grp DESC) AS a FROM t"],
+    [
+      'string',
+      'SELECT string_agg(CASE WHEN t.ok THEN t.grp END, s.name ORDER BY t.id, s.id) AS a FROM t CROSS JOIN s',
+    ],
+    ['string', "SELECT string_agg(grp, ',' ORDER BY id) FILTER (WHERE ok) AS a FROM t"],
+    ['string', "SELECT string_agg(grp, ',') AS a FROM t WHERE id = 99"],
+    [
+      'string',
+      "SELECT string_agg(grp, ',') AS a FROM t",
+      "SELECT string_agg(grp, ',' ORDER BY grp) AS a FROM t",
+    ],
+  ]);
+
+  agree('[ease 3.4] percentiles and the median', [
+    [
+      'string f64',
+      'SELECT grp, percentile_cont(0.3) WITHIN GROUP (ORDER BY n.some) AS a FROM t GROUP BY grp',
+    ],
+    [
+      'f64 f64',
+      'SELECT percentile_cont(0.9) WITHIN GROUP (ORDER BY f) AS a, percentile_cont(0) WITHIN GROUP (ORDER BY f DESC) AS b FROM t',
+    ],
+    [
+      'string i64',
+      'SELECT grp, percentile_disc(0.5) WITHIN GROUP (ORDER BY n) AS a FROM t GROUP BY grp',
+    ],
+    ['string', 'SELECT percentile_disc(0.7) WITHIN GROUP (ORDER BY grp DESC) AS a FROM t'],
+    [
+      'string f64',
+      'SELECT grp, median(n) AS a FROM t GROUP BY grp',
+      'SELECT grp, percentile_cont(0.5) WITHIN GROUP (ORDER BY n) AS a FROM t GROUP BY grp',
+    ],
+    [
+      'f64',
+      'SELECT median(f) AS a FROM t WHERE id > 99',
+      'SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY f) AS a FROM t WHERE id > 99',
+    ],
+  ]);
+
+  agree('[ease 3.4] stddev and variance', [
+    [
+      'string f64 f64 f64',
+      'SELECT grp, stddev(f) AS a, variance(n) AS b, var_pop(id) AS c FROM t GROUP BY grp',
+      'SELECT grp, stddev(f) AS a, variance(n)::float8 AS b, var_pop(id)::float8 AS c FROM t GROUP BY grp',
+    ],
+    ['f64 f64', 'SELECT stddev_pop(f) AS a, stddev_samp(f) AS b FROM t'],
+    ['f64 f64', 'SELECT var_samp(f) AS a, var_pop(f) AS b FROM t WHERE id = 1'],
+  ]);
+});

@@ -95,6 +95,7 @@ export const recursions: readonly { readonly why: string; readonly files: readon
       'src/sql/check/check-select.ts',
       'src/sql/check/coerce-query.ts',
       'src/sql/check/row-security.ts',
+      'src/sql/check/type-aggregate.ts',
       'src/sql/check/type-arithmetic.ts',
       'src/sql/check/type-call.ts',
       'src/sql/check/type-case.ts',
@@ -132,6 +133,7 @@ export const recursions: readonly { readonly why: string; readonly files: readon
       'src/sql/syntax/parse-query.ts',
       'src/sql/syntax/parse-select.ts',
       'src/sql/syntax/parse-type.ts',
+      'src/sql/syntax/parse-window.ts',
     ],
   },
   {

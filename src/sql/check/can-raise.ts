@@ -3,7 +3,7 @@ import { arithmeticCanRaise, negationCanRaise } from '../functions/arithmetic.ts
 import { hasRefs } from '../functions/canonical.ts';
 import { conversionOf } from '../functions/convert.ts';
 import { decodeQueryValue } from '../functions/value-codec.ts';
-import type { TypedBlock, TypedExpression, TypedQuery } from './typed.ts';
+import type { TypedAggregate, TypedBlock, TypedExpression, TypedQuery } from './typed.ts';
 import { operandsOf } from './typed-expression.ts';
 
 const known = new WeakMap<TypedExpression, boolean>();
@@ -64,13 +64,17 @@ function queryCanRaise({ body, order, limit, offset }: TypedQuery): boolean {
 }
 
 function blockCanRaise(block: TypedBlock): boolean {
-  // Sums can overflow.
-  if (block.grouping?.aggregates.some(({ function: { name } }) => name === 'sum')) return true;
+  if (block.grouping?.aggregates.some(aggregateCanRaise)) return true;
   const sources = block.relations.some(({ source, security }) => {
     if (security !== undefined && canRaise(security)) return true;
     return source.kind === 'query' && queryCanRaise(source.query);
   });
   return sources || expressionsOf(block).some(canRaise);
+}
+
+/** Sums can overflow, and a fraction can be out of range. */
+export function aggregateCanRaise({ function: { name } }: TypedAggregate): boolean {
+  return name === 'sum' || name === 'percentile_cont' || name === 'percentile_disc';
 }
 
 function expressionsOf(block: TypedBlock): readonly TypedExpression[] {

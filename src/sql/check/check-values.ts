@@ -59,6 +59,7 @@ function selectOf(row: readonly Expression[], { span }: Values): Select {
     where: undefined,
     groupBy: [],
     having: undefined,
+    windows: [],
     unsupported: undefined,
     span,
   };

@@ -30,14 +30,6 @@ export function requireItems(
   }
 }
 
-/** A hint that avoids the part of a call that is not supported. */
-function insteadOf(message: string): string | undefined {
-  if (/\) filter \(/i.test(message)) {
-    return 'FILTER is not supported: aggregate a CASE, as in count(CASE WHEN condition THEN 1 END)';
-  }
-  return /\) over \(/i.test(message) ? 'Window functions are not supported' : undefined;
-}
-
 class ItemList {
   readonly #source: SourceText;
 
@@ -60,8 +52,7 @@ class ItemList {
       return;
     }
     if (expression.kind === 'unsupported') {
-      const hint = insteadOf(expression.message);
-      throw this.#refusal(expression.message, expression.span, hint);
+      throw this.#refusal(expression.message, expression.span);
     }
     const isColumn = expression.kind === 'column';
     const isUnknownWord =

@@ -57,7 +57,8 @@ function requireSelect(query: Query, written: Written): Select {
     const text = written.source.text(body.span);
     throw refuse(`Unsupported set operation: ${text}`, body.span, written);
   }
-  const isMore = body.isDistinct || body.groupBy.length > 0 || body.having !== undefined;
+  const isGrouped = body.groupBy.length > 0 || body.having !== undefined;
+  const isMore = body.isDistinct || isGrouped || body.windows.length > 0;
   if (isMore || body.unsupported !== undefined) {
     throw refuse(`Unsupported SELECT: ${written.source.text(body.span)}`, body.span, written);
   }
@@ -114,7 +115,8 @@ function requireItem(
     if (alias === undefined) {
       throw refuse(dialectTexts.noAlias, span, written);
     }
-    if (expression.isOfRows && expression.name.toLowerCase() === 'count') return;
+    const isCount = expression.isOfRows && expression.name.toLowerCase() === 'count';
+    if (isCount && expression.modifiers === undefined) return;
     throw refuse(dialectTexts.aggregate(text), span, written);
   }
   throw refuse(dialectTexts.projection(text), span, written);

@@ -1,27 +1,33 @@
-import { limits } from '../../limits.ts';
 import type { AlgebraicType } from '../../values/type.ts';
-import { findAggregate } from '../functions/aggregates.ts';
 import type { FunctionFamily, ResolvedFunction, ScalarFunction } from '../functions/function.ts';
 import { findFunction, functionNames } from '../functions/library.ts';
 import type { Call, Expression } from '../syntax/ast.ts';
-import { type Aggregates, type Environment, refuse } from './context.ts';
+import { type Environment, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
 import { shownType } from './shown-type.ts';
+import { typeAggregate } from './type-aggregate.ts';
 import { infer, typeAlone, typeOpen } from './type-expression.ts';
 import { fitsNumber, isOpen, ownType } from './type-literal.ts';
-import type { TypedAggregate, TypedExpression } from './typed.ts';
+import type { TypedExpression } from './typed.ts';
 import { converted } from './unify.ts';
 import { nameHint } from './visibility.ts';
 import { aggregateNames } from './written.ts';
 
 export function typeCall(call: Call, environment: Environment): TypedExpression {
   const name = call.name.toLowerCase();
+  if (call.modifiers?.over !== undefined) {
+    throw refuse('Window functions are not supported', call.span, environment);
+  }
   if (aggregateNames.has(name)) return typeAggregate(name, call, environment);
   const family = findFunction(name);
   if (family === undefined) throw noFunction(call, environment);
   if (call.isDistinct || call.isOfRows) {
     const what = call.isDistinct ? 'DISTINCT' : '*';
     throw refuse(`Only aggregate functions accept ${what}`, call.span, environment);
+  }
+  if (call.modifiers !== undefined) {
+    const message = `\`${name}\` is no aggregate: it takes no ORDER BY, FILTER or OVER`;
+    throw refuse(message, call.span, environment);
   }
   return typeScalarCall(family, call, environment);
 }
@@ -127,77 +133,4 @@ function noOverload(
     `The function \`${family.name}\` does not accept (${types.join(', ')}). ` +
     `It is: ${family.signatures.join('; ')}`;
   return refuse(message, call.span, environment);
-}
-
-/** The node that stands for an aggregate until its block knows how it groups. */
-function typeAggregate(name: string, call: Call, environment: Environment): TypedExpression {
-  const { aggregates } = environment;
-  if (typeof aggregates === 'string') {
-    const message = `The aggregate function \`${name}\` is not allowed in ${aggregates}`;
-    throw refuse(message, call.span, environment);
-  }
-  const argument = typeAggregateArgument(name, call, environment);
-  const found = findAggregate(name, argument?.type, call.isDistinct);
-  if (found === undefined) {
-    const type =
-      argument === undefined ? '*' : shownType(argument.type, environment.statement.typespace);
-    throw refuse(`The function \`${name}\` does not accept (${type})`, call.span, environment);
-  }
-  const { function: made, result } = found;
-  const parameter = made.argument;
-  const aggregate: TypedAggregate = {
-    function: made,
-    argument:
-      argument === undefined || parameter === undefined
-        ? argument
-        : converted(argument, parameter, environment),
-    isDistinct: call.isDistinct,
-    ...result,
-  };
-  if (aggregates.size >= limits.columnCountMax) {
-    const message = `A query has at most ${limits.columnCountMax} aggregates`;
-    throw refuse(message, call.span, environment);
-  }
-  return known(aggregate, aggregates, environment) ?? added(aggregate, aggregates);
-}
-
-function typeAggregateArgument(
-  name: string,
-  call: Call,
-  environment: Environment,
-): TypedExpression | undefined {
-  const [argument, second] = call.arguments;
-  if (call.isOfRows) {
-    if (name === 'count' && !call.isDistinct) return undefined;
-    throw refuse(`Only COUNT accepts *, and only without DISTINCT`, call.span, environment);
-  }
-  if (argument === undefined || second !== undefined) {
-    throw refuse(`The function \`${name}\` expects one argument`, call.span, environment);
-  }
-  const inside: Environment = {
-    ...environment,
-    aggregates: 'the argument of another aggregate function',
-    aliases: undefined,
-  };
-  return unwrapped(typeAlone(argument, inside), environment);
-}
-
-/** An aggregate that is written twice is computed once. */
-function known(
-  aggregate: TypedAggregate,
-  aggregates: Aggregates,
-  { statement: { structures } }: Environment,
-): TypedExpression | undefined {
-  const number = structures.numberOf(aggregate);
-  for (const [node, other] of aggregates) {
-    if (structures.numberOf(other) === number) return node;
-  }
-  return undefined;
-}
-
-function added(aggregate: TypedAggregate, aggregates: Aggregates): TypedExpression {
-  const { type, isNullable } = aggregate;
-  const node: TypedExpression = { kind: 'value', value: aggregates.size, type, isNullable };
-  aggregates.set(node, aggregate);
-  return node;
 }

@@ -1,5 +1,6 @@
 import { unreachable } from '../../assert.ts';
-import type { ColumnReference, Expression, Query } from '../syntax/ast.ts';
+import { aggregateNames } from '../functions/aggregate-names.ts';
+import type { CallModifiers, ColumnReference, Expression, Query, Window } from '../syntax/ast.ts';
 
 /** Expressions as written, and their parts. */
 
@@ -52,10 +53,22 @@ export function operandsOf(expression: Expression): readonly Expression[] {
       return parts;
     }
     case 'call':
-      return expression.arguments;
+      return expression.modifiers === undefined
+        ? expression.arguments
+        : [...expression.arguments, ...operandsOfModifiers(expression.modifiers)];
     default:
       return unreachable(expression);
   }
+}
+
+function operandsOfModifiers({ orderBy, filter, over }: CallModifiers): readonly Expression[] {
+  const parts = orderBy.map(({ expression }) => expression);
+  if (filter !== undefined) parts.push(filter);
+  return typeof over === 'object' ? [...parts, ...operandsOfWindow(over)] : parts;
+}
+
+export function operandsOfWindow({ partitionBy, orderBy }: Window): readonly Expression[] {
+  return [...partitionBy, ...orderBy.map(({ expression }) => expression)];
 }
 
 /** The query that the expression itself contains. */
@@ -92,4 +105,4 @@ export function hasSender(expression: Expression): boolean {
   return expression.kind === 'sender' || operandsOf(expression).some(hasSender);
 }
 
-export const aggregateNames: ReadonlySet<string> = new Set(['count', 'sum', 'avg', 'min', 'max']);
+export { aggregateNames } from '../functions/aggregate-names.ts';

@@ -4,8 +4,9 @@ import { Random } from '../../testing/random.ts';
 import { bytesType, timeDurationType, timestampType } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { typeText } from '../../values/typespace.ts';
-import { findAggregate, isAggregateName } from './aggregates.ts';
-import type { QueryValue } from './function.ts';
+import { aggregateNamed } from './aggregate-names.ts';
+import { findAggregate } from './aggregates.ts';
+import { type QueryValue, retractable } from './function.ts';
 import { scalarTypes } from './value-kind.ts';
 
 const { u8, i8, u32, i32, i64, u64, u128, i256, f32, f64, string, bool } = scalarTypes;
@@ -23,9 +24,46 @@ function aggregate(
 
 describe('aggregates', () => {
   it('have names in letters of any case', () => {
-    expect(['COUNT', 'sum', 'Avg', 'MIN', 'max'].every(isAggregateName)).toBe(true);
-    expect(isAggregateName('median')).toBe(false);
-    expect(findAggregate('median', u8, false)).toBe(undefined);
+    for (const name of ['COUNT', 'sum', 'Avg', 'MIN', 'max', 'Median', 'STDDEV']) {
+      expect(findAggregate(name, u8, false), name).toBeDefined();
+    }
+    expect(findAggregate('mode', u8, false)).toBe(undefined);
+    expect(aggregateNamed('every')).toBe('bool_and');
+    expect(aggregateNamed('variance')).toBe('var_samp');
+    expect(aggregateNamed('mode')).toBe(undefined);
+  });
+
+  it('[ease 3.4] spread does not depend on the order of rows', () => {
+    const random = new Random(7);
+    const values = Array.from({ length: 500 }, () => (random.between(-1e6, 1e6) * 1e9) / 7);
+    for (const name of ['stddev', 'variance', 'median', 'stddev_pop', 'var_pop']) {
+      const expected = aggregate(name, f64, values);
+      expect(aggregate(name, f64, values.toReversed()), name).toBe(expected);
+      expect(aggregate(name, f64, values.toSorted()), name).toBe(expected);
+    }
+    expect(aggregate('variance', f64, [1])).toBe(null);
+    expect(aggregate('var_pop', f64, [1])).toBe(0);
+    expect(aggregate('median', f64, [4, 1, 3])).toBe(3);
+    expect(aggregate('median', f64, [4, 1, 3, 2])).toBe(2.5);
+    expect(aggregate('median', f64, [])).toBe(null);
+    expect(findAggregate('stddev', string, false)).toBe(undefined);
+  });
+
+  it('[ease 3.4] bool_and and bool_or take values away again', () => {
+    for (const [name, whole, rest] of [
+      ['bool_and', false, true],
+      ['bool_or', true, true],
+    ] as const) {
+      const made = present(findAggregate(name, bool, false), name).function.makeAccumulator();
+      const truth = present(retractable(made), name);
+      for (const value of [true, false, true]) truth.add(value);
+      expect(truth.finish(), name).toBe(whole);
+      truth.remove(false);
+      expect(truth.finish(), name).toBe(rest);
+      truth.remove(true);
+      truth.remove(true);
+      expect(truth.finish(), name).toBe(null);
+    }
   });
 
   it('only COUNT is a value for nothing', () => {

@@ -9,6 +9,8 @@
  * | SUM | F32, F64; TimeDuration | F64; TimeDuration |
  * | AVG | any number; TimeDuration | F64; TimeDuration |
  * | MIN, MAX | any type that has an order | the same |
+ * | BOOL_AND, BOOL_OR | Bool | Bool |
+ * | STDDEV, VARIANCE, MEDIAN and their kin (`keeping-aggregates.ts`) | any number | F64 |
  *
  * All but COUNT are null for a group without values. No result depends on the order of the rows, so
  * values can be removed again, except from MIN and MAX: they do not know what comes next.
@@ -18,6 +20,12 @@ import { type IntegerKind, integerRange, isIntegerKind } from '../../values/inte
 import { timeDurationType } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { invalid } from '../failure.ts';
+import {
+  aggregateNamed,
+  isKeepingAggregate,
+  type KeepingAggregateName,
+  type RunningAggregateName,
+} from './aggregate-names.ts';
 import { integerOverflow } from './arithmetic.ts';
 import { canonicalOf, hasRefs } from './canonical.ts';
 import { orderOf } from './conditional.ts';
@@ -29,16 +37,9 @@ import type {
   ResolvedFunction,
   Retractable,
 } from './function.ts';
-import { isFloatType, scalarTypes, valueKindOf } from './value-kind.ts';
-
-type AggregateName = AggregateFunction['name'];
-
-const names: ReadonlySet<string> = new Set<AggregateName>(['count', 'sum', 'avg', 'min', 'max']);
-
-/** Accepts letters of any case. */
-export function isAggregateName(name: string): boolean {
-  return names.has(name.toLowerCase());
-}
+import { medianAggregate, spreadAggregate } from './keeping-aggregates.ts';
+import { isFloatType, isNumericType, scalarTypes, valueKindOf } from './value-kind.ts';
+import type { ValueType } from './value-type.ts';
 
 /**
  * `argument` is `undefined` for `COUNT(*)`; the result is `undefined` if no such aggregate exists.
@@ -49,22 +50,42 @@ export function findAggregate(
   argument: AlgebraicType | undefined,
   isDistinct: boolean,
 ): ResolvedFunction<AggregateFunction> | undefined {
-  const lowerName = name.toLowerCase();
-  if (!isAggregateName(lowerName)) return undefined;
+  const found = aggregateNamed(name.toLowerCase());
+  if (found === undefined) return undefined;
   // Values of recursive types are counted, but not compared.
-  const isCompared = isDistinct || lowerName !== 'count';
+  const isCompared = isDistinct || found !== 'count';
   if (isCompared && argument !== undefined && hasRefs(argument)) return undefined;
-  const made = makerOf(lowerName as AggregateName, argument);
+  if (isKeepingAggregate(found)) return keepingOf(found, argument);
+  const made = makerOf(found, argument);
   if (made === undefined) return undefined;
   const { make, result } = made;
   return {
     function: {
-      name: lowerName as AggregateName,
+      name: found,
       argument,
       makeAccumulator: make,
     },
-    result: { type: result, isNullable: lowerName !== 'count' },
+    result: { type: result, isNullable: found !== 'count' },
   };
+}
+
+/** Those that keep one number of each row; the others have their own way to be made. */
+function keepingOf(
+  name: KeepingAggregateName,
+  argument: AlgebraicType | undefined,
+): ResolvedFunction<AggregateFunction> | undefined {
+  if (argument === undefined || !isNumericType(argument)) return undefined;
+  const result: ValueType = { type: scalarTypes.f64, isNullable: true };
+  switch (name) {
+    case 'median':
+      return { function: medianAggregate(), result };
+    case 'string_agg':
+    case 'percentile_cont':
+    case 'percentile_disc':
+      return undefined;
+    default:
+      return { function: spreadAggregate(name), result };
+  }
 }
 
 interface Made {
@@ -72,11 +93,18 @@ interface Made {
   readonly result: AlgebraicType;
 }
 
-function makerOf(name: AggregateName, argument: AlgebraicType | undefined): Made | undefined {
+function makerOf(
+  name: RunningAggregateName,
+  argument: AlgebraicType | undefined,
+): Made | undefined {
   if (name === 'count') return { make: () => new Count(), result: scalarTypes.u64 };
   if (argument === undefined) return undefined;
   if (name === 'sum') return sumOf(argument);
   if (name === 'avg') return averageOf(argument);
+  if (name === 'bool_and' || name === 'bool_or') {
+    if (argument.kind !== 'bool') return undefined;
+    return { make: () => new Truth(name === 'bool_or'), result: argument };
+  }
   const compare = orderOf(argument);
   const wanted = name === 'max' ? 1 : -1;
   const canonical = canonicalOf(argument);
@@ -127,6 +155,32 @@ class Count implements Retractable {
 
   finish(): QueryValue {
     return BigInt(this.#count);
+  }
+}
+
+/** Whether any value (OR) or every value (AND) is true. */
+class Truth implements Retractable {
+  readonly #isAny: boolean;
+  #trueCount = 0;
+  #falseCount = 0;
+
+  constructor(isAny: boolean) {
+    this.#isAny = isAny;
+  }
+
+  add(value: QueryValue): void {
+    if (value === true) this.#trueCount++;
+    else this.#falseCount++;
+  }
+
+  remove(value: QueryValue): void {
+    if (value === true) this.#trueCount--;
+    else this.#falseCount--;
+  }
+
+  finish(): QueryValue {
+    if (this.#trueCount + this.#falseCount === 0) return null;
+    return this.#isAny ? this.#trueCount > 0 : this.#falseCount === 0;
   }
 }
 

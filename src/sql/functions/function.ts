@@ -1,4 +1,5 @@
 import type { AlgebraicType } from '../../values/type.ts';
+import type { AggregateName } from './aggregate-names.ts';
 import type { ValueType } from './value-type.ts';
 
 /**
@@ -61,10 +62,17 @@ export interface ResolvedFunction<F> {
 }
 
 export interface AggregateFunction {
-  readonly name: 'count' | 'sum' | 'avg' | 'min' | 'max';
+  readonly name: AggregateName;
   /** Type of the argument; `undefined` for `COUNT(*)`. */
   readonly argument: AlgebraicType | undefined;
   readonly makeAccumulator: () => Accumulator;
+  /** It keeps all values of a group, and values cannot be removed again. */
+  readonly keepsValues?: boolean;
+  /** The order in which it takes the values of a group, if that matters. */
+  readonly order?: readonly {
+    readonly isDescending: boolean;
+    readonly isNullsFirst: boolean;
+  }[];
 }
 
 /**
@@ -75,7 +83,7 @@ export interface Accumulator {
   add(value: QueryValue): void;
   /** Throws `SqlFailure` when the result does not fit its type. */
   finish(): QueryValue;
-  /** Length of the value that it holds, in characters or bytes. Only MIN and MAX hold one. */
+  /** Length of the value that it holds, in characters or bytes. Absent if it holds none. */
   readonly heldLength?: number;
 }
 
@@ -84,7 +92,7 @@ export interface Retractable extends Accumulator {
   remove(value: QueryValue): void;
 }
 
-/** Returns `undefined` for an accumulator that cannot remove values (MIN and MAX). */
+/** Returns `undefined` for an accumulator that cannot remove values (MIN, MAX, …). */
 export function retractable(accumulator: Accumulator): Retractable | undefined {
   return 'remove' in accumulator ? (accumulator as Retractable) : undefined;
 }

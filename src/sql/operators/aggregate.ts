@@ -67,11 +67,12 @@ export function compileGrouping(
   };
 }
 
-/** MIN and MAX keep one of the values. */
+/** MIN and MAX keep one of the values, others all of them. */
 function holdsLongValue(
-  { function: { name }, argument }: TypedGrouping['aggregates'][number],
+  { function: { name, keepsValues }, argument }: TypedGrouping['aggregates'][number],
   { types }: CompileContext,
 ): boolean {
+  if (keepsValues === true) return true;
   if ((name !== 'min' && name !== 'max') || argument === undefined) return false;
   const scalar = scalarOfKind(valueKindOf(argument.type, types));
   return scalar === undefined || scalar === 'string';

@@ -96,7 +96,9 @@ export interface Select {
   readonly where: Expression | undefined;
   readonly groupBy: readonly Expression[];
   readonly having: Expression | undefined;
-  /** A clause that no dialect has (INTO, TOP, DISTINCT ON, WINDOW, QUALIFY, …). */
+  /** Of the WINDOW clause. */
+  readonly windows: readonly NamedWindow[];
+  /** A clause that no dialect has (INTO, TOP, DISTINCT ON, QUALIFY, …). */
   readonly unsupported: Unsupported | undefined;
   readonly span: Span;
 }
@@ -332,7 +334,47 @@ export interface Call {
   readonly isDistinct: boolean;
   /** `current_timestamp`, `user`: written without parentheses. */
   readonly isBare: boolean;
+  /** What only aggregates and window functions take; absent if nothing of it is written. */
+  readonly modifiers: CallModifiers | undefined;
   readonly span: Span;
+}
+
+export interface CallModifiers {
+  /** `f(x ORDER BY …)`, or `f(x) WITHIN GROUP (ORDER BY …)`. */
+  readonly orderBy: readonly OrderItem[];
+  readonly isWithinGroup: boolean;
+  /** `FILTER (WHERE …)` */
+  readonly filter: Expression | undefined;
+  /** `OVER (…)`, or `OVER name`. */
+  readonly over: Window | string | undefined;
+}
+
+/** `[PARTITION BY …] [ORDER BY …] [frame]` */
+export interface Window {
+  readonly partitionBy: readonly Expression[];
+  readonly orderBy: readonly OrderItem[];
+  readonly frame: Frame | undefined;
+  readonly span: Span;
+}
+
+/** The rows around the current one that a window function looks at. */
+export interface Frame {
+  readonly unit: 'rows' | 'range' | 'groups';
+  readonly start: FrameBound;
+  readonly end: FrameBound;
+  readonly span: Span;
+}
+
+/** Unbounded when `offset` is infinite; the current row, or group, when it is 0. */
+export interface FrameBound {
+  readonly side: 'preceding' | 'following';
+  readonly offset: number;
+}
+
+/** A window of the WINDOW clause. */
+export interface NamedWindow {
+  readonly name: string;
+  readonly window: Window;
 }
 
 /** A literal is kept as text; its value depends on the type of its place. */

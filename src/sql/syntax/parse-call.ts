@@ -1,8 +1,9 @@
-import type { Expression } from './ast.ts';
+import type { Expression, OrderItem } from './ast.ts';
 import { parseExpression } from './parse-expression.ts';
 import { takeRelationWildcard } from './parse-names.ts';
 import { parseOperation } from './parse-operation.ts';
-import { isQueryAhead } from './parse-query.ts';
+import { isQueryAhead, parseOrderBy } from './parse-query.ts';
+import { parseModifiers } from './parse-window.ts';
 import { unsupportedExpression } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
 
@@ -19,6 +20,8 @@ interface Arguments {
   readonly arguments: readonly Expression[];
   readonly isOfRows?: boolean;
   readonly isDistinct?: boolean;
+  /** `f(x ORDER BY …)` */
+  readonly orderBy?: readonly OrderItem[];
   /** Whether the arguments have a form that no function takes. */
   readonly isForeign?: boolean;
 }
@@ -26,8 +29,8 @@ interface Arguments {
 /** Reads the parenthesised arguments of a function whose name began at `start`. */
 export function parseCall(reader: TokenReader, start: number, callee: Callee): Expression {
   const parsed = parseArguments(reader, callee.form);
-  const isForeign = skipCallModifiers(reader) || parsed.isForeign === true;
-  if (isForeign) {
+  const modifiers = parseModifiers(reader, parsed.orderBy ?? []);
+  if (parsed.isForeign === true || modifiers === 'foreign') {
     const refused = unsupportedExpression(reader, start);
     reader.refusedCalls.add(refused.span);
     return refused;
@@ -39,6 +42,7 @@ export function parseCall(reader: TokenReader, start: number, callee: Callee): E
     isOfRows: parsed.isOfRows === true,
     isDistinct: parsed.isDistinct === true,
     isBare: false,
+    modifiers,
     span: reader.spanSince(start),
   };
 }
@@ -74,9 +78,7 @@ function parseForm(reader: TokenReader, form: string): Arguments {
   }
 }
 
-const argumentTailWords = new Set(
-  'HAVING IGNORE LIMIT ON ORDER RESPECT SEPARATOR USING'.split(' '),
-);
+const argumentTailWords = new Set('HAVING IGNORE LIMIT ON RESPECT SEPARATOR USING'.split(' '));
 
 function parsePlainArguments(reader: TokenReader): Arguments {
   if (reader.isSymbol(')')) return { arguments: [] };
@@ -94,7 +96,8 @@ function parsePlainArguments(reader: TokenReader): Arguments {
     }
     parsed.push(parseExpression(reader));
   } while (reader.takeSymbol(','));
-  if (!reader.isOneOf(argumentTailWords)) return { arguments: parsed, isDistinct };
+  const orderBy = parseOrderBy(reader);
+  if (!reader.isOneOf(argumentTailWords)) return { arguments: parsed, isDistinct, orderBy };
   reader.skipToClose();
   return { arguments: [], isForeign: true };
 }
@@ -177,19 +180,4 @@ function parseOverlay(reader: TokenReader): Arguments {
   parsed.push(parseExpression(reader));
   if (reader.takeWord('FOR')) parsed.push(parseExpression(reader));
   return { name: 'overlay', arguments: parsed };
-}
-
-/** Skips `FILTER (…)`, `WITHIN GROUP (…)`, `OVER (…)`. */
-function skipCallModifiers(reader: TokenReader): boolean {
-  let isAny = false;
-  for (;;) {
-    if (reader.isWord('WITHIN') && reader.isWord('GROUP', 1)) reader.advance();
-    else if (!((reader.isWord('FILTER') || reader.isWord('OVER')) && reader.isSymbol('(', 1))) {
-      return isAny;
-    }
-    reader.advance();
-    if (!reader.isSymbol('(')) throw reader.expected('(');
-    reader.skipBrackets();
-    isAny = true;
-  }
 }

@@ -269,6 +269,38 @@ describe('calls', () => {
     });
   });
 
+  it('[ease 3.4] reads ORDER BY in arguments, WITHIN GROUP, FILTER and OVER', () => {
+    const modifiers = (text: string) => {
+      const tree = treeOf(`SELECT * FROM t WHERE ${text}`) as unknown as {
+        query: { body: { where: unknown } };
+      };
+      return tree.query.body.where;
+    };
+    expect(modifiers('f(a, b ORDER BY c DESC, d)')).toMatchObject({
+      arguments: [{}, {}],
+      modifiers: { orderBy: [{ isDescending: true }, {}], isWithinGroup: false },
+    });
+    expect(modifiers('f(a) WITHIN GROUP (ORDER BY b) FILTER (WHERE c)')).toMatchObject({
+      modifiers: { orderBy: [{}], isWithinGroup: true, filter: { kind: 'column' } },
+    });
+    const frame = 'ROWS BETWEEN UNBOUNDED PRECEDING AND 2 FOLLOWING';
+    expect(modifiers(`f(a) OVER (PARTITION BY b, c ORDER BY d ${frame})`)).toMatchObject({
+      modifiers: {
+        over: {
+          partitionBy: [{}, {}],
+          orderBy: [{}],
+          frame: {
+            unit: 'rows',
+            start: { side: 'preceding', offset: Number.POSITIVE_INFINITY },
+            end: { side: 'following', offset: 2 },
+          },
+        },
+      },
+    });
+    expect(modifiers('f(a) OVER w')).toMatchObject({ modifiers: { over: 'w' } });
+    expect(modifiers('f(a)')).toMatchObject({ modifiers: undefined });
+  });
+
   it('brings the forms with words into the form of plain arguments', () => {
     const call = (name: string, ...list: readonly unknown[]) => {
       return { kind: 'call', name, arguments: list };
@@ -310,10 +342,10 @@ describe('refusals', () => {
       "a NOT RLIKE 'x'",
       'a IS JSON',
       'INTERVAL 5 DAY',
-      'f(a) OVER (PARTITION BY b)',
-      'sum(a) FILTER (WHERE b)',
-      'listagg(a) WITHIN GROUP (ORDER BY b)',
-      'array_agg(a ORDER BY b)',
+      'f(a) OVER (PARTITION BY b RANGE BETWEEN c PRECEDING AND CURRENT ROW)',
+      'sum(a) OVER (ROWS 1 PRECEDING EXCLUDE TIES)',
+      'sum(a) OVER (w PARTITION BY b)',
+      'first_value(a IGNORE NULLS)',
       'count(t.*)',
       'any(SELECT a FROM t)',
       '(VALUES ROW(1))',

@@ -134,6 +134,7 @@ function parseWord(reader: TokenReader, start: number): Expression {
     reader.advance();
     return {
       kind: 'call',
+      modifiers: undefined,
       name: text,
       arguments: [],
       isOfRows: false,

@@ -340,7 +340,7 @@ describe('refusals', () => {
       'SELECT TOP (5) * FROM t',
       'SELECT * INTO x FROM t',
       'SELECT DISTINCT ON (a) a FROM t ORDER BY a',
-      'SELECT a FROM t WINDOW w AS (PARTITION BY a)',
+      'SELECT a FROM t WINDOW w AS (x PARTITION BY a)',
       'SELECT a FROM t QUALIFY a = 1',
       'SELECT a FROM t WHERE TRUE CLUSTER BY a',
       'SELECT a FROM t GROUP BY ROLLUP(a)',
@@ -363,10 +363,11 @@ describe('refusals', () => {
 
   it('[sql 8.2] shows items that no dialect has', () => {
     refused({
-      'SELECT COUNT(*) OVER (PARTITION BY a) AS n FROM t':
-        'Unsupported aggregate function: COUNT(*) OVER (PARTITION BY a)',
-      'SELECT sum(a) FILTER (WHERE b) FROM t': 'Aggregate expressions must have column aliases',
-      'SELECT a, sum(b) OVER () FROM t': 'Unsupported projection expression: sum(b) OVER ()',
+      'SELECT COUNT(*) OVER (w ORDER BY a) AS n FROM t':
+        'Unsupported aggregate function: COUNT(*) OVER (w ORDER BY a)',
+      'SELECT sum(a) FILTER (b) FROM t': 'Aggregate expressions must have column aliases',
+      'SELECT a, sum(b) OVER (w ORDER BY a) FROM t':
+        'Unsupported projection expression: sum(b) OVER (w ORDER BY a)',
       'SELECT a & b FROM t': 'Unsupported projection expression: a & b',
       'SELECT a[1] AS x, b FROM t': 'Unsupported projection expression: a[1]',
       'SELECT ? FROM t': 'Unsupported projection expression: ?',

@@ -234,7 +234,8 @@ function skipForeignTail(reader: TokenReader, hasLimit: boolean): boolean {
   return true;
 }
 
-function parseOrderBy(reader: TokenReader): readonly OrderItem[] {
+/** `[ORDER BY …]` */
+export function parseOrderBy(reader: TokenReader): readonly OrderItem[] {
   const items: OrderItem[] = [];
   if (!reader.takeWord('ORDER')) return items;
   reader.expectWord('BY');

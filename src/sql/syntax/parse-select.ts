@@ -3,6 +3,7 @@ import { parseExpression } from './parse-expression.ts';
 import { parseFrom } from './parse-from.ts';
 import { parseAlias, takeRelationWildcard } from './parse-names.ts';
 import { isQueryAhead } from './parse-query.ts';
+import { parseWindowClause } from './parse-window.ts';
 import { dialectTexts, isRefusedExpression, unsupported, unsupportedSince } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
 import { notColumnAlias } from './words.ts';
@@ -22,7 +23,9 @@ export function parseSelect(reader: TokenReader): Select {
   const where = reader.takeWord('WHERE') ? parseExpression(reader) : undefined;
   const groupBy = parseGroupBy(reader);
   const having = reader.takeWord('HAVING') ? parseExpression(reader) : undefined;
-  isForeign = skipForeignClause(reader) || groupBy === 'foreign' || isForeign;
+  const windows = parseWindowClause(reader);
+  isForeign = groupBy === 'foreign' || windows === 'foreign' || isForeign;
+  isForeign = skipForeignClause(reader) || isForeign;
   return {
     kind: 'select',
     isDistinct: quantifier === 'distinct',
@@ -31,6 +34,7 @@ export function parseSelect(reader: TokenReader): Select {
     where,
     groupBy: groupBy === 'foreign' ? [] : groupBy,
     having,
+    windows: windows === 'foreign' ? [] : windows,
     unsupported: isForeign ? unsupportedSince(reader, start) : undefined,
     span: reader.spanSince(start),
   };
@@ -85,7 +89,7 @@ function parseItem(reader: TokenReader): SelectItem {
   return { kind: 'expression', expression, alias, isParenthesised, span };
 }
 
-/** A call with OVER or FILTER, as the only item, counts as an aggregate that does not exist. */
+/** A call with a foreign form of OVER, alone, counts as an aggregate that does not exist. */
 function refusedAlone(reader: TokenReader, item: SelectItem): SelectItem {
   if (item.kind !== 'expression' || !isRefusedCall(reader, item.expression)) {
     return refusedItem(reader, item);
@@ -122,7 +126,7 @@ function parseGroupBy(reader: TokenReader): readonly Expression[] | 'foreign' {
   return keys;
 }
 
-const foreignClauseWords = new Set(['CLUSTER', 'DISTRIBUTE', 'QUALIFY', 'SORT', 'WINDOW']);
+const foreignClauseWords = new Set(['CLUSTER', 'DISTRIBUTE', 'QUALIFY', 'SORT']);
 const wordsBeforeBy = new Set(['CLUSTER', 'DISTRIBUTE', 'SORT']);
 
 /** Skips everything from a clause that no dialect has; returns false if no such clause follows. */

@@ -14,7 +14,7 @@ export class TokenReader {
   readonly source: SourceText;
   /** INSERT has RETURNING, which elsewhere is an ordinary name: `FROM t returning`. */
   isReturningKept = false;
-  /** Spans of calls that were refused for OVER, FILTER or the like. */
+  /** Spans of calls that were refused for a form of their arguments, or of OVER. */
   readonly refusedCalls = new WeakSet<Span>();
   /** Which parenthesis closes which, by position; made on first use. */
   #closings: ReadonlyMap<number, number> | undefined;

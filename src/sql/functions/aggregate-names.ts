@@ -1,0 +1,42 @@
+/** Aggregates of one argument whose results values can be taken from again, and MIN and MAX. */
+const running = ['count', 'sum', 'avg', 'min', 'max', 'bool_and', 'bool_or'] as const;
+
+/** Aggregates that keep all values of a group until its end. */
+const keeping = [
+  'string_agg',
+  'median',
+  'percentile_cont',
+  'percentile_disc',
+  'stddev_samp',
+  'stddev_pop',
+  'var_samp',
+  'var_pop',
+] as const;
+
+export type RunningAggregateName = (typeof running)[number];
+export type KeepingAggregateName = (typeof keeping)[number];
+export type AggregateName = RunningAggregateName | KeepingAggregateName;
+
+const otherNames: ReadonlyMap<string, AggregateName> = new Map([
+  ['every', 'bool_and'],
+  ['stddev', 'stddev_samp'],
+  ['variance', 'var_samp'],
+]);
+
+/** Every name that a statement can use, in lower case. */
+export const aggregateNames: ReadonlySet<string> = new Set([
+  ...running,
+  ...keeping,
+  ...otherNames.keys(),
+]);
+
+/** The aggregate that a name in lower case means. */
+export function aggregateNamed(name: string): AggregateName | undefined {
+  const other = otherNames.get(name);
+  if (other !== undefined) return other;
+  return aggregateNames.has(name) ? (name as AggregateName) : undefined;
+}
+
+export function isKeepingAggregate(name: AggregateName): name is KeepingAggregateName {
+  return (keeping as readonly string[]).includes(name);
+}
