@@ -66,6 +66,8 @@ export const agentLimits = {
   watchRetryMillisMax: 60_000,
   /** Interval between two notices that a tool of an agent is still running. */
   agentProgressSeconds: 5,
+  /** A schema in one answer of the MCP tool, as JSON; of a longer one it shows the names. */
+  agentSchemaBytesMax: 32_000,
   /** Rows of one answer of an MCP tool; the rest is read with a cursor. */
   agentRowsMax: 10_000,
   /** Characters of those rows. */

@@ -289,7 +289,12 @@ describe('limited tokens', () => {
         .concat([views]);
     };
     const used = [['secret'], ['add_note'], ['secret_texts']];
-    expect(names(await tool('get_schema', {}, agent))).toEqual(used);
+    expect(names(await tool('get_schema', { format: 'raw' }, agent))).toEqual(used);
+    expect(JSON.parse(await tool('get_schema', {}, agent))).toMatchObject({
+      tables: [{ name: 'secret' }],
+      views: [{ name: 'secret_texts' }],
+      reducers: [{ name: 'add_note' }],
+    });
     const schema = '/v1/database/notes/schema?version=9';
     expect(names((await running.ask('GET', schema, { as: agent })).text)).toEqual(used);
     expect(names((await running.ask('GET', schema)).text)[0]).toEqual(['note', 'secret']);

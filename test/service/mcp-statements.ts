@@ -183,7 +183,7 @@ const behaviour: readonly Statement[] = [
     words: '`get_schema` returns the schema as JSON: types, tables, reducers',
     prove: async (stage) => {
       const schema = JSON.parse(await stage.succeeds('get_schema', {}));
-      expect(schema.typespace.types.length).toBeGreaterThan(0);
+      expect(Array.isArray(schema.types)).toBe(true);
       const names = (items: readonly { name: string }[]) => items.map(({ name }) => name);
       expect(names(schema.tables)).toEqual(expect.arrayContaining(['person', 'secret']));
       expect(names(schema.reducers)).toContain('add_person');

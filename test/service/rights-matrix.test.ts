@@ -133,9 +133,9 @@ describe('[mcp B7] what there is to read', () => {
 async function tool(label: string, as: Person | undefined): Promise<string> {
   const { running, library, elsewhere } = stage;
   const ask = (name: string, args: object) => running.tool(library.database, name, args, as);
-  const shows = async (list: 'tables' | 'reducers', name: string) => {
+  const shows = async (list: 'tables' | 'reducers' | 'procedures', name: string) => {
     const schema = JSON.parse(await ask('get_schema', {}));
-    const all: { name: string }[] = schema[list];
+    const all: { name: string }[] = schema[list] ?? [];
     return all.some((one) => one.name === name) ? 'yes' : 'no';
   };
   const call = async (reducer: string, ...args: number[]) =>
@@ -158,17 +158,12 @@ async function tool(label: string, as: Person | undefined): Promise<string> {
     case 'get_schema shows the indexes of secret': {
       const { tables } = JSON.parse(await ask('get_schema', {}));
       const found = tables.find(({ name }: { name: string }) => name === 'secret');
-      return found !== undefined && found.indexes.length > 0 ? 'yes' : 'no';
+      return found?.primary_key === undefined ? 'no' : 'yes';
     }
     case 'get_schema shows the private reducer':
       return shows('reducers', 'tidy');
-    case 'get_schema shows the private procedure': {
-      const { misc_exports } = JSON.parse(await ask('get_schema', {}));
-      const found = (misc_exports as { Procedure?: { name: string } }[]).some(
-        ({ Procedure }) => Procedure?.name === 'sweep',
-      );
-      return found ? 'yes' : 'no';
-    }
+    case 'get_schema shows the private procedure':
+      return shows('procedures', 'sweep');
     case 'call a reducer':
       return call('put_note', 1);
     case 'call a procedure':

@@ -88,7 +88,7 @@ describe('a module with views and filters', () => {
   });
 
   it('[interface 4.4] shows them to agents', async () => {
-    const params = { name: 'get_schema', arguments: {} };
+    const params = { name: 'get_schema', arguments: { format: 'raw' } };
     const answer = await running.ask('POST', '/v1/database/guarded/mcp', {
       as: owner,
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),

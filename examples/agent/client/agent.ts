@@ -58,27 +58,20 @@ async function discover(server: Server, say: Scene['say']): Promise<string> {
 }
 
 interface Schema {
-  readonly typespace: { readonly types: readonly { readonly Product?: Elements }[] };
-  readonly tables: readonly { readonly name: string; readonly product_type_ref: number }[];
-  readonly reducers: readonly { readonly name: string; readonly params: Elements }[];
-}
-
-interface Elements {
-  readonly elements: readonly { readonly name: { readonly some?: string } }[];
+  readonly tables: readonly { readonly name: string; readonly columns: object }[];
+  readonly reducers: readonly { readonly name: string; readonly params: object }[];
 }
 
 async function readSchema({ server, database, say }: Scene): Promise<void> {
   say('\n2. What is in it?');
   const { data } = await server.call('get_schema', { database });
-  const { typespace, tables, reducers } = data as unknown as Schema;
-  for (const { name, product_type_ref: at } of tables) {
-    say(`table   ${name}(${namesOf(typespace.types[at]?.Product)})`);
-  }
+  const { tables, reducers } = data as unknown as Schema;
+  for (const { name, columns } of tables) say(`table   ${name}(${namesOf(columns)})`);
   for (const { name, params } of reducers) say(`reducer ${name}(${namesOf(params)})`);
 }
 
-function namesOf(product: Elements | undefined): string {
-  return (product?.elements ?? []).map(({ name }) => name.some ?? '_').join(', ');
+function namesOf(parts: object): string {
+  return Object.keys(parts).join(', ');
 }
 
 /** The two ways to know the stock of a product have to agree. */

@@ -1,6 +1,5 @@
 import { Refusal } from '../../database/outcome.ts';
-import { docsFor, moduleDocs } from '../../doors/module-docs.ts';
-import { shownDefinition, usableDefinition } from '../../doors/shown-definition.ts';
+import { shownDefinition } from '../../doors/shown-definition.ts';
 import { unknownNameText } from '../../host/registry/resolve-target.ts';
 import { limits } from '../../limits.ts';
 import type { PromptArgument, PromptMessage } from '../../mcp-protocol/prompt.ts';
@@ -10,8 +9,9 @@ import type { ModuleDefinition } from '../../schema/definition.ts';
 import { flatDefinition } from '../../schema/flat-definition.ts';
 import { fenced } from '../fence.ts';
 import { findDatabase, type OpenDatabase, shownName } from '../open-database.ts';
+import { notesOn, type SchemaNotes } from '../schema-notes.ts';
 import type { McpSession } from '../session.ts';
-import { type SchemaNotes, schemaLines } from './schema-words.ts';
+import { schemaLines } from './schema-words.ts';
 
 /** The database of a prompt. */
 export interface PromptDatabase extends OpenDatabase {
@@ -47,21 +47,6 @@ export async function promptDatabase(
     if (error instanceof Refusal) throw new RpcError(rpcCode.internal, error.message);
     throw error;
   }
-}
-
-async function notesOn(
-  { handle, caller }: OpenDatabase,
-  definition: ModuleDefinition,
-): Promise<SchemaNotes> {
-  const [docs, figures] = await Promise.all([moduleDocs(handle), handle.tables(caller)]);
-  const rowCounts = new Map<string, number>();
-  for (const { table, size } of figures) {
-    if (size !== undefined) rowCounts.set(table, size.rowCount);
-  }
-  const { rights } = caller;
-  // Strangers see the columns of a private table, but not its author's comments.
-  const told = rights.readsProgram ? docs : docsFor(docs, usableDefinition(definition, rights));
-  return { docs: told, rowCounts };
 }
 
 /** Returns an argument; clients send an empty text for an omitted one. */

@@ -1,4 +1,4 @@
-import type { EntityDocs, ModuleDocs } from '../../doors/module-docs.ts';
+import type { EntityDocs } from '../../doors/module-docs.ts';
 import type {
   ModuleDefinition,
   ProcedureDefinition,
@@ -9,14 +9,7 @@ import { specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType, NamedType, ProductType, Typespace } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import { shortTypeText } from '../json-schema.ts';
-
-/** Additional information about a module. */
-export interface SchemaNotes {
-  /** The author's comments. */
-  readonly docs: ModuleDocs;
-  /** By table name, for tables whose rows the caller can see in full. */
-  readonly rowCounts: ReadonlyMap<string, number>;
-}
+import type { SchemaNotes } from '../schema-notes.ts';
 
 /** Yields tables, views and functions, a column per line: what an agent needs before a query. */
 export function* schemaLines(
