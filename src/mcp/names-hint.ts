@@ -1,4 +1,4 @@
-import { nearestNames } from '../schema/nearest-names.ts';
+import { nearestNames } from '../values/nearest-names.ts';
 
 /** Longer names are rarely typos, and comparing takes the product of the lengths. */
 const comparedLengthMax = 64;
