@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { acceptedEncodings, matchesTag, rangeOf, wantsPage } from './negotiation.ts';
+import {
+  acceptedEncodings,
+  matchesTag,
+  rangeOf,
+  wantsPage,
+  wantsPlainValues,
+} from './negotiation.ts';
 
 describe('[living 3.4] the encoding of a file', () => {
   it.each([
@@ -72,4 +78,15 @@ it.each([
   ['application/json', false],
 ])('[living 3.4] `accept: %s` asks for a page: %s', (accept, isPage) => {
   expect(wantsPage(accept)).toBe(isPage);
+});
+
+it.each([
+  [undefined, false],
+  ['application/json', false],
+  ['application/json; values=plain', true],
+  ['text/html, Application/JSON;q=0.5; Values="plain"', true],
+  ['application/json; values=other', false],
+  ['text/html; values=plain', false],
+])('[ease 2.4] `accept: %s` asks for the plain form: %s', (accept, isPlain) => {
+  expect(wantsPlainValues(accept)).toBe(isPlain);
 });

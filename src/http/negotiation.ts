@@ -49,6 +49,16 @@ export function rangeOf(header: string | undefined, bytes: number): RangeAnswer 
   return from >= bytes ? { kind: 'unsatisfiable' } : { kind: 'part', from, to };
 }
 
+/** Whether JSON is wanted with values in the plain form: `application/json; values=plain`. */
+export function wantsPlainValues(accept: string | undefined): boolean {
+  return (accept ?? '').split(',').some((part) => {
+    const [type = '', ...parameters] = part.split(';').map((each) => each.trim().toLowerCase());
+    return type === 'application/json' && parameters.some((each) => plainParameter.test(each));
+  });
+}
+
+const plainParameter = /^values\s*=\s*(?:plain|"plain")$/;
+
 /** Whether a request is for a page that is shown, so that a page in its place makes sense. */
 export function wantsPage(accept: string | undefined): boolean {
   return (accept ?? '').split(',').some((part) => {

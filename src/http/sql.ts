@@ -10,7 +10,13 @@ import {
   sqlParametersFromJson,
 } from '../protocol/sql-parameters.ts';
 import { sqlBodyType, sqlResultPieces } from '../protocol/sql-result.ts';
-import { JsonError, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
+import {
+  JsonError,
+  JsonObject,
+  type JsonShape,
+  type JsonValue,
+  parseJson,
+} from '../values/json.ts';
 import { parseBody, textBody } from './body.ts';
 import { callerOf, type HttpContext, openTarget } from './context.ts';
 import {
@@ -22,15 +28,18 @@ import {
   type Reply,
   text,
 } from './exchange.ts';
+import { wantsPlainValues } from './negotiation.ts';
 
 /**
  * `POST /v1/database/:db/sql`: one statement in the body, its result as JSON. Parameter values come
- * as JSON in the query (`params`), or beside the statement in a body of `sqlBodyType`.
+ * as JSON in the query (`params`), or beside the statement in a body of `sqlBodyType`. Who asks for
+ * plain values, in the query or by `accept`, gets each row as an object in the plain form.
  */
 export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const { database, caller } = openTarget(exchange, host);
   const confirmed = exchange.query.boolean('confirmed', true);
   const inQuery = parametersInQuery(exchange);
+  const shape = shapeOf(exchange);
   const { statement, parameters = inQuery } = await statementIn(exchange);
   const request = {
     caller,
@@ -44,7 +53,7 @@ export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Re
   if (outcome.kind === 'failed') return failure(outcome.error);
   const { rows, micros } = outcome;
   const headers = { 'spacetime-execution-duration-micros': String(micros) };
-  const pieces = sqlResultPieces(outcome, limits.answerPieceCharacters);
+  const pieces = sqlResultPieces(outcome, limits.answerPieceCharacters, shape);
   let text = '';
   for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
     text += next.value;
@@ -52,6 +61,11 @@ export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Re
     return { ...json(200, '', headers), body: inTurns(text, pieces), heldBytes: rows.length };
   }
   return json(200, text, headers);
+}
+
+function shapeOf(exchange: Exchange): JsonShape {
+  const asked = exchange.query.oneOf('values', ['plain']);
+  return asked ?? (wantsPlainValues(exchange.header('accept')) ? 'plain' : 'positional');
 }
 
 /** Streams a result, yielding between pieces: a few bytes of rows can become a long text. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { encodeValue } from '../values/encode.ts';
-import { unitType } from '../values/special-types.ts';
+import { optionType, sum, unitType } from '../values/special-types.ts';
 import type { ProductType } from '../values/type.ts';
 import { type SqlResult, sqlResultPieces } from './sql-result.ts';
 
@@ -58,5 +58,24 @@ describe('the JSON of a result', () => {
     expect(rows).toHaveLength(12);
     expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(50_000);
     expect(JSON.parse(pieces.join(''))[0].rows).toEqual([value, value, value]);
+  });
+
+  it('[ease 2.4] has rows as objects in the plain form', () => {
+    const u8 = { kind: 'u8' } as const;
+    const columns = [
+      { name: 'id', type: u8 },
+      { name: 'id_2', type: u8 },
+      { name: 'id', type: optionType(u8) },
+      { name: 'id', type: sum(['todo', unitType], ['done', unitType]) },
+    ];
+    const rows = Uint8Array.of(1, 2, 1, 1, 3, 4, 0, 5, 0);
+    const result = { ...resultOf([]), columns, rows, rowCount: 2 };
+    for (const characters of [1, 1_000]) {
+      const pieces = [...sqlResultPieces(result, characters, 'plain')];
+      expect(JSON.parse(pieces.join(''))[0].rows).toEqual([
+        { id: 1, id_2: 2, id_3: null, id_4: 'done' },
+        { id: 3, id_2: 4, id_3: 5, id_4: 'todo' },
+      ]);
+    }
   });
 });

@@ -36,21 +36,27 @@ export function sqlResultJson(result: SqlResult, rows: readonly string[]): strin
 
 /**
  * Yields the result's JSON with all rows, in pieces of about this many characters: also within a
- * row, whose text can be millions of times as long as its bytes.
+ * row, whose text can be millions of times as long as its bytes. With another shape than the
+ * positional one rows are objects by column name.
  */
-export function* sqlResultPieces(result: SqlResult, characters: number): Generator<string, void> {
+export function* sqlResultPieces(
+  result: SqlResult,
+  characters: number,
+  shape: JsonShape = 'positional',
+): Generator<string, void> {
   const { columns, types, rows, rowCount } = result;
-  const rowType: ProductType = { kind: 'product', elements: columns };
+  const elements = shape === 'positional' ? columns : withUniqueNames(columns);
+  const rowType: ProductType = { kind: 'product', elements };
   const reader = new BinaryReader(rows);
   const { before, behind } = aroundRows(result);
   let piece = before;
   for (let row = 0; row < rowCount; row += 1) {
     if (row > 0) piece += ',';
     const at = reader.offset;
-    const text = encodedToShortJson(rowType, reader, 'positional', characters, types);
+    const text = encodedToShortJson(rowType, reader, shape, characters, types);
     if (text === undefined) {
       reader.reset(rows, at);
-      for (const part of encodedToJsonPieces(rowType, reader, 'positional', types)) {
+      for (const part of encodedToJsonPieces(rowType, reader, shape, types)) {
         yield piece + part;
         piece = '';
       }
@@ -62,6 +68,21 @@ export function* sqlResultPieces(result: SqlResult, characters: number): Generat
     piece = '';
   }
   yield piece + behind;
+}
+
+/** Keys for the values of a row: the second of two columns `id` is `id_2`. */
+function withUniqueNames(columns: readonly NamedType[]): NamedType[] {
+  const taken = new Set(columns.map(({ name }) => name));
+  const seen = new Set<string | undefined>();
+  return columns.map(({ name, type }) => {
+    let key = name;
+    for (let count = 2; seen.has(key); count += 1) {
+      const next = `${name}_${count}`;
+      if (!taken.has(next)) key = next;
+    }
+    seen.add(key);
+    return { name: key, type };
+  });
 }
 
 function aroundRows({ columns, micros, inserted, deleted, updated }: SqlResult) {

@@ -9,6 +9,7 @@ import { decodeValue } from './decode.ts';
 import { encodeValue } from './encode.ts';
 import { float32Text, float64Text } from './float-text.ts';
 import { encodedToJsonSteps, JsonError, parseJson, valueFromJson, valueToJson } from './json.ts';
+import { looseReaderOf } from './json-loose.ts';
 import { fixedSizeOf, skipperOf, validatorOf } from './layout.ts';
 import { nativeDecoderOf, nativeEncoderOf } from './native.ts';
 import { closureDecoderOf, closureEncoderOf } from './native-closures.ts';
@@ -49,6 +50,16 @@ describe('every value of every type', () => {
         expect(validatorOf(type, typespace)(padded, before, end)).toBe(end);
         expect(skipperOf(type, typespace)(padded, before)).toBe(end);
         expect(fixedSizeOf(type, typespace) ?? bytes.length).toBe(bytes.length);
+      }),
+      runs,
+    );
+  });
+
+  it('[ease 2.4] is read back from its plain form', () => {
+    fc.assert(
+      fc.property(anyTyped, ({ type, value }) => {
+        const json = parseJson(valueToJson(type, value, 'plain', typespace));
+        expect(looseReaderOf(type, typespace)(json, 0)).toEqual(value);
       }),
       runs,
     );

@@ -28,6 +28,26 @@ describe('SQL', () => {
     expect(headers.get('spacetime-execution-duration-micros')).toMatch(/^\d+$/);
   });
 
+  it.each([
+    ['?values=plain', {}],
+    ['', { accept: 'application/json; values=plain' }],
+  ])('[ease 2.4] answers in the plain form: %s %o', async (query, headers) => {
+    const body = "SELECT 'Ann' AS name, :sender AS who, CAST(0 AS Timestamp) AS at FROM secret";
+    const where = `/v1/database/inn/sql${query}`;
+    const { text } = await running.ask('POST', where, { as: owner, body, headers });
+    const [{ rows, schema, stats }] = JSON.parse(text);
+    expect(rows).toContainEqual({ name: 'Ann', who: owner.identity, at: '1970-01-01T00:00:00Z' });
+    expect(schema.elements).toHaveLength(3);
+    expect(stats).toEqual({ rows_inserted: 0, rows_deleted: 0, rows_updated: 0 });
+  });
+
+  it('[ease 2.4] knows no other form of values', async () => {
+    const asked = { as: owner, body: 'SELECT name FROM person' };
+    const { status, text } = await running.ask('POST', '/v1/database/inn/sql?values=all', asked);
+    expect(status).toBe(400);
+    expect(text).toContain('unknown variant `all`, expected `plain`');
+  });
+
   it('[http 10] answers many rows in pieces, while others are answered', async () => {
     const one = "SELECT repeat('é', 200000) AS text, 7 AS seven FROM secret";
     const big = await running.sql('inn', Array(3).fill(one).join(' UNION ALL '), owner);
