@@ -37,6 +37,7 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
   'docs/guide/secrets.md': { isServed: true },
   'docs/guide/settings.md': {},
   'docs/guide/testing.md': {},
+  'docs/guide/values.md': { isServed: true },
   'examples/chat/README.md': { isServed: true },
   // It lies in the project that the template becomes.
   'templates/basic/README.md': {
