@@ -3,7 +3,7 @@ import { type Asker, LiveLab, owner } from '../../test/live/live-lab.ts';
 import type { SampleTable } from '../../test/sql/sample-tables.ts';
 import { strangerRights } from '../sql/rights.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
-import { identityType } from '../values/special-types.ts';
+import { identityType, optionType, sum, unitType } from '../values/special-types.ts';
 import { LiveQueries } from './live-queries.ts';
 
 const u32 = { kind: 'u32' } as const;
@@ -15,6 +15,15 @@ const tables: readonly SampleTable[] = [
   { name: 'doc', columns: { id: u32, owner: identityType }, indexes: ['unique:btree:id'] },
   { name: 'grant', columns: { doc: u32, reader: identityType }, indexes: ['btree:doc'] },
   { name: 'shout', columns: { who: u32, loud: bool }, isEvent: true },
+  {
+    name: 'task',
+    columns: {
+      id: u32,
+      for: optionType(identityType),
+      state: sum(['on', unitType], ['off', unitType]),
+    },
+    indexes: ['unique:btree:id', 'btree:for'],
+  },
 ];
 
 const q1 = 'SELECT * FROM p WHERE id = 1';
@@ -70,6 +79,37 @@ describe('the worked examples', () => {
       [one.query.number, ['-[1,true]']],
       [two.query.number, ['-[1,true]']],
     ]);
+  });
+
+  it('[ease 3.2] of options and enums follow what they hold', () => {
+    const live = lab();
+    const mine = live.watch('SELECT * FROM task WHERE for = :sender');
+    const free = live.watch("SELECT * FROM task WHERE for IS NULL AND state = 'on'");
+    const held = { tag: 0, value: [owner.identity] };
+    const [none, on, off] = [
+      { tag: 1, value: [] },
+      { tag: 0, value: [] },
+      { tag: 1, value: [] },
+    ];
+    live.transact((transaction) => {
+      live.insert(transaction, 'task', 1, held, on);
+      live.insert(transaction, 'task', 2, none, on);
+      live.insert(transaction, 'task', 3, none, off);
+      live.insert(transaction, 'task', 4, { tag: 0, value: [9n] }, on);
+    });
+    const counts = () => [mine.bag.size, free.bag.size];
+    expect(counts()).toEqual([1, 1]);
+    live.transact((transaction) => {
+      live.remove(transaction, 'task', 2, none, on);
+      live.insert(transaction, 'task', 2, held, on);
+    });
+    expect(counts()).toEqual([2, 0]);
+    live.transact((transaction) => {
+      live.remove(transaction, 'task', 1, held, on);
+      live.remove(transaction, 'task', 3, none, off);
+      live.insert(transaction, 'task', 3, none, on);
+    });
+    expect(counts()).toEqual([1, 1]);
   });
 
   it('[subscriptions 18] two queries that overlap are told twice', () => {

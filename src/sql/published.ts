@@ -7,7 +7,7 @@ import { typesEqual } from '../values/typespace.ts';
 import { checkRowSelect } from './check/check-subscription.ts';
 import { isCostlyUnion } from './check/row-security.ts';
 import { shownType } from './check/shown-type.ts';
-import { requireSubscriptionDialect } from './check/subscription-dialect.ts';
+import { columnTypesOf, requireSubscriptionDialect } from './check/subscription-dialect.ts';
 import type { TypedRead } from './check/typed.ts';
 import { hasSender } from './check/written.ts';
 import { invalid } from './failure.ts';
@@ -23,7 +23,8 @@ import { parse } from './syntax/parse.ts';
  */
 export function checkFilter(text: string, schema: SqlSchema): { readonly tableId: TableId } {
   const { statement, source } = parse(text);
-  const select = requireSubscriptionDialect(statement, { source, showsPlaces: true });
+  const types = columnTypesOf(schema, ownerRights);
+  const select = requireSubscriptionDialect(statement, { source, showsPlaces: true }, types);
   const { table } = checkRowSelect(select, source, { schema, rights: ownerRights }, false);
   if (table.access === 'private') {
     throw invalid(
@@ -64,7 +65,8 @@ export function prepareViewQuery(
  */
 export function checkViewQuery(text: string, schema: SqlSchema, expected: ProductType): TypedRead {
   const { statement, source } = parse(text);
-  const select = requireSubscriptionDialect(statement, { source, showsPlaces: true });
+  const types = columnTypesOf(schema, ownerRights);
+  const select = requireSubscriptionDialect(statement, { source, showsPlaces: true }, types);
   if (select.where !== undefined && hasSender(select.where)) {
     throw invalid('parameterized SQL is not supported for view materialization yet');
   }

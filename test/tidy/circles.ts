@@ -97,6 +97,7 @@ export const recursions: readonly { readonly why: string; readonly files: readon
       'src/sql/check/row-security.ts',
       'src/sql/check/type-aggregate.ts',
       'src/sql/check/type-arithmetic.ts',
+      'src/sql/check/type-array.ts',
       'src/sql/check/type-call.ts',
       'src/sql/check/type-case.ts',
       'src/sql/check/type-cast.ts',

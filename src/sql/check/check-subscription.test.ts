@@ -123,6 +123,26 @@ describe('the subscription dialect', () => {
     });
   });
 
+  it('[ease 3.2] takes IS NULL and LIKE of options and enums alone', () => {
+    for (const condition of [
+      'opt IS NULL',
+      'NOT (opt IS NOT NULL OR opt = 5)',
+      "color LIKE 're%'",
+      "color = 'red' AND color <> 'Green'",
+    ]) {
+      const sql = `SELECT * FROM opaque WHERE ${condition}`;
+      expect(() => subscribed(sql), condition).not.toThrow();
+    }
+    for (const condition of ['id IS NULL', 'point IS NULL', 'opt.some IS NULL']) {
+      const sql = `SELECT * FROM opaque WHERE ${condition}`;
+      const message = `Unsupported expression: ${condition}`;
+      expect(
+        refusal(() => subscribed(sql)),
+        condition,
+      ).toBe(message);
+    }
+  });
+
   it('[sql 3] refuses every other condition', () => {
     for (const condition of [
       'a IS NULL',

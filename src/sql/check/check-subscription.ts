@@ -11,7 +11,7 @@ import { FragmentBuilder } from './fragment.ts';
 import { requireJoinRules } from './join-rules.ts';
 import { queryOf, rowColumns } from './row-security.ts';
 import { emptyScope } from './scope.ts';
-import { requireSubscriptionDialect } from './subscription-dialect.ts';
+import { columnTypesOf, requireSubscriptionDialect } from './subscription-dialect.ts';
 import type { TypedRead } from './typed.ts';
 
 /**
@@ -42,7 +42,8 @@ export function checkSubscription(
   scope: Omit<CheckScope, 'parameterNames' | 'identity'>,
   { joinRules }: SubscriptionRules,
 ): TypedSubscription {
-  const select = requireSubscriptionDialect(statement, { source, showsPlaces: true });
+  const types = columnTypesOf(scope.schema, scope.rights);
+  const select = requireSubscriptionDialect(statement, { source, showsPlaces: true }, types);
   return checkRowSelect(select, source, scope, joinRules);
 }
 

@@ -1,4 +1,10 @@
+import { specialKindOf } from '../../values/special-types.ts';
+import type { AlgebraicType } from '../../values/type.ts';
+import { resolveType } from '../../values/typespace.ts';
 import { noHistory } from '../failure.ts';
+import { enumNames } from '../functions/enum.ts';
+import type { Rights } from '../rights.ts';
+import type { SqlSchema } from '../schema.ts';
 import type {
   ColumnReference,
   Comparison,
@@ -12,17 +18,25 @@ import type {
   Statement,
 } from '../syntax/ast.ts';
 import { dialectTexts } from '../syntax/refusal.ts';
-import { detailOf, refuse, type Written } from './context.ts';
-import { unqualifiedMessage } from './scope.ts';
+import { boolType, detailOf, refuse, type Written } from './context.ts';
+import { columnPosition, unqualifiedMessage } from './scope.ts';
+import { visibleTable } from './visibility.ts';
 import { columnsIn } from './written.ts';
+
+/** The type of a column, if the relations of FROM have it and the caller may know. */
+export type ColumnTypes = (column: ColumnReference, from: From) => AlgebraicType | undefined;
 
 /**
  * Refuses everything that is not in the subscription dialect: whole rows of one relation, inner
- * joins on one pair of columns, and conditions of comparisons, AND, OR and NOT. FROM comes first,
- * then the conditions, then the list. A list of columns passes: it is refused once its names are
- * known.
+ * joins on one pair of columns, and conditions of comparisons, AND, OR and NOT; options and enums
+ * also have IS NULL and LIKE. FROM comes first, then the conditions, then the list. A list of
+ * columns passes: it is refused once its names are known.
  */
-export function requireSubscriptionDialect(statement: Statement, written: Written): Select {
+export function requireSubscriptionDialect(
+  statement: Statement,
+  written: Written,
+  typeOf: ColumnTypes,
+): Select {
   if (statement.kind !== 'query') {
     throw refuse('Unsupported: Non-SELECT queries', statement.span, written);
   }
@@ -30,7 +44,9 @@ export function requireSubscriptionDialect(statement: Statement, written: Writte
   const { from, where } = select;
   if (from === undefined) throw refuse(dialectTexts.noFrom, select.span, written);
   requireFrom(from, written);
-  requireCondition(where, written);
+  const columnType = (operand: Expression) =>
+    operand.kind === 'column' ? typeOf(operand, from) : undefined;
+  requireCondition(where, { ...written, typeOf: columnType });
   requireList(select.items, written);
   if (from.joins.length > 0) requireQualified(select, from, written);
   return select;
@@ -122,7 +138,12 @@ function requireItem(
   throw refuse(dialectTexts.projection(text), span, written);
 }
 
-function requireCondition(expression: Expression | undefined, written: Written): void {
+interface ConditionPlace extends Written {
+  /** `undefined` for all that is no column. */
+  readonly typeOf: (operand: Expression) => AlgebraicType | undefined;
+}
+
+function requireCondition(expression: Expression | undefined, written: ConditionPlace): void {
   if (expression === undefined) return;
   switch (expression.kind) {
     case 'column':
@@ -143,9 +164,44 @@ function requireCondition(expression: Expression | undefined, written: Written):
     case 'not':
       requireCondition(expression.operand, written);
       return;
+    case 'isNull':
+    case 'like':
+      if (isOfOptionOrEnum(expression, written)) return;
+      throw refuse(refusalOf(expression, written), expression.span, written);
     default:
       throw refuse(refusalOf(expression, written), expression.span, written);
   }
+}
+
+/** `IS NULL` of an option, and `LIKE` of an option or enum with a pattern that is written out. */
+function isOfOptionOrEnum(expression: Expression, { typeOf }: ConditionPlace): boolean {
+  switch (expression.kind) {
+    case 'isNull':
+      return specialKindOf(typeOf(expression.operand) ?? boolType) === 'option';
+    case 'like': {
+      const { operand, pattern, escape: last, ignoresCase } = expression;
+      if (pattern.kind !== 'string' || last !== undefined || ignoresCase) return false;
+      const type = typeOf(operand) ?? boolType;
+      return specialKindOf(type) === 'option' || enumNames(type) !== undefined;
+    }
+    default:
+      return false;
+  }
+}
+
+/** The types of columns that a caller with these rights may know. */
+export function columnTypesOf(schema: SqlSchema, rights: Rights): ColumnTypes {
+  return ({ parts }, { first, joins }) => {
+    const qualifier = parts.slice(0, -1).join('.');
+    for (const relation of [first, ...joins.map((join) => join.relation)]) {
+      if (relation.kind !== 'named') continue;
+      if (qualifier !== '' && qualifier !== (relation.alias ?? relation.name)) continue;
+      const columns = visibleTable(schema, rights, relation.name)?.columns ?? [];
+      const column = columns[columnPosition(columns, parts.at(-1) ?? '')];
+      if (column !== undefined) return resolveType(column.type, { types: schema.types });
+    }
+    return undefined;
+  };
 }
 
 function refusalOf(expression: Expression, { source }: Written): string {
@@ -157,6 +213,11 @@ function refusalOf(expression: Expression, { source }: Written): string {
       return dialectTexts.literal(source.text(expression.span));
     case 'arithmetic':
       return dialectTexts.operator(expression.operator);
+    case 'array': {
+      const { form } = expression;
+      if (form !== 'literal' && form !== 'element') return dialectTexts.operator(form);
+      return dialectTexts.expression(source.text(expression.span));
+    }
     default:
       return dialectTexts.expression(source.text(expression.span));
   }

@@ -6,6 +6,7 @@ import type { Comparison, ComparisonOperator, Expression, Span } from '../syntax
 import { boolType, boolValue, type Environment, equalTypes, mismatch, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
 import { shownType } from './shown-type.ts';
+import { quantifiedOf, typeQuantified } from './type-array.ts';
 import { infer, negated, typeAlone, typeAs, typeOpen } from './type-expression.ts';
 import { fitsNumber, isOpen, placeHint } from './type-literal.ts';
 import type { TypedExpression } from './typed.ts';
@@ -15,6 +16,10 @@ export function typeComparison(
   { operator, left, right, span }: Comparison,
   environment: Environment,
 ): TypedExpression {
+  const quantified = quantifiedOf(right);
+  if (quantified !== undefined) {
+    return typeQuantified({ operator, operand: left, ...quantified, span }, environment);
+  }
   const pair = typePair(left, right, span, environment);
   requireComparable(operator, pair, span, environment);
   return comparison(operator, pair);

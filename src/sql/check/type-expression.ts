@@ -16,6 +16,7 @@ import {
 import { fieldOf, unwrapped } from './field.ts';
 import { resolveName } from './resolve-name.ts';
 import { typeArithmetic, typeNegation } from './type-arithmetic.ts';
+import { typeArray } from './type-array.ts';
 import { typeCall } from './type-call.ts';
 import { typeCase } from './type-case.ts';
 import { typeCast, typeTypedLiteral } from './type-cast.ts';
@@ -160,6 +161,8 @@ function typeOwn(
       return typeTypedLiteral(expression, environment);
     case 'call':
       return typeCall(expression, environment);
+    case 'array':
+      return typeArray(expression, environment);
     case 'exists':
       return typeExists(expression.query, environment);
     case 'subquery':

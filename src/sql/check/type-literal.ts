@@ -90,6 +90,8 @@ export function placeHint(type: AlgebraicType, { statement }: Environment): stri
       return specialKindOf(type) === undefined
         ? 'Compare one of its elements, as in `column.element`'
         : undefined;
+    case 'array':
+      return "Write an array as ARRAY['a', 'b'], and a test of one element as 'a' = ANY(column)";
     default:
       return undefined;
   }

@@ -12,6 +12,7 @@ import { dialectTexts } from '../syntax/refusal.ts';
 import { boolType, type Environment, equalTypes, mismatch, refuse, stringType } from './context.ts';
 import { unwrapped } from './field.ts';
 import { requiredValue } from './required-value.ts';
+import { isArrayLiteral, typeArrayAs } from './type-array.ts';
 import { typeAlone, typeAs } from './type-expression.ts';
 import { badLiteral, constant, noneOf, typeLiteral } from './type-literal.ts';
 import type { TypedConstant, TypedExpression } from './typed.ts';
@@ -54,8 +55,13 @@ export function typeStored(
       const sender = isBytes ? typeAs(value, wanted, environment) : typeAlone(value, environment);
       return storedValue(sender, column, value.span, environment);
     }
-    default:
-      return storedValue(typeAlone(value, environment), column, value.span, environment);
+    default: {
+      const array = inner ?? type;
+      const typed = isArrayLiteral(value)
+        ? typeArrayAs(value, resolveType(array, statement.typespace), environment)
+        : typeAlone(value, environment);
+      return storedValue(typed, column, value.span, environment);
+    }
   }
 }
 

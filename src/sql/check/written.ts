@@ -56,6 +56,8 @@ export function operandsOf(expression: Expression): readonly Expression[] {
       return expression.modifiers === undefined
         ? expression.arguments
         : [...expression.arguments, ...operandsOfModifiers(expression.modifiers)];
+    case 'array':
+      return expression.operands;
     default:
       return unreachable(expression);
   }

@@ -260,6 +260,13 @@ export type Expression =
       readonly isNegated: boolean;
       readonly span: Span;
     }
+  /** `ARRAY[…]`, `array[position]`, and the operators of arrays, with both operands. */
+  | {
+      readonly kind: 'array';
+      readonly form: 'literal' | 'element' | ArrayOperator;
+      readonly operands: readonly Expression[];
+      readonly span: Span;
+    }
   | {
       readonly kind: 'arithmetic';
       readonly operator: ArithmeticOperator;
@@ -316,6 +323,9 @@ export interface Comparison {
 }
 
 export type ComparisonOperator = '=' | '<>' | '<' | '<=' | '>' | '>=';
+/** Contains, is contained by, overlaps. */
+export type ArrayOperator = '@>' | '<@' | '&&';
+
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%' | '||';
 
 /**

@@ -16,7 +16,26 @@ export function lex(sql: string): readonly Token[] {
 /** Longest first: an operator is the longest of these that matches. */
 const operators: readonly (readonly string[])[] = [
   ['<=>', '->>', '#>>', '!~~', '!~*', '~~*'],
-  ['<=', '>=', '<>', '!=', '==', '||', '::', ':=', '->', '=>', '<<', '>>', '&&', '~*', '!~', '~~'],
+  [
+    '<=',
+    '>=',
+    '<>',
+    '!=',
+    '==',
+    '||',
+    '::',
+    ':=',
+    '->',
+    '=>',
+    '<<',
+    '>>',
+    '&&',
+    '@>',
+    '<@',
+    '~*',
+    '!~',
+    '~~',
+  ],
 ];
 const alphabetic = /\p{Alphabetic}/u;
 const blank = /\s/;

@@ -327,13 +327,38 @@ describe('calls', () => {
   });
 });
 
+describe('arrays', () => {
+  it('[ease 3.3] are literals, positions in one, and operands', () => {
+    const array = (form: string, ...operands: readonly unknown[]) => ({
+      kind: 'array',
+      form,
+      operands,
+    });
+    const a = { kind: 'column', parts: ['a'] };
+    const one = { kind: 'number', text: '1' };
+    for (const [text, expected] of [
+      ['ARRAY[1, a]', array('literal', one, a)],
+      ['[1]', array('literal', one)],
+      ['ARRAY[]', array('literal')],
+      ['a[1]', array('element', a, one)],
+      ['a[1][a]', array('element', array('element', a, one), a)],
+      ['a @> [1]', array('@>', a, array('literal', one))],
+      ['a <@ a', array('<@', a, a)],
+      ['a && a', array('&&', a, a)],
+    ] as const) {
+      expect(treeOf(`SELECT * FROM t WHERE ${text}`), text).toMatchObject({
+        query: { body: { where: expected } },
+      });
+    }
+  });
+});
+
 describe('refusals', () => {
   it('[sql 8.2] shows expressions that no dialect has', () => {
     refusedConditions('Unsupported expression: ', [
       '+a',
       '~a',
       '(a, b)',
-      'a[1]',
       'a COLLATE c',
       "a AT TIME ZONE 'UTC'",
       'TRY_CAST(a AS int)',
@@ -366,7 +391,7 @@ describe('refusals', () => {
   });
 
   it('keeps what stands beside a refusal', () => {
-    expect(treeOf('SELECT * FROM t WHERE a = 1 AND b[1] = 2')).toMatchObject({
+    expect(treeOf('SELECT * FROM t WHERE a = 1 AND b COLLATE c = 2')).toMatchObject({
       query: { body: { where: { kind: 'and', terms: [{}, { left: { kind: 'unsupported' } }] } } },
     });
   });

@@ -21,6 +21,9 @@ export function parseOperand(reader: TokenReader): Expression {
       reader.advance();
       const name = reader.expectName();
       operand = { kind: 'field', operand, name, span: reader.spanSince(start) };
+    } else if (reader.isSymbol('[')) {
+      const index = parseBrackets(reader, start);
+      operand = { ...index, form: 'element', operands: [operand, ...index.operands] };
     } else if (skipForeignPostfix(reader)) isForeign = true;
     else return isForeign ? unsupportedExpression(reader, start) : operand;
   }
@@ -31,11 +34,25 @@ function hasFields(operand: Expression, { kind, text }: Token): boolean {
   return operand.kind === 'field' || (kind === 'symbol' && (text === ')' || text === ']'));
 }
 
-/** Skips `[…]`, `COLLATE …`, `AT TIME ZONE …`; returns false if none follows. */
+type ArrayExpression = Extract<Expression, { readonly kind: 'array' }>;
+
+/** `[a, b]`: the values of an array; one of them may be a position in one. */
+function parseBrackets(reader: TokenReader, start: number): ArrayExpression {
+  reader.expectSymbol('[');
+  const operands: Expression[] = [];
+  if (!reader.isSymbol(']')) {
+    reader.nested(() => {
+      do operands.push(parseExpression(reader));
+      while (reader.takeSymbol(','));
+    });
+  }
+  reader.expectSymbol(']');
+  return { kind: 'array', form: 'literal', operands, span: reader.spanSince(start) };
+}
+
+/** Skips `COLLATE …`, `AT TIME ZONE …`; returns false if none follows. */
 function skipForeignPostfix(reader: TokenReader): boolean {
-  if (reader.isSymbol('[')) {
-    reader.skipBrackets();
-  } else if (reader.takeWord('COLLATE')) {
+  if (reader.takeWord('COLLATE')) {
     reader.expectName();
   } else if (reader.isWord('AT') && reader.isWord('TIME', 1) && reader.isWord('ZONE', 2)) {
     for (let word = 0; word < 3; word++) reader.advance();
@@ -72,6 +89,7 @@ function parsePlainOperand(reader: TokenReader, start: number): Expression {
 
 function parseSymbol(reader: TokenReader, start: number): Expression {
   if (reader.isSymbol('(')) return parseParentheses(reader, start);
+  if (reader.isSymbol('[')) return parseBrackets(reader, start);
   if (reader.takeSymbol(':')) return parseParameter(reader, start);
   const sign = ['+', '-', '~', '!'].find((text) => reader.isSymbol(text));
   if (sign === undefined) throw reader.expected('an expression:');
@@ -127,6 +145,10 @@ function parseWord(reader: TokenReader, start: number): Expression {
       return reader.nested(() => parseNegation(reader));
     case 'CASE':
       return reader.nested(() => parseCase(reader, start));
+    case 'ARRAY':
+      if (!reader.isSymbol('[', 1)) break;
+      reader.advance();
+      return parseBrackets(reader, start);
     default:
   }
   const isCall = reader.isSymbol('(', 1);

@@ -1,5 +1,5 @@
 import { assert } from '../../assert.ts';
-import type { ArithmeticOperator, Expression } from './ast.ts';
+import type { ArithmeticOperator, ArrayOperator, Expression } from './ast.ts';
 import { parseOperand } from './parse-operand.ts';
 import { dialectTexts, unsupported } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
@@ -7,7 +7,7 @@ import type { TokenReader } from './token-reader.ts';
 /** The precedence of operators. Those that are not arithmetic are refused by name. */
 const strengths: ReadonlyMap<string, number> = new Map([
   ...['<=>', '~', '!~', '~*', '!~*', '~~', '!~~', '~~*'].map((text) => [text, 0] as const),
-  ...['|', '&', '#', '^', '<<', '>>', '||', '&&'].map((text) => [text, 1] as const),
+  ...['|', '&', '#', '^', '<<', '>>', '||', '&&', '@>', '<@'].map((text) => [text, 1] as const),
   ...['->', '->>', '#>>', '@', '=>', ':='].map((text) => [text, 1] as const),
   ['+', 2],
   ['-', 2],
@@ -82,6 +82,10 @@ function reduce(operands: Operand[], operators: Operator[]): void {
 
 function operation(operator: string, left: Operand, right: Operand): Expression {
   const span = { from: left.from, to: right.to };
+  if (isOfArrays(operator)) {
+    const operands = [left.expression, right.expression];
+    return { kind: 'array', form: operator, operands, span };
+  }
   if (!isArithmetic(operator)) return unsupported(dialectTexts.operator(operator), span);
   return {
     kind: 'arithmetic',
@@ -90,6 +94,10 @@ function operation(operator: string, left: Operand, right: Operand): Expression 
     right: right.expression,
     span,
   };
+}
+
+function isOfArrays(text: string): text is ArrayOperator {
+  return text === '@>' || text === '<@' || text === '&&';
 }
 
 function isArithmetic(text: string): text is ArithmeticOperator {

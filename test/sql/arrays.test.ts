@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { optionType, sum, unitType } from '../../src/values/special-types.ts';
+import type { Value } from '../../src/values/value.ts';
+import { refusal } from './check-statement.ts';
+import { type LabOptions, QueryLab } from './query-lab.ts';
+
+const u32 = { kind: 'u32' } as const;
+const string = { kind: 'string' } as const;
+const states = sum(['todo', unitType], ['done', unitType]);
+const todo: Value = { tag: 0, value: [] };
+const done: Value = { tag: 1, value: [] };
+const some = (value: Value): Value => ({ tag: 0, value });
+const none: Value = { tag: 1, value: [] };
+
+function lab(): QueryLab {
+  const made = new QueryLab([
+    {
+      name: 'ticket',
+      columns: {
+        id: u32,
+        labels: { kind: 'array', element: string },
+        scores: { kind: 'array', element: { kind: 'f64' } },
+        past: { kind: 'array', element: states },
+        watchers: optionType({ kind: 'array', element: u32 }),
+        wanted: string,
+        bits: { kind: 'array', element: { kind: 'u8' } },
+      },
+      indexes: ['unique:btree:id'],
+    },
+  ]);
+  made.insert('ticket', [
+    [1, ['a', 'b'], [1.5, 2], [todo, done], some([1, 2]), 'b', Uint8Array.of(1, 2)],
+    [2, ['b', 'c', 'b'], [], [todo], none, 'x', Uint8Array.of()],
+    [3, [], [-0, Number.NaN], [], some([]), 'a', Uint8Array.of(9)],
+  ]);
+  return made;
+}
+
+const tickets = lab();
+const plain = { useIndexes: false, optimise: false };
+const ids = (condition: string, options: LabOptions = {}) =>
+  tickets
+    .rows(`SELECT id FROM ticket WHERE ${condition}`, options)
+    .map((row) => (row as readonly Value[])[0])
+    .sort();
+const values = (expression: string) =>
+  tickets
+    .rows(`SELECT ${expression} AS v FROM ticket ORDER BY id`)
+    .map((row) => (row as readonly Value[])[0]);
+const refusedWhere = (condition: string) => refusal(() => ids(condition));
+
+describe('[ease 3.3] arrays in conditions', () => {
+  it.each([
+    ["'b' = ANY(labels)", [1, 2]],
+    ["'b' = any(labels) AND id > 1", [2]],
+    ["'b' = SOME(labels)", [1, 2]],
+    ["NOT ('b' = ANY(labels))", [3]],
+    ["'b' <> ALL(labels)", [3]],
+    ["'b' <= ALL(labels)", [2, 3]],
+    ["'c' > ANY(labels)", [1, 2]],
+    ['wanted = ANY(labels)', [1]],
+    ['lower(wanted) = ANY(labels)', [1]],
+    ["wanted = ANY(ARRAY['b', 'x'])", [1, 2]],
+    ["wanted = ANY(['b', 'x'])", [1, 2]],
+    ['id = ANY(ARRAY[1, 3])', [1, 3]],
+    ['NULL = ANY(labels)', []],
+    ["'todo' = ANY(past)", [1, 2]],
+    ["'Done' = ANY(past)", [1]],
+    ['1 = ANY(watchers)', [1]],
+    ['id = ANY(watchers)', [1]],
+    ['NOT (5 = ANY(watchers))', [1, 3]],
+    ['(5 = ANY(watchers)) IS NULL', [2]],
+    ['0 = ANY(scores)', [3]],
+    ["labels @> ARRAY['b']", [1, 2]],
+    ["labels @> ['b', 'c']", [2]],
+    ["labels @> ['b', 'b']", [1, 2]],
+    ["ARRAY['a', 'b', 'z'] @> labels", [1, 3]],
+    ["labels <@ ARRAY['a', 'b', 'z']", [1, 3]],
+    ["labels && ARRAY['c', 'a']", [1, 2]],
+    ["NOT labels && ARRAY['c', 'a']", [3]],
+    ['labels @> ARRAY[wanted]', [1]],
+    ["past @> ARRAY['done']", [1]],
+    ['watchers @> ARRAY[1]', [1]],
+    ['scores @> ARRAY[0, 1.5]', []],
+    ['scores && ARRAY[0, 1.5]', [1, 3]],
+    ["labels[1] = 'b'", [2]],
+    ["labels[3] = 'b'", [2]],
+    ['labels[0] IS NULL AND labels[-1] IS NULL AND labels[9] IS NULL', [1, 2, 3]],
+    ['labels[id] IS NOT NULL', [1, 2]],
+    ['labels[array_length(labels)] = wanted', [1]],
+    ["past[1] = 'todo'", [1, 2]],
+    ['watchers[2] + 1 = 3', [1]],
+    ['2 = ANY(bits) AND bits[1] = 1', [1]],
+    ["labels[1] || '!' = 'a!'", [1]],
+    ['array_length(labels) > 1', [1, 2]],
+  ] as const)('%s', (condition, expected) => {
+    expect(ids(condition)).toEqual(expected);
+    expect(ids(condition, plain)).toEqual(expected);
+    expect(ids(condition, { isPausing: true })).toEqual(expected);
+  });
+
+  it('takes parameters as elements and values', () => {
+    expect(ids('$1 = ANY(labels)', { parameters: { 1: 'c' } })).toEqual([2]);
+    expect(ids('labels @> ARRAY[$1, $2]', { parameters: { 1: 'c', 2: 'b' } })).toEqual([2]);
+  });
+
+  it.each([
+    ["'x' = ANY(wanted)", 'Expected an array, not `String`'],
+    ["labels @> 'b'", 'The literal expression `b` cannot be parsed as type `Array<String>`'],
+    ['labels @> ARRAY[id]', 'Unexpected type: (expected) U32 != String (inferred)'],
+    ["'sent' = ANY(past)", "'sent' is not a variant of this enum: it is one of 'todo', 'done'"],
+    ["'x' = ANY(watchers)", 'The literal expression `x` cannot be parsed as type `U32`'],
+    ['labels = labels', 'Invalid binary operator `=` for type `Array<String>`'],
+    ['ARRAY[] && ARRAY[]', 'Cannot resolve the type of an array without elements'],
+    ['labels[1, 2] = 1', 'A subscript is one position, as in `column[1]`'],
+    ['id = ALL(SELECT id FROM ticket)', undefined],
+  ] as const)('refuses %s', (condition, expected) => {
+    const message = refusedWhere(condition);
+    if (expected === undefined) expect(message).not.toBe('ok');
+    else expect(message).toBe(expected);
+  });
+});
+
+describe('[ease 3.3] arrays as values', () => {
+  it('are written out, and taken apart', () => {
+    expect(values("ARRAY['x', wanted]")).toEqual([
+      ['x', 'b'],
+      ['x', 'x'],
+      ['x', 'a'],
+    ]);
+    expect(values('ARRAY[id, 2]')).toEqual([
+      [1, 2],
+      [2, 2],
+      [3, 2],
+    ]);
+    expect(values('labels[2]')).toEqual([some('b'), some('c'), none]);
+    expect(values('array_length(watchers)')).toEqual([some(2n), none, some(0n)]);
+    expect(values('ARRAY[watchers[1], 7]')).toEqual([some([1, 7]), none, none]);
+  });
+
+  it('are stored', () => {
+    const db = lab();
+    db.write("UPDATE ticket SET labels = ARRAY['n', wanted], watchers = ARRAY[5] WHERE id = 1");
+    db.write("UPDATE ticket SET past = ['done', 'Todo'], labels = [] WHERE id = 2");
+    expect(db.rows('SELECT labels, past, watchers FROM ticket ORDER BY id')).toEqual([
+      [['n', 'b'], [todo, done], some([5])],
+      [[], [done, todo], none],
+      [[], [], some([])],
+    ]);
+  });
+});
