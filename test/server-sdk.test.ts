@@ -63,6 +63,14 @@ describe('the handles of tables', () => {
     expect(workshop.run('deleteAndPutBack').changes).toBeUndefined();
   });
 
+  it('[ease 2.3] give columns that were left out their default or the next number', () => {
+    expect(workshop.linesOf('leaveOut')).toEqual([
+      "0 { level: 9, tags: [ 'new' ], id: 2n }",
+      "[ [ 1n, 3, 'new', undefined ], [ 2n, 9, 'new', undefined ] ]",
+      'TypeError: stock: expected an object, got null',
+    ]);
+  });
+
   it('[tables 14.14] delete by row, key, range and all at once', () => {
     expect(workshop.linesOf('removals')).toEqual([
       'true false',

@@ -39,6 +39,16 @@ export type RowInput<C extends Columns> = Flat<
   }
 >;
 
+/**
+ * A row as it is inserted: columns with `.autoInc()` or `.default(…)` can be left out, too. They
+ * get the next number and the default.
+ */
+export type InsertInput<C extends Columns> = Flat<
+  { [Key in Exclude<keyof C, OptionKeys<C> | FilledKeys<C>>]: C[Key][typeof inType] } & {
+    [Key in OptionKeys<C> | FilledKeys<C>]?: C[Key][typeof inType] | undefined;
+  }
+>;
+
 /** Arguments as a function receives them. */
 export type ArgsOf<C extends Columns> = Flat<
   { [Key in Exclude<keyof C, OptionKeys<C>>]: C[Key][typeof outType] } & {
@@ -48,6 +58,10 @@ export type ArgsOf<C extends Columns> = Flat<
 
 type OptionKeys<C extends Columns> = {
   [Key in keyof C]-?: undefined extends C[Key][typeof inType] ? Key : never;
+}[keyof C];
+
+type FilledKeys<C extends Columns> = {
+  [Key in keyof C]-?: TraitsOf<C[Key]> extends { autoInc: true } | { default: true } ? Key : never;
 }[keyof C];
 
 /** Flattens an intersection into one object. */

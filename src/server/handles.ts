@@ -7,7 +7,7 @@ import type {
   IsUnique,
   PointKey,
 } from '../declare/accessors.ts';
-import type { Columns, RowInput, RowOf, TraitsOf } from '../declare/infer.ts';
+import type { Columns, InsertInput, RowInput, RowOf, TraitsOf } from '../declare/infer.ts';
 import type { TableOptions, TableSchema } from '../declare/table.ts';
 import type { RowIterator } from './row-iterator.ts';
 
@@ -17,7 +17,8 @@ import type { RowIterator } from './row-iterator.ts';
  */
 export type TableHandle<C extends Columns, Options extends TableOptions> = TableMethods<
   RowOf<C>,
-  RowInput<C>
+  RowInput<C>,
+  InsertInput<C>
 > &
   Accessors<C, Options, 'write'>;
 
@@ -35,11 +36,12 @@ export interface ReadonlyTableMethods<Row> extends Iterable<Row> {
   [Symbol.iterator](): RowIterator<Row>;
 }
 
-export interface TableMethods<Row, Input> extends ReadonlyTableMethods<Row> {
+export interface TableMethods<Row, Input, Insert = Input> extends ReadonlyTableMethods<Row> {
   /**
-   * Adds a row and returns it with its generated values. If an equal row exists, nothing changes.
+   * Adds a row and returns it with its generated values. Columns with `.autoInc()` or a default can
+   * be left out. If an equal row exists, nothing changes.
    */
-  insert(row: Input): Row;
+  insert(row: Insert): Row;
   /** Removes the row that equals `row` in all columns; false if there was none. */
   delete(row: Input): boolean;
   /** Removes all rows and returns how many there were. */

@@ -6,6 +6,7 @@ import type { AlgebraicType, Typespace } from '../values/type.ts';
 import type { Bridge } from './bridge.ts';
 import type { PlannedTable } from './describe.ts';
 import { makeIndexHandle } from './index-handle.ts';
+import { fillerOf } from './left-out.ts';
 import { iterateRows, type RowIterator } from './row-iterator.ts';
 import { checked, lazyEncoder, type Row, type TableAccess } from './table-access.ts';
 
@@ -28,14 +29,16 @@ export function makeTableHandles(
   const { sys } = bridge;
   const access = makeAccess(bridge, namespace, planned, typespace);
   const { id, encodeRow, takeGenerated } = access;
+  const fill = fillerOf(planned, typespace);
   const iter = () => access.rows(sys.scan(id()));
 
   const count = () => BigInt(checked(bridge, sys.row_count(id())));
   const reads: Members = new Map<string, object>(Object.entries({ count, iter }));
   const writes: Members = new Map<string, object>(
     Object.entries({
-      insert(row: Row): Row {
+      insert(given: Row): Row {
         const table = id();
+        const row = fill(given);
         const generated = sys.insert(table, encodeRow(row));
         if (generated < 0) throw bridge.error(generated);
         const inserted = { ...row };

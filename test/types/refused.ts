@@ -1,4 +1,4 @@
-import { Router, SyncResponse, schema, TimeDuration, t, table } from 'reducerdb/server';
+import { Router, ScheduleAt, SyncResponse, schema, TimeDuration, t, table } from 'reducerdb/server';
 
 // Each line below is a mistake that the compiler must find.
 
@@ -78,6 +78,11 @@ db.reducer((ctx) => {
   ctx.db.guild.insert({ id: 0, open: true });
   // @ts-expect-error: a column too many
   ctx.db.guild.insert({ id: 0n, open: true, name: 'x' });
+  ctx.db.job.insert({ at: ScheduleAt.interval(1n) });
+  // @ts-expect-error: only an insert takes the next number
+  ctx.db.job.id.update({ at: ScheduleAt.interval(1n) });
+  // @ts-expect-error: no default
+  ctx.db.job.insert({ id: 0n });
   // @ts-expect-error: not an index
   ctx.db.hero.zone.filter(1);
   // @ts-expect-error: only the key identifies a row that changes

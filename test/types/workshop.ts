@@ -1,6 +1,7 @@
 import {
   errors,
   HostError,
+  type Infer,
   Range,
   type ReducerCtx,
   ScheduleAt,
@@ -39,7 +40,7 @@ const item = table(
     y: t.i32(),
   },
 );
-type Item = Parameters<ReducerCtx<typeof db>['db']['item']['insert']>[0];
+type Item = Infer<typeof item.rowType>;
 
 const everything = table(
   {},
@@ -79,7 +80,17 @@ const badge = table(
 );
 const signal = table({ event: true }, { n: t.u32() });
 
-const db = schema({ item, everything, set, nickname, count, badge, signal });
+const stock = table(
+  {},
+  {
+    id: t.u64().primaryKey().autoInc(),
+    level: t.u8().default(3),
+    tags: t.array(t.string()).default(['new']),
+    note: t.string().optional(),
+  },
+);
+
+const db = schema({ item, everything, set, nickname, count, badge, signal, stock });
 export default db;
 
 type Ctx = ReducerCtx<typeof db>;
@@ -180,6 +191,16 @@ export const updates = db.reducer((ctx) => {
 export const noChange = db.reducer((ctx) => {
   const row = ctx.db.item.id.find(1);
   if (row !== null) ctx.db.item.id.update(row);
+});
+
+export const leaveOut = db.reducer((ctx) => {
+  const { stock } = ctx.db;
+  const given = {};
+  const first = stock.insert(given);
+  first.tags.push('changed');
+  console.log(Object.keys(given).length, stock.insert({ level: 9, tags: undefined }));
+  console.log([...stock.iter()].map(({ id, level, tags, note }) => [id, level, tags[0], note]));
+  console.log(textOf(() => stock.insert(null as never)));
 });
 
 export const deleteAndPutBack = db.reducer((ctx) => {
