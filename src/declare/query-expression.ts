@@ -3,7 +3,7 @@ import { ConnectionId } from '../values/connection-id.ts';
 import { Identity } from '../values/identity.ts';
 import { Timestamp } from '../values/timestamp.ts';
 import { Uuid } from '../values/uuid.ts';
-import type { LiteralExpr, LiteralValue, ofTable } from './query-types.ts';
+import type { ComparedValue, LiteralExpr, LiteralValue, ofTable } from './query-types.ts';
 
 /** One side of a comparison. */
 export type Operand =
@@ -13,7 +13,7 @@ export type Operand =
       readonly column: string;
       readonly key: string;
     }
-  | { readonly kind: 'literal'; readonly value: LiteralValue };
+  | { readonly kind: 'literal'; readonly value: ComparedValue };
 
 export type Operator = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
 
@@ -25,7 +25,9 @@ export type Condition =
       readonly right: Operand;
     }
   | { readonly kind: 'and' | 'or'; readonly parts: readonly Condition[] }
-  | { readonly kind: 'not'; readonly part: Condition };
+  | { readonly kind: 'not'; readonly part: Condition }
+  | { readonly kind: 'like'; readonly operand: Operand; readonly pattern: string }
+  | { readonly kind: 'isNull'; readonly operand: Operand };
 
 let readCondition: (expression: BooleanExpr<any>) => Condition;
 
@@ -126,7 +128,7 @@ export function evaluateBooleanExpr(
   expression: BooleanExpr<any>,
   row: Readonly<Record<string, unknown>>,
 ): boolean {
-  return holds(readCondition(expression), row);
+  return truthOf(readCondition(expression), row) === true;
 }
 
 /** The tree behind a predicate's result: an expression, a boolean column or a boolean. */
@@ -142,11 +144,11 @@ export function compare(operator: Operator, left: Operand, right: Operand): Cond
 /** A column, a wrapped literal or a bare one. */
 export function operandOf(given: unknown): Operand {
   if (typeof given === 'object' && given !== null) {
-    const { operand, literal: wrapped } = given as { operand?: Operand; literal?: LiteralValue };
+    const { operand, literal: wrapped } = given as { operand?: Operand; literal?: ComparedValue };
     if (operand !== undefined) return operand;
     if (wrapped !== undefined) return { kind: 'literal', value: wrapped };
   }
-  return { kind: 'literal', value: given as LiteralValue };
+  return { kind: 'literal', value: given as ComparedValue };
 }
 
 const operatorTexts = { eq: '=', ne: '<>', lt: '<', lte: '<=', gt: '>', gte: '>=' } as const;
@@ -160,7 +162,13 @@ export function conditionToSql(condition: Condition): string {
     }
     case 'not':
       return `NOT (${conditionToSql(condition.part)})`;
+    case 'like':
+      return `${operandToSql(condition.operand)} LIKE ${literalToSql(condition.pattern)}`;
+    case 'isNull':
+      return `${operandToSql(condition.operand)} IS NULL`;
     default: {
+      // A list of no values.
+      if (condition.parts.length === 0) return condition.kind === 'and' ? 'TRUE' : 'FALSE';
       const parts = condition.parts.map((part) => `(${conditionToSql(part)})`);
       return parts.join(condition.kind === 'and' ? ' AND ' : ' OR ');
     }
@@ -179,7 +187,7 @@ export function quoted(table: string): string {
 }
 
 /** A bare value as it is written in SQL. */
-export function literalToSql(value: LiteralValue): string {
+export function literalToSql(value: ComparedValue): string {
   if (typeof value === 'string') return `'${value.replaceAll("'", "''")}'`;
   if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
   if (typeof value === 'bigint' || Number.isFinite(value)) return String(value);
@@ -187,7 +195,8 @@ export function literalToSql(value: LiteralValue): string {
   if (value instanceof Uuid || value instanceof Identity || value instanceof ConnectionId) {
     return `0x${value.toHexString()}`;
   }
-  const known = 'strings, finite numbers, booleans, ids and timestamps';
+  if (typeof value === 'object' && 'tag' in value) return literalToSql(value.tag);
+  const known = 'strings, finite numbers, booleans, enums, ids and timestamps';
   throw new TypeError(`a query compares with ${known} only`);
 }
 
@@ -198,23 +207,50 @@ function joinedBy(kind: 'and' | 'or', expressions: readonly BooleanExpr<any>[]):
   return new BooleanExpr({ kind, parts });
 }
 
-function holds(condition: Condition, row: Readonly<Record<string, unknown>>): boolean {
+/** `undefined`: a value is missing, and the condition is neither true nor false. */
+function truthOf(
+  condition: Condition,
+  row: Readonly<Record<string, unknown>>,
+): boolean | undefined {
   switch (condition.kind) {
     case 'and':
-      return condition.parts.every((part) => holds(part, row));
-    case 'or':
-      return condition.parts.some((part) => holds(part, row));
-    case 'not':
-      return !holds(condition.part, row);
+    case 'or': {
+      const truths = condition.parts.map((part) => truthOf(part, row));
+      const decisive = condition.kind === 'or';
+      if (truths.includes(decisive)) return decisive;
+      return truths.includes(undefined) ? undefined : !decisive;
+    }
+    case 'not': {
+      const truth = truthOf(condition.part, row);
+      return truth === undefined ? undefined : !truth;
+    }
+    case 'like': {
+      const value = comparedValue(condition.operand, row);
+      return value === undefined ? undefined : likeRegExp(condition.pattern).test(String(value));
+    }
+    case 'isNull':
+      return comparedValue(condition.operand, row) === undefined;
     case 'compare': {
-      const [left, right] = [
-        comparedValue(condition.left, row),
-        comparedValue(condition.right, row),
-      ];
-      if (left === undefined || right === undefined) return false;
+      const left = comparedValue(condition.left, row);
+      const right = comparedValue(condition.right, row);
+      if (left === undefined || right === undefined) return undefined;
       return comparisons[condition.operator](left, right);
     }
   }
+}
+
+/** `%` stands for any text, `_` for one character, and `\\` takes either as it is. */
+function likeRegExp(pattern: string): RegExp {
+  const source = pattern.replaceAll(/\\([\s\S])|[%_]|[\\^$.*+?()[\]{}|/]/gu, (found, escaped) => {
+    if (escaped !== undefined) return escapedForRegExp(escaped);
+    if (found === '%') return '[\\s\\S]*';
+    return found === '_' ? '[\\s\\S]' : escapedForRegExp(found);
+  });
+  return new RegExp(`^${source}$`, 'u');
+}
+
+function escapedForRegExp(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&');
 }
 
 type Ordered = string | number | bigint | boolean;
@@ -237,5 +273,6 @@ function comparedValue(
   if (value instanceof Timestamp) return value.microsSinceUnixEpoch;
   if (value instanceof Uuid) return value.asBigInt();
   if (value instanceof Identity || value instanceof ConnectionId) return `${value.toHexString()}`;
+  if (typeof value === 'object' && value !== null && 'tag' in value) return String(value.tag);
   return value as Ordered | undefined;
 }

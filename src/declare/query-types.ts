@@ -23,6 +23,9 @@ export type LiteralValue =
   | Uuid
   | Timestamp;
 
+/** What the text of a query can hold: literals, and enums by their tags. */
+export type ComparedValue = LiteralValue | { readonly tag: string };
+
 /**
  * A query whose rows are exactly `Row`.
  *
@@ -144,21 +147,43 @@ export type RowExpr<C extends Columns, Name extends string = string> = {
 export interface ColumnExpr<Value, Name extends string = string> {
   readonly [columnValue]: Value;
   readonly [ofTable]: Name;
+  /** An option is compared by what it holds, and an enum by a value of it or its tag. */
   eq(other: Comparable<Value, Name>): BooleanExpr<Name>;
   ne(other: Comparable<Value, Name>): BooleanExpr<Name>;
-  lt(other: Comparable<Value, Name>): BooleanExpr<Name>;
-  lte(other: Comparable<Value, Name>): BooleanExpr<Name>;
-  gt(other: Comparable<Value, Name>): BooleanExpr<Name>;
-  gte(other: Comparable<Value, Name>): BooleanExpr<Name>;
+  lt(other: Orderable<Value, Name>): BooleanExpr<Name>;
+  lte(other: Orderable<Value, Name>): BooleanExpr<Name>;
+  gt(other: Orderable<Value, Name>): BooleanExpr<Name>;
+  gte(other: Orderable<Value, Name>): BooleanExpr<Name>;
+  /** Whether the value is one of these; of none, it is never. */
+  in(values: readonly (Literal<Value> | EnumLiteral<Value>)[]): BooleanExpr<Name>;
+  /** Of an enum or an option of a string: `%` stands for any text, `_` for one character. */
+  like(
+    pattern: undefined extends Value ? LikePattern<Value> : EnumPattern<Value>,
+  ): BooleanExpr<Name>;
+  /** Whether an option holds nothing. */
+  isNull(...none: undefined extends Value ? [] : [never]): BooleanExpr<Name>;
 }
 
-type Comparable<Value, Name extends string> =
-  | (Value extends LiteralValue ? Value | LiteralExpr<Value> : never)
-  | ColumnExpr<Value, Name>;
+type Comparable<Value, Name extends string> = Orderable<Value, Name> | EnumLiteral<Value>;
+
+type Orderable<Value, Name extends string> = Literal<Value> | ColumnExpr<Value, Name>;
+
+type Literal<Value> = Value extends LiteralValue ? Value | LiteralExpr<Value> : never;
+
+/** A value of an enum without payloads, or its tag. */
+type EnumLiteral<Value> = [Extract<Value, { value: unknown }>] extends [never]
+  ? Value extends { tag: infer Tag extends string }
+    ? Tag | { readonly tag: Tag }
+    : never
+  : never;
+
+type EnumPattern<Value> = [EnumLiteral<Value>] extends [never] ? never : string;
+
+type LikePattern<Value> = string extends Value ? string : EnumPattern<Value>;
 
 export interface LiteralExpr<Value> {
   readonly [columnValue]: Value;
-  readonly literal: LiteralValue;
+  readonly literal: ComparedValue;
 }
 
 /** Columns that a join can compare: those that an index starts with. */

@@ -221,5 +221,11 @@ function columnExpression(operand: Operand): object {
     operator,
     (other: unknown) => new BooleanExpr(compare(operator, operand, operandOf(other))),
   ]);
-  return Object.freeze({ operand, ...Object.fromEntries(methods) });
+  const among = (values: readonly unknown[]) => {
+    const parts = values.map((value) => compare('eq', operand, operandOf(value)));
+    return new BooleanExpr({ kind: 'or', parts });
+  };
+  const like = (pattern: string) => new BooleanExpr({ kind: 'like', operand, pattern });
+  const isNull = () => new BooleanExpr({ kind: 'isNull', operand });
+  return Object.freeze({ operand, ...Object.fromEntries(methods), in: among, like, isNull });
 }

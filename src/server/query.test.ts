@@ -32,8 +32,18 @@ const person = table(
     spelled: t.string().name('other_name'),
   },
 );
+const ticket = table(
+  {},
+  {
+    id: t.u32().primaryKey(),
+    status: t.enum('Status', ['Open', 'InProgress', 'Done']).index(),
+    assignee: t.option(t.identity()).index(),
+    title: t.string().optional(),
+    points: t.option(t.u32()).index('btree'),
+  },
+);
 const acc = table({}, { id: t.u32().primaryKey(), personId: t.u32().index(), open: t.bool() });
-const from = makeQueryBuilder(schema({ person, acc }).schemaType);
+const from = makeQueryBuilder(schema({ person, acc, ticket }).schemaType);
 
 const sqlOf = (predicate: Parameters<typeof from.person.where>[0]): string =>
   toSql(from.person.where(predicate)).replace('SELECT * FROM "person" WHERE ', '');
@@ -132,5 +142,65 @@ describe('an expression evaluated in place', () => {
     expect(holds((p) => p.owner.lt(new Identity(100n)))).toBe(true);
     expect(holds((p) => p.age.gte(p.id))).toBe(true);
     expect(holds((p) => p.seen.lt(Timestamp.UNIX_EPOCH))).toBe(false);
+  });
+});
+
+describe('enums and options in queries', () => {
+  const text = (predicate: Parameters<typeof from.ticket.where>[0]): string =>
+    toSql(from.ticket.where(predicate)).replace('SELECT * FROM "ticket" WHERE ', '');
+  const row = {
+    id: 1,
+    status: { tag: 'InProgress' },
+    assignee: undefined,
+    title: 'a.b',
+    points: 3,
+  };
+  const holds = (predicate: Parameters<typeof from.ticket.where>[0]): boolean => {
+    let found = false;
+    from.ticket.where((columns) => {
+      const made = predicate(columns);
+      if (made instanceof Object) found = evaluateBooleanExpr(made as never, row);
+      return made;
+    });
+    return found;
+  };
+
+  it('[ease 3.2] are compared by values, tags and what options hold', () => {
+    expect(text((r) => r.status.eq('Done'))).toBe('"ticket"."status" = \'Done\'');
+    expect(text((r) => r.status.ne({ tag: 'Open' }))).toBe('"ticket"."status" <> \'Open\'');
+    expect(text((r) => r.points.eq(3))).toBe('"ticket"."points" = 3');
+    expect(text((r) => r.points.in([3, 4]))).toBe(
+      '("ticket"."points" = 3) OR ("ticket"."points" = 4)',
+    );
+    expect(text((r) => r.status.in(['Open', { tag: 'Done' }]))).toBe(
+      '("ticket"."status" = \'Open\') OR ("ticket"."status" = \'Done\')',
+    );
+    expect(text((r) => r.id.in([]))).toBe('FALSE');
+    expect(text((r) => r.status.like('In%'))).toBe('"ticket"."status" LIKE \'In%\'');
+    expect(text((r) => r.title.like('a%'))).toBe('"ticket"."title" LIKE \'a%\'');
+    expect(text((r) => r.assignee.isNull())).toBe('"ticket"."assignee" IS NULL');
+    expect(text((r) => not(r.assignee.isNull()))).toBe('NOT ("ticket"."assignee" IS NULL)');
+  });
+
+  it('[ease 3.2] are evaluated as the database does, where nothing is held as unknown', () => {
+    expect(holds((r) => r.status.eq('InProgress'))).toBe(true);
+    expect(holds((r) => r.status.in(['Open', 'Done']))).toBe(false);
+    expect(holds((r) => r.status.like('_n%'))).toBe(true);
+    expect(holds((r) => r.title.like('a.b'))).toBe(true);
+    expect(holds((r) => r.title.like('a+b'))).toBe(false);
+    expect(holds((r) => r.assignee.isNull())).toBe(true);
+    expect(holds((r) => r.points.isNull())).toBe(false);
+    expect(holds((r) => r.assignee.eq(Identity.zero()))).toBe(false);
+    expect(holds((r) => not(r.assignee.eq(Identity.zero())))).toBe(false);
+    expect(holds((r) => or(not(r.assignee.eq(Identity.zero())), r.points.gt(2)))).toBe(true);
+  });
+
+  it('[ease 3.2] does not compile for what is no variant or cannot be missing', () => {
+    // @ts-expect-error: no variant of that name
+    expect(text((r) => r.status.eq('Gone'))).toContain('Gone');
+    // @ts-expect-error: it always has a value
+    expect(text((r) => r.id.isNull())).toContain('IS NULL');
+    // @ts-expect-error: a number has no pattern
+    expect(text((r) => r.id.like('1%'))).toContain('LIKE');
   });
 });
