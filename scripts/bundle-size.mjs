@@ -38,7 +38,7 @@ export const budgets = [
     imports: { 'client/core': ['Core'], 'client/query-roots': ['rootsOf', 'sqlOf'] },
     bytesMax: 18_000,
   },
-  { name: 'connect', imports: { 'client/index': ['connect'] }, bytesMax: 24_400 },
+  { name: 'connect', imports: { 'client/index': ['connect'] }, bytesMax: 24_500 },
   {
     name: 'predictions of calls',
     imports: { 'client/index': ['connect'], 'client/optimistic': ['Optimistic'] },
@@ -51,7 +51,7 @@ export const budgets = [
     minus: 'connect',
     bytesMax: 1_000,
   },
-  { name: 'generated bindings', imports: { 'client/index': bindings }, bytesMax: 22_600 },
+  { name: 'generated bindings', imports: { 'client/index': bindings }, bytesMax: 22_700 },
   {
     name: 'React hooks',
     imports: { 'client/index': ['connect'], 'react/index': ['createHooks'] },

@@ -3,7 +3,7 @@ import { ConnectionId } from '../values/connection-id.ts';
 import { Identity } from '../values/identity.ts';
 import { Timestamp } from '../values/timestamp.ts';
 import { Uuid } from '../values/uuid.ts';
-import type { ComparedValue, LiteralExpr, LiteralValue, ofTable } from './query-types.ts';
+import type { LiteralExpr, LiteralValue, ofTable } from './query-types.ts';
 
 /** One side of a comparison. */
 export type Operand =
@@ -13,7 +13,7 @@ export type Operand =
       readonly column: string;
       readonly key: string;
     }
-  | { readonly kind: 'literal'; readonly value: ComparedValue };
+  | { readonly kind: 'literal'; readonly value: LiteralValue };
 
 export type Operator = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
 
@@ -26,8 +26,8 @@ export type Condition =
     }
   | { readonly kind: 'and' | 'or'; readonly parts: readonly Condition[] }
   | { readonly kind: 'not'; readonly part: Condition }
-  | { readonly kind: 'like'; readonly operand: Operand; readonly pattern: string }
-  | { readonly kind: 'isNull'; readonly operand: Operand };
+  /** `LIKE`; without a pattern `IS NULL`. */
+  | { readonly kind: 'test'; readonly operand: Operand; readonly pattern: string | undefined };
 
 let readCondition: (expression: BooleanExpr<any>) => Condition;
 
@@ -141,17 +141,19 @@ export function compare(operator: Operator, left: Operand, right: Operand): Cond
   return { kind: 'compare', operator, left, right };
 }
 
-/** A column, a wrapped literal or a bare one. */
+/** A column, a wrapped literal, a value of an enum, which stands for its tag, or a bare literal. */
 export function operandOf(given: unknown): Operand {
-  if (typeof given === 'object' && given !== null) {
-    const { operand, literal: wrapped } = given as { operand?: Operand; literal?: ComparedValue };
-    if (operand !== undefined) return operand;
-    if (wrapped !== undefined) return { kind: 'literal', value: wrapped };
-  }
-  return { kind: 'literal', value: given as ComparedValue };
+  const { operand, literal: wrapped, tag }: GivenObject = Object(given);
+  return operand ?? { kind: 'literal', value: wrapped ?? tag ?? (given as LiteralValue) };
 }
 
-const operatorTexts = { eq: '=', ne: '<>', lt: '<', lte: '<=', gt: '>', gte: '>=' } as const;
+interface GivenObject {
+  readonly operand?: Operand;
+  readonly literal?: LiteralValue;
+  readonly tag?: string;
+}
+
+export const operatorTexts = { eq: '=', ne: '<>', lt: '<', lte: '<=', gt: '>', gte: '>=' } as const;
 
 /** SQL of a condition: operands of AND, OR and NOT are in parentheses. */
 export function conditionToSql(condition: Condition): string {
@@ -162,15 +164,15 @@ export function conditionToSql(condition: Condition): string {
     }
     case 'not':
       return `NOT (${conditionToSql(condition.part)})`;
-    case 'like':
-      return `${operandToSql(condition.operand)} LIKE ${literalToSql(condition.pattern)}`;
-    case 'isNull':
-      return `${operandToSql(condition.operand)} IS NULL`;
+    case 'test': {
+      const { operand, pattern } = condition;
+      const test = pattern === undefined ? 'IS NULL' : `LIKE ${literalToSql(pattern)}`;
+      return `${operandToSql(operand)} ${test}`;
+    }
     default: {
-      // A list of no values.
-      if (condition.parts.length === 0) return condition.kind === 'and' ? 'TRUE' : 'FALSE';
       const parts = condition.parts.map((part) => `(${conditionToSql(part)})`);
-      return parts.join(condition.kind === 'and' ? ' AND ' : ' OR ');
+      // Without parts: a list of no values.
+      return parts.join(condition.kind === 'and' ? ' AND ' : ' OR ') || 'FALSE';
     }
   }
 }
@@ -187,7 +189,7 @@ export function quoted(table: string): string {
 }
 
 /** A bare value as it is written in SQL. */
-export function literalToSql(value: ComparedValue): string {
+export function literalToSql(value: LiteralValue): string {
   if (typeof value === 'string') return `'${value.replaceAll("'", "''")}'`;
   if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
   if (typeof value === 'bigint' || Number.isFinite(value)) return String(value);
@@ -195,8 +197,7 @@ export function literalToSql(value: ComparedValue): string {
   if (value instanceof Uuid || value instanceof Identity || value instanceof ConnectionId) {
     return `0x${value.toHexString()}`;
   }
-  if (typeof value === 'object' && 'tag' in value) return literalToSql(value.tag);
-  const known = 'strings, finite numbers, booleans, enums, ids and timestamps';
+  const known = 'strings, finite numbers, booleans, ids and timestamps';
   throw new TypeError(`a query compares with ${known} only`);
 }
 
@@ -224,12 +225,12 @@ function truthOf(
       const truth = truthOf(condition.part, row);
       return truth === undefined ? undefined : !truth;
     }
-    case 'like': {
-      const value = comparedValue(condition.operand, row);
-      return value === undefined ? undefined : likeRegExp(condition.pattern).test(String(value));
+    case 'test': {
+      const { operand, pattern } = condition;
+      const value = comparedValue(operand, row);
+      if (pattern === undefined) return value === undefined;
+      return value === undefined ? undefined : likeRegExp(pattern).test(String(value));
     }
-    case 'isNull':
-      return comparedValue(condition.operand, row) === undefined;
     case 'compare': {
       const left = comparedValue(condition.left, row);
       const right = comparedValue(condition.right, row);

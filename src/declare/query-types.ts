@@ -23,9 +23,6 @@ export type LiteralValue =
   | Uuid
   | Timestamp;
 
-/** What the text of a query can hold: literals, and enums by their tags. */
-export type ComparedValue = LiteralValue | { readonly tag: string };
-
 /**
  * A query whose rows are exactly `Row`.
  *
@@ -183,7 +180,7 @@ type LikePattern<Value> = string extends Value ? string : EnumPattern<Value>;
 
 export interface LiteralExpr<Value> {
   readonly [columnValue]: Value;
-  readonly literal: ComparedValue;
+  readonly literal: LiteralValue;
 }
 
 /** Columns that a join can compare: those that an index starts with. */

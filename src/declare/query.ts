@@ -10,6 +10,7 @@ import {
   type Operator,
   operandOf,
   operandToSql,
+  operatorTexts,
   quoted,
 } from './query-expression.ts';
 import type { QueryBuilder, RowTypedQuery } from './query-types.ts';
@@ -213,19 +214,23 @@ export function queryOfTable(name: string, columns: readonly QueriedColumn[]): T
   return new TableQuery(sourceOfColumns(name, columns));
 }
 
-const operators: readonly Operator[] = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'];
-
 /** A column with its comparisons. */
 function columnExpression(operand: Operand): object {
+  const operators = Object.keys(operatorTexts) as readonly Operator[];
   const methods = operators.map((operator) => [
     operator,
     (other: unknown) => new BooleanExpr(compare(operator, operand, operandOf(other))),
   ]);
-  const among = (values: readonly unknown[]) => {
-    const parts = values.map((value) => compare('eq', operand, operandOf(value)));
-    return new BooleanExpr({ kind: 'or', parts });
-  };
-  const like = (pattern: string) => new BooleanExpr({ kind: 'like', operand, pattern });
-  const isNull = () => new BooleanExpr({ kind: 'isNull', operand });
-  return Object.freeze({ operand, ...Object.fromEntries(methods), in: among, like, isNull });
+  const test = (pattern?: string) => new BooleanExpr({ kind: 'test', operand, pattern });
+  return Object.freeze({
+    operand,
+    ...Object.fromEntries(methods),
+    in: (values: readonly unknown[]) =>
+      new BooleanExpr({
+        kind: 'or',
+        parts: values.map((value) => compare('eq', operand, operandOf(value))),
+      }),
+    like: test,
+    isNull: () => test(),
+  });
 }
