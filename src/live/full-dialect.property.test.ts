@@ -197,6 +197,13 @@ class Run {
       () => 'SELECT k, (SELECT count(*) FROM c WHERE c.k = b.k) AS n FROM b',
       () => `SELECT * FROM a WHERE ${this.#condition('a')}`,
       () => 'SELECT a.* FROM a JOIN b ON a.k = b.k',
+      () => 'SELECT id, row_number() OVER (PARTITION BY k ORDER BY n) AS r FROM a',
+      () => 'SELECT n, sum(n) OVER (ORDER BY n ROWS 2 PRECEDING) AS r FROM d',
+      () => 'SELECT k, lag(n) OVER (ORDER BY n, k) AS r FROM m',
+      () => 'SELECT k, count(*) FILTER (WHERE n > 1) AS c, bool_or(n > 2) AS o FROM a GROUP BY k',
+      () => "SELECT k, string_agg(name, ',') AS s, median(n) AS m FROM a GROUP BY k",
+      () => 'SELECT a.id, v.w FROM a JOIN (VALUES (1, 2), (2, 3)) AS v (k, w) ON a.k = v.k',
+      () => 'SELECT 1 AS one',
     ])();
   }
 

@@ -178,3 +178,136 @@ describe('aggregates', () => {
     ['f64 f64', 'SELECT var_samp(f) AS a, var_pop(f) AS b FROM t WHERE id = 1'],
   ]);
 });
+
+describe('window functions', () => {
+  agree('[ease 3.4] ranks', [
+    ['i64 i64', 'SELECT id, row_number() OVER (ORDER BY id DESC) FROM t'],
+    [
+      'i64 i64 i64 i64',
+      'SELECT id, rank() OVER (PARTITION BY grp ORDER BY n), dense_rank() OVER (ORDER BY n DESC) AS d, row_number() OVER (PARTITION BY ok ORDER BY id) AS r FROM t',
+    ],
+    [
+      'i64 f64 f64',
+      'SELECT id, percent_rank() OVER (ORDER BY n), cume_dist() OVER (PARTITION BY ok ORDER BY grp) FROM t',
+    ],
+    [
+      'i64 i64 i64',
+      'SELECT id, ntile(3) OVER (ORDER BY id) AS a, ntile(10) OVER (ORDER BY id) AS b FROM t',
+      'SELECT id, ntile(3) OVER (ORDER BY id)::bigint AS a, ntile(10) OVER (ORDER BY id)::bigint AS b FROM t',
+    ],
+    ['i64 i64', 'SELECT id, rank() OVER () AS a FROM t'],
+  ]);
+
+  agree('[ease 3.4] neighbours', [
+    [
+      'i64 i64 i64',
+      'SELECT id, lag(n) OVER (ORDER BY id) AS a, lead(id, 2) OVER (PARTITION BY grp ORDER BY id) AS b FROM t',
+    ],
+    [
+      'i64 i64',
+      'SELECT id, lag(id, 1, 0) OVER (ORDER BY id) AS a FROM t',
+      'SELECT id, lag(id, 1, 0::bigint) OVER (ORDER BY id) AS a FROM t',
+    ],
+    ['i64 string', "SELECT id, lead(grp, 1, 'none') OVER (ORDER BY id) AS a FROM t"],
+    ['i64 i64', 'SELECT id, lag(id, -1) OVER (ORDER BY id) AS a FROM t'],
+    [
+      'i64 i64 i64',
+      'SELECT id, first_value(n) OVER w AS a, last_value(n) OVER w AS b FROM t WINDOW w AS (PARTITION BY grp ORDER BY id)',
+    ],
+    [
+      'i64 i64',
+      'SELECT id, last_value(id) OVER (PARTITION BY grp ORDER BY id ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS a FROM t',
+    ],
+    ['i64 i64', 'SELECT id, nth_value(id, 2) OVER (ORDER BY id) AS a FROM t'],
+  ]);
+
+  const frames = [
+    '',
+    'ROWS UNBOUNDED PRECEDING',
+    'ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING',
+    'ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING',
+    'ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING',
+    'ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING',
+    'RANGE BETWEEN CURRENT ROW AND CURRENT ROW',
+    'RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING',
+    'GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW',
+    'GROUPS 2 PRECEDING',
+    'GROUPS BETWEEN 1 FOLLOWING AND 1 FOLLOWING',
+  ];
+  agree(
+    '[ease 3.4] aggregates over frames',
+    frames.map(
+      (frame): Pair => [
+        'i64 i128 u64 i64 i64 f64 i64',
+        `SELECT id, SUM(id) OVER w AS a, COUNT(n) OVER w AS b, MIN(n) OVER w AS c, MAX(id) OVER w AS d,
+         AVG(id) OVER w AS e, first_value(id) OVER w AS f
+       FROM t WINDOW w AS (PARTITION BY ok ORDER BY grp, id ${frame})`,
+        `SELECT id, SUM(id) OVER w AS a, COUNT(n) OVER w AS b, MIN(n) OVER w AS c, MAX(id) OVER w AS d,
+         (AVG(id) OVER w)::float8 AS e, first_value(id) OVER w AS f
+       FROM t WINDOW w AS (PARTITION BY ok ORDER BY grp, id ${frame})`,
+      ],
+    ),
+  );
+  agree(
+    '[ease 3.4] equal rows of a frame',
+    frames
+      .filter((frame) => !frame.startsWith('ROWS'))
+      .map(
+        (frame): Pair => [
+          'i64 u64 f64',
+          `SELECT id, COUNT(*) OVER (ORDER BY grp ${frame}) AS a, SUM(f) OVER (ORDER BY grp ${frame}) AS b FROM t`,
+        ],
+      ),
+  );
+
+  agree('[ease 3.4] in their places', [
+    [
+      'string u64 i64',
+      'SELECT grp, COUNT(*) AS n, rank() OVER (ORDER BY COUNT(*) DESC) AS r FROM t GROUP BY grp',
+    ],
+    ['string i128', 'SELECT grp, SUM(MAX(id)) OVER (ORDER BY grp) AS s FROM t GROUP BY grp'],
+    [
+      'string i64',
+      'SELECT grp || grp AS g, row_number() OVER (ORDER BY grp || grp) AS r FROM t GROUP BY grp || grp',
+    ],
+    ['i64 i64', 'SELECT id, row_number() OVER (ORDER BY id) AS r FROM t ORDER BY r DESC LIMIT 2'],
+    ['i64', 'SELECT id FROM t ORDER BY rank() OVER (ORDER BY n NULLS FIRST), id'],
+    [
+      'i64',
+      'SELECT DISTINCT COUNT(*) OVER (PARTITION BY grp)::I64 AS c FROM t',
+      'SELECT DISTINCT COUNT(*) OVER (PARTITION BY grp) AS c FROM t',
+    ],
+    ['i64 bool', 'SELECT t.id, t.id = MAX(t.id) OVER (PARTITION BY t.grp) AS last FROM t'],
+    [
+      'i64 i64',
+      'SELECT x.id, x.r FROM (SELECT id, row_number() OVER (PARTITION BY grp ORDER BY id) AS r FROM t) AS x WHERE x.r = 1',
+    ],
+    [
+      'i64 i64',
+      'SELECT t.id, (SELECT MAX(x.r) FROM (SELECT row_number() OVER (ORDER BY s.id) AS r FROM s WHERE s.id < t.id) AS x) AS m FROM t',
+    ],
+    [
+      'i64 string i64',
+      'WITH w AS (SELECT s.id, s.name, lag(s.id) OVER (ORDER BY s.id) AS p FROM s LEFT JOIN t ON t.id = s.up.some) SELECT w.id, w.name, w.p FROM w WHERE w.p IS NOT NULL',
+    ],
+    ['i64 u64', 'SELECT id, COUNT(*) FILTER (WHERE ok) OVER (ORDER BY id) AS a FROM t'],
+    [
+      'i64 i64',
+      'SELECT id, CASE WHEN ok THEN row_number() OVER (ORDER BY id) ELSE 0 END AS a FROM t',
+    ],
+    ['i64 i64', 'SELECT e.id, row_number() OVER () AS r FROM e'],
+    [
+      'i64 string',
+      "SELECT id, string_agg(grp, '') OVER (ORDER BY id ROWS 2 PRECEDING) AS a FROM t",
+      "SELECT id, string_agg(grp, '') OVER (ORDER BY id ROWS 2 PRECEDING) AS a FROM t",
+    ],
+    [
+      'i64 i64',
+      'SELECT id, row_number() OVER (ORDER BY id) AS r FROM t UNION ALL SELECT id, up.some FROM s',
+    ],
+    [
+      'i64 i64',
+      'SELECT u.up, row_number() OVER (PARTITION BY u.up ORDER BY u.id) AS r FROM s AS u',
+    ],
+  ]);
+});

@@ -78,6 +78,18 @@ class Judge {
     let layouts = outer;
     if (body.kind === 'block') {
       layouts = this.#block(body, columns, outer);
+    } else if (body.kind === 'window') {
+      this.query(body.input, outer);
+      const { length } = body.input.columns;
+      assert(length + body.calls.length === columns.length, 'a column for each call');
+      body.calls.forEach(({ type, arguments: list, partition, order }, at) => {
+        this.same(type, columns[length + at]?.type, 'a window function');
+        const used = [...list, ...partition, ...order.map(({ column }) => column)];
+        assert(
+          used.every((column) => column < length),
+          'calls read columns of the input',
+        );
+      });
     } else {
       this.query(body.left, outer);
       this.query(body.right, outer);

@@ -30,7 +30,12 @@ import { converted } from './unify.ts';
 /** Checks a query; `environment.scope` is what surrounds it, empty for a statement's own query. */
 export function checkQuery(query: Query, environment: Environment): TypedQuery {
   const commonTables = checkCommonTables(query, environment);
-  const inside: Environment = { ...environment, commonTables, aliases: undefined };
+  const inside: Environment = {
+    ...environment,
+    commonTables,
+    aliases: undefined,
+    windows: undefined,
+  };
   const limit = (): TypedExpression | undefined => checkRowCount(query.limit, inside);
   const offset = (): TypedExpression | undefined => checkRowCount(query.offset, inside);
   const { body } = query;

@@ -4,7 +4,13 @@ import { dialectTexts } from '../syntax/refusal.ts';
 import { type CheckedFrom, checkFrom } from './check-from.ts';
 import { applyGrouping, checkGroupingKeys, isGrouped } from './check-grouping.ts';
 import { checkOrder } from './check-order.ts';
-import { type Aggregates, type Environment, refuse, stringType } from './context.ts';
+import {
+  type Aggregates,
+  type Environment,
+  refuse,
+  stringType,
+  type WindowCalls,
+} from './context.ts';
 import { withOneNull } from './field.ts';
 import { distinctNames, type ItemName, nameOfItem } from './output-names.ts';
 import { columnsOfRelation } from './resolve-name.ts';
@@ -12,7 +18,9 @@ import { requireDistinct, type ScopeRelation } from './scope.ts';
 import { typeAlone, typeCondition } from './type-expression.ts';
 import { isOpen } from './type-literal.ts';
 import type { OrderKey, OutputColumn, TypedBlock, TypedExpression } from './typed.ts';
+import { visitExpression } from './typed-expression.ts';
 import { nameHint } from './visibility.ts';
+import { partsOfCalls, windowedBlock, withParts } from './windowing.ts';
 
 export interface CheckedSelect {
   readonly block: TypedBlock;
@@ -44,16 +52,23 @@ export function checkSelect(
   const place: Environment = { ...environment, scope: from.scope, aliases: undefined };
   const where = select.where && typeCondition(select.where, { ...place, aggregates: 'WHERE' });
   const aggregates: Aggregates = new Map();
-  const listPlace: Environment = { ...place, aggregates };
+  const windows: WindowCalls = { calls: new Map(), named: select.windows };
+  const listPlace: Environment = { ...place, aggregates, windows };
   const items = checkItems(select.items, listPlace);
   const behind: Environment = { ...listPlace, aliases: aliasesOf(items, select.items) };
-  const keys = checkGroupingKeys(select.groupBy, items, behind);
-  const having = select.having && typeCondition(select.having, behind);
+  const inGroups: Environment = { ...behind, windows: undefined };
+  const keys = checkGroupingKeys(select.groupBy, items, inGroups);
+  const having = select.having && typeCondition(select.having, inGroups);
+  refuseWindows([...keys, ...(having === undefined ? [] : [having])], windows, select, place);
   const order = checkOrder(orderBy, { items, isDistinct: select.isDistinct }, behind);
-  const ungrouped: Ungrouped = { items, having, havingSpan: select.having?.span, order };
+  const inWindows = partsOfCalls(windows.calls).map((expression): TypedItem => {
+    return { name: '', expression, span: select.span };
+  });
+  const listed = [...items, ...inWindows];
+  const ungrouped: Ungrouped = { items: listed, having, havingSpan: select.having?.span, order };
   const grouped = isGrouped(select, aggregates)
     ? applyGrouping({ keys, aggregates, ...ungrouped, span: select.span }, place)
-    : { ...ungrouped, items: items.map(({ expression }) => expression), grouping: undefined };
+    : { ...ungrouped, items: listed.map(({ expression }) => expression), grouping: undefined };
   const columns = items.map(({ name }, at): OutputColumn => {
     const { type, isNullable } = grouped.items[at] as TypedExpression;
     return { name, type, isNullable };
@@ -63,10 +78,28 @@ export function checkSelect(
     where,
     grouping: grouped.grouping,
     having: grouped.having,
-    items: grouped.items,
+    items: grouped.items.slice(0, items.length),
     isDistinct: select.isDistinct,
   };
-  return { block, columns, order: grouped.order };
+  if (windows.calls.size === 0) return { block, columns, order: grouped.order };
+  const calls = withParts(windows.calls, grouped.items.slice(items.length));
+  return { ...windowedBlock({ block, order: grouped.order, calls }, place), columns };
+}
+
+/** By the alias of an item, GROUP BY and HAVING could name a window function. */
+function refuseWindows(
+  expressions: readonly TypedExpression[],
+  { calls }: WindowCalls,
+  { span }: Select,
+  environment: Environment,
+): void {
+  for (const expression of expressions) {
+    visitExpression(expression, (inner) => {
+      if (!calls.has(inner)) return;
+      const message = 'Window functions are not allowed in GROUP BY and HAVING';
+      throw refuse(message, span, environment);
+    });
+  }
 }
 
 /** Items are compared with keys, pair by pair. */

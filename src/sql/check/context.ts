@@ -6,9 +6,10 @@ import { typesEqual } from '../../values/typespace.ts';
 import { type ErrorDetail, invalid, type SqlFailure, unexpectedType } from '../failure.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import type { ValueType } from '../functions/value-type.ts';
+import type { WindowFrame, WindowFunction } from '../functions/windows.ts';
 import type { Rights } from '../rights.ts';
 import type { SqlSchema } from '../schema.ts';
-import type { Expression, Span } from '../syntax/ast.ts';
+import type { Expression, NamedWindow, Span } from '../syntax/ast.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import type { Scope } from './scope.ts';
 import { shownType } from './shown-type.ts';
@@ -173,6 +174,8 @@ export interface Environment {
   readonly commonTables: CommonTableList | undefined;
   /** Where aggregates are collected, or why none are allowed. */
   readonly aggregates: Aggregates | string;
+  /** Where window functions are collected; absent where none are allowed. */
+  readonly windows?: WindowCalls | undefined;
   /** The meaning of unqualified names that are not columns: items of the SELECT list. */
   readonly aliases: ReadonlyMap<string, TypedExpression> | undefined;
   /** False in the subscription dialect, which has no fields of columns. */
@@ -197,6 +200,26 @@ export interface CommonTableUse {
 
 /** The aggregates of one query block, keyed by the node that stands for each in expressions. */
 export type Aggregates = Map<TypedExpression, TypedAggregate>;
+
+/** The window functions of one query block, keyed by the node that stands for each. */
+export interface WindowCalls {
+  readonly calls: Map<TypedExpression, WindowCall>;
+  /** Of the WINDOW clause. */
+  readonly named: readonly NamedWindow[];
+}
+
+export interface WindowCall {
+  readonly function: WindowFunction;
+  readonly arguments: readonly TypedExpression[];
+  readonly partition: readonly TypedExpression[];
+  readonly order: readonly {
+    readonly expression: TypedExpression;
+    readonly isDescending: boolean;
+    readonly isNullsFirst: boolean;
+  }[];
+  readonly frame: WindowFrame;
+  readonly result: ValueType;
+}
 
 /** A refusal with its place in the statement. */
 export function refuse(message: string, span: Span, written: Written, hint?: string): SqlFailure {

@@ -1,5 +1,6 @@
 import { invalid } from '../failure.ts';
 import { findFunction, functionNames } from '../functions/library.ts';
+import { windowNames } from '../functions/windows.ts';
 import type { SelectItem, Span } from '../syntax/ast.ts';
 import { dialectTexts } from '../syntax/refusal.ts';
 import type { SourceText } from '../syntax/source-text.ts';
@@ -43,11 +44,12 @@ class ItemList {
     if (isCall && isAlone) {
       const name = expression.name.toLowerCase();
       const isAggregate = aggregateNames.has(name);
-      if (alias === undefined && (isAggregate || expression.isBare)) {
+      const isWindow = expression.modifiers?.over !== undefined;
+      if (alias === undefined && ((isAggregate && !isWindow) || expression.isBare)) {
         const hint = `Give it a name: ${this.#text(span)} AS name`;
         throw this.#refusal(dialectTexts.noAlias, span, hint);
       }
-      const isKnown = isAggregate || findFunction(name) !== undefined;
+      const isKnown = isAggregate || windowNames.has(name) || findFunction(name) !== undefined;
       if (!isKnown) throw this.#unknownCall(expression.name, alias !== undefined, span);
       return;
     }

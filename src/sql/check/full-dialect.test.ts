@@ -94,6 +94,43 @@ describe('SELECT', () => {
     });
   });
 
+  it('[ease 3.4] has window functions in lists and in ORDER BY', () => {
+    const places = 'Window functions are allowed only in a SELECT list and in ORDER BY';
+    const offsets = 'RANGE takes UNBOUNDED and CURRENT ROW only; ROWS and GROUPS take numbers';
+    refused({
+      'SELECT rank() OVER (ORDER BY a) FROM t': 'ok',
+      'SELECT id, sum(a) OVER w FROM t WINDOW w AS (PARTITION BY name ROWS 2 PRECEDING)': 'ok',
+      'SELECT id FROM t ORDER BY row_number() OVER (ORDER BY a)': 'ok',
+      'SELECT id FROM t WHERE rank() OVER () = 1': places,
+      'SELECT id FROM t GROUP BY id, rank() OVER ()': places,
+      'SELECT id FROM t GROUP BY id HAVING rank() OVER () = 1': places,
+      'SELECT rank() OVER () AS r FROM t GROUP BY r':
+        'Window functions are not allowed in GROUP BY and HAVING',
+      'SELECT sum(rank() OVER ()) AS s FROM t': places,
+      'SELECT lag(rank() OVER ()) OVER () AS s FROM t': places,
+      'SELECT id, (SELECT 1 FROM s WHERE rank() OVER () = 1) AS s FROM t': places,
+      'UPDATE t SET a = rank() OVER ()': places,
+      'SELECT id FROM t LIMIT rank() OVER ()': places,
+      'SELECT id, rank() FROM t': '`rank` is a window function: write OVER (…) behind it',
+      'SELECT id, upper(name) OVER () FROM t': '`upper` is no window function',
+      'SELECT id, nope() OVER () FROM t': '`nope` is no window function',
+      'SELECT id, rank() OVER w FROM t': 'no such window: `w`',
+      'SELECT id, rank(a) OVER () FROM t': 'The window function `rank` takes 0 arguments',
+      'SELECT id, lag() OVER () FROM t': 'The window function `lag` takes 1 to 3 arguments',
+      'SELECT id, sum(DISTINCT a) OVER () FROM t':
+        'The aggregate `sum` takes no DISTINCT and no ORDER BY before OVER',
+      'SELECT id, rank() FILTER (WHERE a > 1) OVER () FROM t':
+        'The window function `rank` takes no DISTINCT, *, ORDER BY or FILTER',
+      'SELECT id, sum(a) OVER (ORDER BY a RANGE 2 PRECEDING) FROM t': offsets,
+      'SELECT id, sum(a) OVER (GROUPS 2 PRECEDING) FROM t': 'GROUPS needs ORDER BY',
+      'SELECT id, sum(a) OVER (ROWS UNBOUNDED FOLLOWING) FROM t':
+        'A frame cannot start at UNBOUNDED FOLLOWING',
+      'SELECT id, sum(a) OVER (ROWS 1 FOLLOWING) FROM t': 'The frame ends before it starts',
+      'SELECT id, sum(a) OVER () FROM t GROUP BY id':
+        '`a` must be in GROUP BY or inside an aggregate function',
+    });
+  });
+
   it('[sql 3.1] has aggregates, calls and literals in lists of any length', () => {
     refused({
       'SELECT sum(a) AS s FROM t': 'ok',

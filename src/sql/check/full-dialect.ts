@@ -17,7 +17,7 @@ import { dialectTexts, isRefusedLiteral } from '../syntax/refusal.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import { requireItems } from './full-dialect-items.ts';
 import { unqualifiedMessage } from './scope.ts';
-import { columnsIn, operandsOf, queryOf, readsRows } from './written.ts';
+import { columnsIn, operandsOf, operandsOfWindow, queryOf, readsRows } from './written.ts';
 
 /**
  * Refuses what parses but is not supported, before any name is looked up. The order is fixed:
@@ -136,6 +136,8 @@ class FullDialect {
     this.#expression(where);
     for (const key of groupBy) this.#expression(key);
     this.#expression(having);
+    const inWindows = select.windows.flatMap(({ window }) => operandsOfWindow(window));
+    for (const expression of inWindows) this.#expression(expression);
     if (from !== undefined && from.joins.length > 0) this.#requireQualifiedSelect(select, from);
   }
 
@@ -255,6 +257,8 @@ class FullDialect {
     }
     for (const { on } of from.joins) if (on !== undefined) this.#requireQualified(on, none);
     if (select.where !== undefined) this.#requireQualified(select.where, none);
+    const inWindows = select.windows.flatMap(({ window }) => operandsOfWindow(window));
+    for (const expression of inWindows) this.#requireQualified(expression, none);
     const aliases = aliasesOf(select);
     for (const key of select.groupBy) this.#requireQualified(key, aliases);
     if (select.having !== undefined) this.#requireQualified(select.having, aliases);

@@ -1,3 +1,4 @@
+import { unreachable } from '../../assert.ts';
 import type { TypedBlock, TypedExpression, TypedQuery, TypedRead, TypedWrite } from './typed.ts';
 import { operandsOf } from './typed-expression.ts';
 
@@ -39,6 +40,7 @@ export function sizeOfQuery(query: TypedQuery): number {
   );
   let size = 1 + sum([...keys, limit, offset]);
   if (body.kind === 'setOperation') size += sizeOfQuery(body.left) + sizeOfQuery(body.right);
+  else if (body.kind === 'window') size += sizeOfQuery(body.input) + body.calls.length;
   else size += sizeOfBlock(body);
   known.set(query, size);
   return size;
@@ -73,14 +75,23 @@ export function depthOfQuery(query: TypedQuery): number {
   for (const { key } of order) {
     if (key.kind === 'expression') depth = Math.max(depth, depthOfExpression(key.expression));
   }
-  const inside =
-    body.kind === 'block'
-      ? depthOfBlock(body)
-      : Math.max(depthOfQuery(body.left), depthOfQuery(body.right) + levelsOfQuery);
-  depth = Math.max(depth, inside);
+  depth = Math.max(depth, depthOfBody(body));
   if (body.kind === 'block') depth += levelsOfQuery;
   knownDepths.set(query, depth);
   return depth;
+}
+
+function depthOfBody(body: TypedQuery['body']): number {
+  switch (body.kind) {
+    case 'block':
+      return depthOfBlock(body);
+    case 'setOperation':
+      return Math.max(depthOfQuery(body.left), depthOfQuery(body.right) + levelsOfQuery);
+    case 'window':
+      return depthOfQuery(body.input) + levelsOfQuery;
+    default:
+      return unreachable(body);
+  }
 }
 
 function depthOfBlock({ relations, joins, where, grouping, having, items }: TypedBlock): number {

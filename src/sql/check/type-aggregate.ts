@@ -31,7 +31,13 @@ export function typeAggregate(name: string, call: Call, environment: Environment
     const message = `The aggregate function \`${name}\` is not allowed in ${aggregates}`;
     throw refuse(message, call.span, environment);
   }
-  const aggregate = aggregateOf(name, call, environment);
+  const inside: Environment = {
+    ...environment,
+    aggregates: 'the argument of another aggregate function',
+    aliases: undefined,
+    windows: undefined,
+  };
+  const aggregate = aggregateOf(name, call, inside);
   if (aggregates.size >= limits.columnCountMax) {
     const message = `A query has at most ${limits.columnCountMax} aggregates`;
     throw refuse(message, call.span, environment);
@@ -40,12 +46,7 @@ export function typeAggregate(name: string, call: Call, environment: Environment
 }
 
 /** An aggregate as it is written, with what its FILTER lets through. */
-function aggregateOf(name: string, call: Call, environment: Environment): TypedAggregate {
-  const inside: Environment = {
-    ...environment,
-    aggregates: 'the argument of another aggregate function',
-    aliases: undefined,
-  };
+export function aggregateOf(name: string, call: Call, inside: Environment): TypedAggregate {
   const { argument, found } = resolvedAggregate(name, call, inside);
   const filter = call.modifiers?.filter;
   const condition = filter && typeCondition(filter, inside);

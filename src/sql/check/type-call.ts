@@ -1,6 +1,7 @@
 import type { AlgebraicType } from '../../values/type.ts';
 import type { FunctionFamily, ResolvedFunction, ScalarFunction } from '../functions/function.ts';
 import { findFunction, functionNames } from '../functions/library.ts';
+import { windowNames } from '../functions/windows.ts';
 import type { Call, Expression } from '../syntax/ast.ts';
 import { type Environment, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
@@ -8,6 +9,7 @@ import { shownType } from './shown-type.ts';
 import { typeAggregate } from './type-aggregate.ts';
 import { infer, typeAlone, typeOpen } from './type-expression.ts';
 import { fitsNumber, isOpen, ownType } from './type-literal.ts';
+import { typeWindowCall } from './type-window.ts';
 import type { TypedExpression } from './typed.ts';
 import { converted } from './unify.ts';
 import { nameHint } from './visibility.ts';
@@ -16,7 +18,7 @@ import { aggregateNames } from './written.ts';
 export function typeCall(call: Call, environment: Environment): TypedExpression {
   const name = call.name.toLowerCase();
   if (call.modifiers?.over !== undefined) {
-    throw refuse('Window functions are not supported', call.span, environment);
+    return typeWindowCall(call, environment);
   }
   if (aggregateNames.has(name)) return typeAggregate(name, call, environment);
   const family = findFunction(name);
@@ -33,6 +35,10 @@ export function typeCall(call: Call, environment: Environment): TypedExpression 
 }
 
 function noFunction(call: Call, environment: Environment): Error {
+  if (windowNames.has(call.name.toLowerCase())) {
+    const message = `\`${call.name}\` is a window function: write OVER (…) behind it`;
+    return refuse(message, call.span, environment);
+  }
   const names = [...aggregateNames, ...functionNames()];
   const hint = nameHint(call.name.toLowerCase(), names);
   return refuse(`no such function: \`${call.name}\``, call.span, environment, hint);

@@ -100,13 +100,9 @@ export function mapExpression(e: TypedExpression, replace: Replacement): TypedEx
 
 function mapQuery(query: TypedQuery, replace: Replacement): TypedQuery {
   const map = (e: TypedExpression): TypedExpression => mapExpression(e, replace);
-  const { body } = query;
   return {
     ...query,
-    body:
-      body.kind === 'block'
-        ? mapBlock(body, replace)
-        : { ...body, left: mapQuery(body.left, replace), right: mapQuery(body.right, replace) },
+    body: mapBody(query.body, replace),
     order: query.order.map((order) => {
       const { key } = order;
       if (key.kind === 'output') return order;
@@ -115,6 +111,19 @@ function mapQuery(query: TypedQuery, replace: Replacement): TypedQuery {
     limit: query.limit && map(query.limit),
     offset: query.offset && map(query.offset),
   };
+}
+
+function mapBody(body: TypedQuery['body'], replace: Replacement): TypedQuery['body'] {
+  switch (body.kind) {
+    case 'block':
+      return mapBlock(body, replace);
+    case 'setOperation':
+      return { ...body, left: mapQuery(body.left, replace), right: mapQuery(body.right, replace) };
+    case 'window':
+      return { ...body, input: mapQuery(body.input, replace) };
+    default:
+      return unreachable(body);
+  }
 }
 
 function mapBlock(block: TypedBlock, replace: Replacement): TypedBlock {
@@ -174,6 +183,8 @@ export function visitQuery(
   if (body.kind === 'setOperation') {
     visitQuery(body.left, visit, visitRelation);
     visitQuery(body.right, visit, visitRelation);
+  } else if (body.kind === 'window') {
+    visitQuery(body.input, visit, visitRelation);
   } else {
     for (const relation of body.relations) {
       const isEntered = visitRelation?.(relation) ?? true;
@@ -251,6 +262,7 @@ export function outerNeedsOf(query: TypedQuery): Needs {
     if (e !== undefined) parts.push(needsOf(e));
   };
   if (body.kind === 'setOperation') parts.push(outerNeedsOf(body.left), outerNeedsOf(body.right));
+  else if (body.kind === 'window') parts.push(outerNeedsOf(body.input));
   else needsInBlock(body, parts, add);
   for (const { key } of query.order) if (key.kind === 'expression') add(key.expression);
   add(limit);
@@ -294,6 +306,10 @@ export function addOwn(query: TypedQuery, slots: Set<number>, values: Set<number
   if (body.kind === 'setOperation') {
     addOwn(body.left, slots, values);
     addOwn(body.right, slots, values);
+    return;
+  }
+  if (body.kind === 'window') {
+    addOwn(body.input, slots, values);
     return;
   }
   for (const { slot, source } of body.relations) {

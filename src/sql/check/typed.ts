@@ -3,6 +3,7 @@ import type { ViewId } from '../../schema/ids.ts';
 import type { AlgebraicType, NamedType } from '../../values/type.ts';
 import type { AggregateFunction, ScalarFunction } from '../functions/function.ts';
 import type { ValueType } from '../functions/value-type.ts';
+import type { WindowFrame, WindowFunction } from '../functions/windows.ts';
 import type { StatementCaller } from '../rights.ts';
 import type { ArithmeticOperator, ComparisonOperator } from '../syntax/ast.ts';
 
@@ -55,7 +56,7 @@ export interface OutputColumn extends ValueType {
 }
 
 export interface TypedQuery {
-  readonly body: TypedBlock | TypedSetOperation;
+  readonly body: TypedBlock | TypedSetOperation | TypedWindowing;
   readonly order: readonly OrderKey[];
   readonly limit: TypedExpression | undefined;
   readonly offset: TypedExpression | undefined;
@@ -80,6 +81,26 @@ export interface TypedSetOperation {
   readonly isAll: boolean;
   readonly left: TypedQuery;
   readonly right: TypedQuery;
+}
+
+/** Window functions over the rows of a block: its columns, then one for each call. */
+export interface TypedWindowing {
+  readonly kind: 'window';
+  readonly input: TypedQuery;
+  readonly calls: readonly TypedWindowCall[];
+}
+
+/** Numbers are positions of columns of the input. */
+export interface TypedWindowCall extends ValueType {
+  readonly function: WindowFunction;
+  readonly arguments: readonly number[];
+  readonly partition: readonly number[];
+  readonly order: readonly {
+    readonly column: number;
+    readonly isDescending: boolean;
+    readonly isNullsFirst: boolean;
+  }[];
+  readonly frame: WindowFrame;
 }
 
 /** FROM, WHERE, GROUP BY, HAVING, the SELECT list and DISTINCT, in this order. */

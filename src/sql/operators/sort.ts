@@ -114,7 +114,7 @@ export class Sort implements Rows {
 const orderBytes = 8;
 
 /** Sorts the numbers from 0 to `count` in steps. */
-class Merge {
+export class Merge {
   #from: Int32Array;
   #into: Int32Array;
   readonly #count: number;

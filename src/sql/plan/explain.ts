@@ -129,6 +129,14 @@ class Explainer {
         this.tuples(plan.input, depth + 2);
         return;
       }
+      case 'window': {
+        const names = plan.calls.map(({ function: made }) => {
+          return made.name === 'aggregate' ? made.aggregate.name : made.name;
+        });
+        this.line(depth, `window ${names.join(', ')}${this.#numbers(plan, inside)}`);
+        this.rows(plan.input, depth + 1);
+        return;
+      }
       case 'distinct':
         this.line(depth, `distinct${this.#numbers(plan, inside)}`);
         this.rows(plan.input, depth + 1);
@@ -370,6 +378,7 @@ function secrecyOfRows(plan: RowsPlan): SourcePlan['secrecy'] {
       look(secrecyOf(plan.input));
       break;
     case 'distinct':
+    case 'window':
     case 'limit':
       look(secrecyOfRows(plan.input));
       break;

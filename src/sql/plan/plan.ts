@@ -8,6 +8,7 @@ import type {
   TypedInsert,
   TypedReturning,
   TypedUpdate,
+  TypedWindowCall,
 } from '../check/typed.ts';
 import type { TypedSubquery } from '../check/typed-expression.ts';
 
@@ -194,7 +195,14 @@ export interface AggregatePlan {
   readonly estimate: Estimate;
 }
 
-export type RowsPlan = ProjectPlan | SortPlan | DistinctPlan | SetPlan | LimitPlan | CountPlan;
+export type RowsPlan =
+  | ProjectPlan
+  | SortPlan
+  | DistinctPlan
+  | SetPlan
+  | WindowPlan
+  | LimitPlan
+  | CountPlan;
 
 export interface ProjectPlan {
   readonly kind: 'project';
@@ -239,6 +247,17 @@ export interface SetPlan {
   readonly left: RowsPlan;
   readonly right: RowsPlan;
   readonly columns: readonly OutputColumn[];
+  readonly estimate: Estimate;
+}
+
+/** The rows of the input, each with the results of its window functions behind it. */
+export interface WindowPlan {
+  readonly kind: 'window';
+  readonly input: RowsPlan;
+  /** Reads the columns of the input. */
+  readonly slot: number;
+  readonly inputColumns: readonly OutputColumn[];
+  readonly calls: readonly TypedWindowCall[];
   readonly estimate: Estimate;
 }
 

@@ -1,4 +1,4 @@
-import { assert, present } from '../../assert.ts';
+import { assert, present, unreachable } from '../../assert.ts';
 import type { TableSpec } from '../../schema/catalog.ts';
 import type { TableId } from '../../schema/ids.ts';
 import type { Typespace } from '../../values/type.ts';
@@ -9,6 +9,7 @@ import type {
   TypedExpression,
   TypedQuery,
   TypedRelation,
+  TypedWindowing,
 } from '../check/typed.ts';
 import { isFree, outerNeedsOf, type TypedSubquery, visitQuery } from '../check/typed-expression.ts';
 import { optionInnerType } from '../functions/convert.ts';
@@ -70,10 +71,7 @@ export class Planner {
 
   /** `columns`: the columns of the rows; only nullability may differ from the query's own. */
   query(query: TypedQuery, columns: readonly OutputColumn[] = query.columns): RowsPlan {
-    const rows =
-      query.body.kind === 'block'
-        ? this.#block(query, query.body, columns)
-        : this.#ordered(this.#setOperation(query, columns), query.order, columns, query);
+    const rows = this.#body(query, columns);
     const { limit, offset } = query;
     if (limit === undefined && offset === undefined) return rows;
     const estimate = { ...rows.estimate, rows: Math.min(rows.estimate.rows, countOf(limit)) };
@@ -244,6 +242,30 @@ export class Planner {
     const { table } = source;
     const rows = this.scope.statistics.rowCount(table);
     return { kind: 'count', table, estimate: { rows: 1, cost: rows } };
+  }
+
+  #body(query: TypedQuery, columns: readonly OutputColumn[]): RowsPlan {
+    const { body } = query;
+    switch (body.kind) {
+      case 'block':
+        return this.#block(query, body, columns);
+      case 'setOperation':
+        return this.#ordered(this.#setOperation(query, columns), query.order, columns, query);
+      case 'window':
+        return this.#windowing(body);
+      default:
+        return unreachable(body);
+    }
+  }
+
+  #windowing({ input, calls }: TypedWindowing): RowsPlan {
+    const rows = this.query(input);
+    const slot = this.slotFor(input.columns);
+    const estimate = {
+      rows: rows.estimate.rows,
+      cost: rows.estimate.cost + rows.estimate.rows * 3,
+    };
+    return { kind: 'window', input: rows, slot, inputColumns: input.columns, calls, estimate };
   }
 
   #setOperation(query: TypedQuery, columns: readonly OutputColumn[]): RowsPlan {

@@ -48,6 +48,7 @@ class RowEstimate {
       case 'sort':
         return this.#ofTuples(plan.input);
       case 'distinct':
+      case 'window':
         return this.ofRows(plan.input);
       case 'set': {
         const left = this.ofRows(plan.left);

@@ -237,6 +237,7 @@ export function eachExpressionOfRows(plan: RowsPlan, visit: ExpressionVisitor): 
       eachExpressionOfTuples(plan.input, visit);
       return;
     case 'distinct':
+    case 'window':
       eachExpressionOfRows(plan.input, visit);
       return;
     case 'set':

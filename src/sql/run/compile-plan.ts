@@ -39,6 +39,7 @@ import {
 import { Concatenation, SetDifference } from '../operators/set-operation.ts';
 import { type CompiledSort, Sort, TopRows } from '../operators/sort.ts';
 import { RefScan, TableScan, UniqueLookup } from '../operators/table-source.ts';
+import { compileWindows, WindowRows } from '../operators/window.ts';
 import type { Measurements } from '../plan/measurements.ts';
 import type {
   HashPlan,
@@ -131,6 +132,11 @@ export class PlanCompiler {
       }
       case 'set':
         return this.#setOperation(plan);
+      case 'window': {
+        const input = this.rows(plan.input);
+        const windows = compileWindows(plan, this.context);
+        return (state) => new WindowRows(state, input(state), windows);
+      }
       case 'limit': {
         const input = this.rows(plan.input);
         const bounds = this.#boundsOf(plan);

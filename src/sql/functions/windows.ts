@@ -1,0 +1,44 @@
+import type { AggregateFunction } from './function.ts';
+
+/** Window functions besides the aggregates. */
+const names = [
+  'row_number',
+  'rank',
+  'dense_rank',
+  'percent_rank',
+  'cume_dist',
+  'ntile',
+  'lag',
+  'lead',
+  'first_value',
+  'last_value',
+  'nth_value',
+] as const;
+
+export type WindowName = (typeof names)[number];
+
+export const windowNames: ReadonlySet<string> = new Set(names);
+
+export function isWindowName(name: string): name is WindowName {
+  return windowNames.has(name);
+}
+
+/** What is computed for each row from the rows of its partition. */
+export type WindowFunction =
+  | { readonly name: WindowName }
+  | { readonly name: 'aggregate'; readonly aggregate: AggregateFunction };
+
+/** Offsets from the current row or group; infinite at the ends of the partition. */
+export interface WindowFrame {
+  readonly unit: 'rows' | 'range' | 'groups';
+  /** Negative: before the current one. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Up to the current row and those that are equal to it by the order. */
+export const defaultFrame: WindowFrame = {
+  unit: 'range',
+  start: Number.NEGATIVE_INFINITY,
+  end: 0,
+};
