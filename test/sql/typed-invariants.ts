@@ -37,6 +37,17 @@ export function assertSound(statement: TypedStatement): void {
           assert(column?.isNullable === false, 'a stored value is not null');
         });
       }
+      const { update } = statement.conflict ?? {};
+      if (update !== undefined) {
+        const layout = new Map([
+          [update.slot, layoutOf(types)],
+          [update.excludedSlot, layoutOf(types)],
+        ]);
+        if (update.where !== undefined) judge.condition(update.where, layout);
+        const values = update.assignments.map(({ value }) => value);
+        const targets = update.assignments.map(({ column }) => types[column] as AlgebraicType);
+        judge.stored(values, targets, layout);
+      }
       if (returning !== undefined) {
         const layout = new Map([[returning.slot, layoutOf(types)]]);
         judge.items(returning.items, returning.columns, layout);

@@ -34,7 +34,8 @@ export function checkSetVariable(
   const bytes = Uint8Array.of(tag, ...present(number.bytes, 'a number'));
   const name = constant(stringType, encodeValue(stringType, variable));
   const rows = [[name, constant(valueType, bytes)]];
-  return { kind: 'insert', table, source: { kind: 'values', rows }, returning: undefined };
+  const source = { kind: 'values', rows } as const;
+  return { kind: 'insert', table, source, conflict: undefined, returning: undefined };
 }
 
 /** `SHOW row_limit` is `SELECT value FROM st_var WHERE name = 'row_limit'`. */

@@ -1,30 +1,25 @@
 import { present } from '../../assert.ts';
 import type { ColumnSpec, TableSpec } from '../../schema/catalog.ts';
-import type { Delete, Expression, Insert, SelectItem, Span, Update } from '../syntax/ast.ts';
-import { tableNamed } from './check-from.ts';
+import type { Delete, Expression, From, Insert, SelectItem, Span, Update } from '../syntax/ast.ts';
+import { checkConflict } from './check-conflict.ts';
+import { checkFrom, tableNamed } from './check-from.ts';
 import { checkQuery } from './check-query.ts';
 import { checkItems } from './check-select.ts';
 import { mapItems, requireResolved } from './coerce-query.ts';
 import { type Environment, refuse } from './context.ts';
-import {
-  columnPosition,
-  columnsOfTable,
-  emptyScope,
-  requireDistinct,
-  type ScopeRelation,
-} from './scope.ts';
+import { emptyScope, requireDistinct, type Scope, type ScopeRelation } from './scope.ts';
 import { typeCondition } from './type-expression.ts';
 import { storedValue, typeStored } from './type-stored.ts';
 import type {
   StatementParts,
+  TypedBeside,
   TypedDelete,
   TypedExpression,
   TypedInsert,
-  TypedRelation,
   TypedReturning,
   TypedUpdate,
 } from './typed.ts';
-import { nameHint } from './visibility.ts';
+import { fieldPosition, type Target, targetRelation, typedAssignments } from './write-target.ts';
 
 /** The parts that complete a checked write. */
 export type WriteParts = StatementParts;
@@ -40,8 +35,10 @@ export function checkInsert(
     source.kind === 'values'
       ? insertedRows(insert, source.rows, { table, positions }, environment)
       : insertedQuery(insert, source, { table, positions }, environment);
-  const returning = returningOf(insert.returning, { name: insert.table, table }, environment);
-  return { kind: 'insert', table, source: typedSource, returning };
+  const target = { name: insert.table, table };
+  const conflict = insert.conflict && checkConflict(insert.conflict, target, environment);
+  const returning = returningOf(insert.returning, target, environment);
+  return { kind: 'insert', table, source: typedSource, conflict, returning };
 }
 
 /** Assignments read the old row; the first of two for one column wins. */
@@ -52,18 +49,13 @@ export function checkUpdate(
   const { table: name, tableSpan } = update;
   const table = targetNamed(name, tableSpan, environment);
   const { relation, inScope } = targetRelation({ name, table }, environment);
-  const place = inside(inScope, environment);
-  const typed = new Map<number, TypedExpression>();
-  for (const { column, value, span: at } of update.assignments) {
-    const position = fieldPosition(name, table, column, at, environment);
-    const spec = present(table.columns[position], 'a column at every position');
-    const assigned = typeStored(value, spec, { ...place, aggregates: 'SET' });
-    if (!typed.has(position)) typed.set(position, assigned);
-  }
+  const beside = besideOf(update.from, inScope, environment);
+  const place: Environment = { ...environment, scope: beside.scope };
+  const assignments = typedAssignments(update.assignments, { name, table }, place);
   const where = update.where && typeCondition(update.where, { ...place, aggregates: 'WHERE' });
-  const returning = returningIn(update.returning, inScope, place);
-  const assignments = [...typed].map(([column, value]) => ({ column, value }));
-  return { kind: 'update', relation, table, assignments, where, returning };
+  const returning = returningIn(update.returning, inScope, inside(inScope, environment));
+  const { typed } = beside;
+  return { kind: 'update', relation, table, assignments, beside: typed, where, returning };
 }
 
 export function checkDelete(
@@ -73,17 +65,29 @@ export function checkDelete(
   const { table: name, tableSpan } = statement;
   const table = targetNamed(name, tableSpan, environment);
   const { relation, inScope } = targetRelation({ name, table }, environment);
-  const place = inside(inScope, environment);
-  const where =
-    statement.where && typeCondition(statement.where, { ...place, aggregates: 'WHERE' });
-  const returning = returningIn(statement.returning, inScope, place);
-  return { kind: 'delete', relation, table, where, returning };
+  const beside = besideOf(statement.using, inScope, environment);
+  const place: Environment = { ...environment, scope: beside.scope, aggregates: 'WHERE' };
+  const where = statement.where && typeCondition(statement.where, place);
+  const returning = returningIn(statement.returning, inScope, inside(inScope, environment));
+  return { kind: 'delete', relation, table, beside: beside.typed, where, returning };
 }
 
-interface Target {
-  /** As the statement writes it. */
-  readonly name: string;
-  readonly table: TableSpec;
+/** The relations of FROM or USING, and the scope of all; conditions of joins see only those. */
+function besideOf(
+  from: From | undefined,
+  target: ScopeRelation,
+  environment: Environment,
+): { readonly typed: TypedBeside | undefined; readonly scope: Scope } {
+  if (from === undefined) {
+    return { typed: undefined, scope: { relations: [target], outer: undefined } };
+  }
+  const { relations, joins, scope } = checkFrom(from, environment);
+  const all = [target, ...scope.relations];
+  requireDistinct(
+    all.map(({ name }) => name),
+    (message) => refuse(message, from.span, environment),
+  );
+  return { typed: { relations, joins }, scope: { relations: all, outer: undefined } };
 }
 
 function targetNamed(name: string, span: Span, environment: Environment): TableSpec {
@@ -175,38 +179,8 @@ function requireWidth(
   throw refuse(message, span, environment);
 }
 
-/** Position of the column that a write names. */
-function fieldPosition(
-  name: string,
-  table: TableSpec,
-  column: string,
-  span: Span,
-  environment: Environment,
-): number {
-  const position = columnPosition(table.columns, column);
-  if (position !== -1) return position;
-  const hint = nameHint(
-    column,
-    table.columns.map((candidate) => candidate.name),
-  );
-  throw refuse(`\`${name}\` does not have a field \`${column}\``, span, environment, hint);
-}
-
 function columnAt(table: TableSpec, position: number): ColumnSpec {
   return present(table.columns[position], 'a column at every position');
-}
-
-function targetRelation(
-  { name, table }: Target,
-  { statement }: Environment,
-): { readonly relation: TypedRelation; readonly inScope: ScopeRelation } {
-  const slot = statement.newSlot();
-  statement.tableSlots.add(slot);
-  const source = { kind: 'table', table } as const;
-  return {
-    relation: { slot, name, source, security: undefined, isNullable: false },
-    inScope: { slot, name, columns: columnsOfTable(table), isNullable: false },
-  };
 }
 
 function inside(relation: ScopeRelation, environment: Environment): Environment {

@@ -245,8 +245,14 @@ describe('writes', () => {
       'INSERT INTO one (a) VALUES (NULL)': 'Unsupported literal expression: NULL',
       "INSERT INTO stamped (ts) VALUES (TIMESTAMP '2025-01-01T00:00:00Z')": 'ok',
       'INSERT INTO stamped (ts) VALUES (now())': 'ok',
-      'INSERT INTO one (a) VALUES (1) ON CONFLICT DO NOTHING':
-        'Unsupported: INSERT INTO one (a) VALUES (1) ON CONFLICT DO NOTHING',
+      'INSERT INTO one (a) VALUES (1) ON CONFLICT DO NOTHING': 'ok',
+      'INSERT INTO one (a) VALUES (1) ON CONFLICT (a) DO NOTHING': '`one` has no unique key (a)',
+      'INSERT INTO one (a) VALUES (1) ON CONFLICT (b) DO NOTHING':
+        '`one` does not have a field `b`',
+      'INSERT INTO one (a) VALUES (1) ON CONFLICT DO UPDATE SET a = 1':
+        'DO UPDATE needs the columns of a key: ON CONFLICT (id) DO UPDATE SET …',
+      'INSERT INTO one (a) VALUES (1) ON CONFLICT (a) DO UPDATE SET a = (SELECT 1)':
+        'DO UPDATE takes no queries in parentheses',
     });
   });
 

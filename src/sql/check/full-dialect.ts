@@ -2,6 +2,7 @@ import { unreachable } from '../../assert.ts';
 import { invalid, noHistory, type SqlFailure } from '../failure.ts';
 import { findFunction } from '../functions/library.ts';
 import type {
+  Conflict,
   Expression,
   From,
   Insert,
@@ -17,7 +18,14 @@ import { dialectTexts, isRefusedLiteral } from '../syntax/refusal.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import { requireItems } from './full-dialect-items.ts';
 import { unqualifiedMessage } from './scope.ts';
-import { columnsIn, operandsOf, operandsOfWindow, queryOf, readsRows } from './written.ts';
+import {
+  columnsIn,
+  hasQuery,
+  operandsOf,
+  operandsOfWindow,
+  queryOf,
+  readsRows,
+} from './written.ts';
 
 /**
  * Refuses what parses but is not supported, before any name is looked up. The order is fixed:
@@ -58,14 +66,20 @@ class FullDialect {
         return;
       case 'insert':
         this.#insert(statement);
+        if (statement.conflict !== undefined) this.#conflict(statement.conflict);
         this.#returning(statement.returning);
         return;
       case 'update':
         for (const { value } of statement.assignments) this.#expression(value);
+        this.#joined(statement.from, [
+          ...statement.assignments.map(({ value }) => value),
+          statement.where,
+        ]);
         this.#expression(statement.where);
         this.#returning(statement.returning);
         return;
       case 'delete':
+        this.#joined(statement.using, [statement.where]);
         this.#expression(statement.where);
         this.#returning(statement.returning);
         return;
@@ -178,6 +192,33 @@ class FullDialect {
       return;
     }
     for (const row of source.rows) for (const value of row) this.#expression(value);
+  }
+
+  #conflict({ columns, update, span }: Conflict): void {
+    if (update === undefined) return;
+    if (columns.length === 0) {
+      const message = 'DO UPDATE needs the columns of a key: ON CONFLICT (id) DO UPDATE SET …';
+      throw this.#refusal(message, span);
+    }
+    const values = update.assignments.map(({ value }) => value);
+    const expressions = update.where === undefined ? values : [...values, update.where];
+    for (const expression of expressions) {
+      if (hasQuery(expression)) {
+        throw this.#refusal('DO UPDATE takes no queries in parentheses', expression.span);
+      }
+      this.#expression(expression);
+    }
+  }
+
+  /** The tables beside the one that is written: as in a join, all columns are qualified. */
+  #joined(from: From | undefined, expressions: readonly (Expression | undefined)[]): void {
+    if (from === undefined) return;
+    this.#from(from);
+    const none = new Set<string>();
+    const conditions = from.joins.map(({ on }) => on);
+    for (const expression of [...expressions, ...conditions]) {
+      if (expression !== undefined) this.#requireQualified(expression, none);
+    }
   }
 
   #variableValue(value: Expression): void {

@@ -23,12 +23,15 @@ export function sizeOfStatement(statement: TypedRead | TypedWrite): number {
   if (statement.kind === 'read') return sizeOfQuery(statement.query);
   const returned = sum(statement.returning?.items ?? []);
   if (statement.kind === 'insert') {
-    const { source } = statement;
-    return returned + (source.kind === 'query' ? sizeOfQuery(source.query) : 1);
+    const { source, conflict } = statement;
+    const { assignments = [], where } = conflict?.update ?? {};
+    const updated = sum([where, ...assignments.map(({ value }) => value)]);
+    return returned + updated + (source.kind === 'query' ? sizeOfQuery(source.query) : 1);
   }
-  const { relation, where } = statement;
+  const { relation, where, beside } = statement;
+  const besides = sizeOfRelations(beside?.relations ?? []) + sizeOfJoins(beside?.joins ?? []);
   const values = statement.kind === 'update' ? statement.assignments.map(({ value }) => value) : [];
-  return returned + sum([relation.security, where, ...values]);
+  return returned + besides + sum([relation.security, where, ...values]);
 }
 
 export function sizeOfQuery(query: TypedQuery): number {
@@ -47,13 +50,22 @@ export function sizeOfQuery(query: TypedQuery): number {
 }
 
 function sizeOfBlock({ relations, joins, where, grouping, having, items }: TypedBlock): number {
-  let size = sum([...joins.map(({ condition }) => condition), where, having, ...items]);
+  const size = sizeOfRelations(relations) + sizeOfJoins(joins) + sum([where, having, ...items]);
+  if (grouping === undefined) return size;
+  return size + sum([...grouping.keys, ...grouping.aggregates.map(({ argument }) => argument)]);
+}
+
+function sizeOfRelations(relations: TypedBlock['relations']): number {
+  let size = 0;
   for (const { source, security } of relations) {
     size += 1 + sum([security]);
     if (source.kind === 'query') size += sizeOfQuery(source.query);
   }
-  if (grouping === undefined) return size;
-  return size + sum([...grouping.keys, ...grouping.aggregates.map(({ argument }) => argument)]);
+  return size;
+}
+
+function sizeOfJoins(joins: TypedBlock['joins']): number {
+  return sum(joins.map(({ condition }) => condition));
 }
 
 function sum(parts: readonly (TypedExpression | undefined)[]): number {

@@ -1,4 +1,4 @@
-import type { TableSpec } from '../../schema/catalog.ts';
+import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
 import type { ViewId } from '../../schema/ids.ts';
 import type { AlgebraicType, NamedType } from '../../values/type.ts';
 import type { AggregateFunction, ScalarFunction } from '../functions/function.ts';
@@ -176,7 +176,35 @@ export interface TypedInsert extends StatementParts {
     | { readonly kind: 'values'; readonly rows: readonly (readonly TypedExpression[])[] }
     /** `columns[at]` is the output column that fills column `at` of the table. */
     | { readonly kind: 'query'; readonly query: TypedQuery; readonly columns: readonly number[] };
+  readonly conflict: TypedConflict | undefined;
   readonly returning: TypedReturning | undefined;
+}
+
+/** What becomes of a row whose key in one of `indexes`, which are unique, a row has already. */
+export interface TypedConflict {
+  readonly indexes: readonly IndexSpec[];
+  /** Absent: it is left out. */
+  readonly update:
+    | {
+        /** Slots of the row that is there, and of the one that is not inserted. */
+        readonly slot: number;
+        readonly excludedSlot: number;
+        readonly assignments: readonly TypedAssignment[];
+        readonly where: TypedExpression | undefined;
+      }
+    | undefined;
+}
+
+export interface TypedAssignment {
+  readonly column: number;
+  readonly value: TypedExpression;
+}
+
+/** Relations that a write reads beside the table that it changes. */
+export interface TypedBeside {
+  readonly relations: readonly TypedRelation[];
+  /** `joins[at]` joins `relations[at + 1]` with those before it. */
+  readonly joins: readonly TypedJoin[];
 }
 
 export interface TypedUpdate extends StatementParts {
@@ -185,7 +213,8 @@ export interface TypedUpdate extends StatementParts {
   readonly relation: TypedRelation;
   readonly table: TableSpec;
   /** At most one for each column. */
-  readonly assignments: readonly { readonly column: number; readonly value: TypedExpression }[];
+  readonly assignments: readonly TypedAssignment[];
+  readonly beside: TypedBeside | undefined;
   readonly where: TypedExpression | undefined;
   readonly returning: TypedReturning | undefined;
 }
@@ -194,6 +223,7 @@ export interface TypedDelete extends StatementParts {
   readonly kind: 'delete';
   readonly relation: TypedRelation;
   readonly table: TableSpec;
+  readonly beside: TypedBeside | undefined;
   readonly where: TypedExpression | undefined;
   readonly returning: TypedReturning | undefined;
 }

@@ -103,6 +103,10 @@ export function readsRows(expression: Expression): boolean {
   return operandsOf(expression).some(readsRows);
 }
 
+export function hasQuery(expression: Expression): boolean {
+  return queryOf(expression) !== undefined || operandsOf(expression).some(hasQuery);
+}
+
 export function hasSender(expression: Expression): boolean {
   return expression.kind === 'sender' || operandsOf(expression).some(hasSender);
 }

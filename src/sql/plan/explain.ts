@@ -5,7 +5,15 @@ import type { Typespace } from '../../values/type.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import { expressionText, type TextScope } from './expression-text.ts';
 import type { Measurements } from './measurements.ts';
-import type { Access, Plan, RowsPlan, SourcePlan, SubqueryPlan, TuplesPlan } from './plan.ts';
+import type {
+  Access,
+  InsertPlan,
+  Plan,
+  RowsPlan,
+  SourcePlan,
+  SubqueryPlan,
+  TuplesPlan,
+} from './plan.ts';
 
 export interface ExplainOptions {
   readonly types: Typespace;
@@ -38,7 +46,7 @@ export function explainPlan(plan: Plan, options: ExplainOptions): readonly strin
       explainer.rows(plan.rows, 0);
       break;
     case 'insert':
-      explainer.line(0, `insert into ${plan.table.name}`);
+      explainer.line(0, `insert into ${plan.table.name}${conflictText(plan.conflict)}`);
       if (plan.source.kind === 'query') explainer.rows(plan.source.rows, 1);
       else explainer.line(1, `${plan.source.rows.length} rows of values`);
       break;
@@ -59,6 +67,12 @@ export function explainPlan(plan: Plan, options: ExplainOptions): readonly strin
   }
   explainer.shared();
   return explainer.lines;
+}
+
+function conflictText(conflict: InsertPlan['conflict']): string {
+  if (conflict === undefined) return '';
+  const names = conflict.indexes.map(({ name }) => name).join(', ');
+  return `, on a conflict in ${names} ${conflict.update === undefined ? 'nothing' : 'update'}`;
 }
 
 class Explainer {

@@ -1,10 +1,12 @@
-import { assert } from '../../assert.ts';
+import { assert, present } from '../../assert.ts';
 import type { Typespace } from '../../values/type.ts';
 import { sizeOfStatement } from '../check/size.ts';
 import type {
+  TypedBlock,
   TypedDelete,
   TypedExpression,
   TypedInsert,
+  TypedJoin,
   TypedQuery,
   TypedRead,
   TypedUpdate,
@@ -57,8 +59,12 @@ function planRead(statement: TypedRead, planner: Planner): ReadPlan {
 }
 
 function planInsert(statement: TypedInsert, planner: Planner): WritePlan {
-  const { table, source, returning } = statement;
+  const { table, source, conflict, returning } = statement;
   planner.tables.set(table.id, table);
+  if (conflict?.update !== undefined) {
+    planner.noteTable(conflict.update.slot, table);
+    planner.noteTable(conflict.update.excludedSlot, table);
+  }
   if (returning !== undefined) planner.noteTable(returning.slot, table);
   let plannedSource: Extract<WritePlan, { readonly kind: 'insert' }>['source'];
   let items: readonly TypedExpression[] = [];
@@ -81,34 +87,60 @@ function planInsert(statement: TypedInsert, planner: Planner): WritePlan {
   }
   planReturning(statement, planner);
   const parts = partsOf(statement, planner);
-  return { kind: 'insert', table, source: plannedSource, items, returning, ...parts };
+  return { kind: 'insert', table, source: plannedSource, items, conflict, returning, ...parts };
 }
 
 function planUpdate(statement: TypedUpdate, planner: Planner): WritePlan {
-  const { table, relation, assignments, where, returning } = statement;
+  const { table, relation, beside, returning } = statement;
   planner.noteTable(relation.slot, table);
-  countInside(planner, where);
-  for (const { value } of assignments) countInside(planner, value);
-  const input = planner.matching(relation, where);
-  planSubqueriesOfTuples(planner, input);
-  for (const { value } of assignments) planInside(planner, value, input.estimate.rows);
+  const assigned = statement.assignments;
+  const written = assigned.map(({ value }) => value);
+  const { input, items } = planMatching(statement, written, planner);
+  for (const value of items) planInside(planner, value, input.estimate.rows);
+  const assignments = assigned.map(({ column }, at) => {
+    return { column, value: present(items[at], 'an item for each assignment') };
+  });
   if (returning !== undefined) planner.noteTable(returning.slot, table);
   planReturning(statement, planner);
   const { slot } = relation;
+  const isJoined = beside !== undefined;
   const parts = partsOf(statement, planner);
-  return { kind: 'update', table, slot, input, assignments, returning, ...parts };
+  return { kind: 'update', table, slot, input, assignments, isJoined, returning, ...parts };
 }
 
 function planDelete(statement: TypedDelete, planner: Planner): WritePlan {
-  const { table, relation, where, returning } = statement;
+  const { table, relation, beside, returning } = statement;
   planner.noteTable(relation.slot, table);
-  countInside(planner, where);
-  const input = planner.matching(relation, where);
-  planSubqueriesOfTuples(planner, input);
+  const { input } = planMatching(statement, [], planner);
   if (returning !== undefined) planner.noteTable(returning.slot, table);
   planReturning(statement, planner);
   const { slot } = relation;
-  return { kind: 'delete', table, slot, input, returning, ...partsOf(statement, planner) };
+  const isJoined = beside !== undefined;
+  const parts = partsOf(statement, planner);
+  return { kind: 'delete', table, slot, input, isJoined, returning, ...parts };
+}
+
+/** The rows to change, with those beside them; `items` are evaluated for each. */
+function planMatching(
+  { relation, beside, where }: TypedUpdate | TypedDelete,
+  items: readonly TypedExpression[],
+  planner: Planner,
+): ReturnType<Planner['matching']> {
+  const first: TypedJoin = { kind: 'inner', condition: undefined };
+  const block: TypedBlock = {
+    kind: 'block',
+    relations: [relation, ...(beside?.relations ?? [])],
+    joins: beside === undefined ? [] : [first, ...beside.joins],
+    where,
+    grouping: undefined,
+    having: undefined,
+    items,
+    isDistinct: false,
+  };
+  planner.count(queryOf(block));
+  const matching = planner.matching(block);
+  planSubqueriesOfTuples(planner, matching.input);
+  return matching;
 }
 
 function planReturning({ returning }: TypedWrite, planner: Planner): void {
@@ -119,24 +151,21 @@ function planReturning({ returning }: TypedWrite, planner: Planner): void {
 /** Counts the common tables in the subqueries of an expression. */
 function countInside(planner: Planner, expression: TypedExpression | undefined): void {
   if (expression === undefined) return;
-  const holder: TypedQuery = {
-    body: {
-      kind: 'block',
-      relations: [],
-      joins: [],
-      where: undefined,
-      grouping: undefined,
-      having: undefined,
-      items: [expression],
-      isDistinct: false,
-    },
-    order: [],
-    limit: undefined,
-    offset: undefined,
-    columns: [],
-    outerSlots: [],
+  const block: TypedBlock = {
+    kind: 'block',
+    relations: [],
+    joins: [],
+    where: undefined,
+    grouping: undefined,
+    having: undefined,
+    items: [expression],
+    isDistinct: false,
   };
-  planner.count(holder);
+  planner.count(queryOf(block));
+}
+
+function queryOf(body: TypedBlock): TypedQuery {
+  return { body, order: [], limit: undefined, offset: undefined, columns: [], outerSlots: [] };
 }
 
 function partsOf(statement: TypedRead | TypedWrite, planner: Planner): PlanParts {

@@ -50,6 +50,7 @@ export interface InsertPlan extends PlanParts {
     | { readonly kind: 'query'; readonly rows: RowsPlan; readonly slot: number };
   /** For a query: the values of the table's columns, read from `slot`. */
   readonly items: readonly TypedExpression[];
+  readonly conflict: TypedInsert['conflict'];
   readonly returning: TypedReturning | undefined;
 }
 
@@ -59,6 +60,8 @@ export interface UpdatePlan extends PlanParts {
   readonly slot: number;
   readonly input: TuplesPlan;
   readonly assignments: TypedUpdate['assignments'];
+  /** A row can match several times: once for each combination of rows beside it. */
+  readonly isJoined: boolean;
   readonly returning: TypedReturning | undefined;
 }
 
@@ -66,6 +69,8 @@ export interface DeletePlan extends PlanParts {
   readonly kind: 'delete';
   readonly table: TableSpec;
   readonly slot: number;
+  /** As in an update. */
+  readonly isJoined: boolean;
   readonly input: TuplesPlan;
   readonly returning: TypedReturning | undefined;
 }

@@ -78,19 +78,13 @@ export class Planner {
     return { kind: 'limit', input: rows, limit, offset, estimate };
   }
 
-  /** The rows of one table that satisfy conditions, for UPDATE and DELETE. */
-  matching(relation: TypedRelation, where: TypedExpression | undefined): TuplesPlan {
-    const block: TypedBlock = {
-      kind: 'block',
-      relations: [relation],
-      joins: [],
-      where,
-      grouping: undefined,
-      having: undefined,
-      items: [],
-      isDistinct: false,
-    };
-    return this.#tuples(this.#flatten(block, []));
+  /** The tuples of a block, for UPDATE and DELETE, and its list as it is computed from them. */
+  matching(block: TypedBlock): {
+    readonly input: TuplesPlan;
+    readonly items: readonly TypedExpression[];
+  } {
+    const flat = this.#flatten(block, []);
+    return { input: this.#tuples(flat), items: flat.items };
   }
 
   slotFor(columns: readonly OutputColumn[]): number {

@@ -137,3 +137,73 @@ describe('DELETE', () => {
     expect(lab.write('DELETE FROM t WHERE v < (SELECT MAX(v) AS m FROM t)').deleted).toBe(2);
   });
 });
+
+describe('ON CONFLICT', () => {
+  const update = 'ON CONFLICT (id) DO UPDATE SET v = t.v + excluded.v';
+
+  it('[ease 3.4] counts and returns what is inserted and what is changed', () => {
+    const sql = `INSERT INTO t (id, v) VALUES (1, 5), (4, 40) ${update} RETURNING id, v`;
+    expect(lab.write(sql)).toMatchObject({
+      inserted: 1,
+      updated: 1,
+      returned: [
+        [1, 15n],
+        [4, 40n],
+      ],
+    });
+    expect(lab.rows('SELECT id, v FROM t ORDER BY id')).toEqual([
+      [1, 15n],
+      [2, 20n],
+      [3, 30n],
+      [4, 40n],
+    ]);
+  });
+
+  it('[ease 3.4] reads unqualified names from the row that is there', () => {
+    lab.write('INSERT INTO t (id, v) VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET v = v * 2');
+    expect(lab.rows('SELECT v FROM t WHERE id = 1')).toEqual([[20n]]);
+  });
+
+  it('[ease 3.4] does not change a row a second time', () => {
+    for (const rows of ['(4, 1), (4, 2)', '(1, 1), (1, 2)']) {
+      expect(() => lab.write(`INSERT INTO t (id, v) VALUES ${rows} ${update}`), rows).toThrow(
+        'ON CONFLICT DO UPDATE would change a row of `t` a second time',
+      );
+    }
+    expect(all('t')).toEqual(
+      [
+        [1, 10n],
+        [2, 20n],
+        [3, 30n],
+      ].sort(),
+    );
+  });
+
+  it('[ease 3.4] leaves what a condition does not let through', () => {
+    const sql = `INSERT INTO t (id, v) VALUES (1, 5), (2, 5) ${update} WHERE t.v > 10`;
+    expect(lab.write(sql)).toMatchObject({ inserted: 0, updated: 1 });
+  });
+
+  it('[ease 3.4] draws a value for a zero, which conflicts with nothing', () => {
+    const sql =
+      "INSERT INTO numbered (id, text) VALUES (0, 'a'), (0, 'b'), (1, 'c') " +
+      'ON CONFLICT (id) DO NOTHING RETURNING id, text';
+    expect(lab.write(sql).returned).toEqual([
+      [1n, 'a'],
+      [2n, 'b'],
+    ]);
+  });
+});
+
+describe('UPDATE … FROM', () => {
+  it('[ease 3.4] changes and counts a row once, and refuses two different changes', () => {
+    lab.insert('bag', [[10n], [11n]]);
+    const once = 'UPDATE t SET v = 7 FROM bag WHERE bag.v >= t.v RETURNING id, v';
+    expect(lab.write(once)).toMatchObject({ updated: 1, returned: [[1, 7n]] });
+    expect(() => lab.write('UPDATE t SET v = bag.v FROM bag WHERE t.id = 1')).toThrow(
+      'A row of `t` matches several rows of FROM that would change it differently; ' +
+        'make the condition match one of them',
+    );
+    expect(lab.write('DELETE FROM t USING bag WHERE t.id > 1')).toMatchObject({ deleted: 2 });
+  });
+});

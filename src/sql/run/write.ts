@@ -10,8 +10,9 @@ import type { OutputColumn, TypedExpression } from '../check/typed.ts';
 import { compileOutput, type OutputWriter } from '../expressions/compile-output.ts';
 import { namedTypeOf } from '../expressions/row-layout.ts';
 import { ByteSink } from '../expressions/row-sink.ts';
+import { invalid } from '../failure.ts';
 import type { ExecutionState } from '../operators/execution-state.ts';
-import { refBytes } from '../operators/held-bytes.ts';
+import { mapEntryBytes, refBytes, setEntryBytes } from '../operators/held-bytes.ts';
 import {
   ended,
   type paused,
@@ -24,6 +25,7 @@ import { RowStore } from '../operators/row-store.ts';
 import type { Stage } from '../operators/stages.ts';
 import type { Measurements } from '../plan/measurements.ts';
 import type { DeletePlan, InsertPlan, UpdatePlan, WritePlan } from '../plan/plan.ts';
+import { compileConflict } from './compile-conflict.ts';
 import { PlanCompiler } from './compile-plan.ts';
 import { type ExecutionRequest, stateOf } from './execution.ts';
 import { drawsValue, insertRow, replaceRow } from './insert-row.ts';
@@ -121,6 +123,7 @@ function compileInsert(
 ): ChangeMaker {
   const number = compiler.numberOf(plan.table);
   const collector = compileInserted(plan, compiler);
+  const conflict = plan.conflict && compileConflict(plan.conflict, plan.table, compiler);
   return (state) => {
     const rows = new RowStore(state.budget);
     return {
@@ -130,17 +133,27 @@ function compileInsert(
         const inserted = new RowStore(state.budget);
         const before = table.rowCount;
         const sink = new ByteSink();
+        const settled = conflict?.(state, table, transaction);
         for (let at = 0; at < rows.count; at++) {
           tick(state);
           sink.reset();
           rows.write(at, sink);
+          const updated = settled?.settle(sink);
+          if (updated !== undefined) {
+            if (returning !== undefined && updated !== 'left') {
+              inserted.add(updated.bytes, 0, updated.length);
+            }
+            continue;
+          }
           const count = table.rowCount;
           const written = insertRow(transaction, table, sink.bytes, sink.length);
           const isNew = table.rowCount > count;
+          settled?.note(written, sink.length);
           if (returning !== undefined && isNew) inserted.add(written, 0, sink.length);
         }
         const returned = returning?.rows(state, inserted);
-        return { ...nothing, inserted: table.rowCount - before, returned };
+        const updated = settled?.updatedCount ?? 0;
+        return { ...nothing, inserted: table.rowCount - before, updated, returned };
       },
     };
   };
@@ -227,7 +240,9 @@ function compileUpdate(
   const isByRow = isRowByRow(plan);
   return (state) => {
     const table = state.table(number);
-    const options = { table, slot, write, isKept: returning !== undefined };
+    const { isJoined } = plan;
+    const isKept = isJoined || returning !== undefined;
+    const options = { table, slot, write, isKept, isJoined };
     const changing = new ChangingRows(state, options);
     const input = make(state);
     const rows = openedOnce(input);
@@ -275,6 +290,8 @@ interface ChangingOptions {
   readonly write: OutputWriter;
   /** Rows that stay the same are kept too, for RETURNING. */
   readonly isKept: boolean;
+  /** A row can match several times. */
+  readonly isJoined: boolean;
 }
 
 /** The rows that an UPDATE matches, and their new values. */
@@ -286,6 +303,8 @@ class ChangingRows {
   /** The new rows, in the same order; without `isKept` only those that are replaced. */
   readonly #rows: RowStore;
   readonly #sink = new ByteSink();
+  /** The number of each match by its ref, where one can match several times. */
+  readonly #known = new Map<RowRef, number>();
   #goneCount = 0;
 
   constructor(state: ExecutionState, options: ChangingOptions) {
@@ -302,10 +321,11 @@ class ChangingRows {
   add(): void {
     const state = this.#state;
     const sink = this.#sink;
-    const { table, slot, write, isKept } = this.#options;
+    const { table, slot, write, isKept, isJoined } = this.#options;
     sink.reset();
     write(state, sink);
     const ref = state.refs[slot] as RowRef;
+    if (isJoined && this.#isKnown(ref)) return;
     const page = state.pages[slot] as Uint8Array;
     const before = table.lengthOf(ref);
     const isSame = sink.length === before && startsWith(sink, page, state.rows[slot] as number);
@@ -313,6 +333,24 @@ class ChangingRows {
     this.#matches.pushPair(ref, isSame ? 0 : 1);
     if (isKept || !isSame) this.#rows.add(sink.bytes, 0, sink.length);
     if (!isSame) state.budget.takeChange(sink.length, before);
+  }
+
+  /** Throws `SqlFailure` if the row has matched before and would become another one. */
+  #isKnown(ref: RowRef): boolean {
+    const known = this.#known.get(ref);
+    if (known === undefined) {
+      this.#state.budget.take(mapEntryBytes);
+      this.#known.set(ref, this.#rows.count);
+      return false;
+    }
+    const rows = this.#rows;
+    const start = rows.startOf(known);
+    const isSame = this.#sink.length === rows.endOf(known) - start;
+    if (isSame && startsWith(this.#sink, rows.bytesOf(known), start)) return true;
+    throw invalid(
+      `A row of \`${this.#options.table.spec.name}\` matches several rows of FROM that would ` +
+        'change it differently; make the condition match one of them',
+    );
   }
 
   dropGone(): void {
@@ -409,10 +447,16 @@ function compileDelete(
   return (state) => {
     const table = state.table(number);
     const refs = new RefList();
+    const known = new Set<RowRef>();
     const tuples = make(state);
     const rows = openedOnce(tuples);
     const add = (): void => {
       const ref = state.refs[slot] as RowRef;
+      if (plan.isJoined) {
+        if (known.has(ref)) return;
+        known.add(ref);
+        state.budget.take(setEntryBytes);
+      }
       state.budget.take(refBytes);
       state.budget.takeChange(0, table.lengthOf(ref));
       refs.push(ref);

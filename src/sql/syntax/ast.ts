@@ -159,7 +159,19 @@ export interface Insert {
   readonly source:
     | { readonly kind: 'values'; readonly rows: readonly (readonly Expression[])[] }
     | { readonly kind: 'query'; readonly query: Query };
+  readonly conflict: Conflict | undefined;
   readonly returning: readonly SelectItem[] | undefined;
+  readonly span: Span;
+}
+
+/** `ON CONFLICT [(columns)] DO (NOTHING | UPDATE SET … [WHERE …])` */
+export interface Conflict {
+  /** Empty: a conflict with any row; only for DO NOTHING. */
+  readonly columns: readonly string[];
+  /** Absent: DO NOTHING. */
+  readonly update:
+    | { readonly assignments: readonly Assignment[]; readonly where: Expression | undefined }
+    | undefined;
   readonly span: Span;
 }
 
@@ -168,6 +180,7 @@ export interface Update {
   readonly table: string;
   readonly tableSpan: Span;
   readonly assignments: readonly Assignment[];
+  readonly from: From | undefined;
   readonly where: Expression | undefined;
   readonly returning: readonly SelectItem[] | undefined;
   readonly span: Span;
@@ -184,6 +197,7 @@ export interface Delete {
   readonly kind: 'delete';
   readonly table: string;
   readonly tableSpan: Span;
+  readonly using: From | undefined;
   readonly where: Expression | undefined;
   readonly returning: readonly SelectItem[] | undefined;
   readonly span: Span;

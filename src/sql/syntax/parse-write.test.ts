@@ -80,7 +80,9 @@ describe('INSERT', () => {
       expect(refusalOf(`INSERT INTO t (a) VALUES (${value})`), value).toBe('ok');
     }
     for (const sql of [
-      'INSERT INTO t (a) VALUES (1) ON CONFLICT DO NOTHING',
+      'INSERT INTO t (a) VALUES (1) ON CONFLICT ON CONSTRAINT k DO NOTHING',
+      'INSERT INTO t (a) VALUES (1) ON CONFLICT (a) WHERE a > 1 DO NOTHING',
+      'INSERT INTO t (a) VALUES (1) ON DUPLICATE KEY UPDATE a = 1',
       'INSERT INTO t DEFAULT VALUES',
       'INSERT INTO t AS x (a) VALUES (1)',
       'INSERT OR REPLACE INTO t (a) VALUES (1)',
@@ -114,6 +116,40 @@ describe('UPDATE and DELETE', () => {
     expect(treeOf('DELETE FROM "t"')).toMatchObject({ where: undefined, returning: undefined });
   });
 
+  it('[ease 3.4] read FROM, USING and ON CONFLICT', () => {
+    expect(treeOf('UPDATE t SET a = s.b FROM s JOIN u ON u.a = s.a WHERE t.a = s.a')).toMatchObject(
+      {
+        kind: 'update',
+        from: { first: { name: 's' }, joins: [{ kind: 'inner' }] },
+        where: { kind: 'comparison' },
+      },
+    );
+    expect(treeOf('UPDATE t SET a = 1 FROM s RETURNING a')).toMatchObject({
+      from: { first: { name: 's', alias: undefined } },
+      returning: [{}],
+    });
+    expect(treeOf('DELETE FROM t USING s AS x WHERE t.a = x.a RETURNING *')).toMatchObject({
+      using: { first: { name: 's', alias: 'x' } },
+      returning: [{ kind: 'everything' }],
+    });
+    const insert = 'INSERT INTO t (a, b) VALUES (1, 2) ON CONFLICT';
+    expect(treeOf(`${insert} DO NOTHING`)).toMatchObject({
+      conflict: { columns: [], update: undefined },
+    });
+    const update = 'DO UPDATE SET b = excluded.b, c = 1 WHERE t.b < excluded.b RETURNING a';
+    expect(treeOf(`${insert} (a, "B") ${update}`)).toMatchObject({
+      conflict: {
+        columns: ['a', 'B'],
+        update: { assignments: [{ column: 'b' }, { column: 'c' }], where: { kind: 'comparison' } },
+      },
+      returning: [{}],
+    });
+    expect(treeOf('INSERT INTO t (a) SELECT a FROM s ON CONFLICT (a) DO NOTHING')).toMatchObject({
+      source: { kind: 'query' },
+      conflict: { columns: ['a'] },
+    });
+  });
+
   it('[sql 8.2] refuse DEFAULT and exotic literals', () => {
     const assigned = 'Unsupported column/variable assignment expression';
     refused({
@@ -131,11 +167,9 @@ describe('UPDATE and DELETE', () => {
       'UPDATE t AS x SET a = 1',
       'UPDATE t x SET a = 1',
       'UPDATE t JOIN s ON a = b SET a = 1',
-      'UPDATE t SET a = 1 FROM s',
       'UPDATE t SET (a, b) = (1, 2)',
       'UPDATE t SET a = 1 ORDER BY a',
       'UPDATE t SET a = 1 LIMIT 1',
-      'DELETE FROM t USING s WHERE t.a = s.a',
       'DELETE FROM t LIMIT 1',
     ]) {
       expect(refusalOf(sql), sql).toBe(`Unsupported: ${sql}`);

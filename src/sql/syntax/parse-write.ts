@@ -1,5 +1,6 @@
 import type {
   Assignment,
+  Conflict,
   Delete,
   Expression,
   Insert,
@@ -10,7 +11,7 @@ import type {
   Update,
 } from './ast.ts';
 import { parseExpression } from './parse-expression.ts';
-import { skipJoinWords } from './parse-from.ts';
+import { parseFrom, skipJoinWords } from './parse-from.ts';
 import { isQueryAhead, parseNames, parseQuery, parseRows } from './parse-query.ts';
 import { parseItems } from './parse-select.ts';
 import { dialectTexts, isRefusedLiteral, unsupported, unsupportedSince } from './refusal.ts';
@@ -41,27 +42,43 @@ export function parseInsert(reader: TokenReader): Insert | Unsupported {
   }
   reader.isReturningKept = true;
   const source = isForeign && reader.isAtEnd() ? noRows : parseSource(reader);
-  if (reader.isWord('ON')) {
-    isForeign = true;
-    reader.skipToEnd();
-  }
+  const conflict = parseConflict(reader);
+  if (conflict === 'foreign') isForeign = true;
   const returning = parseReturning(reader);
-  if (isForeign) return unsupportedSince(reader, start);
+  if (isForeign || conflict === 'foreign') return unsupportedSince(reader, start);
   if (source.kind === 'unsupported') return source;
   const span = reader.spanSince(start);
-  return { kind: 'insert', table, tableSpan, columns, source, returning, span };
+  return { kind: 'insert', table, tableSpan, columns, source, conflict, returning, span };
 }
 
-/** `UPDATE table SET column = value, … [WHERE condition] [RETURNING items]` */
-export function parseUpdate(reader: TokenReader): Update | Unsupported {
+/** A conflict with a constraint by name, and with conditions, is foreign. */
+function parseConflict(reader: TokenReader): Conflict | 'foreign' | undefined {
   const start = reader.mark();
+  if (!reader.takeWord('ON')) return undefined;
+  if (!reader.takeWord('CONFLICT')) {
+    reader.skipToEnd();
+    return 'foreign';
+  }
+  const columns = reader.isSymbol('(') ? parseNames(reader) : [];
+  if (!reader.takeWord('DO')) {
+    reader.skipToEnd();
+    return 'foreign';
+  }
+  if (reader.takeWord('NOTHING')) {
+    return { columns, update: undefined, span: reader.spanSince(start) };
+  }
   reader.expectWord('UPDATE');
-  const tableStart = reader.mark();
-  const table = reader.expectDottedName(notRelation);
-  const tableSpan = reader.spanSince(tableStart);
-  let isForeign = skipMoreRelations(reader);
   reader.expectWord('SET');
+  const assignments = parseAssignments(reader);
+  const where = reader.takeWord('WHERE') ? parseExpression(reader) : undefined;
+  if (assignments === 'foreign') return 'foreign';
+  return { columns, update: { assignments, where }, span: reader.spanSince(start) };
+}
+
+/** `column = value, …`; lists in parentheses are foreign. */
+function parseAssignments(reader: TokenReader): readonly Assignment[] | 'foreign' {
   const assignments: Assignment[] = [];
+  let isForeign = false;
   do {
     if (reader.isSymbol('(')) {
       isForeign = true;
@@ -76,18 +93,30 @@ export function parseUpdate(reader: TokenReader): Update | Unsupported {
     const value = parseAssigned(reader);
     assignments.push({ column, value, span: reader.spanSince(at) });
   } while (reader.takeSymbol(','));
-  if (reader.isWord('FROM')) {
-    isForeign = true;
-    reader.skipToEnd();
-  }
-  const where = reader.takeWord('WHERE') ? parseExpression(reader) : undefined;
-  const returning = parseReturning(reader);
-  if (skipForeignTail(reader) || isForeign) return unsupportedSince(reader, start);
-  const span = reader.spanSince(start);
-  return { kind: 'update', table, tableSpan, assignments, where, returning, span };
+  return isForeign ? 'foreign' : assignments;
 }
 
-/** `DELETE FROM table [WHERE condition] [RETURNING items]` */
+/** `UPDATE table SET column = value, … [FROM …] [WHERE condition] [RETURNING items]` */
+export function parseUpdate(reader: TokenReader): Update | Unsupported {
+  const start = reader.mark();
+  reader.expectWord('UPDATE');
+  const tableStart = reader.mark();
+  const table = reader.expectDottedName(notRelation);
+  const tableSpan = reader.spanSince(tableStart);
+  let isForeign = skipMoreRelations(reader);
+  reader.expectWord('SET');
+  const assignments = parseAssignments(reader);
+  reader.isReturningKept = true;
+  const from = reader.takeWord('FROM') ? parseFrom(reader) : undefined;
+  const where = reader.takeWord('WHERE') ? parseExpression(reader) : undefined;
+  const returning = parseReturning(reader);
+  isForeign = skipForeignTail(reader) || isForeign;
+  if (isForeign || assignments === 'foreign') return unsupportedSince(reader, start);
+  const span = reader.spanSince(start);
+  return { kind: 'update', table, tableSpan, assignments, from, where, returning, span };
+}
+
+/** `DELETE FROM table [USING …] [WHERE condition] [RETURNING items]` */
 export function parseDelete(reader: TokenReader): Delete | Unsupported {
   const start = reader.mark();
   reader.expectWord('DELETE');
@@ -104,15 +133,11 @@ export function parseDelete(reader: TokenReader): Delete | Unsupported {
   const tableSpan = reader.spanSince(relationStart);
   const hasMore = skipMoreRelations(reader);
   const relationText = reader.textSince(relationStart);
-  let isForeign = false;
-  if (reader.takeWord('USING')) {
-    isForeign = true;
-    reader.expectDottedName(notRelation);
-    skipMoreRelations(reader);
-  }
+  reader.isReturningKept = true;
+  const using = reader.takeWord('USING') ? parseFrom(reader) : undefined;
   const where = reader.takeWord('WHERE') ? parseExpression(reader) : undefined;
   const returning = parseReturning(reader);
-  isForeign = skipForeignTail(reader) || isForeign;
+  const isForeign = skipForeignTail(reader);
   const span = reader.spanSince(start);
   if (isMultiTable || relationText.includes(',')) {
     return unsupported('Multi-table DELETE is not supported', span);
@@ -121,7 +146,7 @@ export function parseDelete(reader: TokenReader): Delete | Unsupported {
   if (hasMore) {
     return unsupported(`Unsupported table expression in DELETE: ${relationText}`, span);
   }
-  return { kind: 'delete', table, tableSpan, where, returning, span };
+  return { kind: 'delete', table, tableSpan, using, where, returning, span };
 }
 
 const otherSettings = new Set(

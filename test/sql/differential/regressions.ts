@@ -12,6 +12,8 @@ export interface Regression {
   readonly ours: string;
   /** Where it is not the same text. */
   readonly postgres?: string;
+  /** What PostgreSQL runs before it. */
+  readonly before?: string;
   /** Of the columns of the answer. */
   readonly kinds: readonly Kind[];
   readonly orderedBy?: readonly number[];
@@ -20,10 +22,11 @@ export interface Regression {
 /** What the engines disagree about, if anything. */
 export async function disagreement(
   postgres: Postgres,
-  { tables, ours, postgres: theirs = ours, kinds, orderedBy = [] }: Regression,
+  { tables, ours, postgres: theirs = ours, before, kinds, orderedBy = [] }: Regression,
 ): Promise<string | undefined> {
   const schema = Object.entries(tables).map(([text, rows]) => tableOf(text, rows));
   await postgres.load(schema);
+  if (before !== undefined) await postgres.run(before, []);
   const expected: Answer = await postgres.run(theirs, kinds);
   for (const mode of modes) {
     const found = difference(Ours.of(schema, mode).run(ours, kinds), expected, { orderedBy });

@@ -204,7 +204,10 @@ describe('UPDATE', () => {
         /^The column `x` does not accept NULL, /,
       'UPDATE s SET x = DEFAULT': /^Unsupported column\/variable assignment expression: /,
       "UPDATE s SET x = E'1'": "Unsupported literal expression: E'1'",
-      'UPDATE s SET x = 1 FROM t': 'Unsupported: UPDATE s SET x = 1 FROM t',
+      'UPDATE s SET x = t.a FROM t WHERE t.id = s.id': mismatch('U32', 'I32'),
+      'UPDATE s SET x = 1 FROM t WHERE t.id = s.id': 'ok',
+      'UPDATE s SET x = 1 FROM t WHERE id = 1': 'Names must be qualified when using joins',
+      'UPDATE s SET x = 1 FROM s': 'Duplicate name `s`',
     },
     refusal,
   );
