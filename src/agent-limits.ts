@@ -70,8 +70,13 @@ export const agentLimits = {
   agentSchemaBytesMax: 32_000,
   /** Rows of one answer of an MCP tool; the rest is read with a cursor. */
   agentRowsMax: 10_000,
-  /** Characters of those rows. */
+  /** Characters of those rows, and how many there are unless an agent asks for more. */
   agentTextBytesMax: mebibyte,
+  agentTextBytesUnasked: 32 * kibibyte,
+  /** A structured result; a larger one is left out, because its text says the same. */
+  agentStructuredBytesMax: 16 * kibibyte,
+  /** The type of a column in an answer; the rest of a longer one is left out. */
+  agentTypeCharactersMax: 80,
   /** Run time that an agent can give a statement, if the service's own bound allows it. */
   agentStatementMillisMax: 600_000,
   /** Statement results whose remaining rows are kept for agents: in total, and of one caller. */

@@ -51,10 +51,7 @@ export type JsonAnswer = ReducerAnswer | ProcedureAnswer;
 export interface ReducerAnswer {
   readonly kind: 'reducer';
   readonly outcome: CallOutcome;
-  /**
-   * The value that the reducer returned, or refused with; sums and products carry their names, so
-   * that it can be read without the schema. `undefined`: there was none.
-   */
+  /** The value that the reducer returned, or refused with. `undefined`: there was none. */
   readonly json: string | undefined;
 }
 
@@ -68,8 +65,10 @@ export interface ProcedureAnswer {
 export interface CallOptions {
   /** Gives what is aborted when the caller is gone. A reducer runs anyway: it is not asked for. */
   readonly signal: () => AbortSignal;
-  /** How the value of a procedure is written; that of a reducer always carries its names. */
+  /** How the value of a procedure is written. */
   readonly procedureShape: JsonShape;
+  /** How the value of a reducer is written, which it returned or refused with; by default named. */
+  readonly reducerShape?: JsonShape;
 }
 
 /** How often a publish can overtake a call before the caller gets an error. */
@@ -94,7 +93,7 @@ export async function callWithJson(
     const answer =
       declared?.kind === 'procedure'
         ? await callProcedure(handle, description, named, declared, options)
-        : await callReducer(handle, description, named);
+        : await callReducer(handle, description, named, options);
     if (isLast || errorOf(answer)?.code !== 'schema.changed') return answer;
   }
 }
@@ -107,6 +106,7 @@ async function callReducer(
   handle: DatabaseHandle,
   description: DatabaseDescription,
   call: JsonCall,
+  { reducerShape = 'named' }: CallOptions,
 ): Promise<ReducerAnswer> {
   const outcome = await handle.call(await reducerRequest(description, call));
   const kind = 'reducer';
@@ -117,7 +117,11 @@ async function callReducer(
   const type = typeOf(definition, call.name, isDone ? 'returns' : 'throws');
   const { typespace } = definition;
   const happened = isDone ? 'was committed' : 'was refused, changing nothing';
-  return { kind, outcome, json: await shortJson({ type, typespace, value }, 'named', happened) };
+  return {
+    kind,
+    outcome,
+    json: await shortJson({ type, typespace, value }, reducerShape, happened),
+  };
 }
 
 async function callProcedure(

@@ -129,7 +129,11 @@ describe('results', () => {
 
 describe('tools', () => {
   it('[mcp A5] are called by a name that is a text and known', async () => {
-    const call = async (params?: object) => (await legacy({}, 'tools/call', params)).error;
+    const call = async (params?: object) => {
+      const { data, ...error } = (await legacy({}, 'tools/call', params)).error;
+      expect(data).toEqual({ hint: expect.any(String) });
+      return error;
+    };
     expect(await call()).toEqual({ code: -32602, message: 'missing params' });
     expect(await call({})).toEqual({ code: -32602, message: 'missing tool name' });
     expect(await call({ name: 7 })).toEqual({ code: -32602, message: 'missing tool name' });

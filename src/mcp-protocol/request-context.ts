@@ -8,6 +8,8 @@ export interface RequestContext<Session> {
   readonly era: Era;
   /** Capabilities of the client; for a legacy one, only what it can be asked for. */
   readonly clientCapabilities: JsonObject | undefined;
+  /** Whether the client said that it speaks a revision with structured results. */
+  readonly readsStructured: boolean;
   /** Aborted when the result is no longer needed. Committed changes stay. */
   readonly signal: AbortSignal;
   /** Reports progress to clients that requested it; `done` must grow. Returns at once. */

@@ -17,6 +17,7 @@ import {
   modernMethods,
   modernVersions,
   protocolVersions,
+  structuredVersions,
 } from './versions.ts';
 
 /** The terms on which a request is served. */
@@ -26,6 +27,8 @@ export interface Terms {
   readonly clientCapabilities: JsonObject | undefined;
   /** Requested log messages: this level and above. Modern only. */
   readonly logLevel: LogLevel | undefined;
+  /** Whether the client's revision has structured results, as far as it says which it speaks. */
+  readonly readsStructured: boolean;
 }
 
 export function eraOf({ method, params }: RequestMessage, header: HeaderOf): Era {
@@ -51,7 +54,8 @@ function legacyTerms({ method }: RequestMessage, header: HeaderOf): Terms {
     throw new RpcError(rpcCode.invalidRequest, words, undefined, 400);
   }
   const clientCapabilities = capabilitiesIn(header(sessionHeader));
-  return { era: 'legacy', clientCapabilities, logLevel: undefined };
+  const readsStructured = version !== undefined && isOneOf(structuredVersions, version);
+  return { era: 'legacy', clientCapabilities, logLevel: undefined, readsStructured };
 }
 
 function modernTerms(message: RequestMessage, header: HeaderOf): Terms {
@@ -69,7 +73,7 @@ function modernTerms(message: RequestMessage, header: HeaderOf): Terms {
     throw new RpcError(rpcCode.unsupportedVersion, words, data);
   }
   const logLevel = readLogLevel(readMeta(params, 'logLevel'));
-  return { era: 'modern', clientCapabilities, logLevel };
+  return { era: 'modern', clientCapabilities, logLevel, readsStructured: true };
 }
 
 function readLogLevel(level: JsonValue | undefined): LogLevel | undefined {

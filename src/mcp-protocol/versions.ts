@@ -4,6 +4,9 @@ export const modernVersions = ['2026-07-28'] as const;
 /** Revisions that begin with `initialize`, newest first. */
 export const legacyVersions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
 
+/** Legacy revisions whose tool results have a structured part. */
+export const structuredVersions = ['2025-11-25', '2025-06-18'] as const;
+
 /** The only revision that allows several messages in a body. */
 export const batchVersion: (typeof legacyVersions)[number] = '2025-03-26';
 

@@ -1,3 +1,4 @@
+import type { Rights } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import type { JsonObject } from '../values/json.ts';
 import { utf8Length } from '../values/utf8.ts';
@@ -33,11 +34,14 @@ export const capProperties = {
   },
 } as const;
 
-/** Reads the caps of a call. Throws `ToolFailure` for an invalid value. */
-export function capsIn(args: JsonObject): Caps {
+/**
+ * Reads the caps of a call. The row limit of a limited token caps each page. Throws `ToolFailure`
+ * for an invalid value.
+ */
+export function capsIn(args: JsonObject, { rowsMax = limits.agentRowsMax }: Rights): Caps {
   return {
-    rowsMax: capIn(args, 'max_rows') ?? limits.agentRowsMax,
-    textBytesMax: capIn(args, 'max_bytes') ?? limits.agentTextBytesMax,
+    rowsMax: Math.min(capIn(args, 'max_rows') ?? limits.agentRowsMax, rowsMax),
+    textBytesMax: capIn(args, 'max_bytes') ?? limits.agentTextBytesUnasked,
     millisMax: capIn(args, 'timeout_ms'),
   };
 }

@@ -51,7 +51,7 @@ const lookUp = '{"reducer":"look_up","args":["tea",3]}';
 describe('the tool call', () => {
   it('[living 2.9] runs a procedure, and gives its value', async () => {
     const { content, structured, isError } = await callTool(new ProcedureHandle(), lookUp);
-    const value = '{"word":"tea","total":1152921504606846976}';
+    const value = '{"word":"tea","total":"1152921504606846976"}';
     expect([content, isError]).toEqual([
       [{ type: 'text', text: `procedure 'look_up' returned: ${value}` }],
       false,
@@ -64,7 +64,7 @@ describe('the tool call', () => {
 
   it('[mcp B8] has one form of results for reducers and procedures', async () => {
     const fake = new ProcedureHandle();
-    const session = sessionOf(fake);
+    const session = sessionOf(fake, ['answer-schemas']);
     const { outputSchema } = present(
       tools(session).find(({ name }) => name === 'call'),
       'call',
@@ -88,6 +88,11 @@ describe('the tool call', () => {
     'not you',
     'the database was published again while it was called; call again',
   ];
+  const adviceOn: Readonly<Record<string, readonly string[]>> = {
+    'procedure.overBudget': ['it ran too long'],
+    'procedure.unknown': ['Did you mean `look_up`?'],
+    'arguments.invalid': ['look_up(word: String, count: U32)'],
+  };
   it.each(failures.map((error, at) => ({ error, code: error.code, words: expected[at] })))(
     '[living 2.9] tells why a procedure failed: $code, $words',
     async ({ error, code, words }) => {
@@ -96,7 +101,7 @@ describe('the tool call', () => {
       const { content, isError } = await callTool(fake, lookUp);
       const [first, ...advice] = content.map((part) => 'text' in part && part.text);
       expect([first, isError]).toEqual([words, true]);
-      expect(advice).toEqual(code === 'procedure.overBudget' ? ['it ran too long'] : []);
+      expect(advice).toEqual(adviceOn[code] ?? []);
     },
   );
 });
@@ -105,7 +110,7 @@ describe('the tools of functions', () => {
   const named = async (session: McpSession) => {
     return new Map((await reducerTools(session)).map((tool) => [tool.name, tool]));
   };
-  const typed: AgentFeature[] = ['typed-reducers'];
+  const typed: AgentFeature[] = ['typed-reducers', 'answer-schemas'];
 
   it('[mcp B20] are those of reducers, then of procedures', async () => {
     const fake = new ProcedureHandle();

@@ -5,7 +5,8 @@ import { callWithJson, type ProcedureAnswer, type ReducerAnswer } from '../doors
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { invalidParams } from '../mcp-protocol/rpc-error.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
-import type { JsonObject, JsonValue } from '../values/json.ts';
+import { JsonObject, type JsonValue } from '../values/json.ts';
+import { crashAdvice, parametersAdvice, unknownFunctionAdvice } from './call-advice.ts';
 import { openDatabase } from './open-database.ts';
 import { refusedConnectionText } from './refused-connection.ts';
 import { structuredJson } from './structured.ts';
@@ -41,10 +42,13 @@ export const anyCallOutputSchema: JsonSchema = objectSchema(
   },
 );
 
-/** Reads the arguments of a function; absent and null mean none. */
-export function positionalArguments(args: JsonObject): JsonValue[] {
+/**
+ * Reads the arguments of a function: an array in parameter order, or an object by name. Absent and
+ * null mean none.
+ */
+export function functionArguments(args: JsonObject): JsonValue[] | JsonObject {
   const given = args.get('args') ?? [];
-  if (Array.isArray(given)) return given;
+  if (Array.isArray(given) || given instanceof JsonObject) return given;
   throw invalidParams('args must be a JSON array');
 }
 
@@ -62,33 +66,74 @@ export async function callFunction(
   context: ToolContext,
   show: (data: string) => string,
 ): Promise<ToolAnswer> {
-  const { handle, caller } = openDatabase(database, context);
+  const open = openDatabase(database, context);
+  const { handle, caller } = open;
   const connection = temporaryConnection();
   const request = { ...given, caller, connection, confirmed: false };
-  const options = { signal: () => context.signal, procedureShape: 'named' } as const;
+  const shapes = { procedureShape: 'plain', reducerShape: 'plain' } as const;
+  const options = { signal: () => context.signal, ...shapes };
+  const since = Date.now();
   const answer = await callWithJson(handle, request, options);
+  const called = { name: given.name, open, context, since };
+  const advice = await adviceFor(answer, called, show);
   return answer.kind === 'reducer'
-    ? reducerAnswer(given.name, answer, show)
-    : procedureAnswer(given.name, answer, show);
+    ? reducerAnswer(given.name, answer, { show, advice })
+    : procedureAnswer(given.name, answer, { show, advice });
+}
+
+type Called = Parameters<typeof crashAdvice>[0] & { readonly since: number };
+
+/** Returns what helps the caller after a failure, if anything does. */
+async function adviceFor(
+  { outcome }: ReducerAnswer | ProcedureAnswer,
+  called: Called,
+  show: (data: string) => string,
+): Promise<string | undefined> {
+  if (!('error' in outcome)) return undefined;
+  const { error } = outcome;
+  switch (error.code) {
+    case 'reducer.unknown':
+    case 'procedure.unknown':
+      return unknownFunctionAdvice(called);
+    case 'arguments.invalid':
+      return parametersAdvice(called);
+    case 'reducer.overBudget':
+    case 'procedure.overBudget':
+      return error.message;
+    case 'reducer.crashed': {
+      const reason = await crashAdvice(called, called.since);
+      return reason && show(reason);
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** How a tool presents an answer. */
+interface Presentation {
+  readonly advice: string | undefined;
+  /** Formats texts and values of the module. */
+  show(data: string): string;
 }
 
 function reducerAnswer(
   reducer: string,
   { outcome, json }: ReducerAnswer,
-  show: (data: string) => string,
+  { show, advice }: Presentation,
 ): ToolAnswer {
   if (outcome.kind === 'aborted') {
     const { error } = outcome;
-    const advice = error.code === 'reducer.overBudget' ? error.message : undefined;
     throw new ToolFailure(callFailureText(error, reducer, { value: json, show }), advice);
   }
-  const done = `reducer '${reducer}' committed`;
+  const { offset } = outcome;
+  const result =
+    json === undefined ? `{"offset":${offset}}` : show(`{"offset":${offset},"value":${json}}`);
   return {
-    texts: [json === undefined ? done : `${done}: ${show(json)}`],
+    texts: [`reducer '${reducer}' committed`, result],
     structured: structuredJson({
       reducer: JSON.stringify(reducer),
       committed: 'true',
-      offset: String(outcome.offset),
+      offset: String(offset),
       value: json,
     }),
   };
@@ -97,11 +142,10 @@ function reducerAnswer(
 function procedureAnswer(
   procedure: string,
   { outcome, json }: ProcedureAnswer,
-  show: (data: string) => string,
+  { show, advice }: Presentation,
 ): ToolAnswer {
   if (outcome.kind === 'failed') {
     const { error } = outcome;
-    const advice = error.code === 'procedure.overBudget' ? error.message : undefined;
     throw new ToolFailure(procedureFailureText(error, procedure, show), advice);
   }
   const value = present(json, 'the value of a procedure');

@@ -12,7 +12,7 @@ import { procedureWords, signatureWords } from './prompts/schema-words.ts';
 import {
   callFunction,
   callOutputSchema,
-  positionalArguments,
+  functionArguments,
   procedureOutputSchema,
 } from './reducer-call.ts';
 import type { ToolSource } from './tool.ts';
@@ -50,7 +50,7 @@ export function reducerTool(
     effect: 'writes',
     run: (given, context) => {
       const database = context.session.database ?? '';
-      const args = hasNames ? withNones(given, params, definition) : positionalArguments(given);
+      const args = hasNames ? withNones(given, params, definition) : functionArguments(given);
       return callFunction({ database, name, args }, context, fenced);
     },
   };

@@ -43,14 +43,16 @@ function parametersArgument(args: JsonObject): SqlParameterValues | undefined {
 }
 
 /**
- * Creates a failure with the text of the HTTP door, followed by the position and advice. A missing
- * table has a short text of its own and nothing after it. `show` formats text that users wrote: a
- * module's rejection of the caller, and a run-time error, which has no position and may contain a
- * value of a row.
+ * Creates a failure with the text of the HTTP door, and the position and a hint as advice. A
+ * missing table has a short text of its own. `show` formats text that users wrote: a module's
+ * rejection of the caller, and a run-time error, which has no position and may contain a value of a
+ * row.
  */
 export function sqlFailure(error: SqlError, show: (data: string) => string): ToolFailure {
-  if (error.code === 'sql.noTable') return new ToolFailure(`no such table: ${error.table}`);
   const { message, place, hint } = error;
+  if (error.code === 'sql.noTable') {
+    return new ToolFailure(`no such table: ${error.table}`, hint);
+  }
   if (error.code === 'connection.refused') {
     return new ToolFailure(refusedConnectionText(message, show));
   }

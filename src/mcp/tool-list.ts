@@ -1,13 +1,16 @@
 import { Refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import type { InputRequired } from '../mcp-protocol/input-required.ts';
+import { invalidParams, RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
 import { type Tool, type ToolResult, text } from '../mcp-protocol/tool.ts';
 import type { AgentFeature } from '../protocol/agent-features.ts';
 import { type JsonObject, JsonTooLongError } from '../values/json.ts';
+import { argumentHint } from './argument-hint.ts';
 import { Cursors } from './cursors.ts';
 import { Previews } from './previews.ts';
 import type { McpSession } from './session.ts';
-import { type ToolContext, ToolFailure, type ToolSource } from './tool.ts';
+import { shownText } from './shown-text.ts';
+import { type ToolAnswer, type ToolContext, ToolFailure, type ToolSource } from './tool.ts';
 import { applyPreviewTool } from './tools/apply-preview.ts';
 import { createBackupTool, listBackupsTool } from './tools/backups.ts';
 import { call } from './tools/call.ts';
@@ -90,7 +93,7 @@ export function makeTool(source: ToolSource, session: SessionShape): Tool<McpSes
     title,
     description: description ?? source.description,
     inputSchema: source.inputSchema ?? inputSchemaOf(source, session),
-    outputSchema,
+    ...(session.features.has('answer-schemas') ? { outputSchema } : {}),
     annotations: {
       title,
       readOnlyHint: isReadOnly,
@@ -129,23 +132,43 @@ async function run(
   try {
     const answer = await source.run(args, context);
     if ('kind' in answer) return answer;
-    return { content: answer.texts.map(text), structured: answer.structured, isError: false };
+    const content = answer.texts.map((words) => text(shownText(words)));
+    return { content, isError: false, ...structuredPart(answer, context) };
   } catch (error) {
+    if (error instanceof RpcError) throw withHint(error, source, args, context);
     const isExpected =
       error instanceof ToolFailure || error instanceof Refusal || error instanceof JsonTooLongError;
     if (!isExpected) throw error;
-    const advice = adviceOf(error, context);
+    const advice = error instanceof ToolFailure ? error.advice : undefined;
     const texts = [error.message.trim(), ...(advice === undefined ? [] : [advice])];
-    return { content: texts.map(text), isError: true };
+    return { content: texts.map((words) => text(shownText(words))), isError: true };
   } finally {
     stopTelling();
   }
 }
 
-/** The five tools fail with a single text; advice is only for sessions with features. */
-function adviceOf(error: Error, { session }: ToolContext): string | undefined {
-  const isWanted = session.features.size > 0 && error instanceof ToolFailure;
-  return isWanted ? error.advice : undefined;
+/**
+ * Adds the structured result for clients that read it, unless it is so large that saying the same
+ * twice costs too much. A client that has seen the schemas of answers relies on it.
+ */
+function structuredPart(
+  { structured }: ToolAnswer,
+  { session, readsStructured }: ToolContext,
+): Pick<ToolResult, 'structured'> {
+  const isPromised = session.features.has('answer-schemas');
+  const isShort = structured.length <= limits.agentStructuredBytesMax;
+  return isPromised || (readsStructured && isShort) ? { structured } : {};
+}
+
+/** Adds a call that would work to an error about arguments of the wrong shape. */
+function withHint(
+  error: RpcError,
+  source: ToolSource,
+  args: JsonObject,
+  { session }: ToolContext,
+): RpcError {
+  if (error.code !== rpcCode.invalidParams || error.data !== undefined) return error;
+  return invalidParams(error.message, { hint: argumentHint(source, args, session) });
 }
 
 /** Reports progress, since clients wait while they receive it. Returns a function to stop. */

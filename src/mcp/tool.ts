@@ -49,7 +49,7 @@ export interface ToolAnswer {
 /** A failed run; its text becomes the tool result, marked as an error. */
 export class ToolFailure extends Error {
   override readonly name = 'ToolFailure';
-  /** A second text with a suggestion, shown in sessions with features. */
+  /** A second text with a suggestion. */
   readonly advice: string | undefined;
 
   constructor(message: string, advice?: string) {
@@ -84,13 +84,6 @@ export const anyItemSchema = {
 
 /** A list of names or lines. */
 export const stringsSchema = { type: 'array', items: { type: 'string' } } as const;
-
-/** Returns the database for a data tool, from the path or the arguments. */
-export function databaseArgument(args: JsonObject, context: ToolContext): string {
-  const { database } = context.session;
-  if (database !== undefined) return database;
-  return stringArgument(args, 'database');
-}
 
 export function stringArgument(args: JsonObject, name: string): string {
   const value = args.get(name);

@@ -11,6 +11,7 @@ export const agentFeatures = [
   'read-only',
   'whoami',
   'fence',
+  'answer-schemas',
 ] as const;
 
 /** What a limited token can name: features of its agent, and exports of what it can read. */

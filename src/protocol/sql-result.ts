@@ -5,7 +5,7 @@ import {
   encodedToShortJson,
   type JsonShape,
 } from '../values/json.ts';
-import type { NamedType, ProductType, Typespace } from '../values/type.ts';
+import type { AlgebraicType, NamedType, ProductType, Typespace } from '../values/type.ts';
 import { namedTypesToJson } from '../values/type-codec.ts';
 
 /** Content type of a JSON body with a statement in `sql` and its parameter values in `params`. */
@@ -26,18 +26,9 @@ export interface SqlResult {
 }
 
 /**
- * Returns the JSON with which the HTTP and MCP doors answer a statement: an array of one result,
- * here with the given rows.
- */
-export function sqlResultJson(result: SqlResult, rows: readonly string[]): string {
-  const { before, behind } = aroundRows(result);
-  return `${before}${rows.join(',')}${behind}`;
-}
-
-/**
- * Yields the result's JSON with all rows, in pieces of about this many characters: also within a
- * row, whose text can be millions of times as long as its bytes. With another shape than the
- * positional one rows are objects by column name.
+ * Yields the JSON with which the HTTP door answers a statement, in pieces of about this many
+ * characters: also within a row, whose text can be millions of times as long as its bytes. With
+ * another shape than the positional one rows are objects by column name.
  */
 export function* sqlResultPieces(
   result: SqlResult,
@@ -134,19 +125,19 @@ export function* sqlRowsSteps(
   { columns, types, rows: bytes, rowCount }: ResultRows,
   from: RowPlace,
   fits: (row: string, count: number) => boolean,
-  shape: JsonShape = 'positional',
+  shape: JsonShape | 'plainCells' = 'positional',
 ): Generator<undefined, ShownRows> {
   const rowType: ProductType = { kind: 'product', elements: columns };
   const reader = new BinaryReader(bytes, from.byte);
+  const valueSteps = stepsOf({ reader, bytes, types });
   const rows: string[] = [];
   let next = from;
   let characters = 0;
   while (next.row < rowCount) {
-    let row = encodedToShortJson(rowType, reader, shape, stepCharacters, types);
-    if (row === undefined) {
-      reader.reset(bytes, next.byte);
-      row = yield* encodedToJsonSteps(rowType, reader, shape, types);
-    }
+    const row =
+      shape === 'plainCells'
+        ? yield* cellsSteps(columns, valueSteps)
+        : yield* valueSteps(rowType, shape);
     if (!fits(row, rows.length)) break;
     rows.push(row);
     next = { row: next.row + 1, byte: reader.offset };
@@ -156,6 +147,35 @@ export function* sqlRowsSteps(
     yield;
   }
   return { rows, next };
+}
+
+type ValueSteps = (type: AlgebraicType, shape: JsonShape) => Generator<undefined, string>;
+
+/** Writes the values of a row in the plain form, as an array in the order of the columns. */
+function* cellsSteps(
+  columns: readonly NamedType[],
+  valueSteps: ValueSteps,
+): Generator<undefined, string> {
+  const cells: string[] = [];
+  for (const { type } of columns) cells.push(yield* valueSteps(type, 'plain'));
+  return `[${cells.join(',')}]`;
+}
+
+interface ValuesSource {
+  readonly reader: BinaryReader;
+  readonly bytes: Uint8Array;
+  readonly types: Typespace;
+}
+
+/** Writes the next value, in steps only if it is long. */
+function stepsOf({ reader, bytes, types }: ValuesSource): ValueSteps {
+  return function* (type, shape) {
+    const at = reader.offset;
+    const text = encodedToShortJson(type, reader, shape, stepCharacters, types);
+    if (text !== undefined) return text;
+    reader.reset(bytes, at);
+    return yield* encodedToJsonSteps(type, reader, shape, types);
+  };
 }
 
 const stepCharacters = 64 * 1024;

@@ -103,7 +103,8 @@ const service: readonly (readonly [start: string, bound: string])[] = [
   ],
   [
     'rows of one answer to an agent',
-    `${count(limits.agentRowsMax)}, or ${size(limits.agentTextBytesMax)} as JSON`,
+    `${count(limits.agentRowsMax)}, or ${size(limits.agentTextBytesMax)} as JSON; ` +
+      `${size(limits.agentTextBytesUnasked)} unless it asks for more`,
   ],
   ['MCP requests of one caller', `${limits.mcpRequestsMax}; ${limits.mcpListenStreamsMax}`],
   ['id of an MCP request', `${count(limits.mcpIdCharactersMax)} characters`],

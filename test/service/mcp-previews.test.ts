@@ -57,7 +57,7 @@ describe.each(modes)('previews $name', (mode) => {
     });
     expect(texts).toEqual([
       "Nothing has happened: reducer 'add_person' would commit and change person: 1 inserted.",
-      expect.stringMatching(/^Between «data (\w+)» .*\n«data \1»\n\{"outcome":.*\}\n«\/data \1»$/),
+      expect.stringMatching(/^«data (\w+)»\n\{"outcome":.*\}\n«\/data \1»$/),
       `To make exactly this happen, call apply_preview with \`preview\`: "${shown.preview}" ` +
         'within 10 minutes.',
     ]);

@@ -10,6 +10,11 @@ beforeAll(async () => {
 });
 afterAll(() => inn.running.stop());
 
+interface Truncated {
+  readonly cursor: string;
+  readonly results: readonly { readonly rows: readonly string[][]; readonly offset: number }[];
+}
+
 type Give = (name: string, args: object, as?: Person) => Promise<ToolResult>;
 
 const give =
@@ -34,14 +39,25 @@ describe.each(modes)('structured results $name', (mode) => {
     expect(structuredContent).toEqual(JSON.parse(content[0]?.text ?? ''));
   });
 
-  it('[mcp A5, rulings 5.5] are not there for a failure, whose one text is that of the HTTP door', async () => {
+  it('[ease 4.2] are for clients whose revision has them, and not for large answers', async () => {
+    const given = { sql: 'SELECT 1 AS one FROM secret' };
+    expect(
+      await ask(inn.running, { mode, isBare: true, as: inn.owner }, 'sql', given),
+    ).not.toHaveProperty('structuredContent');
+    const large = { sql: `SELECT '${'x'.repeat(20_000)}' AS text FROM secret` };
+    expect(await result('sql', large, inn.owner)).not.toHaveProperty('structuredContent');
+    const promised = { mode, isBare: true, as: inn.owner, features: 'answer-schemas' };
+    expect(await ask(inn.running, promised, 'sql', large)).toHaveProperty('structuredContent');
+  });
+
+  it('[mcp A5, ease 4.6] are not there for a failure, whose texts are that of the HTTP door and a hint', async () => {
     const sql = 'SELECT nam FROM person';
     const text = (await inn.running.sql('inn', sql)).text;
-    const failure = { content: [{ type: 'text', text }], isError: true };
-    expect(await result('sql', { sql })).toEqual(failure);
-    const asked = await ask(inn.running, { mode, features: 'whoami' }, 'sql', { sql });
-    const advice = { type: 'text', text: 'At line 1, column 8. Did you mean `name`?' };
-    expect(asked).toEqual({ ...failure, content: [...failure.content, advice] });
+    const advice = 'At line 1, column 8. Did you mean `name`?';
+    expect(await result('sql', { sql })).toEqual({
+      content: [text, advice].map((one) => ({ type: 'text', text: one })),
+      isError: true,
+    });
   });
 
   it('[mcp B6] of call name the reducer and the offset of its commit', async () => {
@@ -56,7 +72,7 @@ describe.each(modes)('structured results $name', (mode) => {
     expect(second?.offset).toBeGreaterThan(Number(first?.offset));
   });
 
-  it('[mcp B6] of sql have schema, rows, counts and the offset that they are of', async () => {
+  it('[mcp B6, ease 4.2] of sql have columns, rows and the offset that they are of', async () => {
     const { offset } = (await result('call', { reducer: 'add_person', args: ['Mia'] }))
       .structuredContent as { offset: number };
     const sql = "SELECT name FROM person WHERE name = 'Mia' LIMIT 1";
@@ -64,28 +80,29 @@ describe.each(modes)('structured results $name', (mode) => {
     expect(structuredContent).toEqual({
       results: [
         {
-          schema: { elements: [{ name: { some: 'name' }, algebraic_type: { String: [] } }] },
+          columns: [{ name: 'name', type: 'String' }],
           rows: [['Mia']],
-          ...{ inserted: 0, deleted: 0, updated: 0 },
+          offset: expect.any(Number),
         },
       ],
-      offset: expect.any(Number),
       truncated: false,
     });
-    expect(structuredContent?.offset).toBeGreaterThanOrEqual(offset);
+    const at = (content: ToolResult['structuredContent']) =>
+      (content as unknown as Truncated).results[0]?.offset;
+    expect(at(structuredContent)).toBeGreaterThanOrEqual(offset);
     const write = { sql: "UPDATE person SET name = 'Mo' WHERE name = 'Mia'" };
     const written = (await result('sql', write, inn.owner)).structuredContent;
-    expect(written).toMatchObject({ results: [{ rows: [], inserted: 0, deleted: 0 }] });
-    expect(written?.offset).toBeGreaterThan(Number(structuredContent?.offset));
+    expect(written).toMatchObject({ results: [{ columns: [], rows: [], affected: 1 }] });
+    expect(at(written)).toBeGreaterThan(Number(at(structuredContent)));
   });
 
-  it('[mcp B6] have integers that a number would round as strings', async () => {
+  it('[mcp B6, ease 4.2] have integers that a number would round as strings', async () => {
     const wide = '[18446744073709551615, -5, "0x7", [], null, 1.5]';
     expect((await inn.running.call('inn', 'add_wide', wide)).text).toBe('');
     const { content, structuredContent } = await result('sql', {
       sql: 'SELECT big, huge FROM wide LIMIT 1',
     });
-    expect(content[0]?.text).toContain('"rows":[[18446744073709551615,-5]]');
+    expect(content[0]?.text).toContain('"rows":[["18446744073709551615",-5]]');
     expect(structuredContent).toMatchObject({
       results: [{ rows: [['18446744073709551615', -5]] }],
     });
@@ -119,7 +136,8 @@ describe.each(modes)('many rows $name', (mode) => {
   it('[mcp B21, rulings 5.1, 5.2] come in parts by a cursor, all of the same commit', async () => {
     const first = await page({ max_rows: 10 });
     expect(first.names).toEqual(names.slice(0, 10));
-    const { cursor, offset } = first.structured as { cursor: string; offset: number };
+    const { cursor, results } = first.structured as unknown as Truncated;
+    const offset = results[0]?.offset;
     expect(first.structured).toMatchObject({ truncated: true });
     expect(first.note).toBe(
       'Rows 1 to 10 of 25. For the next ones, send the same statement again with `cursor`: ' +
@@ -133,7 +151,7 @@ describe.each(modes)('many rows $name', (mode) => {
     expect(again).toEqual(second);
     const last = await page({ cursor: second.structured?.cursor });
     expect(last.names).toEqual(names.slice(24));
-    expect(last.structured).toMatchObject({ truncated: false, offset });
+    expect(last.structured).toMatchObject({ truncated: false, results: [{ offset }] });
     expect(last.structured).not.toHaveProperty('cursor');
     expect(last.note).toBeUndefined();
     await inn.running.sql('inn', "DELETE FROM person WHERE name = 'many later'", inn.owner);
@@ -173,19 +191,23 @@ describe.each(modes)('many rows $name', (mode) => {
     expect((await page({ cursor }, inn.owner)).names).toEqual(names.slice(1));
   });
 
-  it('[mcp B21] are capped without being asked to', async () => {
+  it('[mcp B21, ease 4.2] are capped without being asked to', async () => {
     const many = `WITH many AS (${Array(12).fill('SELECT name FROM person').join(' UNION ALL ')})
       SELECT a.name FROM many AS a CROSS JOIN many AS b`;
-    const { structuredContent, content } = await result('sql', { sql: many });
-    const { results, cursor, truncated } = structuredContent as {
-      results: { rows: string[][] }[];
-      cursor: string;
-      truncated: boolean;
-    };
-    expect({ rows: results[0]?.rows.length, truncated }).toEqual({ rows: 10_000, truncated: true });
-    expect(content[1]?.text).toMatch(/^Rows 1 to 10000 of \d+\. /);
-    const next = await result('sql', { sql: many, cursor });
-    expect(next.content[1]?.text).toMatch(/^Rows 10001 to 20000 of \d+\. /);
+    for (const [args, most] of [
+      [{}, 32 * 1024],
+      [{ max_bytes: 1_048_576 }, 1_048_576],
+    ] as const) {
+      const { content } = await result('sql', { sql: many, ...args });
+      const size = content[0]?.text.length ?? 0;
+      expect(size).toBeLessThan(most + 500);
+      const [, shown, cursor] =
+        /^Rows 1 to (\d+) of \d+\. .*"(.*)"/.exec(content[1]?.text ?? '') ?? [];
+      if (most === 32 * 1024) expect(size).toBeGreaterThan(most - 500);
+      else expect(shown).toBe('10000');
+      const next = await result('sql', { sql: many, cursor, ...args });
+      expect(next.content[1]?.text).toMatch(new RegExp(`^Rows ${Number(shown) + 1} to `));
+    }
   });
 
   it('[mcp B21] say which values caps can have', async () => {
@@ -241,15 +263,11 @@ describe('a call over its budget', () => {
   });
   afterAll(() => slow.stop());
 
-  it('[mcp A5] says that it exceeded the budget, and with features how', async () => {
+  it('[mcp A5] says that it exceeded the budget, and how', async () => {
     const mode: Mode = { name: '', path: '/v1/database/slow/mcp', database: {} };
     const content = [{ type: 'text', text: "reducer 'spin' exceeded the energy budget" }];
-    expect(await ask(slow, { mode }, 'call', { reducer: 'spin' })).toEqual({
-      content,
-      isError: true,
-    });
     const how = { type: 'text', text: expect.stringContaining('300 ms') };
-    expect(await ask(slow, { mode, features: 'whoami' }, 'call', { reducer: 'spin' })).toEqual({
+    expect(await ask(slow, { mode }, 'call', { reducer: 'spin' })).toEqual({
       content: [...content, how],
       isError: true,
     });

@@ -198,10 +198,9 @@ const behaviour: readonly Statement[] = [
         await stage.succeeds('sql', { sql: "SELECT name FROM person WHERE name = 'Mia' LIMIT 1" }),
       );
       expect(statement).toEqual({
-        schema: { elements: [{ name: { some: 'name' }, algebraic_type: { String: [] } }] },
+        columns: [{ name: 'name', type: 'String' }],
         rows: [['Mia']],
-        total_duration_micros: expect.any(Number),
-        stats: { rows_inserted: 0, rows_deleted: 0, rows_updated: 0 },
+        offset: expect.any(Number),
       });
     },
   },
@@ -320,7 +319,7 @@ const rules: readonly Statement[] = [
       await stage.fails('sql', { sql: secret }, 'nobody');
       await stage.succeeds('call', { reducer: 'add_person', args: ['Own'] }, 'owner');
       const guests = await stage.rows("SELECT guest FROM person WHERE name = 'Own'");
-      for (const [guest] of guests) expect(guest).toEqual([`0x${stage.inn.owner.identity}`]);
+      for (const [guest] of guests) expect(guest).toBe(stage.inn.owner.identity);
     },
   },
 ];

@@ -25,14 +25,16 @@ export const modes = [hostWide, scoped];
 
 export interface AskOptions {
   readonly mode: Mode;
+  /** Without any header of MCP, as a client that reads the text of results alone. */
+  readonly isBare?: boolean;
   readonly as?: Person | undefined;
   readonly features?: string;
 }
 
-/** Sends a request without any MCP header; gives the JSON of its answer. */
+/** Sends a request of a legacy client; gives the JSON of its answer. */
 export async function rpc(
   running: Running,
-  { mode, as, features }: AskOptions,
+  { mode, as, features, isBare = false }: AskOptions,
   method: string,
   params: object = {},
 ) {
@@ -40,7 +42,10 @@ export async function rpc(
   const { status, text } = await running.ask('POST', mode.path + query, {
     as,
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-    headers: { 'content-type': 'application/json' },
+    headers: {
+      'content-type': 'application/json',
+      ...(isBare || method === 'initialize' ? {} : { 'mcp-protocol-version': '2025-11-25' }),
+    },
   });
   if (status !== 200) throw new Error(`${status} ${text}`);
   return JSON.parse(text);
@@ -67,7 +72,7 @@ export interface ToolShape {
     readonly properties: Readonly<Record<string, { type: string; description?: string }>>;
     readonly required?: readonly string[];
   };
-  readonly outputSchema: object;
+  readonly outputSchema?: object;
   readonly annotations: { readonly readOnlyHint: boolean };
 }
 

@@ -99,7 +99,9 @@ describe.each(modes)('the tools $name', (mode) => {
   it('[mcp A5] arguments of the wrong shape are protocol errors', async () => {
     const error = async (name: string, args: object) => {
       const params = { name, arguments: { ...mode.database, ...args } };
-      return (await rpc(running, { mode }, 'tools/call', params)).error;
+      const { data, ...rest } = (await rpc(running, { mode }, 'tools/call', params)).error;
+      expect(data).toEqual({ hint: expect.any(String) });
+      return rest;
     };
     expect(await error('sql', {})).toEqual({
       code: -32602,
@@ -109,7 +111,7 @@ describe.each(modes)('the tools $name', (mode) => {
       code: -32602,
       message: 'reducer argument must be a string',
     });
-    expect(await error('call', { reducer: 'x', args: {} })).toEqual({
+    expect(await error('call', { reducer: 'x', args: 'y' })).toEqual({
       code: -32602,
       message: 'args must be a JSON array',
     });
@@ -138,9 +140,13 @@ describe('the two modes', () => {
     expect((await toolText({ mode: scoped }, 'sql', { sql })).text).toContain('"rows":[[2]]');
   });
 
-  it('[mcp A1, interface 4.3] in a database, a `database` argument is ignored', async () => {
-    const given = { database: 'nobody' };
-    expect((await toolText({ mode: scoped }, 'get_schema', given)).isError).toBe(false);
+  it('[mcp A1, interface 4.3, ease 4.5] in a database, a `database` argument can only name that one', async () => {
+    const asked = (database: string) => toolText({ mode: scoped }, 'get_schema', { database });
+    expect((await asked('inn')).isError).toBe(false);
+    expect(await asked('nobody')).toEqual({
+      text: 'this server is for `inn` only; leave out `database`',
+      isError: true,
+    });
   });
 });
 

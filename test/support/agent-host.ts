@@ -164,6 +164,7 @@ export function contextOf(session: McpSession): RequestContext<McpSession> {
     session,
     era: 'modern',
     clientCapabilities: undefined,
+    readsStructured: true,
     signal: new AbortController().signal,
     progress: () => undefined,
     log: () => undefined,

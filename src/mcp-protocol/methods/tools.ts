@@ -23,12 +23,12 @@ function describe<Session>(tool: Tool<Session>): object {
 
 export function callTool<Session>(definition: ServerDefinition<Session>): Method<Session> {
   return async ({ params, header, context }) => {
-    if (!(params instanceof JsonObject)) throw invalidParams('missing params');
+    if (!(params instanceof JsonObject)) throw invalidParams('missing params', howToCall);
     const name = params.get('name');
-    if (typeof name !== 'string') throw invalidParams('missing tool name');
+    if (typeof name !== 'string') throw invalidParams('missing tool name', howToCall);
     const tools = await definition.tools(context.session);
     const tool = tools.find((candidate) => candidate.name === name);
-    if (tool === undefined) throw invalidParams(`unknown tool: ${name}`);
+    if (tool === undefined) throw invalidParams(`unknown tool: ${name}`, toolsHint(tools));
     const given = params.get('arguments');
     const args = given instanceof JsonObject ? given : noArguments;
     if (context.era === 'modern') checkParameterHeaders(tool.inputSchema, args, header);
@@ -38,6 +38,18 @@ export function callTool<Session>(definition: ServerDefinition<Session>): Method
 }
 
 const noArguments = new JsonObject([]);
+
+const howToCall = {
+  hint: 'params are {"name":"<tool>","arguments":{…}}; tools/list has the tools',
+};
+
+function toolsHint(tools: readonly { readonly name: string }[]) {
+  const names = tools.slice(0, toolsNamedMax).map(({ name }) => name);
+  const rest = tools.length - names.length;
+  return { hint: `there are ${names.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}` };
+}
+
+const toolsNamedMax = 20;
 
 function membersOf({ content, structured, isError }: ToolResult): object {
   const structuredContent = structured === undefined ? undefined : new RawJson(structured);

@@ -2,6 +2,7 @@ import type { PreviewedWork } from '../../database/preview-outcome.ts';
 import { limits } from '../../limits.ts';
 import type { InputRequired } from '../../mcp-protocol/input-required.ts';
 import { JsonObject, type JsonValue } from '../../values/json.ts';
+import { databaseArgument } from '../database-argument.ts';
 import { fenced } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
 import {
@@ -14,7 +15,6 @@ import {
 import type { KeptPreview, Previews } from '../previews.ts';
 import { structuredJson } from '../structured.ts';
 import {
-  databaseArgument,
   objectSchema,
   stringArgument,
   type ToolAnswer,

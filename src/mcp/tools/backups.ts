@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { databasesWith } from '../../host/backups/shown-repository.ts';
 import type { JsonObject } from '../../values/json.ts';
+import { databaseArgument } from '../database-argument.ts';
 import { openDatabase } from '../open-database.ts';
 import { quoteWideIntegers } from '../structured.ts';
 import {
-  databaseArgument,
   flagArgument,
   objectSchema,
   optionalStringArgument,

@@ -1,6 +1,7 @@
+import { databaseArgument } from '../database-argument.ts';
 import { asData } from '../fence.ts';
-import { anyCallOutputSchema, callFunction, positionalArguments } from '../reducer-call.ts';
-import { anyItemSchema, databaseArgument, stringArgument, type ToolSource } from '../tool.ts';
+import { anyCallOutputSchema, callFunction, functionArguments } from '../reducer-call.ts';
+import { anyItemSchema, stringArgument, type ToolSource } from '../tool.ts';
 
 /** Runs one reducer, or one procedure. */
 export const call: ToolSource = {
@@ -8,9 +9,9 @@ export const call: ToolSource = {
   title: 'Call reducer',
   description:
     'Invokes a reducer, which commits or rolls back as a whole. `args` is a JSON array of its ' +
-    'arguments in parameter order; leave it out for a reducer without parameters. A value that ' +
-    'it returns, or throws to refuse the call, follows as JSON. A procedure is called the same ' +
-    'way; what it has committed stays, even if it fails.',
+    'arguments in parameter order, or an object by name; leave it out for a reducer without ' +
+    'parameters. The offset of the commit and the value that it returned follow as JSON. A ' +
+    'procedure is called the same way; what it has committed stays, even if it fails.',
   properties: {
     reducer: {
       type: 'string',
@@ -31,7 +32,7 @@ export const call: ToolSource = {
   run: (args, context) => {
     const database = databaseArgument(args, context);
     const name = stringArgument(args, 'reducer');
-    const given = { database, name, args: positionalArguments(args) };
+    const given = { database, name, args: functionArguments(args) };
     return callFunction(given, context, (data) => asData(context.session, data));
   },
 };

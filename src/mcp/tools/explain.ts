@@ -2,18 +2,13 @@ import type { SqlError } from '../../database/outcome.ts';
 import { runStatement } from '../../doors/run-statement.ts';
 import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
 import { list, parseAs, string } from '../../values/json-shape.ts';
+import { databaseArgument } from '../database-argument.ts';
 import { fenced } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
 import { readingOnly } from '../session.ts';
 import { parametersProperty, sqlFailure, statementArgument } from '../statement.ts';
 import { structuredJson } from '../structured.ts';
-import {
-  databaseArgument,
-  integerSchema,
-  objectSchema,
-  stringsSchema,
-  type ToolSource,
-} from '../tool.ts';
+import { integerSchema, objectSchema, stringsSchema, type ToolSource } from '../tool.ts';
 
 /** Shows the plan of a statement. */
 export const explain: ToolSource = {

@@ -4,7 +4,8 @@ import type { ModuleDefinition } from '../../schema/definition.ts';
 import { flatDefinition } from '../../schema/flat-definition.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { utf8Length } from '../../values/utf8.ts';
-import { asData } from '../fence.ts';
+import { databaseArgument } from '../database-argument.ts';
+import { dataNotes } from '../fence.ts';
 import { namesHint } from '../names-hint.ts';
 import { openDatabase } from '../open-database.ts';
 import { schemaAnswer, schemaOverview } from '../schema-answer.ts';
@@ -12,7 +13,6 @@ import { notesOn } from '../schema-notes.ts';
 import { shownSchema } from '../shown-schema.ts';
 import { quoteWideIntegers } from '../structured.ts';
 import {
-  databaseArgument,
   objectSchema,
   optionalStringArgument,
   type ToolAnswer,
@@ -69,7 +69,10 @@ const howToSeeMore =
   'get_schema the argument `table` (a table or view) or `reducer` (a reducer or procedure).';
 
 function answerOf({ session }: ToolContext, schema: string, ...more: string[]): ToolAnswer {
-  return { texts: [asData(session, schema), ...more], structured: quoteWideIntegers(schema) };
+  return {
+    texts: [schema, ...dataNotes(session), ...more],
+    structured: quoteWideIntegers(schema),
+  };
 }
 
 function isRaw(args: JsonObject): boolean {

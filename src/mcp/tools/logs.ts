@@ -4,11 +4,11 @@ import { type LogRecord, logRecord } from '../../protocol/log-record.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { parseAs } from '../../values/json-shape.ts';
 import { utf8Length } from '../../values/utf8.ts';
+import { databaseArgument } from '../database-argument.ts';
 import { fenced } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
 import { lastLines } from '../resources/log-lines.ts';
 import {
-  databaseArgument,
   objectSchema,
   optionalIntegerArgument,
   optionalStringArgument,

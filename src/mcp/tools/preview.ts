@@ -4,18 +4,13 @@ import { temporaryConnection } from '../../host/supervision/temporary-connection
 import { limits } from '../../limits.ts';
 import { ownText } from '../../mcp-protocol/own-text.ts';
 import { flatDefinition } from '../../schema/flat-definition.ts';
+import { databaseArgument } from '../database-argument.ts';
 import { type OpenDatabase, openDatabase } from '../open-database.ts';
 import { previewAnswer, previewMembers, previewOf } from '../preview-answer.ts';
 import type { Previews } from '../previews.ts';
-import { positionalArguments } from '../reducer-call.ts';
+import { functionArguments } from '../reducer-call.ts';
 import { parametersProperty, statementArgument } from '../statement.ts';
-import {
-  databaseArgument,
-  objectSchema,
-  stringArgument,
-  ToolFailure,
-  type ToolSource,
-} from '../tool.ts';
+import { objectSchema, stringArgument, ToolFailure, type ToolSource } from '../tool.ts';
 import { call } from './call.ts';
 
 const outputSchema = objectSchema(previewMembers.always, {
@@ -40,7 +35,7 @@ export function previewCallTool(previews: Previews): ToolSource {
     run: async (args, context) => {
       const name = databaseArgument(args, context);
       const called = ownText(stringArgument(args, 'reducer'));
-      const given = positionalArguments(args);
+      const given = functionArguments(args);
       const open = openDatabase(name, context);
       const { caller, handle } = open;
       await refuseProcedure(called, open);

@@ -1,17 +1,17 @@
-import type { SqlOutcome } from '../../database/outcome.ts';
+import type { Caller, SqlOutcome } from '../../database/outcome.ts';
 import { runStatement } from '../../doors/run-statement.ts';
 import { inSlices } from '../../doors/slices.ts';
-import { firstRow, sqlResultJson, sqlRowsSteps } from '../../protocol/sql-result.ts';
+import { limits } from '../../limits.ts';
+import { firstRow, sqlRowsSteps } from '../../protocol/sql-result.ts';
 import type { JsonObject } from '../../values/json.ts';
-import { namedTypesToJson } from '../../values/type-codec.ts';
 import { type Caps, capProperties, capsIn, fitting } from '../caps.ts';
 import type { CursorOwner, Cursors, RowsLeft } from '../cursors.ts';
-import { asData } from '../fence.ts';
+import { databaseArgument } from '../database-argument.ts';
+import { asData, dataNotes, holdText } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
 import { parametersProperty, sqlFailure, statementArgument } from '../statement.ts';
 import { structuredJson } from '../structured.ts';
 import {
-  databaseArgument,
   integerSchema,
   objectSchema,
   optionalStringArgument,
@@ -20,6 +20,7 @@ import {
   ToolFailure,
   type ToolSource,
 } from '../tool.ts';
+import { TypeWords } from '../type-words.ts';
 
 export type StatementResult = Extract<SqlOutcome, { kind: 'result' }>;
 
@@ -75,15 +76,18 @@ const outputSchema = objectSchema(
   {
     results: {
       type: 'array',
-      items: objectSchema({
-        schema: { type: 'object' },
-        rows: { type: 'array', items: { type: 'array' } },
-        inserted: { type: 'integer' },
-        deleted: { type: 'integer' },
-        updated: { type: 'integer' },
-      }),
+      items: objectSchema(
+        {
+          columns: {
+            type: 'array',
+            items: objectSchema({ name: { type: 'string' }, type: { type: 'string' } }),
+          },
+          rows: { type: 'array', items: { type: 'array' } },
+          offset: integerSchema,
+        },
+        { affected: { type: 'integer' } },
+      ),
     },
-    offset: integerSchema,
     truncated: { type: 'boolean' },
   },
   { cursor: { type: 'string' } },
@@ -105,8 +109,8 @@ async function statementRows(
   const name = databaseArgument(args, context);
   const statement = statementArgument(args);
   const cursor = optionalStringArgument(args, 'cursor');
-  const caps = capsIn(args);
   const { database, handle, caller, stay } = openDatabase(name, context);
+  const caps = capsIn(args, caller.rights);
   const { callerKey } = context.session;
   const who = [callerKey, database.identity, caller.rights.key].join(' ');
   const owner = { caller: who, statement: statement.sql };
@@ -117,7 +121,7 @@ async function statementRows(
   }
   const request = {
     ...statement,
-    caller,
+    caller: unbounded(caller),
     ...(caps.millisMax === undefined ? {} : { millisMax: caps.millisMax }),
     confirmed: args.get('confirmed') !== false,
   };
@@ -127,6 +131,13 @@ async function statementRows(
     throw sqlFailure(outcome.error, (data) => asData(context.session, data));
   }
   return { owner, rows: { result: outcome, from: firstRow }, caps, cursor };
+}
+
+/** Lifts the row limit of a limited token, which caps the pages instead. */
+function unbounded(caller: Caller): Caller {
+  const { rowsMax, ...rights } = caller.rights;
+  if (rowsMax === undefined) return caller;
+  return { ...caller, rights: { ...rights, key: `${rights.key} in pages` } };
 }
 
 function unknownCursor(): ToolFailure {
@@ -143,22 +154,40 @@ async function pageAnswer(
   caps: Caps,
   keep: (next: RowsLeft['from']) => string | undefined,
 ): Promise<ToolAnswer> {
-  const { rows, next } = await inSlices(sqlRowsSteps(result, from, fitting(caps)));
+  const { rows, next } = await inSlices(sqlRowsSteps(result, from, fitting(caps), 'plainCells'));
   const isTruncated = next.row < result.rowCount;
   const cursor = isTruncated ? keep(next) : undefined;
-  const { inserted, deleted, updated } = result;
+  const results = resultsJson(result, rows);
   const structured = structuredJson({
-    results:
-      `[{"schema":${namedTypesToJson(result.columns)},"rows":[${rows.join(',')}],` +
-      `"inserted":${inserted},"deleted":${deleted},"updated":${updated}}]`,
-    offset: String(result.offset),
+    results,
     truncated: String(isTruncated),
     cursor: cursor === undefined ? undefined : JSON.stringify(cursor),
   });
-  const text = asData(session, sqlResultJson(result, rows));
-  if (!isTruncated) return { texts: [text], structured };
+  const hasText = rows.length > 0 && holdText(result.columns, result.types);
+  const texts = [results, ...(hasText ? dataNotes(session) : [])];
+  if (!isTruncated) return { texts, structured };
   const shown = `Rows ${from.row + 1} to ${next.row} of ${result.rowCount}.`;
-  return { texts: [text, `${shown} ${adviceFor(cursor)}`], structured };
+  return { texts: [...texts, `${shown} ${adviceFor(cursor)}`], structured };
+}
+
+/** Writes an array of one result: `[{"columns":[{"name","type"}],"rows":[[…]],"offset":7}]`. */
+function resultsJson(result: StatementResult, rows: readonly string[]): string {
+  const { columns, types: typespace, offset, inserted, deleted, updated } = result;
+  const words = new TypeWords({ typespace, types: [] });
+  const named = columns.map(({ name, type }, at) => {
+    return { name: name ?? String(at), type: clipped(words.of(type)) };
+  });
+  const affected = inserted + deleted + updated;
+  const isWrite = affected > 0 || columns.length === 0;
+  return (
+    `[{"columns":${JSON.stringify(named)},"rows":[${rows.join(',')}],"offset":${offset}` +
+    `${isWrite ? `,"affected":${affected}` : ''}}]`
+  );
+}
+
+function clipped(type: string): string {
+  const { agentTypeCharactersMax: most } = limits;
+  return type.length <= most ? type : `${type.slice(0, most - 1)}…`;
 }
 
 function adviceFor(cursor: string | undefined): string {

@@ -1,7 +1,7 @@
 import type { TableFigures } from '../../host/supervision/database-handle.ts';
+import { databaseArgument } from '../database-argument.ts';
 import { openDatabase } from '../open-database.ts';
 import {
-  databaseArgument,
   objectSchema,
   optionalStringArgument,
   stringsSchema,

@@ -16,7 +16,7 @@ const refusals: readonly (readonly [RegExp, string])[] = [
   [/^[0-9a-f]{64} is not authorized to preview: ask the owner for the role developer, /, 'unseen'],
   [/^Nothing has happened: .* would commit/, 'yes'],
   [/^unknown tool: (?:call|put_note|tidy|count_notes|sweep)$/, 'closed'],
-  [/^Between «data \w+» .*\n«data \w+»\n\d{4}-/, 'yes'],
+  [/^«data \w+»\n\d{4}-/, 'yes'],
   [/is not authorized to perform action on database [0-9a-f]{64}: view module logs$/, 'no'],
   [/^reducer '\w+' committed$/, 'yes'],
   [/^procedure '\w+' returned: /, 'yes'],

@@ -1,0 +1,72 @@
+import { Refusal } from '../database/outcome.ts';
+import { usableDefinition } from '../doors/shown-definition.ts';
+import { type LogRecord, logRecord } from '../protocol/log-record.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
+import { parseAs } from '../values/json-shape.ts';
+import { namesHint } from './names-hint.ts';
+import type { OpenDatabase } from './open-database.ts';
+import { linesOfReducer, mayReadLog } from './resources/log-lines.ts';
+import type { ToolContext } from './tool.ts';
+import { TypeWords } from './type-words.ts';
+
+/** A function that was called, and by whom. */
+interface Called {
+  readonly name: string;
+  readonly open: OpenDatabase;
+  readonly context: ToolContext;
+}
+
+/** Says which function was meant by a name that the caller has none of. */
+export async function unknownFunctionAdvice({ name, open }: Called): Promise<string> {
+  const { reducers, procedures } = await usable(open);
+  return namesHint(
+    name,
+    [...reducers, ...procedures].map((one) => one.name),
+  );
+}
+
+/** Shows the parameters of a function whose arguments do not fit. */
+export async function parametersAdvice({ name, open }: Called): Promise<string | undefined> {
+  const { reducers, procedures, typespace } = await usable(open);
+  const found = [...reducers, ...procedures].find((one) => one.name === name || one.sourceName === name);
+  if (found === undefined) return undefined;
+  // Without names, so that each type is written out.
+  const words = new TypeWords({ typespace, types: [] });
+  const params = found.params.elements.map(({ name: param, type }, at) => {
+    return `${param ?? at}: ${words.of(type)}`;
+  });
+  return `${name}(${params.join(', ')})`;
+}
+
+async function usable({ handle, caller }: OpenDatabase) {
+  const { definition } = await handle.describe();
+  return usableDefinition(flatDefinition(definition), caller.rights);
+}
+
+/**
+ * Says why a reducer crashed, and where in its source, to those who may read the log. `since`: when
+ * the call began, in milliseconds.
+ */
+export async function crashAdvice(
+  { name, open: { database }, context: { session } }: Called,
+  since: number,
+): Promise<string | undefined> {
+  if (!mayReadLog(session, database)) return undefined;
+  try {
+    const lines = await linesOfReducer(session, database, name);
+    const found = lines
+      .map((line) => parseAs(line, logRecord))
+      .findLast(({ level, ts }) => level === 'Panic' && ts / 1_000 >= since);
+    return found && reasonIn(found);
+  } catch (error) {
+    // The log is not there, or the right has just gone: the call has failed all the same.
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
+
+/** `Uncaught TypeError: a detail, at src/index.ts:12:9` */
+function reasonIn({ message, trace = [] }: LogRecord): string {
+  const place = trace.find((frame) => frame.module_name !== undefined)?.module_name;
+  return place === undefined ? message : `${message}, at ${place}`;
+}
