@@ -2,6 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { parseJson } from '../values/json.ts';
 import { drawTable, readResult } from './sql-table.ts';
 
+/** The type of an option, as an answer has it. */
+function option(some: string): string {
+  const none = '{"name":{"some":"none"},"algebraic_type":{"Product":{"elements":[]}}}';
+  return `{"Sum":{"variants":[{"name":{"some":"some"},"algebraic_type":${some}},${none}]}}`;
+}
+
 describe('a result as a table', () => {
   it('[cli 3.2] names columns and fields that have no name by their position', () => {
     const pair = '{"Product":{"elements":[{"name":{"none":[]},"algebraic_type":{"U8":[]}}]}}';
@@ -10,7 +16,7 @@ describe('a result as a table', () => {
         `{"name":{"none":[]},"algebraic_type":${pair}}]},"rows":[[true,[7]]]}`,
     );
     expect(drawTable(readResult(result))).toBe(
-      ' column 0 | column 1    \n' + '----------+-------------\n' + ' true     | (col_0 = 7) ',
+      ' column 0 | column 1 \n' + '----------+----------\n' + ' true     | {"0":7}  ',
     );
   });
 
@@ -33,6 +39,21 @@ describe('a result as a table', () => {
       '---------+-----------',
       ' x\\n y | | \\u001b[2J ',
     ]);
+  });
+
+  it.each([
+    [option('{"U8":[]}').replace('"some"}', '"done"}'), '[1,[]]', 'none'],
+    [option('{"String":[]}'), '[0,"a \\"b\\""]', '"a "b""'],
+    [option('{"String":[]}'), '[0,"null"]', '"null"'],
+    [option('{"String":[]}'), '[1,[]]', 'null'],
+    [option('{"U8":[]}'), '[0,5]', '5'],
+    ['{"U64":[]}', '18446744073709551615', '18446744073709551615'],
+    ['{"Array":{"String":[]}}', '["a"]', '["a"]'],
+    ['{"Array":{"U8":[]}}', '"00ff"', '00ff'],
+  ])('[ease 2.4] shows a cell of %s: %s', (type, json, cell) => {
+    const element = `{"name":{"some":"it"},"algebraic_type":${type}}`;
+    const result = parseJson(`{"schema":{"elements":[${element}]},"rows":[[${json}]]}`);
+    expect(readResult(result).rows).toEqual([[cell]]);
   });
 
   it('shows what JSON has no number for', () => {

@@ -1,7 +1,9 @@
 import { JsonNumber, JsonObject, type JsonValue, member, valueFromJson } from '../values/json.ts';
-import { valueToText } from '../values/text.ts';
+import { plainWriterOf } from '../values/plain.ts';
+import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, ScalarKind } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
+import type { SumValue, Value } from '../values/value.ts';
 import { elementsOf } from './json-parts.ts';
 import { safeText } from './safe-text.ts';
 
@@ -11,7 +13,7 @@ export interface TextTable {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Reads one result of the service's answer; values are formatted for people. */
+/** Reads one result of the service's answer; values are in the plain form. */
 export function readResult(result: JsonValue): TextTable {
   const columns = elementsOf(member(member(result, 'schema'), 'elements')).map((element, at) => ({
     name: columnName(member(element, 'name'), at),
@@ -36,12 +38,26 @@ export function drawTable(given: TextTable): string {
   return [line(header), rule, ...rows.map(line)].join('\n');
 }
 
-function cellText(type: AlgebraicType | undefined, value: JsonValue): string {
+function cellText(type: AlgebraicType | undefined, json: JsonValue): string {
   if (type === undefined) return '';
-  if (value === null) return 'NaN';
+  if (json === null) return 'NaN';
   // The answer names a recursive type instead of writing it out: its values stay JSON.
-  if (refersElsewhere(type)) return compactJson(value);
-  return valueToText(type, valueFromJson(type, value), undefined, 'table');
+  if (refersElsewhere(type)) return compactJson(json);
+  const value = valueFromJson(type, json);
+  const text = textIn(type, value);
+  if (text !== undefined) return `"${text}"`;
+  // Only a text of the module could be mistaken for another value without its quotes.
+  return plainWriterOf(type)(value).replace(/^"(.*)"$/, '$1');
+}
+
+/** The text that a value of the module's own is, or holds as an option. */
+function textIn(type: AlgebraicType, value: Value): string | undefined {
+  if (type.kind === 'string') return String(value);
+  const some =
+    type.kind === 'sum' && specialKindOf(type) === 'option' ? type.variants[0] : undefined;
+  if (some?.type.kind !== 'string') return undefined;
+  const { tag, value: payload } = value as SumValue;
+  return tag === 0 ? String(payload) : undefined;
 }
 
 function refersElsewhere(type: AlgebraicType): boolean {
