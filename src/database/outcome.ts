@@ -189,8 +189,13 @@ export interface SqlRequest {
   readonly confirmed: boolean;
 }
 
-/** A number is given as its digits: like a literal it takes the type of its place. */
-export type SqlParameters = ReadonlyMap<string, string | boolean | null>;
+/**
+ * A number is given as its digits: like a literal it takes the type of its place. A list is an
+ * array.
+ */
+export type SqlParameters = ReadonlyMap<string, SqlParameter | readonly SqlParameter[]>;
+
+type SqlParameter = string | boolean | null;
 
 export type SqlOutcome =
   | {

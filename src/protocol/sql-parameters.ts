@@ -1,8 +1,12 @@
 import { sqlParametersMax } from '../shared-limits.ts';
 import { JsonNumber, JsonObject, type JsonValue } from '../values/json.ts';
 
-/** Values of a statement's parameters; a number is kept as its digits. */
-export type SqlParameterValues = ReadonlyMap<string, string | boolean | null>;
+/** Values of a statement's parameters, each alone or in a list; a number is kept as its digits. */
+export type SqlParameterValues = ReadonlyMap<string, SqlParameterValue>;
+
+export type SqlParameterValue = SqlParameterScalar | readonly SqlParameterScalar[];
+
+type SqlParameterScalar = string | boolean | null;
 
 /** The parameters of a statement have the wrong shape; the message says how. */
 export class SqlParametersError extends Error {
@@ -11,8 +15,8 @@ export class SqlParametersError extends Error {
 
 /**
  * Reads parameters from JSON: an array sets `$1`, `$2`, …, an object sets `:name` (or `$name`).
- * Values are strings, numbers, booleans or null; like a literal, each takes the type that its
- * position requires.
+ * Values are strings, numbers, booleans or null, and lists of them for arrays; like a literal, each
+ * takes the type that its position requires.
  */
 export function sqlParametersFromJson(json: JsonValue): SqlParameterValues {
   const entries = entriesOf(json);
@@ -32,7 +36,13 @@ function entriesOf(json: JsonValue): readonly (readonly [string, JsonValue])[] {
   );
 }
 
-function parameterValue(name: string, value: JsonValue): string | boolean | null {
+function parameterValue(name: string, value: JsonValue): SqlParameterValue {
+  return Array.isArray(value)
+    ? value.map((one) => scalarValue(name, one))
+    : scalarValue(name, value);
+}
+
+function scalarValue(name: string, value: JsonValue): SqlParameterScalar {
   if (value instanceof JsonNumber) return value.text;
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   throw new SqlParametersError(

@@ -102,6 +102,9 @@ describe('[ease 3.3] arrays in conditions', () => {
   it('takes parameters as elements and values', () => {
     expect(ids('$1 = ANY(labels)', { parameters: { 1: 'c' } })).toEqual([2]);
     expect(ids('labels @> ARRAY[$1, $2]', { parameters: { 1: 'c', 2: 'b' } })).toEqual([2]);
+    expect(ids('labels @> $1', { parameters: { 1: ['c', 'b'] } })).toEqual([2]);
+    expect(ids('id = ANY($1)', { parameters: { 1: [1, 3] } })).toEqual([1, 3]);
+    expect(ids('id <> ALL($1)', { parameters: { 1: [1, 3] } })).toEqual([2]);
   });
 
   it.each([
@@ -118,6 +121,16 @@ describe('[ease 3.3] arrays in conditions', () => {
     const message = refusedWhere(condition);
     if (expected === undefined) expect(message).not.toBe('ok');
     else expect(message).toBe(expected);
+  });
+});
+
+describe('[ease 3.3] arrays and indexes', () => {
+  it('a list of values that is written out is looked up', () => {
+    const explained = (condition: string) =>
+      tickets.explain(`SELECT wanted FROM ticket WHERE ${condition}`);
+    const expected = 'look up ticket by ticket_id_idx_btree (1; 3)';
+    expect(explained('id = ANY(ARRAY[1, 3])')).toContain(expected);
+    expect(explained('id = SOME([1, 3])')).toContain(expected);
   });
 });
 

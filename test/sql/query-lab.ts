@@ -27,6 +27,7 @@ import type { Value } from '../../src/values/value.ts';
 import { type SampleTable, sampleCatalog } from './sample-tables.ts';
 
 export interface LabOptions extends Partial<PlanOptions> {
+  /** Values as they are stored. */
   readonly parameters?: Readonly<Record<string, Value>>;
   readonly caller?: StatementCaller;
   /** Pauses as often as it can. */

@@ -6,8 +6,10 @@ import {
   bytesType,
   identityType,
   optionType,
+  sum,
   timeDurationType,
   timestampType,
+  unitType,
 } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { emptyTypespace } from '../../values/type.ts';
@@ -38,6 +40,25 @@ describe('bindParameters', () => {
     );
     expect(bound('2 seconds', timeDurationType)).toEqual(
       encodeValue(timeDurationType, [2_000_000n]),
+    );
+  });
+
+  it('[ease 3.1, 3.3] reads variants by name, and lists as arrays', () => {
+    const color = sum(['red', unitType], ['darkBlue', unitType]);
+    const colors: AlgebraicType = { kind: 'array', element: color };
+    expect(bound('DarkBlue', color)).toEqual(Uint8Array.of(1));
+    expect(bound('red', optionType(color))).toEqual(Uint8Array.of(0, 0));
+    expect(bound(['dark_blue', 'red'], colors)).toEqual(Uint8Array.of(2, 0, 0, 0, 1, 0));
+    expect(bound([], optionType(colors))).toEqual(Uint8Array.of(0, 0, 0, 0, 0));
+    expect(bound(['1', 2], bytesType)).toEqual(encodeValue(bytesType, Uint8Array.of(1, 2)));
+    const variants = "is not a variant of this enum: it is one of 'red', 'darkBlue'";
+    const refused = (value: ParameterValue, type: AlgebraicType) =>
+      errorOf(() => bound(value, type))?.message;
+    expect(refused('pink', color)).toBe(`The value of the parameter $1 ${variants}`);
+    expect(refused(['red', 'pink'], colors)).toBe(`The value of the parameter $1[2] ${variants}`);
+    expect(refused([null], colors)).toBe('The parameter $1[1] cannot be null: arrays hold no NULL');
+    expect(refused([1], u8)).toBe(
+      'The value of the parameter $1 cannot be read as `U8`: it is a list',
     );
   });
 

@@ -4,17 +4,19 @@ import { bytesType, identityType, specialKindOf } from '../../values/special-typ
 import type { AlgebraicType, Typespace } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import { badParameter, SqlFailure } from '../failure.ts';
+import { joined } from '../functions/arrays.ts';
 import { optionInnerType } from '../functions/convert.ts';
-import { enumNames, notVariant } from '../functions/enum.ts';
+import { enumNames, variantsText } from '../functions/enum.ts';
 import { intervalFromText } from '../functions/interval.ts';
 import { encodeLiteralText } from '../functions/literal.ts';
 import { noneBytes, someOf } from '../functions/option-bytes.ts';
-import { shortened } from '../functions/value-text.ts';
 import { shownType } from './shown-type.ts';
 import type { ParameterSpec } from './typed.ts';
 
 /** The values that a request can give a parameter. */
-export type ParameterValue = string | number | bigint | boolean | null;
+export type ParameterValue = ParameterScalar | readonly ParameterScalar[];
+
+type ParameterScalar = string | number | bigint | boolean | null;
 
 /**
  * The encoded values of a statement's parameters, in its order; `undefined` is null. A value is
@@ -55,11 +57,32 @@ function bindValue(
     throw badParameter(`The parameter ${shown} cannot be null: its place does not accept NULL`);
   }
   const plain = resolveType(inner ?? type, typespace);
-  const bytes = encodeParameter(value, plain);
+  const bytes = bindPlain(value, plain, shown, typespace);
+  return inner === undefined ? bytes : someOf(bytes);
+}
+
+/** A list is an array, value by value; anything else is read like a literal. */
+function bindPlain(
+  value: Exclude<ParameterValue, null>,
+  plain: AlgebraicType,
+  shown: string,
+  typespace: Typespace,
+): Uint8Array {
+  if (plain.kind === 'array' && isList(value)) {
+    const element = resolveType(plain.element, typespace);
+    return joined(
+      value.map((one, at) => {
+        const place = `${shown}[${at + 1}]`;
+        if (one !== null) return bindPlain(one, element, place, typespace);
+        throw badParameter(`The parameter ${place} cannot be null: arrays hold no NULL`);
+      }),
+    );
+  }
+  const bytes = isList(value) ? undefined : encodeParameter(value, plain);
   const names = enumNames(plain);
   if (bytes === undefined && names !== undefined) {
-    const fault = notVariant(shortened(String(value)), names);
-    throw badParameter(`The value of the parameter ${shown} does not fit: ${fault}`);
+    const expected = `a variant of this enum: it is ${variantsText(names)}`;
+    throw badParameter(`The value of the parameter ${shown} is not ${expected}`);
   }
   if (bytes === undefined) {
     const typeName = shownType(plain, typespace);
@@ -68,8 +91,11 @@ function bindValue(
         `it is a ${kindOf(value)}`,
     );
   }
-  if (inner === undefined) return bytes;
-  return someOf(bytes);
+  return bytes;
+}
+
+function isList(value: ParameterValue): value is readonly ParameterScalar[] {
+  return Array.isArray(value);
 }
 
 function encodeParameter(
@@ -125,7 +151,8 @@ function encodeDuration(
 }
 
 /** A request sends numbers as their digits. */
-function kindOf(value: string | number | bigint | boolean): string {
+function kindOf(value: Exclude<ParameterValue, null>): string {
+  if (isList(value)) return 'list';
   const isDigits = typeof value === 'string' && /^[+-]?[\d.]+(?:[eE][+-]?\d+)?$/.test(value);
   return typeof value === 'bigint' || isDigits ? 'number' : typeof value;
 }

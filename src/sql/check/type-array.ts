@@ -17,8 +17,8 @@ import type { ComparisonOperator, Expression, Span } from '../syntax/ast.ts';
 import { boolType, type Environment, equalTypes, mismatch, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
 import { shownType } from './shown-type.ts';
-import { inferPlain, requireComparable } from './type-comparison.ts';
-import { typeAlone, typeAs, typeOpen } from './type-expression.ts';
+import { inferPlain, requireComparable, typeIn } from './type-comparison.ts';
+import { negated, typeAlone, typeAs, typeOpen } from './type-expression.ts';
 import { constant, isOpen, placeHint } from './type-literal.ts';
 import type { TypedConstant, TypedExpression } from './typed.ts';
 import { converted, typeTogether } from './unify.ts';
@@ -95,7 +95,15 @@ export function typeQuantified(
   { operator, operand, array, isAll, span }: QuantifiedComparison,
   environment: Environment,
 ): TypedExpression {
-  const leader = isArrayLiteral(array) ? inferPlain(operand, environment) : undefined;
+  // A list of values: as a list it can be looked up in an index.
+  if (isArrayLiteral(array) && array.operands.length > 0 && !isOpen(operand)) {
+    if (operator === '=' && !isAll) return typeIn(operand, array.operands, span, environment);
+    if (operator === '<>' && isAll) {
+      return negated(typeIn(operand, array.operands, span, environment));
+    }
+  }
+  const takesType = isArrayLiteral(array) || array.kind === 'parameter';
+  const leader = takesType ? inferPlain(operand, environment) : undefined;
   const typedArray =
     leader === undefined
       ? requireArray(array, environment)

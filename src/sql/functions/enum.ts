@@ -40,10 +40,14 @@ export function variantNamed(names: readonly string[], text: string): number | u
 
 /** Why a text is refused where a value of an enum is expected. */
 export function notVariant(text: string, names: readonly string[]): string {
+  return `'${text}' is not a variant of this enum: it is ${variantsText(names)}`;
+}
+
+/** `one of 'a', 'b'`. */
+export function variantsText(names: readonly string[]): string {
   const shown = names.slice(0, shownNamesMax).map((name) => `'${name.replaceAll("'", "''")}'`);
   const more = names.length - shown.length;
-  const others = more > 0 ? ` and ${more} more` : '';
-  return `'${text}' is not a variant of this enum: it is one of ${shown.join(', ')}${others}`;
+  return `one of ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /** A sum has up to 255 variants. */

@@ -218,6 +218,27 @@ describe('comparable types', () => {
     refusal,
   );
 
+  it('[ease 3.3] lists are values of parameters', async () => {
+    const asked = async (sql: string, params: unknown) => {
+      const query = encodeURIComponent(JSON.stringify(params));
+      const where = `/v1/database/rules/sql?confirmed=false&params=${query}`;
+      const { text } = await db.running.ask('POST', where, { as: db.person('owner'), body: sql });
+      return text.startsWith('[') ? JSON.parse(text)[0].rows : text;
+    };
+    const first = [[1]];
+    expect(await asked('SELECT id FROM opaque WHERE id = ANY($1)', [[1, 9]])).toEqual(first);
+    const sql = 'SELECT id FROM opaque WHERE list @> :l AND id = 1';
+    expect(await asked(sql, { l: ['5', 6] })).toEqual(first);
+    expect(await asked('SELECT id FROM opaque WHERE color = $1', ['Red'])).toEqual([[2]]);
+    expect(await asked('SELECT id FROM opaque WHERE color = $1', ['pink'])).toBe(
+      "The value of the parameter $1 is not a variant of this enum: it is one of 'red', 'green'",
+    );
+    expect(await asked('SELECT id FROM opaque WHERE list @> $1', [[[1]]])).toBe(
+      'Failed to deserialize query string: params: ' +
+        'parameter 1: only strings, numbers, booleans and null can be passed',
+    );
+  });
+
   it('[sql 5.2] a literal is wrapped when it is stored in an Option column', async () => {
     await db.result('UPDATE opaque SET opt = 8 WHERE id = 2');
     expect(await db.answer('SELECT id, opt FROM opaque')).toBe('[[1,[0,7]],[2,[0,8]]]');
