@@ -3,6 +3,7 @@ import type { DerivedRelation, From, Join, NamedRelation, Relation } from '../sy
 import { checkQuery } from './check-query.ts';
 import { requireSettled } from './coerce-query.ts';
 import { type CommonTableUse, detailOf, type Environment, refuse } from './context.ts';
+import { informationRows, informationTables } from './information-schema.ts';
 import { namesFault } from './output-names.ts';
 import { secured } from './row-security.ts';
 import {
@@ -14,7 +15,13 @@ import {
   type ScopeRelation,
 } from './scope.ts';
 import { typeCondition } from './type-expression.ts';
-import type { RelationSource, TypedExpression, TypedJoin, TypedRelation } from './typed.ts';
+import type {
+  RelationSource,
+  TypedExpression,
+  TypedJoin,
+  TypedQuery,
+  TypedRelation,
+} from './typed.ts';
 import { isUnreadable, nameHint, visibleTable, visibleTableNames } from './visibility.ts';
 
 export interface CheckedFrom {
@@ -86,6 +93,17 @@ function checkNamed(
     const columnsInScope = columnsOfQuery(query.columns, columns);
     return derived({ name, source, columns: columnsInScope, isNullable }, environment);
   }
+  const information = informationOf(relation.name, environment);
+  if (information !== undefined) {
+    const source = {
+      kind: 'query',
+      query: information,
+      isBarrier: false,
+      commonTable: undefined,
+    } as const;
+    const columns = columnsOfQuery(information.columns);
+    return derived({ name, source, columns, isNullable }, environment);
+  }
   const table = tableNamed(relation, environment);
   const slot = environment.statement.newSlot();
   environment.statement.tableSlots.add(slot);
@@ -95,6 +113,13 @@ function checkNamed(
     typed: { slot, name, source, security, isNullable },
     inScope: { slot, name, columns: columnsOfTable(table), isNullable, primaryKey },
   };
+}
+
+/** Unless the module has a table of this name. */
+function informationOf(name: string, { statement }: Environment): TypedQuery | undefined {
+  const { schema, rights } = statement;
+  if (visibleTable(schema, rights, name) !== undefined) return undefined;
+  return informationRows(name, statement);
 }
 
 /** The table or view that a name in FROM, or in a write, means to the caller. */
@@ -109,7 +134,11 @@ export function tableNamed(
       const message = `view \`${name}\` has parameters: such views cannot be read yet`;
       throw refuse(message, span, environment);
     }
-    const names = [...visibleTableNames(schema, rights), ...commonTableNames(environment)];
+    const names = [
+      ...visibleTableNames(schema, rights),
+      ...commonTableNames(environment),
+      ...informationTables,
+    ];
     throw noSuchTable(name, detailOf(span, environment, nameHint(name, names)));
   }
   const view = schema.views.get(table.id);

@@ -5,6 +5,7 @@ import { invalid, notAuthorized } from '../failure.ts';
 import { type Rights, type StatementCaller, strangerRights } from '../rights.ts';
 import type { Statement } from '../syntax/ast.ts';
 import type { Parsed } from '../syntax/parse.ts';
+import { checkShowList } from './catalog-rows.ts';
 import { checkQuery } from './check-query.ts';
 import { checkSetVariable, checkShowVariable, variableTableName } from './check-variable.ts';
 import { checkDelete, checkInsert, checkUpdate } from './check-write.ts';
@@ -91,6 +92,12 @@ function checkPlain(
       return {
         kind: 'read',
         query: checkShowVariable(statement, environment),
+        ...context.finish(),
+      };
+    case 'showList':
+      return {
+        kind: 'read',
+        query: checkShowList(statement, environment),
         ...context.finish(),
       };
     case 'insert':

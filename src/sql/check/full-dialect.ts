@@ -87,6 +87,7 @@ class FullDialect {
         this.#variableValue(statement.value);
         return;
       case 'show':
+      case 'showList':
         return;
       case 'explain':
         this.statement(statement.statement);

@@ -11,6 +11,7 @@ export type Statement =
   | Delete
   | SetVariable
   | ShowVariable
+  | ShowList
   | Explain
   | Unsupported;
 
@@ -213,6 +214,16 @@ export interface SetVariable {
 export interface ShowVariable {
   readonly kind: 'show';
   readonly variable: string;
+  readonly span: Span;
+}
+
+/** `SHOW TABLES`, `SHOW COLUMNS FROM table` or `DESCRIBE table`, `SHOW FUNCTIONS`. */
+export interface ShowList {
+  readonly kind: 'showList';
+  readonly what: 'tables' | 'columns' | 'functions';
+  /** Of its columns; else empty. */
+  readonly table: string;
+  readonly tableSpan: Span;
   readonly span: Span;
 }
 

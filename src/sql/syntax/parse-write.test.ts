@@ -207,7 +207,7 @@ describe('SET and SHOW', () => {
       'SET LOCAL row_limit = 5': 'Unsupported: SET LOCAL row_limit = 5',
       'SET a = 1, b = 2': 'Unsupported: SET a = 1, b = 2',
       'SET TIME ZONE LOCAL': 'Unsupported: SET TIME ZONE LOCAL',
-      'SHOW TABLES': 'Unsupported: SHOW TABLES',
+      'SHOW FULL TABLES': 'Unsupported: SHOW FULL TABLES',
     });
   });
 });

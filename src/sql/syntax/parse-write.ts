@@ -6,6 +6,7 @@ import type {
   Insert,
   SelectItem,
   SetVariable,
+  ShowList,
   ShowVariable,
   Unsupported,
   Update,
@@ -178,16 +179,51 @@ const otherShows = new Set(
   TABLES VARIABLES VIEWS`.split(/\s+/),
 );
 
-/** `SHOW variable` */
-export function parseShow(reader: TokenReader): ShowVariable | Unsupported {
+/** `SHOW variable`, `SHOW TABLES`, `SHOW COLUMNS FROM table`, `SHOW FUNCTIONS` */
+export function parseShow(reader: TokenReader): ShowVariable | ShowList | Unsupported {
   const start = reader.mark();
   reader.expectWord('SHOW');
+  const list = parseShowList(reader, start);
+  if (list !== undefined) return list;
   if (reader.isOneOf(otherShows)) {
     reader.skipToEnd();
     return unsupportedSince(reader, start);
   }
   const variable = reader.expectDottedName();
   return { kind: 'show', variable, span: reader.spanSince(start) };
+}
+
+function parseShowList(reader: TokenReader, start: number): ShowList | undefined {
+  const nowhere = { from: start, to: start };
+  const isAlone = reader.peek(1).kind === 'end' || reader.isSymbol(';', 1);
+  for (const [word, what] of [
+    ['TABLES', 'tables'],
+    ['FUNCTIONS', 'functions'],
+  ] as const) {
+    if (!isAlone || !reader.takeWord(word)) continue;
+    const span = reader.spanSince(start);
+    return { kind: 'showList', what, table: '', tableSpan: nowhere, span };
+  }
+  const isOfColumns =
+    reader.isWord('COLUMNS') && (reader.isWord('FROM', 1) || reader.isWord('IN', 1));
+  if (!isOfColumns) return undefined;
+  reader.advance();
+  reader.advance();
+  return parseDescribed(reader, start);
+}
+
+/** `DESCRIBE table`, `DESC table` */
+export function parseDescribe(reader: TokenReader): ShowList {
+  const start = reader.mark();
+  reader.advance();
+  return parseDescribed(reader, start);
+}
+
+function parseDescribed(reader: TokenReader, start: number): ShowList {
+  const tableStart = reader.mark();
+  const table = reader.expectDottedName();
+  const tableSpan = reader.spanSince(tableStart);
+  return { kind: 'showList', what: 'columns', table, tableSpan, span: reader.spanSince(start) };
 }
 
 const noRows: Insert['source'] = { kind: 'values', rows: [] };

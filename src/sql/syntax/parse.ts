@@ -3,7 +3,14 @@ import { invalid } from '../failure.ts';
 import type { Statement } from './ast.ts';
 import { refuseDeepTree } from './depth.ts';
 import { isQueryAhead, parseQuery } from './parse-query.ts';
-import { parseDelete, parseInsert, parseSet, parseShow, parseUpdate } from './parse-write.ts';
+import {
+  parseDelete,
+  parseDescribe,
+  parseInsert,
+  parseSet,
+  parseShow,
+  parseUpdate,
+} from './parse-write.ts';
 import { unsupportedSince } from './refusal.ts';
 import type { SourceText } from './source-text.ts';
 import { TokenReader } from './token-reader.ts';
@@ -78,6 +85,9 @@ function parseExplainable(reader: TokenReader): Explainable | undefined {
       return parseSet(reader);
     case 'SHOW':
       return parseShow(reader);
+    case 'DESC':
+    case 'DESCRIBE':
+      return parseDescribe(reader);
     default:
       return reader.isSymbol('(') ? parseQueryStatement(reader) : undefined;
   }

@@ -255,7 +255,7 @@ describe('unsupported features', () => {
     'UPDATE t AS q SET a = 1',
     'INSERT INTO s (id, x) VALUES (1, 1) ON CONFLICT ON CONSTRAINT k DO NOTHING',
     'SET LOCAL row_limit = 5',
-    'SHOW TABLES',
+    'SHOW SCHEMAS',
     'VALUES ROW(1)',
   ];
   itAnswers(
