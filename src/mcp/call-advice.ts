@@ -28,7 +28,9 @@ export async function unknownFunctionAdvice({ name, open }: Called): Promise<str
 /** Shows the parameters of a function whose arguments do not fit. */
 export async function parametersAdvice({ name, open }: Called): Promise<string | undefined> {
   const { reducers, procedures, typespace } = await usable(open);
-  const found = [...reducers, ...procedures].find((one) => one.name === name || one.sourceName === name);
+  const found = [...reducers, ...procedures].find(
+    (one) => one.name === name || one.sourceName === name,
+  );
   if (found === undefined) return undefined;
   // Without names, so that each type is written out.
   const words = new TypeWords({ typespace, types: [] });

@@ -21,8 +21,8 @@ export const call: ToolSource = {
       type: 'array',
       items: anyItemSchema,
       description:
-        'Positional arguments, in parameter order. An option is null or {"some": x}, an identity ' +
-        '{"__identity__": "0x…"}, a time {"__timestamp_micros_since_unix_epoch__": n}.',
+        'Positional arguments, in parameter order. An enum is its name, an option the value or ' +
+        'null, an identity hex digits, a time RFC 3339, an integer beyond 2^53 a string.',
     },
   },
   required: ['reducer'],
