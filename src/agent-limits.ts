@@ -3,8 +3,8 @@ const mebibyte = 1024 * kibibyte;
 
 /** The bounds of what agents use: the MCP door, its bridge, and its tools. Part of `limits.ts`. */
 export const agentLimits = {
-  /** Reducers that are separate tools; with more, agents lose track and fill their context. */
-  reducerToolsMax: 64,
+  /** Reducers that are separate tools; with more, one tool describes them on request. */
+  reducerToolsMax: 20,
   /** Total characters of their descriptions and schemas, beyond which the list ends too. */
   reducerToolsCharactersMax: 131_072,
   /** The argument schema of one, and the types that it uses; a larger one shows less detail. */
@@ -101,4 +101,7 @@ export const agentLimits = {
   previewMillisMax: 600_000,
   /** Changed rows of one preview that an answer to an agent shows. */
   agentPreviewRowsMax: 200,
+  agentPreviewRowsUnasked: 50,
+  /** Of these, what a question to the user shows. */
+  previewQuestionCharactersMax: 2_000,
 } as const;

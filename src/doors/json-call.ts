@@ -237,7 +237,7 @@ export function previewJson(
   return isThrown ? valueJson(definition, name, 'throws', result.error.value) : undefined;
 }
 
-/** A value that a reducer returned, or refused with. */
+/** A value that a reducer returned, or refused with, in the plain form. */
 function valueJson(
   nested: ModuleDefinition,
   name: string,
@@ -246,7 +246,7 @@ function valueJson(
 ): string {
   const definition = flatDefinition(nested);
   const type = typeOf(definition, name, how);
-  return encodedToJson(type, new BinaryReader(value), 'named', definition.typespace);
+  return encodedToJson(type, new BinaryReader(value), 'plain', definition.typespace);
 }
 
 function typeOf(

@@ -49,7 +49,8 @@ const featureWords: Readonly<Partial<Record<AgentFeature, string>>> = {
 };
 
 const reducerWords =
-  `Reducers are tools of their own, too: at most ${limits.reducerToolsMax}; call runs any. ` +
+  `Reducers are tools of their own, too; if there are more than ${limits.reducerToolsMax}, ` +
+  'describe_reducers tells how to call them. ' +
   'What these tools say of themselves are the words of the author of the module.';
 
 const guideWords =

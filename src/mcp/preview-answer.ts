@@ -7,7 +7,7 @@ import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import { firstRow, sqlRows } from '../protocol/sql-result.ts';
 import { fenced } from './fence.ts';
 import type { OpenDatabase } from './open-database.ts';
-import { changesJson, changesText, shownTables } from './preview-text.ts';
+import { changedRowsText, changesJson, changesText, shownTables } from './preview-text.ts';
 import type { Previewed, Previews } from './previews.ts';
 import { callFailureText } from './reducer-call.ts';
 import { sqlFailure } from './statement.ts';
@@ -35,7 +35,11 @@ export const previewMembers: Record<'always' | 'maybe', Readonly<Record<string, 
         deleted: rowObjects,
         updated: {
           type: 'array',
-          items: objectSchema({ before: { type: 'object' }, after: { type: 'object' } }),
+          items: objectSchema({
+            key: { type: 'object' },
+            before: { type: 'object' },
+            after: { type: 'object' },
+          }),
         },
         hidden: { type: 'integer' },
       }),
@@ -89,10 +93,10 @@ export function previewAnswer(
   preview: Preview,
   head: AnswerHead = { opening: 'Nothing has happened', members: {} },
 ): ToolAnswer {
-  const { isCommit, words, members } = shownPreview(previewed, preview);
+  const { isCommit, words, rows, members } = shownPreview(previewed, preview);
   const isApplicable = isCommit && !session.features.has('read-only');
   const id = isApplicable
-    ? previews.keep(session, open, { ...previewed, key: preview.key, words })
+    ? previews.keep(session, open, { ...previewed, key: preview.key, words, rows })
     : undefined;
   return {
     texts: [
@@ -121,6 +125,8 @@ interface ShownPreview {
   readonly isCommit: boolean;
   /** Without row contents: `reducer 'add_task' would commit and change task: 1 inserted`. */
   readonly words: string;
+  /** The rows that change, for people. */
+  readonly rows: string;
   /** All effects, as JSON by member. */
   readonly members: Readonly<Record<string, string | undefined>>;
 }
@@ -137,6 +143,7 @@ export function shownPreview(previewed: Previewed, preview: Preview): ShownPrevi
     words: isCommit
       ? `${what} would commit and change ${changesText(tables, preview.isComplete)}`
       : `${what} would fail and change nothing`,
+    rows: changedRowsText(tables, limits.previewQuestionCharactersMax),
     members: {
       outcome: isCommit ? '"commits"' : '"fails"',
       ...ending,
@@ -171,7 +178,7 @@ function endingOf({ work, description }: Previewed, preview: Preview): Ending {
       const counts = JSON.stringify({ inserted, deleted, updated });
       if (columns.length === 0) return { counts };
       const fits = (_: string, count: number) => count < limits.agentPreviewRowsMax;
-      const { rows } = sqlRows(result, firstRow, fits);
+      const { rows } = sqlRows(result, firstRow, fits, 'plainCells');
       return { counts, returned: `[${rows.join(',')}]` };
     }
     case 'queryFailed':

@@ -3,7 +3,7 @@ import type { Preview, PreviewedTable } from '../database/preview-outcome.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { encodeValue } from '../values/encode.ts';
 import { emptyTypespace } from '../values/type.ts';
-import { changesJson, changesText, shownTables } from './preview-text.ts';
+import { changedRowsText, changesJson, changesText, shownTables } from './preview-text.ts';
 
 const columns = [
   { name: 'id', type: { kind: 'u32' } },
@@ -40,7 +40,7 @@ const shown = (changes: Changes) => {
 };
 
 describe('the changes of a preview', () => {
-  it('tell rows that change from rows that come and go', () => {
+  it('[ease 4.8] tell rows that change, and how, from rows that come and go', () => {
     const { words, json } = shown({
       inserts: [
         [1, 'new'],
@@ -56,7 +56,7 @@ describe('the changes of a preview', () => {
       ...{ table: 'item', event: false, hidden: 0 },
       inserted: [{ id: 3, text: 'c' }],
       deleted: [{ id: 2, text: 'b' }],
-      updated: [{ before: { id: 1, text: 'old' }, after: { id: 1, text: 'new' } }],
+      updated: [{ key: { id: 1 }, before: { text: 'old' }, after: { text: 'new' } }],
     });
   });
 
@@ -83,6 +83,28 @@ describe('the changes of a preview', () => {
     const { words, json } = shown({ inserts: [[1, 'ring']], more: { isEvent: true } });
     expect(words).toBe('item: 1 sent to subscribers');
     expect(json.event).toBe(true);
+  });
+
+  it('[ease 4.8] show themselves to the user who confirms them, as many as fit', () => {
+    const tables = shownTables(
+      changed({
+        inserts: [
+          [1, 'new'],
+          [3, 'c'],
+        ],
+        deletes: [
+          [1, 'old'],
+          [2, 'b'],
+        ],
+      }),
+    );
+    expect(changedRowsText(tables, 1_000).split('\n')).toEqual([
+      '+ item {"id":3,"text":"c"}',
+      '~ item {"id":1} {"text":"old"} → {"text":"new"}',
+      '- item {"id":2,"text":"b"}',
+    ]);
+    expect(changedRowsText(tables, 40)).toBe('+ item {"id":3,"text":"c"}\nand 2 more');
+    expect(changedRowsText([], 10)).toBe('');
   });
 
   it('may be none', () => {

@@ -9,9 +9,16 @@ export interface ShownTable {
   readonly isEvent: boolean;
   readonly inserted: readonly string[];
   readonly deleted: readonly string[];
-  readonly updated: readonly { readonly before: string; readonly after: string }[];
+  readonly updated: readonly ShownUpdate[];
   /** Count of changed rows that are not shown. */
   readonly hiddenCount: number;
+}
+
+/** Primary key of a row that changes, and the columns that do, as JSON objects by column. */
+interface ShownUpdate {
+  readonly key: string;
+  readonly before: string;
+  readonly after: string;
 }
 
 /** Returns the changes of a preview, in order. */
@@ -21,20 +28,20 @@ export function shownTables({ changes }: Pick<Preview, 'changes'>): readonly Sho
 
 /** Pairs a deleted and an inserted row with the same primary key as an update. */
 function shownTable(change: PreviewedTable): ShownTable {
-  const gone = new Map(rowsOf(change, 'deletes').map((row) => [row.key, row.json]));
-  const updated: { before: string; after: string }[] = [];
+  const gone = new Map(rowsOf(change, 'deletes').map((row) => [row.key, row]));
+  const updated: ShownUpdate[] = [];
   const inserted: string[] = [];
-  for (const { key, json } of rowsOf(change, 'inserts')) {
-    const before = gone.get(key);
-    if (before === undefined) inserted.push(json);
-    else updated.push({ before, after: json });
-    if (before !== undefined) gone.delete(key);
+  for (const row of rowsOf(change, 'inserts')) {
+    const before = gone.get(row.key);
+    if (before === undefined) inserted.push(objectText(row.members));
+    else updated.push(updateOf(change, before, row));
+    gone.delete(row.key);
   }
   return {
     table: change.table,
     isEvent: change.isEvent,
     inserted,
-    deleted: [...gone.values()],
+    deleted: [...gone.values()].map(({ members }) => objectText(members)),
     updated,
     hiddenCount:
       change.insertCount + change.deleteCount - change.inserts.count - change.deletes.count,
@@ -42,7 +49,8 @@ function shownTable(change: PreviewedTable): ShownTable {
 }
 
 interface Row {
-  readonly json: string;
+  /** `"name":value`, by column. */
+  readonly members: readonly string[];
   /** Unique among the rows of its side. */
   readonly key: string;
 }
@@ -52,18 +60,36 @@ function rowsOf(change: PreviewedTable, side: 'inserts' | 'deletes'): readonly R
   const { bytes, count } = change[side];
   const reader = new BinaryReader(bytes);
   return Array.from({ length: count }, (_, at) => {
-    const values = columns.map(({ type }) => encodedToJson(type, reader, 'named', types));
-    const members = columns.map(({ name }, column) => `${JSON.stringify(name)}:${values[column]}`);
+    const members = columns.map(({ name, type }) => {
+      return `${JSON.stringify(name)}:${encodedToJson(type, reader, 'plain', types)}`;
+    });
     // Without a primary key no row replaces another.
-    const key = primaryKey === undefined ? `${side} ${at}` : present(values[primaryKey], 'a key');
-    return { json: `{${members.join(',')}}`, key };
+    const key = primaryKey === undefined ? `${side} ${at}` : present(members[primaryKey], 'a key');
+    return { members, key };
   });
+}
+
+function updateOf({ primaryKey }: PreviewedTable, before: Row, after: Row): ShownUpdate {
+  const changes = (_: string, at: number) => {
+    return at !== primaryKey && before.members[at] !== after.members[at];
+  };
+  return {
+    key: objectText([after.key]),
+    before: objectText(before.members.filter(changes)),
+    after: objectText(after.members.filter(changes)),
+  };
+}
+
+function objectText(members: readonly string[]): string {
+  return `{${members.join(',')}}`;
 }
 
 /** Writes the changes as JSON. */
 export function changesJson(tables: readonly ShownTable[]): string {
   const texts = tables.map(({ table, isEvent, inserted, deleted, updated, hiddenCount }) => {
-    const pairs = updated.map(({ before, after }) => `{"before":${before},"after":${after}}`);
+    const pairs = updated.map(({ key, before, after }) => {
+      return `{"key":${key},"before":${before},"after":${after}}`;
+    });
     return (
       `{"table":${JSON.stringify(table)},"event":${isEvent},"inserted":[${inserted.join(',')}],` +
       `"deleted":[${deleted.join(',')}],"updated":[${pairs.join(',')}],"hidden":${hiddenCount}}`
@@ -95,4 +121,28 @@ function countsText({ isEvent, inserted, deleted, updated, hiddenCount }: ShownT
     .filter(([count]) => count > 0)
     .map(([count, word]) => `${count} ${word}`)
     .join(', ');
+}
+
+/**
+ * Shows the rows that change to the user who must confirm it, one a line: as many as fit.
+ *
+ * ```
+ * + person {"id":7,"name":"Cleo"}
+ * ~ person {"id":1} {"name":"Ida"} → {"name":"Ada"}
+ * - task {"id":3,"title":"x"}
+ * ```
+ */
+export function changedRowsText(tables: readonly ShownTable[], charactersMax: number): string {
+  const lines = tables.flatMap(({ table, inserted, updated, deleted }) => [
+    ...inserted.map((row) => `+ ${table} ${row}`),
+    ...updated.map(({ key, before, after }) => `~ ${table} ${key} ${before} → ${after}`),
+    ...deleted.map((row) => `- ${table} ${row}`),
+  ]);
+  let characters = 0;
+  const shown = lines.filter((line) => {
+    characters += line.length + 1;
+    return characters <= charactersMax;
+  });
+  const more = lines.length - shown.length;
+  return [...shown, ...(more === 0 ? [] : [`and ${more} more`])].join('\n');
 }

@@ -33,6 +33,7 @@ describe('kept previews', () => {
         description,
         key: { entropy: new Uint8Array(64), timestampMicros: 0n, digest: new Uint8Array(32) },
         words: 'the statement would commit and change no rows',
+        rows: '',
       });
     expect(keep(1_000)).toBeDefined();
     expect(keep(limits.previewBytesMax)).toBeUndefined();

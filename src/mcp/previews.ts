@@ -16,8 +16,10 @@ export interface Previewed {
 /** The data needed to apply exactly this preview. */
 export interface KeptPreview extends Previewed {
   readonly key: PreviewKey;
-  /** Its effects, in words, for the user who must confirm it. */
+  /** Its effects, in words and without rows, for the user who must confirm it. */
   readonly words: string;
+  /** The rows that it changes, for that user. */
+  readonly rows: string;
 }
 
 /**
@@ -52,8 +54,8 @@ function ownerOf({ callerKey }: McpSession, { database }: OpenDatabase): string 
 }
 
 /** Estimates the memory of a preview, without the shared definition. */
-function bytesOf({ work }: KeptPreview): number {
-  const own = 1_024;
+function bytesOf({ work, rows }: KeptPreview): number {
+  const own = 1_024 + 2 * rows.length;
   if (work.kind === 'query') return own + 2 * lengthOf(work.query);
   const { args } = work.call;
   return own + ('fault' in args ? 0 : args.length);

@@ -1,3 +1,4 @@
+import { present } from '../assert.ts';
 import { Refusal, type Rights } from '../database/outcome.ts';
 import { moduleDocs } from '../doors/module-docs.ts';
 import { usableDefinition } from '../doors/shown-definition.ts';
@@ -6,6 +7,7 @@ import { limits } from '../limits.ts';
 import type { Tool } from '../mcp-protocol/tool.ts';
 import { agentFeatures } from '../protocol/agent-features.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
+import { describeReducersName, describeReducersTool } from './describe-reducers.ts';
 import { findDatabase } from './open-database.ts';
 import { type Callable, type ReducerToolParts, reducerTool } from './reducer-tool.ts';
 import type { McpSession } from './session.ts';
@@ -16,15 +18,17 @@ import { makeTool, type SessionShape, type ToolsOf } from './tool-list.ts';
 export type ReducerTools = (session: McpSession) => Promise<readonly Tool<McpSession>[]>;
 
 /**
- * Creates one tool for each reducer and procedure that the caller can call, in sessions with the
- * feature `typed-reducers` and a fixed database. `toolsOf` returns the tools whose names are taken.
+ * Creates one tool for each reducer and procedure that the caller can call, or one that describes
+ * them if they are many, in sessions with the feature `typed-reducers` and a fixed database.
+ * `toolsOf` returns the tools whose names are taken.
  */
 export function makeReducerTools(toolsOf: ToolsOf): ReducerTools {
-  const taken = new Set(
-    [undefined, ''].flatMap((database) => {
+  const taken = new Set([
+    describeReducersName,
+    ...[undefined, ''].flatMap((database) => {
       return toolsOf({ database, features: writingFeatures }).map(({ name }) => name);
     }),
-  );
+  ]);
   const known = new WeakMap<DatabaseDescription, ReducerSources>();
   return async (session) => {
     if (!hasReducerTools(session)) return [];
@@ -75,15 +79,24 @@ class ReducerSources {
       ...usable.reducers.map((declared): Callable => ({ kind: 'reducer', declared })),
       ...usable.procedures.map((declared): Callable => ({ kind: 'procedure', declared })),
     ];
+    if (callables.length > limits.reducerToolsMax) return [this.#describing(callables)];
     const tools: ToolSource[] = [];
     let characters = 0;
-    for (const callable of callables.slice(0, limits.reducerToolsMax)) {
+    for (const callable of callables) {
       const tool = this.#toolOf(callable);
       characters += tool.characters;
       if (characters > limits.reducerToolsCharactersMax) break;
       tools.push(tool.source);
     }
     return tools;
+  }
+
+  #describing(callables: readonly Callable[]): ToolSource {
+    const byName = new Map(callables.map((callable) => [callable.declared.name, callable]));
+    return describeReducersTool({
+      names: [...byName.keys()],
+      toolOf: (name) => this.#toolOf(present(byName.get(name), 'a listed name')).source,
+    });
   }
 
   #toolOf(callable: Callable): MadeTool {

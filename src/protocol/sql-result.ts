@@ -111,7 +111,7 @@ export function sqlRows(
   result: ResultRows,
   from: RowPlace,
   fits: (row: string, count: number) => boolean,
-  shape: JsonShape = 'positional',
+  shape: JsonShape | 'plainCells' = 'positional',
 ): ShownRows {
   const steps = sqlRowsSteps(result, from, fits, shape);
   for (;;) {

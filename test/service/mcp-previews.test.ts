@@ -64,11 +64,11 @@ describe.each(modes)('previews $name', (mode) => {
     expect(await people()).toEqual(before);
   });
 
-  it('[mcp B19] are applied exactly, and once', async () => {
+  it('[mcp B19, ease 4.8] are applied exactly, and once', async () => {
     const { shown } = await give(owner(), 'preview_call', addPerson);
     const applied = await give(owner(), 'apply_preview', { preview: shown.preview });
     expect(applied.isError).toBe(false);
-    expect(applied.shown).toMatchObject({ applied: true, changes: shown.changes });
+    expect(applied.shown).toEqual({ applied: true, offset: expect.any(Number) });
     expect(applied.shown.offset).toBeGreaterThan(shown.offset);
     expect(applied.texts[0]).toBe('Applied, exactly as previewed.');
     expect((await people()).at(-1)?.[1]).toBe('Cleo');
@@ -94,7 +94,7 @@ describe.each(modes)('previews $name', (mode) => {
     );
     expect(await people()).toEqual(before);
     const again = await give(owner(), 'apply_preview', { preview: late.shown.preview });
-    expect(again.shown).toMatchObject({ applied: true, changes: late.shown.changes });
+    expect(again.shown).toEqual({ applied: true, offset: expect.any(Number) });
   });
 
   it('[mcp B19] of SQL tell updates from rows that come and go', async () => {
@@ -107,7 +107,13 @@ describe.each(modes)('previews $name', (mode) => {
       changes: [
         {
           ...{ table: 'person', inserted: [], deleted: [] },
-          updated: [{ before: { id: 1 }, after: { id: 1, name: `Ida ${mode.name}` } }],
+          updated: [
+            {
+              key: { id: 1 },
+              before: { name: expect.any(String) },
+              after: { name: `Ida ${mode.name}` },
+            },
+          ],
         },
       ],
     });
@@ -210,7 +216,7 @@ describe('a client that can ask its user', () => {
     return JSON.parse(text).result;
   };
 
-  it('[mcp B19] does so before a preview is applied', async () => {
+  it('[mcp B19, ease 4.8] does so before a preview is applied, and shows the rows', async () => {
     const args = { reducer: 'add_person', args: ['Eve'] };
     const previewed = await call('preview_call', args, {}, inn.owner);
     const { preview } = previewed.structuredContent;
@@ -221,9 +227,9 @@ describe('a client that can ask its user', () => {
         confirm: {
           method: 'elicitation/create',
           params: {
-            message:
-              "Apply this to the database inn? reducer 'add_person' would commit and change " +
-              'person: 1 inserted',
+            message: expect.stringMatching(
+              /^Apply this to the database inn\? reducer 'add_person' would commit and change person: 1 inserted\n\+ person {"id":\d+,"name":"Eve","guest":"[0-9a-f]{64}"}$/,
+            ),
             requestedSchema: { required: ['confirm'] },
           },
         },

@@ -158,17 +158,29 @@ describe('the tools of reducers', () => {
     expect(names(tools)).toEqual(['ping', 'get_schema', 'sql', 'call']);
   });
 
-  it('[mcp B20] are so many and no more, the rest being left to call', async () => {
-    const many = Array.from({ length: limits.reducerToolsMax + 5 }, (_, at) => {
-      return `export const r${at} = db.reducer({ a: t.u8() }, () => {});`;
+  it('[mcp B20, ease 4.8] are one that describes them where they are many', async () => {
+    const many = Array.from({ length: limits.reducerToolsMax + 1 }, (_, at) => {
+      return `/** Number ${at}. */ export const r${at} = db.reducer({ a: t.u8() }, () => {});`;
     });
     const text = `import { schema, t } from 'reducerdb/server';
       const db = schema({}); export default db; ${many.join('\n')}`;
     await running.upload('many', await writtenFrom(text), owner);
-    const tools = await toolsIn(running, { mode: mode('many'), features, as: owner });
-    expect(tools.length).toBe(4 + limits.reducerToolsMax);
-    const { result } = await rpc(running, { mode: mode('many'), features }, 'initialize');
-    expect(result.instructions).toContain(`at most ${limits.reducerToolsMax}`);
+    const options = { mode: mode('many'), features, as: owner };
+    expect(names(await toolsIn(running, options)).slice(4)).toEqual(['describe_reducers']);
+    const { result } = await rpc(running, options, 'initialize');
+    expect(result.instructions).toContain(`more than ${limits.reducerToolsMax}`);
+    const described = (args: object) => ask(running, options, 'describe_reducers', args);
+    const all = (await described({})).structuredContent;
+    expect(all?.names).toHaveLength(limits.reducerToolsMax + 1);
+    expect((await described({ reducers: ['r_3'] })).structuredContent).toEqual({
+      r_3: {
+        description: 'Number 3.\n\nRuns the reducer r_3(a: U8).',
+        arguments: expect.objectContaining({ required: ['a'] }),
+      },
+    });
+    expect((await described({ reducers: ['r99'] })).isError).toBe(true);
+    const args = { reducer: 'r_3', args: { a: 7 } };
+    expect((await ask(running, options, 'call', args)).isError).toBe(false);
   });
 });
 

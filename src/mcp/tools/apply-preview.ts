@@ -3,18 +3,13 @@ import { limits } from '../../limits.ts';
 import type { InputRequired } from '../../mcp-protocol/input-required.ts';
 import { JsonObject, type JsonValue } from '../../values/json.ts';
 import { databaseArgument } from '../database-argument.ts';
-import { fenced } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
-import {
-  type Asked,
-  previewAnswer,
-  previewMembers,
-  previewOf,
-  shownPreview,
-} from '../preview-answer.ts';
+import { type Asked, previewAnswer, previewMembers, previewOf } from '../preview-answer.ts';
 import type { KeptPreview, Previews } from '../previews.ts';
+import { shownText } from '../shown-text.ts';
 import { structuredJson } from '../structured.ts';
 import {
+  integerSchema,
   objectSchema,
   stringArgument,
   type ToolAnswer,
@@ -39,8 +34,8 @@ export function applyPreviewTool(previews: Previews): ToolSource {
     },
     required: ['preview'],
     outputSchema: objectSchema(
-      { applied: { type: 'boolean' }, ...previewMembers.always },
-      { preview: { type: 'string' }, ...previewMembers.maybe },
+      { applied: { type: 'boolean' }, offset: integerSchema },
+      { preview: { type: 'string' }, ...previewMembers.always, ...previewMembers.maybe },
     ),
     takesDatabase: true,
     effect: 'writes',
@@ -68,15 +63,14 @@ function unknownPreview(): ToolFailure {
 async function apply(kept: KeptPreview, asked: Asked): Promise<ToolAnswer> {
   const { open } = asked;
   const work = onBehalfOf(open.caller, kept.work);
-  const rowsMax = limits.agentPreviewRowsMax;
+  const rowsMax = limits.agentPreviewRowsUnasked;
   const outcome = await open.handle.preview({ work, apply: kept.key, rowsMax });
   const preview = previewOf(outcome);
   if (outcome.kind !== 'applied') return previewAnswer(asked, { ...kept, work }, preview, differs);
-  const { members } = shownPreview(kept, preview);
-  const shown = { ...members, offset: String(outcome.offset) };
+  const offset = String(outcome.offset);
   return {
-    texts: ['Applied, exactly as previewed.', fenced(structuredJson(shown))],
-    structured: structuredJson({ applied: 'true', ...shown }),
+    texts: ['Applied, exactly as previewed.', structuredJson({ offset })],
+    structured: structuredJson({ applied: 'true', offset }),
   };
 }
 
@@ -98,13 +92,16 @@ const differs = {
  * or once the user has agreed.
  */
 function questionFor(
-  { words }: KeptPreview,
+  { words, rows }: KeptPreview,
   database: string,
   { clientCapabilities, given }: ToolContext,
 ): InputRequired | undefined {
   if (!canAsk(clientCapabilities)) return undefined;
   const answer = given?.answers.get('confirm');
-  if (answer === undefined) return question(`Apply this to the database ${database}? ${words}`);
+  if (answer === undefined) {
+    const shown = rows === '' ? '' : `\n${shownText(rows)}`;
+    return question(`Apply this to the database ${database}? ${words}${shown}`);
+  }
   if (!isConfirmed(answer)) {
     throw new ToolFailure('the user did not confirm, so nothing has happened');
   }

@@ -4,19 +4,40 @@ import { temporaryConnection } from '../../host/supervision/temporary-connection
 import { limits } from '../../limits.ts';
 import { ownText } from '../../mcp-protocol/own-text.ts';
 import { flatDefinition } from '../../schema/flat-definition.ts';
+import type { JsonObject } from '../../values/json.ts';
 import { databaseArgument } from '../database-argument.ts';
 import { type OpenDatabase, openDatabase } from '../open-database.ts';
 import { previewAnswer, previewMembers, previewOf } from '../preview-answer.ts';
 import type { Previews } from '../previews.ts';
 import { functionArguments } from '../reducer-call.ts';
 import { parametersProperty, statementArgument } from '../statement.ts';
-import { objectSchema, stringArgument, ToolFailure, type ToolSource } from '../tool.ts';
+import {
+  objectSchema,
+  optionalIntegerArgument,
+  stringArgument,
+  ToolFailure,
+  type ToolSource,
+} from '../tool.ts';
 import { call } from './call.ts';
 
 const outputSchema = objectSchema(previewMembers.always, {
   preview: { type: 'string' },
   ...previewMembers.maybe,
 });
+
+const rowsProperty = {
+  max_rows: {
+    type: 'integer',
+    minimum: 1,
+    maximum: limits.agentPreviewRowsMax,
+    description: `Changed rows to show, ${limits.agentPreviewRowsUnasked} by default.`,
+  },
+} as const;
+
+function rowsMaxIn(args: JsonObject): number {
+  const range = rowsProperty.max_rows;
+  return optionalIntegerArgument(args, 'max_rows', range) ?? limits.agentPreviewRowsUnasked;
+}
 
 /** Shows the effects of a reducer without applying them. */
 export function previewCallTool(previews: Previews): ToolSource {
@@ -28,6 +49,7 @@ export function previewCallTool(previews: Previews): ToolSource {
       'would return and what it would log. Nothing is changed, and no subscriber is notified. ' +
       'apply_preview then applies exactly that.',
     properties: call.properties,
+    moreProperties: rowsProperty,
     required: call.required,
     outputSchema,
     takesDatabase: true,
@@ -43,7 +65,7 @@ export function previewCallTool(previews: Previews): ToolSource {
       const { description, work, outcome } = await previewWithJson(
         handle,
         { caller, connection, name: called, args: given, confirmed: true },
-        limits.agentPreviewRowsMax,
+        rowsMaxIn(args),
       );
       const previewed = { work, description };
       return previewAnswer({ context, open, previews }, previewed, previewOf(outcome));
@@ -71,6 +93,7 @@ export function previewSqlTool(previews: Previews): ToolSource {
       sql: { type: 'string', description: 'One INSERT, UPDATE or DELETE.' },
       params: parametersProperty,
     },
+    moreProperties: rowsProperty,
     required: ['sql'],
     outputSchema,
     takesDatabase: true,
@@ -84,7 +107,7 @@ export function previewSqlTool(previews: Previews): ToolSource {
       const query = { ...statement, caller, connection, confirmed: true };
       const work = { kind: 'query', query } as const;
       const description = await handle.describe();
-      const outcome = await handle.preview({ work, rowsMax: limits.agentPreviewRowsMax });
+      const outcome = await handle.preview({ work, rowsMax: rowsMaxIn(args) });
       const previewed = { work, description };
       return previewAnswer({ context, open, previews }, previewed, previewOf(outcome));
     },
