@@ -82,9 +82,10 @@ function withFraction(value: bigint, digits: number): string {
  */
 export function timeDurationFromText(text: string): bigint | undefined {
   if (text.length > durationCharactersMax) return undefined;
-  const match = shortDuration.exec(text) ?? isoDuration.exec(text);
-  if (match === null) return undefined;
-  const { sign, ...parts } = match.groups ?? {};
+  forms ??= durationForms();
+  const groups = forms.map((form) => form.exec(text)?.groups).find(Boolean);
+  if (groups === undefined) return undefined;
+  const { sign, ...parts } = groups;
   let micros = 0n;
   for (const [unit, count] of Object.entries(parts)) {
     if (count === undefined) continue;
@@ -110,15 +111,16 @@ const unitMicros: Readonly<Record<string, bigint>> = {
   micro: 1n,
 };
 
-/** A count in front of its unit, which may be missing. */
-const counted = (name: string, unit: string) => `(?:(?<${name}>\\d+(?:[.,]\\d+)?)${unit})?`;
+/** Made when they are first needed: pages that read no durations do without them. */
+let forms: readonly RegExp[] | undefined;
 
-const shortDuration = new RegExp(
-  `^(?<sign>[+-])?(?=\\d)${counted('day', 'd')}${counted('hour', 'h')}${counted('minute', 'm')}` +
-    `${counted('second', 's')}${counted('milli', 'ms')}${counted('micro', '[uµμ]s')}$`,
-);
-
-const isoDuration = new RegExp(
-  `^(?<sign>[+-])?P(?=.)${counted('week', 'W')}${counted('day', 'D')}` +
-    `(?:T(?=\\d)${counted('hour', 'H')}${counted('minute', 'M')}${counted('second', 'S')})?$`,
-);
+function durationForms(): RegExp[] {
+  // A count in front of its unit, which may be missing.
+  const counted = (name: string, unit: string) => `(?:(?<${name}>\\d+(?:[.,]\\d+)?)${unit})?`;
+  return [
+    `^(?<sign>[+-])?(?=\\d)${counted('day', 'd')}${counted('hour', 'h')}${counted('minute', 'm')}` +
+      `${counted('second', 's')}${counted('milli', 'ms')}${counted('micro', '[uµμ]s')}$`,
+    `^(?<sign>[+-])?P(?=.)${counted('week', 'W')}${counted('day', 'D')}` +
+      `(?:T(?=\\d)${counted('hour', 'H')}${counted('minute', 'M')}${counted('second', 'S')})?$`,
+  ].map((text) => new RegExp(text));
+}
