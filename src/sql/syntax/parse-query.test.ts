@@ -369,7 +369,6 @@ describe('refusals', () => {
       'SELECT a, sum(b) OVER (w ORDER BY a) FROM t':
         'Unsupported projection expression: sum(b) OVER (w ORDER BY a)',
       'SELECT a & b FROM t': 'Unsupported projection expression: a & b',
-      'SELECT a[1] AS x, b FROM t': 'Unsupported projection expression: a[1]',
       'SELECT ? FROM t': 'Unsupported projection expression: ?',
       'SELECT * EXCEPT (a) FROM t': 'Unsupported projection: * EXCEPT (a)',
       'SELECT * REPLACE (1 AS a) FROM t': 'Unsupported projection: * REPLACE (1 AS a)',

@@ -48,7 +48,7 @@ describe('acceptance checklist', () => {
       'SELECT * FROM t WHERE flag': 'ok',
       'SELECT * FROM t WHERE flag = 1': badLiteral('1', 'Bool'),
       'SELECT * FROM t WHERE 1 = 1': 'Cannot resolve type for literal expression',
-      'SELECT * FROM opaque WHERE opt = 5': badLiteral('5', '(some: U32 | none: ())'),
+      "SELECT * FROM opaque WHERE opt = 'x'": badLiteral('x', 'U32'),
     },
     refusal,
   );
