@@ -108,6 +108,8 @@ describe('[ease 1.2] sums', () => {
     [sum(['ab', unitType], ['aB', unitType]), '"aB"', none],
     [sum(['tag', string], ['x', unitType]), '{"tag":"x"}', some('x')],
     [sum(['a', unitType], ['0', unitType]), '"0"', none],
+    [sum(['a', unitType], ['0', unitType]), '{"0":[]}', some([])],
+    [sum(['a', unitType], ['0', unitType]), '["0",[]]', some([])],
     [scheduleAtType, '{"Interval":"1h"}', some([3_600_000_000n])],
     [scheduleAtType, '{"time":"1970-01-01T00:00:00Z"}', { tag: 1, value: [0n] }],
     [ref(0), '"done"', { tag: 2, value: [] }],

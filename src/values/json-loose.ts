@@ -188,14 +188,14 @@ function sumForm(variants: readonly NamedType[], typespace: Typespace): ExactFor
     if (typeof json === 'string') return unitForm(json, json);
     if (Array.isArray(json)) {
       const [head, payload, ...more] = json;
-      const tag = typeof head === 'string' ? names.find(head) : -1;
+      const tag = typeof head === 'string' && !isTag(head) ? names.find(head) : -1;
       if (tag < 0 || payload === undefined || more.length > 0) return json;
       return [keyOf(variants, tag), payload];
     }
     if (!(json instanceof JsonObject)) return json;
     if (json.size === 1) {
       const [key, payload] = json.entryAt(0);
-      const tag = names.find(key);
+      const tag = isTag(key) ? -1 : names.find(key);
       if (tag >= 0) return JsonObject.of([keyOf(variants, tag), payload]);
       return key === 'tag' ? unitForm(payload, json) : json;
     }
@@ -206,10 +206,15 @@ function sumForm(variants: readonly NamedType[], typespace: Typespace): ExactFor
   };
 }
 
-/** The name by which the exact reader knows a variant: it takes one of digits for a tag. */
+/** The name by which the exact reader knows a variant. */
 function keyOf(variants: readonly NamedType[], tag: number): string {
   const name = variants[tag]?.name;
-  return name === undefined || /^\+?\d+$/.test(name) ? String(tag) : name;
+  return name === undefined || isTag(name) ? String(tag) : name;
+}
+
+/** Whether the exact reader takes a name for the number of a variant. */
+function isTag(name: string): boolean {
+  return /^\+?\d+$/.test(name);
 }
 
 function optionForm(type: SumType, typespace: Typespace): ExactForm {

@@ -13,7 +13,7 @@ import { looseReaderOf } from './json-loose.ts';
 import { fixedSizeOf, skipperOf, validatorOf } from './layout.ts';
 import { nativeDecoderOf, nativeEncoderOf } from './native.ts';
 import { closureDecoderOf, closureEncoderOf } from './native-closures.ts';
-import { specialKindOf } from './special-types.ts';
+import { optionType, specialKindOf } from './special-types.ts';
 import { valueToText } from './text.ts';
 import type { AlgebraicType } from './type.ts';
 import { decodeType, encodeType, typeFromJson, typeToJson } from './type-codec.ts';
@@ -53,6 +53,32 @@ describe('every value of every type', () => {
       }),
       runs,
     );
+  });
+
+  it('[ease 1.2] is read by the loose reader as by the exact one, if that reads it', () => {
+    const shapes = fc.constantFrom('named', 'positional');
+    const readAs = (type: AlgebraicType, text: string) => {
+      let exact: Value;
+      try {
+        exact = valueFromJson(type, parseJson(text), typespace);
+      } catch {
+        return false;
+      }
+      expect(looseReaderOf(type, typespace)(parseJson(text), 0)).toEqual(exact);
+      return true;
+    };
+    let others = 0;
+    fc.assert(
+      fc.property(anyTyped, anyTyped, shapes, (one, other, shape) => {
+        const text = valueToJson(one.type, one.value, shape, typespace);
+        readAs(one.type, text);
+        readAs(optionType(one.type), `[0,${text}]`);
+        if (readAs(other.type, text)) others += 1;
+        readAs(optionType(other.type), text);
+      }),
+      runs,
+    );
+    expect(others).toBeGreaterThan(0);
   });
 
   it('[ease 2.4] is read back from its plain form', () => {
