@@ -8,7 +8,7 @@ import type { RowRef } from '../store/row-ref.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { Random } from '../testing/random.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
-import { identityType, optionType } from '../values/special-types.ts';
+import { identityType, optionType, sum, unitType } from '../values/special-types.ts';
 import type { Value } from '../values/value.ts';
 
 const u8 = { kind: 'u8' } as const;
@@ -16,6 +16,7 @@ const i32 = { kind: 'i32' } as const;
 const u32 = { kind: 'u32' } as const;
 const f64 = { kind: 'f64' } as const;
 const string = { kind: 'string' } as const;
+const state = sum(['todo', unitType], ['inProgress', unitType], ['done', unitType]);
 const tables: readonly SampleTable[] = [
   {
     name: 'a',
@@ -27,6 +28,11 @@ const tables: readonly SampleTable[] = [
   { name: 'c', columns: { k: u8, v: u8 } },
   { name: 'd', columns: { k: u8, n: i32, owner: identityType }, indexes: ['btree:k,n'] },
   { name: 'm', columns: { k: u8, n: i32, owner: identityType } },
+  {
+    name: 'e',
+    columns: { k: u8, s: state, o: optionType(u8), t: { kind: 'array', element: string } },
+    indexes: ['btree:s', 'btree:o,k'],
+  },
 ];
 const filters = {
   d: ['SELECT * FROM d WHERE owner = :sender'],
@@ -204,7 +210,35 @@ class Run {
       () => "SELECT k, string_agg(name, ',') AS s, median(n) AS m FROM a GROUP BY k",
       () => 'SELECT a.id, v.w FROM a JOIN (VALUES (1, 2), (2, 3)) AS v (k, w) ON a.k = v.k',
       () => 'SELECT 1 AS one',
+      ...this.#ofEase(),
     ])();
+  }
+
+  /** Enums, options and arrays. */
+  #ofEase(): readonly (() => string)[] {
+    const random = this.#random;
+    const condition = () =>
+      random.pick([
+        "s = 'inProgress'",
+        "s <> 'Done' AND k > 0",
+        "s IN ('todo', 'done')",
+        'o = 1',
+        'o IS NULL',
+        'NOT (o > 1)',
+        'o IN (0, 3) OR o IS NULL',
+        "'x' = ANY(t)",
+        "t @> ARRAY['x'] OR s = 'todo'",
+        "t && ['', 'ü']",
+        "t[1] = 'x'",
+      ]);
+    return [
+      () => `SELECT * FROM e WHERE ${condition()}`,
+      () => `SELECT k, o, t[1] AS first FROM e WHERE ${condition()}`,
+      () => `SELECT s, count(*) AS c, max(o) AS m FROM e WHERE ${condition()} GROUP BY s`,
+      () => 'SELECT o, count(*) AS c FROM e GROUP BY o',
+      () => `SELECT e.k, c.v FROM e JOIN c ON e.o = c.k WHERE e.s > 'todo'`,
+      () => 'SELECT k FROM c WHERE v IN (SELECT o FROM e)',
+    ];
   }
 
   #transact(): void {
@@ -223,7 +257,7 @@ class Run {
   #write(transaction: Transaction): void {
     const random = this.#random;
     const lab = this.#lab;
-    const name = random.pick(['a', 'a', 'a', 'b', 'b', 'c', 'd', 'm']);
+    const name = random.pick(['a', 'a', 'a', 'b', 'b', 'c', 'd', 'm', 'e', 'e']);
     if (random.chance(0.01)) transaction.clear(lab.table(name));
     else if (random.chance(0.55)) lab.insert(transaction, name, ...this.#row(name));
     else this.#change(transaction, name);
@@ -257,6 +291,11 @@ class Run {
       }
       case 'c':
         return [k, random.below(4)];
+      case 'e': {
+        const o = random.chance(0.6) ? { tag: 0, value: random.below(4) } : { tag: 1, value: [] };
+        const t = Array.from({ length: random.below(3) }, () => random.pick(names));
+        return [k, { tag: random.below(3), value: [] }, o, t];
+      }
       default:
         return [k, n, owner];
     }

@@ -1,10 +1,13 @@
 import { unreachable } from '../../assert.ts';
 import { decodeValue } from '../../values/decode.ts';
+import { specialKindOf } from '../../values/special-types.ts';
 import { valueToText } from '../../values/text.ts';
 import type { AlgebraicType, Typespace } from '../../values/type.ts';
 import { typeText } from '../../values/typespace.ts';
 import type { TypedExpression } from '../check/typed.ts';
+import { optionInnerType } from '../functions/convert.ts';
 import { enumNames } from '../functions/enum.ts';
+import { someTag } from '../functions/option-bytes.ts';
 
 /** The names and types that the texts of a plan need. */
 export interface TextScope {
@@ -55,6 +58,10 @@ export function expressionText(e: TypedExpression, scope: TextScope): string {
     }
     case 'field':
     case 'variant':
+      // What an Option holds goes by the name of the Option.
+      if (e.kind === 'variant' && specialKindOf(e.operand.type) === 'option') {
+        return e.tag === someTag ? text(e.operand) : `${text(e.operand)}.none`;
+      }
       return `${text(e.operand)}.${e.kind === 'field' ? e.element : e.tag}`;
     case 'subquery':
       return subqueryText(e, scope);
@@ -64,6 +71,10 @@ export function expressionText(e: TypedExpression, scope: TextScope): string {
 }
 
 function constantText(type: AlgebraicType, bytes: Uint8Array, types: Typespace): string {
+  const inner = optionInnerType(type, types);
+  if (inner !== undefined) {
+    return bytes[0] === someTag ? constantText(inner, bytes.subarray(1), types) : 'NULL';
+  }
   const variant = enumNames(type)?.[bytes[0] ?? 0];
   if (variant !== undefined) return `'${variant}'`;
   return valueToText(type, decodeValue(type, bytes, types), types);
