@@ -3,6 +3,7 @@ import {
   bytesType,
   identityType,
   optionType,
+  product,
   sum,
   timestampType,
   unitType,
@@ -41,4 +42,44 @@ it.each<[AlgebraicType, string, string]>([
 it('[ease 1.2] a word that cannot be a text is JSON', () => {
   expect(() => argument({ kind: 'u64' }, 'x')).toThrow('argument it: `x` is not JSON');
   expect(() => argument(status, '{"text":')).toThrow('argument it: `{"text":` is not JSON');
+});
+
+it('[ease 1.5] a single object is the arguments by name, unless it is the first argument', () => {
+  const call = (params: readonly [string, AlgebraicType][], ...words: string[]) => {
+    const named = params.map(([name, type]) => ({ name, type }));
+    const typespace = { types: [] };
+    return callArguments({ kind: 'reducer', name: 'f', params: named, typespace }, words);
+  };
+  const u8: AlgebraicType = { kind: 'u8' };
+  const point = product(['x', u8]);
+  expect(
+    call(
+      [
+        ['orderId', u8],
+        ['x', u8],
+      ],
+      '{"order_id":1,"y":2}',
+    ),
+  ).toBe('{"order_id":1,"y":2}');
+  expect(call([['x', u8]], '{"x":1}')).toBe('{"x":1}');
+  expect(call([['x', point]], '{"x":1}')).toBe('[{"x":1}]');
+  expect(
+    call(
+      [
+        ['at', point],
+        ['text', string],
+      ],
+      '{"x":1}',
+    ),
+  ).toBe('[{"x":1}]');
+  expect(
+    call(
+      [
+        ['at', point],
+        ['text', string],
+      ],
+      '{"x":1}',
+      'a',
+    ),
+  ).toBe('[{"x":1},"a"]');
 });

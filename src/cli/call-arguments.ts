@@ -1,4 +1,5 @@
-import { JsonError, parseJson } from '../values/json.ts';
+import { JsonError, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
+import { LooseNames } from '../values/loose-names.ts';
 import { type SpecialKind, specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
@@ -6,19 +7,38 @@ import { CliError } from './io.ts';
 import type { FunctionSignature } from './signatures.ts';
 
 /**
- * The JSON array of a call's arguments. Each word is JSON; where the parameter's type allows only
- * one reading, a text can go without its quotes: strings, names of variants, ids, times, bytes.
+ * The JSON of a call's arguments: a list, or an object by name if that is the only word. Each word
+ * is JSON; where the parameter's type allows only one reading, a text can go without its quotes:
+ * strings, names of variants, ids, times, bytes.
  */
 export function callArguments(
   signature: FunctionSignature | undefined,
   words: readonly string[],
 ): string {
+  const [only = ''] = words;
+  if (words.length === 1 && signature !== undefined && isByName(signature, only)) return only;
   const parts = words.map((word, at) => {
     const param = signature?.params[at];
     const type = param && signature && typeOf(param.type, signature.typespace, word);
     return argument(word, type, param?.name ?? `number ${at + 1}`);
   });
   return `[${parts.join(',')}]`;
+}
+
+/** Whether a word is all arguments by name, which the first argument alone could not be. */
+function isByName({ params, typespace }: FunctionSignature, word: string): boolean {
+  if (!/^\s*\{/.test(word)) return false;
+  const [first] = params;
+  const kind = first && typeOf(first.type, typespace, word).kind;
+  if (params.length === 1 && (kind === 'product' || kind === 'sum')) return false;
+  let json: JsonValue;
+  try {
+    json = parseJson(word);
+  } catch {
+    return false;
+  }
+  const names = new LooseNames(params);
+  return json instanceof JsonObject && json.entries.some(([key]) => names.find(key) >= 0);
 }
 
 /** The type that a word is written for: that of what an option holds, if the word is bare. */
