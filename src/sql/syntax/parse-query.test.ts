@@ -369,6 +369,7 @@ describe('refusals', () => {
       'SELECT a, sum(b) OVER (w ORDER BY a) FROM t':
         'Unsupported projection expression: sum(b) OVER (w ORDER BY a)',
       'SELECT a & b FROM t': 'Unsupported projection expression: a & b',
+      'SELECT a COLLATE c AS x, b FROM t': 'Unsupported projection expression: a COLLATE c',
       'SELECT ? FROM t': 'Unsupported projection expression: ?',
       'SELECT * EXCEPT (a) FROM t': 'Unsupported projection: * EXCEPT (a)',
       'SELECT * REPLACE (1 AS a) FROM t': 'Unsupported projection: * REPLACE (1 AS a)',
