@@ -126,6 +126,25 @@ describe('[ease 3.2] options and indexes', () => {
   });
 });
 
+it('[ease 3.2] the answers of a subquery are looked up in the index of an option', () => {
+  const many = new QueryLab([
+    { name: 't', columns: { id: u32, k: optionType(u32) }, indexes: ['btree:k'] },
+    { name: 's', columns: { k: optionType(u32) } },
+  ]);
+  const row = (id: number): Value[] => [id, id % 5 === 0 ? none : some(id % 40)];
+  many.insert(
+    't',
+    Array.from({ length: 200 }, (_, id) => row(id)),
+  );
+  many.insert('s', [[some(7)], [some(9)], [none], [some(1_000)]]);
+  const sql = 'SELECT id FROM t WHERE k IN (SELECT k FROM s) ORDER BY id';
+  expect(many.explain(sql)).toContain('t_k_idx_btree');
+  const expected = many.rows(sql, plain);
+  expect(expected).toHaveLength(10);
+  expect(many.rows(sql)).toEqual(expected);
+  expect(many.rows(sql, { isPausing: true })).toEqual(expected);
+});
+
 describe('[ease 3.2] options that are written', () => {
   it('take the bare value or NULL', () => {
     const db = lab();

@@ -224,9 +224,7 @@ function amongAccess(
   for (const conjunct of conjuncts) {
     if (conjunct.kind !== 'subquery' || conjunct.mode !== 'in') continue;
     const { operand, query } = conjunct;
-    if (operand?.kind !== 'column' || operand.slot !== scope.slot || operand.column !== column) {
-      continue;
-    }
+    if (operand === undefined || columnOf(operand, scope.slot)?.column !== column) continue;
     if (!isFree(outerNeedsOf(query))) continue;
     const rowCount = scope.statistics.rowCount(scope.table);
     // The condition stays: with many values, all rows are looked at after all.

@@ -16,6 +16,7 @@ import type { CompileContext } from '../expressions/compile-context.ts';
 import { compileKey } from '../expressions/compile-key.ts';
 import type { KeyWriter } from '../expressions/frame.ts';
 import { locatorOf } from '../expressions/row-layout.ts';
+import { someTag } from '../functions/option-bytes.ts';
 import type { ExecutionState } from '../operators/execution-state.ts';
 import type { RefFinder } from '../operators/table-source.ts';
 import type { Access, AccessBound } from '../plan/plan.ts';
@@ -113,6 +114,8 @@ function compileAmong(
   { number, answersOf, answerCountOf }: AccessContext,
 ): RefFinder {
   const writer = new BinaryWriter(64);
+  // Otherwise the operand is what an Option holds, and the answers are such values.
+  const isColumn = subquery.operand?.kind === 'column';
   return (state) => {
     const table = state.table(number);
     if (answerCountOf(subquery, state) > table.rowCount * amongShareMax) return undefined;
@@ -120,6 +123,7 @@ function compileAmong(
     const found = new RefList();
     for (const key of answersOf(subquery, state)) {
       writer.reset();
+      if (!isColumn) writer.u8(someTag);
       writer.raw(key);
       for (const ref of lookUp(state, number, index, writer)) found.push(rowRef(ref));
     }
