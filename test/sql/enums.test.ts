@@ -82,6 +82,17 @@ describe('[ease 3.1] enums in conditions', () => {
     }
   });
 
+  it('takes the spelling of clients, also where the module keeps its own', () => {
+    const kept = new QueryLab([
+      { name: 'k', columns: { v: sum(['in_progress', unitType], ['DONE', unitType]) } },
+    ]);
+    kept.insert('k', [[{ tag: 0, value: [] }]]);
+    for (const text of ['in_progress', 'InProgress', 'inProgress']) {
+      expect(kept.rows(`SELECT * FROM k WHERE v = '${text}'`), text).toHaveLength(1);
+    }
+    expect(kept.rows("SELECT * FROM k WHERE v = 'Done'")).toHaveLength(0);
+  });
+
   it('takes the more exact of two names', () => {
     const close = new QueryLab([
       {

@@ -24,8 +24,8 @@ export function enumNames(type: AlgebraicType): readonly string[] | undefined {
 const knownNames = new WeakMap<AlgebraicType, readonly string[] | false>();
 
 /**
- * The number of the variant that a text names: by its exact name; else by the module's spelling
- * (`InProgress` for `inProgress`) or without regard to case, if that means only one.
+ * The number of the variant that a text names: by its exact name; else by another spelling of its
+ * words (`InProgress`, `in_progress` for `inProgress`) or in another case, if that means only one.
  */
 export function variantNamed(names: readonly string[], text: string): number | undefined {
   const exact = names.indexOf(text);
@@ -33,7 +33,7 @@ export function variantNamed(names: readonly string[], text: string): number | u
   const lower = text.toLowerCase();
   const canonical = camelCase(text);
   const found = names.flatMap((name, tag) =>
-    name === canonical || name.toLowerCase() === lower ? tag : [],
+    camelCase(name) === canonical || name.toLowerCase() === lower ? tag : [],
   );
   return found.length === 1 ? found[0] : undefined;
 }
