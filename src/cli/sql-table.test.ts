@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseJson } from '../values/json.ts';
-import { drawTable, readResult } from './sql-table.ts';
+import { drawTable, readResult, resultText } from './sql-table.ts';
 
 /** The type of an option, as an answer has it. */
 function option(some: string): string {
@@ -18,6 +18,23 @@ describe('a result as a table', () => {
     expect(drawTable(readResult(result))).toBe(
       ' column 0 | column 1 \n' + '----------+----------\n' + ' true     | {"0":7}  ',
     );
+  });
+
+  it('[ease 3.7] says how many rows a statement wrote', () => {
+    const written = (inserted: number, updated: number, deleted: number, columns = '') =>
+      resultText(
+        parseJson(
+          `{"schema":{"elements":[${columns}]},"rows":[],"stats":{"rows_inserted":${inserted},` +
+            `"rows_updated":${updated},"rows_deleted":${deleted}}}`,
+        ),
+      );
+    expect(written(2, 0, 0)).toBe('2 rows inserted');
+    expect(written(1, 3, 0)).toBe('1 row inserted, 3 rows updated');
+    expect(written(0, 0, 1)).toBe('1 row deleted');
+    expect(written(0, 0, 0)).toBe('No rows changed');
+    const column = '{"name":{"some":"a"},"algebraic_type":{"Bool":[]}}';
+    expect(written(0, 0, 4, column)).toBe(' a \n---\n4 rows deleted');
+    expect(written(0, 0, 0, column)).toBe(' a \n---');
   });
 
   it('[cli 3.2] is as wide as its widest cell, in characters', () => {

@@ -25,6 +25,25 @@ export function readResult(result: JsonValue): TextTable {
   return { header: columns.map(({ name }) => name), rows };
 }
 
+/** The rows of a result as a table, and below it what the statement wrote. */
+export function resultText(result: JsonValue): string {
+  const table = readResult(result);
+  const written = writtenText(result);
+  if (table.header.length === 0) return written ?? 'No rows changed';
+  return written === undefined ? drawTable(table) : `${drawTable(table)}\n${written}`;
+}
+
+/** `2 rows inserted, 1 row updated`; `undefined` if nothing was written. */
+function writtenText(result: JsonValue): string | undefined {
+  const stats = member(result, 'stats');
+  const counts = ['inserted', 'updated', 'deleted'].flatMap((word) => {
+    const value = member(stats, `rows_${word}`);
+    const count = value instanceof JsonNumber ? Number(value.text) : 0;
+    return count === 0 ? [] : [`${count} ${count === 1 ? 'row' : 'rows'} ${word}`];
+  });
+  return counts.length === 0 ? undefined : counts.join(', ');
+}
+
 /** Draws a table: a space around each cell, a rule below the header, no outer borders. */
 export function drawTable(given: TextTable): string {
   const header = given.header.map(oneLine);

@@ -80,8 +80,9 @@ describe('sql prints', () => {
 
   it('[cli 3.2] header and rule alone without rows, and nothing without columns', async () => {
     expect(await sql('SELECT * FROM empty')).toBe(' id | name \n----+------\n');
-    expect(await sql("INSERT INTO empty (id, name) VALUES (1, 'x')")).toBe('');
-    expect(await sql('DELETE FROM empty')).toBe('');
+    expect(await sql("INSERT INTO empty (id, name) VALUES (1, 'x')")).toBe('1 row inserted\n');
+    expect(await sql('DELETE FROM empty')).toBe('1 row deleted\n');
+    expect(await sql('DELETE FROM empty')).toBe('No rows changed\n');
   });
 
   it('[cli 3.2] the answer itself as JSON', async () => {

@@ -9,7 +9,7 @@ import { Session } from '../session.ts';
 import { checkFormat, withAnonymous, withFormat, withServer, withYes } from '../shared-flags.ts';
 import { parametersJson } from '../sql-parameters.ts';
 import { interactiveSql } from '../sql-prompt.ts';
-import { drawTable, readResult } from '../sql-table.ts';
+import { resultText } from '../sql-table.ts';
 
 interface SqlFlags {
   readonly interactive?: boolean;
@@ -98,13 +98,9 @@ function placeText(statement: string, place: string): string {
   return `  ${text}\n  ${' '.repeat(before)}^`;
 }
 
-/** One table for each result that has columns. */
+/** One table for each result that has columns, and what was written. */
 function asTables(answer: string): string {
   const results = parseJson(answer);
   if (!Array.isArray(results)) throw new CliError('the server did not return results');
-  return results
-    .map(readResult)
-    .filter(({ header }) => header.length > 0)
-    .map(drawTable)
-    .join('\n\n');
+  return results.map(resultText).join('\n\n');
 }
