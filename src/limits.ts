@@ -297,6 +297,8 @@ export const limits = {
   sqlRelationsMax: 512,
   /** Expressions of one SQL statement, where some stand for several: `x BETWEEN a AND b`. */
   sqlExpressionsMax: 100_000,
+  /** Steps of one recursive query: each reads the rows of the one before it. */
+  sqlRecursionStepsMax: 10_000,
   /** Prepared SQL statements that a database keeps, and the longest text of one. */
   sqlCachedStatementsMax: 512,
   sqlCachedTextLengthMax: 4_096,

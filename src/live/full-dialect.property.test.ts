@@ -209,6 +209,9 @@ class Run {
       () => 'SELECT k, count(*) FILTER (WHERE n > 1) AS c, bool_or(n > 2) AS o FROM a GROUP BY k',
       () => "SELECT k, string_agg(name, ',') AS s, median(n) AS m FROM a GROUP BY k",
       () => 'SELECT a.id, v.w FROM a JOIN (VALUES (1, 2), (2, 3)) AS v (k, w) ON a.k = v.k',
+      () =>
+        'WITH RECURSIVE r AS (SELECT k FROM a UNION SELECT c.v FROM c JOIN r ON c.k = r.k) ' +
+        'SELECT k FROM r',
       () => 'SELECT 1 AS one',
       ...this.#ofEase(),
     ])();

@@ -388,3 +388,61 @@ describe('UPDATE … FROM and DELETE … USING', () => {
     ],
   ]);
 });
+
+describe('WITH RECURSIVE', () => {
+  agree('[ease 3.4] counts, trees and graphs', [
+    [
+      'i64',
+      'WITH RECURSIVE n (x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n WHERE x < 100) SELECT x FROM n',
+    ],
+    [
+      'i64 i64',
+      'WITH RECURSIVE n AS (SELECT 1 AS x, 1 AS y UNION ALL SELECT n.x + 1, n.y * 2 FROM n WHERE n.x < 10) SELECT x, y FROM n',
+    ],
+    [
+      'i64 string i64',
+      `WITH RECURSIVE tree AS (
+         SELECT id, name, 0 AS depth FROM s WHERE up IS NULL
+         UNION ALL SELECT s.id, s.name, tree.depth + 1 FROM s JOIN tree ON s.up.some = tree.id
+       ) SELECT id, name, depth FROM tree`,
+      `WITH RECURSIVE tree AS (
+         SELECT id, name, 0::bigint AS depth FROM s WHERE up IS NULL
+         UNION ALL SELECT s.id, s.name, tree.depth + 1 FROM s JOIN tree ON s.up = tree.id
+       ) SELECT id, name, depth FROM tree`,
+    ],
+    [
+      'i64',
+      'WITH RECURSIVE r AS (SELECT 1 AS x UNION SELECT (r.x * 3) % 7 FROM r) SELECT x FROM r',
+    ],
+    [
+      'i64 i64',
+      'WITH RECURSIVE r AS (SELECT id, up.some AS up FROM s WHERE id = 4 UNION SELECT s.id, s.up.some FROM s JOIN r ON s.id = r.up) SELECT id, up FROM r',
+    ],
+    [
+      'i64',
+      'WITH RECURSIVE r AS (SELECT id FROM e UNION ALL SELECT id + 1 FROM r) SELECT id FROM r',
+    ],
+    [
+      'u64 i64',
+      'WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM r WHERE x < 50) SELECT COUNT(*) AS n, MAX(a.x) AS m FROM r AS a JOIN r AS b ON a.x = b.x',
+    ],
+    [
+      'i64 i64',
+      `SELECT t.id, (WITH RECURSIVE r AS (SELECT t.id AS x UNION ALL SELECT x - 1 FROM r WHERE x > 0) SELECT SUM(x)::I64 FROM r) AS y FROM t`,
+      `SELECT t.id, (WITH RECURSIVE r AS (SELECT t.id AS x UNION ALL SELECT x - 1 FROM r WHERE x > 0) SELECT SUM(x)::bigint FROM r) AS y FROM t`,
+    ],
+    [
+      'i64',
+      'WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT r.x + 1 FROM r WHERE r.x < (SELECT MAX(id) FROM t) AND EXISTS (SELECT 1 FROM s WHERE s.id = r.x)) SELECT x FROM r',
+    ],
+    [
+      'i64 i64',
+      'WITH RECURSIVE r AS (SELECT 1 AS x, CASE WHEN 1 > 1 + 1 THEN 5 END AS y UNION ALL SELECT x + 1, x FROM r WHERE x < 4) SELECT x, y FROM r',
+    ],
+    ['i64', 'WITH RECURSIVE q AS (SELECT id FROM t WHERE id < 3) SELECT id FROM q'],
+    [
+      'i64 i64',
+      'WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT d.y FROM (SELECT x + 1 AS y FROM r WHERE x < 5) AS d) SELECT r.x, t.id FROM r JOIN t ON t.id = r.x',
+    ],
+  ]);
+});

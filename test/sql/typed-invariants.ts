@@ -89,6 +89,15 @@ class Judge {
     let layouts = outer;
     if (body.kind === 'block') {
       layouts = this.#block(body, columns, outer);
+    } else if (body.kind === 'recursive') {
+      for (const part of [body.base, body.step]) {
+        this.query(part, outer);
+        for (const [at, { type }] of part.columns.entries()) {
+          this.same(type, columns[at]?.type, 'a part of a recursion');
+        }
+      }
+    } else if (body.kind === 'working') {
+      assert(body.slot < this.#parts.slotCount, 'a slot of the statement');
     } else if (body.kind === 'window') {
       this.query(body.input, outer);
       const { length } = body.input.columns;

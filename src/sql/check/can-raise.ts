@@ -60,8 +60,8 @@ function queryCanRaise({ body, order, limit, offset }: TypedQuery): boolean {
   );
   if (raisesInOrder) return true;
   if (body.kind === 'setOperation') return queryCanRaise(body.left) || queryCanRaise(body.right);
-  if (body.kind === 'window') return true;
-  return blockCanRaise(body);
+  // Steps may be too many.
+  return body.kind === 'block' ? blockCanRaise(body) : true;
 }
 
 function blockCanRaise(block: TypedBlock): boolean {

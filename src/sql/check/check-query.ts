@@ -7,6 +7,7 @@ import { isIntegerType, isNumericType } from '../functions/value-kind.ts';
 import type { Expression, Query, QueryBody, SetOperation } from '../syntax/ast.ts';
 import { dialectTexts } from '../syntax/refusal.ts';
 import { checkOutputOrder } from './check-order.ts';
+import { checkRecursive } from './check-recursive.ts';
 import { checkSelect } from './check-select.ts';
 import { bodyOfValues } from './check-values.ts';
 import { coerceQuery, openItemsOf, requireSettled } from './coerce-query.ts';
@@ -185,7 +186,7 @@ function fits(expression: Expression, type: AlgebraicType): boolean {
 
 /** Each sees those before it; one that reads an outer query is evaluated again at every use. */
 function checkCommonTables(
-  { commonTables }: Query,
+  { commonTables, isRecursive }: Query,
   environment: Environment,
 ): CommonTableList | undefined {
   requireDistinct(
@@ -193,9 +194,20 @@ function checkCommonTables(
     (message, at) => refuse(message, present(commonTables[at], 'the second').span, environment),
   );
   let list = environment.commonTables;
-  for (const { name, columns = [], query, span } of commonTables) {
-    const inside: Environment = { ...environment, commonTables: list, aliases: undefined };
-    const check = (): TypedQuery => requireSettled(checkQuery(query, inside), environment);
+  for (const written of commonTables) {
+    const { name, columns = [], query, span } = written;
+    const inside: Environment = {
+      ...environment,
+      commonTables: list,
+      aliases: undefined,
+      windows: undefined,
+    };
+    const check = (): TypedQuery => {
+      const recursive = isRecursive ? checkRecursive(written, inside, checkBody) : undefined;
+      if (recursive === undefined) return requireSettled(checkQuery(query, inside), environment);
+      environment.statement.requireBounded(recursive);
+      return recursive;
+    };
     const typed = check();
     if (columns.length > typed.columns.length) {
       const message = namesFault(columns.length, typed.columns.length);

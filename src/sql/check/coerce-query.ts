@@ -41,8 +41,8 @@ export function mapItems(query: TypedQuery, coercion: Coercion): TypedQuery {
     const columns = query.columns.map(({ name }, at) => columnOf(name, items, at));
     return { ...query, body: { ...body, items }, columns };
   }
-  // The list of a query with window functions is that of the block around them.
-  if (body.kind === 'window') return query;
+  // The lists of others are those of the blocks around them.
+  if (body.kind !== 'setOperation') return query;
   const left = mapItems(body.left, coercion);
   const right = mapItems(body.right, coercion);
   if (left === body.left && right === body.right) return query;
@@ -77,7 +77,7 @@ export function openItemsOf(
     const open = statement.openItems.get(body.items[column] as TypedExpression);
     return open && [open.expression];
   }
-  if (body.kind === 'window') return undefined;
+  if (body.kind !== 'setOperation') return undefined;
   const left = openItemsOf(body.left, column, statement);
   const right = openItemsOf(body.right, column, statement);
   return left && right && [...left, ...right];

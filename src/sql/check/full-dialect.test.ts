@@ -131,6 +131,25 @@ describe('SELECT', () => {
     });
   });
 
+  it('[ease 3.4] has common tables that name themselves', () => {
+    const query = (step: string) => `WITH RECURSIVE r AS (SELECT 1 AS x ${step}) SELECT x FROM r`;
+    const missing = 'no such table: `r`. If the table exists, it may be marked private.';
+    refused({
+      [query('UNION ALL SELECT x + 1 FROM r WHERE x < 9')]: 'ok',
+      [query('UNION ALL SELECT 1 FROM r')]: 'ok',
+      [query('UNION SELECT a.x FROM r AS a JOIN r AS b ON a.x = b.x')]:
+        'The recursive part of `r` reads `r` more than once',
+      [query('UNION SELECT x, x AS y FROM r')]:
+        'The two parts of `r` have different numbers of columns: 1 and 2',
+      [query('UNION SELECT x = 1 FROM r')]: 'Unexpected type: (expected) Bool != I64 (inferred)',
+      [query("UNION SELECT 'a' FROM r")]:
+        'The literal expression `a` cannot be parsed as type `I64`',
+      [query('EXCEPT SELECT x FROM r')]: missing,
+      [query('UNION SELECT x FROM r ORDER BY 1')]: missing,
+      'WITH r AS (SELECT 1 AS x UNION SELECT x FROM r) SELECT x FROM r': missing,
+    });
+  });
+
   it('[sql 3.1] has aggregates, calls and literals in lists of any length', () => {
     refused({
       'SELECT sum(a) AS s FROM t': 'ok',

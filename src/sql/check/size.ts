@@ -44,6 +44,8 @@ export function sizeOfQuery(query: TypedQuery): number {
   let size = 1 + sum([...keys, limit, offset]);
   if (body.kind === 'setOperation') size += sizeOfQuery(body.left) + sizeOfQuery(body.right);
   else if (body.kind === 'window') size += sizeOfQuery(body.input) + body.calls.length;
+  else if (body.kind === 'recursive') size += sizeOfQuery(body.base) + sizeOfQuery(body.step);
+  else if (body.kind === 'working') size += 1;
   else size += sizeOfBlock(body);
   known.set(query, size);
   return size;
@@ -101,6 +103,10 @@ function depthOfBody(body: TypedQuery['body']): number {
       return Math.max(depthOfQuery(body.left), depthOfQuery(body.right) + levelsOfQuery);
     case 'window':
       return depthOfQuery(body.input) + levelsOfQuery;
+    case 'recursive':
+      return Math.max(depthOfQuery(body.base), depthOfQuery(body.step)) + levelsOfQuery;
+    case 'working':
+      return 1;
     default:
       return unreachable(body);
   }

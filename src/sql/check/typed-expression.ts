@@ -121,6 +121,10 @@ function mapBody(body: TypedQuery['body'], replace: Replacement): TypedQuery['bo
       return { ...body, left: mapQuery(body.left, replace), right: mapQuery(body.right, replace) };
     case 'window':
       return { ...body, input: mapQuery(body.input, replace) };
+    case 'recursive':
+      return { ...body, base: mapQuery(body.base, replace), step: mapQuery(body.step, replace) };
+    case 'working':
+      return body;
     default:
       return unreachable(body);
   }
@@ -180,12 +184,8 @@ export function visitQuery(
     if (e !== undefined) visitExpression(e, visit);
   };
   const { body } = query;
-  if (body.kind === 'setOperation') {
-    visitQuery(body.left, visit, visitRelation);
-    visitQuery(body.right, visit, visitRelation);
-  } else if (body.kind === 'window') {
-    visitQuery(body.input, visit, visitRelation);
-  } else {
+  for (const part of partsOfBody(body)) visitQuery(part, visit, visitRelation);
+  if (body.kind === 'block') {
     for (const relation of body.relations) {
       const isEntered = visitRelation?.(relation) ?? true;
       walk(relation.security);
@@ -203,6 +203,23 @@ export function visitQuery(
   for (const { key } of query.order) if (key.kind === 'expression') walk(key.expression);
   walk(query.limit);
   walk(query.offset);
+}
+
+/** The queries that a body combines; a block has none of them. */
+function partsOfBody(body: TypedQuery['body']): readonly TypedQuery[] {
+  switch (body.kind) {
+    case 'block':
+    case 'working':
+      return [];
+    case 'setOperation':
+      return [body.left, body.right];
+    case 'window':
+      return [body.input];
+    case 'recursive':
+      return [body.base, body.step];
+    default:
+      return unreachable(body);
+  }
 }
 
 /** What an expression or query needs from outside of itself. */
@@ -261,14 +278,14 @@ export function outerNeedsOf(query: TypedQuery): Needs {
   const add = (e: TypedExpression | undefined): void => {
     if (e !== undefined) parts.push(needsOf(e));
   };
-  if (body.kind === 'setOperation') parts.push(outerNeedsOf(body.left), outerNeedsOf(body.right));
-  else if (body.kind === 'window') parts.push(outerNeedsOf(body.input));
-  else needsInBlock(body, parts, add);
+  parts.push(...partsOfBody(body).map(outerNeedsOf));
+  if (body.kind === 'working') parts.push({ ...nothingNeeded, slots: new Set([body.slot]) });
+  if (body.kind === 'block') needsInBlock(body, parts, add);
   for (const { key } of query.order) if (key.kind === 'expression') add(key.expression);
   add(limit);
   add(offset);
   const all = together(parts);
-  const needs = body.kind === 'block' && !isFree(all) ? withoutOwn(all, body) : all;
+  const needs = isFree(all) ? all : withoutOwn(all, body);
   knownNeeds.set(query, needs);
   return needs;
 }
@@ -290,7 +307,14 @@ function needsInBlock(
   for (const item of items) add(item);
 }
 
-function withoutOwn({ slots, values }: Needs, { relations, grouping }: TypedBlock): Needs {
+function withoutOwn(needs: Needs, body: TypedQuery['body']): Needs {
+  if (body.kind === 'recursive') {
+    return { ...needs, slots: new Set([...needs.slots].filter((slot) => slot !== body.slot)) };
+  }
+  return body.kind === 'block' ? withoutFilled(needs, body) : needs;
+}
+
+function withoutFilled({ slots, values }: Needs, { relations, grouping }: TypedBlock): Needs {
   const own = new Set(relations.map(({ slot }) => slot));
   const first = grouping?.firstValue ?? 0;
   const end = first + (grouping ? grouping.keys.length + grouping.aggregates.length : 0);
@@ -303,15 +327,9 @@ function withoutOwn({ slots, values }: Needs, { relations, grouping }: TypedBloc
 /** Every slot and value that the query itself fills, at any depth. */
 export function addOwn(query: TypedQuery, slots: Set<number>, values: Set<number>): void {
   const { body } = query;
-  if (body.kind === 'setOperation') {
-    addOwn(body.left, slots, values);
-    addOwn(body.right, slots, values);
-    return;
-  }
-  if (body.kind === 'window') {
-    addOwn(body.input, slots, values);
-    return;
-  }
+  for (const part of partsOfBody(body)) addOwn(part, slots, values);
+  if (body.kind === 'recursive') slots.add(body.slot);
+  if (body.kind !== 'block') return;
   for (const { slot, source } of body.relations) {
     slots.add(slot);
     if (source.kind === 'query') addOwn(source.query, slots, values);

@@ -56,7 +56,7 @@ export interface OutputColumn extends ValueType {
 }
 
 export interface TypedQuery {
-  readonly body: TypedBlock | TypedSetOperation | TypedWindowing;
+  readonly body: TypedBody;
   readonly order: readonly OrderKey[];
   readonly limit: TypedExpression | undefined;
   readonly offset: TypedExpression | undefined;
@@ -64,6 +64,8 @@ export interface TypedQuery {
   /** Slots of outer queries that it reads; empty: it is evaluated once for the whole statement. */
   readonly outerSlots: readonly number[];
 }
+
+type TypedBody = TypedBlock | TypedSetOperation | TypedWindowing | TypedRecursion | TypedWorking;
 
 export interface OrderKey {
   /** `output`: a column of the answer; the only kind after a set operation or DISTINCT. */
@@ -81,6 +83,25 @@ export interface TypedSetOperation {
   readonly isAll: boolean;
   readonly left: TypedQuery;
   readonly right: TypedQuery;
+}
+
+/**
+ * The rows of `base`, then those of `step` again and again, until it makes no more. No row fills
+ * `slot`: what needs it depends on the rows of the step before.
+ */
+export interface TypedRecursion {
+  readonly kind: 'recursive';
+  readonly slot: number;
+  readonly base: TypedQuery;
+  readonly step: TypedQuery;
+  /** False: rows that were there before are left out. */
+  readonly isAll: boolean;
+}
+
+/** The rows that the step before this one has made. */
+export interface TypedWorking {
+  readonly kind: 'working';
+  readonly slot: number;
 }
 
 /** Window functions over the rows of a block: its columns, then one for each call. */

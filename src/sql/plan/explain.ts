@@ -143,6 +143,14 @@ class Explainer {
         this.tuples(plan.input, depth + 2);
         return;
       }
+      case 'recursive':
+        this.line(depth, `recursive${plan.isAll ? ' all' : ''}${this.#numbers(plan, inside)}`);
+        this.rows(plan.base, depth + 1);
+        this.rows(plan.step, depth + 1);
+        return;
+      case 'working':
+        this.line(depth, `rows of the step before${this.#numbers(plan, inside)}`);
+        return;
       case 'window': {
         const names = plan.calls.map(({ function: made }) => {
           return made.name === 'aggregate' ? made.aggregate.name : made.name;
@@ -400,7 +408,12 @@ function secrecyOfRows(plan: RowsPlan): SourcePlan['secrecy'] {
       look(secrecyOfRows(plan.left));
       look(secrecyOfRows(plan.right));
       break;
+    case 'recursive':
+      look(secrecyOfRows(plan.base));
+      look(secrecyOfRows(plan.step));
+      break;
     case 'count':
+    case 'working':
       break;
     default:
       unreachable(plan);

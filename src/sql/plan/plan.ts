@@ -206,6 +206,8 @@ export type RowsPlan =
   | DistinctPlan
   | SetPlan
   | WindowPlan
+  | RecursionPlan
+  | WorkingPlan
   | LimitPlan
   | CountPlan;
 
@@ -263,6 +265,24 @@ export interface WindowPlan {
   readonly slot: number;
   readonly inputColumns: readonly OutputColumn[];
   readonly calls: readonly TypedWindowCall[];
+  readonly estimate: Estimate;
+}
+
+/** The rows of the base, then those of steps over the rows of the step before. */
+export interface RecursionPlan {
+  readonly kind: 'recursive';
+  readonly slot: number;
+  readonly base: RowsPlan;
+  readonly step: RowsPlan;
+  readonly isAll: boolean;
+  readonly columns: readonly OutputColumn[];
+  readonly estimate: Estimate;
+}
+
+/** The rows of the step before. */
+export interface WorkingPlan {
+  readonly kind: 'working';
+  readonly slot: number;
   readonly estimate: Estimate;
 }
 

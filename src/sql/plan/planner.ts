@@ -8,6 +8,7 @@ import type {
   TypedBlock,
   TypedExpression,
   TypedQuery,
+  TypedRecursion,
   TypedRelation,
   TypedWindowing,
 } from '../check/typed.ts';
@@ -247,9 +248,27 @@ export class Planner {
         return this.#ordered(this.#setOperation(query, columns), query.order, columns, query);
       case 'window':
         return this.#windowing(body);
+      case 'recursive':
+        return this.#recursion(body, columns);
+      case 'working':
+        return { kind: 'working', slot: body.slot, estimate: workingEstimate };
       default:
         return unreachable(body);
     }
+  }
+
+  #recursion(
+    { slot, base, step, isAll }: TypedRecursion,
+    columns: readonly OutputColumn[],
+  ): RowsPlan {
+    const first = this.query(base, columns);
+    // What does not depend on the rows before is kept from step to step.
+    this.#correlated++;
+    const next = this.query(step, columns);
+    this.#correlated--;
+    const rows = first.estimate.rows + next.estimate.rows;
+    const estimate = { rows, cost: first.estimate.cost + next.estimate.cost * guessedSteps };
+    return { kind: 'recursive', slot, base: first, step: next, isAll, columns, estimate };
   }
 
   #windowing({ input, calls }: TypedWindowing): RowsPlan {
@@ -304,6 +323,10 @@ export class Planner {
     return sorted(input, keys, { items, columns, query });
   }
 }
+
+/** How many rows a step makes, and how many steps there are, is not known. */
+const workingEstimate = { rows: 10, cost: 10 };
+const guessedSteps = 10;
 
 /** An Option is ordered by what it carries; none counts as null. */
 function carriedBy(item: TypedExpression, types: Typespace): TypedExpression {

@@ -24,7 +24,7 @@ export function pushInto(
     if (left === undefined || right === undefined) return undefined;
     return { ...query, body: { ...body, left, right } };
   }
-  if (body.kind === 'window') return undefined;
+  if (body.kind !== 'block') return undefined;
   const { grouping } = body;
   if (body.relations.length === 0) return undefined;
   const items =

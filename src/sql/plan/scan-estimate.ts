@@ -56,6 +56,14 @@ class RowEstimate {
         const rows = saturate(left.rows + right.rows);
         return { rows, scan: saturate(left.scan + right.scan) };
       }
+      case 'recursive': {
+        const base = this.ofRows(plan.base);
+        const step = this.ofRows(plan.step);
+        const rows = saturate(base.rows + step.rows);
+        return { rows, scan: saturate(base.scan + step.scan) };
+      }
+      case 'working':
+        return { rows: 1n, scan: 0n };
       case 'limit': {
         const input = this.ofRows(plan.input);
         const limit = countOf(plan.limit);

@@ -244,6 +244,12 @@ export function eachExpressionOfRows(plan: RowsPlan, visit: ExpressionVisitor): 
       eachExpressionOfRows(plan.left, visit);
       eachExpressionOfRows(plan.right, visit);
       return;
+    case 'recursive':
+      eachExpressionOfRows(plan.base, visit);
+      eachExpressionOfRows(plan.step, visit);
+      return;
+    case 'working':
+      return;
     case 'limit':
       if (plan.limit !== undefined) visit(plan.limit, 1);
       if (plan.offset !== undefined) visit(plan.offset, 1);

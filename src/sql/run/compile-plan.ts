@@ -21,6 +21,7 @@ import { KeptRefs, KeptRows, type KeptTuples } from '../operators/kept-tuples.ts
 import type { Maker } from '../operators/maker.ts';
 import { metered } from '../operators/meter.ts';
 import type { Operator, Rows, Tuples } from '../operators/operator.ts';
+import { Recursion, WorkingRows } from '../operators/recursion.ts';
 import {
   DerivedSource,
   Distinct,
@@ -137,6 +138,12 @@ export class PlanCompiler {
         const windows = compileWindows(plan, this.context);
         return (state) => new WindowRows(state, input(state), windows);
       }
+      case 'recursive':
+        return this.#recursion(plan);
+      case 'working': {
+        const number = keptWorking(plan.slot);
+        return (state) => new WorkingRows(state, number);
+      }
       case 'limit': {
         const input = this.rows(plan.input);
         const bounds = this.#boundsOf(plan);
@@ -162,6 +169,14 @@ export class PlanCompiler {
     }
     const options = { isExcept: operator === 'except', isAll, keyOf };
     return (state) => new SetDifference(state, left(state), right(state), options);
+  }
+
+  #recursion(plan: Extract<RowsPlan, { readonly kind: 'recursive' }>): Maker<Rows> {
+    const base = this.rows(plan.base);
+    const step = this.rows(plan.step);
+    const keyOf = plan.isAll ? undefined : this.#rowKey(plan.columns);
+    const options = { number: keptWorking(plan.slot), keyOf };
+    return (state) => new Recursion(state, base(state), step(state), options);
   }
 
   #rowKey(columns: readonly OutputColumn[]): RowKey {
@@ -386,6 +401,11 @@ function needsOnly(term: TypedExpression, slot: number): boolean {
 
 /** With more rows than this, all are sorted. */
 const topRowsMax = 10_000;
+
+/** The slot of a recursion is filled by nothing else. */
+function keptWorking(slot: number): string {
+  return `working ${slot}`;
+}
 
 function keptCommon(number: number): string {
   return `common ${number}`;

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { QueryLab } from '../../../test/sql/query-lab.ts';
+import { limits } from '../../limits.ts';
 
 const u32 = { kind: 'u32' } as const;
 const i64 = { kind: 'i64' } as const;
@@ -205,5 +206,24 @@ describe('UPDATE … FROM', () => {
         'make the condition match one of them',
     );
     expect(lab.write('DELETE FROM t USING bag WHERE t.id > 1')).toMatchObject({ deleted: 2 });
+  });
+});
+
+describe('WITH RECURSIVE', () => {
+  it('[ease 3.4] ends after a bounded number of steps', () => {
+    const endless = 'WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT x FROM r) SELECT x FROM r';
+    expect(() => lab.rows(endless)).toThrow(
+      `A recursive query takes more than ${limits.sqlRecursionStepsMax} steps; ` +
+        'end it by a condition, or use UNION instead of UNION ALL',
+    );
+    expect(lab.rows(`${endless} LIMIT 3`)).toEqual([[1n], [1n], [1n]]);
+    expect(lab.rows(endless.replace(' ALL', ''))).toEqual([[1n]]);
+  });
+
+  it('[ease 3.4] feeds a write', () => {
+    const sql =
+      'INSERT INTO bag (v) WITH RECURSIVE r AS ' +
+      '(SELECT 1 AS x UNION ALL SELECT x + 1 FROM r WHERE x < 1000) SELECT x FROM r';
+    expect(lab.write(sql)).toMatchObject({ inserted: 1_000 });
   });
 });

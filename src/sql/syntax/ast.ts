@@ -37,13 +37,15 @@ export interface QueryStatement {
 export interface Query {
   readonly kind: 'query';
   readonly commonTables: readonly CommonTable[];
+  /** WITH RECURSIVE: common tables can name themselves. */
+  readonly isRecursive: boolean;
   readonly body: QueryBody;
   readonly orderBy: readonly OrderItem[];
   /** Absent for `LIMIT ALL` and without LIMIT. */
   readonly limit: Expression | undefined;
   readonly offset: Expression | undefined;
   readonly asOf: AsOf | undefined;
-  /** A clause that no dialect has here: FETCH, FOR UPDATE, WITH RECURSIVE, `LIMIT 1, 2`. */
+  /** A clause that no dialect has here: FETCH, FOR UPDATE, `LIMIT 1, 2`. */
   readonly unsupported: Unsupported | undefined;
   readonly span: Span;
 }

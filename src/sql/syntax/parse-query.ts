@@ -26,11 +26,12 @@ export function parseQuery(reader: TokenReader): Query {
   const tail = parseTail(reader);
   const asOf = parseAsOf(reader);
   const span = reader.spanSince(start);
-  const refusal = isRecursive || tail.isForeign ? unsupportedSince(reader, start) : undefined;
+  const refusal = tail.isForeign ? unsupportedSince(reader, start) : undefined;
   const { orderBy, limit, offset } = tail;
   return {
     kind: 'query',
     commonTables,
+    isRecursive,
     body: withWholeText(reader, start, body),
     orderBy,
     limit,
