@@ -87,6 +87,14 @@ export const agentLimits = {
   cursorsBytesMax: 64 * mebibyte,
   /** Time for which a remainder is kept after it was last read. */
   cursorMillisMax: 300_000,
+  /** Time that an agent can wait for a change, and does unless it says how long. */
+  agentWaitSecondsMax: 60,
+  agentWaitSecondsUnasked: 30,
+  /** Rows that later waits are compared with: moments of all callers, of one, and their memory. */
+  agentMomentsMax: 256,
+  callerMomentsMax: 16,
+  agentMomentsBytesMax: 64 * mebibyte,
+  agentMomentMillisMax: 600_000,
   /** Lines of a module log in one answer of the MCP tool, and how much of the log it scans. */
   agentLogLinesMax: 1_000,
   agentLogScanLinesMax: 10_000,

@@ -22,6 +22,7 @@ import { ping } from './tools/ping.ts';
 import { previewCallTool, previewSqlTool } from './tools/preview.ts';
 import { type StatementResult, sqlTool } from './tools/sql.ts';
 import { tableStatistics } from './tools/table-statistics.ts';
+import { waitForChangeTool } from './tools/wait-for-change.ts';
 import { whoami } from './tools/whoami.ts';
 
 /** Returns the tools of a session, in the order in which its client sees them. */
@@ -71,6 +72,7 @@ function makeSources(): readonly Offer[] {
     ...adds('explain', explain, tableStatistics),
     ...adds('logs', logs),
     ...adds('backup', createBackupTool, listBackupsTool),
+    ...adds('watch', waitForChangeTool()),
     ...adds('whoami', whoami),
   ];
 }

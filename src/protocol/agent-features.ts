@@ -7,6 +7,7 @@ export const agentFeatures = [
   'explain',
   'logs',
   'backup',
+  'watch',
   'typed-reducers',
   'read-only',
   'whoami',

@@ -255,7 +255,7 @@ describe('limited tokens', () => {
     [{ reducers: ['init'] }, '`reducers`: nobody calls the lifecycle reducer `init`'],
     [
       { features: ['preview', 'fly'] },
-      '`features`: there is no `fly`; there are preview, explain, logs, backup, typed-reducers, read-only, ' +
+      '`features`: there is no `fly`; there are preview, explain, logs, backup, watch, typed-reducers, read-only, ' +
         'whoami, fence, answer-schemas, export',
     ],
     [{ sql_writes: true }, '`sql_writes` needs `tables`: the tables in which rows may be changed'],

@@ -42,6 +42,7 @@ describe.each(modes)('features $name', (mode) => {
     ['explain', ['explain', 'table_statistics']],
     ['logs', ['logs']],
     ['backup', ['create_backup', 'list_backups']],
+    ['watch', ['wait_for_change']],
     ['whoami', ['whoami']],
     ['preview', ['preview_call', 'preview_sql', 'apply_preview']],
     ['fence', []],
@@ -86,8 +87,8 @@ describe.each(modes)('features $name', (mode) => {
     expect({ status, text }).toEqual({
       status: 400,
       text:
-        'unknown feature `nonsense`; there are `preview`, `explain`, `logs`, `backup`, `typed-reducers`, ' +
-        '`read-only`, `whoami`, `fence`, `answer-schemas`',
+        'unknown feature `nonsense`; there are `preview`, `explain`, `logs`, `backup`, `watch`, ' +
+        '`typed-reducers`, `read-only`, `whoami`, `fence`, `answer-schemas`',
     });
   });
 });
