@@ -143,7 +143,7 @@ function masked(answer: string): string {
     answer
       .replaceAll(/(\\?"total_duration_micros\\?":\s*)\d+/g, '$1…')
       // How many commits there were says nothing about what they hid.
-      .replaceAll(/("structuredContent":.*"offset":)\d+/g, '$1…')
+      .replaceAll(/(\\?"offset\\?":)\d+/g, '$1…')
       .replaceAll(/\d+(\.\d+)?\s?(ms|µs|us)\b/g, '… ms')
       .replaceAll(/Caller [0-9a-f]{64}/g, 'Caller …')
   );
