@@ -78,7 +78,10 @@ describe.each(cases)('[mcp B12] the inspector, $era, $title', ({ isHostWide, tar
       'tools/call',
       ...callFlags('call', { reducer: 'add_person', args: ['Ida'] }),
     );
-    expect(called.content).toEqual([{ type: 'text', text: "reducer 'add_person' committed" }]);
+    expect(called.content).toEqual([
+      { type: 'text', text: "reducer 'add_person' committed" },
+      { type: 'text', text: expect.stringMatching(/^{"offset":\d+}$/) },
+    ]);
     const sql = "SELECT name FROM person WHERE name = 'Ida'";
     const { structuredContent } = await ok('tools/call', ...callFlags('sql', { sql }));
     expect(structuredContent.results[0].rows[0]).toEqual(['Ida']);

@@ -175,7 +175,11 @@ it('[history 5.12] archives new commits, up to which another name is restored', 
 it('[mcp B23] an agent backs up and lists, but does not restore', async () => {
   const rpc = async (method: string, params: object, by = owner) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-    const { text } = await by.ask('POST', '/v1/database/shop/mcp?features=backup', body);
+    const { text } = await by.ask(
+      'POST',
+      '/v1/database/shop/mcp?features=backup,answer-schemas',
+      body,
+    );
     return JSON.parse(text).result;
   };
   const { tools } = await rpc('tools/list', {});
