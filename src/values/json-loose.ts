@@ -31,7 +31,7 @@ import { JsonNumber, JsonObject, type JsonValue } from './json-text.ts';
 import { LooseNames } from './loose-names.ts';
 import { perType } from './per-type.ts';
 import { type SpecialProductKind, specialKindOf, specialProductKindOf } from './special-types.ts';
-import { timeDurationFromText } from './time-duration.ts';
+import { timeDurationFromText } from './time-duration-text.ts';
 import { timestampFromText } from './timestamp.ts';
 import type { AlgebraicType, NamedType, ProductType, SumType, Typespace } from './type.ts';
 import { resolveType } from './typespace.ts';

@@ -28,7 +28,7 @@ import {
 } from './json-printer.ts';
 import { perType } from './per-type.ts';
 import { type SpecialProductKind, specialKindOf, specialProductKindOf } from './special-types.ts';
-import { timeDurationToShortText } from './time-duration.ts';
+import { timeDurationToShortText } from './time-duration-text.ts';
 import { timestampToShortText } from './timestamp.ts';
 import type { AlgebraicType, NamedType, Typespace } from './type.ts';
 import { resolveType } from './typespace.ts';
