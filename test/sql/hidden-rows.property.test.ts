@@ -18,13 +18,15 @@ import { kindsOf } from './differential/run.ts';
 import { statementText } from './differential/tree.ts';
 import { Engine } from './engine.ts';
 
-const seed = 20_261_128;
+const seed = 77_101;
 /** Who asks: not the owner, so that filters hold. */
 const stranger = { identity: callerIdentity(0x5eedn), rights: strangerRights };
 const usual = { useIndexes: true, optimise: true, pauses: false };
 
 /** What a filter may compare with a literal. */
-const filterable: readonly Kind[] = ['bool', 'string', 'u8', 'i16', 'i32', 'u32', 'i64', 'u64'];
+const filterable: readonly Kind[] = [
+  ...(['bool', 'string', 'enum', 'u8', 'i16', 'i32', 'u32', 'i64', 'u64'] as const),
+];
 
 interface Filtered {
   readonly table: RandomTable;
