@@ -389,6 +389,23 @@ describe('UPDATE … FROM and DELETE … USING', () => {
   ]);
 });
 
+describe('rows as values', () => {
+  agree('[ease 3.4] are compared value by value', [
+    ['i64', "SELECT id FROM t WHERE (grp, id) = ('b', 4)"],
+    ['i64', "SELECT id FROM t WHERE (grp, id) <> ('b', 4)"],
+    ['i64', "SELECT id FROM t WHERE (grp, id) > ('b', 4)"],
+    ['i64', "SELECT id FROM t WHERE (grp, id) <= ('b', 4)"],
+    ['i64', "SELECT id FROM t WHERE (grp, id) IN (('a', 1), ('b', 2), ('c', 6))"],
+    ['i64', "SELECT id FROM t WHERE (grp, id) NOT IN (('a', 1), ('b', 2))"],
+    ['i64', 'SELECT id FROM t WHERE (n.some, id) < (7, 5)'],
+    ['i64', 'SELECT id FROM t WHERE NOT (n.some, f.some, id) >= (3, 0.5, 2)'],
+    [
+      'i64 i64',
+      'SELECT a.id, b.id AS other FROM t AS a JOIN t AS b ON (a.grp, a.ok) = (b.grp, b.ok)',
+    ],
+  ]);
+});
+
 describe('WITH RECURSIVE', () => {
   agree('[ease 3.4] counts, trees and graphs', [
     [

@@ -61,7 +61,8 @@ class ItemList {
       expression.kind === 'call' &&
       expression.isBare &&
       findFunction(expression.name) === undefined;
-    if ((isColumn && isParenthesised) || isUnknownWord) {
+    const isRow = expression.kind === 'row';
+    if ((isColumn && isParenthesised) || isUnknownWord || isRow) {
       throw this.#refusal(dialectTexts.projection(this.#text(span)), span);
     }
   }

@@ -131,6 +131,22 @@ describe('SELECT', () => {
     });
   });
 
+  it('[ease 3.4] compares rows with rows', () => {
+    refused({
+      "SELECT id FROM t WHERE (id, name) = (1, 'a')": 'ok',
+      'SELECT id FROM t WHERE (id, a) IN ((1, 2), (3, 4))': 'ok',
+      'SELECT id FROM t WHERE (id, a) = (1, 2, 3)': 'Unsupported expression: (id, a)',
+      'SELECT id FROM t WHERE (id, a) IN ((1, 2), 3)': 'Unsupported expression: (id, a)',
+      'SELECT id FROM t WHERE (id, a) IN (SELECT id, a FROM t)': 'Unsupported expression: (id, a)',
+      'SELECT id FROM t WHERE (id, a) = 1': 'Unsupported expression: (id, a)',
+      'SELECT id FROM t WHERE (id, (a, a)) = (1, (2, 3))': 'Unsupported expression: (a, a)',
+      'SELECT (id, a) AS r FROM t': 'Unsupported projection expression: (id, a)',
+      'SELECT id FROM t WHERE (nope, a) = (1, 2)': '`nope` is not in scope',
+      "SELECT id FROM t WHERE (id, a) = (1, 'x')":
+        'The literal expression `x` cannot be parsed as type `U32`',
+    });
+  });
+
   it('[ease 3.4] has common tables that name themselves', () => {
     const query = (step: string) => `WITH RECURSIVE r AS (SELECT 1 AS x ${step}) SELECT x FROM r`;
     const missing = 'no such table: `r`. If the table exists, it may be marked private.';

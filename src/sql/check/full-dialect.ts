@@ -17,6 +17,7 @@ import type {
 import { dialectTexts, isRefusedLiteral } from '../syntax/refusal.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import { requireItems } from './full-dialect-items.ts';
+import { rowComparison, rowIn } from './row-values.ts';
 import { unqualifiedMessage } from './scope.ts';
 import {
   columnsIn,
@@ -43,6 +44,7 @@ const commaHint = 'Write CROSS JOIN, or JOIN … ON a.column = b.column';
 const joinHint =
   'Write JOIN, LEFT JOIN or CROSS JOIN, with ON a.column = b.column; ' +
   'a RIGHT JOIN is a LEFT JOIN with its tables swapped';
+const rowHint = 'A row is compared with another of as many values, as in (a, b) = (1, 2)';
 const qualifyHint = 'Qualify the column, as in `relation.column`';
 
 /** Types whose name can stand before a literal, as in `UUID '…'`. */
@@ -274,6 +276,12 @@ class FullDialect {
           throw this.#refusal(dialectTexts.literal(text), expression.span, hint);
         }
         return;
+      case 'row':
+        throw this.#unsupportedExpression(expression, rowHint);
+      case 'comparison':
+      case 'in':
+        if (this.#isOfRows(expression)) return;
+        break;
       case 'typedLiteral':
         if (!literalTypes.includes(expression.typeName.toUpperCase())) {
           const hint = "Write a timestamp as TIMESTAMP '2025-02-17T10:30:45Z'";
@@ -290,6 +298,16 @@ class FullDialect {
     for (const operand of operandsOf(expression)) this.#expression(operand);
     const query = queryOf(expression);
     if (query !== undefined) this.#query(query, false);
+  }
+
+  /** Rows are compared with rows, and found in lists of rows. */
+  #isOfRows(expression: Extract<Expression, { readonly kind: 'comparison' | 'in' }>): boolean {
+    const isOf = expression.kind === 'in' ? rowIn(expression) : rowComparison(expression);
+    if (isOf === undefined) return false;
+    for (const row of operandsOf(expression)) {
+      for (const value of operandsOf(row)) this.#expression(value);
+    }
+    return true;
   }
 
   #requireQualifiedSelect(select: Select, from: From): void {

@@ -4,6 +4,7 @@ import type { AlgebraicType } from '../../values/type.ts';
 import type { SqlFailure } from '../failure.ts';
 import { enumNames } from '../functions/enum.ts';
 import type { Expression, Literal, Span } from '../syntax/ast.ts';
+import { dialectTexts } from '../syntax/refusal.ts';
 import {
   boolType,
   boolValue,
@@ -15,6 +16,7 @@ import {
 } from './context.ts';
 import { fieldOf, unwrapped } from './field.ts';
 import { resolveName } from './resolve-name.ts';
+import { rowComparison, rowIn } from './row-values.ts';
 import { typeArithmetic, typeNegation } from './type-arithmetic.ts';
 import { typeArray } from './type-array.ts';
 import { typeCall } from './type-call.ts';
@@ -121,8 +123,11 @@ function typeOwn(
       return typeLiteral(expression, boolType, environment);
     case 'sender':
       return typeSender(identityType, expression.span, environment);
-    case 'comparison':
+    case 'comparison': {
+      const ofRows = rowComparison(expression);
+      if (ofRows !== undefined) return typeAs(ofRows, boolType, environment);
       return typeComparison(expression, environment);
+    }
     case 'and':
     case 'or': {
       const terms = expression.terms.map((term) => typeAs(term, boolType, environment));
@@ -141,6 +146,8 @@ function typeOwn(
     case 'isDistinct':
       return typeDistinct(expression, environment);
     case 'in': {
+      const ofRows = rowIn(expression);
+      if (ofRows !== undefined) return typeAs(ofRows, boolType, environment);
       const { among, isNegated } = expression;
       const typed = isList(among)
         ? typeIn(expression.operand, among, expression.span, environment)
@@ -170,6 +177,10 @@ function typeOwn(
     case 'field': {
       const operand = typeAlone(expression.operand, environment);
       return fieldOf(operand, expression.name, expression.span, environment);
+    }
+    case 'row': {
+      const text = environment.source.text(expression.span);
+      throw refuse(dialectTexts.expression(text), expression.span, environment);
     }
     case 'unsupported':
       throw refuse(expression.message, expression.span, environment);

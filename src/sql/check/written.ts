@@ -52,6 +52,8 @@ export function operandsOf(expression: Expression): readonly Expression[] {
       if (otherwise !== undefined) parts.push(otherwise);
       return parts;
     }
+    case 'row':
+      return expression.values;
     case 'call':
       return expression.modifiers === undefined
         ? expression.arguments

@@ -324,6 +324,8 @@ export type Expression =
       readonly span: Span;
     }
   | Call
+  /** `(a, b)`, to be compared with another one. */
+  | { readonly kind: 'row'; readonly values: readonly Expression[]; readonly span: Span }
   | { readonly kind: 'exists' | 'subquery'; readonly query: Query; readonly span: Span }
   /** `(operand).name`; a dotted name is a `column`, which the check splits. */
   | {

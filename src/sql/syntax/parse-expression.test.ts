@@ -358,7 +358,6 @@ describe('refusals', () => {
     refusedConditions('Unsupported expression: ', [
       '+a',
       '~a',
-      '(a, b)',
       'a COLLATE c',
       "a AT TIME ZONE 'UTC'",
       'TRY_CAST(a AS int)',

@@ -124,9 +124,10 @@ function parseParentheses(reader: TokenReader, start: number): Expression {
     const first = parseExpression(reader);
     if (reader.takeSymbol(')')) return first;
     if (!reader.isSymbol(',')) throw reader.expected(')');
-    while (reader.takeSymbol(',')) parseExpression(reader);
+    const values = [first];
+    while (reader.takeSymbol(',')) values.push(parseExpression(reader));
     reader.expectSymbol(')');
-    return unsupportedExpression(reader, start);
+    return { kind: 'row', values, span: reader.spanSince(start) };
   });
 }
 

@@ -260,10 +260,63 @@ function randomItems(wish: Wish, scope: Scope, isInner: boolean): Item[] {
   const { random, names, kinds } = wish;
   const wanted =
     kinds ?? Array.from({ length: random.pick([1, 2, 2, 3, 4]) }, () => randomKind(scope));
-  return wanted.map((kind) => {
+  const items = wanted.map((kind) => {
     const { whole, ...item } = randomExpression(scope, kind, random.pick([0, 1, 2, 3]));
     const isWhole = whole !== undefined && !isInner && random.chance(0.5);
     return { expression: isWhole ? { ...item, whole } : item, alias: names.next('x') };
+  });
+  if (kinds === undefined && scope.atoms.length > 0 && random.chance(0.2)) {
+    items.push({ expression: randomWindowCall(scope), alias: names.next('x') });
+  }
+  return items;
+}
+
+const frames = [
+  '',
+  ' RANGE UNBOUNDED PRECEDING',
+  ' RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING',
+  ' GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING',
+  ' GROUPS BETWEEN 1 FOLLOWING AND 2 FOLLOWING',
+  ' GROUPS CURRENT ROW',
+] as const;
+
+/** A window function whose result is the same in whichever order equal rows come. */
+function randomWindowCall(scope: Scope): Expression {
+  const { random, atoms } = scope;
+  const partition = random.chance(0.6)
+    ? ['PARTITION BY ', withoutWhole(random.pick(atoms)), ' ']
+    : [];
+  const order = ['ORDER BY ', withoutWhole(random.pick(atoms))];
+  const direction = random.pick(['', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST']);
+  const over = [' OVER (', ...partition, ...order, direction];
+  const given = { isLoose: false, isNullable: false } as const;
+  const range = { low: 0n, high: 1_000_000n };
+  if (random.chance(0.4)) {
+    const name = random.pick(['rank()', 'dense_rank()']);
+    return expression('i64', [name, ...over, ')'], { ...given, range });
+  }
+  const frame = random.pick(frames);
+  if (random.chance(0.5)) {
+    const argument = withoutWhole(random.pick(atoms));
+    const filter = random.chance(0.3)
+      ? [' FILTER (WHERE ', randomCondition({ ...scope, mayRaise: false }, 1), ')']
+      : [];
+    const cast = { ours: '', postgres: '::numeric' };
+    return expression('u64', ['COUNT(', argument, ')', ...filter, ...over, frame, ')', cast], {
+      ...given,
+      range,
+    });
+  }
+  const ordered = atoms.filter(({ kind }) => !['bool', 'bytes', 'uuid'].includes(kind));
+  if (ordered.length === 0) return expression('i64', ['rank()', ...over, ')'], { ...given, range });
+  const argument = withoutWhole(random.pick(ordered));
+  const { kind, isAscii } = argument;
+  const name = random.pick(['MIN(', 'MAX(']);
+  return expression(kind, [name, argument, ')', ...over, frame, ')'], {
+    isLoose: false,
+    isNullable: true,
+    range: argument.range,
+    isAscii,
   });
 }
 
@@ -443,13 +496,24 @@ function countOfRows(rows: number): Expression {
   });
 }
 
+function filteredCount(scope: Scope, rows: number): Expression {
+  const condition = randomCondition({ ...scope, mayRaise: false }, 2);
+  const cast = { ours: '', postgres: '::numeric' };
+  return expression('u64', ['COUNT(*)', ' FILTER (WHERE ', condition, ')', cast], {
+    range: { low: 0n, high: BigInt(rows) + 1_000_000n },
+    isLoose: false,
+  });
+}
+
 function randomAggregate(scope: Scope, rows: number): Expression {
   const { random } = scope;
   const kind = randomKind(scope);
   const argument = withoutWhole(randomExpression(scope, kind, random.pick([0, 0, 1, 2])));
   const distinct = argument.isStable && random.chance(0.25) ? 'DISTINCT ' : '';
   const given = { isLoose: false, isNullable: true } as const;
-  if (random.chance(0.25) || !hasColumn(argument, scope.atoms)) return countOfRows(rows);
+  if (random.chance(0.25) || !hasColumn(argument, scope.atoms)) {
+    return random.chance(0.3) ? filteredCount(scope, rows) : countOfRows(rows);
+  }
   if (random.chance(0.2)) {
     const parts = [`COUNT(${distinct}`, argument, ')', { ours: '', postgres: '::numeric' }];
     const range = { low: 0n, high: BigInt(rows) + 1_000_000n };
