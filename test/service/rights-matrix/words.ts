@@ -27,7 +27,13 @@ const refusals: readonly (readonly [RegExp, string])[] = [
 
 /** The word for the JSON of a statement's result. */
 export function wordForResult(json: string): string {
-  const [result] = JSON.parse(json) as { rows: unknown[]; schema: { elements: unknown[] } }[];
-  const isRead = result !== undefined && result.schema.elements.length > 0;
+  // Over HTTP and over MCP, whose form is shorter.
+  const [result] = JSON.parse(json) as {
+    rows: unknown[];
+    schema?: { elements: unknown[] };
+    columns?: unknown[];
+  }[];
+  const columns = result?.columns ?? result?.schema?.elements ?? [];
+  const isRead = result !== undefined && columns.length > 0;
   return isRead && result.rows.length === 0 ? 'no rows' : 'yes';
 }
