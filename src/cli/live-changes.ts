@@ -14,7 +14,7 @@ import type { Subprotocol } from '../protocol/versions.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { BinaryReader, DecodeError } from '../values/binary-reader.ts';
-import { encodedToJson } from '../values/json.ts';
+import { encodedToJson, type JsonShape } from '../values/json.ts';
 import type { ProductType } from '../values/type.ts';
 import { type Api, databasePath, noAnswer } from './api.ts';
 import { CliError } from './io.ts';
@@ -25,7 +25,7 @@ export interface LiveChanges {
   readonly tables: readonly ChangedRows[];
 }
 
-/** Rows as JSON objects by column name. */
+/** Rows as JSON objects by column name, in the shape that was asked for. */
 export interface ChangedRows {
   readonly table: string;
   readonly deletes: readonly string[];
@@ -36,6 +36,7 @@ export interface LiveQueries {
   readonly database: string;
   readonly definition: ModuleDefinition;
   readonly queries: readonly string[];
+  readonly shape: JsonShape;
   /** Whether changes are shown only once they are durable; absent: as the server does it. */
   readonly confirmed: string | undefined;
   readonly signal: AbortSignal;
@@ -50,7 +51,7 @@ const [readAheadMax, readAheadMin] = [64, 16];
  * Throws `CliError` for queries that the server refuses, and the reason of `signal`.
  */
 export async function* liveChanges(api: Api, live: LiveQueries): AsyncGenerator<LiveChanges> {
-  const rowsAsJson = printerOf(live.definition);
+  const rowsAsJson = printerOf(live);
   const socket = await connected(api, live);
   try {
     const { queries, signal } = live;
@@ -150,7 +151,7 @@ function changedRows({ table, changes }: TableUpdate, rowsAsJson: RowsAsJson): C
   return { table, deletes, inserts };
 }
 
-function printerOf(definition: ModuleDefinition): RowsAsJson {
+function printerOf({ definition, shape }: LiveQueries): RowsAsJson {
   const { tables, views, typespace } = flatDefinition(definition);
   const types = new Map<string, ProductType>();
   for (const { name, columns } of [...views, ...tables]) {
@@ -160,7 +161,7 @@ function printerOf(definition: ModuleDefinition): RowsAsJson {
     const type = types.get(table);
     if (type === undefined) throw new CliError(`the schema of the database has no \`${table}\``);
     return Array.from(rowsOf(rows), (row) =>
-      encodedToJson(type, new BinaryReader(row), 'named', typespace),
+      encodedToJson(type, new BinaryReader(row), shape, typespace),
     );
   };
 }

@@ -33,8 +33,11 @@ export function addSubscribe(program: Command, io: Io): void {
       const definition = await readDefinition(source, session);
       const { confirmed } = flags;
       const signal = bounds.signal;
-      const live = { database, definition, queries, confirmed, signal };
-      await show(io, liveChanges(session.api(server), live), { flags, bounds });
+      const isForPeople = io.showsResults && flags.json !== true;
+      const shape = isForPeople ? 'plain' : 'named';
+      const live = { database, definition, queries, shape, confirmed, signal } as const;
+      const changes = liveChanges(session.api(server), live);
+      await show(io, changes, { flags, bounds, isForPeople });
     });
 }
 
@@ -79,16 +82,16 @@ function boundsOf({ numUpdates, timeout, confirmed }: SubscribeFlags): Bounds {
 interface Showing {
   readonly flags: SubscribeFlags;
   readonly bounds: Bounds;
+  readonly isForPeople: boolean;
 }
 
 /** Prints changes until there were enough, the time is over, or the server ends them. */
 async function show(
   io: Io,
   changes: AsyncIterable<LiveChanges>,
-  { flags, bounds }: Showing,
+  { flags, bounds, isForPeople }: Showing,
 ): Promise<void> {
   const { updates, seconds, signal } = bounds;
-  const isForPeople = io.showsResults && flags.json !== true;
   const showsFirst = isForPeople || flags.json === true || flags.printInitialUpdate === true;
   const print = (change: LiveChanges): void => {
     if (isForPeople) for (const line of linesOf(change)) io.out(line);
