@@ -1,6 +1,7 @@
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { agentFeatures } from '../../src/protocol/agent-features.ts';
 import { fixture, unstable, writeFiles } from './cli-support.ts';
 import { type RunningService, type RunOptions, Sandbox } from './harness.ts';
 import { LiveBridge, modern, notification, request, toolCall } from './live-bridge.ts';
@@ -212,9 +213,7 @@ describe('--features', () => {
   it('[mcp B13] refuses a word that it does not know, and names those that it does', async () => {
     const { code, stdout, stderr } = await sandbox.run(['mcp', '--features', 'logs,everything']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(
-      'preview, explain, logs, backup, typed-reducers, read-only, whoami, fence',
-    );
+    expect(stderr).toContain(agentFeatures.join(', '));
   });
 });
 
