@@ -128,7 +128,7 @@ export function evaluateBooleanExpr(
   expression: BooleanExpr<any>,
   row: Readonly<Record<string, unknown>>,
 ): boolean {
-  return truthOf(readCondition(expression), row) === true;
+  return truthOf(readCondition(expression), row) ?? false;
 }
 
 /** The tree behind a predicate's result: an expression, a boolean column or a boolean. */
@@ -166,8 +166,8 @@ export function conditionToSql(condition: Condition): string {
       return `NOT (${conditionToSql(condition.part)})`;
     case 'test': {
       const { operand, pattern } = condition;
-      const test = pattern === undefined ? 'IS NULL' : `LIKE ${literalToSql(pattern)}`;
-      return `${operandToSql(operand)} ${test}`;
+      const left = operandToSql(operand);
+      return `${left} ${pattern === undefined ? 'IS NULL' : `LIKE ${literalToSql(pattern)}`}`;
     }
     default: {
       const parts = condition.parts.map((part) => `(${conditionToSql(part)})`);
@@ -223,13 +223,13 @@ function truthOf(
     }
     case 'not': {
       const truth = truthOf(condition.part, row);
-      return truth === undefined ? undefined : !truth;
+      return truth === undefined ? truth : !truth;
     }
     case 'test': {
       const { operand, pattern } = condition;
       const value = comparedValue(operand, row);
       if (pattern === undefined) return value === undefined;
-      return value === undefined ? undefined : likeRegExp(pattern).test(String(value));
+      return value === undefined ? value : likeRegExp(pattern).test(String(value));
     }
     case 'compare': {
       const left = comparedValue(condition.left, row);
@@ -242,16 +242,12 @@ function truthOf(
 
 /** `%` stands for any text, `_` for one character, and `\\` takes either as it is. */
 function likeRegExp(pattern: string): RegExp {
-  const source = pattern.replaceAll(/\\([\s\S])|[%_]|[\\^$.*+?()[\]{}|/]/gu, (found, escaped) => {
-    if (escaped !== undefined) return escapedForRegExp(escaped);
-    if (found === '%') return '[\\s\\S]*';
-    return found === '_' ? '[\\s\\S]' : escapedForRegExp(found);
+  const source = pattern.replaceAll(/\\?([\s\S])/gu, (found, character) => {
+    if (found === '%') return '.*';
+    if (found === '_') return '.';
+    return /[\\^$.*+?()[\]{}|/]/.test(character) ? `\\${character}` : character;
   });
-  return new RegExp(`^${source}$`, 'u');
-}
-
-function escapedForRegExp(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&');
+  return new RegExp(`^${source}$`, 'su');
 }
 
 type Ordered = string | number | bigint | boolean;

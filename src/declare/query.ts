@@ -221,7 +221,7 @@ function columnExpression(operand: Operand): object {
     operator,
     (other: unknown) => new BooleanExpr(compare(operator, operand, operandOf(other))),
   ]);
-  const test = (pattern?: string) => new BooleanExpr({ kind: 'test', operand, pattern });
+  const like = (pattern?: string) => new BooleanExpr({ kind: 'test', operand, pattern });
   return Object.freeze({
     operand,
     ...Object.fromEntries(methods),
@@ -230,7 +230,7 @@ function columnExpression(operand: Operand): object {
         kind: 'or',
         parts: values.map((value) => compare('eq', operand, operandOf(value))),
       }),
-    like: test,
-    isNull: () => test(),
+    like,
+    isNull: () => like(),
   });
 }
