@@ -19,9 +19,8 @@ export const backupLimits = {
   /** Backups that one list shows to an agent, and to people. */
   agentBackupsMax: 100,
   backupsListedMax: 10_000,
-  /** Bytes that become one member of a gzip file, and members that are packed at once. */
+  /** Bytes that become one member of a gzip file. */
   backupPieceBytes: mebibyte,
-  backupPiecesAtOnceMax: 2,
   /** Keys that a repository is encrypted to, and keys that are tried to open it. */
   backupKeysMax: 32,
   /** What no manifest names is removed when it is older than this. */

@@ -1,16 +1,14 @@
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { limits } from '../limits.ts';
 import { fastGzip } from '../node/gzip.ts';
 
 /**
  * How the content of an object is stored: gzip of level 1, one member for each MiB, so that any
- * tool opens it and pieces are packed on several threads; in an encrypted repository then in the
- * format of `age`. Equal content gives equal bytes where nothing is encrypted, whatever the sizes
- * of the pieces that it comes in.
+ * tool opens it; in an encrypted repository then in the format of `age`. Equal content gives equal
+ * bytes where nothing is encrypted, whatever the sizes of the pieces that it comes in.
  */
 export interface BodyFacts {
   /** Of what is stored. */
@@ -73,36 +71,17 @@ export function unpackBody(
   return gunzipped(decrypt === undefined ? stored : decrypt(stored));
 }
 
-const gzip = promisify(zlib.gzip) as (
-  bytes: Uint8Array,
-  options: zlib.ZlibOptions,
-) => Promise<Uint8Array>;
-
+/**
+ * Packs on its own thread: the pool of the process ranks with the gateway, and databases that are
+ * being backed up would wait for it.
+ */
 async function* gzipped(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  const waiting: Promise<Uint8Array>[] = [];
   let isEmpty = true;
-  try {
-    for await (const piece of evenPieces(content, limits.backupPieceBytes)) {
-      isEmpty = false;
-      waiting.push(packed(piece));
-      if (waiting.length >= limits.backupPiecesAtOnceMax) yield await first(waiting);
-    }
-    if (isEmpty) waiting.push(packed(new Uint8Array(0)));
-    while (waiting.length > 0) yield await first(waiting);
-  } finally {
-    await Promise.allSettled(waiting);
+  for await (const piece of evenPieces(content, limits.backupPieceBytes)) {
+    isEmpty = false;
+    yield zlib.gzipSync(piece, fastGzip);
   }
-}
-
-function packed(piece: Uint8Array): Promise<Uint8Array> {
-  const done = gzip(piece, fastGzip);
-  // Its error is thrown where it is awaited, unless another one ends the work before.
-  done.catch(() => undefined);
-  return done;
-}
-
-function first(waiting: Promise<Uint8Array>[]): Promise<Uint8Array> {
-  return waiting.shift() as Promise<Uint8Array>;
+  if (isEmpty) yield zlib.gzipSync(new Uint8Array(0), fastGzip);
 }
 
 /** The same bytes in pieces of exactly `pieceBytes`, but for the last. */

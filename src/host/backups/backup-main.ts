@@ -9,8 +9,10 @@ import { listBackups, listedArchives } from '../../backup/list.ts';
 import { StoreError } from '../../backup/object-store.ts';
 import { type Repository, requireRecipients } from '../../backup/repository.ts';
 import { limits } from '../../limits.ts';
+import { canLowerNiceness, setNiceness } from '../../node/child-priority.ts';
 import { MachineDisk } from '../../node/disk.ts';
 import { privateFolderMode } from '../../node/private-files.ts';
+import { systemThreadId } from '../../node/thread-faults.ts';
 import type { JobProgress } from '../databases/jobs.ts';
 import type {
   ArchivedDatabase,
@@ -30,19 +32,39 @@ import { openedRepository, readableRepository } from './opened-repository.ts';
  * nothing to do for a while.
  */
 const parent = present(parentPort, 'this file runs in a worker thread');
+const threadId = systemThreadId();
+/** A tenth of the weight of this process, and a seventieth; databases have a third. */
+const [niceness, backupNiceness] = [10, 19] as const;
+if (threadId !== 0) setNiceness(threadId, niceness);
+const canBeRanked = threadId !== 0 && canLowerNiceness(threadId);
 let openCount = 0;
+let backupCount = 0;
 let idle: NodeJS.Timeout | undefined;
 
 parent.on('message', (order: BackupOrder) => {
+  const isBackup = order.work.kind === 'create';
   openCount += 1;
+  if (isBackup) backupCount += 1;
+  rank();
   clearTimeout(idle);
   void serve(order).finally(() => {
     order.port.close();
     openCount -= 1;
+    if (isBackup) backupCount -= 1;
+    rank();
     if (openCount === 0) rest();
   });
 });
 rest();
+
+/**
+ * Databases come first. A backup takes what they leave; an archive must not fall behind them, and
+ * a restore has somebody who waits.
+ */
+function rank(): void {
+  const isForBackupsOnly = openCount > 0 && backupCount === openCount;
+  if (canBeRanked) setNiceness(threadId, isForBackupsOnly ? backupNiceness : niceness);
+}
 
 async function serve({ port, repository, work }: BackupOrder): Promise<void> {
   const abort = new AbortController();
