@@ -55,6 +55,12 @@ export function checkFormat(format: string): void {
   }
 }
 
+export function checkConfirmed(confirmed: string | undefined): void {
+  if (confirmed !== undefined && confirmed !== 'true' && confirmed !== 'false') {
+    throw new CliError('--confirmed must be true or false', 2);
+  }
+}
+
 export const lineCountFault = '--num-lines must be a whole number';
 
 function kinds(text: string): string[] {

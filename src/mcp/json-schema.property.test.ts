@@ -131,7 +131,7 @@ describe('the schema of arguments', () => {
     );
   });
 
-  it('[mcp B20] takes no JSON that the reader refuses', () => {
+  it('[mcp B20] accepts only JSON that the reader accepts', () => {
     const counts = { short: 0, read: 0, refused: 0 };
     fc.assert(
       fc.property(

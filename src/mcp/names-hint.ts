@@ -1,13 +1,10 @@
 import { nearestNames } from '../values/nearest-names.ts';
 
-/** Longer names are rarely typos, and comparing takes the product of the lengths. */
-const comparedLengthMax = 64;
 const namesShownMax = 10;
 
 /** Says which name was probably meant, or which there are. `names` are those the caller may see. */
 export function namesHint(given: string, names: readonly string[]): string {
-  const comparable = names.filter((name) => name.length <= comparedLengthMax);
-  const [nearest] = given.length > comparedLengthMax ? [] : nearestNames(given, comparable);
+  const [nearest] = nearestNames(given, names);
   if (nearest !== undefined) return `Did you mean \`${nearest}\`?`;
   if (names.length === 0) return 'There is none that you may use.';
   const shown = names.slice(0, namesShownMax).map((name) => `\`${name}\``);

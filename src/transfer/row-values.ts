@@ -1,6 +1,6 @@
 import { connectionIdFromHex } from '../values/connection-id.ts';
 import { identityFromHex } from '../values/identity.ts';
-import { unquoted } from '../values/json-loose.ts';
+import { floatNamed, unquoted } from '../values/json-loose.ts';
 import { compilePrinter, type Printer, type PrinterOf } from '../values/json-printer.ts';
 import {
   compileReader,
@@ -91,16 +91,6 @@ function hexadecimal(json: JsonValue): JsonValue {
   const value = BigInt(text);
   return value < 0n ? `-0x${(-value).toString(16)}` : `0x${value.toString(16)}`;
 }
-
-function floatNamed(json: JsonValue): number | undefined {
-  return typeof json === 'string' ? floatNames.get(json) : undefined;
-}
-
-const floatNames: ReadonlyMap<string, number> = new Map([
-  ['NaN', Number.NaN],
-  ['Infinity', Number.POSITIVE_INFINITY],
-  ['-Infinity', Number.NEGATIVE_INFINITY],
-]);
 
 function sumReader(type: SumType, typespace: Typespace, read: Reader): Reader {
   const isOption = specialKindOf(type) === 'option';

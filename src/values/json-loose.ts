@@ -64,7 +64,8 @@ export const looseReaderOf: ReaderOf = perType((type, typespace) => {
   return exact === unchanged ? read : (json, depth) => read(exact(json), depth);
 });
 
-function floatNamed(json: JsonValue): number | undefined {
+/** A float that JSON has no number for, by its name. */
+export function floatNamed(json: JsonValue): number | undefined {
   return typeof json === 'string' ? floatNames.get(json) : undefined;
 }
 

@@ -1,7 +1,12 @@
+/** Longer names are rarely typos, and comparing takes the product of the lengths. */
+const comparedLengthMax = 64;
+
 /** Up to three names that a mistyped name could mean, nearest first. */
 export function nearestNames(given: string, names: readonly string[]): string[] {
+  if (given.length > comparedLengthMax) return [];
   const reach = Math.max(2, Math.floor(given.length / 3));
   return names
+    .filter((name) => name.length <= comparedLengthMax)
     .map((name) => ({ name, distance: editDistance(given, name) }))
     .filter(({ distance }) => distance <= reach)
     .sort((a, b) => a.distance - b.distance)

@@ -6,7 +6,14 @@ import { type ApiRequest, databasePath, hintsOf } from '../api.ts';
 import { type ChosenDatabase, databaseAndQuery, onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
 import { Session } from '../session.ts';
-import { checkFormat, withAnonymous, withFormat, withServer, withYes } from '../shared-flags.ts';
+import {
+  checkConfirmed,
+  checkFormat,
+  withAnonymous,
+  withFormat,
+  withServer,
+  withYes,
+} from '../shared-flags.ts';
 import { parametersJson } from '../sql-parameters.ts';
 import { interactiveSql } from '../sql-prompt.ts';
 import { resultText } from '../sql-table.ts';
@@ -51,9 +58,7 @@ Examples:
 
 function checkFlags({ format, confirmed }: SqlFlags): void {
   checkFormat(format);
-  if (confirmed !== undefined && confirmed !== 'true' && confirmed !== 'false') {
-    throw new CliError('--confirmed must be true or false', 2);
-  }
+  checkConfirmed(confirmed);
 }
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {

@@ -4,7 +4,7 @@ import { CliError, type Io } from '../io.ts';
 import { type ChangedRows, type LiveChanges, liveChanges } from '../live-changes.ts';
 import { readDefinition } from '../module-definition.ts';
 import { Session } from '../session.ts';
-import { withAnonymous, withServer, withYes } from '../shared-flags.ts';
+import { checkConfirmed, withAnonymous, withServer, withYes } from '../shared-flags.ts';
 
 interface SubscribeFlags {
   readonly numUpdates?: string;
@@ -59,9 +59,7 @@ interface Bounds {
 const timeoutSecondsMax = 2_147_483;
 
 function boundsOf({ numUpdates, timeout, confirmed }: SubscribeFlags): Bounds {
-  if (confirmed !== undefined && confirmed !== 'true' && confirmed !== 'false') {
-    throw new CliError('--confirmed must be true or false', 2);
-  }
+  checkConfirmed(confirmed);
   if (numUpdates !== undefined && !/^[1-9]\d{0,14}$/.test(numUpdates)) {
     throw new CliError('--num-updates must be a whole number, 1 at least', 2);
   }

@@ -18,7 +18,7 @@ it('of a large program is the same in slices, in one go, and when it comes again
   const large = 'reducer '.repeat(20_000);
   const inSlices = await programHashInSlices(bytesOf(large));
   expect(programHash(bytesOf(large))).toEqual(inSlices);
-  // Until so many others came that it is computed anew.
+  // After so many others it has to be computed again.
   for (let at = 0; at < limits.recentHashesMax; at += 1) programHash(bytesOf(`program ${at}`));
   expect(programHash(bytesOf(large))).toEqual(inSlices);
   expect(programHash(bytesOf(`${large} `))).not.toEqual(inSlices);

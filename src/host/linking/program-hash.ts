@@ -52,7 +52,7 @@ const sliceBytes = 32 * 1024;
 export async function programHashInSlices(bytes: Uint8Array): Promise<Uint8Array> {
   const before = known.get(bytes) ?? recentHash(bytes);
   if (before !== undefined) return before;
-  if (bytes.length <= sliceBytes) return programHash(bytes);
+  if (bytes.length <= sliceBytes) return remembered(bytes, keccak_256(bytes));
   const state = keccak_256.create();
   let started = performance.now();
   for (let at = 0; at < bytes.length; at += sliceBytes) {

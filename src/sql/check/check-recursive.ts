@@ -6,7 +6,7 @@ import { coerceQuery, requireSettled } from './coerce-query.ts';
 import { type CommonTableList, type Environment, equalTypes, mismatch, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
 import type { OutputColumn, TypedQuery } from './typed.ts';
-import { outerNeedsOf } from './typed-expression.ts';
+import { queryOf } from './typed-expression.ts';
 
 type CheckBody = (body: QueryBody, environment: Environment) => TypedQuery;
 
@@ -104,16 +104,4 @@ function requireAlike(
     if (isAlike || (isNumericType(plain) && isNumericType(wanted))) continue;
     throw mismatch(type, wanted, body.span, environment);
   }
-}
-
-function queryOf(body: TypedQuery['body'], columns: readonly OutputColumn[]): TypedQuery {
-  const query: TypedQuery = {
-    body,
-    order: [],
-    limit: undefined,
-    offset: undefined,
-    columns,
-    outerSlots: [],
-  };
-  return { ...query, outerSlots: [...outerNeedsOf(query).slots] };
 }

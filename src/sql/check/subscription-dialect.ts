@@ -139,7 +139,7 @@ function requireItem(
 }
 
 interface ConditionPlace extends Written {
-  /** `undefined` for all that is no column. */
+  /** `undefined` for anything but a column. */
   readonly typeOf: (operand: Expression) => AlgebraicType | undefined;
 }
 

@@ -133,8 +133,9 @@ export function typePair(
 }
 
 /**
- * Types `other` beside `leader`, which is no Option: what it holds is compared. Columns of tables
- * must have the same type; if a side is computed, both become the number type that holds them.
+ * Types `other` beside `leader`, which is not an Option: where `other` is one, the value that it
+ * holds is compared. Columns of tables must have the same type; if a side is computed, both become
+ * the number type that holds them.
  */
 export function typeBeside(
   leader: TypedExpression,

@@ -1,5 +1,11 @@
 import { unreachable } from '../../assert.ts';
-import type { TypedBlock, TypedExpression, TypedQuery, TypedRelation } from './typed.ts';
+import type {
+  OutputColumn,
+  TypedBlock,
+  TypedExpression,
+  TypedQuery,
+  TypedRelation,
+} from './typed.ts';
 
 /** Walking, rewriting and judging typed expressions. Nothing here knows how they are evaluated. */
 export type TypedSubquery = Extract<TypedExpression, { readonly kind: 'subquery' }>;
@@ -267,6 +273,19 @@ function together(parts: readonly Needs[]): Needs {
     for (const value of part.values) values.add(value);
   }
   return { slots, values };
+}
+
+/** The query that is only this body, without an order or a limit. */
+export function queryOf(body: TypedQuery['body'], columns: readonly OutputColumn[]): TypedQuery {
+  const query: TypedQuery = {
+    body,
+    order: [],
+    limit: undefined,
+    offset: undefined,
+    columns,
+    outerSlots: [],
+  };
+  return { ...query, outerSlots: [...outerNeedsOf(query).slots] };
 }
 
 /** Needs of a query that are filled outside of it. Each common table is visited once. */

@@ -35,14 +35,10 @@ export function visibleTableNames(schema: SqlSchema, rights: Rights): readonly s
   return schema.tables.filter((table) => isVisible(table, rights)).map(({ name }) => name);
 }
 
-/** Longer names are rarely typos, and comparing takes the product of the lengths. */
-const comparedLengthMax = 64;
-
 /** "Did you mean `users`?", if one of `names` is close to what was written. */
 export function nameHint(written: string, names: readonly string[]): string | undefined {
-  if (written.length > comparedLengthMax) return undefined;
-  const comparable = names.filter((name) => name.length <= comparedLengthMax && name !== written);
-  const [nearest] = nearestNames(written, comparable);
+  const others = names.filter((name) => name !== written);
+  const [nearest] = nearestNames(written, others);
   // Two changes turn almost any word of three letters into any other one.
   const reach = written.length <= 3 ? 1 : Math.max(2, Math.floor(written.length / 3));
   if (nearest === undefined || editDistance(written, nearest) > reach) return undefined;

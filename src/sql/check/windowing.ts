@@ -5,10 +5,9 @@ import type {
   OutputColumn,
   TypedBlock,
   TypedExpression,
-  TypedQuery,
   TypedWindowCall,
 } from './typed.ts';
-import { isRequestValue, mapExpression, operandsOf, outerNeedsOf } from './typed-expression.ts';
+import { isRequestValue, mapExpression, operandsOf, queryOf } from './typed-expression.ts';
 
 /** A block in which nodes of `calls` stand for window functions. */
 export interface Windowed {
@@ -101,18 +100,6 @@ export function windowedBlock(
 
 function outputColumn({ type, isNullable }: OutputColumn | TypedExpression | TypedWindowCall) {
   return { name: '', type, isNullable };
-}
-
-function queryOf(body: TypedQuery['body'], columns: readonly OutputColumn[]): TypedQuery {
-  const query: TypedQuery = {
-    body,
-    order: [],
-    limit: undefined,
-    offset: undefined,
-    columns,
-    outerSlots: [],
-  };
-  return { ...query, outerSlots: [...outerNeedsOf(query).slots] };
 }
 
 /** The expressions that are computed before the window functions, each once. */

@@ -2,7 +2,7 @@
  * Enums: sums whose variants carry nothing. A statement writes their values as texts, the names of
  * the variants; while it runs they are the numbers of the variants, which is their order too.
  */
-import { camelCase } from '../../schema/case-conversion.ts';
+import { LooseNames } from '../../values/loose-names.ts';
 import { specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 
@@ -23,20 +23,19 @@ export function enumNames(type: AlgebraicType): readonly string[] | undefined {
 /** Types are immutable; `false` for those that are no enums. */
 const knownNames = new WeakMap<AlgebraicType, readonly string[] | false>();
 
-/**
- * The number of the variant that a text names: by its exact name; else by another spelling of its
- * words (`InProgress`, `in_progress` for `inProgress`) or in another case, if that means only one.
- */
+/** The number of the variant that a text names, in any spelling that JSON may have, too. */
 export function variantNamed(names: readonly string[], text: string): number | undefined {
-  const exact = names.indexOf(text);
-  if (exact !== -1) return exact;
-  const lower = text.toLowerCase();
-  const canonical = camelCase(text);
-  const found = names.flatMap((name, tag) =>
-    camelCase(name) === canonical || name.toLowerCase() === lower ? tag : [],
-  );
-  return found.length === 1 ? found[0] : undefined;
+  let loose = looseNames.get(names);
+  if (loose === undefined) {
+    loose = new LooseNames(names.map((name) => ({ name })));
+    looseNames.set(names, loose);
+  }
+  const tag = loose.find(text);
+  return tag < 0 ? undefined : tag;
 }
+
+/** By what `enumNames` returned. */
+const looseNames = new WeakMap<readonly string[], LooseNames>();
 
 /** Why a text is refused where a value of an enum is expected. */
 export function notVariant(text: string, names: readonly string[]): string {
