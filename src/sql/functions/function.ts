@@ -81,10 +81,23 @@ export interface AggregateFunction {
  */
 export interface Accumulator {
   add(value: QueryValue): void;
+  /**
+   * Does what `finish` would take long for; false: it must pause, and be called again. Absent where
+   * `finish` looks at few values.
+   */
+  settle?(pacer: Pacer): boolean;
   /** Throws `SqlFailure` when the result does not fit its type. */
   finish(): QueryValue;
   /** Length of the value that it holds, in characters or bytes. Absent if it holds none. */
   readonly heldLength?: number;
+}
+
+/** Says when work has to let others go on; an `ExecutionState` is one. */
+export interface Pacer {
+  /** Counted down, one for each step of the work. */
+  ticks: number;
+  /** To be called once `ticks` has run out. */
+  mustPause(): boolean;
 }
 
 /** An accumulator that can also remove values that were added before. */

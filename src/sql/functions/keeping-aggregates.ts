@@ -17,7 +17,8 @@ import { emptyTypespace } from '../../values/type.ts';
 import { invalid } from '../failure.ts';
 import type { KeepingAggregateName } from './aggregate-names.ts';
 import { ExactSum } from './exact-sum.ts';
-import type { Accumulator, AggregateFunction, QueryValue } from './function.ts';
+import type { Accumulator, AggregateFunction, Pacer, QueryValue } from './function.ts';
+import { Merge } from './merge.ts';
 import { packedType, unpackerOf } from './packed.ts';
 import { comparatorOf, orderOf } from './value-codec.ts';
 import { scalarTypes } from './value-kind.ts';
@@ -97,10 +98,17 @@ export function resultOfKeeping(name: KeepingAggregateName, type: AlgebraicType)
 /** A length of what is held counts two bytes. */
 const lengthOfNumber = 8;
 
+/** Where nothing else waits. */
+const unpaced: Pacer = { ticks: Number.POSITIVE_INFINITY, mustPause: () => false };
+
+/** The squares of what is left of the values without their mean are added after all of them. */
 class Spread implements Accumulator {
   readonly #values: number[] = [];
   readonly #isSample: boolean;
   readonly #isDeviation: boolean;
+  #sum = new ExactSum();
+  #squares = new ExactSum();
+  #squared = 0;
 
   constructor(name: SpreadName) {
     this.#isSample = name.endsWith('_samp');
@@ -109,26 +117,34 @@ class Spread implements Accumulator {
 
   add(value: QueryValue): void {
     this.#values.push(value as number);
+    this.#sum.add(value as number);
+    if (this.#squared === 0) return;
+    this.#squares = new ExactSum();
+    this.#squared = 0;
   }
 
   get heldLength(): number {
     return this.#values.length * lengthOfNumber;
   }
 
-  finish(): QueryValue {
+  settle(pacer: Pacer): boolean {
     const values = this.#values;
-    const divisor = values.length - (this.#isSample ? 1 : 0);
-    if (values.length === 0 || divisor === 0) return null;
-    const mean = totalOf(values) / values.length;
-    const variance = totalOf(values.map((value) => (value - mean) ** 2)) / divisor;
+    const mean = this.#sum.total() / values.length;
+    while (this.#squared < values.length) {
+      if (--pacer.ticks <= 0 && pacer.mustPause()) return false;
+      this.#squares.add(((values[this.#squared++] as number) - mean) ** 2);
+    }
+    return true;
+  }
+
+  finish(): QueryValue {
+    const { length } = this.#values;
+    const divisor = length - (this.#isSample ? 1 : 0);
+    if (length === 0 || divisor === 0) return null;
+    this.settle(unpaced);
+    const variance = this.#squares.total() / divisor;
     return this.#isDeviation ? Math.sqrt(variance) : variance;
   }
-}
-
-function totalOf(values: readonly number[]): number {
-  const sum = new ExactSum();
-  for (const value of values) sum.add(value);
-  return sum.total();
 }
 
 interface Ranked {
@@ -151,6 +167,8 @@ class Percentile implements Accumulator {
   readonly #options: PercentileOptions;
   #fraction: number | null = null;
   #length = 0;
+  /** Sorts the values that there are. */
+  #merge: Merge | undefined;
 
   constructor(options: PercentileOptions) {
     this.#options = options;
@@ -160,6 +178,7 @@ class Percentile implements Accumulator {
     const { value, fraction } = this.#options.unpack(packed);
     this.#fraction = fraction;
     this.#values.push(value);
+    this.#merge = undefined;
     const isLong = typeof value === 'string' || value instanceof Uint8Array;
     this.#length += lengthOfNumber + (isLong ? value.length : 0);
   }
@@ -168,19 +187,39 @@ class Percentile implements Accumulator {
     return this.#length;
   }
 
+  settle(pacer: Pacer): boolean {
+    return this.#sorting().run(pacer);
+  }
+
   finish(): QueryValue {
     const fraction = this.#fraction;
-    const { compare, isContinuous } = this.#options;
-    const sorted = this.#values.toSorted(compare);
-    if (fraction === null || sorted.length === 0) return null;
+    const count = this.#values.length;
+    if (fraction === null || count === 0) return null;
     if (!(fraction >= 0 && fraction <= 1)) {
       throw invalid(`A percentile is between 0 and 1, not ${fraction}`);
     }
-    if (!isContinuous) return sorted[Math.max(0, Math.ceil(fraction * sorted.length) - 1)] ?? null;
-    const place = fraction * (sorted.length - 1);
-    const low = sorted[Math.floor(place)] as number;
-    const high = sorted[Math.ceil(place)] as number;
+    this.settle(unpaced);
+    if (!this.#options.isContinuous) {
+      return this.#valueAt(Math.max(0, Math.ceil(fraction * count) - 1));
+    }
+    const place = fraction * (count - 1);
+    const low = this.#valueAt(Math.floor(place)) as number;
+    const high = this.#valueAt(Math.ceil(place)) as number;
     return low === high ? low : low + (high - low) * (place - Math.floor(place));
+  }
+
+  #sorting(): Merge {
+    const { compare } = this.#options;
+    const values = this.#values;
+    this.#merge ??= new Merge(values.length, (a, b) =>
+      compare(values[a] as QueryValue, values[b] as QueryValue),
+    );
+    return this.#merge;
+  }
+
+  /** The value at a place of the sorted ones. */
+  #valueAt(place: number): QueryValue {
+    return this.#values[this.#sorting().result[place] as number] ?? null;
   }
 }
 
@@ -190,6 +229,10 @@ class Texts implements Accumulator {
   readonly #unpack: (bytes: Uint8Array) => QueryValue[];
   readonly #comparators: readonly ((a: QueryValue, b: QueryValue) => number)[];
   #length = 0;
+  #merge: Merge | undefined;
+  /** Of so many of the sorted rows. */
+  #text = '';
+  #joined = 0;
 
   constructor(
     unpack: (bytes: Uint8Array) => QueryValue[],
@@ -202,6 +245,9 @@ class Texts implements Accumulator {
   add(packed: QueryValue): void {
     const bytes = packed as Uint8Array;
     this.#rows.push(this.#unpack(bytes));
+    this.#merge = undefined;
+    this.#text = '';
+    this.#joined = 0;
     this.#length += bytes.length + 64;
   }
 
@@ -209,15 +255,26 @@ class Texts implements Accumulator {
     return this.#length;
   }
 
+  settle(pacer: Pacer): boolean {
+    const rows = this.#rows;
+    this.#merge ??= new Merge(rows.length, (a, b) =>
+      this.#compare(rows[a] as QueryValue[], rows[b] as QueryValue[]),
+    );
+    if (!this.#merge.run(pacer)) return false;
+    const { result } = this.#merge;
+    for (; this.#joined < rows.length; this.#joined++) {
+      if (--pacer.ticks <= 0 && pacer.mustPause()) return false;
+      const [value, separator] = rows[result[this.#joined] as number] as QueryValue[];
+      if (this.#joined > 0 && separator !== null) this.#text += separator;
+      this.#text += value;
+    }
+    return true;
+  }
+
   finish(): QueryValue {
     if (this.#rows.length === 0) return null;
-    const sorted = this.#rows.toSorted((a, b) => this.#compare(a, b));
-    let text = '';
-    for (const [at, [value, separator]] of sorted.entries()) {
-      if (at > 0 && separator !== null) text += separator;
-      text += value;
-    }
-    return text;
+    this.settle(unpaced);
+    return this.#text;
   }
 
   #compare(a: readonly QueryValue[], b: readonly QueryValue[]): number {

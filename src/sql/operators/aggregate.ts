@@ -18,7 +18,7 @@ import {
   setEntryBytes,
   slotBytes,
 } from './held-bytes.ts';
-import { ended, rowReady, type Step, type Tuples } from './operator.ts';
+import { ended, paused, rowReady, type Step, type Tuples } from './operator.ts';
 
 /** A grouping ready to run, for any number of executions. */
 export interface CompiledGrouping {
@@ -108,6 +108,8 @@ export class Aggregation implements Tuples {
   #groups: Group[] = [];
   #isCollected = false;
   #at = 0;
+  /** Parts of the group at `#at` that are ready. */
+  #settled = 0;
   #taken = 0;
 
   constructor(state: ExecutionState, input: Tuples, grouping: CompiledGrouping) {
@@ -122,6 +124,7 @@ export class Aggregation implements Tuples {
     this.#groups = [];
     this.#isCollected = false;
     this.#at = 0;
+    this.#settled = 0;
     this.#state.budget.giveBack(this.#taken);
     this.#taken = 0;
     // Without keys there is one group, even without rows.
@@ -136,6 +139,10 @@ export class Aggregation implements Tuples {
     }
     const group = this.#groups[this.#at];
     if (group === undefined) return ended;
+    for (; this.#settled < group.parts.length; this.#settled++) {
+      if (group.parts[this.#settled]?.settle?.(this.#state) === false) return paused;
+    }
+    this.#settled = 0;
     this.#at++;
     this.#show(group);
     return rowReady;

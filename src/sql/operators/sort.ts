@@ -2,6 +2,7 @@ import { assert } from '../../assert.ts';
 import type { Evaluator, Frame } from '../expressions/frame.ts';
 import { ByteSink, type RowSink } from '../expressions/row-sink.ts';
 import type { QueryValue } from '../functions/function.ts';
+import { Merge } from '../functions/merge.ts';
 import type { ExecutionState } from './execution-state.ts';
 import { bufferBytes, bytesOfValue, listBytes, objectBytes, slotBytes } from './held-bytes.ts';
 import { ended, paused, type Rows, rowReady, type Step, type Tuples } from './operator.ts';
@@ -17,8 +18,6 @@ export interface CompiledSort {
   readonly keys: readonly CompiledSortKey[];
   readonly write: (frame: Frame, into: RowSink) => void;
 }
-
-const runLength = 2_048;
 
 /**
  * Sorts all rows. Pieces of the list are sorted as they fill up, then merged in twos until one is
@@ -64,7 +63,7 @@ export class Sort implements Rows {
       this.#merge = new Merge(this.#rows.count, this.#compare);
     }
     if (this.#merge !== undefined) {
-      if (this.#merge.run(this.#state) === paused) return paused;
+      if (!this.#merge.run(this.#state)) return paused;
       this.#order = this.#merge.result;
       this.#merge = undefined;
     }
@@ -112,83 +111,6 @@ export class Sort implements Rows {
 
 /** The number of a row, in the two lists that are merged. */
 const orderBytes = 8;
-
-/** Sorts the numbers from 0 to `count` in steps. */
-export class Merge {
-  #from: Int32Array;
-  #into: Int32Array;
-  readonly #count: number;
-  readonly #compare: (a: number, b: number) => number;
-  /** Length of the sorted pieces of `#from`; 0 while pieces are sorted. */
-  #length = 0;
-  #sorted = 0;
-  /** State of the merge of two pieces: the start of the first, and the next row of each. */
-  #base = 0;
-  #left = 0;
-  #right = 0;
-  #out = 0;
-
-  constructor(count: number, compare: (a: number, b: number) => number) {
-    this.#count = count;
-    this.#compare = compare;
-    this.#from = Int32Array.from({ length: count }, (_, at) => at);
-    this.#into = count > runLength ? new Int32Array(count) : this.#from;
-  }
-
-  get result(): Int32Array {
-    return this.#from;
-  }
-
-  run(state: ExecutionState): Step {
-    while (this.#length === 0) {
-      if (this.#sorted >= this.#count) {
-        this.#length = runLength;
-        this.#startPair(0);
-        break;
-      }
-      if (this.#sorted > 0) state.ticks -= runLength;
-      if (this.#sorted > 0 && state.ticks <= 0 && state.mustPause()) return paused;
-      const end = Math.min(this.#sorted + runLength, this.#count);
-      this.#from.subarray(this.#sorted, end).sort(this.#compare);
-      this.#sorted = end;
-    }
-    while (this.#length < this.#count) {
-      if (this.#mergePass(state) === paused) return paused;
-      [this.#from, this.#into] = [this.#into, this.#from];
-      this.#length *= 2;
-      this.#startPair(0);
-    }
-    return ended;
-  }
-
-  #startPair(base: number): void {
-    this.#base = base;
-    this.#left = base;
-    this.#right = Math.min(base + this.#length, this.#count);
-    this.#out = base;
-  }
-
-  #mergePass(state: ExecutionState): Step {
-    const from = this.#from;
-    const into = this.#into;
-    while (this.#base < this.#count) {
-      const middle = Math.min(this.#base + this.#length, this.#count);
-      const end = Math.min(middle + this.#length, this.#count);
-      while (this.#out < end) {
-        if (--state.ticks <= 0 && state.mustPause()) return paused;
-        const isLeft = this.#right >= end || (this.#left < middle && this.#isLeftFirst());
-        into[this.#out++] = from[isLeft ? this.#left++ : this.#right++] as number;
-      }
-      this.#startPair(end);
-    }
-    return ended;
-  }
-
-  #isLeftFirst(): boolean {
-    const left = this.#from[this.#left] as number;
-    return this.#compare(left, this.#from[this.#right] as number) <= 0;
-  }
-}
 
 interface TopRow {
   readonly values: readonly QueryValue[];

@@ -50,8 +50,8 @@ export class Partitions {
     this.end = 0;
   }
 
-  /** Moves on to the next partition; false after the last. */
-  next(): boolean {
+  /** Moves on to the next partition, and yields when it must pause; false after the last. */
+  *next(state: ExecutionState): Generator<typeof paused, boolean> {
     const { rows } = this;
     this.start = this.end;
     if (this.start >= rows.length) return false;
@@ -59,6 +59,7 @@ export class Partitions {
     this.#groupStarts = [this.start];
     let at = this.start + 1;
     for (; at < rows.length; at++) {
+      if (--state.ticks <= 0 && state.mustPause()) yield paused;
       const before = rows[at - 1] as number;
       const row = rows[at] as number;
       if (isPartitionStart(before, row)) break;
@@ -84,17 +85,18 @@ export function* runWindow(run: FrameRun): Generator<typeof paused, void> {
   const frames = new Frames(partitions, run.frame);
   const aggregated = made.name === 'aggregate' ? new Aggregated(run, made.aggregate) : undefined;
   partitions.rewind();
-  while (partitions.next()) {
+  while (yield* partitions.next(state)) {
     frames.begin();
     aggregated?.begin();
     for (let at = partitions.start; at < partitions.end; at++) {
       if (--state.ticks <= 0 && state.mustPause()) yield paused;
       frames.moveTo(at);
-      const result =
-        made.name === 'aggregate'
-          ? (aggregated?.over(frames) ?? null)
-          : plainResult(made.name, at, frames, run);
-      keep(rows[at] as number, result);
+      if (made.name !== 'aggregate') {
+        keep(rows[at] as number, plainResult(made.name, at, frames, run));
+        continue;
+      }
+      while (aggregated?.moveTo(frames) === false) yield paused;
+      keep(rows[at] as number, aggregated?.result ?? null);
     }
   }
 }
@@ -222,17 +224,22 @@ class Aggregated {
     this.#restart(this.#run.partitions.start);
   }
 
-  over({ start, end }: Frames): QueryValue {
-    const isSame = start === this.#start && end === this.#end;
-    if (isSame && this.#result !== undefined) return this.#result;
-    if (start > this.#end) this.#restart(start);
-    else if (start > this.#start) this.#dropUntil(start);
-    assert(start === this.#start && end >= this.#end, 'frames move forwards');
-    while (this.#end < end) this.#add(this.#end++);
-    // Those that keep their values look at all of them.
-    if (this.#function.keepsValues === true) this.#run.state.ticks -= end - start;
-    this.#result = this.#accumulator.finish();
+  /** Of the frame to which it was moved last. */
+  get result(): QueryValue {
+    this.#result ??= this.#accumulator.finish();
     return this.#result;
+  }
+
+  /** Takes a frame in; false: it must pause, and be called again. */
+  moveTo({ start, end }: Frames): boolean {
+    if (start > this.#end) this.#restart(start);
+    else if (!this.#dropUntil(start)) return false;
+    assert(start === this.#start && end >= this.#end, 'frames move forwards');
+    for (; this.#end < end; this.#end++) {
+      if (this.#mustPause()) return false;
+      this.#add(this.#end);
+    }
+    return this.#accumulator.settle?.(this.#run.state) ?? true;
   }
 
   #restart(at: number): void {
@@ -243,23 +250,28 @@ class Aggregated {
     this.#result = undefined;
   }
 
-  #dropUntil(start: number): void {
+  /** What cannot remove values begins again at `start`. */
+  #dropUntil(start: number): boolean {
+    if (start === this.#start) return true;
     const remover = retractable(this.#accumulator);
-    if (remover === undefined) {
-      const end = this.#end;
-      this.#restart(start);
-      while (this.#end < end) this.#add(this.#end++);
-      return;
-    }
+    if (remover === undefined) this.#restart(start);
+    this.#result = undefined;
     for (; this.#start < start; this.#start++) {
+      if (this.#mustPause()) return false;
       const value = this.#valueAt(this.#start);
-      if (value !== undefined) remover.remove(value);
+      if (value !== undefined) remover?.remove(value);
     }
+    return true;
+  }
+
+  #mustPause(): boolean {
+    const { state } = this.#run;
+    return --state.ticks <= 0 && state.mustPause();
   }
 
   #add(at: number): void {
-    const { state, take } = this.#run;
-    state.ticks--;
+    const { take } = this.#run;
+    this.#result = undefined;
     const value = this.#valueAt(at);
     if (value === undefined) return;
     this.#accumulator.add(value);

@@ -6,6 +6,7 @@ import { compileExpression } from '../expressions/compile-expression.ts';
 import type { Evaluator } from '../expressions/frame.ts';
 import { ByteSink, type RowSink } from '../expressions/row-sink.ts';
 import type { QueryValue } from '../functions/function.ts';
+import { Merge } from '../functions/merge.ts';
 import { noneBytes, someTag } from '../functions/option-bytes.ts';
 import {
   orderOf,
@@ -18,7 +19,6 @@ import type { ExecutionState } from './execution-state.ts';
 import { bytesOfValue, refBytes, slotBytes } from './held-bytes.ts';
 import { ended, paused, type Rows, rowReady, type Step } from './operator.ts';
 import { RowStore } from './row-store.ts';
-import { Merge } from './sort.ts';
 import { type FrameRun, Partitions, runWindow } from './window-run.ts';
 
 /** Window functions ready to run, for any number of executions. */
@@ -180,7 +180,7 @@ export class WindowRows implements Rows {
     const state = this.#state;
     for (const sort of this.#windows.sorts) {
       const merge = new Merge(this.#rows.count, (a, b) => this.#compareRows(sort, a, b));
-      while (merge.run(state) === paused) yield paused;
+      while (!merge.run(state)) yield paused;
       const partitions = new Partitions(merge.result, {
         isPartitionStart: (a, b) => this.#compareBy(sort.partition, a, b) !== 0,
         isGroupStart: (a, b) => this.#compareBy(sort.order, a, b) !== 0,
