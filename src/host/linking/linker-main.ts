@@ -6,7 +6,7 @@ import { FrameReader } from '../../node/frames.ts';
 import { fromHex } from '../../values/hex.ts';
 import { encodeLinked } from './linked-file.ts';
 import { answerFrame, type LinkerAnswer, programFrameBytesMax } from './linker-frames.ts';
-import { programHash } from './program-hash.ts';
+import { programHashInSlices } from './program-hash.ts';
 
 /**
  * Links programs in a process of its own: takes one after another from its input, and returns each
@@ -40,7 +40,7 @@ async function warmUp(): Promise<void> {
 async function serve(bytes: Uint8Array): Promise<void> {
   try {
     const program = await linkProgram(bytes);
-    const origin = { programHash: programHash(bytes), linkerVersion: version };
+    const origin = { programHash: await programHashInSlices(bytes), linkerVersion: version };
     answer({ kind: 'linked', bytes: encodeLinked(program, origin) });
   } catch (error) {
     if (!(error instanceof ProgramError)) throw error;
