@@ -2,17 +2,22 @@
  * From a commit to those who watch, over WebSockets: many who watch one query, as many who watch a
  * query each, and what a commit costs while few or many other queries are watched. Callers and
  * watchers are processes of their own; the service is in this one, so its processor time and memory
- * are measured here. Every update was durable before it was told.
+ * are measured here. Every update was durable before it was told. Last, what one who watches all
+ * rows costs a load that is as fast as it can be, by how the load is spread over the rows.
  */
 import type { Caller } from './load/caller.ts';
 import { LoadProcess } from './load/load-process.ts';
+import type { Payers, Payments } from './load/payers.ts';
 import { type BenchService, serviceWith } from './load/service.ts';
 import type { Watch, Watchers } from './load/watchers.ts';
+import { median } from './transfer/one-sync.ts';
 
 export interface Figure {
   readonly name: string;
   readonly unit: string;
   readonly value: number;
+  /** Of the same run. */
+  readonly baseline?: number;
 }
 
 const subscribers = 1_000;
@@ -28,6 +33,7 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
       ids: size.watchers,
     })),
     ...(await costs(scale)),
+    ...(await besideTransfers(scale)),
   ];
 }
 
@@ -117,6 +123,77 @@ async function cost(watched: number, concerned: number, scale: number): Promise<
   });
 }
 
+const accounts = 100_000;
+
+/** Transfers as fast as they are answered, by turns with nobody and with one who watches it all. */
+async function besideTransfers(scale: number): Promise<Figure[]> {
+  const payers = await LoadProcess.start<Payers>('payers.ts');
+  try {
+    return await withLoads(async ({ port }, caller, crowd) => {
+      const bank = { port, database: 'bank' };
+      await caller.ask('call', { reducer: 'open', args: [accounts, 1_000_000_000, 0] });
+      const text = 'SELECT * FROM account';
+      const watch = { ...bank, connections: 1, sets: 1, queries: 1, text };
+      const figures: Figure[] = [];
+      for (const exponent of [0, 1.5]) {
+        const payments = { ...bank, accounts, exponent, millis: Math.max(100, 4_000 * scale) };
+        const alone: Transfers[] = [];
+        const watched: Transfers[] = [];
+        for (let round = 0; round < 5; round += 1) {
+          alone.push(await transfers(payers, payments));
+          await crowd.ask('watch', watch);
+          await crowd.ask('begin', {});
+          watched.push(await transfers(payers, payments));
+          const { count } = await crowd.ask('report', { updates: 1, millisMax: 60_000 });
+          if (count === 0) throw new Error('no transfer was told');
+          await crowd.ask('leave', {});
+        }
+        figures.push(...besideFigures(exponent, alone, watched));
+      }
+      return figures;
+    }, 'bank');
+  } finally {
+    await payers.stop();
+  }
+}
+
+interface Transfers {
+  readonly perSecond: number;
+  /** Processor time of the service for one transfer. */
+  readonly micros: number;
+}
+
+async function transfers(payers: LoadProcess<Payers>, payments: Payments): Promise<Transfers> {
+  const before = process.cpuUsage();
+  const { perSecond, count } = await payers.ask('pay', payments);
+  return { perSecond, micros: (cpuSeconds(before) * 1e6) / count };
+}
+
+function besideFigures(
+  exponent: number,
+  alone: readonly Transfers[],
+  watched: readonly Transfers[],
+): Figure[] {
+  const spread = exponent === 0 ? 'uniform' : `Zipf's law, exponent ${exponent}`;
+  const name = `transfers, ${spread}, one watches all accounts`;
+  const of = (list: readonly Transfers[], key: keyof Transfers) =>
+    median(list.map((one) => one[key]));
+  return [
+    {
+      name,
+      unit: 'transfers/s',
+      value: of(watched, 'perSecond'),
+      baseline: of(alone, 'perSecond'),
+    },
+    {
+      name: `${name}: processor time for one`,
+      unit: 'µs',
+      value: of(watched, 'micros'),
+      baseline: of(alone, 'micros'),
+    },
+  ];
+}
+
 /** Rows that nobody puts. */
 const otherText = 'SELECT * FROM score WHERE id = 1#';
 
@@ -135,12 +212,12 @@ type Work<Result> = (
   crowd: LoadProcess<Watchers>,
 ) => Promise<Result>;
 
-async function withLoads<Result>(work: Work<Result>): Promise<Result> {
-  const service = await serviceWith('board');
+async function withLoads<Result>(work: Work<Result>, module = 'board'): Promise<Result> {
+  const service = await serviceWith(module);
   const caller = await LoadProcess.start<Caller>('caller.ts');
   const crowd = await LoadProcess.start<Watchers>('watchers.ts');
   try {
-    await caller.ask('connect', boardOf(service.port));
+    await caller.ask('connect', { port: service.port, database: module });
     return await work(service, caller, crowd);
   } finally {
     await caller.stop();

@@ -7,7 +7,7 @@ export interface Load {
   readonly sockets: number;
   /** Calls that each socket has in flight at any time. */
   readonly inFlight: number;
-  readonly meter: Meter;
+  readonly meter: Pick<Meter, 'replied'>;
 }
 
 /** Hands out the transfers of a workload, one after another, to all sockets of a load. */

@@ -18,12 +18,12 @@ export function uniform(accounts: number): Workload {
  * Zipf's law with exponent 1: the most wanted of 100,000 accounts is in every sixth transfer. Which
  * accounts are wanted says nothing about where they lie.
  */
-export function skewed(accounts: number): Workload {
+export function skewed(accounts: number, exponent = 1): Workload {
   const random = seededRandom(11);
   const sums = new Float64Array(accounts);
   let sum = 0;
   for (let rank = 0; rank < accounts; rank += 1) {
-    sum += 1 / (rank + 1);
+    sum += (rank + 1) ** -exponent;
     sums[rank] = sum;
   }
   const places = shuffled(accounts, random);

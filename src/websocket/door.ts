@@ -24,6 +24,7 @@ import { type UpgradedSocket, Upgrader } from './upgrade.ts';
 import { v1Codec } from './v1.ts';
 import { V2 } from './v2.ts';
 import { forgetApplied } from './v2-rows.ts';
+import { forgetUpdates } from './v2-updates.ts';
 
 export interface WebSocketDoorOptions {
   readonly host: Host;
@@ -260,6 +261,7 @@ export class WebSocketDoor {
       for (const one of connections) one.flush(now);
       forgetJoined();
       forgetApplied();
+      forgetUpdates();
     });
   }
 }

@@ -10,15 +10,12 @@ import type {
   UpdatedEvent,
 } from '../host/feeds/live-connection.ts';
 import { limits } from '../limits.ts';
-import type { LiveUpdate, QueryRows } from '../live/live-update.ts';
+import type { QueryRows } from '../live/live-update.ts';
 import { type EncodedRows, encodedBy } from '../protocol/message-parts.ts';
 import { type ClientMessage, decodeClientMessage } from '../protocol/v2/client-message.ts';
 import {
   encodeServerMessage,
-  encodeTableUpdateRows,
-  type QuerySetUpdate,
   type ReducerOutcome,
-  type TableUpdate,
   writeServerMessage,
 } from '../protocol/v2/server-message.ts';
 import { clientMessagesIn } from '../protocol/v3.ts';
@@ -27,6 +24,7 @@ import { BinaryWriter } from '../values/binary-writer.ts';
 import { EncodedMessage } from './encoded-message.ts';
 import type { Encoded, MessageCodec, Person } from './message-codec.ts';
 import { encodedMessage, type PlainMessage } from './v2-rows.ts';
+import { endOfUpdates, querySetOf, updateMessage, updateMessages } from './v2-updates.ts';
 
 /** Versions 2 and 3, whose messages are the same. */
 export class V2 implements MessageCodec {
@@ -53,10 +51,12 @@ export class V2 implements MessageCodec {
   encode(events: readonly LiveEvent[]): Encoded {
     const messages: EncodedMessage[] = [];
     for (let at = 0; at < events.length; ) {
-      const end = this.#version === 'v3' ? endOfDone(events, at) : at;
-      if (end > at) messages.push(doneMessages(events, at, end));
+      const doneEnd = this.#version === 'v3' ? endOfDone(events, at) : at;
+      const updatesEnd = this.#version === 'v3' ? endOfUpdates(events, at) : at;
+      if (doneEnd > at) messages.push(doneMessages(events, at, doneEnd));
+      else if (updatesEnd > at) messages.push(updateMessages(events, at, updatesEnd));
       else messages.push(this.#encode(events[at] as LiveEvent));
-      at = Math.max(end, at + 1);
+      at = Math.max(doneEnd, updatesEnd, at + 1);
     }
     return { messages, requests: none };
   }
@@ -140,42 +140,6 @@ function requestOf(message: ClientMessage): LiveRequest {
       return unreachable(message);
   }
 }
-
-/** Encodes an update; connections that get the same update share the message. */
-function updateMessage(event: UpdatedEvent): EncodedMessage {
-  const known = updateMessages.get(event);
-  if (known !== undefined) return known;
-  const querySets = event.sets.map(querySetOf);
-  const message = new EncodedMessage(encodeServerMessage({ kind: 'transactionUpdate', querySets }));
-  updateMessages.set(event, message);
-  return message;
-}
-
-const updateMessages = new WeakMap<UpdatedEvent, EncodedMessage>();
-
-function querySetOf({ setId, updates }: SetUpdate): QuerySetUpdate<EncodedRows> {
-  const tables: { table: string; changes: EncodedRows[] }[] = [];
-  for (const update of updates) {
-    const last = tables.at(-1);
-    const changes = changesOf(update);
-    if (last?.table === update.table) last.changes.push(...changes);
-    else tables.push({ table: update.table, changes: [...changes] });
-  }
-  return { querySetId: setId, tables: tables satisfies TableUpdate<EncodedRows>[] };
-}
-
-/** Encodes changes once for all subscribers of the query. */
-function changesOf(update: LiveUpdate): readonly EncodedRows[] {
-  const known = encodedChanges.get(update);
-  if (known !== undefined) return known;
-  const encoded = update.changes.map((changes): EncodedRows => {
-    return { kind: 'encoded', bytes: encodeTableUpdateRows(changes) };
-  });
-  encodedChanges.set(update, encoded);
-  return encoded;
-}
-
-const encodedChanges = new WeakMap<LiveUpdate, readonly EncodedRows[]>();
 
 function rowsByTable(queries: readonly QueryRows[]) {
   return queries.flatMap(({ table, fragments }) => fragments.map((rows) => ({ table, rows })));

@@ -212,14 +212,14 @@ export class LiveFeeds {
     const affected = this.#affected;
     this.#affected = [];
     const requestId = caller?.requestId ?? 0;
-    const shared = new SharedEvents(requestId);
+    const shared = affected.length > 1 ? new SharedEvents(requestId) : undefined;
     for (const feed of affected) {
       // Stays collected for the outcome of the call, which comes next.
       if (feed === caller?.feed && caller.isCaller) continue;
       const only = feed.onlyChange;
       const sets = feed.takeChanges();
-      if (only === undefined) feed.push({ kind: 'updated', requestId, sets });
-      else feed.push(shared.of(only.setId, only.update));
+      const event = only && shared?.of(only.setId, only.update);
+      feed.push(event ?? { kind: 'updated', requestId, sets });
     }
   }
 

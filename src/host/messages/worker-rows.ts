@@ -224,7 +224,9 @@ export class RowsDecoder {
   }
 
   #list<Item>(read: () => Item): Item[] {
-    return Array.from({ length: this.#reader.u32() }, read);
+    const items: Item[] = [];
+    for (let left = this.#reader.u32(); left > 0; left -= 1) items.push(read());
+    return items;
   }
 }
 
