@@ -3,8 +3,8 @@ import { ComputedRows } from './computed-rows.ts';
 import type { LiveFragment, LiveFrame } from './fragment.ts';
 import { changesOf, eventsOf, type RowChanges } from './live-update.ts';
 import { type RowSet, RowSetBuilder, rowCountOf } from './row-set.ts';
+import type { FragmentHits } from './source-changes.ts';
 import { eachPicked, type Picked, type PickedChanges } from './source-changes.ts';
-import type { FragmentHits } from './watch-index.ts';
 
 /** The change of a fragment over one relation: the changed rows that satisfy its conditions. */
 export function filterChanges(

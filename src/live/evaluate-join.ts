@@ -9,8 +9,8 @@ import type { Scan } from './live-operator.ts';
 import { changesOf, eventsOf, type RowChanges } from './live-update.ts';
 import { RowBag } from './row-bag.ts';
 import { type RowSet, rowEnd } from './row-set.ts';
+import type { FragmentHits } from './source-changes.ts';
 import { eachPicked, type PickedChanges } from './source-changes.ts';
-import type { FragmentHits } from './watch-index.ts';
 
 export interface JoinSurroundings {
   readonly frame: LiveFrame;

@@ -1,13 +1,15 @@
 import { assert, present } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
-import { boundOf, conjunctsOf, givenBytes, isGiven } from '../sql/check/conjuncts.ts';
+import { boundOf, givenBytes, isGiven } from '../sql/check/conjuncts.ts';
 import type { TypedColumn, TypedExpression, TypedQuery, TypedRead } from '../sql/check/typed.ts';
 import { needsOf, visitExpression } from '../sql/check/typed-expression.ts';
 import type { Frame, Test } from '../sql/expressions/frame.ts';
-import { RowCompiler, type RowMaker } from '../sql/expressions/row-compiler.ts';
+import type { RowCompiler, RowMaker } from '../sql/expressions/row-compiler.ts';
 import { hasFloats } from '../sql/functions/canonical.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
+import type { CallerJoin } from './caller-join.ts';
+import { compilerOf, conjunctsOfBlock, pairOf, wholeSlotOf } from './fragment-parts.ts';
 import { compileProbe, type JoinProbe } from './join-probe.ts';
 import type { LiveSchema } from './live-schema.ts';
 import { numberReaderOf } from './number-reader.ts';
@@ -20,6 +22,8 @@ export interface FragmentScope {
   readonly identity: CallerIdentity;
   /** Encoded values of the parameters of the typed read. */
   readonly parameters: readonly (Uint8Array | undefined)[];
+  /** What the fragments of all callers share, if it is such a join. */
+  readonly callerJoin: CallerJoin | undefined;
 }
 
 /** One relation of a fragment. */
@@ -56,6 +60,13 @@ export interface Watcher {
   readonly side: number;
 }
 
+/** The caller of a fragment whose other relation has rows of callers. */
+export interface FragmentCaller {
+  readonly join: CallerJoin;
+  /** What the caller has in the column. */
+  readonly bytes: Uint8Array;
+}
+
 /** How the two relations of a fragment are joined. */
 export interface FragmentJoin {
   /** By side: how to find its rows that match a row of the other side. */
@@ -76,6 +87,8 @@ export class LiveFragment {
   readonly output: FragmentOutput;
   readonly parameters: readonly (Uint8Array | undefined)[];
   readonly watchers: readonly Watcher[];
+  /** How the changed rows of the one relation without a watcher find the fragment. */
+  readonly caller: FragmentCaller | undefined;
   /** Approximate memory. */
   readonly bytes: number;
 
@@ -88,9 +101,7 @@ export class LiveFragment {
       return source.table;
     });
     const compiler = compilerOf(tables, schema);
-    const joins = body.joins.flatMap(({ condition }) => conjunctsOf(condition));
-    const securities = body.relations.flatMap(({ security }) => conjunctsOf(security));
-    const conjuncts = [...joins, ...conjunctsOf(body.where), ...securities];
+    const conjuncts = conjunctsOfBlock(body);
     const conditions = new Conditions(conjuncts, scope, compiler);
     this.parameters = parameters;
     this.output = outputOf(read.query, tables, compiler);
@@ -106,9 +117,10 @@ export class LiveFragment {
     );
     this.join = tables.length < 2 ? undefined : joinOf(pair, tables, conditions, compiler);
     const isWatched = !conditions.isNever && !this.#isOfPassingRows();
-    this.watchers = isWatched
-      ? this.relations.map((relation, side) => ({ fragment: this, relation, side }))
-      : [];
+    const { callerJoin } = scope;
+    const watchers = this.relations.map((relation, side) => ({ fragment: this, relation, side }));
+    this.watchers = isWatched ? watchers.filter(({ side }) => side !== callerJoin?.side) : [];
+    this.caller = isWatched && callerJoin !== undefined ? callerOf(callerJoin, scope) : undefined;
     this.bytes = bytesOf(conjuncts, tables.length);
   }
 
@@ -226,16 +238,6 @@ class Conditions {
   }
 }
 
-/**
- * Compiled conditions keep `layoutOf` alive, so it is made here, where it captures only the tables
- * and the schema: there may be 100,000 of them.
- */
-function compilerOf(tables: readonly TableSpec[], schema: LiveSchema): RowCompiler {
-  return new RowCompiler(schema.types, (slot) =>
-    schema.layoutOf(present(tables[slot], 'table of a slot')),
-  );
-}
-
 const everything = { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
 
 /** Prefers columns that identify a row; columns with at most two values come last. */
@@ -244,6 +246,10 @@ function rankOf(column: number, table: TableSpec): number {
   const indexes = table.indexes.filter(({ columns }) => columns[0] === column);
   if (indexes.length === 0) return 1;
   return indexes.some(({ isUnique, columns }) => isUnique && columns.length === 1) ? 3 : 2;
+}
+
+function callerOf(join: CallerJoin, { parameters }: FragmentScope): FragmentCaller {
+  return { join, bytes: present(givenBytes(join.value, parameters), 'what a caller has') };
 }
 
 function joinOf(
@@ -268,14 +274,6 @@ function joinOf(
   return { probes: [probe(0), probe(1)], test: conditions.testOfBoth() };
 }
 
-/** The columns of two relations that a condition requires to be equal. */
-export function pairOf(conjunct: TypedExpression): readonly TypedColumn[] | undefined {
-  if (conjunct.kind !== 'comparison' || conjunct.operator !== '=') return undefined;
-  const { left, right } = conjunct;
-  if (left.kind !== 'column' || right.kind !== 'column') return undefined;
-  return left.slot === right.slot ? undefined : [left, right];
-}
-
 function outputOf(
   query: TypedQuery,
   tables: readonly TableSpec[],
@@ -283,15 +281,8 @@ function outputOf(
 ): FragmentOutput {
   const { body, columns } = query;
   assert(body.kind === 'block', 'a fragment is one block');
-  const [first] = body.items;
-  // A table without columns is the only one of its query, or joined by none.
-  const slot = first?.kind === 'column' ? first.slot : 0;
-  const isWhole =
-    body.items.length === tables[slot]?.columns.length &&
-    body.items.every(
-      (item, at) => item.kind === 'column' && item.slot === slot && item.column === at,
-    );
-  if (isWhole && columns.every(({ isNullable }) => !isNullable)) return { kind: 'row', slot };
+  const slot = wholeSlotOf({ ...query, body }, tables);
+  if (slot !== undefined) return { kind: 'row', slot };
   return { kind: 'computed', rowOf: compiler.row(body.items, columns) };
 }
 

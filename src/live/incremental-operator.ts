@@ -6,7 +6,7 @@ import type { LiveOperator, OperatorSurroundings } from './live-operator.ts';
 import { changesOf, eventsOf, type RowChanges } from './live-update.ts';
 import { distinctRows } from './row-bag.ts';
 import type { RowSet } from './row-set.ts';
-import type { FragmentHits } from './watch-index.ts';
+import type { FragmentHits } from './source-changes.ts';
 
 /** The parts of an `IncrementalOperator` besides its fragments. */
 export interface IncrementalParts {
@@ -43,11 +43,12 @@ export class IncrementalOperator implements LiveOperator {
     hits: ReadonlyMap<LiveFragment, FragmentHits>,
     around: OperatorSurroundings,
   ): readonly RowChanges[] {
-    const found = this.fragments.flatMap((fragment) => {
+    const found: RowChanges[] = [];
+    for (const fragment of this.fragments) {
       const hit = hits.get(fragment);
       const change = hit === undefined ? undefined : fragmentChanges(fragment, hit, around);
-      return change === undefined ? [] : [change];
-    });
+      if (change !== undefined) found.push(change);
+    }
     if (this.#hasSameEvents) return eventsOnce(found);
     const stages = this.#stages;
     if (stages === undefined) return found;
@@ -75,6 +76,9 @@ function fragmentChanges(
   hit: FragmentHits,
   { frame, tables, scan }: OperatorSurroundings,
 ): RowChanges | undefined {
+  const side = fragment.caller?.join.side;
+  const known = side === undefined ? undefined : hit[side]?.result;
+  if (known !== undefined) return known.change;
   if (fragment.join === undefined) return filterChanges(fragment, hit, frame);
   return joinChanges(fragment, hit, { frame, tables: tables(), scan });
 }

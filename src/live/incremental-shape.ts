@@ -12,7 +12,7 @@ import type {
 import { visitQuery } from '../sql/check/typed-expression.ts';
 import { hasFloats, hasRefs } from '../sql/functions/canonical.ts';
 import { decodeQueryValue } from '../sql/functions/value-codec.ts';
-import { pairOf } from './fragment.ts';
+import { pairOf } from './fragment-parts.ts';
 import { computedIds } from './live-schema.ts';
 
 /**

@@ -28,6 +28,8 @@ export type Keep = (bytes: number) => void;
 /** Reads again what was read before: counted and bounded. Throws `SqlFailure`. */
 export type Reread = <Result>(read: (whole: WholeRead) => Result) => Result;
 
+type StagesScope = Pick<FragmentScope, 'schema' | 'parameters'>;
+
 /**
  * Groups, a window, or a window over groups: the state kept of the base rows, so that a change of
  * the base becomes a change of the answer.
@@ -35,12 +37,12 @@ export type Reread = <Result>(read: (whole: WholeRead) => Result) => Result;
 export class KeptStages {
   readonly #base: TypedRead;
   readonly #shape: WindowShape | undefined;
-  readonly #scope: FragmentScope;
+  readonly #scope: StagesScope;
   readonly #rights: Rights;
   readonly #groups: Groups | undefined;
   readonly #window: Window | undefined;
 
-  constructor({ base, groups, window }: IncrementalShape, scope: FragmentScope, rights: Rights) {
+  constructor({ base, groups, window }: IncrementalShape, scope: StagesScope, rights: Rights) {
     const { schema, parameters } = scope;
     this.#base = base;
     this.#shape = window;

@@ -4,8 +4,7 @@ import type { LiveFragment, LiveFrame } from './fragment.ts';
 import type { Keep, Reread, WholeRead } from './kept-stages.ts';
 import type { RowChanges } from './live-update.ts';
 import type { RowSet } from './row-set.ts';
-import type { SourceKey } from './source-changes.ts';
-import type { FragmentHits } from './watch-index.ts';
+import type { FragmentHits, SourceKey } from './source-changes.ts';
 
 /** Reads a whole table, because no index finds its rows: counted and bounded. Can throw. */
 export type Scan = (table: TableSpec, read: () => void) => void;

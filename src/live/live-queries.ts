@@ -26,8 +26,14 @@ import { RereadTime } from './reread-time.ts';
 import { type ComputedChanges, Reruns } from './reruns.ts';
 import { rowDifference } from './row-bag.ts';
 import type { RowSet } from './row-set.ts';
-import { type SourceKey, sourceChangesOf, sourceOfView } from './source-changes.ts';
-import { type FragmentHits, WatchIndex } from './watch-index.ts';
+import {
+  type FragmentHits,
+  type SourceChanges,
+  type SourceKey,
+  sourceChangesOf,
+  sourceOfView,
+} from './source-changes.ts';
+import { WatchIndex } from './watch-index.ts';
 
 /** The change of a view's rows by one commit. */
 export interface LiveViewChange {
@@ -36,6 +42,8 @@ export interface LiveViewChange {
   readonly inserts: RowList;
   readonly deletes: RowList;
 }
+
+type ChangedRows = Pick<TableChange, 'inserts' | 'deletes'>;
 
 export interface CommittedChanges extends ComputedChanges {
   readonly tables: readonly TableChange[];
@@ -217,27 +225,25 @@ export class LiveQueries {
     return { updates, failures };
   }
 
-  #collect({ tables, views }: CommittedChanges): Map<LiveFragment, FragmentHits> {
+  #collect(commit: CommittedChanges): Map<LiveFragment, FragmentHits> {
+    const { tables, views, tablesFor } = commit;
     const hits = new Map<LiveFragment, FragmentHits>();
-    for (const change of tables) this.#collectSource(change.tableId, change.tableId, change, hits);
+    const changed = new Map<SourceKey, SourceChanges>();
+    const collect = (source: SourceKey, id: TableId, change: ChangedRows): void => {
+      const table = this.#watched.has(source) ? this.#schema.table(id) : undefined;
+      if (table === undefined) return;
+      const { shape } = this.#schema.layoutOf(table);
+      const changes = sourceChangesOf(change, shape);
+      changed.set(source, changes);
+      this.#watched.collect(source, changes, shape, hits);
+    };
+    for (const change of tables) collect(change.tableId, change.tableId, change);
     for (const change of views) {
-      const source = sourceOfView(change.viewId, change.sender);
-      this.#collectSource(source, change.viewId, change, hits);
+      collect(sourceOfView(change.viewId, change.sender), change.viewId, change);
     }
+    const tablesOf = (fragment: LiveFragment) => tablesFor(this.#ownerOf(fragment));
+    this.#watched.collectForCallers(changed, hits, tablesOf);
     return hits;
-  }
-
-  #collectSource(
-    source: SourceKey,
-    tableId: TableId,
-    change: { readonly inserts: RowList; readonly deletes: RowList },
-    hits: Map<LiveFragment, FragmentHits>,
-  ): void {
-    if (!this.#watched.has(source)) return;
-    const table = this.#schema.table(tableId);
-    if (table === undefined) return;
-    const { shape } = this.#schema.layoutOf(table);
-    this.#watched.collect(source, sourceChangesOf(change, shape), shape, hits);
   }
 
   #evaluateQuery(

@@ -15,7 +15,8 @@ import { callerParameters, fullRead, subscriptionReads } from '../sql/watched-qu
 import type { RowShape } from '../store/row-shape.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import { namedTypesToJson } from '../values/type-codec.ts';
-import { type FragmentScope, LiveFragment } from './fragment.ts';
+import { type CallerJoin, callerJoinOf } from './caller-join.ts';
+import { LiveFragment } from './fragment.ts';
 import { IncrementalOperator } from './incremental-operator.ts';
 import { type IncrementalShape, incrementalShape } from './incremental-shape.ts';
 import { KeptStages } from './kept-stages.ts';
@@ -52,6 +53,8 @@ export class PreparedQuery {
   readonly table: RowsName;
   readonly shape: RowShape;
   readonly #form: Form;
+  /** By read: what the fragments of all callers share. */
+  readonly #callerJoins = new Map<TypedRead, ReturnType<typeof callerJoinOf>>();
 
   /** `isOverlapping`: two of the reads can return the same row, which counts once. */
   constructor(
@@ -98,14 +101,14 @@ export class PreparedQuery {
         return new RerunOperator(this, identity, this.#sources(identity));
       case 'fragments':
         return new IncrementalOperator(
-          this.reads.map((read) => new LiveFragment(read, this.#scope(read, identity))),
+          this.reads.map((read) => this.#fragmentOf(read, identity)),
           form,
         );
       case 'incremental': {
         const { base } = form.shape;
-        const scope = this.#scope(base, identity);
+        const scope = { schema: this.schema, parameters: this.parametersOf(base, identity) };
         const stages = this.isKept ? new KeptStages(form.shape, scope, this.rights) : undefined;
-        return new IncrementalOperator([new LiveFragment(base, scope)], { stages });
+        return new IncrementalOperator([this.#fragmentOf(base, identity)], { stages });
       }
       default:
         return unreachable(form);
@@ -126,8 +129,20 @@ export class PreparedQuery {
     return callerParameters(read, identity, this.schema.types);
   }
 
-  #scope(read: TypedRead, identity: CallerIdentity): FragmentScope {
-    return { schema: this.schema, identity, parameters: this.parametersOf(read, identity) };
+  #fragmentOf(read: TypedRead, identity: CallerIdentity): LiveFragment {
+    const parameters = this.parametersOf(read, identity);
+    const { schema } = this;
+    return new LiveFragment(read, {
+      ...{ schema, identity, parameters },
+      callerJoin: this.#callerJoinOf(read),
+    });
+  }
+
+  #callerJoinOf(read: TypedRead): CallerJoin | undefined {
+    const known = this.#callerJoins.get(read);
+    const made = known ?? callerJoinOf(read, this.schema);
+    if (known === undefined) this.#callerJoins.set(read, made);
+    return made.join;
   }
 
   #sources(identity: CallerIdentity) {

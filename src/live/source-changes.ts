@@ -2,6 +2,7 @@ import type { TableId, ViewId } from '../schema/ids.ts';
 import type { RowList } from '../store/change-set.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
+import type { RowChanges } from './live-update.ts';
 import { type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
 
 /**
@@ -38,7 +39,12 @@ export interface PickedChanges {
   readonly changes: SourceChanges;
   readonly inserts: Picked;
   readonly deletes: Picked;
+  /** The change of the fragment, if that is known already. */
+  readonly result?: { readonly change: RowChanges | undefined };
 }
+
+/** The changed rows that a fragment must examine, by relation. */
+export type FragmentHits = (PickedChanges | undefined)[];
 
 /** Calls `visit` with each picked row, as bounds in `rows.data`. */
 export function eachPicked(

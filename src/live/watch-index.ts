@@ -1,15 +1,13 @@
 import { present } from '../assert.ts';
 import type { Test } from '../sql/expressions/frame.ts';
 import type { RowShape } from '../store/row-shape.ts';
+import { CallerWatch, type TablesOfAny } from './caller-watch.ts';
 import { frameOf, type LiveFragment, type WatchedValue, type Watcher } from './fragment.ts';
 import { numberReaderOf } from './number-reader.ts';
 import { type RowSet, rowCountOf, startOfRow } from './row-set.ts';
-import type { PickedChanges, SourceChanges, SourceKey } from './source-changes.ts';
+import type { FragmentHits, SourceChanges, SourceKey } from './source-changes.ts';
 import { watchKeyOf } from './watch-key.ts';
 import { WatchedRanges } from './watch-ranges.ts';
-
-/** The changed rows that a fragment must examine, by relation. */
-export type FragmentHits = (PickedChanges | undefined)[];
 
 /**
  * Finds the fragments that a changed row may concern: those that ask for one value of a column are
@@ -19,12 +17,14 @@ export type FragmentHits = (PickedChanges | undefined)[];
  */
 export class WatchIndex {
   readonly #sources = new Map<SourceKey, SourceWatch>();
+  readonly #callers = new CallerWatch();
 
   has(source: SourceKey): boolean {
-    return this.#sources.has(source);
+    return this.#sources.has(source) || this.#callers.has(source);
   }
 
   add(fragment: LiveFragment): void {
+    this.#callers.add(fragment);
     for (const watcher of fragment.watchers) {
       const { source } = watcher.relation;
       const known = this.#sources.get(source) ?? new SourceWatch();
@@ -34,12 +34,22 @@ export class WatchIndex {
   }
 
   remove(fragment: LiveFragment): void {
+    this.#callers.remove(fragment);
     for (const watcher of fragment.watchers) {
       const { source } = watcher.relation;
       const known = this.#sources.get(source);
       known?.remove(watcher);
       if (known?.isEmpty === true) this.#sources.delete(source);
     }
+  }
+
+  /** Must follow `collect` of all sources, whose changes are given. */
+  collectForCallers(
+    changed: ReadonlyMap<SourceKey, SourceChanges>,
+    hits: Map<LiveFragment, FragmentHits>,
+    tablesOf: TablesOfAny,
+  ): void {
+    this.#callers.collect(changed, hits, tablesOf);
   }
 
   /** Adds to `hits` what the changes of a source, whose rows have that shape, mean to fragments. */
