@@ -2,7 +2,14 @@ import type { DbView, ProcedureCalls, ReducerCalls, RemoteModule } from './bindi
 import type { Event } from './events.ts';
 import type { SubscriptionBuilderImpl } from './subscription-builder.ts';
 
-/** The first argument of every callback of a connection with generated bindings. */
+/**
+ * The first argument of every callback of a connection with generated bindings.
+ *
+ * @example
+ * ```ts
+ * const isOpen = (ctx: DbContext<RemoteModule>) => ctx.isActive;
+ * ```
+ */
 export interface ContextInterface<RM extends RemoteModule> {
   readonly db: DbView<RM, EventContextInterface<RM>>;
   readonly reducers: ReducerCalls<RM>;

@@ -6,7 +6,9 @@
  * @module
  */
 export { ColumnBuilder, TypeBuilder } from '../declare/builder.ts';
+export type { Fields as ElementsObj, RowBuilder } from '../declare/composite.ts';
 export type {
+  Columns as RowObj,
   Infer,
   InferTypeOfRow,
   InferTypeOfTypeBuilder,
@@ -66,6 +68,7 @@ export type { RawSchema } from './client-schema.ts';
 export type { ConnectionState, ReconnectOptions } from './connection-state.ts';
 export type { RowChange } from './contents.ts';
 export type {
+  ContextInterface as DbContext,
   ErrorContextInterface,
   EventContextInterface,
   ReducerEventContextInterface,

@@ -43,6 +43,14 @@ export type ResultBuilder<Ok extends AnyType, Err extends AnyType> = Builder<
   'default'
 >;
 
+/**
+ * Fields of a type, by name and in order.
+ *
+ * @example
+ * ```ts
+ * const count = (fields: ElementsObj) => Object.keys(fields).length;
+ * ```
+ */
 export type Fields = Readonly<Record<string, AnyType>>;
 
 export type ProductBuilder<F extends Fields> = Builder<
@@ -51,11 +59,28 @@ export type ProductBuilder<F extends Fields> = Builder<
   ValueModifier
 >;
 
-/** The columns of a row. A table's `rowType` is one. */
+/**
+ * The columns of a row. A table's `rowType` is one.
+ *
+ * @example
+ * ```ts
+ * const namesOf = (row: RowBuilder<RowObj>) => Object.keys(row.row);
+ * ```
+ */
 export type RowBuilder<C extends Columns> = TypeBuilder<RowOf<C>, RowInput<C>> & {
   readonly [columnsType]: C;
+  /** The columns: `InferTypeOfRow<typeof hero.rowType.row>` is a row of `hero`. */
+  readonly row: C;
 };
 
+/**
+ * Cases of a type, by name and in order.
+ *
+ * @example
+ * ```ts
+ * const count = (cases: VariantsObj) => Object.keys(cases).length;
+ * ```
+ */
 export type Variants = Readonly<Record<string, AnyType>>;
 
 /** One of several cases. Carries a constructor for each: `Mood.Calm`, `Mood.Named('x')`. */
@@ -98,7 +123,9 @@ export function productOf(
   name: string | undefined,
   fields: Readonly<Record<string, AnyBuilder>>,
 ): AnyType {
-  return new TypeBuilder({ kind: 'product', family, name, fields });
+  const builder = new TypeBuilder({ kind: 'product', family, name, fields });
+  if (family === 'Row') Object.defineProperty(builder, 'row', { value: fields, enumerable: true });
+  return builder;
 }
 
 /** The row builder of `columns`, which may be one already. */

@@ -8,7 +8,14 @@ import type {
   TypeBuilder,
 } from './builder.ts';
 
-/** Columns of a table or parameters of a function, by name and in order. */
+/**
+ * Columns of a table or parameters of a function, by name and in order.
+ *
+ * @example
+ * ```ts
+ * const count = (columns: RowObj) => Object.keys(columns).length;
+ * ```
+ */
 export type Columns = Readonly<Record<string, AnyBuilder>>;
 
 /**

@@ -6,6 +6,7 @@
  */
 
 export { ColumnBuilder, TypeBuilder } from '../declare/builder.ts';
+export type { Fields as ElementsObj, Variants as VariantsObj } from '../declare/composite.ts';
 export {
   ArrayBuilder,
   ByteArrayBuilder,
@@ -17,7 +18,18 @@ export {
   SimpleSumBuilder,
   SumBuilder,
 } from '../declare/composite-builders.ts';
+export {
+  ArrayColumnBuilder,
+  ByteArrayColumnBuilder,
+  type ColumnMetadata,
+  OptionColumnBuilder,
+  ProductColumnBuilder,
+  ResultColumnBuilder,
+  SimpleSumColumnBuilder,
+  SumColumnBuilder,
+} from '../declare/composite-columns.ts';
 export type {
+  Columns as RowObj,
   Infer,
   InferSpacetimeTypeOfRow,
   InferTypeOfParams,

@@ -18,6 +18,9 @@ describe('the entry', () => {
       ...'makeQueryBuilder BooleanExpr TypeBuilder ColumnBuilder RowBuilder'.split(' '),
       ...'ProductBuilder SumBuilder SimpleSumBuilder ArrayBuilder ByteArrayBuilder'.split(' '),
       ...'OptionBuilder ResultBuilder RefBuilder SecretBuilder'.split(' '),
+      ...'Array ByteArray Option Product Result SimpleSum Sum'
+        .split(' ')
+        .map((name) => `${name}ColumnBuilder`),
       ...scalars.split(' ').flatMap((name) => [`${name}Builder`, `${name}ColumnBuilder`]),
       ...'CallError HostError Identity ConnectionId Timestamp TimeDuration Uuid'.split(' '),
       ...'Response AbortController AbortSignal AbortError verifySignature'.split(' '),

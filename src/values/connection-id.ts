@@ -1,5 +1,6 @@
 import { littleEndianBytes } from './binary-writer.ts';
 import { bigintFromHex, bigintToHex } from './hex.ts';
+import { integerFrom } from './integer-input.ts';
 
 // Constructors run for every row read, so they must not look up globals.
 const { asUintN } = BigInt;
@@ -21,11 +22,13 @@ const hexDigits = 32;
 export class ConnectionId {
   readonly __connection_id__: bigint;
 
-  constructor(value: bigint) {
-    if (typeof value !== 'bigint' || asUintN(128, value) !== value) {
-      throw new RangeError('a connection id is a bigint of 128 bits, not negative');
+  /** From the integer, or from a text of its decimal digits or of `0x` and hexadecimal ones. */
+  constructor(value: bigint | number | string) {
+    const integer = typeof value === 'bigint' ? value : integerFrom(value, 'a connection id');
+    if (asUintN(128, integer) !== integer) {
+      throw new RangeError('a connection id is an integer of 128 bits, not negative');
     }
-    this.__connection_id__ = value;
+    this.__connection_id__ = integer;
   }
 
   /** From 32 hexadecimal digits with or without `0x`. Throws `SyntaxError` on anything else. */

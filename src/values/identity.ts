@@ -1,5 +1,6 @@
 import { littleEndianBytes } from './binary-writer.ts';
 import { bigintFromHex, bigintToHex } from './hex.ts';
+import { integerFrom } from './integer-input.ts';
 
 // Constructors run for every row read, so they must not look up globals.
 const { asUintN } = BigInt;
@@ -20,8 +21,8 @@ const hexDigits = 64;
 export class Identity {
   readonly __identity__: bigint;
 
-  /** From the number, or from its hexadecimal text as `fromString` takes it. */
-  constructor(value: bigint | string) {
+  /** From the integer, or from its hexadecimal text as `fromString` takes it. */
+  constructor(value: bigint | number | string) {
     this.__identity__ = typeof value === 'string' ? parse(value) : checkRange(value);
   }
 
@@ -80,9 +81,10 @@ function parse(text: string): bigint {
   return value;
 }
 
-function checkRange(value: bigint): bigint {
-  if (typeof value !== 'bigint' || asUintN(256, value) !== value) {
-    throw new RangeError('an identity is a bigint of 256 bits, not negative');
+function checkRange(value: bigint | number): bigint {
+  const integer = typeof value === 'bigint' ? value : integerFrom(value, 'an identity');
+  if (asUintN(256, integer) !== integer) {
+    throw new RangeError('an identity is an integer of 256 bits, not negative');
   }
-  return value;
+  return integer;
 }

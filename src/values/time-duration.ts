@@ -1,3 +1,5 @@
+import { integerFrom } from './integer-input.ts';
+
 // Constructors run for every row read, so they must not look up globals.
 const { asIntN } = BigInt;
 
@@ -14,11 +16,13 @@ const { asIntN } = BigInt;
 export class TimeDuration {
   readonly __time_duration_micros__: bigint;
 
-  constructor(micros: bigint) {
-    if (typeof micros !== 'bigint' || asIntN(64, micros) !== micros) {
-      throw new RangeError('a time duration is a bigint of microseconds in 64 bits');
+  /** From microseconds: an integer, or a text of its digits. */
+  constructor(micros: bigint | number | string) {
+    const integer = typeof micros === 'bigint' ? micros : integerFrom(micros, 'a time duration');
+    if (asIntN(64, integer) !== integer) {
+      throw new RangeError('a time duration is an integer of microseconds in 64 bits');
     }
-    this.__time_duration_micros__ = micros;
+    this.__time_duration_micros__ = integer;
   }
 
   /** From milliseconds; a fraction finer than a microsecond is rounded away. */

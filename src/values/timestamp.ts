@@ -1,3 +1,4 @@
+import { integerFrom } from './integer-input.ts';
 import { TimeDuration } from './time-duration.ts';
 
 // Constructors run for every row read, so they must not look up globals.
@@ -18,11 +19,13 @@ export class Timestamp {
 
   readonly __timestamp_micros_since_unix_epoch__: bigint;
 
-  constructor(micros: bigint) {
-    if (typeof micros !== 'bigint' || asIntN(64, micros) !== micros) {
-      throw new RangeError('a timestamp is a bigint of microseconds in 64 bits');
+  /** From microseconds: an integer, or a text of its digits. */
+  constructor(micros: bigint | number | string) {
+    const integer = typeof micros === 'bigint' ? micros : integerFrom(micros, 'a timestamp');
+    if (asIntN(64, integer) !== integer) {
+      throw new RangeError('a timestamp is an integer of microseconds in 64 bits');
     }
-    this.__timestamp_micros_since_unix_epoch__ = micros;
+    this.__timestamp_micros_since_unix_epoch__ = integer;
   }
 
   /**

@@ -1,12 +1,17 @@
 import {
+  type ArrayColumnBuilder,
   type ConnectionId,
   type Identity,
+  type IdentityBuilder,
   type Infer,
   type InferSchema,
   type InferTypeOfRow,
+  type OptionColumnBuilder,
   type Random,
   type ReducerCtx,
+  type RowObj,
   ScheduleAt,
+  type StringBuilder,
   SyncResponse,
   schema,
   TimeDuration,
@@ -95,6 +100,15 @@ expectType<
 >();
 expectType<Equal<Infer<{ a: typeof Mood; b: ReturnType<typeof t.u8> }>['b'], number>>();
 expectType<Equal<InferTypeOfRow<{ a: ReturnType<typeof t.bool> }>, { a: boolean }>>();
+expectType<Equal<InferTypeOfRow<typeof everything.rowType.row>, Row>>();
+
+// Annotations of columns.
+const tags: ArrayColumnBuilder<StringBuilder> = t.array(t.string()).default([]);
+const owner: OptionColumnBuilder<IdentityBuilder> = t.option(t.identity()).index();
+const labelled: RowObj = { tags, owner };
+expectType<Equal<Infer<{ tags: typeof tags }>, { tags: string[] }>>();
+expectType<Equal<Infer<{ owner: typeof owner }>, { owner: Identity | undefined }>>();
+export const labels: string[] = Object.keys(labelled);
 
 // Modifiers keep the value's type, in any order.
 const columns = {
