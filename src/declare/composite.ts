@@ -124,7 +124,7 @@ export function productOf(
   fields: Readonly<Record<string, AnyBuilder>>,
 ): AnyType {
   const builder = new TypeBuilder({ kind: 'product', family, name, fields });
-  if (family === 'Row') Object.defineProperty(builder, 'row', { value: fields, enumerable: true });
+  if (family === 'Row') Object.assign(builder, { row: fields });
   return builder;
 }
 

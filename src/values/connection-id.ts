@@ -2,9 +2,6 @@ import { littleEndianBytes } from './binary-writer.ts';
 import { bigintFromHex, bigintToHex } from './hex.ts';
 import { integerFrom } from './integer-input.ts';
 
-// Constructors run for every row read, so they must not look up globals.
-const { asUintN } = BigInt;
-
 const hexDigits = 32;
 
 /**
@@ -24,11 +21,7 @@ export class ConnectionId {
 
   /** From the integer, or from a text of its decimal digits or of `0x` and hexadecimal ones. */
   constructor(value: bigint | number | string) {
-    const integer = typeof value === 'bigint' ? value : integerFrom(value, 'a connection id');
-    if (asUintN(128, integer) !== integer) {
-      throw new RangeError('a connection id is an integer of 128 bits, not negative');
-    }
-    this.__connection_id__ = integer;
+    this.__connection_id__ = integerFrom(value, 'a connection id', 128);
   }
 
   /** From 32 hexadecimal digits with or without `0x`. Throws `SyntaxError` on anything else. */

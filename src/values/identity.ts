@@ -2,9 +2,6 @@ import { littleEndianBytes } from './binary-writer.ts';
 import { bigintFromHex, bigintToHex } from './hex.ts';
 import { integerFrom } from './integer-input.ts';
 
-// Constructors run for every row read, so they must not look up globals.
-const { asUintN } = BigInt;
-
 const hexDigits = 64;
 
 /**
@@ -23,7 +20,8 @@ export class Identity {
 
   /** From the integer, or from its hexadecimal text as `fromString` takes it. */
   constructor(value: bigint | number | string) {
-    this.__identity__ = typeof value === 'string' ? parse(value) : checkRange(value);
+    const parsed = typeof value === 'string' ? parse(value) : value;
+    this.__identity__ = integerFrom(parsed, 'an identity', 256);
   }
 
   /** From 64 hexadecimal digits with or without `0x`. Throws `SyntaxError` on anything else. */
@@ -79,12 +77,4 @@ function parse(text: string): bigint {
     throw new SyntaxError(`an identity is written as ${hexDigits} hexadecimal digits`);
   }
   return value;
-}
-
-function checkRange(value: bigint | number): bigint {
-  const integer = typeof value === 'bigint' ? value : integerFrom(value, 'an identity');
-  if (asUintN(256, integer) !== integer) {
-    throw new RangeError('an identity is an integer of 256 bits, not negative');
-  }
-  return integer;
 }

@@ -1,22 +1,20 @@
+// Constructors run for every row read, so they must not look up globals.
+const { asIntN, asUintN } = BigInt;
+
 /**
  * The integer that the constructors of times and ids take: a bigint, a number without a fraction,
- * or a text of decimal digits or of `0x` and hexadecimal ones. `what` begins the error of anything
- * else, as in `a timestamp`.
+ * or a text of digits as `BigInt` reads it. `bits` are below zero for a signed type. `what` begins
+ * the errors, as in `a timestamp`; those of fractions and other texts are the engine's own.
  */
-export function integerFrom(value: bigint | number | string, what: string): bigint {
-  if (typeof value === 'bigint') return value;
-  if (typeof value === 'number') {
-    if (Number.isInteger(value)) return BigInt(value);
-    throw new RangeError(`${what} is an integer, not ${value}`);
-  }
-  if (typeof value === 'string') {
-    if (value.length <= digitsMax && integer.test(value)) return BigInt(value);
-    throw new SyntaxError(`${what} is written in decimal digits, or as 0x and hexadecimal digits`);
-  }
-  throw new TypeError(`${what} is a bigint, an integer or a text of digits, not ${typeof value}`);
+export function integerFrom(value: bigint | number | string, what: string, bits: number): bigint {
+  const integer = typeof value === 'bigint' ? value : parse(value, what);
+  if ((bits < 0 ? asIntN(-bits, integer) : asUintN(bits, integer)) === integer) return integer;
+  throw new RangeError(`${what} is out of range`);
 }
 
-const integer = /^(?:-?\d+|0x[\da-f]+)$/i;
-
-/** Enough for every integer of 128 bits with its sign and zeros in front. */
-const digitsMax = 64;
+function parse(value: unknown, what: string): bigint {
+  if (typeof value === 'number' || (typeof value === 'string' && value.trim())) {
+    return BigInt(value);
+  }
+  throw new TypeError(`${what} is an integer or its digits`);
+}

@@ -1,8 +1,5 @@
 import { integerFrom } from './integer-input.ts';
 
-// Constructors run for every row read, so they must not look up globals.
-const { asIntN } = BigInt;
-
 /**
  * A span of time in microseconds, of either sign.
  *
@@ -18,11 +15,7 @@ export class TimeDuration {
 
   /** From microseconds: an integer, or a text of its digits. */
   constructor(micros: bigint | number | string) {
-    const integer = typeof micros === 'bigint' ? micros : integerFrom(micros, 'a time duration');
-    if (asIntN(64, integer) !== integer) {
-      throw new RangeError('a time duration is an integer of microseconds in 64 bits');
-    }
-    this.__time_duration_micros__ = integer;
+    this.__time_duration_micros__ = integerFrom(micros, 'a time duration', -64);
   }
 
   /** From milliseconds; a fraction finer than a microsecond is rounded away. */

@@ -1,9 +1,6 @@
 import { integerFrom } from './integer-input.ts';
 import { TimeDuration } from './time-duration.ts';
 
-// Constructors run for every row read, so they must not look up globals.
-const { asIntN } = BigInt;
-
 /**
  * An instant: microseconds since 1970-01-01T00:00:00Z, negative before.
  *
@@ -21,11 +18,7 @@ export class Timestamp {
 
   /** From microseconds: an integer, or a text of its digits. */
   constructor(micros: bigint | number | string) {
-    const integer = typeof micros === 'bigint' ? micros : integerFrom(micros, 'a timestamp');
-    if (asIntN(64, integer) !== integer) {
-      throw new RangeError('a timestamp is an integer of microseconds in 64 bits');
-    }
-    this.__timestamp_micros_since_unix_epoch__ = integer;
+    this.__timestamp_micros_since_unix_epoch__ = integerFrom(micros, 'a timestamp', -64);
   }
 
   /**

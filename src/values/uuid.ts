@@ -1,8 +1,8 @@
 import { littleEndianBytes } from './binary-writer.ts';
 import { bigintToHex } from './hex.ts';
+import { integerFrom } from './integer-input.ts';
 import type { Timestamp } from './timestamp.ts';
 
-// Constructors run for every row read, so they must not look up globals.
 const { asUintN } = BigInt;
 
 /**
@@ -33,11 +33,9 @@ export class Uuid {
 
   readonly __uuid__: bigint;
 
-  constructor(value: bigint) {
-    if (typeof value !== 'bigint' || asUintN(128, value) !== value) {
-      throw new RangeError('a UUID is a bigint of 128 bits, not negative');
-    }
-    this.__uuid__ = value;
+  /** From the integer, or from a text of its digits; `parse` reads the usual text. */
+  constructor(value: bigint | number | string) {
+    this.__uuid__ = integerFrom(value, 'a UUID', 128);
   }
 
   /** Parses any usual text: hyphenated, 32 digits, braced, or with `urn:uuid:`. */
