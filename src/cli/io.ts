@@ -109,11 +109,6 @@ function sayUnanswered(io: Io, flag: string): void {
   io.err(`Nobody can answer here, so the answer is no; --${flag} answers yes.`);
 }
 
-/** Warns that the output or flags of a command may still change. */
-export function warnUnstable(io: Io): void {
-  io.err('WARNING: This command is UNSTABLE and subject to breaking changes.\n');
-}
-
 /**
  * Lines of standard input, one for each question. All questions of the process share one reader:
  * with a pipe, it may already have read the next answer together with this one.

@@ -40,7 +40,7 @@ export function findServer(config: UserConfig, name: string): SavedServer | unde
 export function unknownServer(name: string): CliError {
   return new CliError(
     `No such saved server configuration: ${name}\n` +
-      `Add it with: reducerdb server add --url <url> ${name}`,
+      `Add it with: reducerdb server add ${name} <url>`,
   );
 }
 

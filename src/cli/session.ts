@@ -3,6 +3,7 @@ import { deriveIdentity } from '../auth/identity.ts';
 import { identityToHex } from '../values/identity.ts';
 import { object, string } from '../values/json-shape.ts';
 import { Api } from './api.ts';
+import { type CiToken, readCiToken } from './ci-token.ts';
 import { CliError, type Io } from './io.ts';
 import { findPlaces, type Places } from './places.ts';
 import { onlyServer, type ProjectConfig, readProjectConfig } from './project-config.ts';
@@ -42,6 +43,8 @@ export class Session {
   readonly io: Io;
   readonly places: Places;
   readonly flags: SharedFlags;
+  /** Of the environment; its server goes before those of files. */
+  readonly #ci: CiToken | undefined;
   #config: UserConfig;
   #project: { readonly read: ProjectConfig | undefined } | undefined;
 
@@ -51,6 +54,7 @@ export class Session {
     const { rootDir, configPath } = command.optsWithGlobals();
     this.places = findPlaces({ rootDir, configPath, environment: io.environment });
     this.#config = readUserConfig(this.places.configFile);
+    this.#ci = readCiToken(io.environment);
   }
 
   get config(): UserConfig {
@@ -72,15 +76,21 @@ export class Session {
   /** The server for a command without its own target. */
   server(preferred?: string): ServerAddress {
     const project = () => (this.project === undefined ? undefined : onlyServer(this.project));
+    if (this.flags.server === undefined && this.#ci !== undefined) return this.#ci.server;
     const named = this.flags.server ?? preferred ?? project();
     return chooseServer(this.#config, named);
+  }
+
+  /** The token for a server: that of the environment goes to its own server only. */
+  tokenFor(server: ServerAddress): string | undefined {
+    return server.url === this.#ci?.server.url ? this.#ci.token : this.#config.token;
   }
 
   /** Uses the saved identity; anonymous with `--anonymous`, or when none is saved. */
   api(server = this.server()): Api {
     return this.flags.anonymous === true
       ? this.anonymousApi(server)
-      : new Api(server, this.#config.token, this.#projectDatabases);
+      : new Api(server, this.tokenFor(server), this.#projectDatabases);
   }
 
   anonymousApi(server: ServerAddress): Api {
@@ -95,7 +105,7 @@ export class Session {
 
   /** Uses the saved identity; obtains one from the server first when none is saved. */
   async apiWithIdentity(server = this.server()): Promise<Api> {
-    if (this.flags.anonymous !== true && this.#config.token === undefined) {
+    if (this.flags.anonymous !== true && this.tokenFor(server) === undefined) {
       await this.loginDirectly(server);
     }
     return this.api(server);

@@ -1,5 +1,6 @@
 import { Refusal } from '../database/outcome.ts';
 import { usableDefinition } from '../doors/shown-definition.ts';
+import { TypeWords } from '../doors/type-words.ts';
 import { type LogRecord, logRecord } from '../protocol/log-record.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { parseAs } from '../values/json-shape.ts';
@@ -7,7 +8,6 @@ import { namesHint } from './names-hint.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { linesOfReducer, mayReadLog } from './resources/log-lines.ts';
 import type { ToolContext } from './tool.ts';
-import { TypeWords } from './type-words.ts';
 
 /** A function that was called, and by whom. */
 interface Called {

@@ -2,11 +2,12 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyType, anyValue, typespace } from '../../test/support/arbitrary-values.ts';
+import type { SchemaTypes } from '../doors/type-words.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import { argumentsFromLooseJson, JsonError, parseJson, valueToJson } from '../values/json.ts';
 import type { AlgebraicType, ProductType } from '../values/type.ts';
 import type { Value } from '../values/value.ts';
-import { argumentsSchema, isOption, type SchemaTypes, shortTypeText } from './json-schema.ts';
+import { argumentsSchema, isOption, shortTypeText } from './json-schema.ts';
 import { quoteWideIntegers } from './structured.ts';
 
 const types: SchemaTypes = {

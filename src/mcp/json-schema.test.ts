@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { SchemaTypes } from '../doors/type-words.ts';
 import { limits } from '../limits.ts';
 import { optionType, product, sum, unitType } from '../values/special-types.ts';
 import type { AlgebraicType, ProductType } from '../values/type.ts';
-import { argumentsSchema, type SchemaTypes } from './json-schema.ts';
+import { argumentsSchema } from './json-schema.ts';
 
 const noTypes: SchemaTypes = { typespace: { types: [] }, types: [] };
 const of = (params: ProductType, types = noTypes, docs = new Map<string, string>()) =>

@@ -1,6 +1,6 @@
+import { areNamed, type SchemaTypes } from '../doors/type-words.ts';
 import { limits } from '../limits.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
-import type { ModuleDefinition } from '../schema/definition.ts';
 import { type IntegerKind, integerRange } from '../values/integer-range.ts';
 import { type SpecialKind, specialKindOf } from '../values/special-types.ts';
 import type {
@@ -12,9 +12,6 @@ import type {
   Typespace,
 } from '../values/type.ts';
 import { resolveType, typeText } from '../values/typespace.ts';
-
-/** The typespace of a definition and the names of its types. */
-export type SchemaTypes = Pick<ModuleDefinition, 'typespace' | 'types'>;
 
 /**
  * Returns the JSON schema (2020-12) of a reducer's arguments: by parameter name, and inside in both
@@ -86,14 +83,6 @@ export function shortTypeText(type: AlgebraicType, typespace: Typespace): string
 }
 
 const shortTextLengthMax = 500;
-
-type Named = NamedType & { readonly name: string };
-
-/** Whether each element has a unique name. */
-export function areNamed(elements: readonly NamedType[]): elements is readonly Named[] {
-  const names = new Set(elements.map(({ name }) => name));
-  return names.size === elements.length && !names.has(undefined);
-}
 
 /**
  * Schemas of types. A product and a sum refer to their inner types twice, by name and by position,

@@ -1,4 +1,5 @@
 import type { EntityDocs, ModuleDocs } from '../doors/module-docs.ts';
+import { areNamed, type SchemaTypes } from '../doors/type-words.ts';
 import type {
   ModuleDefinition,
   ProcedureDefinition,
@@ -7,7 +8,7 @@ import type {
 import { JsonObject, type JsonValue } from '../values/json.ts';
 import type { ProductType } from '../values/type.ts';
 import { fenced } from './fence.ts';
-import { areNamed, argumentsSchema, isOption, type SchemaTypes, shortText } from './json-schema.ts';
+import { argumentsSchema, isOption, shortText } from './json-schema.ts';
 import { procedureWords, signatureWords } from './prompts/schema-words.ts';
 import {
   callFunction,

@@ -1,4 +1,5 @@
 import type { EntityDocs } from '../doors/module-docs.ts';
+import { type ShownType, TypeWords } from '../doors/type-words.ts';
 import type {
   CronDefinition,
   ModuleDefinition,
@@ -10,7 +11,6 @@ import type {
 import type { NamedType } from '../values/type.ts';
 import { shortText } from './json-schema.ts';
 import type { SchemaNotes } from './schema-notes.ts';
-import { type ShownType, TypeWords } from './type-words.ts';
 
 /** A schema for agents: what is empty or follows from nothing being said is left out. */
 export interface SchemaAnswer {

@@ -153,7 +153,12 @@ function isTable(value: unknown): value is Record<string, unknown> {
 
 /** Warns about variables that look like settings but are not; others may use the prefix too. */
 function uselessVariables(environment: SettingSources['environment']): string[] {
-  const known = ['REDUCERDB_DATA_DIR', ...s3Variables, ...settings.map(variableOf)];
+  const known = [
+    'REDUCERDB_DATA_DIR',
+    'REDUCERDB_TOKEN',
+    ...s3Variables,
+    ...settings.map(variableOf),
+  ];
   return Object.keys(environment)
     .filter((name) => name.startsWith('REDUCERDB_') && !known.includes(name))
     .map((name) => `The variable ${name} is not a setting.${hint(name, known)}`);

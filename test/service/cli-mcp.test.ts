@@ -2,7 +2,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentFeatures } from '../../src/protocol/agent-features.ts';
-import { fixture, unstable, writeFiles } from './cli-support.ts';
+import { fixture, writeFiles } from './cli-support.ts';
 import { type RunningService, type RunOptions, Sandbox } from './harness.ts';
 import { LiveBridge, modern, notification, request, toolCall } from './live-bridge.ts';
 
@@ -22,8 +22,7 @@ afterAll(async () => {
   sandbox.remove();
 });
 
-const bridging = (where: string) =>
-  `${unstable}Serving MCP over stdio, bridging to ${sandbox.url}${where}\n`;
+const bridging = (where: string) => `Serving MCP over stdio, bridging to ${sandbox.url}${where}\n`;
 
 /** Runs the bridge over these lines to their end; gives the answers by id. */
 async function bridge(args: readonly string[], lines: readonly string[], options: RunOptions = {}) {
@@ -119,7 +118,7 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
       const { code, stderr, answer } = await runIn('unless', { server: sandbox.url }, flags);
       expect({ code, stderr }).toEqual({
         code: 0,
-        stderr: `${unstable}Serving MCP over stdio, bridging to ${dead}/v1/mcp\n`,
+        stderr: `Serving MCP over stdio, bridging to ${dead}/v1/mcp\n`,
       });
       expect(answer).toMatchObject({ id: 1, error: { code: -32603 } });
     }
@@ -178,7 +177,7 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
   it('[mcp A6] ends with 1 for an unknown database, and for a token that is refused', async () => {
     const { code, stdout, stderr } = await sandbox.run(['mcp', 'nobody']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toBe(`${unstable}Error: failed to find database \`nobody\`.\n`);
+    expect(stderr).toBe(`Error: failed to find database \`nobody\`.\n`);
     const other = await Sandbox.make(sandbox.port);
     await other.ok(['login', '--token', 'a.eyJpc3MiOiJhIiwic3ViIjoiYiJ9.c']);
     const refused = await other.run(['mcp', 'inn']);

@@ -64,5 +64,3 @@ export function itemsModule(columns = '', options = '', more = ''): string {
     ${more}
   `;
 }
-
-export const unstable = 'WARNING: This command is UNSTABLE and subject to breaking changes.\n\n';

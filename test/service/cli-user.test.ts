@@ -9,7 +9,6 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { unstable } from './cli-support.ts';
 import { freePort, type RunningService, Sandbox } from './harness.ts';
 
 let sandbox: Sandbox;
@@ -91,7 +90,7 @@ describe('server', () => {
   it('[cli 7.3] lists what is saved, with a mark at the default one', async () => {
     expect(await sandbox.run(['server', 'list'])).toEqual({
       code: 0,
-      stderr: unstable,
+      stderr: '',
       stdout:
         ` DEFAULT | HOSTNAME${' '.repeat(15 - 8)}| PROTOCOL | NICKNAME \n`.replace(
           `HOSTNAME${' '.repeat(7)}`,
@@ -104,11 +103,20 @@ describe('server', () => {
 
   it('[cli 7.3] adds, edits, chooses and removes', async () => {
     const host = `localhost:${sandbox.port}`;
-    const usage = 'reducerdb server add --url <url> [options] <nickname>';
+    const usage = 'reducerdb server add [options] <nickname> [url]';
     expect(await sandbox.ok(['server', 'add', '--help'])).toContain(usage);
     expect(await sandbox.ok(['server', 'add', '--url', `http://${host}`, 'near'])).toBe(
       `Host: ${host}\nProtocol: http\n`,
     );
+    // [ease 5.2] the address is an argument, too, in either order.
+    for (const words of [
+      ['there', `http://${host}`],
+      [`http://${host}`, 'again'],
+    ]) {
+      await sandbox.ok(['server', 'add', ...words]);
+    }
+    await sandbox.ok(['server', 'remove', 'there']);
+    await sandbox.ok(['server', 'remove', 'again']);
     const twice = await sandbox.run(['server', 'add', '--url', `http://${host}`, 'near']);
     expect(twice.code).toBe(1);
     const config = () => readFileSync(path.join(sandbox.folder, 'root/config/cli.toml'), 'utf8');

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fixture, unstable, writeModule } from './cli-support.ts';
+import { fixture, writeModule } from './cli-support.ts';
 import { type RunningService, Sandbox } from './harness.ts';
 
 let sandbox: Sandbox;
@@ -41,12 +41,12 @@ describe('the command line', () => {
     expect(await sandbox.run(['call', 'round', 'add_person', '"Ada"'])).toEqual({
       code: 0,
       stdout: '',
-      stderr: unstable,
+      stderr: '',
     });
     expect(await sandbox.run(['sql', 'round', 'SELECT id, name FROM person'])).toEqual({
       code: 0,
       stdout: ' id | name  \n----+-------\n 1  | "Ada" \n',
-      stderr: unstable,
+      stderr: '',
     });
     const { code, stdout } = await sandbox.run(['logs', 'round']);
     expect(code).toBe(0);
@@ -109,7 +109,7 @@ describe('the command line', () => {
     [['sql', 'SELECT * FROM person'], '<database>'],
     [['logs'], '<database>'],
     [['delete'], '<database>'],
-    [['describe', 'inn'], '--json is required'],
+    [['server', 'add', 'near'], 'the address of the server is missing'],
     [['logs', 'inn', '--level', 'loud'], '--level must be one of trace'],
     [['logs', 'inn', '--level-exact'], '--level-exact requires --level'],
     [['logs', 'inn', '-n', 'x'], '--num-lines must be a whole number'],
@@ -155,7 +155,7 @@ describe('the command line', () => {
     const { code, stderr } = await stray.run(['sql', 'inn', 'SELECT * FROM person']);
     stray.remove();
     expect(code).toBe(1);
-    expect(stderr.replace(unstable, '')).toMatch(
+    expect(stderr).toMatch(
       /^Error: Invalid token: .*\nThis server does not accept your saved token\. /,
     );
   });
@@ -214,6 +214,83 @@ describe('call', () => {
     expect(stderr).not.toContain('set_up');
   });
 
+  it('[ease 5.2] describes tables and functions for people', async () => {
+    const text = await sandbox.ok(['describe', 'inn']);
+    expect(text).toContain(
+      [
+        'Tables',
+        '  banned (private)',
+        '    who  Identity  primary key',
+        '  person (public)',
+        '    id     U32       primary key',
+        '    name   String',
+        '    guest  Identity',
+        '',
+      ].join('\n'),
+    );
+    expect(text).toContain('\nReducers\n');
+    expect(text).toContain('\n  add_person(name: String)\n');
+    expect(text).toContain('\n  set_up() (runs when the database is created)\n');
+    const wide = await sandbox.ok(['describe', 'inn', 'table', 'wide']);
+    expect(wide).toMatch(/^Tables\n {2}wide \(public\)\n/);
+    expect(wide).toContain('    maybe   String?\n');
+    expect(wide).not.toContain('person');
+    expect(await sandbox.ok(['describe', 'inn', 'reducer', 'addPerson'])).toBe(
+      'Reducers\n  add_person(name: String)\n',
+    );
+    expect(await sandbox.run(['describe', 'inn', 'table', 'persn'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'Error: No such table: persn\nDid you mean: person?\n',
+    });
+  });
+
+  it('[ease 5.2] lists at most ten functions for an unknown name', async () => {
+    const names = [...'abcdefghijkl'].map((letter) => `step_${letter}`);
+    const source = `import { schema } from 'reducerdb/server';
+      const db = schema({});
+      export default db;
+      ${names.map((name) => `export const ${name} = db.reducer(() => {});`).join('\n')}`;
+    await sandbox.ok(['publish', 'steps', '-p', writeModule(sandbox, 'steps', source)]);
+    const { stderr } = await sandbox.run(['call', 'steps', 'stepA2']);
+    expect(stderr).toContain('Did you mean: step_a');
+    expect(stderr).toContain('- step_j()\n… and 2 more: reducerdb describe steps\n');
+    expect(stderr).not.toContain('- step_k()');
+  });
+
+  it('[ease 5.2] publishes with the token and the server of one variable', async () => {
+    await sandbox.ok(['publish', 'shipped', '-p', fixture('inn')]);
+    const line = await sandbox.ok(['token', 'create', 'shipped', '--ci']);
+    const [, value = ''] = /^REDUCERDB_TOKEN=(http:\/\/\S+)\n$/.exec(line) ?? [];
+    expect(value).toMatch(new RegExp(`^http://[\\w.-]+@127\\.0\\.0\\.1:${sandbox.port}$`));
+    // Somewhere else: nothing is saved, and the default server is another one.
+    const elsewhere = await Sandbox.make();
+    try {
+      const env = { REDUCERDB_TOKEN: value };
+      const text = await elsewhere.ok(['publish', 'shipped', '-p', fixture('inn')], { env });
+      expect(text).toContain('Updated database with name: shipped');
+      expect(text).not.toContain(value);
+      // It publishes there and nowhere else, and its token goes to its server alone.
+      const refused = await elsewhere.run(['publish', 'inn', '-p', fixture('inn')], { env });
+      expect(refused.code).toBe(1);
+      const broken = { REDUCERDB_TOKEN: 'x' };
+      expect((await elsewhere.run(['list'], { env: broken })).stderr).toContain('https://‹token›@');
+    } finally {
+      elsewhere.remove();
+    }
+    expect((await sandbox.run(['token', 'create', 'shipped', '--ci', '--read-only'])).stderr).toBe(
+      'Error: --read-only limits tokens of agents: it cannot be combined with --ci\n',
+    );
+  });
+
+  it('[ease 5.2] accepts --no-browser, which has nothing to open', async () => {
+    const fresh = await Sandbox.make(sandbox.port);
+    const { code, stderr } = await fresh.run(['login', '--no-browser']);
+    fresh.remove();
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(stderr).toContain('Logged in with identity');
+  });
+
   it('[cli 3.1] explains arguments that do not fit', async () => {
     const { code, stderr } = await sandbox.run(['call', 'inn', 'add_person']);
     expect(code).toBe(1);
@@ -230,11 +307,11 @@ describe('call', () => {
     expect(await sandbox.run(['call', 'inn', 'refuse', 'we are full'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: `${unstable}Error: we are full\n`,
+      stderr: `Error: we are full\n`,
     });
     const crashed = await sandbox.run(['call', 'inn', 'crash']);
     expect(crashed.stderr).toBe(
-      `${unstable}Error: The instance encountered a fatal error.\n` +
+      `Error: The instance encountered a fatal error.\n` +
         "The module's log says why: reducerdb logs inn\n",
     );
     expect(await sandbox.ok(['sql', 'inn', 'SELECT * FROM visit'])).toBe(

@@ -10,7 +10,7 @@ import { nearestNames } from '../../values/nearest-names.ts';
 import { type Api, databasePath, hintsOf } from '../api.ts';
 import { callArguments } from '../call-arguments.ts';
 import { databaseAndFunction } from '../database-argument.ts';
-import { CliError, type Io, warnUnstable } from '../io.ts';
+import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
 import { withAnonymous, withServer, withYes } from '../shared-flags.ts';
 import { type FunctionSignature, readSignatures, signatureText } from '../signatures.ts';
@@ -23,7 +23,6 @@ export function addCall(program: Command, io: Io): void {
     )
     .addHelpText('after', examples)
     .action(async (words: string[], _flags, command: Command) => {
-      warnUnstable(io);
       const session = new Session(io, command);
       const { chosen, rest } = databaseAndFunction(session, words);
       const [name = '', ...args] = rest;
@@ -106,6 +105,9 @@ function explain(failed: FailedCall, signatures: readonly FunctionSignature[]): 
 const crashText = callErrorText({ code: 'reducer.crashed' });
 const procedureFailedText = procedureErrorText({ code: 'procedure.failed', message: '' });
 
+/** Functions of a kind that are listed for an unknown name. */
+const listedMax = 10;
+
 function unknownText(
   name: string,
   database: string,
@@ -122,7 +124,10 @@ function unknownText(
   for (const kind of ['reducer', 'procedure'] as const) {
     const texts = signatures.filter((it) => it.kind === kind).map(signatureText);
     if (texts.length === 0) continue;
-    lines.push('', `Here are some existing ${kind}s:`, ...texts.map((text) => `- ${text}`));
+    const shown = texts.slice(0, listedMax).map((text) => `- ${text}`);
+    lines.push('', `Here are some existing ${kind}s:`, ...shown);
+    const more = texts.length - shown.length;
+    if (more > 0) lines.push(`… and ${more} more: reducerdb describe ${database}`);
   }
   return lines.join('\n');
 }

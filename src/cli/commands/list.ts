@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { list, object, type Shaped, string } from '../../values/json-shape.ts';
 import { databasePath } from '../api.ts';
-import { CliError, type Io, warnUnstable } from '../io.ts';
+import { CliError, type Io } from '../io.ts';
 import { identityOfToken, notLoggedInText, Session } from '../session.ts';
 import { withServer, withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
@@ -11,7 +11,6 @@ export function addList(program: Command, io: Io): void {
     .description('list the databases that you own')
     .option('--all', 'list all databases of the host (operators only)')
     .action(async (flags: { readonly all?: boolean }, command: Command) => {
-      warnUnstable(io);
       const session = new Session(io, command);
       const api = await session.apiWithIdentity();
       if (flags.all === true) {

@@ -10,6 +10,8 @@ export function addLogin(program: Command, io: Io): void {
     // The value is optional because `login show --token` is parsed here, too.
     .option('--token [token]', 'save this token')
     .option('-s, --server <server>', 'server that issues the identity')
+    // There is no page to open: a login never needs a browser here.
+    .addOption(new Option('--no-browser').hideHelp())
     .addOption(new Option('--server-issued-login <server>').hideHelp())
     .action(
       async (flags: { token?: string | true; serverIssuedLogin?: string }, command: Command) => {

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type AgentFeature, agentFeatures, isAgentFeature } from '../../protocol/agent-features.ts';
 import { type Api, databasePath, statusText, Unreachable } from '../api.ts';
 import { Bridge } from '../bridge/bridge.ts';
-import { CliError, type Io, warnUnstable } from '../io.ts';
+import { CliError, type Io } from '../io.ts';
 import { printAgentConfig } from '../print-agent-config.ts';
 import { Session } from '../session.ts';
 import { withAnonymous, withServer } from '../shared-flags.ts';
@@ -27,7 +27,6 @@ export function addMcp(program: Command, io: Io): void {
         'Configuration for an agent: reducerdb mcp my-db --print-config claude-code',
     )
     .action(async (word: string | undefined, flags: McpFlags, command: Command) => {
-      warnUnstable(io);
       const session = new Session(io, command);
       const database = word ?? nonEmpty(io.environment.SERVICE_DB_NAME);
       const { features: wanted = [], printConfig } = flags;

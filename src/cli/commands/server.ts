@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { Api } from '../api.ts';
-import { CliError, confirm, type Io, warnUnstable } from '../io.ts';
+import { CliError, confirm, type Io } from '../io.ts';
 import { chooseServer, findServer, serverUrl, unknownServer } from '../server-choice.ts';
 import { dataFolder } from '../service-settings.ts';
 import { Session } from '../session.ts';
@@ -10,7 +10,6 @@ import type { SavedServer } from '../user-config.ts';
 
 export function addServer(program: Command, io: Io): void {
   const server = program.command('server').description('manage saved servers');
-  server.hook('preAction', () => warnUnstable(io));
   addListing(server, io);
   addEditing(server, io);
   addFingerprint(server, io);
@@ -68,20 +67,20 @@ function addListing(server: Command, io: Io): void {
 
 function addEditing(server: Command, io: Io): void {
   server
-    .command('add <nickname>')
-    .usage('--url <url> [options] <nickname>')
+    .command('add <nickname> [url]')
     .description('save a server under a name')
-    .requiredOption('--url <url>', 'address of the server')
+    .option('--url <url>', 'address of the server, instead of the second argument')
     .option('-d, --default', 'make it the default')
     .option('--no-fingerprint', 'do not fetch its public key')
-    .action(async (nickname: string, flags: EditFlags, command: Command) => {
+    .action(async (given: string, word: string | undefined, flags: EditFlags, command: Command) => {
       const session = new Session(io, command);
+      const { nickname, url } = namedAddress(given, word, flags.url);
       if (findServer(session.config, nickname) !== undefined) {
         throw new CliError(
           `A server named ${nickname} is already saved. Change it with \`reducerdb server edit\`.`,
         );
       }
-      const added = await savedServer(flags.url ?? '', nickname, flags.fingerprint !== false);
+      const added = await savedServer(url, nickname, flags.fingerprint !== false);
       session.save({
         ...session.config,
         servers: [...session.config.servers, added],
@@ -119,6 +118,22 @@ function addEditing(server: Command, io: Io): void {
         defaultServer: isDefault ? undefined : session.config.defaultServer,
       });
     });
+}
+
+/** The two arguments in either order: only one of them can be an address. */
+function namedAddress(given: string, word: string | undefined, flag: string | undefined) {
+  if (word !== undefined && flag !== undefined) {
+    throw new CliError('the address is given twice: as an argument, and with --url', 2);
+  }
+  const other = word ?? flag;
+  if (other === undefined) {
+    throw new CliError(
+      `the address of the server is missing: reducerdb server add ${given} http://127.0.0.1:3000`,
+      2,
+    );
+  }
+  const isSwapped = given.includes('://') && !other.includes('://');
+  return isSwapped ? { nickname: other, url: given } : { nickname: given, url: other };
 }
 
 interface EditFlags {

@@ -4,7 +4,7 @@ import { sqlBodyType } from '../../protocol/sql-result.ts';
 import { parseJson } from '../../values/json.ts';
 import { type ApiRequest, databasePath, hintsOf } from '../api.ts';
 import { type ChosenDatabase, databaseAndQuery, onlyDatabase } from '../database-argument.ts';
-import { CliError, type Io, warnUnstable } from '../io.ts';
+import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
 import {
   checkConfirmed,
@@ -34,7 +34,6 @@ export function addSql(program: Command, io: Io): void {
     .option('--param <[name=]value>', 'value of $1, $2, … or :name (repeatable)', collect)
     .addHelpText('after', examples)
     .action(async (words: string[], flags: SqlFlags, command: Command) => {
-      warnUnstable(io);
       const session = new Session(io, command);
       checkFlags(flags);
       if (flags.interactive === true) {

@@ -12,10 +12,11 @@ import {
   string,
 } from '../../values/json-shape.ts';
 import { Api, databasePath } from '../api.ts';
+import { ciTokenText, ciTokenVariable } from '../ci-token.ts';
 import { type ChosenDatabase, onlyDatabase } from '../database-argument.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import { identityOfToken, notLoggedInText, Session } from '../session.ts';
-import { withServer, withYes } from '../shared-flags.ts';
+import { refuseFlags, withServer, withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
 import { timeText } from '../time-text.ts';
 
@@ -29,6 +30,7 @@ interface CreateFlags {
   readonly features?: readonly string[];
   /** Seconds. */
   readonly expires?: number;
+  readonly ci?: boolean;
 }
 
 const createdToken = object({
@@ -77,11 +79,16 @@ function addCreate(token: Command, io: Io): void {
     .option('--max-rows <n>', 'maximum number of rows in a result', wholeNumber)
     .option('--features <names>', `features for its bearer: ${tokenFeatures.join(', ')}`, names)
     .option('--expires <duration>', 'lifetime, such as 1h or 7d', seconds)
+    .option('--ci', 'a developer of its own, to publish from elsewhere, as one variable')
     .addHelpText('after', example)
     .action(async (word: string | undefined, flags: CreateFlags, command: Command) => {
       const session = new Session(io, command);
       const { database, server } = onlyDatabase(session, word ?? flags.database);
       const api = await session.apiWithIdentity(server);
+      if (flags.ci === true) {
+        await createForCi(io, api, database, flags);
+        return;
+      }
       const path = databasePath(database, '/tokens');
       const answer = await api.json('POST', path, createdToken, {
         headers: { 'content-type': 'application/json' },
@@ -96,7 +103,37 @@ function addCreate(token: Command, io: Io): void {
 
 const example = `
 Example:
-  reducerdb token create my-db --tables task --reducers add_task --expires 1h > agent.token`;
+  reducerdb token create my-db --tables task --reducers add_task --expires 1h > agent.token
+  reducerdb token create my-db --ci > ci.env
+                                             a line REDUCERDB_TOKEN=…, which publish reads`;
+
+/** Gives a new identity the role of a developer, and prints its token together with the server. */
+async function createForCi(io: Io, api: Api, database: string, flags: CreateFlags): Promise<void> {
+  refuseFlags(flags, ciRefused, 'limits tokens of agents: it cannot be combined with --ci');
+  const issued = object({ identity: string, token: string });
+  const { identity, token } = await new Api(api.server, undefined).json(
+    'POST',
+    '/v1/identity',
+    issued,
+  );
+  await api.text('PUT', databasePath(database, `/grants/${identity}`), {
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ role: 'developer' }),
+  });
+  io.err(`${identity} is now developer of ${database}.`);
+  io.err('Anyone who has this line can publish there. It is not shown again:');
+  io.outAsIs(`${ciTokenVariable}=${ciTokenText({ server: api.server, token })}`);
+}
+
+const ciRefused = [
+  'tables',
+  'reducers',
+  'readOnly',
+  'sqlWrites',
+  'maxRows',
+  'features',
+  'expires',
+] as const;
 
 function requestOf(flags: CreateFlags): object {
   return {

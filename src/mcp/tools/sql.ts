@@ -1,6 +1,7 @@
 import type { Caller, SqlOutcome } from '../../database/outcome.ts';
 import { runStatement } from '../../doors/run-statement.ts';
 import { inSlices } from '../../doors/slices.ts';
+import { TypeWords } from '../../doors/type-words.ts';
 import { limits } from '../../limits.ts';
 import { firstRow, sqlRowsSteps } from '../../protocol/sql-result.ts';
 import type { JsonObject } from '../../values/json.ts';
@@ -20,7 +21,6 @@ import {
   ToolFailure,
   type ToolSource,
 } from '../tool.ts';
-import { TypeWords } from '../type-words.ts';
 
 export type StatementResult = Extract<SqlOutcome, { kind: 'result' }>;
 

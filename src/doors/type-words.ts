@@ -1,9 +1,12 @@
+import type { ModuleDefinition } from '../schema/definition.ts';
 import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, NamedType, Typespace } from '../values/type.ts';
 import { kindName, resolveType } from '../values/typespace.ts';
-import { areNamed, type SchemaTypes } from './json-schema.ts';
 
-/** A named type as agents see it. */
+/** The typespace of a definition and the names of its types. */
+export type SchemaTypes = Pick<ModuleDefinition, 'typespace' | 'types'>;
+
+/** A named type as people and agents see it. */
 export interface ShownType {
   readonly name: string;
   /** Of a sum: names of variants, or types by name if a variant holds a value. */
@@ -18,7 +21,7 @@ export interface ShownType {
 const partsMax = 500;
 
 /**
- * Writes types for agents: `U64`, `String?`, `OrderStatus[]`, `Identity`, `low | high`,
+ * Writes types for people and agents: `U64`, `String?`, `OrderStatus[]`, `Identity`, `low | high`,
  * `Text(String) | Hidden`, `{x: U32, y: U32}`. A named type goes by its name; which names have been
  * written is remembered, so that an answer defines those and no other.
  */
@@ -134,6 +137,14 @@ export class TypeWords {
     state.open.delete(ref);
     return words;
   }
+}
+
+type Named = NamedType & { readonly name: string };
+
+/** Whether each element has a unique name. */
+export function areNamed(elements: readonly NamedType[]): elements is readonly Named[] {
+  const names = new Set(elements.map(({ name }) => name));
+  return names.size === elements.length && !names.has(undefined);
 }
 
 interface WriteState {
