@@ -18,7 +18,7 @@ const mebibyte = 1024 * kibibyte;
  * use are listed in `agent-limits.ts`, those of static files in `site-limits.ts`, those of HTTP
  * handlers in `handler-limits.ts`, those of requests that modules send in `outbound-limits.ts`,
  * those of schedules in `schedule-limits.ts`, those of snapshots in `history-limits.ts`, those
- * of backups in `backup-limits.ts`, and those of exports and imports in `transfer-limits.ts`.
+ * of backups in `backup-limits.ts`, and those of transfers in `transfer-limits.ts`.
  */
 export const limits = {
   ...shared,

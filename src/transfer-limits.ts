@@ -1,7 +1,7 @@
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
 
-/** The bounds of exports and imports of rows. Part of `limits.ts`. */
+/** The bounds of exports, imports, and projects that move here. Part of `limits.ts`. */
 export const transferLimits = {
   /** Exports of one database at the same time, and those of one caller. */
   exportsMax: 8,
@@ -46,4 +46,7 @@ export const transferLimits = {
   /** Heap of the thread that reads and writes rows as text, and when it ends. */
   rowThreadMebibytes: 2_048,
   rowThreadIdleMillis: 10_000,
+  /** Files of a project that is moved from another server, and bytes of each that is read. */
+  movedFilesMax: 20_000,
+  movedFileBytesMax: 2 * mebibyte,
 } as const;

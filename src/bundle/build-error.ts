@@ -3,6 +3,13 @@ import type { Message } from 'esbuild';
 /** The module's sources cannot be built into a program; the message is for their author. */
 export class BuildError extends Error {
   override readonly name = 'BuildError';
+  /** True if imports of another server's library have to change first: types say no more. */
+  readonly isMovedImport: boolean;
+
+  constructor(message: string, options?: ErrorOptions, isMovedImport = false) {
+    super(message, options);
+    this.isMovedImport = isMovedImport;
+  }
 }
 
 /**

@@ -206,6 +206,35 @@ describe('what buildModule refuses', () => {
     );
   });
 
+  it('[ease 2.1] is the library of another server, with the line to change', async () => {
+    write({
+      'package.json': '{}',
+      'src/index.ts': "import { schema } from 'spacetimedb/server';\nexport default schema({});\n",
+    });
+    expect(await buildError()).toBe(
+      'src/index.ts:1:24: "spacetimedb/server" is the library of another server: ' +
+        'change it to "reducerdb/server"\n\n' +
+        "  1 | import { schema } from 'spacetimedb/server';\n" +
+        '    |                        ^^^^^^^^^^^^^^^^^^^^\n\n' +
+        'note: `reducerdb migrate-from-spacetimedb` changes a whole project',
+    );
+    const error = await buildModule(root).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ isMovedImport: true });
+  });
+
+  it('[ease 2.1] is no error where that library is installed, but a warning', async () => {
+    write({
+      'package.json': '{}',
+      'node_modules/spacetimedb/package.json': '{"main":"index.js","type":"module"}',
+      'node_modules/spacetimedb/index.js': "export const schema = () => 'theirs';",
+      'src/index.ts': "import { schema } from 'spacetimedb';\nexport default schema();\n",
+    });
+    const { program, warnings } = await buildModule(root);
+    expect(text(program)).toContain('theirs');
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain('src/index.ts:1:24: "spacetimedb" is the library of another');
+  });
+
   it('is a package that is not there', async () => {
     write({ 'src/index.ts': "import 'left-pad';\nexport default 1;\n" });
     expect(await buildError()).toContain('src/index.ts:1:8: Could not resolve "left-pad"');

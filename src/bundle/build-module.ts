@@ -7,6 +7,7 @@ import { sdkSourcePrefix } from '../module/javascript/stack-trace.ts';
 import { BuildError, renderMessages } from './build-error.ts';
 import { collectDocs } from './doc-comments.ts';
 import { readOwnSource, resolveOwnPackage } from './own-package.ts';
+import { namePeerImports, peerImports } from './peer-imports.ts';
 import { docsLine } from './program-docs.ts';
 import { findInstalled, findProject, type Project } from './project.ts';
 
@@ -89,12 +90,19 @@ async function bundle(
       logOverride: { 'ignored-bare-import': 'silent' },
       logLimit: 20,
       external: ['spacetime:sys*'],
-      plugins: [provideOwnPackage(project), refuseNodeModules(project)],
+      plugins: [
+        provideOwnPackage(project),
+        namePeerImports(async (build, args) => {
+          return (await resolveInstalled(build, args, project.root)).errors.length === 0;
+        }),
+        refuseNodeModules(project),
+      ],
     });
   } catch (error) {
     const { errors } = error as Partial<esbuild.BuildFailure>;
     if (errors === undefined) throw error;
-    throw new BuildError(renderMessages(errors), { cause: error });
+    const isMoved = errors.some(({ pluginName }) => pluginName === peerImports);
+    throw new BuildError(renderMessages(errors), { cause: error }, isMoved);
   }
 }
 

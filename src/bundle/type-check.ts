@@ -14,9 +14,10 @@ const diagnosticBytesMax = 4 * 1024 * 1024;
 
 /**
  * Runs the type checker that the module's project has installed, with the project's own settings.
- * Throws `BuildError` when there is no module at `location`.
+ * Throws `BuildError` when there is no module at `location`. `signal` ends it early: its result is
+ * then of no use.
  */
-export async function typeCheck(location: string): Promise<TypeCheck> {
+export async function typeCheck(location: string, signal?: AbortSignal): Promise<TypeCheck> {
   const { root } = findProject(location);
   if (!existsSync(path.join(root, 'tsconfig.json'))) {
     return { kind: 'skipped', notice: 'types are not checked: the project has no tsconfig.json' };
@@ -35,7 +36,7 @@ export async function typeCheck(location: string): Promise<TypeCheck> {
     };
   }
   return new Promise((resolve) => {
-    const options = { cwd: root, maxBuffer: diagnosticBytesMax, shell: isWindows };
+    const options = { cwd: root, maxBuffer: diagnosticBytesMax, shell: isWindows, signal };
     execFile(compiler, ['--noEmit', '--pretty', 'false'], options, (error, stdout, stderr) => {
       if (error === null) resolve({ kind: 'passed' });
       else resolve({ kind: 'failed', diagnostics: (stdout + stderr).trim() || error.message });

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { BuildError } from '../bundle/build-error.ts';
 import { CliError, type Io } from './io.ts';
 
 /**
@@ -18,11 +19,23 @@ export async function buildProject(folder: string, io: Io): Promise<Uint8Array> 
     import('../bundle/type-check.ts'),
     import('../bundle/build-module.ts'),
   ]);
-  const types = await typeCheck(folder);
+  // Beside each other: the compiler is a process of its own, and takes longer than the bundler.
+  const ended = new AbortController();
+  const checking = typeCheck(folder, ended.signal);
+  const built = await buildModule(folder, {}).then(
+    (value) => ({ kind: 'built', ...value }) as const,
+    (error: unknown) => ({ kind: 'failed', error }) as const,
+  );
+  if (built.kind === 'failed' && built.error instanceof BuildError && built.error.isMovedImport) {
+    ended.abort();
+    throw built.error;
+  }
+  const types = await checking;
   if (types.kind === 'failed')
     throw new CliError(`${types.diagnostics}\nType errors in ${folder}.`);
   if (types.kind === 'skipped') io.err(types.notice);
-  const { program, warnings } = await buildModule(folder, {});
+  if (built.kind === 'failed') throw built.error;
+  const { program, warnings } = built;
   for (const warning of warnings) io.err(warning);
   const output = path.join(folder, 'dist', 'bundle.js');
   await checkCrons(program);

@@ -19,6 +19,7 @@ import { addLock } from './commands/lock.ts';
 import { addLogin } from './commands/login.ts';
 import { addLogs } from './commands/logs.ts';
 import { addMcp } from './commands/mcp.ts';
+import { addMigrateFromSpacetimedb } from './commands/migrate-from-spacetimedb.ts';
 import { addPublish } from './commands/publish.ts';
 import { addQuota } from './commands/quota.ts';
 import { addRecoverOwner } from './commands/recover-owner.ts';
@@ -91,6 +92,7 @@ export function makeProgram(io: Io): Command {
     addKeys,
     addRecoverOwner,
     addConfig,
+    addMigrateFromSpacetimedb,
   ];
   for (const add of adders) add(program, io);
   program

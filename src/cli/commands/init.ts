@@ -10,9 +10,9 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
-import { productVersion } from '../../service/version.ts';
-import { isInstalled, packageFolder, packedFile } from '../installation.ts';
+import { packageFolder } from '../installation.ts';
 import { CliError, confirm, type Io } from '../io.ts';
+import { ownDependency } from '../own-dependency.ts';
 import { Session } from '../session.ts';
 import { withYes } from '../shared-flags.ts';
 
@@ -121,15 +121,8 @@ function fillIn(folder: string, name: string): void {
   const manifest = path.join(folder, 'package.json');
   const text = readFileSync(manifest, 'utf8')
     .replaceAll('{{name}}', name)
-    .replaceAll('"{{reducerdb}}"', JSON.stringify(ownPackage(folder)));
+    .replaceAll('"{{reducerdb}}"', JSON.stringify(ownDependency(folder)));
   writeFileSync(manifest, text);
-}
-
-/** The dependency that lets `npm install` in `folder` find this package. */
-function ownPackage(folder: string): string {
-  const source = isInstalled ? packedFile(packageFolder) : packageFolder;
-  if (source === undefined) return `^${productVersion}`;
-  return `file:${path.relative(folder, source).split(path.sep).join('/')}`;
 }
 
 /** Writes the shared configuration and, in a separate file, the database of this copy. */
