@@ -268,7 +268,9 @@ export class HostCalls {
   deletePoint(indexId: number, keyLength: number): number {
     if (this.#state.kind !== 'running') return this.#writeRefusal();
     const found = this.#point(indexId, keyLength);
-    return typeof found === 'number' ? found : this.#deleteMany(found.index.table, found.rows);
+    if (typeof found === 'number') return found;
+    if (found.index.isFree(this.#scratch.bytes)) return 0;
+    return this.#deleteMany(found.index.table, found.rows);
   }
 
   /** Returns the number of rows removed. */
@@ -332,6 +334,7 @@ export class HostCalls {
     const pin = this.#pinOf(table);
     if (pin === undefined) return table.find(index, this.#scratch.bytes, keyLength);
     if (!index.isKey(this.#scratch.bytes, keyLength)) return -3;
+    if (index.isFree(this.#scratch.bytes)) return -1;
     const [row] = pin.lookUp(index, this.#scratch.bytes, keyLength);
     return row === undefined ? -1 : rowRef(row);
   }
@@ -435,7 +438,7 @@ function rangeOf(pin: RowSource, index: Index, request: RangeRequest): RowRefs {
   if (deleted.length === 0) return present;
   const { heap, shape } = index.table;
   const { columns } = index.spec;
-  const ordered = new TreeIndex(heap, shape, columns, false);
+  const ordered = new TreeIndex(heap, shape, columns, 'shared');
   for (const refs of [present, deleted]) for (const ref of refs) ordered.add(rowRef(ref));
   const refs = new RefList();
   ordered.collectRange(parseRange(request, shape, columns), refs);

@@ -45,16 +45,28 @@ function uniqueIndex(access: TableAccess, id: () => number, key: KeyEncoder): Ro
 
 /** Columns that are each unique, without a constraint over all of them: also one row at most. */
 function singleRowIndex(access: TableAccess, id: () => number, key: KeyEncoder): Row {
-  const { sys } = access.bridge;
-  const { delete: remove } = uniqueIndex(access, id, key);
+  const { bridge } = access;
+  const { sys } = bridge;
   return {
     find(value: unknown): Row | null {
       const index = id();
-      const [row] = access.rows(sys.scan_point(index, key.point(value)));
+      const length = key.point(value);
+      if (lacksValue(value)) return null;
+      const [row] = access.rows(sys.scan_point(index, length));
       return row ?? null;
     },
-    delete: remove,
+    delete(value: unknown): boolean {
+      const index = id();
+      const length = key.point(value);
+      return !lacksValue(value) && checked(bridge, sys.delete_point(index, length)) > 0;
+    },
   };
+}
+
+/** A key without a value in one of its columns is nobody's: any number of rows may lack it. */
+function lacksValue(value: unknown): boolean {
+  const isAbsent = (part: unknown) => part === undefined || part === null;
+  return isArray(value) ? value.some(isAbsent) : isAbsent(value);
 }
 
 function keyIndex(access: TableAccess, id: () => number): Row {

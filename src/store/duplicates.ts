@@ -52,7 +52,10 @@ interface Group {
 function duplicateGroups(table: Table, index: Index): Group[] {
   const key = new OrderedKey(table.heap, table.shape, index.spec.columns);
   const tree = new Tree(key, true);
-  for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) tree.add(ref);
+  for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) {
+    key.loadStored(ref);
+    if (!index.isSparse || !key.lacksValue()) tree.add(ref);
+  }
   const sorted = new RefList();
   tree.startAtFirst();
   tree.collectToLast(sorted);

@@ -7,16 +7,25 @@ import { noRow, type RowRef } from './row-ref.ts';
 import type { RowShape } from './row-shape.ts';
 import { Tree } from './tree.ts';
 
-/** An ordered index over the values of its columns: a B+tree. */
+/**
+ * An ordered index over the values of its columns: a B+tree.
+ *
+ * In a sparse one (`isSparse` in `schema`) a row that lacks a value in a column of the key is in
+ * nobody's way: `probe` and `find` pass over such rows, `collectPoint` and ranges do not.
+ */
 export class TreeIndex implements UniqueBody, RangeBody {
   readonly isUnfit = false;
   readonly #key: OrderedKey;
   readonly #tree: Tree;
   readonly #columnCount: number;
+  readonly #isSparse: boolean;
+  /** Whether any number of rows may have the key of the probed row. */
+  #isProbedFree = false;
 
-  constructor(heap: RowHeap, shape: RowShape, columns: readonly number[], isUnique: boolean) {
+  constructor(heap: RowHeap, shape: RowShape, columns: readonly number[], rule: Uniqueness) {
     this.#key = new OrderedKey(heap, shape, columns);
-    this.#tree = new Tree(this.#key, !isUnique);
+    this.#tree = new Tree(this.#key, rule !== 'unique');
+    this.#isSparse = rule === 'sparse';
     this.#columnCount = columns.length;
   }
 
@@ -26,16 +35,23 @@ export class TreeIndex implements UniqueBody, RangeBody {
 
   probe(row: Uint8Array, at: number): RowRef {
     this.#key.loadRow(row, at);
-    return this.#tree.find();
+    this.#isProbedFree = this.#isSparse && this.#key.lacksValue();
+    return this.#isProbedFree ? noRow : this.#tree.find();
   }
 
   find(key: Uint8Array, at: number): RowRef {
+    return this.isFree(key, at) ? noRow : this.#tree.find();
+  }
+
+  /** Whether any number of rows may have the key. Loads it. */
+  isFree(key: Uint8Array, at: number): boolean {
     this.#key.loadKey(key, at, this.#columnCount);
-    return this.#tree.find();
+    return this.#isSparse && this.#key.lacksValue();
   }
 
   addProbed(ref: RowRef): void {
-    this.#tree.insertHere(ref);
+    if (this.#isProbedFree) this.#tree.add(ref);
+    else this.#tree.insertHere(ref);
   }
 
   replaceProbed(ref: RowRef): void {
@@ -77,6 +93,9 @@ export class TreeIndex implements UniqueBody, RangeBody {
     return true;
   }
 }
+
+/** Which rows may share a key: none, those that lack a value, or all. */
+export type Uniqueness = 'unique' | 'sparse' | 'shared';
 
 /** The set of whole rows as a tree: used when a hash of them is unfit. */
 export class RowTreeIndex implements UniqueBody {

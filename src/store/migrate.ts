@@ -1,6 +1,7 @@
 import { assert, present } from '../assert.ts';
 import type { Catalog, IndexSpec, SequenceSpec, TableSpec } from '../schema/catalog.ts';
 import type { IndexId, TableId } from '../schema/ids.ts';
+import { isSparse } from '../schema/sparse-index.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { decoderOf } from '../values/decode.ts';
 import { typesEqual } from '../values/typespace.ts';
@@ -144,7 +145,10 @@ function keptParts(
     return { heap: old.heap, rowCount, bodies: new Map(), wholeRows: old.wholeRows };
   const bodies = new Map<IndexId, IndexBody>();
   for (const index of spec.indexes) {
-    const was = old.indexes.find((candidate) => isSameIndex(candidate.spec, index));
+    const was = old.indexes.find(
+      (candidate) =>
+        isSameIndex(candidate.spec, index) && candidate.isSparse === isSparse(index, spec, next),
+    );
     if (was !== undefined) bodies.set(index.id, was.body);
   }
   return { heap: old.heap, rowCount, bodies, wholeRows: old.wholeRows };

@@ -1,5 +1,7 @@
 import { present } from '../assert.ts';
 import { encodedComparatorOf } from '../values/compare.ts';
+import { specialKindOf } from '../values/special-types.ts';
+import type { AlgebraicType } from '../values/type.ts';
 import { exactPrefixLimit, type PrefixCode, prefixKindOf, prefixOf } from './key-prefix.ts';
 import { offsetOf, type RowHeap } from './row-heap.ts';
 import type { RowRef } from './row-ref.ts';
@@ -17,6 +19,9 @@ export interface TreeKey {
   compareStored(ref: RowRef): number;
 }
 
+/** The first byte of an encoded option that holds nothing. */
+const noneTag = 1;
+
 type EncodedComparator = (a: Uint8Array, aAt: number, b: Uint8Array, bAt: number) => number;
 
 /** A key of columns in the order of their values, or of the first columns of one. */
@@ -31,6 +36,8 @@ export class OrderedKey implements TreeKey {
   readonly #shape: RowShape;
   readonly #columns: readonly number[];
   readonly #comparators: readonly EncodedComparator[];
+  /** Positions in the key of the columns that are options. */
+  readonly #options: readonly number[];
   readonly #prefixCode: PrefixCode;
   readonly #isFirstExact: boolean;
 
@@ -41,6 +48,9 @@ export class OrderedKey implements TreeKey {
     this.#starts = new Int32Array(columns.length);
     const types = columns.map((column) => present(shape.columnTypes[column], 'type of a column'));
     this.#comparators = types.map((type) => encodedComparatorOf(type, shape.types));
+    this.#options = [...types.keys()].filter(
+      (at) => specialKindOf(types[at] as AlgebraicType) === 'option',
+    );
     const kind = prefixKindOf(present(types[0], 'first column of a key'), shape.types);
     this.#prefixCode = kind.code;
     this.#isFirstExact = kind.isExact;
@@ -73,6 +83,15 @@ export class OrderedKey implements TreeKey {
     this.loadKey(bytes, at, count);
     this.#starts[count] = next;
     this.#finish(bytes, count + 1);
+  }
+
+  /** Whether the loaded key, of all columns, has an option without a value. */
+  lacksValue(): boolean {
+    for (let index = 0; index < this.#options.length; index++) {
+      const start = this.#starts[this.#options[index] as number] as number;
+      if (this.#bytes[start] === noneTag) return true;
+    }
+    return false;
   }
 
   compareStored(ref: RowRef): number {

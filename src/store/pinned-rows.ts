@@ -154,7 +154,7 @@ class DeletedRows {
   constructor({ heap, shape }: Table, { spec }: Index, start: number) {
     this.#shape = shape;
     this.#columns = spec.columns;
-    this.#tree = new TreeIndex(heap, shape, spec.columns, false);
+    this.#tree = new TreeIndex(heap, shape, spec.columns, 'shared');
     this.#next = start;
   }
 

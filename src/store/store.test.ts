@@ -17,6 +17,7 @@ import {
   update,
 } from '../../test/support/store/tables.ts';
 import { optionType } from '../values/special-types.ts';
+import type { Value } from '../values/value.ts';
 import { commitOffset } from './commit-offset.ts';
 import { noRow } from './row-ref.ts';
 import { hostFailure, noSuchRow, notUnique, undecodable, uniqueViolation } from './transaction.ts';
@@ -183,18 +184,62 @@ describe('unique constraints', () => {
     expect(readRows(table)).toEqual([[1, 'Ann', 31]]);
   });
 
-  it('[tables 14.13] two absent values of a unique option column conflict', () => {
+  it('[tables 14.13] [ease 3.2] rows without a value share no key of a unique index', () => {
     const store = storeOf({
       t: {
-        columns: { id: u32, tag: optionType(u32) },
-        indexes: [{ columns: ['tag'], unique: true }],
+        columns: { id: u32, tag: optionType(u32), name: optionType(string) },
+        indexes: [
+          { columns: ['tag'], algorithm: 'hash', unique: true },
+          { columns: ['name', 'tag'], unique: true },
+        ],
+      },
+    });
+    const table = tableOf(store, 't');
+    const none = { tag: 1, value: [] };
+    const some = (value: Value) => ({ tag: 0, value });
+    inTransaction(store, (transaction) => {
+      expect(insert(transaction, table, 1, none, none)).toBe(0);
+      expect(insert(transaction, table, 2, none, none)).toBe(0);
+      expect(insert(transaction, table, 3, none, some('a'))).toBe(0);
+      expect(insert(transaction, table, 4, none, some('a'))).toBe(0);
+      expect(insert(transaction, table, 5, some(5), some('a'))).toBe(0);
+      expect(insert(transaction, table, 6, some(5), none)).toBe(uniqueViolation);
+    });
+    expect(table.rowCount).toBe(5);
+    const byTag = indexOf(table, 0);
+    expect(table.find(byTag, Uint8Array.of(1), 1)).toBe(-1);
+    expect(table.scanPoint(byTag, Uint8Array.of(1), 1).length).toBe(4);
+    expect(table.find(byTag, Uint8Array.of(0, 5, 0, 0, 0), 5)).toBeGreaterThan(0);
+  });
+
+  it('[tables R2] [ease 3.2] an equal row without a value is still the same row', () => {
+    const store = storeOf({
+      t: { columns: { tag: optionType(u32) }, indexes: [{ columns: ['tag'], unique: true }] },
+    });
+    const table = tableOf(store, 't');
+    const none = { tag: 1, value: [] };
+    inTransaction(store, (transaction) => {
+      expect(insert(transaction, table, none)).toBe(0);
+      expect(insert(transaction, table, none)).toBe(0);
+    });
+    expect(table.rowCount).toBe(1);
+    inTransaction(store, (transaction) => deleteRow(transaction, table, none));
+    expect(table.rowCount).toBe(0);
+  });
+
+  it('[ease 3.2] the primary key needs a value of its own, also as an option', () => {
+    const store = storeOf({
+      t: {
+        columns: { key: optionType(u32), n: u32 },
+        indexes: [{ columns: ['key'], unique: true }],
+        primaryKey: 'key',
       },
     });
     const table = tableOf(store, 't');
     const none = { tag: 1, value: [] };
     inTransaction(store, (transaction) => {
-      insert(transaction, table, 1, none);
-      expect(insert(transaction, table, 2, none)).toBe(uniqueViolation);
+      expect(insert(transaction, table, none, 1)).toBe(0);
+      expect(insert(transaction, table, none, 2)).toBe(uniqueViolation);
     });
   });
 

@@ -45,7 +45,9 @@ export class TableChanges {
   readonly #held: HeldRows;
   readonly #uniques: readonly Index[];
   readonly #others: readonly Index[];
-  /** Present if there is no unique index. */
+  /** A unique index that holds a key for every row. */
+  readonly #key: Index | undefined;
+  /** Present if there is no such index. */
   readonly #wholeRows: WholeRowIndex | undefined;
   readonly #steps = new RefList();
   readonly #cleared: Cleared[] = [];
@@ -64,6 +66,7 @@ export class TableChanges {
     this.#held = held;
     this.#uniques = indexes.filter((index) => index.isUnique);
     this.#others = indexes.filter((index) => !index.isUnique);
+    this.#key = this.#uniques.find((index) => !index.isSparse);
     this.#wholeRows = wholeRows;
     this.#graveyard = new Graveyard(heap);
     this.#found = new Int32Array(this.#uniques.length);
@@ -111,9 +114,8 @@ export class TableChanges {
 
   /** The visible row that equals these bytes of a valid row, or `noRow`. */
   findEqual(row: Uint8Array, at: number, length: number): RowRef {
-    const [first] = this.#uniques;
-    if (first === undefined) return this.#rows().probe(row, at, length);
-    const found = first.probe(row, at, length);
+    if (this.#key === undefined) return this.#rows().probe(row, at, length);
+    const found = this.#key.probe(row, at, length);
     return found !== noRow && this.#heap.rowEquals(found, row, at, length) ? found : noRow;
   }
 
@@ -129,14 +131,14 @@ export class TableChanges {
       this.conflict = unique;
       return 'conflict';
     }
-    const isPresent = uniques.length === 0 && this.#rows().probe(row, 0, length) !== noRow;
-    if (isPresent) return 'present';
+    const rows = this.#wholeRows;
+    if (rows !== undefined && rows.probe(row, 0, length) !== noRow) return 'present';
     const ref = this.#appear(row, length);
     if (ref === noRow) return 'full';
     this.#steps.pushPair(ref, noRow);
     this.rowCount++;
     for (let index = 0; index < uniques.length; index++) (uniques[index] as Index).addProbed(ref);
-    if (uniques.length === 0) this.#rows().addProbed(ref);
+    rows?.addProbed(ref);
     for (let index = 0; index < this.#others.length; index++)
       (this.#others[index] as Index).add(ref);
     return 'inserted';
@@ -307,15 +309,15 @@ export class TableChanges {
     for (let index = 0; index < this.#uniques.length; index++) {
       if ((this.#uniques[index] as Index).probe(row, at, length) !== noRow) return false;
     }
-    const isSet = this.#wholeRows !== undefined;
-    if (isSet && this.#rows().probe(row, at, length) !== noRow) return false;
+    const rows = this.#wholeRows;
+    if (rows !== undefined && rows.probe(row, at, length) !== noRow) return false;
     const ref = this.#place(row, at, length, slotCommitted);
     assert(ref !== noRow, 'a table that was written once fits again');
     this.rowCount++;
     for (let index = 0; index < this.#uniques.length; index++) {
       (this.#uniques[index] as Index).addProbed(ref);
     }
-    if (isSet) this.#rows().addProbed(ref);
+    rows?.addProbed(ref);
     for (let index = 0; index < this.#others.length; index++)
       (this.#others[index] as Index).add(ref);
     return true;
@@ -420,6 +422,8 @@ export class TableChanges {
       other.remove(old);
       other.add(ref);
     }
+    this.#wholeRows?.remove(old);
+    this.#wholeRows?.add(ref);
   }
 
   /** Undoes one step. States change before indexes do: an index can rebuild itself from states. */

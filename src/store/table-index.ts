@@ -1,5 +1,6 @@
 import { assert, present } from '../assert.ts';
-import type { IndexSpec } from '../schema/catalog.ts';
+import type { IndexSpec, TableSpec } from '../schema/catalog.ts';
+import { isSparse } from '../schema/sparse-index.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import { ColumnKey } from './hash-key.ts';
 import type { IndexBody, RangeBody, RangePart, UniqueBody } from './index-body.ts';
@@ -15,11 +16,14 @@ import type { Table } from './table.ts';
 
 /**
  * An index of a table: its definition and the structure that serves it. A unique hash index is a
- * hash table and a unique direct index an array; all others, and those two when their keys turn out
- * unfit, are B+trees. The supported operations depend on the definition alone.
+ * hash table and a unique direct index an array, unless it is sparse; all others, and those two
+ * when their keys turn out unfit, are B+trees. The supported operations depend on the definition
+ * alone.
  */
 export class Index {
   readonly spec: IndexSpec;
+  /** Unique among the rows that have a value in each of its columns. */
+  readonly isSparse: boolean;
   readonly #heap: RowHeap;
   readonly #shape: RowShape;
   /** Bytes of a key if any bytes of that length are a key, else -1. */
@@ -28,9 +32,9 @@ export class Index {
   #table: Table | undefined;
   #body: IndexBody;
 
-  /** `body`: the structure of an index that differs in its names only. */
-  constructor(spec: IndexSpec, heap: RowHeap, shape: RowShape, body?: IndexBody) {
+  constructor(spec: IndexSpec, table: TableSpec, { heap, shape, body }: IndexParts) {
     this.spec = spec;
+    this.isSparse = isSparse(spec, table, shape.types);
     this.#heap = heap;
     this.#shape = shape;
     const isPlainKey = spec.columns.every((column) =>
@@ -38,7 +42,7 @@ export class Index {
     );
     const sizes = spec.columns.map((column) => shape.fixedSize(column) ?? 0);
     this.#plainBytes = isPlainKey ? sizes.reduce((total, size) => total + size, 0) : -1;
-    this.#body = body ?? makeBody(spec, heap, shape);
+    this.#body = body ?? this.#emptyBody();
   }
 
   /** The table it belongs to. */
@@ -80,9 +84,17 @@ export class Index {
     }
   }
 
-  /** The row that has this valid key, or `noRow`. The index must be unique. */
+  /**
+   * The row that has this valid key, or `noRow`. The index must be unique. In a sparse one no row
+   * has a key that lacks a value.
+   */
   find(key: Uint8Array, length: number): RowRef {
     return this.#unique().find(key, 0, length);
+  }
+
+  /** Whether this valid key lacks a value in a sparse index, so that it identifies no row. */
+  isFree(key: Uint8Array): boolean {
+    return this.isSparse && (this.#body as TreeIndex).isFree(key, 0);
   }
 
   /** Throws `DecodeError`. */
@@ -163,7 +175,7 @@ export class Index {
   /** Removes all rows at once and returns the structure that holds them, for `restore`. */
   empty(): IndexBody {
     const body = this.#body;
-    this.#body = makeBody(this.spec, this.#heap, this.#shape);
+    this.#body = this.#emptyBody();
     return body;
   }
 
@@ -181,19 +193,31 @@ export class Index {
   }
 
   #emptyTree(): TreeIndex {
-    return new TreeIndex(this.#heap, this.#shape, this.spec.columns, true);
+    return new TreeIndex(this.#heap, this.#shape, this.spec.columns, 'unique');
+  }
+
+  #emptyBody(): IndexBody {
+    const { isUnique, columns } = this.spec;
+    const [heap, shape] = [this.#heap, this.#shape];
+    if (isUnique && !this.isSparse) return uniqueBody(this.spec, heap, shape);
+    return new TreeIndex(heap, shape, columns, isUnique ? 'sparse' : 'shared');
   }
 }
 
-function makeBody(spec: IndexSpec, heap: RowHeap, shape: RowShape): IndexBody {
-  const { algorithm, columns, isUnique } = spec;
+interface IndexParts {
+  readonly heap: RowHeap;
+  readonly shape: RowShape;
+  /** The structure of an index that differs in its names only. */
+  readonly body?: IndexBody | undefined;
+}
+
+function uniqueBody(spec: IndexSpec, heap: RowHeap, shape: RowShape): IndexBody {
+  const { algorithm, columns } = spec;
   const [column] = columns;
-  if (isUnique && algorithm === 'hash') {
-    return new HashIndex(heap, new ColumnKey(heap, shape, columns));
-  }
-  if (isUnique && algorithm === 'direct' && column !== undefined && columns.length === 1) {
+  if (algorithm === 'hash') return new HashIndex(heap, new ColumnKey(heap, shape, columns));
+  if (algorithm === 'direct' && column !== undefined && columns.length === 1) {
     const type = present(shape.columnTypes[column], 'type of a key column');
     if (isDirectType(type, shape.types)) return new DirectIndex(heap, shape, column);
   }
-  return new TreeIndex(heap, shape, columns, isUnique);
+  return new TreeIndex(heap, shape, columns, 'unique');
 }

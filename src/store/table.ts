@@ -56,11 +56,16 @@ export class Table {
     this.shape = new RowShape(spec.columns, types);
     this.heap = kept?.heap ?? new RowHeap();
     this.indexes = spec.indexes.map(
-      (index) => new Index(index, this.heap, this.shape, kept?.bodies.get(index.id)),
+      (index) =>
+        new Index(index, spec, {
+          heap: this.heap,
+          shape: this.shape,
+          body: kept?.bodies.get(index.id),
+        }),
     );
     for (const index of this.indexes) index.attach(this);
-    const isUnique = this.indexes.some((index) => index.isUnique);
-    this.wholeRows = isUnique ? undefined : (kept?.wholeRows ?? new WholeRowIndex(this.heap));
+    const hasKey = this.indexes.some((index) => index.isUnique && !index.isSparse);
+    this.wholeRows = hasKey ? undefined : (kept?.wholeRows ?? new WholeRowIndex(this.heap));
     this.sequences = sequenceColumnsOf(spec, types);
     this.held = new HeldRows(this.heap);
     this.changes = new TableChanges(this.held, this.indexes, this.wholeRows);

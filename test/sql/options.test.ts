@@ -167,3 +167,81 @@ describe('[ease 3.2] options that are written', () => {
     ]);
   });
 });
+
+describe('[ease 3.2] a unique key of options', () => {
+  const columns = { id: u32, nick: optionType({ kind: 'string' }), room: optionType(u32), n: u32 };
+  const guests = (): QueryLab => {
+    const indexes = ['hash:room', 'unique:hash:nick', 'unique:btree:room,nick'];
+    const made = new QueryLab([{ name: 'guest', columns, indexes }]);
+    made.insert('guest', [
+      [1, some('ann'), some(1), 0],
+      [2, none, some(1), 0],
+      [3, none, some(1), 0],
+      [4, none, none, 0],
+    ]);
+    return made;
+  };
+  const all = 'SELECT id, nick, n FROM guest ORDER BY id';
+
+  it('ignores rows without a value', () => {
+    const db = guests();
+    const insert = 'INSERT INTO guest (id, nick, room, n) VALUES';
+    expect(db.write(`${insert} (5, NULL, 1, 0), (6, 'bob', NULL, 0)`).inserted).toBe(2);
+    expect(() => db.write(`${insert} (7, 'ann', NULL, 0)`)).toThrow(
+      "IndexError: Unique constraint violation 'guest_nick_idx_hash' in table 'guest'",
+    );
+    db.write("UPDATE guest SET nick = NULL WHERE nick = 'ann'");
+    expect(() => db.write("UPDATE guest SET nick = 'x'")).toThrow('Unique constraint violation');
+    db.write('UPDATE guest SET n = n + 1');
+    expect(db.rows('SELECT COUNT(*) AS c FROM guest WHERE nick IS NULL AND n = 1')).toEqual([[5n]]);
+    expect(db.write('DELETE FROM guest WHERE nick IS NULL').deleted).toBe(5);
+  });
+
+  it.each([
+    ['nick IS NULL', [2, 3, 4]],
+    ["nick IS NULL OR nick = 'ann'", [1, 2, 3, 4]],
+    ['nick IS NULL AND room = 1', [2, 3]],
+    ['nick IS NULL AND room IS NULL', [4]],
+    ["nick = 'ann'", [1]],
+    ["nick = 'ann' AND room = 1", [1]],
+    ['nick = NULL', []],
+    ["nick IN ('ann', NULL)", [1]],
+    ['nick IN (SELECT nick FROM guest)', [1]],
+    ['nick IS NOT DISTINCT FROM NULL', [2, 3, 4]],
+  ])('finds each row with %s', (condition, expected) => {
+    const db = guests();
+    const sql = `SELECT id FROM guest WHERE ${condition} ORDER BY id`;
+    const rows = expected.map((id) => [id]);
+    for (const options of [{}, plain, { isPausing: true }]) {
+      expect(db.rows(sql, options)).toEqual(rows);
+    }
+    const qualified = condition.replaceAll(/\b(nick|room)\b/g, 'g.$1');
+    const joined = `SELECT g.id FROM (VALUES (1)) AS v JOIN guest AS g ON ${qualified}`;
+    expect(db.rows(`${joined} ORDER BY g.id`)).toEqual(rows);
+  });
+
+  it('orders rows that share a key by the rest of the list', () => {
+    const sql = 'SELECT id FROM guest ORDER BY room DESC, nick DESC, id DESC';
+    expect(guests().rows(sql)).toEqual(guests().rows(sql, plain));
+  });
+
+  it('is a conflict for rows with a value only', () => {
+    const db = guests();
+    const sql =
+      "INSERT INTO guest (id, nick, room, n) VALUES (8, NULL, 1, 5), (9, 'ann', 1, 5) " +
+      'ON CONFLICT (nick) DO UPDATE SET n = excluded.n';
+    expect(db.write(sql)).toMatchObject({ inserted: 1, updated: 1 });
+    expect(db.rows(all)).toEqual([
+      [1, some('ann'), 5],
+      [2, none, 0],
+      [3, none, 0],
+      [4, none, 0],
+      [8, none, 5],
+    ]);
+    expect(
+      db.write(
+        "INSERT INTO guest (id, nick, room, n) VALUES (10, NULL, 1, 0), (11, 'ann', 2, 0) ON CONFLICT DO NOTHING",
+      ).inserted,
+    ).toBe(1);
+  });
+});

@@ -459,8 +459,15 @@ export const lines = db.reducer(() => {
 export const badges = db.reducer((ctx) => {
   const { badge } = ctx.db;
   badge.insert({ id: 1, toString: 3 });
-  console.log(textOf(() => badge.insert({ id: 2, toString: 3 })));
+  badge.insert({ id: 2, toString: 5 });
   badge.insert({ id: 3, owner: 'me', toString: 4 });
-  console.log(badge.byOwner.find(undefined)?.id, badge.byOwner.find('me')?.id);
+  console.log(textOf(() => badge.insert({ id: 4, owner: 'me', toString: 6 })));
+  const { byOwner } = badge;
+  console.log(
+    byOwner.find(undefined)?.id,
+    byOwner.find('me')?.id,
+    byOwner.delete(undefined),
+    badge.count(),
+  );
   console.log([...badge.toString.filter(3)].length);
 });

@@ -62,6 +62,8 @@ export interface Bound {
   readonly conjunct: TypedExpression;
   /** False: rows within the bound have still to be tested by the conjunct. */
   readonly isExact: boolean;
+  /** It bounds what an Option holds, so no row without a value satisfies the conjunct. */
+  readonly isHeld: boolean;
 }
 
 /**
@@ -78,7 +80,7 @@ export function boundOf(conjunct: TypedExpression, slot: number): Bound | undefi
     case 'isNull': {
       const column = columnOf(conjunct.operand, slot);
       if (column === undefined || column === conjunct.operand) return undefined;
-      return boundBy(column, '=', constantOf(column, noneBytes), { conjunct, isExact: true });
+      return boundBy(column, '=', constantOf(column, noneBytes), whole(conjunct));
     }
     case 'comparison': {
       const { left, right, operator } = conjunct;
@@ -104,7 +106,7 @@ function truthBound(
 ): Bound | undefined {
   if (operand.kind !== 'column' || operand.slot !== slot) return undefined;
   const value = constantOf(operand, Uint8Array.of(truth ? 1 : 0));
-  return boundBy(operand, '=', value, { conjunct, isExact: true });
+  return boundBy(operand, '=', value, whole(conjunct));
 }
 
 function comparedBound(
@@ -114,17 +116,25 @@ function comparedBound(
   value: TypedExpression,
   conjunct: TypedExpression,
 ): Bound {
-  if (compared === column) return boundBy(column, operator, value, { conjunct, isExact: true });
+  if (compared === column) return boundBy(column, operator, value, whole(conjunct));
   // As an Option, a value that is null finds rows without a value, and those come last in order.
   const isExact = !value.isNullable && (operator === '=' || operator.startsWith('<'));
-  return boundBy(column, operator, asOption(value, column), { conjunct, isExact });
+  const rest = { conjunct, isExact, isHeld: true };
+  return boundBy(column, operator, asOption(value, column), rest);
+}
+
+type BoundRest = Pick<Bound, 'conjunct' | 'isExact' | 'isHeld'>;
+
+/** The rest of a bound of the column itself. */
+function whole(conjunct: TypedExpression): BoundRest {
+  return { conjunct, isExact: true, isHeld: false };
 }
 
 function boundBy(
   { column }: TypedColumn,
   operator: ComparisonOperator,
   value: TypedExpression,
-  rest: Pick<Bound, 'conjunct' | 'isExact'>,
+  rest: BoundRest,
 ): Bound {
   return { column, operator, value, ...rest };
 }

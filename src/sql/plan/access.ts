@@ -1,5 +1,6 @@
 import { unreachable } from '../../assert.ts';
 import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
+import { isSparse } from '../../schema/sparse-index.ts';
 import { encodedComparatorOf } from '../../values/compare-encoded.ts';
 import { specialKindOf } from '../../values/special-types.ts';
 import type { Typespace } from '../../values/type.ts';
@@ -121,8 +122,18 @@ function pointAccess(
     used.push(equal);
   }
   const rest = without(conjuncts, used);
-  const rows = bucketOf(index, scope);
-  return { access: { kind: 'point', index, keys: used.map(({ value }) => value) }, rest, rows };
+  const found = reachedBy(
+    index,
+    used.every(({ isHeld }) => isHeld),
+    scope,
+  );
+  const keys = used.map(({ value }) => value);
+  return { access: { kind: 'point', index: found, keys }, rest, rows: bucketOf(found, scope) };
+}
+
+/** A sparse index is unique for keys that have a value in each column alone. */
+function reachedBy(index: IndexSpec, areHeld: boolean, { table, types }: AccessScope): IndexSpec {
+  return areHeld || !isSparse(index, table, types) ? index : { ...index, isUnique: false };
 }
 
 function bucketOf(index: IndexSpec, { statistics, table }: AccessScope): number {
@@ -144,17 +155,20 @@ function listAccess(
   scope: AccessScope,
 ): ChosenAccess | undefined {
   const used = new Set<TypedExpression>();
+  let areHeld = true;
   let keys: readonly (readonly TypedExpression[])[] = [[]];
   for (const column of index.columns) {
     const allowed = allowedValues(column, bounds, conjuncts, scope);
     if (allowed === undefined) return undefined;
     if (allowed.isExact) used.add(allowed.conjunct);
+    areHeld &&= allowed.isHeld;
     keys = keys.flatMap((key) => allowed.values.map((value) => [...key, value]));
     if (keys.length > listedKeysMax && index.columns.length > 1) return undefined;
   }
   const rest = conjuncts.filter((term) => !used.has(term));
-  const rows = bucketOf(index, scope) * keys.length;
-  return { access: { kind: 'points', index, keys }, rest, rows };
+  const found = reachedBy(index, areHeld, scope);
+  const rows = bucketOf(found, scope) * keys.length;
+  return { access: { kind: 'points', index: found, keys }, rest, rows };
 }
 
 interface AllowedValues {
@@ -162,6 +176,7 @@ interface AllowedValues {
   /** The condition that restricts the column to these values. */
   readonly conjunct: TypedExpression;
   readonly isExact: boolean;
+  readonly isHeld: boolean;
 }
 
 function allowedValues(
@@ -172,8 +187,8 @@ function allowedValues(
 ): AllowedValues | undefined {
   const equal = bounds.get(column)?.find(({ operator }) => operator === '=');
   if (equal !== undefined) {
-    const { value, conjunct, isExact } = equal;
-    return { values: [value], conjunct, isExact };
+    const { value, conjunct, isExact, isHeld } = equal;
+    return { values: [value], conjunct, isExact, isHeld };
   }
   for (const conjunct of conjuncts) {
     const list = listOf(conjunct, scope.slot, column);
@@ -193,24 +208,26 @@ function listOf(
     const own = columnOf(operand, slot);
     if (own?.column !== column) return undefined;
     if (values.some((value) => needsOf(value).slots.has(slot))) return undefined;
-    if (own === operand) return { values, isExact: true };
+    if (own === operand) return { values, isExact: true, isHeld: false };
     const isExact = !values.some(({ isNullable }) => isNullable);
-    return { values: values.map((value) => asOption(value, own)), isExact };
+    return { values: values.map((value) => asOption(value, own)), isExact, isHeld: true };
   }
   if (conjunct.kind !== 'or') return undefined;
   const values: TypedExpression[] = [];
   let isExact = true;
+  let isHeld = true;
   for (const term of conjunct.terms) {
     const bound = boundOf(term, slot);
     const isPoint = bound?.operator === '=' && bound.column === column;
     const inner = isPoint
-      ? { values: [bound.value], isExact: bound.isExact }
+      ? { values: [bound.value], isExact: bound.isExact, isHeld: bound.isHeld }
       : listOf(term, slot, column);
     if (inner === undefined) return undefined;
     values.push(...inner.values);
     isExact &&= inner.isExact;
+    isHeld &&= inner.isHeld;
   }
-  return { values, isExact };
+  return { values, isExact, isHeld };
 }
 
 /** `column IN (SELECT …)` whose answer is the same for every row. */

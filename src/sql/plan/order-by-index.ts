@@ -1,6 +1,14 @@
-import type { IndexSpec } from '../../schema/catalog.ts';
+import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
+import { isSparse } from '../../schema/sparse-index.ts';
+import type { Typespace } from '../../values/type.ts';
 import type { TypedGrouping } from '../check/typed.ts';
 import type { Access, PlanOptions, SlotPlan, SortKey, SourcePlan, TuplesPlan } from './plan.ts';
+
+/** What a plan's slots hold. */
+export interface OrderLayout {
+  readonly slots: readonly SlotPlan[];
+  readonly types: Typespace;
+}
 
 /**
  * The tuples in the order of `keys`, if an index can give that order: every join returns the tuples
@@ -10,10 +18,10 @@ export function orderedByIndex(
   input: TuplesPlan,
   keys: readonly SortKey[],
   { useIndexes, optimise }: PlanOptions,
-  slots: readonly SlotPlan[],
+  layout: OrderLayout,
 ): TuplesPlan | undefined {
   if (!useIndexes || !optimise) return undefined;
-  return withFirst(input, (first) => orderedSource(first, keys, slots));
+  return withFirst(input, (first) => orderedSource(first, keys, layout));
 }
 
 /**
@@ -24,7 +32,7 @@ export function extremeByIndex(
   input: TuplesPlan,
   { keys, aggregates }: TypedGrouping,
   options: PlanOptions,
-  slots: readonly SlotPlan[],
+  layout: OrderLayout,
 ): TuplesPlan | undefined {
   const [only] = aggregates;
   if (keys.length > 0 || only === undefined || aggregates.length > 1) return undefined;
@@ -34,7 +42,7 @@ export function extremeByIndex(
   // With conditions left, walking along the index could take longer.
   if (input.kind !== 'source' || input.conditions.length > 0) return undefined;
   const key = { expression: argument, isDescending: name === 'max', isNullsFirst: false };
-  const ordered = orderedByIndex(input, [key], options, slots);
+  const ordered = orderedByIndex(input, [key], options, layout);
   if (ordered === undefined) return undefined;
   return { kind: 'first', input: ordered, estimate: { rows: 1, cost: 1 } };
 }
@@ -63,7 +71,7 @@ function withFirst(
 function orderedSource(
   source: SourcePlan,
   keys: readonly SortKey[],
-  slots: readonly SlotPlan[],
+  { slots, types }: OrderLayout,
 ): SourcePlan | undefined {
   const { access, from, slot } = source;
   if (from.kind !== 'table' || slots[slot]?.kind !== 'table') return undefined;
@@ -75,7 +83,8 @@ function orderedSource(
     columns.push(expression.column);
   }
   if (access.kind === 'range') {
-    if (!isOrderOf(access.index, access.prefix.length, columns)) return undefined;
+    const isKey = isTotalKey(access.index, from.table, types);
+    if (!isOrderOf(access.index, access.prefix.length, columns, isKey)) return undefined;
     return { ...source, access: { ...access, isDescending } };
   }
   if (access.kind === 'point') {
@@ -84,7 +93,9 @@ function orderedSource(
     return isSame ? source : undefined;
   }
   if (access.kind !== 'scan') return undefined;
-  const index = from.table.indexes.find((candidate) => isOrderOf(candidate, 0, columns));
+  const index = from.table.indexes.find((candidate) =>
+    isOrderOf(candidate, 0, columns, isTotalKey(candidate, from.table, types)),
+  );
   if (index === undefined) return undefined;
   const ordered: Access = {
     kind: 'range',
@@ -98,13 +109,23 @@ function orderedSource(
   return { ...source, access: ordered };
 }
 
+/** Whether no two rows have the same key, those without a value included. */
+function isTotalKey(index: IndexSpec, table: TableSpec, types: Typespace): boolean {
+  return index.isUnique && !isSparse(index, table, types);
+}
+
 /** Whether rows with one prefix, in key order, are ordered by `columns`. */
-function isOrderOf(index: IndexSpec, fixed: number, columns: readonly number[]): boolean {
+function isOrderOf(
+  index: IndexSpec,
+  fixed: number,
+  columns: readonly number[],
+  isKey: boolean,
+): boolean {
   if (index.algorithm === 'hash') return false;
   const prefix = index.columns.slice(0, fixed);
   const wanted = columns.filter((column) => !prefix.includes(column));
   if (wanted.every((column, at) => index.columns[fixed + at] === column)) return true;
-  // After all columns of a unique index, no two rows are left to order.
+  // After all columns of a key, no two rows are left to order.
   const rest = index.columns.slice(fixed);
-  return index.isUnique && rest.every((column, at) => wanted[at] === column);
+  return isKey && rest.every((column, at) => wanted[at] === column);
 }

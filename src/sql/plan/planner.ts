@@ -16,7 +16,7 @@ import { isFree, outerNeedsOf, type TypedSubquery, visitQuery } from '../check/t
 import { optionInnerType } from '../functions/convert.ts';
 import { type FlatBlock, type FlatRelation, flattenBlock } from './flatten.ts';
 import { filtered, joinRelations } from './join-order.ts';
-import { extremeByIndex, orderedByIndex } from './order-by-index.ts';
+import { extremeByIndex, type OrderLayout, orderedByIndex } from './order-by-index.ts';
 import type {
   AggregatePlan,
   PlanOptions,
@@ -52,6 +52,10 @@ export class Planner {
     this.scope = scope;
     this.#nextSlot = slotCount;
     this.#nextValue = valueCount;
+  }
+
+  get #layout(): OrderLayout {
+    return { slots: this.slots, types: this.scope.types };
   }
 
   /** Must be called for each query of the statement before it is planned. */
@@ -185,7 +189,7 @@ export class Planner {
       if (key.kind === 'expression') return { ...order, expression: key.expression };
       return { ...order, expression: present(items[key.column], 'an ordered column') };
     });
-    const ordered = orderedByIndex(input, keys, this.scope.options, this.slots);
+    const ordered = orderedByIndex(input, keys, this.scope.options, this.#layout);
     if (ordered !== undefined) return this.#project(ordered, items, columns);
     return sorted(input, keys, { items, columns, query });
   }
@@ -206,7 +210,7 @@ export class Planner {
     const { rows, cost } = input.estimate;
     const groups = grouping.keys.length === 0 ? 1 : Math.max(1, rows / 10);
     const estimate = { rows: groups, cost: cost + rows };
-    const extreme = extremeByIndex(input, grouping, this.scope.options, this.slots);
+    const extreme = extremeByIndex(input, grouping, this.scope.options, this.#layout);
     const aggregate: AggregatePlan = {
       kind: 'aggregate',
       input: extreme ?? input,

@@ -1,4 +1,5 @@
 import { assert, unreachable } from '../../assert.ts';
+import { isSparse } from '../../schema/sparse-index.ts';
 import { RefList } from '../../store/ref-list.ts';
 import { offsetOf } from '../../store/row-heap.ts';
 import { noRow, type RowRef, type RowRefs, rowRef } from '../../store/row-ref.ts';
@@ -236,7 +237,7 @@ function compileUpdate(
   const write = compileRewrite(plan, compiler);
   const number = compiler.numberOf(plan.table);
   const { slot } = plan;
-  const keptIndexId = keptIndexIdOf(plan);
+  const keptIndexId = keptIndexIdOf(plan, compiler.context.types);
   const isByRow = isRowByRow(plan);
   return (state) => {
     const table = state.table(number);
@@ -266,14 +267,14 @@ function compileUpdate(
 }
 
 /**
- * A unique index to find each row by, if no column of any unique index is assigned: then rows can
- * be replaced one by one.
+ * A unique index that has a key for each row, to find it by, if no column of any unique index is
+ * assigned: then rows can be replaced one by one.
  */
-function keptIndexIdOf({ table, assignments }: UpdatePlan): number | undefined {
+function keptIndexIdOf({ table, assignments }: UpdatePlan, types: Typespace): number | undefined {
   const assigned = new Set(assignments.map(({ column }) => column));
   const uniques = table.indexes.filter(({ isUnique }) => isUnique);
   const isKept = uniques.every(({ columns }) => !columns.some((column) => assigned.has(column)));
-  return isKept ? uniques[0]?.id : undefined;
+  return isKept ? uniques.find((index) => !isSparse(index, table, types))?.id : undefined;
 }
 
 /** True if each row alone decides whether it is changed, and into what. */

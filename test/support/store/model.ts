@@ -1,9 +1,13 @@
 import type { IndexSpec, TableSpec } from '../../../src/schema/catalog.ts';
+import { isSparse } from '../../../src/schema/sparse-index.ts';
 import { comparatorOf } from '../../../src/values/compare.ts';
 import { decodeValue } from '../../../src/values/decode.ts';
 import { encodeValue } from '../../../src/values/encode.ts';
-import type { AlgebraicType } from '../../../src/values/type.ts';
-import type { Value } from '../../../src/values/value.ts';
+import { specialKindOf } from '../../../src/values/special-types.ts';
+import type { AlgebraicType, Typespace } from '../../../src/values/type.ts';
+import type { SumValue, Value } from '../../../src/values/value.ts';
+
+const noTypes: Typespace = { types: [] };
 
 /**
  * The obvious table: a list of decoded rows that every question walks from end to end. A
@@ -70,11 +74,16 @@ export class ModelTable {
   }
 
   update(index: IndexSpec, row: ModelRow): 'done' | 'conflict' | 'absent' {
-    const old = this.rows.find((other) => this.compareKeys(index, other, row) === 0);
+    const old = this.find(index, row);
     if (old === undefined) return 'absent';
     if (this.conflicts(row, old).length > 0) return 'conflict';
     this.rows = [...this.rows.filter((other) => other !== old), row];
     return 'done';
+  }
+
+  /** The row that has the key of `row` in a unique index. */
+  find(index: IndexSpec, row: ModelRow): ModelRow | undefined {
+    return this.rows.find((other) => this.#sharesKey(index, other, row));
   }
 
   delete(hexes: ReadonlySet<string>): number {
@@ -92,8 +101,20 @@ export class ModelTable {
     return this.spec.indexes.filter(
       (index) =>
         index.isUnique &&
-        this.rows.some((other) => other !== except && this.compareKeys(index, other, row) === 0),
+        this.rows.some((other) => other !== except && this.#sharesKey(index, other, row)),
     );
+  }
+
+  /** Whether the rows have the same key of a unique index; absent values are none. */
+  #sharesKey(index: IndexSpec, a: ModelRow, b: ModelRow): boolean {
+    const lacksValue = index.columns.some((column) => this.#isAbsent(column, a));
+    if (lacksValue && isSparse(index, this.spec, noTypes)) return false;
+    return this.compareKeys(index, a, b) === 0;
+  }
+
+  #isAbsent(column: number, { values }: ModelRow): boolean {
+    const type = this.spec.columns[column]?.type as AlgebraicType;
+    return specialKindOf(type) === 'option' && (values[column] as SumValue).tag === 1;
   }
 
   /** Order of two rows by the first `count` columns of an index. */

@@ -30,6 +30,7 @@ export interface TableSketch {
     readonly unique?: boolean;
   }[];
   readonly autoInc?: readonly string[];
+  readonly primaryKey?: string;
   readonly event?: boolean;
 }
 
@@ -67,7 +68,7 @@ function tableSpec(name: string, sketch: TableSketch, id: number): TableSpec {
     access: 'public',
     isEvent: sketch.event ?? false,
     columns,
-    primaryKey: undefined,
+    primaryKey: sketch.primaryKey === undefined ? undefined : positionOf(sketch.primaryKey),
     indexes,
     constraints: indexes
       .filter((index) => index.isUnique)
