@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import { explainLive } from '../live/explain-live.ts';
 import type { PreparedStatement } from '../sql/statement.ts';
 import type { DatabaseCore } from './core.ts';
 import type { SqlParameters, SqlRequest } from './outcome.ts';
@@ -24,13 +25,25 @@ export function askedStatement(
   const now = () => clock.monotonicMillis();
   const tables = new CallerTables(core, caller, timestampMicros);
   return {
-    statement: program.statements.get(query, tables),
+    statement: explainedLive(core, query, program.statements.get(query, tables)),
     request: {
       ...{ tables, caller, parameters, nowMicros: timestampMicros },
       memory: statementMemory.shareOf(caller),
     },
     times: { now, millisMax, sliceMillis: limits.readSliceMillisMax },
   };
+}
+
+/** How a query would be watched is for live queries to say. */
+function explainedLive(
+  { live }: DatabaseCore,
+  { caller }: SqlRequest,
+  statement: PreparedStatement,
+): PreparedStatement {
+  const { typed } = statement;
+  if (statement.kind !== 'explain' || typed.kind !== 'explain') return statement;
+  if (typed.live === undefined) return statement;
+  return { ...statement, lines: explainLive(live.queries, typed.live, typed.as ?? caller) };
 }
 
 const noParameters: SqlParameters = new Map();

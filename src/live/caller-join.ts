@@ -41,13 +41,19 @@ export interface CallerJoin {
   readonly isEvent: boolean;
 }
 
-/** Why a query has no such join; `undefined`: none is needed. */
-export type CallerJoinLack = 'no index' | undefined;
+/** The index without which a query has no such join. */
+export interface MissingIndex {
+  /** The relation whose changed rows it would find callers for. */
+  readonly side: 0 | 1;
+  readonly owned: TableSpec;
+  /** Its column that joins. */
+  readonly joined: number;
+}
 
 export function callerJoinOf(
   read: TypedRead,
   schema: LiveSchema,
-): { readonly join: CallerJoin | undefined; readonly lack: CallerJoinLack } {
+): { readonly join: CallerJoin | undefined; readonly lack: MissingIndex | undefined } {
   const { body } = read.query;
   assert(body.kind === 'block', 'a fragment is one block');
   const tables = body.relations.map(({ source }) => {
@@ -82,7 +88,8 @@ export function callerJoinOf(
   const shared = conjuncts.filter((conjunct) => !hasParameter(conjunct));
   const fixed = constantsOf(shared, ownedSide);
   const { access } = compileProbe({ table: owned, own, other, fixed, compiler });
-  if (access?.kind !== 'joined') return { join: undefined, lack: 'no index' };
+  if (access?.kind !== 'joined')
+    return { join: undefined, lack: { side, owned, joined: own.column } };
   const about = (...slots: readonly number[]): Test | undefined =>
     compiler.conditions(shared.filter((conjunct) => isAbout(conjunct, slots)));
   const isExact =

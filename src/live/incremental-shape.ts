@@ -1,3 +1,4 @@
+import { unreachable } from '../assert.ts';
 import { canRaise } from '../sql/check/can-raise.ts';
 import { conjunctsOf } from '../sql/check/conjuncts.ts';
 import type {
@@ -49,31 +50,47 @@ export interface WindowShape {
   readonly offset: number;
 }
 
+/** Why a query has no such form. */
+export interface NoShape {
+  readonly reason: string;
+}
+
 /**
- * Returns `undefined` if the query has no such form. It has none either if an error could come up
- * in another order than in a plan, or could reveal rows that a filter hides.
+ * A query has no such form either if an error could come up in another order than in a plan, or
+ * could reveal rows that a filter hides.
  */
-export function incrementalShape(read: TypedRead): IncrementalShape | undefined {
+export function incrementalShape(read: TypedRead): IncrementalShape | NoShape {
   const { query } = read;
   const { body: block } = query;
-  if (block.kind !== 'block' || !isPlainBase(block) || hasSubqueries(query)) return undefined;
+  if (block.kind !== 'block') return { reason: reasonOfBody(block) };
+  const lack = lackOfBase(block) ?? (hasSubqueries(query) ? 'it has a subquery' : undefined);
+  if (lack !== undefined) return { reason: lack };
   const order = query.order.map((one) => ({ ...one, expression: orderExpression(one, block) }));
   const cut = cutOf(query);
   const isCut = query.limit !== undefined || query.offset !== undefined;
-  if (cut === undefined) return undefined;
+  if (cut === undefined) return { reason: 'LIMIT or OFFSET is no constant' };
   // A plan that sorts evaluates the first key for every row, all else only for rows that may be
   // shown.
   const isAskedOfAll = isCut && cut.limit > 0 && order.length === 1;
-  if (!isAskedOfAll && order.some(({ expression }) => canRaise(expression))) return undefined;
-  if (isCut && block.items.some(canRaise)) return undefined;
+  if (!isAskedOfAll && order.some(({ expression }) => canRaise(expression))) {
+    return { reason: 'an expression of ORDER BY can fail' };
+  }
+  if (isCut && block.items.some(canRaise)) {
+    return { reason: 'a column of a query with LIMIT or OFFSET can fail' };
+  }
   const grouped = groupedBlock(
     block,
     order.map(({ expression }) => expression),
     read.valueCount,
   );
-  if (grouped === undefined) return undefined;
+  if (grouped === undefined) {
+    return { reason: 'DISTINCT stands over groups, or ORDER BY has other columns than DISTINCT' };
+  }
   const { grouping, having, keys } = grouped;
-  if (grouping?.aggregates.some((one) => one.function.keepsValues === true)) return undefined;
+  const keeping = grouping?.aggregates.find((one) => one.function.keepsValues === true);
+  if (keeping !== undefined) {
+    return { reason: `${keeping.function.name} needs all values of a group` };
+  }
   const items = isCut ? [...grouped.items, ...keys] : grouped.items;
   const columns = isCut ? [...query.columns, ...keys.map(columnOf)] : query.columns;
   const shownCount = query.columns.length;
@@ -83,7 +100,9 @@ export function incrementalShape(read: TypedRead): IncrementalShape | undefined 
   }
   const inBase = [...grouping.keys, ...argumentsOf(grouping)];
   const baseColumns = inBase.map(columnOf);
-  if (!grouping.keys.every(isExactKey)) return undefined;
+  if (!grouping.keys.every(isExactKey)) {
+    return { reason: 'rows are grouped by floats or recursive values' };
+  }
   return {
     base: baseOf(read, block, inBase, baseColumns),
     groups: { grouping, baseColumns, having, items, columns },
@@ -95,20 +114,55 @@ export function argumentsOf({ aggregates }: TypedGrouping): readonly TypedExpres
   return aggregates.flatMap(({ argument }) => (argument === undefined ? [] : [argument]));
 }
 
-/** One or two plain tables, joined on equal columns; no condition can raise an error. */
-function isPlainBase({ relations, joins, where }: TypedBlock): boolean {
-  const isPlain = relations.every(({ slot, source, isNullable }, at) => {
-    if (source.kind !== 'table' || slot !== at || isNullable) return false;
-    return !source.table.isEvent && !computedIds.has(source.table.id);
-  });
-  if (!isPlain || relations.length === 0 || relations.length > 2) return false;
-  if (joins.some(({ kind }) => kind !== 'inner')) return false;
+function reasonOfBody({ kind }: Exclude<TypedQuery['body'], TypedBlock>): string {
+  switch (kind) {
+    case 'setOperation':
+      return 'it combines queries by UNION, INTERSECT or EXCEPT';
+    case 'window':
+      return 'it has window functions';
+    case 'recursive':
+    case 'working':
+      return 'it is recursive';
+    default:
+      return unreachable(kind);
+  }
+}
+
+/**
+ * What keeps a block from being one or two plain tables, joined on equal columns, of which no
+ * condition can raise an error.
+ */
+function lackOfBase({ relations, joins, where }: TypedBlock): string | undefined {
+  for (const [at, relation] of relations.entries()) {
+    const lack = lackOfRelation(relation, at);
+    if (lack !== undefined) return lack;
+  }
+  if (relations.length === 0) return 'it reads no table';
+  if (relations.length > 2) return 'it joins more than two tables';
+  if (joins.some(({ kind }) => kind !== 'inner')) return 'it has an outer join';
   const securities = relations.map(({ security }) => security);
   const conditions = [...joins.map(({ condition }) => condition), where, ...securities];
   const conjuncts = conditions.flatMap(conjunctsOf);
-  if (conjuncts.some(canRaise)) return false;
-  if (relations.length === 1) return true;
-  return conjuncts.some((conjunct) => pairOf(conjunct)?.every(isExactKey));
+  if (conjuncts.some(canRaise)) return 'a condition can fail';
+  if (relations.length === 1) return undefined;
+  if (conjuncts.some((conjunct) => pairOf(conjunct)?.every(isExactKey))) return undefined;
+  return 'its tables are not joined by equal columns, floats and recursive values aside';
+}
+
+function lackOfRelation(
+  { slot, source, isNullable }: TypedBlock['relations'][number],
+  at: number,
+): string | undefined {
+  if (isNullable) return 'it has an outer join';
+  if (source.kind === 'query') {
+    const { secured, query } = source;
+    if (secured !== undefined) return `a row filter of ${secured.name} joins, or it has several`;
+    return query.body.kind === 'block' ? 'it has a query in FROM' : reasonOfBody(query.body);
+  }
+  const { name, id, isEvent } = source.table;
+  if (isEvent) return `${name} is an event table`;
+  if (computedIds.has(id)) return `rows of ${name} are computed`;
+  return slot === at ? undefined : 'its tables stand in an inner query';
 }
 
 /** True if equal values have equal bytes, and can be compared without the types of the schema. */

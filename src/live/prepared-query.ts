@@ -15,7 +15,7 @@ import { callerParameters, fullRead, subscriptionReads } from '../sql/watched-qu
 import type { RowShape } from '../store/row-shape.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import { namedTypesToJson } from '../values/type-codec.ts';
-import { type CallerJoin, callerJoinOf } from './caller-join.ts';
+import { callerJoinOf } from './caller-join.ts';
 import { LiveFragment } from './fragment.ts';
 import { IncrementalOperator } from './incremental-operator.ts';
 import { type IncrementalShape, incrementalShape } from './incremental-shape.ts';
@@ -35,11 +35,11 @@ export interface RowsName {
 }
 
 /** How a query is kept up to date. */
-type Form =
+export type Form =
   /** Each of the reads is a fragment. `hasSameEvents`: see `IncrementalParts`. */
   | { readonly kind: 'fragments'; readonly hasSameEvents: boolean }
   | { readonly kind: 'incremental'; readonly shape: IncrementalShape }
-  | { readonly kind: 'rerun' };
+  | { readonly kind: 'rerun'; readonly reason: string };
 
 /** A query checked for all callers with the same rights. */
 export class PreparedQuery {
@@ -52,7 +52,7 @@ export class PreparedQuery {
   readonly reads: readonly TypedRead[];
   readonly table: RowsName;
   readonly shape: RowShape;
-  readonly #form: Form;
+  readonly form: Form;
   /** By read: what the fragments of all callers share. */
   readonly #callerJoins = new Map<TypedRead, ReturnType<typeof callerJoinOf>>();
 
@@ -72,7 +72,7 @@ export class PreparedQuery {
     this.reads = reads;
     this.table = nameOfRows(reads, columns);
     this.shape = layoutOfRows(columns, schema.types).shape;
-    this.#form = dialect === 'full' ? formOf(reads) : formOfFragments(reads, isOverlapping);
+    this.form = dialect === 'full' ? formOf(reads) : formOfFragments(reads, isOverlapping);
   }
 
   /** Ids of the views that it reads. */
@@ -88,27 +88,27 @@ export class PreparedQuery {
 
   /** Whether the operator keeps the answer, so that the rows are read from it. */
   get isKept(): boolean {
-    const form = this.#form;
+    const { form } = this;
     if (form.kind !== 'incremental') return form.kind === 'rerun';
     return form.shape.groups !== undefined || form.shape.window !== undefined;
   }
 
   /** The operator is not opened yet. */
   operatorFor(identity: CallerIdentity): LiveOperator {
-    const form = this.#form;
+    const { form } = this;
     switch (form.kind) {
       case 'rerun':
         return new RerunOperator(this, identity, this.#sources(identity));
       case 'fragments':
         return new IncrementalOperator(
-          this.reads.map((read) => this.#fragmentOf(read, identity)),
+          this.reads.map((read) => this.fragmentOf(read, identity)),
           form,
         );
       case 'incremental': {
         const { base } = form.shape;
         const scope = { schema: this.schema, parameters: this.parametersOf(base, identity) };
         const stages = this.isKept ? new KeptStages(form.shape, scope, this.rights) : undefined;
-        return new IncrementalOperator([this.#fragmentOf(base, identity)], { stages });
+        return new IncrementalOperator([this.fragmentOf(base, identity)], { stages });
       }
       default:
         return unreachable(form);
@@ -129,20 +129,22 @@ export class PreparedQuery {
     return callerParameters(read, identity, this.schema.types);
   }
 
-  #fragmentOf(read: TypedRead, identity: CallerIdentity): LiveFragment {
+  /** The part of a read that changed rows are followed through. */
+  fragmentOf(read: TypedRead, identity: CallerIdentity): LiveFragment {
     const parameters = this.parametersOf(read, identity);
     const { schema } = this;
     return new LiveFragment(read, {
       ...{ schema, identity, parameters },
-      callerJoin: this.#callerJoinOf(read),
+      callerJoin: this.callerJoinOf(read).join,
     });
   }
 
-  #callerJoinOf(read: TypedRead): CallerJoin | undefined {
+  /** What the fragments of a read have in common for all callers. */
+  callerJoinOf(read: TypedRead): ReturnType<typeof callerJoinOf> {
     const known = this.#callerJoins.get(read);
     const made = known ?? callerJoinOf(read, this.schema);
     if (known === undefined) this.#callerJoins.set(read, made);
-    return made.join;
+    return made;
   }
 
   #sources(identity: CallerIdentity) {
@@ -179,9 +181,9 @@ export function prepareFull(asked: UncheckedQuery, isWatched: boolean): Prepared
 }
 
 function formOf(reads: readonly TypedRead[]): Form {
-  const [read] = reads;
-  const shape = read && incrementalShape(read);
-  return shape === undefined ? { kind: 'rerun' } : { kind: 'incremental', shape };
+  const shape = incrementalShape(present(reads[0], 'a read'));
+  if ('reason' in shape) return { kind: 'rerun', reason: shape.reason };
+  return { kind: 'incremental', shape };
 }
 
 /**
@@ -189,15 +191,19 @@ function formOf(reads: readonly TypedRead[]): Form {
  * not a fragment: it has filters that let the same rows through.
  */
 function formOfFragments(reads: readonly TypedRead[], hasSameEvents: boolean): Form {
-  const isComputed = tablesOf(reads).some(({ id }) => computedIds.has(id));
+  const computed = tablesOf(reads).find(({ id }) => computedIds.has(id));
+  if (computed !== undefined) {
+    return { kind: 'rerun', reason: `rows of ${computed.name} are computed` };
+  }
   const isPlain = reads.every(({ query: { body } }) => {
     return body.kind === 'block' && body.relations.every(({ source }) => source.kind === 'table');
   });
-  return isComputed || !isPlain ? { kind: 'rerun' } : { kind: 'fragments', hasSameEvents };
+  if (isPlain) return { kind: 'fragments', hasSameEvents };
+  return { kind: 'rerun', reason: 'a table has several row filters, of which one joins' };
 }
 
 /** Every table and view that is read, at any depth. */
-function tablesOf(reads: readonly TypedRead[]): readonly TableSpec[] {
+export function tablesOf(reads: readonly TypedRead[]): readonly TableSpec[] {
   const tables = new Set<TableSpec>();
   for (const { query } of reads) {
     const note = ({ source }: TypedBlock['relations'][number]): boolean => {

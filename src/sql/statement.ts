@@ -69,6 +69,8 @@ export interface PreparedExplain extends Prepared {
   readonly kind: 'explain';
   readonly plan: Plan;
   readonly isAnalyze: boolean;
+  /** Of EXPLAIN LIVE: instead of the plan. */
+  readonly lines?: readonly string[];
 }
 
 export interface PreparedExplainedWrite extends PreparedExplain {
@@ -197,6 +199,7 @@ function startExplain(prepared: PreparedExplain, request: StatementRequest): Sta
 
 function explanation(prepared: PreparedExplain, measurements?: Measurements): ReadResult {
   const { plan, schema, rights, typed } = prepared;
+  if (prepared.lines !== undefined) return textRows('plan', prepared.lines);
   const sender = typed.kind === 'explain' ? typed.as?.identity : undefined;
   const lines = explainPlan(plan, {
     types: { types: schema.types },

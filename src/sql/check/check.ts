@@ -61,6 +61,16 @@ function sampleCaller(statement: Statement, rights: Rights): StatementCaller | u
   throw invalid('EXPLAIN AS takes an identity: 64 hexadecimal digits in single quotes');
 }
 
+/** The query behind `EXPLAIN LIVE`. Throws `SqlFailure`. */
+function liveText(
+  { isLive, statement }: Extract<Statement, { readonly kind: 'explain' }>,
+  { source }: Environment,
+): string | undefined {
+  if (!isLive) return undefined;
+  if (statement.kind === 'query') return source.written(statement.span);
+  throw invalid('EXPLAIN LIVE supports only SELECT: nothing else can be watched');
+}
+
 /** Checks a read or a write; `parts` belong to the statement around it. */
 function checkStatement(
   statement: Statement,
@@ -69,10 +79,11 @@ function checkStatement(
 ): TypedStatement {
   if (statement.kind === 'explain') {
     const { isAnalyze } = statement;
+    const live = liveText(statement, environment);
     const inner = checkPlain(statement.statement, environment, scope);
     const { slotCount, valueCount, parameters, views } = inner;
     const parts: StatementParts = { slotCount, valueCount, parameters, views };
-    return { ...parts, kind: 'explain', isAnalyze, as: undefined, statement: inner };
+    return { ...parts, kind: 'explain', isAnalyze, as: undefined, live, statement: inner };
   }
   return checkPlain(statement, environment, scope);
 }

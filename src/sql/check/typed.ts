@@ -29,6 +29,8 @@ export interface TypedExplain extends StatementParts {
   readonly isAnalyze: boolean;
   /** The caller, who has no role, that it is checked and planned for instead of the present one. */
   readonly as: StatementCaller | undefined;
+  /** The text of the query, if it is to be shown how it would be watched. */
+  readonly live: string | undefined;
   readonly statement: TypedRead | TypedWrite;
 }
 

@@ -234,6 +234,8 @@ export interface Explain {
   readonly isAnalyze: boolean;
   /** The text after AS: the caller whose plan to show. */
   readonly as: string | undefined;
+  /** After LIVE: how the statement would be watched. */
+  readonly isLive: boolean;
   readonly statement: Exclude<Statement, Explain>;
   readonly span: Span;
 }

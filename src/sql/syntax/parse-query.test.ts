@@ -331,10 +331,17 @@ describe('EXPLAIN', () => {
       expect(treeOf(sql)).toMatchObject({ isAnalyze: true, statement: { kind: 'delete' } });
     }
     expect(treeOf('EXPLAIN (SELECT 1) UNION SELECT 2')).toMatchObject({ isAnalyze: false });
+    expect(treeOf('EXPLAIN SELECT 1')).toMatchObject({ isLive: false, as: undefined });
+    for (const sql of ["explain live as 'x' SELECT 1", "EXPLAIN LIVE AS 'x' (SELECT 1)"]) {
+      expect(treeOf(sql)).toMatchObject({ isLive: true, as: 'x', statement: { kind: 'query' } });
+    }
     for (const sql of [
       'EXPLAIN t',
       'EXPLAIN',
       'EXPLAIN EXPLAIN SELECT 1',
+      'EXPLAIN LIVE',
+      'EXPLAIN LIVE LIVE SELECT 1',
+      'EXPLAIN LIVE ANALYZE SELECT 1',
       'EXPLAIN (FORMAT JSON) SELECT 1',
       'EXPLAIN CREATE TABLE t (a INT)',
     ]) {

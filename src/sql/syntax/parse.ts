@@ -99,11 +99,12 @@ function parseQueryStatement(reader: TokenReader): Explainable {
   return { kind: 'query', query, span: reader.spanSince(start) };
 }
 
-/** `EXPLAIN [ANALYZE] …`, `EXPLAIN (ANALYZE) …`, `EXPLAIN AS 'identity' …` */
+/** `EXPLAIN [ANALYZE] …`, `EXPLAIN (ANALYZE) …`, `EXPLAIN [LIVE] [AS 'identity'] …` */
 function parseExplain(reader: TokenReader): Statement {
   const start = reader.mark();
   reader.expectWord('EXPLAIN');
   const options = parseExplainOptions(reader);
+  const isLive = options === 'none' && reader.takeWord('LIVE');
   const isAs = options === 'none' && reader.isWord('AS') && reader.peek(1).kind === 'string';
   const as = isAs && reader.takeWord('AS') ? reader.advance().text : undefined;
   const statement = options === 'foreign' ? undefined : parseExplainable(reader);
@@ -112,7 +113,7 @@ function parseExplain(reader: TokenReader): Statement {
     return unsupportedSince(reader, start);
   }
   const isAnalyze = options === 'analyze';
-  return { kind: 'explain', isAnalyze, as, statement, span: reader.spanSince(start) };
+  return { kind: 'explain', isAnalyze, as, isLive, statement, span: reader.spanSince(start) };
 }
 
 function parseExplainOptions(reader: TokenReader): 'none' | 'analyze' | 'foreign' {

@@ -20,6 +20,12 @@ export class SourceText {
     return renderTokens(this.#tokens.slice(span.from, span.to));
   }
 
+  /** A part of the statement as it is written. */
+  written(span: Span): string {
+    const at = (place: number) => present(this.#tokens[place], 'a token of the text').start;
+    return this.#sql.slice(at(span.from), at(span.to)).trim();
+  }
+
   /** The start of a part of the statement. */
   place(span: Span): TextPosition {
     const at = Math.min(span.from, this.#tokens.length - 1);

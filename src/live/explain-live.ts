@@ -1,0 +1,110 @@
+import { unreachable } from '../assert.ts';
+import type { TableSpec } from '../schema/catalog.ts';
+import type { TypedRead } from '../sql/check/typed.ts';
+import { SqlFailure } from '../sql/failure.ts';
+import type { StatementCaller } from '../sql/rights.ts';
+import type { FragmentRelation } from './fragment.ts';
+import type { IncrementalShape } from './incremental-shape.ts';
+import type { LiveQueries } from './live-queries.ts';
+import { type PreparedQuery, tablesOf } from './prepared-query.ts';
+
+/**
+ * Says how a query, which is a correct one, would be kept up to date for a caller: what is followed
+ * from changed rows alone, what is run again, and why.
+ */
+export function explainLive(
+  queries: Pick<LiveQueries, 'prepare'>,
+  sql: string,
+  caller: StatementCaller,
+): readonly string[] {
+  let query: PreparedQuery;
+  try {
+    query = queries.prepare(sql, caller.rights, 'full');
+  } catch (error) {
+    if (!(error instanceof SqlFailure)) throw error;
+    return [`cannot be watched: ${error.message}`];
+  }
+  const lines = [...howKept(query, caller), sharing(query), ...viewLines(query)];
+  return query.dialect === 'full' ? [...lines, 'needs a connection with dialect=full'] : lines;
+}
+
+function howKept(query: PreparedQuery, caller: StatementCaller): readonly string[] {
+  const { form } = query;
+  switch (form.kind) {
+    case 'rerun': {
+      const names = tablesOf(query.reads).map(({ name }) => name);
+      if (names.length === 0) return [`never changes: ${form.reason}`];
+      return [`run again at each commit that changes ${names.join(', ')}: ${form.reason}`];
+    }
+    case 'fragments':
+      return [incremental, ...query.reads.flatMap((read) => readLines(query, read, caller))];
+    case 'incremental':
+      return [incremental, ...readLines(query, form.shape.base, caller), ...stageLines(form.shape)];
+    default:
+      return unreachable(form);
+  }
+}
+
+const incremental = 'incremental: each commit is followed by its changed rows';
+
+/** How the changed rows of each table of a block find the query. */
+function readLines(
+  query: PreparedQuery,
+  read: TypedRead,
+  caller: StatementCaller,
+): readonly string[] {
+  const { relations } = query.fragmentOf(read, caller.identity);
+  const { join, lack } = query.callerJoinOf(read);
+  return relations.map((relation, side) => {
+    const start = `  changed rows of ${relation.table.name}`;
+    if (join?.side === side) {
+      const { owned, column, isExact } = join;
+      const found = `find callers by ${nameOf(owned, column)}, once for all of them`;
+      const rest = isExact ? '' : '; the join is evaluated for each caller who is found';
+      return `${start} ${found}${rest}`;
+    }
+    if (lack !== undefined && lack.side === side) {
+      const { owned, joined } = lack;
+      return `${start} are joined for each caller alone: no index on ${nameOf(owned, joined)}`;
+    }
+    return `${start} ${foundBy(relation)}`;
+  });
+}
+
+function foundBy({ table, watch, test }: FragmentRelation): string {
+  switch (watch?.kind) {
+    case 'value':
+      return `find the query by the value of ${nameOf(table, watch.column)}`;
+    case 'range':
+      return `find the query by the range of ${nameOf(table, watch.column)}`;
+    case undefined:
+      return test === undefined ? 'all concern the query' : 'are all tested';
+    default:
+      return unreachable(watch);
+  }
+}
+
+function stageLines({ groups, window }: IncrementalShape): readonly string[] {
+  const lines = groups === undefined ? [] : ['  the groups are kept, and changed by those rows'];
+  if (window !== undefined) lines.push('  the first rows of the order are kept');
+  return lines;
+}
+
+function sharing(query: PreparedQuery): string {
+  return query.isOfCaller
+    ? 'kept for each caller'
+    : 'kept once for all callers with the same rights';
+}
+
+/** Results of views are kept up to date by calling them, before queries follow their rows. */
+function viewLines({ views, schema }: PreparedQuery): readonly string[] {
+  return views.map((id) => {
+    const name = schema.table(id)?.name ?? '';
+    const whose = schema.isOfCaller(id) ? 'of each caller whose result' : 'whose result';
+    return `the view ${name} is called again ${whose} has read what a commit changes`;
+  });
+}
+
+function nameOf({ name, columns }: TableSpec, column: number): string {
+  return `${name}.${columns[column]?.name ?? ''}`;
+}
