@@ -155,9 +155,19 @@ function callReducer(
     { reducerId, reducerName, sender, connectionId, timestampMicros, args, seed, jwtPayload },
     transaction,
   );
-  const checked = checkedOutcome(reducer, outcome);
+  const checked = namedViolation(checkedOutcome(reducer, outcome), transaction);
   reportFailure(core, reducerName, checked, place);
   return checked;
+}
+
+/** A crash because of a unique constraint names its table and columns, for the module's author. */
+function namedViolation(outcome: RunOutcome, { violation }: Transaction): RunOutcome {
+  if (outcome.kind !== 'crashed' || violation === undefined) return outcome;
+  if (!outcome.message.startsWith('Uncaught UniqueAlreadyExists:')) return outcome;
+  const { table, columns } = violation;
+  const word = columns.length === 1 ? 'column' : 'columns';
+  const names = columns.map((column) => `\`${column}\``).join(', ');
+  return { ...outcome, message: `${outcome.message} (table \`${table}\`, ${word} ${names})` };
 }
 
 /** A failing reducer is reported to the module's author, whatever its caller learns. */
@@ -170,8 +180,9 @@ function reportFailure(
   if (outcome.kind === 'returned') return;
   const message = place === undefined ? outcome.message : `${outcome.message} (${place()})`;
   switch (outcome.kind) {
+    // What a module refuses on purpose is no fault of it.
     case 'refused':
-      core.report({ level: 'error', message, functionName });
+      core.report({ level: 'info', message, functionName });
       return;
     case 'crashed':
       core.report({ level: 'panic', message, functionName, trace: outcome.trace });

@@ -1,7 +1,8 @@
 import { Refusal } from '../database/outcome.ts';
+import { crashReason } from '../doors/crash-reason.ts';
 import { usableDefinition } from '../doors/shown-definition.ts';
 import { TypeWords } from '../doors/type-words.ts';
-import { type LogRecord, logRecord } from '../protocol/log-record.ts';
+import { logRecord } from '../protocol/log-record.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { parseAs } from '../values/json-shape.ts';
 import { namesHint } from './names-hint.ts';
@@ -59,16 +60,10 @@ export async function crashAdvice(
     const found = lines
       .map((line) => parseAs(line, logRecord))
       .findLast(({ level, ts }) => level === 'Panic' && ts / 1_000 >= since);
-    return found && reasonIn(found);
+    return found && crashReason(found);
   } catch (error) {
     // The log is not there, or the right has just gone: the call has failed all the same.
     if (error instanceof Refusal) return undefined;
     throw error;
   }
-}
-
-/** `Uncaught TypeError: a detail, at src/index.ts:12:9` */
-function reasonIn({ message, trace = [] }: LogRecord): string {
-  const place = trace.find((frame) => frame.module_name !== undefined)?.module_name;
-  return place === undefined ? message : `${message}, at ${place}`;
 }

@@ -46,7 +46,7 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
       });
       expect(await texts()).toEqual(['made by init', 'a']);
       expect(shop.lines().slice(5)).toMatchObject([
-        { level: 'error', message: 'refused: b', functionName: 'refuse' },
+        { level: 'info', message: 'refused: b', functionName: 'refuse' },
         { level: 'panic', functionName: 'crash' },
       ]);
     });

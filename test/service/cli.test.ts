@@ -309,11 +309,17 @@ describe('call', () => {
       stdout: '',
       stderr: `Error: we are full\n`,
     });
+  });
+
+  it('[ease 5.4] shows the owner on this machine why a reducer crashed, and where', async () => {
     const crashed = await sandbox.run(['call', 'inn', 'crash']);
     expect(crashed.stderr).toBe(
-      `Error: The instance encountered a fatal error.\n` +
-        "The module's log says why: reducerdb logs inn\n",
+      'Error: The instance encountered a fatal error.\n' +
+        'Uncaught Error: the cellar is on fire, at src/index.ts:66:9\n',
     );
+    const stranger = await other.run(['call', 'inn', 'crash']);
+    expect(stranger.stderr).toContain("The module's log says why: reducerdb logs inn\n");
+    expect(stranger.stderr).not.toContain('cellar');
     expect(await sandbox.ok(['sql', 'inn', 'SELECT * FROM visit'])).toBe(
       ' id | what \n----+------\n',
     );
@@ -428,7 +434,7 @@ describe('logs', () => {
   it('[cli 2.7] shows levels, last lines and records', async () => {
     await sandbox.run(['call', 'inn', 'refuse', 'no room']);
     const all = await sandbox.ok(['logs', 'inn']);
-    expect(all).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z ERROR: refuse: no room$/m);
+    expect(all).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z {2}INFO: refuse: no room$/m);
     expect(all).toMatch(/^\S+ {2}INFO: Database initialized$/m);
     expect(all).not.toContain('__spacetimedb__');
     const errors = await sandbox.ok(['logs', 'inn', '--level', 'error']);

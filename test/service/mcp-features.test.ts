@@ -215,7 +215,7 @@ describe('logs', () => {
   it('[mcp B16] filters by level, reducer and text, and keeps the newest', async () => {
     expect((await lines({ level: 'panic' })).lines).toMatchObject([{ reducer: 'crash' }]);
     const worse = (await lines({ level: 'error' })).lines;
-    expect(worse.map(({ level }) => level)).toEqual(['panic', 'error']);
+    expect(worse.map(({ level }) => level)).toEqual(['panic']);
     const ofReducer = await lines({ reducer: 'add_person', lines: 1 });
     expect(ofReducer).toMatchObject({ lines: [{ message: 'person 2 added' }], more: true });
     expect((await lines({ contains: 'house' })).lines).toMatchObject([{ reducer: 'refuse' }]);
@@ -226,7 +226,7 @@ describe('logs', () => {
     const options = { mode: scoped, as: inn.owner, features };
     const { texts } = await textsOf(options, 'logs', { contains: 'house' });
     expect(texts).toEqual([
-      expect.stringMatching(/^«data (\w+)»\n\S+Z error refuse: the house is full\n«\/data \1»$/),
+      expect.stringMatching(/^«data (\w+)»\n\S+Z info refuse: the house is full\n«\/data \1»$/),
     ]);
     expect((await textsOf(options, 'logs', { contains: 'no such words' })).texts).toEqual([
       'No lines.',
@@ -239,7 +239,7 @@ describe('logs', () => {
     await inn.running.call('inn', 'refuse', [`x\n${forged}\r${forged}\u2028${forged}`], inn.owner);
     const { texts } = await textsOf(options, 'logs', { contains: 'forged' });
     expect(texts[0]?.split(/[\n\r\u2028]/).filter((line) => line.startsWith('2026-'))).toEqual([
-      expect.stringMatching(/^\S+Z error refuse: x$/),
+      expect.stringMatching(/^\S+Z info refuse: x$/),
     ]);
   });
 

@@ -118,7 +118,7 @@ describe('a call that fails', () => {
     expect({ status, text }).toEqual({ status: 530, text: 'no room' });
     expect(lines).toMatchObject([
       { level: 'Info', message: 'a line of a refused call' },
-      { level: 'Error', message: 'no room', function: 'write_and_refuse' },
+      { level: 'Info', message: 'no room', function: 'write_and_refuse' },
     ]);
     expect(await call('subclass')).toMatchObject({ status: 530, text: 'by a subclass' });
     expect((await seen()).filter(([what]) => what === 'never seen')).toEqual([]);
@@ -135,7 +135,8 @@ describe('a call that fails', () => {
     ['deep', 'Uncaught RangeError: Maximum call stack size exceeded', 'recurse'],
     [
       'host',
-      'Uncaught UniqueAlreadyExists: Value with given unique identifier already exists',
+      'Uncaught UniqueAlreadyExists: Value with given unique identifier already exists ' +
+        '(table `seen`, column `id`)',
       'throwIt',
     ],
     ['a range', 'Uncaught RangeError: a range', 'throwIt'],

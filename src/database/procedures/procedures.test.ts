@@ -504,7 +504,7 @@ describe('a reducer that a procedure calls', () => {
       { kind: 'code', code: -errorCodes.hostCallFailure },
     ]);
     expect(database.lines).toMatchObject([
-      { level: 'error', message: 'refused (called by the procedure all)' },
+      { level: 'info', message: 'refused (called by the procedure all)' },
       { level: 'panic', message: 'crashed (called by the procedure all)' },
     ]);
   });

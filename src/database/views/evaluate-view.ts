@@ -78,6 +78,7 @@ function failed(
   failure: ViewFailure,
   { report }: ViewSurroundings,
 ): Extract<Evaluation, { kind: 'failed' }> {
-  report({ level: 'error', message: failure.reason, functionName: failure.view });
+  const level = failure.kind === 'refused' ? 'info' : 'error';
+  report({ level, message: failure.reason, functionName: failure.view });
   return { kind: 'failed', failure };
 }
