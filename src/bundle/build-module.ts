@@ -6,7 +6,7 @@ import { limits } from '../limits.ts';
 import { sdkSourcePrefix } from '../module/javascript/stack-trace.ts';
 import { BuildError, renderMessages } from './build-error.ts';
 import { collectDocs } from './doc-comments.ts';
-import { readOwnSource, resolveOwnPackage } from './own-package.ts';
+import { readOwnSource, resolveOwnPackage, webGlobals } from './own-package.ts';
 import { namePeerImports, peerImports } from './peer-imports.ts';
 import { docsLine } from './program-docs.ts';
 import { findInstalled, findProject, type Project } from './project.ts';
@@ -90,6 +90,7 @@ async function bundle(
       logOverride: { 'ignored-bare-import': 'silent' },
       logLimit: 20,
       external: ['spacetime:sys*'],
+      inject: [webGlobals],
       plugins: [
         provideOwnPackage(project),
         namePeerImports(async (build, args) => {
@@ -119,6 +120,11 @@ function provideOwnPackage({ root }: Project): esbuild.Plugin {
         if (installed.errors.length === 0) return installed;
         const file = resolveOwnPackage(args.path);
         return file === undefined ? undefined : { path: file, namespace: ownNamespace };
+      });
+      // Always from beside this file: a project may have an older package installed.
+      build.onResolve({ filter: /^server\/web\/globals\.[jt]s$/ }, ({ kind, path: file }) => {
+        if (kind !== 'entry-point') return undefined;
+        return { path: file, namespace: ownNamespace, sideEffects: false };
       });
       build.onResolve({ filter: /^\./, namespace: ownNamespace }, ({ path: file, importer }) => ({
         path: path.posix.join(path.posix.dirname(importer), file),

@@ -26,6 +26,9 @@ export function resolveOwnPackage(specifier: string): string | undefined {
   return existsSync(path.join(roomsFolder, file)) ? file : undefined;
 }
 
+/** File with the globals of the web that the bundler takes where sources name them. */
+export const webGlobals: string = `server/web/globals${extension}`;
+
 /** Text of a file that `resolveOwnPackage` named, or of one that such a file imports. */
 export function readOwnSource(file: string): string {
   return readFileSync(path.join(roomsFolder, file), 'utf8');

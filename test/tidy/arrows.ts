@@ -225,6 +225,7 @@ export const startedFiles = [
   'src/host/backups/backup-main.ts',
   'src/host/spawner/spawner-main.ts',
   'src/host/workers/thread-main.ts',
+  'src/server/web/globals.ts',
   'src/engine-globals.d.ts',
   'src/module/javascript/guest/environment.d.ts',
   'src/module/javascript/guest/prelude/size-guards.js',

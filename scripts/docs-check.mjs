@@ -1,0 +1,16 @@
+// Runs everything that holds the documents: each command and snippet of the guides, examples in
+// comments, tables that are compared with the code, links, and what the package contains. The
+// command must be built: `npm run build && npm run docs:check [-- -t NAME]`.
+import { packageBin, runNode } from './run.mjs';
+
+const tests = [
+  'test/docs',
+  'test/doc-examples.test.ts',
+  'test/modules-guide.test.ts',
+  'test/sql-guide.test.ts',
+];
+process.exitCode = await runNode(packageBin('vitest', 'vitest'), [
+  'run',
+  ...tests,
+  ...process.argv.slice(2),
+]);
