@@ -98,11 +98,43 @@ function randomCondition(random: Random, depth = 2): Both {
   }
 }
 
+/** A statement with the elements of an array beside its row. */
+function randomUnnest(random: Random): Both {
+  const [column, value] = random.chance(0.5) ? ['labels', 'label'] : ['scores', 'score'];
+  const operator = random.pick(['=', '<>', '<', '>=']);
+  const { ours, theirs } = randomCondition(random, 1);
+  const isNumber = column === 'scores';
+  const shown = (x: string) => (isNumber ? `CAST(${x} AS String)` : x);
+  const qualified = (text: string) =>
+    text.replaceAll(/\b(labels?|scores?)\b(?!')/g, (name) => `t.${name}`);
+  const join = random.pick([
+    `, unnest(t.${column}) AS u(x)`,
+    ` JOIN unnest(t.${column}) AS u(x) ON u.x ${operator} t.${value}`,
+    ` JOIN LATERAL unnest(t.${column}) AS u(x) ON TRUE`,
+    ` LEFT JOIN unnest(t.${column}) AS u(x) ON u.x ${operator} t.${value}`,
+    ` JOIN t AS s ON s.id = t.id, unnest(s.${column}) AS u(x)`,
+  ]);
+  const condition = random.chance(0.5) ? `u.x ${operator} t.${value}` : undefined;
+  const sql = (list: string, where: string) =>
+    `SELECT t.id AS id, ${list} AS x FROM t${join} WHERE ${condition ?? where} ORDER BY t.id, u.x`;
+  return {
+    ours: sql(shown('u.x'), qualified(ours)),
+    theirs: sql(isNumber ? 'u.x::text' : 'u.x', qualified(theirs)),
+  };
+}
+
+/** A value as PostgreSQL has it; an option as what it holds. */
+function plainOf(value: Value): unknown {
+  if (typeof value !== 'object' || !('tag' in value)) return value;
+  return value.tag === 0 ? value.value : 'null';
+}
+
 const seed = 20_261_128;
 
 it(`[ease 3.3] arrays have the same answers here and in PostgreSQL (seed ${seed})`, async () => {
   const random = new Random(seed);
   let found = 0;
+  let unnested = 0;
   for (let schema = 0; schema < 6; schema++) {
     const rows = randomRows(random);
     const lab = new QueryLab([
@@ -134,6 +166,14 @@ it(`[ease 3.3] arrays have the same answers here and in PostgreSQL (seed ${seed}
       CREATE TABLE t (id int, labels text[] COLLATE "C", scores numeric[],
         label text COLLATE "C", score numeric);
       INSERT INTO t VALUES ${values.join(', ')};`);
+    for (let count = 0; count < 30; count++) {
+      const { ours, theirs } = randomUnnest(random);
+      const { rows: answer } = await postgres.query<{ id: number; x: string }>(theirs);
+      const expected = answer.map(({ id, x }) => [id, typeof x === 'string' ? x : `${x}`]);
+      const found = lab.rows(ours).map((row) => (row as readonly Value[]).map(plainOf));
+      expect(found, theirs).toEqual(expected);
+      unnested += expected.length;
+    }
     for (let count = 0; count < 80; count++) {
       const { ours, theirs } = randomCondition(random);
       const sql = `SELECT id FROM t WHERE ${theirs} ORDER BY id`;
@@ -143,4 +183,5 @@ it(`[ease 3.3] arrays have the same answers here and in PostgreSQL (seed ${seed}
     }
   }
   expect(found).toBeGreaterThan(500);
+  expect(unnested).toBeGreaterThan(500);
 }, 90_000);

@@ -162,3 +162,121 @@ describe('[ease 3.3] arrays as values', () => {
     ]);
   });
 });
+
+describe('[ease 3.3] unnest', () => {
+  const rows = (sql: string): unknown[] => {
+    const found = tickets.rows(sql);
+    for (const options of [plain, { isPausing: true }]) {
+      expect(tickets.rows(sql, options)).toEqual(found);
+    }
+    return found;
+  };
+
+  it.each([
+    [
+      'SELECT t.id, u.label FROM ticket AS t, unnest(labels) AS u(label) ORDER BY t.id, u.label',
+      [
+        [1, 'a'],
+        [1, 'b'],
+        [2, 'b'],
+        [2, 'b'],
+        [2, 'c'],
+      ],
+    ],
+    ["SELECT t.id FROM ticket t CROSS JOIN LATERAL unnest(t.labels) u WHERE u.u = 'c'", [[2]]],
+    [
+      'SELECT t.id, u.label FROM ticket t LEFT JOIN unnest(t.labels) AS u(label) ' +
+        "ON u.label <> 'b' ORDER BY t.id",
+      [
+        [1, some('a')],
+        [2, some('c')],
+        [3, none],
+      ],
+    ],
+    [
+      'SELECT u.w, u.ordinality FROM ticket t JOIN unnest(t.watchers) WITH ORDINALITY AS u(w) ' +
+        'ON TRUE ORDER BY u.w DESC',
+      [
+        [2, 2n],
+        [1, 1n],
+      ],
+    ],
+    [
+      "SELECT * FROM unnest(ARRAY['x', 'y']) WITH ORDINALITY",
+      [
+        ['x', 1n],
+        ['y', 2n],
+      ],
+    ],
+    ['SELECT COUNT(*) AS n FROM unnest([1, 2, 3]) AS u(n) WHERE n > 1', [[2n]]],
+    [
+      'SELECT label, COUNT(*) AS n FROM (SELECT u.label FROM ticket t, unnest(t.labels) u(label)) ' +
+        'GROUP BY label ORDER BY n DESC, label',
+      [
+        ['b', 3n],
+        ['a', 1n],
+        ['c', 1n],
+      ],
+    ],
+    ["SELECT id FROM ticket WHERE 'c' IN (SELECT x FROM unnest(ticket.labels) AS u(x))", [[2]]],
+    [
+      'SELECT id, (SELECT MAX(x) FROM unnest(ticket.labels) AS u(x)) AS m FROM ticket ORDER BY id',
+      [
+        [1, some('b')],
+        [2, some('c')],
+        [3, none],
+      ],
+    ],
+    [
+      'SELECT d.id, u.s FROM (SELECT id, scores FROM ticket WHERE id < 3) AS d, unnest(d.scores) AS u(s)' +
+        ' ORDER BY u.s',
+      [
+        [1, 1.5],
+        [1, 2],
+      ],
+    ],
+    [
+      'SELECT a.id, b.id AS other FROM ticket a, unnest(a.labels) AS u(x) JOIN ticket b ON b.wanted = u.x ' +
+        'ORDER BY a.id, b.id',
+      [
+        [1, 1],
+        [1, 3],
+        [2, 1],
+        [2, 1],
+      ],
+    ],
+    ["SELECT u.p FROM ticket t, unnest(t.past) AS u(p) WHERE u.p = 'done'", [[done]]],
+  ])('%s', (sql, expected) => {
+    expect(rows(sql)).toEqual(expected);
+  });
+
+  it('is read as it was written whatever comes first', () => {
+    const sql =
+      'SELECT a.id, u.x FROM ticket a LEFT JOIN ticket b ON b.id = a.id + 1, unnest(b.labels) AS u(x) ' +
+      'ORDER BY a.id, u.x';
+    expect(rows(sql)).toEqual([
+      [1, 'b'],
+      [1, 'b'],
+      [1, 'c'],
+    ]);
+  });
+
+  it('is explained', () => {
+    const sql = 'SELECT t.id FROM ticket AS t, unnest(t.labels) AS u(label)';
+    expect(tickets.explain(sql)).toContain('join for each row');
+    expect(tickets.explain(sql)).toContain('elements of t.labels');
+  });
+
+  it.each([
+    ['SELECT * FROM unnest(1)', 'Expected an array, not `I64`'],
+    ['SELECT t.id FROM unnest(t.labels) AS u(x) JOIN ticket AS t ON TRUE', '`t` is not in scope'],
+    ['SELECT * FROM unnest([1], [2])', 'Unsupported FROM expression: unnest([1],[2])'],
+    ['SELECT * FROM unnest([1]) AS u(a, b)', 'There are 2 names for 1 columns'],
+    [
+      'SELECT * FROM ticket AS t RIGHT JOIN unnest(t.labels) AS u ON TRUE',
+      'Non-inner joins are not supported',
+    ],
+  ])('refuses %s', (sql, expected) => {
+    expect(refusal(() => tickets.rows(sql))).toBe(expected);
+  });
+});

@@ -128,6 +128,9 @@ function expectSame(sql: string, asked: Asked = { caller: alice }): string {
 }
 
 const raising = each(
+  'SELECT u.x FROM R, unnest([10 / R.v]) AS u(x)',
+  'SELECT u.x FROM pub JOIN R ON R.id = pub.id, unnest([10 / R.v]) AS u(x)',
+  'SELECT pub.id, u.x FROM pub LEFT JOIN R ON R.id = pub.id LEFT JOIN unnest([10 / R.v]) AS u(x) ON TRUE',
   'SELECT 10 / v AS q FROM R',
   'SELECT id FROM R WHERE 10 / v > 0',
   'SELECT id FROM R WHERE v > 100 AND 10 / v > 0',
@@ -166,6 +169,7 @@ const raising = each(
 );
 
 const quiet = each(
+  'SELECT R.id, u.x FROM R, unnest([R.id, R.id + 1]) AS u(x)',
   'SELECT * FROM R',
   'SELECT * FROM R LIMIT 2',
   'SELECT * FROM R LIMIT 2 OFFSET 1',

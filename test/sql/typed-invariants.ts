@@ -96,6 +96,11 @@ class Judge {
           this.same(type, columns[at]?.type, 'a part of a recursion');
         }
       }
+    } else if (body.kind === 'elements') {
+      this.expression(body.array, outer);
+      const { type } = body.array;
+      assert(type.kind === 'array', 'only arrays have elements');
+      this.same(type.element, columns[0]?.type, 'an element');
     } else if (body.kind === 'working') {
       assert(body.slot < this.#parts.slotCount, 'a slot of the statement');
     } else if (body.kind === 'window') {

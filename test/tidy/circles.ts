@@ -94,6 +94,7 @@ export const recursions: readonly { readonly why: string; readonly files: readon
       'src/sql/check/check-query.ts',
       'src/sql/check/check-recursive.ts',
       'src/sql/check/check-select.ts',
+      'src/sql/check/check-unnest.ts',
       'src/sql/check/coerce-query.ts',
       'src/sql/check/row-security.ts',
       'src/sql/check/type-aggregate.ts',

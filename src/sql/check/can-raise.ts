@@ -60,6 +60,7 @@ function queryCanRaise({ body, order, limit, offset }: TypedQuery): boolean {
   );
   if (raisesInOrder) return true;
   if (body.kind === 'setOperation') return queryCanRaise(body.left) || queryCanRaise(body.right);
+  if (body.kind === 'elements') return canRaise(body.array);
   // Steps may be too many.
   return body.kind === 'block' ? blockCanRaise(body) : true;
 }

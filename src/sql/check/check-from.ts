@@ -1,6 +1,7 @@
 import { noSuchTable } from '../failure.ts';
 import type { DerivedRelation, From, Join, NamedRelation, Relation } from '../syntax/ast.ts';
 import { checkQuery } from './check-query.ts';
+import { checkUnnest } from './check-unnest.ts';
 import { requireSettled } from './coerce-query.ts';
 import { type CommonTableUse, detailOf, type Environment, refuse } from './context.ts';
 import { informationRows, informationTables } from './information-schema.ts';
@@ -38,9 +39,12 @@ export function checkFrom(from: From | undefined, environment: Environment): Che
     { relation: from.first, join: undefined },
     ...from.joins.map((join) => ({ relation: join.relation, join })),
   ];
-  const checked = joined.map(({ relation, join }) =>
-    checkRelation(relation, join?.kind === 'left', environment),
-  );
+  const checked: CheckedRelation[] = [];
+  for (const { relation, join } of joined) {
+    const before = checked.map(({ inScope }) => inScope);
+    const place = { before, isNullable: join?.kind === 'left' };
+    checked.push(checkRelation(relation, place, environment));
+  }
   const named = joined.filter((_, at) => checked[at]?.inScope.name !== '');
   requireDistinct(
     checked.flatMap(({ inScope }) => (inScope.name === '' ? [] : [inScope.name])),
@@ -65,9 +69,15 @@ interface CheckedRelation {
   readonly inScope: ScopeRelation;
 }
 
+interface PlaceInFrom {
+  /** The relations to its left. */
+  readonly before: readonly ScopeRelation[];
+  readonly isNullable: boolean;
+}
+
 function checkRelation(
   relation: Relation,
-  isNullable: boolean,
+  { before, isNullable }: PlaceInFrom,
   environment: Environment,
 ): CheckedRelation {
   switch (relation.kind) {
@@ -75,6 +85,8 @@ function checkRelation(
       return checkNamed(relation, isNullable, environment);
     case 'derived':
       return checkDerived(relation, isNullable, environment);
+    case 'unnest':
+      return derived({ ...checkUnnest(relation, before, environment), isNullable }, environment);
     default:
       throw refuse(relation.message, relation.span, environment);
   }

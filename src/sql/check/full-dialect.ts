@@ -171,7 +171,9 @@ class FullDialect {
   #from({ first, joins }: From): void {
     this.#relation(first);
     for (const { kind, relation, on, isParenthesised, span } of joins) {
-      if (kind === 'comma') throw this.#refusal(dialectTexts.implicitJoin, span, commaHint);
+      // The elements of an array stand beside the rows that have it.
+      if (kind === 'comma' && relation.kind !== 'unnest')
+        throw this.#refusal(dialectTexts.implicitJoin, span, commaHint);
       if (kind === 'other' || (kind === 'inner' && isParenthesised)) {
         const hint = kind === 'inner' ? 'Write the condition without parentheses' : joinHint;
         throw this.#refusal(dialectTexts.otherJoin, span, hint);
@@ -187,6 +189,7 @@ class FullDialect {
   #relation(relation: Relation): void {
     if (relation.kind === 'unsupported') throw this.#refusal(relation.message, relation.span);
     if (relation.kind === 'derived') this.#query(relation.query, false);
+    if (relation.kind === 'unnest') this.#expression(relation.array);
   }
 
   #insert({ source }: Insert): void {

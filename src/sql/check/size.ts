@@ -46,6 +46,7 @@ export function sizeOfQuery(query: TypedQuery): number {
   else if (body.kind === 'window') size += sizeOfQuery(body.input) + body.calls.length;
   else if (body.kind === 'recursive') size += sizeOfQuery(body.base) + sizeOfQuery(body.step);
   else if (body.kind === 'working') size += 1;
+  else if (body.kind === 'elements') size += sizeOfExpression(body.array);
   else size += sizeOfBlock(body);
   known.set(query, size);
   return size;
@@ -107,6 +108,8 @@ function depthOfBody(body: TypedQuery['body']): number {
       return Math.max(depthOfQuery(body.base), depthOfQuery(body.step)) + levelsOfQuery;
     case 'working':
       return 1;
+    case 'elements':
+      return depthOfExpression(body.array) + levelsOfQuery;
     default:
       return unreachable(body);
   }

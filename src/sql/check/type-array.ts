@@ -48,6 +48,15 @@ export function typeArray(expression: ArrayExpression, environment: Environment)
   }
 }
 
+/** An array that nothing beside it gives a type to, and the type of its elements. */
+export function typeArrayAlone(
+  expression: Expression,
+  environment: Environment,
+): { readonly typed: TypedExpression; readonly element: AlgebraicType } {
+  const typed = requireArray(expression, environment);
+  return { typed, element: elementOf(typed, expression, environment) };
+}
+
 export function isArrayLiteral(expression: Expression): expression is ArrayExpression {
   return expression.kind === 'array' && expression.form === 'literal';
 }

@@ -104,7 +104,7 @@ export function mapExpression(e: TypedExpression, replace: Replacement): TypedEx
   }
 }
 
-function mapQuery(query: TypedQuery, replace: Replacement): TypedQuery {
+export function mapQuery(query: TypedQuery, replace: Replacement): TypedQuery {
   const map = (e: TypedExpression): TypedExpression => mapExpression(e, replace);
   return {
     ...query,
@@ -131,6 +131,8 @@ function mapBody(body: TypedQuery['body'], replace: Replacement): TypedQuery['bo
       return { ...body, base: mapQuery(body.base, replace), step: mapQuery(body.step, replace) };
     case 'working':
       return body;
+    case 'elements':
+      return { ...body, array: mapExpression(body.array, replace) };
     default:
       return unreachable(body);
   }
@@ -191,6 +193,7 @@ export function visitQuery(
   };
   const { body } = query;
   for (const part of partsOfBody(body)) visitQuery(part, visit, visitRelation);
+  if (body.kind === 'elements') walk(body.array);
   if (body.kind === 'block') {
     for (const relation of body.relations) {
       const isEntered = visitRelation?.(relation) ?? true;
@@ -216,6 +219,7 @@ function partsOfBody(body: TypedQuery['body']): readonly TypedQuery[] {
   switch (body.kind) {
     case 'block':
     case 'working':
+    case 'elements':
       return [];
     case 'setOperation':
       return [body.left, body.right];
@@ -299,6 +303,7 @@ export function outerNeedsOf(query: TypedQuery): Needs {
   };
   parts.push(...partsOfBody(body).map(outerNeedsOf));
   if (body.kind === 'working') parts.push({ ...nothingNeeded, slots: new Set([body.slot]) });
+  if (body.kind === 'elements') add(body.array);
   if (body.kind === 'block') needsInBlock(body, parts, add);
   for (const { key } of query.order) if (key.kind === 'expression') add(key.expression);
   add(limit);

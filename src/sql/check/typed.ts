@@ -67,7 +67,13 @@ export interface TypedQuery {
   readonly outerSlots: readonly number[];
 }
 
-type TypedBody = TypedBlock | TypedSetOperation | TypedWindowing | TypedRecursion | TypedWorking;
+type TypedBody =
+  | TypedBlock
+  | TypedSetOperation
+  | TypedWindowing
+  | TypedRecursion
+  | TypedWorking
+  | TypedElements;
 
 export interface OrderKey {
   /** `output`: a column of the answer; the only kind after a set operation or DISTINCT. */
@@ -104,6 +110,17 @@ export interface TypedRecursion {
 export interface TypedWorking {
   readonly kind: 'working';
   readonly slot: number;
+}
+
+/**
+ * A row for each element of an array; none if it is null. The array may need relations of the block
+ * that this is a relation of: it is evaluated again for their rows.
+ */
+export interface TypedElements {
+  readonly kind: 'elements';
+  readonly array: TypedExpression;
+  /** A second column has the position, counted from 1. */
+  readonly hasOrdinality: boolean;
 }
 
 /** Window functions over the rows of a block: its columns, then one for each call. */

@@ -151,6 +151,9 @@ class Explainer {
       case 'working':
         this.line(depth, `rows of the step before${this.#numbers(plan, inside)}`);
         return;
+      case 'elements':
+        this.line(depth, `elements of ${this.#text(plan.array)}${this.#numbers(plan, inside)}`);
+        return;
       case 'window': {
         const names = plan.calls.map(({ function: made }) => {
           return made.name === 'aggregate' ? made.aggregate.name : made.name;
@@ -211,7 +214,8 @@ class Explainer {
         return;
       case 'loop': {
         const kind = plan.isLeft ? 'left join' : 'join';
-        const how = plan.isInnerKept ? 'in loops' : 'by index';
+        const isIndexed = plan.inner.from.kind === 'table';
+        const how = plan.isInnerKept ? 'in loops' : isIndexed ? 'by index' : 'for each row';
         this.line(depth, `${kind} ${how}${this.#where(plan.conditions)}${numbers}`);
         this.tuples(plan.outer, depth + 1);
         this.tuples(plan.inner, depth + 1);
@@ -414,6 +418,7 @@ function secrecyOfRows(plan: RowsPlan): SourcePlan['secrecy'] {
       break;
     case 'count':
     case 'working':
+    case 'elements':
       break;
     default:
       unreachable(plan);

@@ -11,7 +11,14 @@ import type {
   TypedQuery,
   TypedRelation,
 } from '../check/typed.ts';
-import { mapExpression, needsOf, visitExpression } from '../check/typed-expression.ts';
+import {
+  mapExpression,
+  mapQuery,
+  needsOf,
+  outerNeedsOf,
+  visitExpression,
+  visitQuery,
+} from '../check/typed-expression.ts';
 import type { Secrecy } from './plan.ts';
 import { pruneColumns, pushInto } from './pushdown.ts';
 
@@ -248,6 +255,7 @@ class Flattening {
       ...relation,
       security: mapMarked(relation.security),
       on: relation.on && mapMarked(relation.on),
+      source: substituteInSource(relation.source, slot, items),
     }));
     this.#items = this.#items.map(map);
     this.#having = this.#having && map(this.#having);
@@ -317,8 +325,13 @@ class Flattening {
       });
     };
     for (const term of this.#conjuncts) look(term);
-    for (const { security, on } of this.#relations)
+    for (const { security, on, source } of this.#relations) {
       for (const e of [...security, ...(on ?? [])]) look(e);
+      if (source.kind !== 'query' || !outerNeedsOf(source.query).slots.has(slot)) continue;
+      visitQuery(source.query, (inner) => {
+        if (inner.kind === 'column' && inner.slot === slot) visit(inner);
+      });
+    }
     for (const item of this.#items) look(item);
     look(this.#having);
     for (const key of this.#grouping?.keys ?? []) look(key);
@@ -347,15 +360,33 @@ function openableBlock({ body, limit, offset }: TypedQuery): TypedBlock | undefi
   return body;
 }
 
+/** In a relation that needs the rows of another. */
+function substituteInSource(
+  source: TypedRelation['source'],
+  slot: number,
+  items: readonly TypedExpression[],
+): TypedRelation['source'] {
+  if (source.kind !== 'query' || !outerNeedsOf(source.query).slots.has(slot)) return source;
+  return { ...source, query: mapQuery(source.query, columnsAs(slot, items)) };
+}
+
 function substitute(
   expression: TypedExpression,
   slot: number,
   items: readonly TypedExpression[],
 ): TypedExpression {
   if (!needsOf(expression).slots.has(slot)) return expression;
-  return mapExpression(expression, (e) => {
+  return mapExpression(expression, columnsAs(slot, items));
+}
+
+/** Replaces the columns of a slot. */
+function columnsAs(
+  slot: number,
+  items: readonly TypedExpression[],
+): (e: TypedExpression) => TypedExpression | undefined {
+  return (e) => {
     if (e.kind !== 'column' || e.slot !== slot) return undefined;
     const item = present(items[e.column], 'column of a derived query');
     return e.isNullable && item.kind === 'column' ? { ...item, isNullable: true } : item;
-  });
+  };
 }

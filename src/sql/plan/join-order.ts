@@ -3,7 +3,7 @@ import type { Typespace } from '../../values/type.ts';
 import { canRaise } from '../check/can-raise.ts';
 import { comparedColumn, equalityOf, inSafeOrder, isNever } from '../check/conjuncts.ts';
 import type { TypedExpression } from '../check/typed.ts';
-import { hasCorrelation, hasSubquery, needsOf } from '../check/typed-expression.ts';
+import { hasCorrelation, hasSubquery, needsOf, outerNeedsOf } from '../check/typed-expression.ts';
 import { type ChosenAccess, chooseAccess } from './access.ts';
 import type { FlatBlock, FlatRelation } from './flatten.ts';
 import type { PlanOptions, RowsPlan, SourcePlan, TuplesPlan } from './plan.ts';
@@ -89,7 +89,7 @@ class JoinSearch {
 
   best(): TuplesPlan {
     const { relations } = this.#block;
-    const starts = relations.filter(({ on }) => on === undefined);
+    const starts = relations.filter((one) => one.on === undefined && !this.#isLateral(one));
     const isTried = relations.length <= triedRelationsMax;
     let best: TuplesPlan | undefined;
     for (const start of isTried ? starts : starts.slice(0, 1)) {
@@ -124,12 +124,13 @@ class JoinSearch {
   }
 
   #nextWritten(joined: Joined, left: readonly FlatRelation[]): FlatRelation {
-    const next = left.find((relation) => this.#isReady(joined, relation));
+    const ready = left.filter((relation) => this.#isReady(joined, relation));
+    const next = ready.find((relation) => !this.#isLateral(relation)) ?? ready[0];
     return present(next, 'a relation that can be joined next');
   }
 
   #cheapest(joined: Joined, left: readonly FlatRelation[]): FlatRelation {
-    const inner = left.filter(({ on }) => on === undefined);
+    const inner = left.filter((one) => one.on === undefined && !this.#isLateral(one));
     const among = inner.length > 0 ? inner : left.filter((one) => this.#isReady(joined, one));
     if (among.length === 1) return present(among[0], 'the only relation');
     const connected = among.filter((relation) => this.#isConnected(joined, relation));
@@ -143,8 +144,22 @@ class JoinSearch {
     return present(best, 'a relation that can be joined next').relation;
   }
 
-  #isReady({ placed }: Joined, { on, slot }: FlatRelation): boolean {
-    if (on === undefined) return true;
+  /**
+   * Whether its rows depend on those of other relations of the block. It comes after all that do
+   * not: then filters of row-level security have been asked before its rows are computed.
+   */
+  #isLateral({ source }: FlatRelation): boolean {
+    if (source.kind !== 'query') return false;
+    return [...outerNeedsOf(source.query).slots].some((slot) => this.#slots.has(slot));
+  }
+
+  #isReady({ placed }: Joined, { on = [], slot, source }: FlatRelation): boolean {
+    if (source.kind === 'query') {
+      const { slots } = outerNeedsOf(source.query);
+      for (const needed of slots) {
+        if (this.#slots.has(needed) && !placed.has(needed)) return false;
+      }
+    }
     return on.every((term) => this.#isPlaced(term, placed, slot));
   }
 
@@ -187,6 +202,7 @@ class JoinSearch {
     isLeft: boolean,
   ): TuplesPlan {
     const { slot } = relation;
+    if (this.#isLateral(relation)) return this.#lateralLoop(outer, relation, terms, isLeft);
     const isOwn = (term: TypedExpression): boolean => this.#needsOnly(term, slot);
     if (!this.#scope.options.optimise) return this.#keptLoop(outer, relation, [], terms, isLeft);
     const own = terms.filter(isOwn);
@@ -217,12 +233,18 @@ class JoinSearch {
     const inner = this.#source(relation, terms, true);
     if (inner.from.kind !== 'table' || inner.access.kind === 'scan') return undefined;
     if (!this.#isKeyedByOuter(inner)) return undefined;
-    const { rows, cost } = outer.estimate;
-    const estimate = {
-      rows: Math.max(isLeft ? rows : 0, rows * inner.estimate.rows),
-      cost: cost + rows * (1 + inner.estimate.cost),
-    };
-    return { kind: 'loop', isLeft, outer, inner, isInnerKept: false, conditions: [], estimate };
+    return openedEach(outer, inner, isLeft);
+  }
+
+  /** Computes the inner rows again for each outer tuple. */
+  #lateralLoop(
+    outer: TuplesPlan,
+    relation: FlatRelation,
+    terms: readonly TypedExpression[],
+    isLeft: boolean,
+  ): TuplesPlan {
+    const inner = this.#source(relation, terms, true);
+    return openedEach(outer, inner, isLeft);
   }
 
   #isKeyedByOuter({ access, slot }: SourcePlan): boolean {
@@ -390,6 +412,16 @@ class JoinSearch {
     const { rows } = this.#derivedOf(relation).rows.estimate;
     return distinctValues(undefined, compared.column, rows, statistics);
   }
+}
+
+/** The inner side is opened for each outer tuple, and asks all conditions. */
+function openedEach(outer: TuplesPlan, inner: SourcePlan, isLeft: boolean): TuplesPlan {
+  const { rows, cost } = outer.estimate;
+  const estimate = {
+    rows: Math.max(isLeft ? rows : 0, rows * inner.estimate.rows),
+    cost: cost + rows * (1 + inner.estimate.cost),
+  };
+  return { kind: 'loop', isLeft, outer, inner, isInnerKept: false, conditions: [], estimate };
 }
 
 interface JoinTerms {

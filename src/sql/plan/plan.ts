@@ -208,6 +208,7 @@ export type RowsPlan =
   | WindowPlan
   | RecursionPlan
   | WorkingPlan
+  | ElementsPlan
   | LimitPlan
   | CountPlan;
 
@@ -283,6 +284,14 @@ export interface RecursionPlan {
 export interface WorkingPlan {
   readonly kind: 'working';
   readonly slot: number;
+  readonly estimate: Estimate;
+}
+
+/** A row for each element of an array, which is evaluated whenever it is opened. */
+export interface ElementsPlan {
+  readonly kind: 'elements';
+  readonly array: TypedExpression;
+  readonly hasOrdinality: boolean;
   readonly estimate: Estimate;
 }
 

@@ -256,6 +256,8 @@ export class Planner {
         return this.#recursion(body, columns);
       case 'working':
         return { kind: 'working', slot: body.slot, estimate: workingEstimate };
+      case 'elements':
+        return { ...body, array: this.scope.fold(body.array), estimate: elementsEstimate };
       default:
         return unreachable(body);
     }
@@ -328,6 +330,8 @@ export class Planner {
   }
 }
 
+/** How many elements an array has is not known. */
+const elementsEstimate = { rows: 5, cost: 5 };
 /** How many rows a step makes, and how many steps there are, is not known. */
 const workingEstimate = { rows: 10, cost: 10 };
 const guessedSteps = 10;

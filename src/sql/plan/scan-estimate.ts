@@ -64,6 +64,8 @@ class RowEstimate {
       }
       case 'working':
         return { rows: 1n, scan: 0n };
+      case 'elements':
+        return { rows: BigInt(plan.estimate.rows), scan: 0n };
       case 'limit': {
         const input = this.ofRows(plan.input);
         const limit = countOf(plan.limit);

@@ -250,6 +250,9 @@ export function eachExpressionOfRows(plan: RowsPlan, visit: ExpressionVisitor): 
       return;
     case 'working':
       return;
+    case 'elements':
+      visit(plan.array, 1);
+      return;
     case 'limit':
       if (plan.limit !== undefined) visit(plan.limit, 1);
       if (plan.offset !== undefined) visit(plan.offset, 1);

@@ -15,6 +15,7 @@ import { layoutOfRows } from '../expressions/row-layout.ts';
 import { invalid } from '../failure.ts';
 import { orderOf } from '../functions/value-codec.ts';
 import { Aggregation, compileGrouping } from '../operators/aggregate.ts';
+import { compileElements, ElementRows } from '../operators/elements.ts';
 import type { ExecutionState } from '../operators/execution-state.ts';
 import { HashJoin, KeptJoin, LoopJoin } from '../operators/joins.ts';
 import { KeptRefs, KeptRows, type KeptTuples } from '../operators/kept-tuples.ts';
@@ -143,6 +144,10 @@ export class PlanCompiler {
       case 'working': {
         const number = keptWorking(plan.slot);
         return (state) => new WorkingRows(state, number);
+      }
+      case 'elements': {
+        const elements = compileElements(plan, this.context);
+        return (state) => new ElementRows(state, elements);
       }
       case 'limit': {
         const input = this.rows(plan.input);

@@ -14,6 +14,7 @@ export class PausableRun {
   readonly #goOn: () => Step;
   #stage = 0;
   #pins: readonly TablePin[] = [];
+  #hasPaused = false;
 
   /** `goOn` is called repeatedly until it returns anything but `paused`. */
   constructor(state: ExecutionState, stages: readonly Stage[], goOn: () => Step) {
@@ -35,10 +36,12 @@ export class PausableRun {
     const { budget } = this.#state;
     budget.startSlice();
     try {
-      if (this.#pins.length > 0) this.#resume();
+      // Also a statement that reads no table goes on where it paused.
+      if (this.#hasPaused || this.#pins.length > 0) this.#resume();
       const step = this.#go();
       if (step !== paused) return ended;
       this.pin();
+      this.#hasPaused = true;
       return paused;
     } catch (error) {
       this.dispose();

@@ -125,7 +125,7 @@ export interface From {
   readonly span: Span;
 }
 
-export type Relation = NamedRelation | DerivedRelation | Unsupported;
+export type Relation = NamedRelation | DerivedRelation | UnnestRelation | Unsupported;
 
 export interface NamedRelation {
   readonly kind: 'named';
@@ -138,6 +138,16 @@ export interface NamedRelation {
 export interface DerivedRelation {
   readonly kind: 'derived';
   readonly query: Query;
+  readonly alias: string | undefined;
+  readonly columns: readonly string[] | undefined;
+  readonly span: Span;
+}
+
+/** `unnest(array) [WITH ORDINALITY] [AS] alias [(columns)]`: a row for each element. */
+export interface UnnestRelation {
+  readonly kind: 'unnest';
+  readonly array: Expression;
+  readonly hasOrdinality: boolean;
   readonly alias: string | undefined;
   readonly columns: readonly string[] | undefined;
   readonly span: Span;

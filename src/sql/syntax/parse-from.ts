@@ -85,7 +85,8 @@ function parseRelation(reader: TokenReader): Relation {
   const start = reader.mark();
   const isLateral = reader.isWord('LATERAL') && (isName(reader, 1) || reader.isSymbol('(', 1));
   if (isLateral) reader.advance();
-  else if (isQueryAhead(reader)) return parseDerivedRelation(reader);
+  if (reader.isWord('UNNEST') && reader.isSymbol('(', 1)) return parseUnnest(reader, start);
+  if (!isLateral && isQueryAhead(reader)) return parseDerivedRelation(reader);
   const isFunctionWord = reader.isOneOf(notRelation) && reader.isSymbol('(', 1);
   const isBracketed = reader.isSymbol('(');
   let isForeign = isLateral || isFunctionWord || isBracketed;
@@ -102,6 +103,26 @@ function parseRelation(reader: TokenReader): Relation {
   return isForeign
     ? unsupportedRelation(reader, start)
     : { kind: 'named', name, alias, span: reader.spanSince(start) };
+}
+
+function parseUnnest(reader: TokenReader, start: number): Relation {
+  reader.advance();
+  reader.expectSymbol('(');
+  const array = parseExpression(reader);
+  const isOne = !reader.isSymbol(',');
+  while (reader.takeSymbol(',')) parseExpression(reader);
+  reader.expectSymbol(')');
+  const hasOrdinality = reader.isWord('WITH') && reader.isWord('ORDINALITY', 1);
+  if (hasOrdinality) {
+    reader.advance();
+    reader.advance();
+  }
+  const alias = parseAlias(reader, notRelationAlias);
+  const hasColumns = alias !== undefined && reader.isSymbol('(');
+  const columns = hasColumns ? parseNames(reader) : undefined;
+  if (!isOne) return unsupportedRelation(reader, start);
+  const span = reader.spanSince(start);
+  return { kind: 'unnest', array, hasOrdinality, alias, columns, span };
 }
 
 function parseDerivedRelation(reader: TokenReader): Relation {

@@ -210,7 +210,7 @@ describe('FROM', () => {
   it('[sql 8.2] refuses other sources of rows', () => {
     for (const source of [
       'v(1)',
-      'unnest(a)',
+      'unnest(a, b)',
       'TABLE(f())',
       'LATERAL (SELECT 1) AS x',
       'LATERAL f(1)',
