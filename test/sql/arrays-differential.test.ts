@@ -123,6 +123,27 @@ function randomUnnest(random: Random): Both {
   };
 }
 
+/** A statement with `array_agg`. */
+function randomGathering(random: Random): Both {
+  const value = random.pick(['id', 'label', 'score', 'labels[1]', 'scores[2]']);
+  const end = random.pick(['', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST']);
+  const isDistinct = random.chance(0.4);
+  const order = isDistinct
+    ? `${value}${end}`
+    : random.pick([`${value}${end}, id`, `id${end}`, 'score, id']);
+  const { ours, theirs } = randomCondition(random, 1);
+  const isFiltered = random.chance(0.4);
+  const sql = (wrap: (array: string) => string, condition: string) => {
+    const filter = isFiltered ? ` FILTER (WHERE ${condition})` : '';
+    const array = `array_agg(${isDistinct ? 'DISTINCT ' : ''}${value} ORDER BY ${order})${filter}`;
+    return `SELECT label AS k, ${wrap(array)} AS a FROM t GROUP BY label ORDER BY label`;
+  };
+  return {
+    ours: sql((array) => array, ours),
+    theirs: sql((array) => `array_to_string(${array}, '|', 'null')`, theirs),
+  };
+}
+
 /** A value as PostgreSQL has it; an option as what it holds. */
 function plainOf(value: Value): unknown {
   if (typeof value !== 'object' || !('tag' in value)) return value;
@@ -135,6 +156,7 @@ it(`[ease 3.3] arrays have the same answers here and in PostgreSQL (seed ${seed}
   const random = new Random(seed);
   let found = 0;
   let unnested = 0;
+  let gathered = 0;
   for (let schema = 0; schema < 6; schema++) {
     const rows = randomRows(random);
     const lab = new QueryLab([
@@ -174,6 +196,20 @@ it(`[ease 3.3] arrays have the same answers here and in PostgreSQL (seed ${seed}
       expect(found, theirs).toEqual(expected);
       unnested += expected.length;
     }
+    for (let count = 0; count < 20; count++) {
+      const { ours, theirs } = randomGathering(random);
+      const { rows: answer } = await postgres.query<{ k: string; a: string | null }>(theirs);
+      const found = lab.rows(ours).map((row) => {
+        const [key, array] = row as readonly [
+          Value,
+          { readonly tag: number; readonly value: Value },
+        ];
+        const elements = (array.value as readonly Value[]).map(plainOf);
+        return { k: key, a: array.tag === 0 ? elements.join('|') : null };
+      });
+      expect(found, theirs).toEqual(answer);
+      gathered += found.length;
+    }
     for (let count = 0; count < 80; count++) {
       const { ours, theirs } = randomCondition(random);
       const sql = `SELECT id FROM t WHERE ${theirs} ORDER BY id`;
@@ -184,4 +220,5 @@ it(`[ease 3.3] arrays have the same answers here and in PostgreSQL (seed ${seed}
   }
   expect(found).toBeGreaterThan(500);
   expect(unnested).toBeGreaterThan(500);
+  expect(gathered).toBeGreaterThan(300);
 }, 90_000);

@@ -280,3 +280,72 @@ describe('[ease 3.3] unnest', () => {
     expect(refusal(() => tickets.rows(sql))).toBe(expected);
   });
 });
+
+describe('[ease 3.3] array_agg', () => {
+  const one = (list: string, rest = ''): Value => {
+    const sql = `SELECT array_agg(${list} FROM ticket${rest}`;
+    const [row] = tickets.rows(sql);
+    expect(tickets.rows(sql, plain)).toEqual([row]);
+    expect(tickets.rows(sql, { isPausing: true })).toEqual([row]);
+    return (row as readonly Value[])[0] as Value;
+  };
+
+  it.each([
+    ['id) AS a', '', some([1, 2, 3])],
+    ['wanted ORDER BY id DESC) AS a', '', some(['a', 'x', 'b'])],
+    ['wanted) AS a', '', some(['a', 'b', 'x'])],
+    ['id ORDER BY wanted DESC) FILTER (WHERE id <> 2) AS a', '', some([1, 3])],
+    ['id) FILTER (WHERE id > 5) AS a', '', none],
+    ['id) AS a', ' WHERE id > 5', none],
+    ['labels[1] ORDER BY id) AS a', '', some([some('a'), some('b'), none])],
+    ['labels[2]) AS a', '', some([some('b'), some('c'), none])],
+    ['labels[1]) FILTER (WHERE id = 3) AS a', '', some([none])],
+    [
+      'labels ORDER BY id) AS a',
+      ' WHERE id < 3',
+      some([
+        ['a', 'b'],
+        ['b', 'c', 'b'],
+      ]),
+    ],
+    ['past[1] ORDER BY id) AS a', ' WHERE id < 3', some([some(todo), some(todo)])],
+    ['DISTINCT past[1]) AS a', ' WHERE id < 3', some([some(todo)])],
+    ['watchers[1] ORDER BY watchers[1] NULLS FIRST) AS a', '', some([none, none, some(1)])],
+  ] as const)('array_agg(%s%s', (list, rest, expected) => {
+    expect(one(list, rest)).toEqual(expected);
+  });
+
+  it('gathers what unnest has taken apart', () => {
+    const sql =
+      'SELECT t.id, array_agg(DISTINCT u.x ORDER BY u.x DESC) AS a FROM ticket AS t, ' +
+      'unnest(t.labels) AS u(x) GROUP BY t.id ORDER BY t.id';
+    expect(tickets.rows(sql)).toEqual([
+      [1, some(['b', 'a'])],
+      [2, some(['c', 'b'])],
+    ]);
+    const within =
+      'SELECT id FROM ticket WHERE id = ANY((SELECT array_agg(id) FROM ticket AS s WHERE s.id > 1))';
+    expect(tickets.rows(`${within} ORDER BY id`)).toEqual([[2], [3]]);
+  });
+
+  it('over windows', () => {
+    const sql =
+      'SELECT id, array_agg(id) OVER (ORDER BY id DESC ROWS 1 PRECEDING) AS a FROM ticket ORDER BY id';
+    expect(tickets.rows(sql)).toEqual([
+      [1, some([1, 2])],
+      [2, some([2, 3])],
+      [3, some([3])],
+    ]);
+  });
+
+  it.each([
+    ['array_agg(*)', 'Only COUNT accepts *, and only without DISTINCT'],
+    ['array_agg(id, 1)', 'The function `array_agg` expects one argument'],
+    [
+      'array_agg(DISTINCT id ORDER BY wanted)',
+      'With DISTINCT, an aggregate can be ordered only by its arguments',
+    ],
+  ])('refuses %s', (call, expected) => {
+    expect(refusal(() => tickets.rows(`SELECT ${call} AS a FROM ticket`))).toBe(expected);
+  });
+});

@@ -1,10 +1,12 @@
 import { limits } from '../../limits.ts';
+import { optionType } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { type AggregateName, aggregateNamed } from '../functions/aggregate-names.ts';
 import { findAggregate } from '../functions/aggregates.ts';
 import { hasRefs } from '../functions/canonical.ts';
 import type { AggregateFunction, ResolvedFunction } from '../functions/function.ts';
 import {
+  arrayAggregate,
   type KeptOrder,
   percentileAggregate,
   percentileParts,
@@ -92,6 +94,7 @@ function resolvedAggregate(name: string, call: Call, inside: Environment): Resol
     throw refuse(message, call.span, inside);
   }
   if (wanted === 'string_agg') return stringAggregateOf(call, inside);
+  if (wanted === 'array_agg') return arrayAggregateOf(call, inside);
   // The order of rows changes none of the others.
   for (const { expression } of call.modifiers?.orderBy ?? []) typeAlone(expression, inside);
   const argument = typeAggregateArgument(name, call, inside);
@@ -151,6 +154,26 @@ function stringAggregateOf(call: Call, inside: Environment): Resolved {
   return {
     argument: packed(parts),
     found: { function: made, result: resultOfKeeping('string_agg', stringType) },
+  };
+}
+
+/** `array_agg(value [ORDER BY …])`; what can be null is an Option among the elements. */
+function arrayAggregateOf(call: Call, inside: Environment): Resolved {
+  const value = typeAggregateArgument('array_agg', call, inside);
+  if (value === undefined || hasRefs(value.type))
+    throw noAggregate('array_agg', value, call, inside);
+  const orderBy = call.modifiers?.orderBy ?? [];
+  const keys = orderBy.map((item) => orderedValue(item, inside));
+  if (call.isDistinct) requireAmong(keys, [value], orderBy, inside);
+  const type = value.isNullable ? optionType(value.type) : value.type;
+  const element: TypedExpression = value.isNullable
+    ? { kind: 'convert', operand: value, type, isNullable: false }
+    : value;
+  const parts = [element, ...keys];
+  const made = arrayAggregate(partTypes(parts), orderBy.map(keptOrder));
+  return {
+    argument: packed(parts),
+    found: { function: made, result: resultOfKeeping('array_agg', type) },
   };
 }
 

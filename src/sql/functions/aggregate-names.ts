@@ -4,6 +4,7 @@ const running = ['count', 'sum', 'avg', 'min', 'max', 'bool_and', 'bool_or'] as 
 /** Aggregates that keep all values of a group until its end. */
 const keeping = [
   'string_agg',
+  'array_agg',
   'median',
   'percentile_cont',
   'percentile_disc',

@@ -80,6 +80,7 @@ function keepingOf(
     case 'median':
       return { function: medianAggregate(), result };
     case 'string_agg':
+    case 'array_agg':
     case 'percentile_cont':
     case 'percentile_disc':
       return undefined;

@@ -8,19 +8,22 @@
  * | MEDIAN, PERCENTILE_CONT | F64 | F64 |
  * | PERCENTILE_DISC | any type that has an order | the same |
  * | STRING_AGG | String | String |
+ * | ARRAY_AGG | any type that has an order | an array of it |
  *
- * The last three take more of each row than one value: their argument is packed (`packed.ts`).
+ * The last four take more of each row than one value: their argument is packed (`packed.ts`).
  */
+import { BinaryWriter } from '../../values/binary-writer.ts';
 import { compareTexts } from '../../values/compare.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { emptyTypespace } from '../../values/type.ts';
 import { invalid } from '../failure.ts';
 import type { KeepingAggregateName } from './aggregate-names.ts';
+import { arrayOf } from './arrays.ts';
 import { ExactSum } from './exact-sum.ts';
 import type { Accumulator, AggregateFunction, Pacer, QueryValue } from './function.ts';
 import { Merge } from './merge.ts';
 import { packedType, unpackerOf } from './packed.ts';
-import { comparatorOf, orderOf } from './value-codec.ts';
+import { comparatorOf, orderOf, valueWriterOf } from './value-codec.ts';
 import { scalarTypes } from './value-kind.ts';
 import type { ValueType } from './value-type.ts';
 
@@ -82,6 +85,20 @@ export function stringAggregate(
   return { ...aggregate('string_agg', packedType(parts), make), order };
 }
 
+/** ARRAY_AGG of packed values and the keys of its ORDER BY. */
+export function arrayAggregate(
+  parts: readonly ValueType[],
+  order: readonly KeptOrder[],
+): AggregateFunction {
+  const [{ type }] = parts as [ValueType];
+  const unpack = unpackerOf(parts);
+  const comparators = order.map((one, at) => {
+    return orderOf((parts[at + 1] as ValueType).type, emptyTypespace, one);
+  });
+  const make = () => new Elements({ unpack, comparators, type });
+  return { ...aggregate('array_agg', packedType(parts), make), order };
+}
+
 function aggregate(
   name: KeepingAggregateName,
   argument: AlgebraicType,
@@ -92,6 +109,7 @@ function aggregate(
 
 export function resultOfKeeping(name: KeepingAggregateName, type: AlgebraicType): ValueType {
   if (name === 'string_agg') return { type: string, isNullable: true };
+  if (name === 'array_agg') return { type: arrayOf(type), isNullable: true };
   return { type: name === 'percentile_disc' ? type : f64, isNullable: true };
 }
 
@@ -286,5 +304,76 @@ class Texts implements Accumulator {
       compareTexts(a[0] as string, b[0] as string) ||
       compareTexts(String(a[1] ?? ''), String(b[1] ?? ''))
     );
+  }
+}
+
+interface ElementsOptions {
+  readonly unpack: (bytes: Uint8Array) => QueryValue[];
+  readonly comparators: readonly ((a: QueryValue, b: QueryValue) => number)[];
+  readonly type: AlgebraicType;
+}
+
+/** Without an order of their own, elements are in the order of their values. */
+class Elements implements Accumulator {
+  readonly #rows: QueryValue[][] = [];
+  readonly #options: ElementsOptions;
+  readonly #compareValues: (a: QueryValue, b: QueryValue) => number;
+  readonly #write: (writer: BinaryWriter, value: QueryValue) => void;
+  #length = 0;
+  #merge: Merge | undefined;
+  /** The array of so many of the sorted rows. */
+  #array = new BinaryWriter(64);
+  #written = 0;
+
+  constructor(options: ElementsOptions) {
+    this.#options = options;
+    this.#compareValues = comparatorOf(options.type);
+    this.#write = valueWriterOf(options.type);
+  }
+
+  add(packed: QueryValue): void {
+    const bytes = packed as Uint8Array;
+    this.#rows.push(this.#options.unpack(bytes));
+    this.#merge = undefined;
+    // What is packed is held twice: as values, and in the array.
+    this.#length += 2 * bytes.length + 64;
+  }
+
+  get heldLength(): number {
+    return this.#length;
+  }
+
+  settle(pacer: Pacer): boolean {
+    const rows = this.#rows;
+    if (this.#merge === undefined) {
+      this.#merge = new Merge(rows.length, (a, b) =>
+        this.#compare(rows[a] as QueryValue[], rows[b] as QueryValue[]),
+      );
+      this.#array.reset();
+      this.#array.u32(rows.length);
+      this.#written = 0;
+    }
+    if (!this.#merge.run(pacer)) return false;
+    const { result } = this.#merge;
+    for (; this.#written < rows.length; this.#written++) {
+      if (--pacer.ticks <= 0 && pacer.mustPause()) return false;
+      const [value = null] = rows[result[this.#written] as number] as QueryValue[];
+      this.#write(this.#array, value);
+    }
+    return true;
+  }
+
+  finish(): QueryValue {
+    if (this.#rows.length === 0) return null;
+    this.settle(unpaced);
+    return this.#array.source.slice(0, this.#array.length);
+  }
+
+  #compare(a: readonly QueryValue[], b: readonly QueryValue[]): number {
+    for (const [at, compare] of this.#options.comparators.entries()) {
+      const order = compare(a[at + 1] as QueryValue, b[at + 1] as QueryValue);
+      if (order !== 0) return order;
+    }
+    return this.#compareValues(a[0] as QueryValue, b[0] as QueryValue);
   }
 }
