@@ -1,6 +1,7 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
+import { hintLine } from '../doors/call-error-text.ts';
 import { limits } from '../limits.ts';
 import { bytesText } from '../values/bytes-text.ts';
 import { JsonError } from '../values/json-error.ts';
@@ -290,14 +291,31 @@ function reason(error: unknown): string {
   return error.message.trim() || error.name;
 }
 
-/** Hints that a service sends along with the text of an error, as further lines. */
-export function hintsOf({ headers }: Response): readonly string[] {
-  const hint = headers.get('reducerdb-error-hint');
-  if (hint === null) return [];
+/** The text of an error, and the hint that stands below it and in a header. */
+interface HintedText {
+  readonly text: string;
+  readonly hint: string | undefined;
+}
+
+/** Takes the text of an error apart. */
+export function hintedText({ headers }: Response, text: string): HintedText {
+  const encoded = headers.get('reducerdb-error-hint');
+  if (encoded === null) return { text, hint: undefined };
+  const hint = decoded(encoded);
+  const end = `${hintLine}${hint}`;
+  return { text: text.endsWith(end) ? text.slice(0, -end.length) : text, hint };
+}
+
+/** A hint as a further line, as doors show it. */
+export function hintLines(hint: string | undefined): readonly string[] {
+  return hint === undefined ? [] : [`${hintLine}${hint}`.trimStart()];
+}
+
+function decoded(hint: string): string {
   try {
-    return [decodeURI(hint)];
+    return decodeURI(hint);
   } catch {
     // Another program sent it.
-    return [hint];
+    return hint;
   }
 }

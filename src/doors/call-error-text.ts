@@ -8,6 +8,9 @@ export const noSuchReducerText = 'no such reducer';
 /** `noSuchReducerText` where the name could have been that of a procedure. */
 export const noSuchProcedureText = 'No such procedure';
 
+/** What stands between the text of an error and a hint, in a plain text that has both. */
+export const hintLine = '\nhint: ';
+
 /**
  * Returns the text for the caller of a call that did not commit. It is the same over each door,
  * except where the door's interface has words of its own.

@@ -46,10 +46,10 @@ describe('a procedure over HTTP', () => {
   });
 
   const expected: readonly (readonly [number, string])[] = [
-    [404, 'No such procedure'],
+    [404, 'No such procedure\nhint: Did you mean `look_up`?'],
     [400, 'invalid arguments for procedure look_up: no'],
     [500, 'The module instance encountered a fatal error: it threw'],
-    [402, 'Procedure terminated due to insufficient budget'],
+    [402, 'Procedure terminated due to insufficient budget\nhint: it ran too long'],
     [503, 'it stops'],
     [429, 'yours are in flight'],
     [503, 'all are in flight'],
@@ -71,7 +71,8 @@ describe('a procedure over HTTP', () => {
       const hasRun = status === 500 || status === 402;
       expect(headers?.['spacetime-execution-duration-micros']).toBe(hasRun ? '42' : undefined);
       const hint = headers?.['reducerdb-error-hint'];
-      expect(hint).toBe(status === 402 ? 'it%20ran%20too%20long' : undefined);
+      const [, hinted] = String(body).split('\nhint: ');
+      expect(hint).toBe(hinted && encodeURI(hinted));
     },
   );
 
@@ -85,7 +86,7 @@ describe('a procedure over HTTP', () => {
     };
     expect(await send(fake, 'nothing', '[]')).toMatchObject({
       status: 404,
-      body: 'No such procedure',
+      body: 'No such procedure\nhint: There is `add`, `look_up`, `hidden_look`.',
     });
   });
 

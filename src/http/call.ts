@@ -6,10 +6,11 @@ import {
   procedureErrorText,
 } from '../doors/call-error-text.ts';
 import { callWithJson } from '../doors/json-call.ts';
+import { functionsHint } from '../doors/names-hint.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { argumentsBody, parseBody } from './body.ts';
 import { type HttpContext, openTarget } from './context.ts';
-import { type Exchange, empty, hintHeader, json, type Reply, text } from './exchange.ts';
+import { type Exchange, empty, hintedText, json, type Reply, text } from './exchange.ts';
 
 /** `POST /v1/database/:db/call/:name`: runs a reducer or a procedure with JSON arguments. */
 export async function call(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
@@ -23,25 +24,41 @@ export async function call(exchange: Exchange, { host }: HttpContext): Promise<R
   const options = { signal: () => exchange.abandoned, procedureShape: 'positional' } as const;
   const answer = await callWithJson(database.handle, request, options);
   const { outcome, json: value } = answer;
+  const nameHint = () => functionsHint(database.handle, caller.rights, name);
   const headers = {
     'spacetime-energy-used': '0',
     'spacetime-execution-duration-micros': String(outcome.micros),
   };
   if (answer.kind === 'procedure' && answer.outcome.kind === 'failed') {
-    return procedureFailure(answer.outcome.error, headers);
+    const { error } = answer.outcome;
+    const hint = error.code === 'procedure.unknown' ? await nameHint() : undefined;
+    return procedureFailure(error, headers, hint);
   }
-  if (outcome.kind === 'aborted') return failure(outcome.error, headers, value);
+  if (outcome.kind === 'aborted') {
+    const { error } = outcome;
+    const hint = error.code === 'reducer.unknown' ? await nameHint() : undefined;
+    return failure(error, { ran: headers, value, hint });
+  }
   return value === undefined ? empty(200, headers) : json(200, value, headers);
 }
 
 /** Non-standard, but fixed by the interface: the call failed in the module's own code. */
 const reducerFailedStatus = 530;
 
-function failure(error: CallError, ran: Record<string, string>, value: string | undefined): Reply {
+interface Failed {
+  /** The headers of a call that ran. */
+  readonly ran: Record<string, string>;
+  /** The value of a typed error. */
+  readonly value: string | undefined;
+  /** Which name was probably meant. */
+  readonly hint: string | undefined;
+}
+
+function failure(error: CallError, { ran, value, hint }: Failed): Reply {
   const words = callErrorText(error);
   switch (error.code) {
     case 'reducer.unknown':
-      return text(404, noSuchProcedureText);
+      return hintedText(404, noSuchProcedureText, hint);
     case 'reducer.notCallable':
     case 'arguments.invalid':
       return text(400, words);
@@ -52,7 +69,7 @@ function failure(error: CallError, ran: Record<string, string>, value: string | 
     case 'reducer.refusedWithoutValue':
       return text(reducerFailedStatus, words, ran);
     case 'reducer.overBudget':
-      return text(402, 'Module energy budget exhausted.', { ...ran, ...hintHeader(words) });
+      return hintedText(402, 'Module energy budget exhausted.', words, ran);
     case 'quota.exceeded':
       return text(507, words, ran);
     case 'call.readOnly':
@@ -65,17 +82,21 @@ function failure(error: CallError, ran: Record<string, string>, value: string | 
   }
 }
 
-function procedureFailure(error: ProcedureError, ran: Record<string, string>): Reply {
+function procedureFailure(
+  error: ProcedureError,
+  ran: Record<string, string>,
+  hint: string | undefined,
+): Reply {
   const words = procedureErrorText(error);
   switch (error.code) {
     case 'procedure.unknown':
-      return text(404, words);
+      return hintedText(404, words, hint);
     case 'arguments.invalid':
       return text(400, words);
     case 'procedure.failed':
       return text(500, words, ran);
     case 'procedure.overBudget':
-      return text(402, words, { ...ran, ...hintHeader(error.message) });
+      return hintedText(402, words, error.message, ran);
     case 'procedure.busy':
       return text(error.of === 'caller' ? 429 : 503, words, { 'retry-after': '1' });
     case 'call.readOnly':

@@ -1,5 +1,6 @@
 import type { RequestCaller } from '../auth/caller.ts';
 import type { Sender } from '../auth/page-rules.ts';
+import { hintLine } from '../doors/call-error-text.ts';
 import { booleanFault, choiceFault, queryFault, repeatedFault } from '../doors/request-faults.ts';
 import type { HttpVersion } from '../protocol/http-abi.ts';
 
@@ -89,10 +90,20 @@ export function json(status: number, body: string, headers: Record<string, strin
   return { status, body, headers: { 'content-type': jsonType, ...headers } };
 }
 
-/** Returns a hint beside a fixed text, encoded as a URI part, because headers are bytes. */
-export function hintHeader(hint: string): Record<string, string> {
+/**
+ * Returns a plain text response with a hint below a fixed text, if there is one, on a line of its
+ * own. A header has it too, encoded as a URI part, because headers are bytes.
+ */
+export function hintedText(
+  status: number,
+  body: string,
+  hint: string | undefined,
+  headers: Record<string, string> = {},
+): Reply {
+  if (hint === undefined) return text(status, body, headers);
   // An unpaired surrogate cannot be encoded.
-  return { 'reducerdb-error-hint': encodeURI(hint.replace(/[\ud800-\udfff]/gu, '\ufffd')) };
+  const encoded = encodeURI(hint.replace(/[\ud800-\udfff]/gu, '\ufffd'));
+  return text(status, `${body}${hintLine}${hint}`, { ...headers, 'reducerdb-error-hint': encoded });
 }
 
 export function empty(status: number, headers: Record<string, string> = {}): Reply {

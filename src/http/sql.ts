@@ -23,7 +23,7 @@ import {
   badQuery,
   type Exchange,
   HttpError,
-  hintHeader,
+  hintedText,
   json,
   type Reply,
   text,
@@ -127,7 +127,6 @@ function failure(error: SqlError): Reply {
   const { place, hint, message } = error;
   const headers = {
     ...(place === undefined ? {} : { 'reducerdb-error-place': `${place.line}:${place.column}` }),
-    ...(hint === undefined ? {} : hintHeader(hint)),
   };
   switch (error.code) {
     case 'sql.noTable':
@@ -136,9 +135,9 @@ function failure(error: SqlError): Reply {
     case 'sql.invalidParameter':
     case 'sql.noHistory':
     case 'sql.overBudget':
-      return text(400, message, headers);
+      return hintedText(400, message, hint, headers);
     case 'sql.busy':
-      return text(503, message, { ...headers, 'retry-after': '1' });
+      return hintedText(503, message, hint, { ...headers, 'retry-after': '1' });
     case 'quota.exceeded':
       return text(507, error.message);
     case 'sql.internal':

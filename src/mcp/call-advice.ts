@@ -1,11 +1,9 @@
 import { Refusal } from '../database/outcome.ts';
 import { crashReason } from '../doors/crash-reason.ts';
-import { usableDefinition } from '../doors/shown-definition.ts';
+import { usableFunctions } from '../doors/names-hint.ts';
 import { TypeWords } from '../doors/type-words.ts';
 import { logRecord } from '../protocol/log-record.ts';
-import { flatDefinition } from '../schema/flat-definition.ts';
 import { parseAs } from '../values/json-shape.ts';
-import { namesHint } from './names-hint.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { linesOfReducer, mayReadLog } from './resources/log-lines.ts';
 import type { ToolContext } from './tool.ts';
@@ -17,18 +15,10 @@ interface Called {
   readonly context: ToolContext;
 }
 
-/** Says which function was meant by a name that the caller has none of. */
-export async function unknownFunctionAdvice({ name, open }: Called): Promise<string> {
-  const { reducers, procedures } = await usable(open);
-  return namesHint(
-    name,
-    [...reducers, ...procedures].map((one) => one.name),
-  );
-}
-
 /** Shows the parameters of a function whose arguments do not fit. */
 export async function parametersAdvice({ name, open }: Called): Promise<string | undefined> {
-  const { reducers, procedures, typespace } = await usable(open);
+  const { handle, caller } = open;
+  const { reducers, procedures, typespace } = await usableFunctions(handle, caller.rights);
   const found = [...reducers, ...procedures].find(
     (one) => one.name === name || one.sourceName === name,
   );
@@ -39,11 +29,6 @@ export async function parametersAdvice({ name, open }: Called): Promise<string |
     return `${param ?? at}: ${words.of(type)}`;
   });
   return `${name}(${params.join(', ')})`;
-}
-
-async function usable({ handle, caller }: OpenDatabase) {
-  const { definition } = await handle.describe();
-  return usableDefinition(flatDefinition(definition), caller.rights);
 }
 
 /**

@@ -1,8 +1,8 @@
+import { namesHint } from '../doors/names-hint.ts';
 import { limits } from '../limits.ts';
 import type { JsonObject } from '../values/json.ts';
 import { utf8Length } from '../values/utf8.ts';
 import { fenced } from './fence.ts';
-import { namesHint } from './names-hint.ts';
 import { objectSchema, type ToolAnswer, ToolFailure, type ToolSource } from './tool.ts';
 
 export const describeReducersName = 'describe_reducers';

@@ -2,11 +2,12 @@ import { present, unreachable } from '../assert.ts';
 import type { CallError, ProcedureError } from '../database/outcome.ts';
 import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
 import { callWithJson, type ProcedureAnswer, type ReducerAnswer } from '../doors/json-call.ts';
+import { functionsHint } from '../doors/names-hint.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { invalidParams } from '../mcp-protocol/rpc-error.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import { JsonObject, type JsonValue } from '../values/json.ts';
-import { crashAdvice, parametersAdvice, unknownFunctionAdvice } from './call-advice.ts';
+import { crashAdvice, parametersAdvice } from './call-advice.ts';
 import { openDatabase } from './open-database.ts';
 import { refusedConnectionText } from './refused-connection.ts';
 import { structuredJson } from './structured.ts';
@@ -94,7 +95,7 @@ async function adviceFor(
   switch (error.code) {
     case 'reducer.unknown':
     case 'procedure.unknown':
-      return unknownFunctionAdvice(called);
+      return functionsHint(called.open.handle, called.open.caller.rights, called.name);
     case 'arguments.invalid':
       return parametersAdvice(called);
     case 'reducer.overBudget':

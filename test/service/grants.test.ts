@@ -155,7 +155,9 @@ describe('limited tokens', () => {
     expect((await running.call('notes', 'add_note', [1], agent)).status).toBe(200);
     expect(await running.rows('notes', 'SELECT text FROM note', owner)).toEqual([[agent.identity]]);
     const refused = await running.call('notes', 'drop_note', [1], agent);
-    expect([refused.status, refused.text]).toEqual([404, 'No such procedure']);
+    // The hint names what the token may call, and nothing else.
+    const hinted = 'No such procedure\nhint: There is `add_note`.';
+    expect([refused.status, refused.text]).toEqual([404, hinted]);
     const reader = await limited({
       ...{ read_only: true, reducers: ['add_note'] },
       ...{ sql_writes: true, tables: ['note'] },

@@ -46,7 +46,10 @@ describe('procedures over HTTP', () => {
       status: 400,
       text: expect.stringMatching(/^invalid arguments for procedure fails: /),
     });
-    expect(await call('no_such', [])).toMatchObject({ status: 404, text: 'No such procedure' });
+    expect(await call('no_such', [])).toMatchObject({
+      status: 404,
+      text: expect.stringMatching(/^No such procedure\nhint: /),
+    });
     const messages = await running.messages('errands', owner);
     expect(messages).toContain('Panic: Uncaught TypeError: a bug');
   });

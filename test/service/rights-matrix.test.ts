@@ -6,7 +6,7 @@ import { look } from './rights-matrix/resources.ts';
 import { Line } from './rights-matrix/sockets.ts';
 import { Stage } from './rights-matrix/stage.ts';
 import { type CallerName, callers, type MatrixRow, matrixOf } from './rights-matrix/table.ts';
-import { wordFor, wordForResult } from './rights-matrix/words.ts';
+import { withoutHint, wordFor, wordForResult } from './rights-matrix/words.ts';
 import type { Person } from './running.ts';
 
 /** Every cell of the tables in `docs/guide/rights.md`, against a service. */
@@ -86,7 +86,7 @@ const unauthorized = '‹caller› is not authorized to perform action on databa
 
 /** A text in which the guide can tell who and what is meant; cells are read without backticks. */
 function told(text: string, caller: string): string {
-  const named = text.replaceAll(stage.hall.database, '‹database›').replaceAll('`', '');
+  const named = withoutHint(text).replaceAll(stage.hall.database, '‹database›').replaceAll('`', '');
   return caller === '' ? named : named.replaceAll(caller, '‹caller›');
 }
 

@@ -8,7 +8,7 @@ import { crashReason } from '../../doors/crash-reason.ts';
 import { limits } from '../../limits.ts';
 import { LooseNames } from '../../values/loose-names.ts';
 import { nearestNames } from '../../values/nearest-names.ts';
-import { type Api, databasePath, hintsOf } from '../api.ts';
+import { type Api, databasePath, hintedText, hintLines } from '../api.ts';
 import { callArguments } from '../call-arguments.ts';
 import { databaseAndFunction } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
@@ -43,11 +43,12 @@ export function addCall(program: Command, io: Io): void {
           answerBytesMax: limits.rowsAnswerBytesMax,
         },
       );
-      const text = await answer.text();
+      const whole = await answer.text();
       if (answer.ok) {
-        if (text !== '') io.out(text);
+        if (whole !== '') io.out(whole);
         return;
       }
+      const { text, hint } = hintedText(answer, whole);
       if (isCrash(text)) {
         const reason = await crashReasonIn(api, { database, name: signature?.name ?? name, since });
         throw new CliError(
@@ -57,8 +58,11 @@ export function addCall(program: Command, io: Io): void {
       const resolved = await api.text('GET', databasePath(database, '/identity'));
       const failed = { status: answer.status, text, name, database, resolved };
       const isNamed = rest.length < words.length;
-      const hints = isUnknown(failed) && !isNamed ? await projectHint(api, failed) : [];
-      throw new CliError([explain(failed, signatures), ...hints, ...hintsOf(answer)].join('\n'));
+      const explained = explain(failed, signatures);
+      // The names are in what is explained.
+      if (!isUnknown(failed)) throw new CliError([explained, ...hintLines(hint)].join('\n'));
+      const project = isNamed ? [] : await projectHint(api, failed);
+      throw new CliError([explained, ...project].join('\n'));
     });
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { limits } from '../../limits.ts';
 import { sqlBodyType } from '../../protocol/sql-result.ts';
 import { parseJson } from '../../values/json.ts';
-import { type ApiRequest, databasePath, hintsOf } from '../api.ts';
+import { type ApiRequest, databasePath, hintedText, hintLines } from '../api.ts';
 import { type ChosenDatabase, databaseAndQuery, onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
@@ -75,14 +75,15 @@ async function run(
   const where = databasePath(database, `/sql${confirmed}`);
   const api = session.api(server);
   const answer = await api.send('POST', where, requestOf(statement, flags.param));
-  const text = await answer.text();
-  if (answer.ok) return text;
+  const whole = await answer.text();
+  if (answer.ok) return whole;
+  const { text, hint } = hintedText(answer, whole);
   const place = answer.headers.get('reducerdb-error-place');
   throw new CliError(
     [
       api.failureText(answer.status, text),
       ...(place === null ? [] : [placeText(statement, place)]),
-      ...hintsOf(answer),
+      ...hintLines(hint),
     ].join('\n'),
   );
 }

@@ -1,3 +1,4 @@
+import { namesHint } from '../../doors/names-hint.ts';
 import { shownDefinition } from '../../doors/shown-definition.ts';
 import { limits } from '../../limits.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
@@ -6,7 +7,6 @@ import type { JsonObject } from '../../values/json.ts';
 import { utf8Length } from '../../values/utf8.ts';
 import { databaseArgument } from '../database-argument.ts';
 import { dataNotes } from '../fence.ts';
-import { namesHint } from '../names-hint.ts';
 import { openDatabase } from '../open-database.ts';
 import { schemaAnswer, schemaOverview } from '../schema-answer.ts';
 import { notesOn } from '../schema-notes.ts';

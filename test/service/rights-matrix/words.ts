@@ -1,6 +1,12 @@
 /** What the guide calls an answer; the answer itself when it has no word for it. */
-export function wordFor(text: string): string {
+export function wordFor(answer: string): string {
+  const text = withoutHint(answer);
   return refusals.find(([pattern]) => pattern.test(text))?.[1] ?? text;
+}
+
+/** The text of an error without the hint that stands below it over HTTP. */
+export function withoutHint(text: string): string {
+  return text.replace(/\nhint: .*$/, '');
 }
 
 const refusals: readonly (readonly [RegExp, string])[] = [

@@ -331,6 +331,14 @@ describe('beside the text', () => {
     expect(await headersOf('SELECT * FROM secrets', 'ada')).toMatchObject({ hint: null });
     expect(await headersOf('SELECT * FROM secret', 'ada')).toMatchObject({ hint: null });
   });
+  it('[ease 3.6] a hint is a line below the text, too', async () => {
+    expect((await db.ask('SELECT * FROM nots')).text).toBe(
+      'no such table: `nots`. If the table exists, it may be marked private.\n' +
+        'hint: Did you mean `note`?',
+    );
+    const unknown = await db.ask('SELECT * FROM secrets', 'ada');
+    expect(unknown.text).not.toContain('hint');
+  });
   it('[sql 8] a syntax error has its place in text and header', async () => {
     expect(await headersOf('SELECT *\nFROM 5')).toEqual({ place: '2:6', hint: null });
   });

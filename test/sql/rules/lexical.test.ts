@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checked, refusal as refusalOf, sampleSchema, scopeFor } from '../check-statement.ts';
 import { sampleTables } from '../sample-tables.ts';
-import { itAnswers, noTable, notInScope, RulesDatabase } from './rules-database.ts';
+import { fixedText, itAnswers, noTable, notInScope, RulesDatabase } from './rules-database.ts';
 
 let db: RulesDatabase;
 
@@ -15,8 +15,9 @@ const refusal = (sql: string) => db.refusal(sql);
 
 /** The ids of `t` for which a condition holds, as text. */
 async function ids(condition: string): Promise<string> {
-  const { status, text } = await db.ask(`SELECT id FROM t WHERE ${condition}`);
-  if (status !== 200) return text;
+  const answer = await db.ask(`SELECT id FROM t WHERE ${condition}`);
+  const { status, text } = answer;
+  if (status !== 200) return fixedText(answer);
   const rows: number[][] = JSON.parse(text)[0].rows;
   return rows
     .map(([id]) => id)

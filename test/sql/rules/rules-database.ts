@@ -100,8 +100,9 @@ export class RulesDatabase {
 
   /** The rows as JSON in an order of their own, or the text of the refusal. */
   async answer(sql: string, who: Who = 'owner'): Promise<string> {
-    const { status, text } = await this.ask(sql, who);
-    return status === 200 ? JSON.stringify(inOrder(JSON.parse(text)[0].rows)) : text;
+    const answer = await this.ask(sql, who);
+    const { status, text } = answer;
+    return status === 200 ? JSON.stringify(inOrder(JSON.parse(text)[0].rows)) : fixedText(answer);
   }
 
   async columns(sql: string, who: Who = 'owner'): Promise<unknown[]> {
@@ -117,10 +118,11 @@ export class RulesDatabase {
 
   /** The text that a statement is refused with, or `ok`. */
   async refusal(sql: string, who: Who = 'owner'): Promise<string> {
-    const { status, text } = await this.ask(sql, who);
+    const answer = await this.ask(sql, who);
+    const { status, text } = answer;
     if (status === 200) return 'ok';
     expect(status, text).toBe(400);
-    return text;
+    return fixedText(answer);
   }
 
   /** What the subscription dialect refuses a query with, or `ok`. */
@@ -141,6 +143,15 @@ export class RulesDatabase {
     const scope = { schema: this.#schema, rights };
     return checkSubscription(parse(sql), scope, { joinRules: true }).table.name;
   }
+}
+
+/** The text of an error without the hint below it, which a header has, too. */
+export function fixedText({ text, headers }: Answer): string {
+  const hint = headers.get('reducerdb-error-hint');
+  if (hint === null) return text;
+  const end = `\nhint: ${decodeURI(hint)}`;
+  expect(text.slice(-end.length)).toBe(end);
+  return text.slice(0, -end.length);
 }
 
 export interface SubscriptionOptions {
