@@ -109,6 +109,7 @@ describe('[ease 3.10] EXPLAIN LIVE', () => {
     ['SELECT median(id) AS m FROM note', 'note', 'median needs all values of a group'],
     ['SELECT row_number() OVER (ORDER BY id) AS n FROM note', 'note', 'it has window functions'],
     ['SELECT n FROM (SELECT id AS n FROM note LIMIT 1) AS s', 'note', 'it has a query in FROM'],
+    ['SELECT note.id FROM note, unnest(ARRAY[1, 2]) AS u(n)', 'note', 'it has unnest'],
     [
       'SELECT a.id FROM note a JOIN note b ON a.id = b.id JOIN note c ON c.id = a.id',
       'note',

@@ -123,6 +123,8 @@ function reasonOfBody({ kind }: Exclude<TypedQuery['body'], TypedBlock>): string
     case 'recursive':
     case 'working':
       return 'it is recursive';
+    case 'elements':
+      return 'it has unnest';
     default:
       return unreachable(kind);
   }
