@@ -28,6 +28,24 @@ describe('the address of a client', () => {
     expect(addresses.of({ remoteAddress, forwardedFor })).toBe(expected);
   });
 
+  it.each([
+    ['127.0.0.1', undefined, 'localhost:3000', true],
+    ['::ffff:127.0.0.1', undefined, '127.0.0.1', true],
+    ['::1', undefined, '[::1]:3000', true],
+    ['::1', '127.0.0.1', 'localhost', true],
+    ['::1', '203.0.113.9', 'localhost', false],
+    // Who has added that is no proxy of this service.
+    ['127.0.0.1', '127.0.0.1', 'localhost', false],
+    ['127.0.0.1', undefined, 'db.example', false],
+    ['127.0.0.1', undefined, '', false],
+    ['198.51.100.4', undefined, 'localhost', false],
+  ])(
+    '[ease 5.4] %s, forwarded for %j, at %j, is on this machine: %j',
+    (remoteAddress, forwardedFor, host, expected) => {
+      expect(addresses.isOnMachine({ remoteAddress, forwardedFor }, host)).toBe(expected);
+    },
+  );
+
   it.each([['gateway'], ['10.0.0.0/x'], ['10.0.0.0/33'], [''], ['10.0.0']])(
     'refuses %j as a proxy',
     (proxy) => {

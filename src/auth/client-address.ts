@@ -1,4 +1,5 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
+import { hostName, isLoopbackAddress, isLoopbackName } from './page-rules.ts';
 
 /** The addresses that a request shows of its path. */
 export interface Passage {
@@ -43,6 +44,16 @@ export class ClientAddresses {
       farthest = address;
     }
     return plainAddress(farthest);
+  }
+
+  /**
+   * Whether the client is on this machine, and has asked for it there by `host`. Someone who is no
+   * trusted proxy and has added an address stands in between, or would like to be taken for another.
+   */
+  isOnMachine(passage: Passage, host: string): boolean {
+    const { remoteAddress, forwardedFor } = passage;
+    if (forwardedFor !== undefined && !this.isProxy(remoteAddress)) return false;
+    return isLoopbackAddress(this.of(passage)) && isLoopbackName(hostName(host));
   }
 
   #add(proxy: string): void {

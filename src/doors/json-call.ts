@@ -50,6 +50,8 @@ export type JsonAnswer = ReducerAnswer | ProcedureAnswer;
 
 export interface ReducerAnswer {
   readonly kind: 'reducer';
+  /** Canonical. */
+  readonly name: string;
   readonly outcome: CallOutcome;
   /** The value that the reducer returned, or refused with. `undefined`: there was none. */
   readonly json: string | undefined;
@@ -57,6 +59,8 @@ export interface ReducerAnswer {
 
 export interface ProcedureAnswer {
   readonly kind: 'procedure';
+  /** Canonical. */
+  readonly name: string;
   readonly outcome: ProcedureOutcome;
   /** The value that it returned; `undefined`: it failed. */
   readonly json: string | undefined;
@@ -108,17 +112,19 @@ async function callReducer(
   call: JsonCall,
   { reducerShape = 'named' }: CallOptions,
 ): Promise<ReducerAnswer> {
+  const { name } = call;
   const outcome = await handle.call(await reducerRequest(description, call));
   const kind = 'reducer';
   const value = resultOf(outcome);
-  if (value === undefined) return { kind, outcome, json: undefined };
+  if (value === undefined) return { kind, name, outcome, json: undefined };
   const isDone = outcome.kind === 'committed';
   const definition = flatDefinition(description.definition);
-  const type = typeOf(definition, call.name, isDone ? 'returns' : 'throws');
+  const type = typeOf(definition, name, isDone ? 'returns' : 'throws');
   const { typespace } = definition;
   const happened = isDone ? 'was committed' : 'was refused, changing nothing';
   return {
     kind,
+    name,
     outcome,
     json: await shortJson({ type, typespace, value }, reducerShape, happened),
   };
@@ -131,25 +137,26 @@ async function callProcedure(
   declared: DeclaredFunction,
   { signal, procedureShape }: CallOptions,
 ): Promise<ProcedureAnswer> {
-  const { caller, connection, confirmed } = call;
+  const { name, caller, connection, confirmed } = call;
   const request: ProcedureRequest = {
     caller,
     connection,
-    procedure: call.name,
+    procedure: name,
     args: await argumentsOf(description, declared, call),
     schemaVersion: description.schemaVersion,
     confirmed,
   };
   const outcome = await handle.procedure(request, signal());
   const kind = 'procedure';
-  if (outcome.kind === 'failed') return { kind, outcome, json: undefined };
+  if (outcome.kind === 'failed') return { kind, name, outcome, json: undefined };
   const definition = flatDefinition(description.definition);
-  const { returnType: type } = present(findProcedure(definition, call.name), 'what ran');
+  const { returnType: type } = present(findProcedure(definition, name), 'what ran');
   const { typespace } = definition;
   const { value } = outcome;
   const happened = 'has run, and what it committed stays';
   return {
     kind,
+    name,
     outcome,
     json: await shortJson({ type, typespace, value }, procedureShape, happened),
   };

@@ -9,7 +9,8 @@ import { callWithJson } from '../doors/json-call.ts';
 import { functionsHint } from '../doors/names-hint.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { argumentsBody, parseBody } from './body.ts';
-import { type HttpContext, openTarget } from './context.ts';
+import { callerOf, type HttpContext, openTarget, targetOf } from './context.ts';
+import { crashHint } from './crash-hint.ts';
 import { type Exchange, empty, hintedText, json, type Reply, text } from './exchange.ts';
 
 /** `POST /v1/database/:db/call/:name`: runs a reducer or a procedure with JSON arguments. */
@@ -22,22 +23,36 @@ export async function call(exchange: Exchange, { host }: HttpContext): Promise<R
   const connection = temporaryConnection();
   const request = { caller, connection, name, args, confirmed };
   const options = { signal: () => exchange.abandoned, procedureShape: 'positional' } as const;
+  const since = Date.now();
   const answer = await callWithJson(database.handle, request, options);
   const { outcome, json: value } = answer;
-  const nameHint = () => functionsHint(database.handle, caller.rights, name);
+  const hintFor = async (code: CallError['code'] | ProcedureError['code']) => {
+    switch (code) {
+      case 'reducer.unknown':
+      case 'procedure.unknown':
+        return functionsHint(database.handle, caller.rights, name);
+      case 'reducer.crashed':
+      case 'procedure.failed':
+        if (!exchange.isOnMachine) return undefined;
+        return crashHint(host, {
+          ...{ caller: callerOf(exchange), database: targetOf(exchange) },
+          ...{ name: answer.name, since },
+        });
+      default:
+        return undefined;
+    }
+  };
   const headers = {
     'spacetime-energy-used': '0',
     'spacetime-execution-duration-micros': String(outcome.micros),
   };
   if (answer.kind === 'procedure' && answer.outcome.kind === 'failed') {
     const { error } = answer.outcome;
-    const hint = error.code === 'procedure.unknown' ? await nameHint() : undefined;
-    return procedureFailure(error, headers, hint);
+    return procedureFailure(error, headers, await hintFor(error.code));
   }
   if (outcome.kind === 'aborted') {
     const { error } = outcome;
-    const hint = error.code === 'reducer.unknown' ? await nameHint() : undefined;
-    return failure(error, { ran: headers, value, hint });
+    return failure(error, { ran: headers, value, hint: await hintFor(error.code) });
   }
   return value === undefined ? empty(200, headers) : json(200, value, headers);
 }
@@ -50,7 +65,7 @@ interface Failed {
   readonly ran: Record<string, string>;
   /** The value of a typed error. */
   readonly value: string | undefined;
-  /** Which name was probably meant. */
+  /** Which name was probably meant, or why it crashed. */
   readonly hint: string | undefined;
 }
 
@@ -65,6 +80,7 @@ function failure(error: CallError, { ran, value, hint }: Failed): Reply {
     case 'reducer.refusedWithValue':
       return json(reducerFailedStatus, present(value, 'the value of the error'), ran);
     case 'reducer.crashed':
+      return hintedText(reducerFailedStatus, words, hint, ran);
     case 'reducer.refused':
     case 'reducer.refusedWithoutValue':
       return text(reducerFailedStatus, words, ran);
@@ -94,7 +110,7 @@ function procedureFailure(
     case 'arguments.invalid':
       return text(400, words);
     case 'procedure.failed':
-      return text(500, words, ran);
+      return hintedText(500, words, hint, ran);
     case 'procedure.overBudget':
       return hintedText(402, words, error.message, ran);
     case 'procedure.busy':

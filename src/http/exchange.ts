@@ -34,6 +34,8 @@ export interface Exchange {
   countMore(requestCount: number): void;
   /** Whether a page sent the request, and which kind of page. */
   readonly sender: Sender;
+  /** Whether the client is on this machine, and asked for it there: not through another. */
+  readonly isOnMachine: boolean;
   /** The local address of the connection, for origin checks. */
   readonly localAddress: string;
   /** Aborted when the client leaves before it has received the whole response. */

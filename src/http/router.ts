@@ -326,10 +326,17 @@ class HonoExchange implements Exchange {
     return this.#incoming.socket.localAddress ?? '';
   }
 
+  get isOnMachine(): boolean {
+    return this.#options.addresses.isOnMachine(this.#passage, this.header('host') ?? '');
+  }
+
+  get #passage(): Passage {
+    const { remoteAddress = '' } = this.#incoming.socket;
+    return { remoteAddress, forwardedFor: this.header('x-forwarded-for') };
+  }
+
   clientAddress(addresses: ClientAddresses): string {
-    const { socket } = this.#incoming;
-    const forwardedFor = this.header('x-forwarded-for');
-    return addresses.of({ remoteAddress: socket.remoteAddress ?? '', forwardedFor });
+    return addresses.of(this.#passage);
   }
 
   countMore(requestCount: number): void {

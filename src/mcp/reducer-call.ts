@@ -86,7 +86,7 @@ type Called = Parameters<typeof crashAdvice>[0] & { readonly since: number };
 
 /** Returns what helps the caller after a failure, if anything does. */
 async function adviceFor(
-  { outcome }: ReducerAnswer | ProcedureAnswer,
+  { name, outcome }: ReducerAnswer | ProcedureAnswer,
   called: Called,
   show: (data: string) => string,
 ): Promise<string | undefined> {
@@ -102,7 +102,7 @@ async function adviceFor(
     case 'procedure.overBudget':
       return error.message;
     case 'reducer.crashed': {
-      const reason = await crashAdvice(called, called.since);
+      const reason = await crashAdvice({ ...called, name }, called.since);
       return reason && show(reason);
     }
     default:

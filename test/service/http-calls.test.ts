@@ -48,6 +48,21 @@ describe('calling a reducer', () => {
     expect(JSON.stringify(panic.trace)).toContain('src/index.ts:');
   });
 
+  it('[ease 5.4] that crashes tells those on this machine why who may read the log', async () => {
+    const crash = (as: Person, more: Record<string, string> = {}) => {
+      const headers = { 'content-type': 'application/json', ...more };
+      return running.ask('POST', '/v1/database/inn/call/crash', { as, body: '[]', headers });
+    };
+    const fatal = 'The instance encountered a fatal error.';
+    const { status, text } = await crash(owner);
+    expect(status).toBe(530);
+    expect(text).toMatch(
+      /^The instance encountered a fatal error\.\nhint: Uncaught Error: the cellar is on fire, at src\/index\.ts:\d+:\d+$/,
+    );
+    expect((await crash(stranger)).text).toBe(fatal);
+    expect((await crash(owner, { 'x-forwarded-for': '127.0.0.1' })).text).toBe(fatal);
+  });
+
   it.each([
     ['nothing', [], 404, /^No such procedure\nhint: There is `/],
     ['AddPerson', ['x'], 404, /^No such procedure\nhint: Did you mean `add_person`\?$/],

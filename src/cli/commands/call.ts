@@ -4,7 +4,6 @@ import {
   noSuchProcedureText,
   procedureErrorText,
 } from '../../doors/call-error-text.ts';
-import { crashReason } from '../../doors/crash-reason.ts';
 import { limits } from '../../limits.ts';
 import { LooseNames } from '../../values/loose-names.ts';
 import { nearestNames } from '../../values/nearest-names.ts';
@@ -12,8 +11,6 @@ import { type Api, databasePath, hintedText, hintLines } from '../api.ts';
 import { callArguments } from '../call-arguments.ts';
 import { databaseAndFunction } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
-import { parseRecord } from '../log-text.ts';
-import { isLocalServer } from '../server-choice.ts';
 import { Session } from '../session.ts';
 import { withAnonymous, withServer, withYes } from '../shared-flags.ts';
 import { type FunctionSignature, readSignatures, signatureText } from '../signatures.ts';
@@ -33,7 +30,6 @@ export function addCall(program: Command, io: Io): void {
       const api = await session.apiWithIdentity(server);
       const signatures = await readSignatures(api, database, name);
       const signature = signatures[new LooseNames(signatures).find(name)];
-      const since = Date.now();
       const answer = await api.send(
         'POST',
         databasePath(database, `/call/${encodeURIComponent(name)}`),
@@ -50,10 +46,8 @@ export function addCall(program: Command, io: Io): void {
       }
       const { text, hint } = hintedText(answer, whole);
       if (isCrash(text)) {
-        const reason = await crashReasonIn(api, { database, name: signature?.name ?? name, since });
-        throw new CliError(
-          `${text}\n${reason ?? `The module's log says why: reducerdb logs ${database}`}`,
-        );
+        const reason = hint ?? `The module's log says why: reducerdb logs ${database}`;
+        throw new CliError(`${text}\n${reason}`);
       }
       const resolved = await api.text('GET', databasePath(database, '/identity'));
       const failed = { status: answer.status, text, name, database, resolved };
@@ -65,28 +59,6 @@ export function addCall(program: Command, io: Io): void {
       throw new CliError([explained, ...project].join('\n'));
     });
 }
-
-/**
- * Why a function has just crashed, by the module's log: asked only of a service on this machine,
- * where the caller develops. `undefined` for a caller who may not read the log.
- */
-async function crashReasonIn(
-  api: Api,
-  { database, name, since }: { database: string; name: string; since: number },
-): Promise<string | undefined> {
-  if (!isLocalServer(api.server) || api.token === undefined) return undefined;
-  const answer = await api.send('GET', databasePath(database, `/logs?num_lines=${logLinesRead}`));
-  if (!answer.ok) return undefined;
-  const lines = (await answer.text()).split('\n').filter((line) => line !== '');
-  const found = lines.map(parseRecord).findLast((record) => {
-    const isOfCall = record.function === name && (record.ts ?? 0) / 1_000 >= since;
-    return record.level === 'Panic' && isOfCall;
-  });
-  return found && crashReason(found);
-}
-
-/** Lines at the end of the log among which the one of a crash is looked for. */
-const logLinesRead = 100;
 
 const examples = `
 Examples:
