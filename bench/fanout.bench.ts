@@ -18,6 +18,7 @@ export interface Figure {
   readonly value: number;
   /** Of the same run. */
   readonly baseline?: number;
+  readonly bar?: string;
 }
 
 const subscribers = 1_000;
@@ -33,6 +34,7 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
       ids: size.watchers,
     })),
     ...(await costs(scale)),
+    ...(await behindFilter(scale)),
     ...(await besideTransfers(scale)),
   ];
 }
@@ -121,6 +123,39 @@ async function cost(watched: number, concerned: number, scale: number): Promise<
     const name = `a commit, ${watched} queries watched, ${concerned} of them concerned`;
     return { name, unit: 'µs of processor', value: (cpuSeconds(cpuBefore) * 1e6) / calls };
   });
+}
+
+/** A commit that so many see behind a filter that joins, and one that as many see without it. */
+async function behindFilter(scale: number): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const [callers, bar] of [
+    [30, 'at most 3'],
+    [Math.max(60, Math.round(1_000 * scale)), 'at most 20'],
+  ] as const) {
+    const commits = Math.max(64, Math.round((6_000 * scale * 30) / callers));
+    const [baseline, value] = await withLoads(async ({ port }, caller, crowd) => {
+      await caller.ask('call', { reducer: 'open', args: [1] });
+      const team = { port, database: 'team', connections: callers, sets: 1, queries: 1 };
+      const micros: number[] = [];
+      for (const name of ['open_score', 'score']) {
+        await crowd.ask('watch', { ...team, text: `SELECT * FROM ${name}` });
+        await caller.ask('flood', { inFlight: 64, calls: commits, ids: 1 });
+        await crowd.ask('begin', {});
+        const cpuBefore = process.cpuUsage();
+        await caller.ask('flood', { inFlight: 64, calls: commits, ids: 1 });
+        const updates = commits * callers;
+        const told = await crowd.ask('report', { updates, millisMax: 60_000 });
+        if (told.count < updates) throw new Error(`${told.count} of ${updates} updates were told`);
+        micros.push((cpuSeconds(cpuBefore) * 1e6) / commits);
+        await crowd.ask('leave', {});
+      }
+      return micros;
+    }, 'team');
+    if (value === undefined || baseline === undefined) throw new Error('both were measured');
+    const name = `a commit that ${callers} see behind a filter that joins, to one without it`;
+    figures.push({ name, unit: 'µs of processor', value, baseline, bar });
+  }
+  return figures;
 }
 
 const accounts = 100_000;

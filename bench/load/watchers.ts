@@ -66,12 +66,14 @@ class Watcher {
   readonly #socket: RawSocket;
   readonly applied: Promise<void>;
   #isApplied: () => void = () => undefined;
+  #isRefused: (reason: Error) => void = () => undefined;
   #missing = 0;
 
   constructor(socket: RawSocket) {
     this.#socket = socket;
-    this.applied = new Promise((resolve) => {
+    this.applied = new Promise((resolve, reject) => {
       this.#isApplied = resolve;
+      this.#isRefused = reject;
     });
     const events = {
       frame: (payload: Buffer) => this.#frame(payload),
@@ -106,7 +108,10 @@ class Watcher {
 
   #frame(payload: Buffer): void {
     for (const message of serverMessagesIn(payload.subarray(1))) {
-      if (message.kind === 'subscriptionError') failure = message.error;
+      if (message.kind === 'subscriptionError') {
+        failure = message.error;
+        this.#isRefused(new Error(failure));
+      }
       if (message.kind === 'subscribeApplied') {
         this.#missing -= 1;
         if (this.#missing === 0) this.#isApplied();

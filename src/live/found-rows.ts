@@ -64,8 +64,9 @@ export class FoundRows {
     if (!isExact) {
       return { changes: this.#changes, inserts: unique(inserts), deletes: unique(deletes) };
     }
-    const result = this.#resultOf(inserts, deletes);
-    return { changes: this.#changes, inserts, deletes, result: { change: result } };
+    const change = this.#resultOf(inserts, deletes);
+    const result = change === undefined ? [] : [change];
+    return { changes: this.#changes, inserts, deletes, result };
   }
 
   #resultOf(inserts: readonly number[], deletes: readonly number[]): RowChanges | undefined {

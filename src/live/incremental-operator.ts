@@ -43,12 +43,7 @@ export class IncrementalOperator implements LiveOperator {
     hits: ReadonlyMap<LiveFragment, FragmentHits>,
     around: OperatorSurroundings,
   ): readonly RowChanges[] {
-    const found: RowChanges[] = [];
-    for (const fragment of this.fragments) {
-      const hit = hits.get(fragment);
-      const change = hit === undefined ? undefined : fragmentChanges(fragment, hit, around);
-      if (change !== undefined) found.push(change);
-    }
+    const found = this.#found(hits, around);
     if (this.#hasSameEvents) return eventsOnce(found);
     const stages = this.#stages;
     if (stages === undefined) return found;
@@ -57,6 +52,22 @@ export class IncrementalOperator implements LiveOperator {
       const { inserts, deletes } = stages.apply(change, around.reread);
       const changed = changesOf(inserts, deletes);
       return changed === undefined ? [] : [changed];
+    });
+  }
+
+  /** The same list for all callers whose change is the same: it is sent once for all of them. */
+  #found(
+    hits: ReadonlyMap<LiveFragment, FragmentHits>,
+    around: OperatorSurroundings,
+  ): readonly RowChanges[] {
+    const [only, second] = this.fragments;
+    const hit = only && hits.get(only);
+    if (only !== undefined && hit !== undefined && second === undefined) {
+      return fragmentChanges(only, hit, around);
+    }
+    return this.fragments.flatMap((fragment) => {
+      const own = hits.get(fragment);
+      return own === undefined ? [] : fragmentChanges(fragment, own, around);
     });
   }
 
@@ -75,10 +86,13 @@ function fragmentChanges(
   fragment: LiveFragment,
   hit: FragmentHits,
   { frame, tables, scan }: OperatorSurroundings,
-): RowChanges | undefined {
+): readonly RowChanges[] {
   const side = fragment.caller?.join.side;
   const known = side === undefined ? undefined : hit[side]?.result;
-  if (known !== undefined) return known.change;
-  if (fragment.join === undefined) return filterChanges(fragment, hit, frame);
-  return joinChanges(fragment, hit, { frame, tables: tables(), scan });
+  if (known !== undefined) return known;
+  const change =
+    fragment.join === undefined
+      ? filterChanges(fragment, hit, frame)
+      : joinChanges(fragment, hit, { frame, tables: tables(), scan });
+  return change === undefined ? [] : [change];
 }

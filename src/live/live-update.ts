@@ -11,7 +11,10 @@ export interface LiveUpdate {
   /** Canonical name and id of what the rows belong to. */
   readonly table: string;
   readonly tableId: TableId;
-  /** One for each changed fragment of the query; at least one. */
+  /**
+   * One for each changed fragment of the query; at least one. The same list for all queries that
+   * are known to differ in their caller alone and to have changed alike.
+   */
   readonly changes: readonly RowChanges[];
 }
 

@@ -40,7 +40,7 @@ export interface PickedChanges {
   readonly inserts: Picked;
   readonly deletes: Picked;
   /** The change of the fragment, if that is known already. */
-  readonly result?: { readonly change: RowChanges | undefined };
+  readonly result?: readonly RowChanges[];
 }
 
 /** The changed rows that a fragment must examine, by relation. */

@@ -136,6 +136,21 @@ describe('feeds', () => {
     expect(told.at(-1)).toMatchObject({ sets: [{ setId: 2, updates: [{ query: 11 }] }] });
   });
 
+  it('[ease 3.10] share an event between callers whose queries changed alike', () => {
+    const lab = new Lab();
+    const [one, two, three] = [lab.open(), lab.open(), lab.open()];
+    lab.watch(one.feed, 1, 7);
+    lab.watch(two.feed, 1, 8);
+    lab.watch(three.feed, 2, 9);
+    for (const { told } of [one, two, three]) told.length = 0;
+    const alike = update(7);
+    lab.feeds.commit(commit([alike, { ...alike, query: 8 }, { ...alike, query: 9 }]));
+    lab.deliver();
+    expect(one.told).toMatchObject([{ kind: 'updated', sets: [{ setId: 1 }] }]);
+    expect(two.told[0]).toBe(one.told[0]);
+    expect(three.told).toMatchObject([{ kind: 'updated', sets: [{ setId: 2 }] }]);
+  });
+
   it('[subscriptions 5] order sets and tables, and share what is the same for several', () => {
     const lab = new Lab();
     const [one, two, three] = [lab.open(), lab.open(), lab.open()];

@@ -2,7 +2,7 @@ import type { LiveCommit } from '../../database/live/live-commit.ts';
 import type { SetId } from '../../database/live/set-id.ts';
 import type { TurnReport } from '../../database/turn.ts';
 import { limits } from '../../limits.ts';
-import type { LiveUpdate } from '../../live/live-update.ts';
+import type { LiveUpdate, RowChanges } from '../../live/live-update.ts';
 import type { LiveEnd, LiveEvent, LiveOptions, LiveSink, UpdatedEvent } from './live-connection.ts';
 import { type FeedOwner, LiveFeed } from './live-feed.ts';
 import type { Outbox } from './outbox.ts';
@@ -275,22 +275,25 @@ function hold(
   else held.push({ feed, events: rest, end });
 }
 
-/** Shares events between connections whose one changed query is in a set with the same id. */
+/**
+ * Shares events between connections whose one changed query, or queries that changed alike, are in
+ * sets with the same id.
+ */
 class SharedEvents {
   readonly #requestId: number;
-  readonly #events = new Map<LiveUpdate, Map<SetId, UpdatedEvent>>();
+  readonly #events = new Map<readonly RowChanges[], Map<SetId, UpdatedEvent>>();
 
   constructor(requestId: number) {
     this.#requestId = requestId;
   }
 
   of(setId: SetId, update: LiveUpdate): UpdatedEvent {
-    const events = this.#events.get(update) ?? new Map<SetId, UpdatedEvent>();
+    const events = this.#events.get(update.changes) ?? new Map<SetId, UpdatedEvent>();
     const known = events.get(setId);
     if (known !== undefined) return known;
     const sets = [{ setId, updates: [update] }];
     const event: UpdatedEvent = { kind: 'updated', requestId: this.#requestId, sets };
-    this.#events.set(update, events.set(setId, event));
+    this.#events.set(update.changes, events.set(setId, event));
     return event;
   }
 }

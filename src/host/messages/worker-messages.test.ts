@@ -3,7 +3,12 @@ import type { LiveCommit } from '../../database/live/live-commit.ts';
 import { querySetId } from '../../database/live/set-id.ts';
 import type { ListedSchedule } from '../../database/schedules/schedule-ask.ts';
 import { ticketNumber } from '../../database/ticket.ts';
-import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../../database/turn.ts';
+import type {
+  DatabaseReply,
+  DatabaseRequest,
+  TicketedRequest,
+  TurnReport,
+} from '../../database/turn.ts';
 import { writeNumber } from '../../database/write-number.ts';
 import type { QueryRows } from '../../live/live-update.ts';
 import { emptyRowSet, type RowSet } from '../../live/row-set.ts';
@@ -247,6 +252,28 @@ describe('the outcomes of a turn', () => {
       resultsBefore: 2,
     },
   ];
+
+  it('[ease 3.10] have changes that several queries share once, and share them again', () => {
+    const [first] = commits();
+    const update = first?.updates[0] ?? expect.fail('an update');
+    const updates = [update, { ...update, query: 2 }, { ...update, changes: [...update.changes] }];
+    const turn: TurnReport = {
+      results: [],
+      commits: [{ ...(first ?? expect.fail('a commit')), updates }],
+      write: writeNumber(1),
+      isDurable: false,
+      offset,
+      nextDueMicros: undefined,
+    };
+    const batch = encodeTurn(turn);
+    const decoded = decodeTurn(structuredClone(batch, { transfer: buffersOf(batch) }));
+    const [one, two, three] = decoded.commits[0]?.updates ?? [];
+    expect(two?.changes).toBe(one?.changes);
+    expect(three?.changes).not.toBe(one?.changes);
+    expect([one, two, three].map((each) => each?.query)).toEqual([1, 2, 1]);
+    expect(three?.changes).toEqual(one?.changes);
+  });
+
   const result = {
     kind: 'result',
     columns: [{ name: 'a', type: { kind: 'u32' } }],

@@ -18,7 +18,9 @@ import type { BinaryWriter } from '../../values/binary-writer.ts';
  *          2 u8 · number u32                                     the same as earlier ones beside it
  * table:   number u32 among the turn's tables; a new number is followed by name string · id u32
  * query:   query f64 · table · isEvent bool · count u32 · rows …
- * update:  query f64 · table · count u32, each: kind u8 · inserts, deletes  or  kind u8 · events
+ * update:  query f64 · 1 u8                                  the same changes as the one before it
+ *          query f64 · 0 u8 · table · count u32, each:
+ *          kind u8 · inserts, deletes  or  kind u8 · events
  * commit:  offset f64 · micros i64 · caller f64, 0 = none · resultsBefore u32
  *          count u32 · update … · count u32, each: query f64 · error string
  * ```
@@ -35,6 +37,7 @@ export class RowsEncoder {
   /** Rows sent beside the buffer, by their bytes; several queries can have the same. */
   readonly #beside = new Map<Uint8Array, number>();
   readonly #moved = new Set<ArrayBufferLike>();
+  #lastChanges: readonly RowChanges[] | undefined;
   /** One view for each list of starts, so that repeated lists are recognized too. */
   readonly #starts = new Map<Uint32Array, Uint8Array>();
 
@@ -102,6 +105,9 @@ export class RowsEncoder {
   #update({ query, table, tableId, changes }: LiveUpdate): void {
     const writer = this.#writer;
     writer.f64(query);
+    writer.bool(changes === this.#lastChanges);
+    if (changes === this.#lastChanges) return;
+    this.#lastChanges = changes;
     this.table(table, tableId);
     writer.u32(changes.length);
     for (const change of changes) {
@@ -148,6 +154,7 @@ export class RowsDecoder {
   readonly #takeBlob: () => Uint8Array;
   readonly #tables: { readonly table: string; readonly tableId: TableId }[] = [];
   readonly #beside: Uint8Array[] = [];
+  #last: Omit<LiveUpdate, 'query'> | undefined;
 
   constructor(reader: BinaryReader, takeBlob: () => Uint8Array) {
     this.#reader = reader;
@@ -199,7 +206,13 @@ export class RowsDecoder {
 
   #update(): LiveUpdate {
     const query = this.#reader.f64();
-    return { query, ...this.table(), changes: this.#list(() => this.#change()) };
+    if (this.#reader.bool()) {
+      const { table, tableId, changes } = present(this.#last, 'an update before');
+      return { query, table, tableId, changes };
+    }
+    const update = { query, ...this.table(), changes: this.#list(() => this.#change()) };
+    this.#last = update;
+    return update;
   }
 
   #change(): RowChanges {
