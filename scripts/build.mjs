@@ -100,6 +100,9 @@ async function bundleCommand(folder) {
     target: 'node20',
     sourcemap: 'linked',
     sourcesContent: false,
+    // A third less to read at each start; names stay, for stacks.
+    minifyWhitespace: true,
+    minifySyntax: true,
     logLevel: 'warning',
   });
 }

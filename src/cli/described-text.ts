@@ -1,3 +1,4 @@
+import { definitionFromSchema } from '../codegen/schema-document.ts';
 import { type ShownType, TypeWords } from '../doors/type-words.ts';
 import type {
   ModuleDefinition,
@@ -6,13 +7,39 @@ import type {
   TableDefinition,
   ViewDefinition,
 } from '../schema/definition.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
+import { nearestNames } from '../values/nearest-names.ts';
 import type { NamedType } from '../values/type.ts';
+import { CliError } from './io.ts';
+
+/**
+ * The answer of the schema endpoint for people: all of it, or one table or function by either of
+ * its names. Throws `CliError` where there is none.
+ */
+export function describedDocument(
+  document: string,
+  kind: string | undefined,
+  name: string | undefined,
+): string {
+  const whole = flatDefinition(definitionFromSchema(document));
+  if (kind === undefined || name === undefined) return describedText(whole);
+  const named = onlyNamed(whole, kind, name);
+  if (named !== undefined) return describedText(named);
+  const { tables, views, reducers, procedures } = whole;
+  const others = kind === 'table' ? [...tables, ...views] : [...reducers, ...procedures];
+  const near = nearestNames(
+    name,
+    others.map((one) => one.name),
+  );
+  const hint = near.length === 0 ? '' : `\nDid you mean: ${near.join(', ')}?`;
+  throw new CliError(`No such ${kind}: ${name}${hint}`);
+}
 
 /**
  * A schema for people: tables and views with a line for each column, functions with their
  * parameters, and the named types that these use. `definition` is flat (`flatDefinition`).
  */
-export function describedText(definition: ModuleDefinition): string {
+function describedText(definition: ModuleDefinition): string {
   const words = new TypeWords(definition);
   const { tables, views, reducers, procedures } = definition;
   const parts = [
@@ -39,7 +66,7 @@ export function describedText(definition: ModuleDefinition): string {
 }
 
 /** The definition with nothing but what has this name, in either spelling; `undefined`: nothing. */
-export function onlyNamed(
+function onlyNamed(
   definition: ModuleDefinition,
   kind: string,
   name: string,

@@ -1,6 +1,4 @@
-import { definitionFromSchema } from '../codegen/schema-document.ts';
 import type { ProcedureDefinition } from '../schema/definition.ts';
-import { flatDefinition } from '../schema/flat-definition.ts';
 import { type JsonValue, member, parseJson } from '../values/json.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
@@ -27,6 +25,11 @@ export async function readSignatures(
 ): Promise<FunctionSignature[]> {
   if (name.includes('.')) {
     const text = await api.text('GET', databasePath(database, '/schema?version=10'));
+    // Loaded on demand: names with a dot are rare, and definitions have many rules.
+    const [{ definitionFromSchema }, { flatDefinition }] = await Promise.all([
+      import('../codegen/schema-document.ts'),
+      import('../schema/flat-definition.ts'),
+    ]);
     const { reducers, procedures, typespace } = flatDefinition(definitionFromSchema(text));
     const signatureOf = (
       kind: FunctionSignature['kind'],

@@ -1,11 +1,7 @@
 import type { Command } from 'commander';
-import { definitionFromSchema } from '../../codegen/schema-document.ts';
-import { flatDefinition } from '../../schema/flat-definition.ts';
 import { type JsonValue, member, parseJson } from '../../values/json.ts';
-import { nearestNames } from '../../values/nearest-names.ts';
 import { type Api, databasePath } from '../api.ts';
 import { databaseAndEntity } from '../database-argument.ts';
-import { describedText, onlyNamed } from '../described-text.ts';
 import { indentedJson } from '../indented-json.ts';
 import { CliError, type Io } from '../io.ts';
 import { elementsOf } from '../json-parts.ts';
@@ -23,34 +19,16 @@ export function addDescribe(program: Command, io: Io): void {
       const api = session.api(chosen.server);
       const [kind, name] = rest;
       if (flags.json !== true) {
-        io.out(await textOf(api, chosen.database, kind, name));
+        const document = await api.text('GET', databasePath(chosen.database, '/schema?version=10'));
+        // Loaded on demand: other commands do not need definitions and their rules.
+        const { describedDocument } = await import('../described-text.ts');
+        io.out(describedDocument(document, kind, name));
         return;
       }
       const schema = await newestSchema(api, chosen.database);
       const isWhole = kind === undefined || name === undefined;
       io.out(indentedJson(isWhole ? schema : entityOf(schema, kind, name)));
     });
-}
-
-async function textOf(
-  api: Api,
-  database: string,
-  kind: string | undefined,
-  name: string | undefined,
-): Promise<string> {
-  const document = await api.text('GET', databasePath(database, '/schema?version=10'));
-  const whole = flatDefinition(definitionFromSchema(document));
-  if (kind === undefined || name === undefined) return describedText(whole);
-  const named = onlyNamed(whole, kind, name);
-  if (named !== undefined) return describedText(named);
-  const { tables, views, reducers, procedures } = whole;
-  const others = kind === 'table' ? [...tables, ...views] : [...reducers, ...procedures];
-  const near = nearestNames(
-    name,
-    others.map((one) => one.name),
-  );
-  const hint = near.length === 0 ? '' : `\nDid you mean: ${near.join(', ')}?`;
-  throw new CliError(`No such ${kind}: ${name}${hint}`);
 }
 
 /** The newest schema format that the server supports. Numbers keep all their digits. */

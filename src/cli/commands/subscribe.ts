@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { databaseAndQueries } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
-import { type ChangedRows, type LiveChanges, liveChanges } from '../live-changes.ts';
-import { readDefinition } from '../module-definition.ts';
+import type { ChangedRows, LiveChanges } from '../live-changes.ts';
 import { Session } from '../session.ts';
 import { checkConfirmed, withAnonymous, withServer, withYes } from '../shared-flags.ts';
 
@@ -30,6 +29,11 @@ export function addSubscribe(program: Command, io: Io): void {
       const { chosen, rest: queries } = databaseAndQueries(session, words);
       const { database, server } = chosen;
       const source = { kind: 'database', name: database, server: server.url } as const;
+      // Loaded on demand: other commands need neither definitions nor messages.
+      const [{ readDefinition }, { liveChanges }] = await Promise.all([
+        import('../module-definition.ts'),
+        import('../live-changes.ts'),
+      ]);
       const definition = await readDefinition(source, session);
       const { confirmed } = flags;
       const signal = bounds.signal;
