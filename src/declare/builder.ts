@@ -164,7 +164,7 @@ export interface Modifiers<Out, In, Known extends Traits, Allowed extends Modifi
 export type OptionBuilder<Inner extends AnyType> = Builder<
   Inner[typeof outType] | undefined,
   Inner[typeof inType] | undefined,
-  'default' | 'name' | 'index'
+  'default' | 'name' | 'index' | 'unique'
 >;
 
 export function shapeOf(builder: AnyType): Shape {

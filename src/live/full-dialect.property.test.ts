@@ -234,6 +234,7 @@ class Run {
         "t && ['', 'ü']",
         "t[1] = 'x'",
       ]);
+    const qualified = () => condition().replaceAll(/\b[skot]\b/g, (name) => `e.${name}`);
     return [
       () => `SELECT * FROM e WHERE ${condition()}`,
       () => `SELECT k, o, t[1] AS first FROM e WHERE ${condition()}`,
@@ -241,6 +242,9 @@ class Run {
       () => 'SELECT o, count(*) AS c FROM e GROUP BY o',
       () => `SELECT e.k, c.v FROM e JOIN c ON e.o = c.k WHERE e.s > 'todo'`,
       () => 'SELECT k FROM c WHERE v IN (SELECT o FROM e)',
+      () => `SELECT e.k, u.x FROM e, unnest(e.t) AS u(x) WHERE ${qualified()}`,
+      () => "SELECT e.k, u.x FROM e LEFT JOIN unnest(e.t) AS u(x) ON u.x > 'a'",
+      () => 'SELECT k, array_agg(o) AS os, array_agg(DISTINCT s) AS ss FROM e GROUP BY k',
     ];
   }
 

@@ -18,13 +18,14 @@ import {
 import type { Catalog } from '../schema/catalog.ts';
 import { indexId, tableId } from '../schema/ids.ts';
 import { encodeValue } from '../values/encode.ts';
-import { sum, unitType } from '../values/special-types.ts';
+import { optionType, sum, unitType } from '../values/special-types.ts';
+import type { Value } from '../values/value.ts';
 import { MigrationError } from './migrate.ts';
 import { Store } from './store.ts';
 import { uniqueViolation } from './transaction.ts';
 
 type Sketches = Record<string, TableSketch>;
-type Values = readonly (string | number)[];
+type Values = readonly Value[];
 
 const columns = { id: u32, name: string };
 const byId = { columns: ['id'], unique: true };
@@ -196,6 +197,32 @@ describe('indexes and constraints', () => {
     expect(failureOf(wide, { t: { columns: { a: u8, b: u8, c: u8 }, indexes: [two] } })).toContain(
       `column(s): '["a", "b"]' value: (0 = 1, 1 = 2)`,
     );
+  });
+
+  it('[ease 3.2] a new unique constraint ignores rows without a value', () => {
+    const optional = { id: u8, name: optionType(string) };
+    const none = { tag: 1, value: [] };
+    const b = { tag: 0, value: 'b' };
+    const constraint = { columns: ['name'], unique: true };
+    for (const indexes of [[], [{ columns: ['name'] }]]) {
+      const store = openWith({ columns: optional, indexes }, [
+        [1, none],
+        [2, b],
+        [3, none],
+      ]);
+      migrate(store, { t: { columns: optional, indexes: [constraint] } });
+      inTransaction(store, (transaction) => {
+        expect(insert(transaction, tableOf(store, 't'), 4, none)).toBe(0);
+        expect(insert(transaction, tableOf(store, 't'), 5, b)).toBe(uniqueViolation);
+      });
+    }
+    const twice = openWith({ columns: optional, indexes: [{ columns: ['name'] }] }, [
+      ...[1, 2, 3].map((id) => [id, none]),
+      ...[4, 5].map((id) => [id, b]),
+    ]);
+    const text = failureOf(twice, { t: { columns: optional, indexes: [constraint] } });
+    expect(text).toContain('1 duplicate group(s) found.');
+    expect(text).toContain('appears 2 times');
   });
 
   it('[migrations 2.4] lists the duplicates when an index that was there becomes unique', () => {

@@ -87,6 +87,15 @@ describe('the cache', () => {
     expect(client.db.hero.nick.find('hero 1')).toBeNull();
   });
 
+  it('[ease 3.2] finds no row by a value that many rows lack', async () => {
+    const { client, socket } = await liveRig();
+    client.subscribe(all);
+    await settled();
+    await socket.apply(0, tableRows('hero', hero(1), hero(2), hero(3, { guildId: 4n })));
+    expect(client.db.hero.guildId.find(undefined)).toBeNull();
+    expect(client.db.hero.guildId.find(4n)?.id).toBe(3);
+  });
+
   it('[client-sdk 6.2] changes all tables before the first callback', async () => {
     const { client, socket } = await liveRig();
     client.subscribe([all, 'SELECT * FROM shout']);

@@ -14,7 +14,7 @@ const hero = table(
     nick: t.string().unique(),
     mood: Mood.index(),
     spot: Spot,
-    guildId: t.u64().optional(),
+    guildId: t.u64().optional().unique(),
   },
 );
 const shout = table(
