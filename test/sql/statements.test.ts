@@ -30,6 +30,12 @@ const tables: Readonly<Record<string, readonly (readonly Plain[])[]>> = {
     [9n, 8n, 'lost'],
   ],
   'e(id i64, v i64?) [unique:btree:id]': [],
+  'u(id i64, k i64?, r string?) [unique:btree:id unique:hash:k unique:btree:r,k]': [
+    [1n, null, 'a'],
+    [2n, null, 'a'],
+    [3n, 5n, 'a'],
+    [4n, 6n, null],
+  ],
 };
 
 /** The kinds of the columns, and the statement; `x.some` is `x` for PostgreSQL. */
@@ -313,6 +319,27 @@ describe('window functions', () => {
     [
       'i64 i64',
       'SELECT u.up, row_number() OVER (PARTITION BY u.up ORDER BY u.id) AS r FROM s AS u',
+    ],
+  ]);
+});
+
+describe('unique keys that can be null', () => {
+  const insert = 'INSERT INTO u (id, k, r) VALUES';
+  agree('[ease 3.2] nulls are no conflict', [
+    ['', `${insert} (10, NULL, 'a'), (11, NULL, NULL), (12, 7, 'a')`],
+    ['', `${insert} (10, NULL, 'a'), (11, 5, 'b')`],
+    ['', `${insert} (10, 8, 'b'), (11, 8, NULL)`],
+    ['', "UPDATE u SET k = NULL WHERE r = 'a'"],
+    ['', 'UPDATE u SET k = 5 WHERE id > 2'],
+    ['', 'UPDATE u SET k = 6 WHERE k = 5'],
+    ['', 'DELETE FROM u WHERE k IS NULL'],
+    ['i64', 'SELECT id FROM u WHERE k IS NULL'],
+    ['i64', "SELECT id FROM u WHERE r = 'a' AND k IS NULL"],
+    ['i64', 'SELECT id FROM u WHERE k IS NULL OR k = 5'],
+    ['i64 i64', 'SELECT a.id, b.id AS other FROM u AS a JOIN u AS b ON a.k = b.k'],
+    [
+      'i64 i64',
+      'SELECT a.id, b.id AS other FROM t AS a JOIN u AS b ON a.grp = b.r AND b.k IS NULL',
     ],
   ]);
 });
