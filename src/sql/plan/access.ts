@@ -10,6 +10,7 @@ import type { TypedExpression } from '../check/typed.ts';
 import { isFree, isRequestValue, needsOf, outerNeedsOf } from '../check/typed-expression.ts';
 import { noneBytes } from '../functions/option-bytes.ts';
 import type { Access, AccessBound } from './plan.ts';
+import { prefixBounds } from './prefix-bounds.ts';
 import type { Statistics } from './statistics.ts';
 
 /** How to find the rows of a table, and the conjuncts left to test row by row. */
@@ -90,12 +91,15 @@ function boundsOf(
   scope: AccessScope,
 ): ReadonlyMap<number, readonly Bound[]> {
   const bounds = new Map<number, Bound[]>();
-  for (const conjunct of conjuncts) {
-    const bound = boundOf(conjunct, scope.slot);
-    if (bound === undefined || bound.operator === '<>' || !isKey(bound.value, scope)) continue;
+  const add = (bound: Bound) => {
     const known = bounds.get(bound.column);
     if (known === undefined) bounds.set(bound.column, [bound]);
     else known.push(bound);
+  };
+  for (const conjunct of conjuncts) {
+    const bound = boundOf(conjunct, scope.slot);
+    if (bound === undefined) for (const one of prefixBounds(conjunct, scope.slot)) add(one);
+    else if (bound.operator !== '<>' && isKey(bound.value, scope)) add(bound);
   }
   return bounds;
 }
@@ -279,7 +283,7 @@ function rangeAccess(
     lower: lower && toAccessBound(lower),
     upper: upper && toAccessBound(upper),
     isDescending: false,
-    conditions: [...used, ...chosen].map(({ conjunct }) => conjunct),
+    conditions: [...new Set([...used, ...chosen].map(({ conjunct }) => conjunct))],
   };
   const rows = rowsOfRange(index, used.length, chosen.length, scope);
   return { access, rest: without(conjuncts, [...used, ...chosen]), rows };
