@@ -1,3 +1,4 @@
+import { RefList } from '../../store/ref-list.ts';
 import type { Evaluator } from '../expressions/frame.ts';
 import type { HashKey } from '../expressions/hash-key.ts';
 import { ByteSink } from '../expressions/row-sink.ts';
@@ -5,7 +6,8 @@ import { SqlFailure } from '../failure.ts';
 import { type KeyPart, keyPartOf } from '../functions/canonical.ts';
 import type { QueryValue } from '../functions/function.ts';
 import type { ExecutionState } from './execution-state.ts';
-import { bufferBytes, bytesOfValue, mapEntryBytes, setEntryBytes } from './held-bytes.ts';
+import { bufferBytes, bytesOfValue, mapEntryBytes, refBytes, setEntryBytes } from './held-bytes.ts';
+import type { KeptTuples } from './kept-tuples.ts';
 import { ended, paused, type Rows, rowReady, type Step, type Tuples } from './operator.ts';
 
 /** A part that is computed before the first row of the statement is read, so that it can pause. */
@@ -197,6 +199,56 @@ export class KeyCollector implements Collector<ReadonlySet<KeyPart>> {
     this.#state.budget.take(setEntryBytes + bytesOfValue(key));
     this.answer.add(key);
     return rowReady;
+  }
+}
+
+/** Keeps the rows of one slot by key. */
+export class RowsByKey implements Collector<RowsByKey> {
+  readonly #state: ExecutionState;
+  readonly #rows: KeptTuples;
+  readonly #keyOf: HashKey;
+  /** The number of the last row with each key; `#before` has the previous one, or -1. */
+  readonly #last = new Map<KeyPart, number>();
+  readonly #before = new RefList<number>();
+
+  constructor(state: ExecutionState, rows: KeptTuples, keyOf: HashKey) {
+    this.#state = state;
+    this.#rows = rows;
+    this.#keyOf = keyOf;
+  }
+
+  get answer(): RowsByKey {
+    return this;
+  }
+
+  open(): void {
+    this.#rows.open();
+  }
+
+  next(): Step {
+    return this.#rows.fill(this.#enter);
+  }
+
+  readonly #enter = (): boolean => {
+    const key = this.#keyOf(this.#state);
+    if (key === undefined) return false;
+    const before = this.#last.get(key);
+    const bytes = before === undefined ? mapEntryBytes + bytesOfValue(key) : 0;
+    this.#state.budget.take(refBytes + bytes);
+    this.#last.set(key, this.#before.length);
+    this.#before.push(before ?? -1);
+    return true;
+  };
+
+  /** Whether a row with this key meets the condition. */
+  has(key: KeyPart, condition: (state: ExecutionState) => boolean): boolean {
+    const state = this.#state;
+    for (let at = this.#last.get(key) ?? -1; at >= 0; at = this.#before.at(at)) {
+      if (--state.ticks <= 0) state.mustPause();
+      this.#rows.show(at);
+      if (condition(state)) return true;
+    }
+    return false;
   }
 }
 

@@ -355,18 +355,18 @@ class Explainer {
   }
 }
 
-function howOften({ kind }: SubqueryPlan): string {
-  switch (kind) {
+function howOften(plan: SubqueryPlan): string {
+  switch (plan.kind) {
     case 'once':
       return 'asked once';
     case 'each':
       return 'asked for each row';
     case 'keyed':
-      return 'keys collected once';
+      return plan.rest.length > 0 ? 'rows collected once by key' : 'keys collected once';
     case 'grouped':
       return 'groups collected once';
     default:
-      return unreachable(kind);
+      return unreachable(plan);
   }
 }
 

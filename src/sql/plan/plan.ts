@@ -316,14 +316,16 @@ export type SubqueryPlan =
   /** Evaluated again for each row. */
   | { readonly kind: 'each'; readonly rows: RowsPlan; readonly column: OutputColumn | undefined }
   /**
-   * EXISTS, or IN without nulls, that depends on the outer row by equality only: the keys of the
-   * inner rows are collected once, and `keys` is looked up among them.
+   * EXISTS, or IN without nulls, that depends on the outer row by an equality: the keys of the
+   * inner rows are collected once, and `keys` is looked up among them. `rest`: what else must hold
+   * for an inner row and the outer one; with it the inner rows, of one source, are kept by key.
    */
   | {
       readonly kind: 'keyed';
       readonly rows: RowsPlan;
       readonly columns: readonly OutputColumn[];
       readonly keys: readonly TypedExpression[];
+      readonly rest: readonly TypedExpression[];
       /**
        * The subquery evaluated for each row: used when collecting raises an error, maybe for an
        * inner row that no outer row matches.

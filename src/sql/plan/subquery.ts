@@ -1,9 +1,10 @@
 import { present } from '../../assert.ts';
 import { canRaise } from '../check/can-raise.ts';
-import { equalityOf } from '../check/conjuncts.ts';
+import { comparedColumn, equalityOf } from '../check/conjuncts.ts';
 import type { OutputColumn, TypedExpression, TypedQuery } from '../check/typed.ts';
 import {
   addOwn,
+  hasSubquery,
   isFree,
   mapExpression,
   needsOf,
@@ -14,6 +15,7 @@ import {
 import type { FlatBlock } from './flatten.ts';
 import type { RowsPlan, SourcePlan, SubqueryPlan, TuplesPlan } from './plan.ts';
 import type { Planner } from './planner.ts';
+import { distinctValues } from './selectivity.ts';
 
 /** Plans every subquery in the expressions of a plan, including nested ones. */
 export function planSubqueries(planner: Planner, rows: RowsPlan): void {
@@ -81,21 +83,39 @@ function planSubquery(planner: Planner, subquery: TypedSubquery, asked: number):
     mode === 'scalar' ? planGrouped(planner, subquery, rows) : planKeyed(planner, subquery, rows);
   if (keyed === undefined) return each;
   const costEach = asked * (rows.estimate.cost + 3);
-  const costKeyed = keyed.rows.estimate.cost * 2 + asked * 0.5;
+  const looked = keyed.kind === 'keyed' ? matchesOf(planner, keyed) / 2 : 0;
+  const costKeyed = keyed.rows.estimate.cost * 2 + asked * (looked + 0.5);
   return costKeyed < costEach ? keyed : each;
 }
+
+/** The estimated number of inner rows that `rest` is asked of for each outer row. */
+function matchesOf(planner: Planner, { rows, rest }: KeyedPlan): number {
+  if (rest.length === 0 || rows.kind !== 'project' || rows.input.kind !== 'source') return 0;
+  const { from, estimate } = rows.input;
+  const table = from.kind === 'table' ? from.table : undefined;
+  const counts = rows.items.map((key) => {
+    const column = comparedColumn(key)?.column ?? noColumn;
+    return distinctValues(table, column, estimate.rows, planner.scope.statistics);
+  });
+  return estimate.rows / Math.max(1, ...counts);
+}
+
+/** No index has it. */
+const noColumn = -1;
 
 /** EXISTS needs no order. */
 function firstRowOf(query: TypedQuery): TypedQuery {
   return query.limit === undefined && query.offset === undefined ? { ...query, order: [] } : query;
 }
 
-/** A subquery that depends on outer rows only by equalities in its WHERE clause. */
+/** A subquery that depends on outer rows only by conditions in its WHERE clause. */
 interface Correlation {
-  /** Without those equalities. */
+  /** Without those conditions. */
   readonly block: FlatBlock;
   readonly outerKeys: readonly TypedExpression[];
   readonly innerKeys: readonly TypedExpression[];
+  /** The conditions other than equal keys; they raise nothing. */
+  readonly rest: readonly TypedExpression[];
   /** Whether an expression needs anything from the outer query. */
   readonly reaches: (e: TypedExpression) => boolean;
 }
@@ -113,30 +133,36 @@ function correlationOf(planner: Planner, query: TypedQuery): Correlation | undef
   };
   const outerKeys: TypedExpression[] = [];
   const innerKeys: TypedExpression[] = [];
+  const rest: TypedExpression[] = [];
   const conjuncts: TypedExpression[] = [];
   for (const term of block.conjuncts) {
     if (!reaches(term)) {
       conjuncts.push(term);
       continue;
     }
+    if (canRaise(term) || block.security.has(term)) return undefined;
     const sides = sidesOf(term, own, reaches);
-    if (sides === undefined || block.security.has(term)) return undefined;
-    outerKeys.push(sides.outer);
-    innerKeys.push(sides.inner);
+    if (sides !== undefined) {
+      outerKeys.push(sides.outer);
+      innerKeys.push(sides.inner);
+    } else if (!hasSubquery(term)) rest.push(term);
+    else return undefined;
   }
   if (reachesInside(block, reaches)) return undefined;
-  return { block: { ...block, conjuncts }, outerKeys, innerKeys, reaches };
+  return { block: { ...block, conjuncts }, outerKeys, innerKeys, rest, reaches };
 }
+
+type KeyedPlan = Extract<SubqueryPlan, { readonly kind: 'keyed' }>;
 
 /** EXISTS and IN as a look-up among the keys of the inner rows. */
 function planKeyed(
   planner: Planner,
   { query, mode, operand }: TypedSubquery,
   each: RowsPlan,
-): Extract<SubqueryPlan, { readonly kind: 'keyed' }> | undefined {
+): KeyedPlan | undefined {
   const correlation = correlationOf(planner, query);
   if (correlation === undefined) return undefined;
-  const { block, reaches } = correlation;
+  const { block, rest, reaches } = correlation;
   if (block.grouping !== undefined || block.having !== undefined) return undefined;
   const outerKeys = [...correlation.outerKeys];
   const innerKeys = [...correlation.innerKeys];
@@ -150,7 +176,9 @@ function planKeyed(
   if (outerKeys.length === 0) return undefined;
   const columns = keyColumns(innerKeys);
   const rows = planner.keyRows(block, innerKeys, columns);
-  return { kind: 'keyed', rows, columns, keys: outerKeys, each, column: query.columns[0] };
+  const isOneSource = rows.kind === 'project' && rows.input.kind === 'source';
+  if (rest.length > 0 && !isOneSource) return undefined;
+  return { kind: 'keyed', rows, columns, keys: outerKeys, rest, each, column: query.columns[0] };
 }
 
 function keyColumns(keys: readonly TypedExpression[]): readonly OutputColumn[] {
@@ -165,11 +193,12 @@ function planGrouped(
 ): Extract<SubqueryPlan, { readonly kind: 'grouped' }> | undefined {
   const correlation = correlationOf(planner, query);
   if (correlation === undefined) return undefined;
-  const { block, innerKeys, outerKeys, reaches } = correlation;
+  const { block, innerKeys, outerKeys, rest, reaches } = correlation;
   const { grouping } = block;
   const [item] = block.items;
   if (grouping === undefined || grouping.keys.length > 0 || item === undefined) return undefined;
   if (block.having !== undefined || block.isDistinct || innerKeys.length === 0) return undefined;
+  if (rest.length > 0) return undefined;
   if (reaches(item)) return undefined;
   if (grouping.aggregates.some(({ argument }) => argument !== undefined && reaches(argument))) {
     return undefined;
@@ -202,7 +231,7 @@ function sidesOf(
   reaches: (e: TypedExpression) => boolean,
 ): { readonly outer: TypedExpression; readonly inner: TypedExpression } | undefined {
   const equality = equalityOf(term);
-  if (equality === undefined || canRaise(term)) return undefined;
+  if (equality === undefined) return undefined;
   const { left, right } = equality;
   const isInner = (e: TypedExpression): boolean => !reaches(e) && needsOf(e).slots.size > 0;
   const isOuter = (e: TypedExpression): boolean => {

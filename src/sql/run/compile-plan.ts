@@ -343,14 +343,14 @@ export class PlanCompiler {
 
   #keptLoop(plan: LoopPlan): Maker<Tuples> {
     const outer = this.tuples(plan.outer);
-    const inner = this.#kept(plan.inner);
+    const inner = this.kept(plan.inner);
     const options = this.#joinOptions(plan);
     return (state) => new KeptJoin(state, outer(state), inner(state), options);
   }
 
   #hash(plan: HashPlan): Maker<Tuples> {
     const outer = this.tuples(plan.outer);
-    const inner = this.#kept(plan.inner);
+    const inner = this.kept(plan.inner);
     const options = {
       ...this.#joinOptions(plan),
       outerKey: compileHashKey(plan.outerKeys, this.context),
@@ -368,7 +368,8 @@ export class PlanCompiler {
     return { slot: inner.slot, isLeft, condition, isInnerFixed };
   }
 
-  #kept(plan: SourcePlan): (state: ExecutionState) => KeptTuples {
+  /** Keeps the rows of a source, to be shown again by number. */
+  kept(plan: SourcePlan): (state: ExecutionState) => KeptTuples {
     const input = this.tuples(plan);
     const { slot, from } = plan;
     if (from.kind === 'table') {

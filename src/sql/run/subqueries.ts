@@ -1,6 +1,7 @@
 import { assert, present, unreachable } from '../../assert.ts';
 import type { OutputColumn } from '../check/typed.ts';
 import type { TypedSubquery } from '../check/typed-expression.ts';
+import { compileConditions } from '../expressions/compile-condition.ts';
 import { compileExpression } from '../expressions/compile-expression.ts';
 import type { Evaluator } from '../expressions/frame.ts';
 import { compileHashKey } from '../expressions/hash-key.ts';
@@ -19,6 +20,7 @@ import {
   type Reader,
   type RowAnswer,
   RowCollector,
+  RowsByKey,
   type Stage,
 } from '../operators/stages.ts';
 import type { RowsPlan, SubqueryPlan } from '../plan/plan.ts';
@@ -155,6 +157,7 @@ export class CompiledSubqueries {
     const { context } = this.#compiler;
     const { rows, keys } = plan;
     assert(rows.kind === 'project', 'keys are projected');
+    if (plan.rest.length > 0) return this.#keyedRows(subquery, plan);
     const input = this.#compiler.tuples(rows.input);
     const innerKey = compileHashKey(rows.items, context);
     const outerKey = compileHashKey(keys, context);
@@ -168,6 +171,33 @@ export class CompiledSubqueries {
       if (answers === undefined) return each(frame);
       const key = outerKey(frame);
       return key !== undefined && answers.has(key);
+    };
+  }
+
+  /** The inner rows by key, of which those with the key of the outer row are tested. */
+  #keyedRows(
+    subquery: TypedSubquery,
+    plan: Extract<SubqueryPlan, { readonly kind: 'keyed' }>,
+  ): Evaluator {
+    const { context } = this.#compiler;
+    const { rows } = plan;
+    assert(rows.kind === 'project' && rows.input.kind === 'source', 'rows of one source');
+    const kept = this.#compiler.kept(rows.input);
+    const innerKey = compileHashKey(rows.items, context);
+    const outerKey = compileHashKey(plan.keys, context);
+    const condition = present(compileConditions(plan.rest, context), 'a condition');
+    const stage = new CompiledStage(this.#compiler.keepNumber(), (state) => {
+      return new RowsByKey(state, kept(state), innerKey);
+    });
+    this.#announce(stage, rows);
+    const each = this.#each(subquery, { rows: plan.each, column: plan.column });
+    return (frame) => {
+      const state = frame as ExecutionState;
+      const found = stage.findAnswer(state);
+      if (found === undefined) return each(frame);
+      const key = outerKey(frame);
+      if (key === undefined) return false;
+      return state.withoutPause(() => found.has(key, condition));
     };
   }
 
