@@ -58,6 +58,33 @@ function agree(title: string, pairs: readonly Pair[]): void {
   }
 }
 
+describe('commas in FROM', () => {
+  agree('[ease 3.4] a comma is a cross join', [
+    ['i64 string', 'SELECT t.id, s.name FROM t, s WHERE t.id = s.id'],
+    ['u64', 'SELECT COUNT(*) AS n FROM t, s, e'],
+    ['u64', 'SELECT COUNT(*) AS n FROM t AS a, t AS b, s WHERE a.id < b.id'],
+    [
+      'i64 string bool',
+      'SELECT t.id, s.name, e.id IS NULL AS none FROM t, s LEFT JOIN e ON e.id = s.id ' +
+        'WHERE t.id = s.up.some',
+    ],
+    [
+      'i64 i64',
+      'SELECT d.id, s.id AS other FROM (SELECT t.id FROM t, s WHERE t.id > s.id) AS d, s',
+    ],
+  ]);
+});
+
+describe('conditions that name the outer row', () => {
+  const inner = 'SELECT 1 AS one FROM s WHERE s.id = t.id AND';
+  agree('[ease 3.8] equalities and others', [
+    ['i64', `SELECT t.id FROM t WHERE EXISTS (${inner} s.up.some < t.n.some)`],
+    ['i64', `SELECT t.id FROM t WHERE NOT EXISTS (${inner} s.up.some < t.n.some)`],
+    ['i64', `SELECT t.id FROM t WHERE NOT EXISTS (${inner} (s.name LIKE 'l%' OR t.ok))`],
+    ['i64', 'SELECT t.id FROM t WHERE t.id NOT IN (SELECT s.id FROM s WHERE s.id <= t.n.some)'],
+  ]);
+});
+
 describe('rows without a table', () => {
   agree('[ease 3.4] SELECT without FROM and VALUES', [
     ['i64', 'SELECT 1'],

@@ -40,7 +40,6 @@ export function requireFullDialect(
   new FullDialect(source, parameterNames).statement(statement);
 }
 
-const commaHint = 'Write CROSS JOIN, or JOIN … ON a.column = b.column';
 const joinHint =
   'Write JOIN, LEFT JOIN or CROSS JOIN, with ON a.column = b.column; ' +
   'a RIGHT JOIN is a LEFT JOIN with its tables swapped';
@@ -171,9 +170,6 @@ class FullDialect {
   #from({ first, joins }: From): void {
     this.#relation(first);
     for (const { kind, relation, on, isParenthesised, span } of joins) {
-      // The elements of an array stand beside the rows that have it.
-      if (kind === 'comma' && relation.kind !== 'unnest')
-        throw this.#refusal(dialectTexts.implicitJoin, span, commaHint);
       if (kind === 'other' || (kind === 'inner' && isParenthesised)) {
         const hint = kind === 'inner' ? 'Write the condition without parentheses' : joinHint;
         throw this.#refusal(dialectTexts.otherJoin, span, hint);

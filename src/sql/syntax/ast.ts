@@ -154,7 +154,7 @@ export interface UnnestRelation {
 }
 
 export interface Join {
-  /** `comma`: `FROM a, b`. `other`: right, full, natural, semi, USING, … */
+  /** `comma`: `FROM a, b`, a cross join. `other`: right, full, natural, semi, USING, … */
   readonly kind: 'inner' | 'left' | 'cross' | 'comma' | 'other';
   readonly relation: Relation;
   readonly on: Expression | undefined;
