@@ -10,6 +10,17 @@ export const agentLimits = {
   /** The argument schema of one, and the types that it uses; a larger one shows less detail. */
   reducerSchemaCharactersMax: 16_384,
   reducerSchemaTypesMax: 2_048,
+  /** Outcomes of calls with an idempotency key: how long each is kept, and how many. */
+  keptOutcomeMillis: 24 * 3_600_000,
+  callerKeptOutcomesMax: 10_000,
+  keptOutcomesMax: 100_000,
+  /** The value of one, and its key as UTF-8. */
+  keptValueBytesMax: 64 * kibibyte,
+  idempotencyKeyBytesMax: 128,
+  /** Expired ones that are removed by one commit. */
+  keptOutcomesRemovedMax: 1_000,
+  /** How long they can stay when few calls come. */
+  keptOutcomesLateMillis: 60_000,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
   /** Messages that it has under way or queued, including streams that stay open. */

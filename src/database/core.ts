@@ -9,6 +9,7 @@ import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity, DatabaseIdentity, OwnerIdentity } from '../values/identity-roles.ts';
 import type { Clock } from './clock.ts';
 import type { Entropy } from './entropy.ts';
+import type { KeptOutcomes } from './kept-outcomes.ts';
 import type { Subscriptions } from './live/subscriptions.ts';
 import type { ModuleLines } from './module-lines.ts';
 import { Refusal } from './outcome.ts';
@@ -40,6 +41,8 @@ export interface DatabaseCore {
   readonly views: ViewInstances;
   readonly live: Subscriptions;
   readonly schedules: Schedules;
+  /** Of calls with an idempotency key. */
+  readonly kept: KeptOutcomes;
   /** Where it announces its next step. */
   readonly progress: Progress;
   readonly startReadRun: StartReadRun;

@@ -66,6 +66,7 @@ function refusalOf(outcome: TransactionOutcome): string | undefined {
       return undefined;
     case 'refused':
     case 'overQuota':
+    case 'notKept':
       return outcome.message;
     case 'crashed':
       return fatalErrorText;

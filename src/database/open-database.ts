@@ -27,6 +27,7 @@ import type { DatabaseCore } from './core.ts';
 import { Database, type DatabaseSurroundings } from './database.ts';
 import type { Entropy } from './entropy.ts';
 import { hostLine } from './host-line.ts';
+import { KeptOutcomes } from './kept-outcomes.ts';
 import { Subscriptions } from './live/subscriptions.ts';
 import { ModuleLines } from './module-lines.ts';
 import { Refusal } from './outcome.ts';
@@ -251,6 +252,7 @@ function coreOf(
     views: viewsOf(options, store, program),
     live: new Subscriptions(program.sql, clock),
     schedules: schedulesOf(options, store, program),
+    kept: new KeptOutcomes(store, options.hash),
     progress: options.progress,
     startReadRun: options.startReadRun ?? startReadRun,
     slices: options.slices ?? slicesOfLimits,

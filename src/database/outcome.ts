@@ -44,6 +44,11 @@ export interface CallRequest {
   readonly schemaVersion: number | undefined;
   /** True if the outcome is handed over only when everything it may have read is durable. */
   readonly confirmed: boolean;
+  /**
+   * A committed outcome is kept under this key (`kept-outcomes.ts`), and given again to the same
+   * call. The door has checked it.
+   */
+  readonly idempotencyKey?: string;
 }
 
 /** The caller's arguments do not fit the parameters; `fault` describes how. */
@@ -99,6 +104,10 @@ export type CallError =
   | { readonly code: 'call.readOnly'; readonly message: string }
   /** `client_connected` refused the caller. */
   | { readonly code: 'connection.refused'; readonly message: string }
+  /** Its idempotency key is that of another call, or the outcome cannot be kept or shown. */
+  | { readonly code: 'idempotency.refused'; readonly message: string }
+  /** As many outcomes are kept as may be: of the caller, or of the database. */
+  | { readonly code: 'idempotency.tooMany'; readonly message: string }
   | { readonly code: 'schema.changed' };
 
 /** One procedure call as a door hands it over. */
@@ -419,6 +428,8 @@ export interface RefusalBody {
     | 'backup.unknownObject'
     /** Another restore is under way, or the name of the restored database is taken. */
     | 'restore.conflict'
+    /** The key is malformed, or the call is one whose outcome is not kept. */
+    | 'idempotency.invalid'
     /** As many jobs run as may. */
     | 'jobs.tooMany'
     /** The same of one caller, or of one database. */

@@ -3,6 +3,7 @@ import { DecodeError } from '../values/binary-reader.ts';
 import type { ProgramReducer } from './call-result.ts';
 import { type DatabaseCore, requireSpace } from './core.ts';
 import { hostLine } from './host-line.ts';
+import { type KeptAnswer, runKeyed } from './keyed-call.ts';
 import { type Connecting, connectClient, disconnectClient, tryConnection } from './lifecycle.ts';
 import {
   type CallError,
@@ -28,7 +29,7 @@ export function runCall(
   if (refusal !== undefined) return aborted({ code: 'connection.refused', message: refusal });
   const startedAt = core.clock.monotonicMillis();
   const result = attempt(core, call, acceptedMicros);
-  const { offset } = core.store;
+  const offset = 'offset' in result ? result.offset : core.store.offset;
   const micros = Math.round((core.clock.monotonicMillis() - startedAt) * 1000);
   leave(core, call, acceptedMicros);
   if ('code' in result) return { kind: 'aborted', error: result, micros };
@@ -92,10 +93,14 @@ function attempt(
   core: DatabaseCore,
   call: CallRequest,
   timestampMicros: bigint,
-): CallError | Returned {
+): CallError | Returned | KeptAnswer {
   if (call.caller.rights.isReadOnly) return readOnlyError;
   const run = reducerRunOf(core, call, timestampMicros);
   if ('code' in run) return run;
+  if (call.idempotencyKey !== undefined) {
+    const keyed = runKeyed(core, run, call.idempotencyKey);
+    return 'code' in keyed || keyed.kind === 'returned' ? keyed : errorOf(run.reducer, keyed);
+  }
   requireSpace(core);
   const outcome = runReducer(core, run);
   return outcome.kind === 'returned' ? outcome : errorOf(run.reducer, outcome);
@@ -198,6 +203,8 @@ export function errorOf(
       return { code: 'reducer.crashed' };
     case 'overQuota':
       return { code: 'quota.exceeded', message: outcome.message };
+    case 'notKept':
+      return { code: 'idempotency.refused', message: outcome.message };
     default:
       return unreachable(outcome);
   }

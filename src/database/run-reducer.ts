@@ -23,6 +23,8 @@ export interface ReducerRun {
   /** Host work in the same transaction; neither runs when the reducer fails. */
   readonly before?: (transaction: Transaction) => void;
   readonly after?: (transaction: Transaction) => void;
+  /** Keeps the outcome in the same transaction; returns why that cannot be, which fails the run. */
+  readonly keep?: (transaction: Transaction, value: Uint8Array | undefined) => string | undefined;
   /** True if it takes an offset and a record even when no row changed. */
   readonly isAlwaysLogged?: boolean;
   /** True if its changes belong to the schema change applied last, and share its offset. */
@@ -37,10 +39,14 @@ export interface ReducerRun {
   readonly place?: () => string;
 }
 
-/** How a transaction ended: as its reducer did, or refused for exceeding the quota. */
+/**
+ * How a transaction ended: as its reducer did, or refused for exceeding the quota, or because its
+ * outcome cannot be kept.
+ */
 export type TransactionOutcome =
   | RunOutcome
-  | { readonly kind: 'overQuota'; readonly message: string };
+  | { readonly kind: 'overQuota'; readonly message: string }
+  | { readonly kind: 'notKept'; readonly message: string };
 
 /**
  * Begins a transaction, runs the reducer, then commits and appends, or rolls back. Synchronous from
@@ -79,6 +85,8 @@ export function runWithin(
   const outcome = callReducer(core, run, seed, transaction);
   if (outcome.kind !== 'returned') return outcome;
   run.after?.(transaction);
+  const unkept = run.keep?.(transaction, outcome.value);
+  if (unkept !== undefined) return { kind: 'notKept', message: unkept };
   const fault = quotaFault(core, run, transaction);
   if (fault !== undefined) {
     reportRefusal(core, run, fault);

@@ -152,6 +152,7 @@ describe('[sql 11] computed system tables', () => {
           'armed_rows,next_due,last_due,last_run,last_outcome,runs,failures,lateness_p50,' +
           'lateness_p99,last_error',
       ],
+      [26, 'st_idempotency', 'identity,function_name,key,at,offset,body,returns,value'],
       [28, 'st_schedule_due', 'schedule_id,row_key,due'],
       [29, 'st_schedule_attempt', 'schedule_id,row_key,due,at,attempt,state,error'],
       [
@@ -169,10 +170,10 @@ describe('[sql 11] computed system tables', () => {
       const expected = name === 'st_schedule' ? 'private' : 'public';
       expect([access, kind]).toEqual([expected, 'system']);
     }
-    expect(catalog.tables.slice(0, 7)).toEqual(systemTables);
+    expect(catalog.tables.slice(0, 8)).toEqual(systemTables);
     const names = schema.tables.map(({ name }) => name);
     // Those that keep the state of schedules and imports are hidden.
-    expect(names.filter((name) => name.startsWith('st_'))).toHaveLength(21);
+    expect(names.filter((name) => name.startsWith('st_'))).toHaveLength(22);
     expect(new Set(schema.tables.map(({ id }) => id)).size).toBe(schema.tables.length);
   });
 
@@ -186,7 +187,7 @@ describe('[sql 11] computed system tables', () => {
       [ids.top, 'the_top', 'user', 'public', none],
     ]);
     const system = rows('st_table').filter((row) => Number((row as Value[])[0]) < 4096);
-    expect(system).toHaveLength(21);
+    expect(system).toHaveLength(22);
     expect(system).toContainEqual([1, 'st_table', 'system', 'public', some([0])]);
     expect(system).toContainEqual([7, 'st_client', 'system', 'public', none]);
     expect(system).toContainEqual([
@@ -402,7 +403,7 @@ describe('[sql 11] computed system tables', () => {
 
   it('describe a database without a module of its own', () => {
     const { rows } = systemOf(moduleOf([]));
-    expect(rows('st_table')).toHaveLength(21);
+    expect(rows('st_table')).toHaveLength(22);
     expect(rows('st_table_accessor')).toEqual([]);
   });
 

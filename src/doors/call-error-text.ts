@@ -31,6 +31,8 @@ export function callErrorText(error: CallError): string {
     case 'quota.exceeded':
     case 'call.readOnly':
     case 'connection.refused':
+    case 'idempotency.refused':
+    case 'idempotency.tooMany':
       return error.message;
     case 'schema.changed':
       return schemaChangedText;

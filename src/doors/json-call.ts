@@ -35,10 +35,12 @@ import {
 import { argumentsFaultText, type ReadTypes } from '../values/json-explain.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { noSuchProcedureText, noSuchReducerText } from './call-error-text.ts';
+import { procedureKeyRefusal } from './idempotency-key.ts';
 import { inSlices } from './slices.ts';
 
 /** A call whose arguments are still the JSON that the caller sent. */
-export interface JsonCall extends Pick<CallRequest, 'caller' | 'connection' | 'confirmed'> {
+export interface JsonCall
+  extends Pick<CallRequest, 'caller' | 'connection' | 'confirmed' | 'idempotencyKey'> {
   /** Full name of a reducer, or of a procedure: the canonical one, or that of the module. */
   readonly name: string;
   /** A JSON array in parameter order, or an object by parameter name; people or agents wrote it. */
@@ -138,6 +140,7 @@ async function callProcedure(
   { signal, procedureShape }: CallOptions,
 ): Promise<ProcedureAnswer> {
   const { name, caller, connection, confirmed } = call;
+  if (call.idempotencyKey !== undefined) throw procedureKeyRefusal();
   const request: ProcedureRequest = {
     caller,
     connection,
@@ -221,14 +224,15 @@ async function reducerRequest(
   description: DatabaseDescription,
   call: JsonCall,
 ): Promise<CallRequest> {
-  const { caller, connection, confirmed } = call;
+  const { caller, connection, confirmed, idempotencyKey } = call;
   const definition = flatDefinition(description.definition);
   const name = canonicalName(definition, call.name);
   const declared = findReducer(definition, name);
   const given = declared && { kind: 'reducer' as const, params: declared.params };
   const args = await argumentsOf(description, given, { ...call, name });
   const { schemaVersion } = description;
-  return { caller, connection, reducer: name, args, schemaVersion, confirmed };
+  const request = { caller, connection, reducer: name, args, schemaVersion, confirmed };
+  return idempotencyKey === undefined ? request : { ...request, idempotencyKey };
 }
 
 /** The value of a previewed or an applied call; `description` is the one that it was made for. */

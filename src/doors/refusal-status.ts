@@ -17,6 +17,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'grants.tooMany':
     case 'env.missing':
     case 'env.invalid':
+    case 'idempotency.invalid':
     case 'history.invalid':
     case 'history.future':
     case 'backup.invalid':

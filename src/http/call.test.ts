@@ -17,7 +17,7 @@ function send({ handle }: ProcedureHandle, name: string, body: string): Promise<
   const exchange = {
     params: { db: 'db', name },
     query: new Query(''),
-    header: () => 'application/json',
+    header: (name: string) => (name === 'content-type' ? 'application/json' : undefined),
     body: () => Promise.resolve(Buffer.from(body)),
     caller: {},
     abandoned: leaving.signal,

@@ -1,17 +1,26 @@
 import { present, unreachable } from '../assert.ts';
-import type { CallError, ProcedureError } from '../database/outcome.ts';
+import type { CallError, Caller, ProcedureError } from '../database/outcome.ts';
 import {
   callErrorText,
   noSuchProcedureText,
   procedureErrorText,
 } from '../doors/call-error-text.ts';
+import { idempotencyKeyOf } from '../doors/idempotency-key.ts';
 import { callWithJson } from '../doors/json-call.ts';
 import { functionsHint } from '../doors/names-hint.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { argumentsBody, parseBody } from './body.ts';
 import { callerOf, type HttpContext, openTarget, targetOf } from './context.ts';
 import { crashHint } from './crash-hint.ts';
-import { type Exchange, empty, hintedText, json, type Reply, text } from './exchange.ts';
+import {
+  type Exchange,
+  empty,
+  HttpError,
+  hintedText,
+  json,
+  type Reply,
+  text,
+} from './exchange.ts';
 
 /** `POST /v1/database/:db/call/:name`: runs a reducer or a procedure with JSON arguments. */
 export async function call(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
@@ -21,7 +30,8 @@ export async function call(exchange: Exchange, { host }: HttpContext): Promise<R
   const parsed = parseBody(await argumentsBody(exchange));
   const args = parsed instanceof Promise ? await parsed : parsed;
   const connection = temporaryConnection();
-  const request = { caller, connection, name, args, confirmed };
+  const keyed = keyOf(exchange, caller);
+  const request = { caller, connection, name, args, confirmed, ...keyed };
   const options = { signal: () => exchange.abandoned, procedureShape: 'positional' } as const;
   const since = Date.now();
   const answer = await callWithJson(database.handle, request, options);
@@ -57,6 +67,23 @@ export async function call(exchange: Exchange, { host }: HttpContext): Promise<R
   return value === undefined ? empty(200, headers) : json(200, value, headers);
 }
 
+const keyDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** The key of the header `idempotency-key`, which is UTF-8. */
+function keyOf(exchange: Exchange, caller: Caller): { readonly idempotencyKey?: string } {
+  const header = exchange.header('idempotency-key');
+  if (header === undefined) return noKey;
+  try {
+    const key = keyDecoder.decode(Buffer.from(header, 'latin1'));
+    return { idempotencyKey: idempotencyKeyOf(key, caller) };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new HttpError(text(400, 'invalid HTTP header (idempotency-key)'));
+  }
+}
+
+const noKey = {};
+
 /** Non-standard, but fixed by the interface: the call failed in the module's own code. */
 const reducerFailedStatus = 530;
 
@@ -91,6 +118,10 @@ function failure(error: CallError, { ran, value, hint }: Failed): Reply {
     case 'call.readOnly':
     case 'connection.refused':
       return text(403, words);
+    case 'idempotency.refused':
+      return text(422, words);
+    case 'idempotency.tooMany':
+      return text(429, words);
     case 'schema.changed':
       return text(503, words);
     default:

@@ -153,7 +153,7 @@ function requireRate(limiter: RateLimiter, key: string): void {
 
 const preflight: Reply = empty(200, {
   'access-control-allow-methods': '*',
-  'access-control-allow-headers': 'authorization,accept,content-type',
+  'access-control-allow-headers': 'authorization,accept,content-type,idempotency-key',
 });
 
 /** Checks the token, then the database of the path, then the method; then runs the endpoint. */

@@ -1,6 +1,7 @@
 import { present, unreachable } from '../assert.ts';
 import type { CallError, ProcedureError } from '../database/outcome.ts';
 import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
+import { idempotencyKeyOf } from '../doors/idempotency-key.ts';
 import { callWithJson, type ProcedureAnswer, type ReducerAnswer } from '../doors/json-call.ts';
 import { functionsHint } from '../doors/names-hint.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
@@ -59,18 +60,21 @@ export interface FunctionCall {
   readonly name: string;
   /** A JSON array in parameter order, or an object by parameter name. */
   readonly args: JsonValue;
+  /** As the caller wrote it. */
+  readonly idempotencyKey?: string | undefined;
 }
 
 /** Runs a reducer or a procedure for a tool. `show` formats texts and values of the module. */
 export async function callFunction(
-  { database, ...given }: FunctionCall,
+  { database, idempotencyKey: key, ...given }: FunctionCall,
   context: ToolContext,
   show: (data: string) => string,
 ): Promise<ToolAnswer> {
   const open = openDatabase(database, context);
   const { handle, caller } = open;
   const connection = temporaryConnection();
-  const request = { ...given, caller, connection, confirmed: false };
+  const keyed = key === undefined ? {} : { idempotencyKey: idempotencyKeyOf(key, caller) };
+  const request = { ...given, ...keyed, caller, connection, confirmed: false };
   const shapes = { procedureShape: 'plain', reducerShape: 'plain' } as const;
   const options = { signal: () => context.signal, ...shapes };
   const since = Date.now();
@@ -173,6 +177,8 @@ export function callFailureText(
     case 'reducer.unknown':
     case 'reducer.notCallable':
     case 'arguments.invalid':
+    case 'idempotency.refused':
+    case 'idempotency.tooMany':
     case 'schema.changed':
       return words;
     case 'reducer.refusedWithValue':

@@ -60,6 +60,24 @@ export const systemTables: readonly TableSpec[] = [
     primaryKey: 0,
     access: 'private',
   }),
+  // Outcomes of calls with an idempotency key. `body` and `returns` are digests.
+  systemTable({
+    id: 26,
+    name: 'st_idempotency',
+    columns: [
+      ['identity', u256],
+      ['function_name', string],
+      ['key', string],
+      ['at', timestampType],
+      ['offset', u64],
+      ['body', u256],
+      ['returns', u256],
+      ['value', optionType(bytes)],
+    ],
+    unique: [[0, 1, 2]],
+    algorithm: 'hash',
+    access: 'private',
+  }),
   // The next due time of each row that runs at an interval. A row takes 24 bytes of a page.
   systemTable({
     id: 28,

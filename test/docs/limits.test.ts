@@ -151,6 +151,16 @@ const service: readonly (readonly [start: string, bound: string])[] = [
     `${size(limits.rowTextBytesMax)}, and ${count(limits.rowTextPartsMax)} commas and brackets`,
   ],
   ['rows of all imports', size(limits.importHeldBytesMax)],
+  [
+    'outcomes of calls with an idempotency key; of one identity',
+    `${count(limits.keptOutcomesMax)}; ${count(limits.callerKeptOutcomesMax)}, each for ${
+      limits.keptOutcomeMillis / 3_600_000
+    } hours`,
+  ],
+  [
+    'the value of one; its key',
+    `${size(limits.keptValueBytesMax)}; ${limits.idempotencyKeyBytesMax} bytes`,
+  ],
   ['imports that a database remembers', count(limits.importRangesMax)],
   [
     'jobs (snapshots, checks, backups, restores) that run',

@@ -278,7 +278,7 @@ describe('an answer', () => {
     expect(headers).toMatchObject({
       ...open,
       'access-control-allow-methods': '*',
-      'access-control-allow-headers': 'authorization,accept,content-type',
+      'access-control-allow-headers': 'authorization,accept,content-type,idempotency-key',
     });
     expect(headers).not.toHaveProperty('access-control-max-age');
     expect(headers).not.toHaveProperty('access-control-allow-credentials');

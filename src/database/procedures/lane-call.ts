@@ -56,6 +56,7 @@ function endOf(outcome: TransactionOutcome): ReducerEnd {
       return outcome;
     case 'crashed':
     case 'overQuota':
+    case 'notKept':
       return { kind: 'failed', message: outcome.message };
   }
 }

@@ -108,6 +108,8 @@ const callErrorFields: {
   'quota.exceeded': 'message',
   'call.readOnly': 'message',
   'connection.refused': 'message',
+  'idempotency.refused': 'message',
+  'idempotency.tooMany': 'message',
   'schema.changed': 'none',
 };
 
@@ -196,6 +198,7 @@ const refusalCodes: KeysOf<RefusalBody['code']> = {
   'caller.notOperator': true,
   'token.limited': true,
   'token.unknown': true,
+  'idempotency.invalid': true,
   'grants.tooMany': true,
   'database.locked': true,
   'program.invalid': true,

@@ -30,8 +30,8 @@ import { readRights, writeRights } from './worker-rights.ts';
  *   ticket f64 · acceptedMicros i64 · kind u8 · the fields of the kind
  * call:
  *   flags u8 (bit 0 asked as the call before, 1 the reducer of the call before, 2 the arguments are
- *     a fault, 3 has a schema version), then what the flags leave open:
- *   asker · reducer string · schema version f64 · arguments, or fault string
+ *     a fault, 3 has a schema version, 4 has an idempotency key), then what the flags leave open:
+ *   asker · reducer string · schema version f64 · key string · arguments, or fault string
  * procedure:
  *   asker · name string · schema version f64 (-1: none) · isFault bool · arguments, or fault string
  * handler:
@@ -76,6 +76,7 @@ const sameAsker = 1;
 const sameReducer = 2;
 const isFault = 4;
 const hasVersion = 8;
+const hasKey = 16;
 
 /** In place of the schema version of a procedure call. */
 const noVersion = -1;
@@ -202,18 +203,20 @@ class RequestEncoder {
   /** Calls of one connection come together: what they share is written once. */
   #call(call: CallRequest): void {
     const writer = this.#writer;
-    const { reducer, schemaVersion, args } = call;
+    const { reducer, schemaVersion, args, idempotencyKey } = call;
     const last = this.#last;
     this.#last = call;
     const flags =
       (last !== undefined && isSameAsker(call, last) ? sameAsker : 0) |
       (last?.reducer === reducer ? sameReducer : 0) |
       ('fault' in args ? isFault : 0) |
-      (schemaVersion === undefined ? 0 : hasVersion);
+      (schemaVersion === undefined ? 0 : hasVersion) |
+      (idempotencyKey === undefined ? 0 : hasKey);
     writer.u8(flags);
     if ((flags & sameAsker) === 0) this.#asker(call);
     if ((flags & sameReducer) === 0) writer.string(reducer);
     if (schemaVersion !== undefined) writer.f64(schemaVersion);
+    if (idempotencyKey !== undefined) writer.string(idempotencyKey);
     if ('fault' in args) writer.string(args.fault);
     else writer.bytes(args);
   }
@@ -381,9 +384,11 @@ export class RequestReader implements ItemSource<TicketedRequest> {
     if ((flags & sameReducer) === 0) this.#lastReducer = reader.string();
     const reducer = this.#lastReducer;
     const schemaVersion = (flags & hasVersion) === 0 ? undefined : reader.f64();
+    const idempotencyKey = (flags & hasKey) === 0 ? undefined : reader.string();
     const args = (flags & isFault) === 0 ? this.#view() : { fault: reader.string() };
     const { caller, connection, confirmed } = asker;
-    return { caller, connection, reducer, args, schemaVersion, confirmed };
+    const call = { caller, connection, reducer, args, schemaVersion, confirmed };
+    return idempotencyKey === undefined ? call : { ...call, idempotencyKey };
   }
 
   #procedure(): ProcedureRequest {

@@ -1,7 +1,7 @@
 import { databaseArgument } from '../database-argument.ts';
 import { asData } from '../fence.ts';
 import { anyCallOutputSchema, callFunction, functionArguments } from '../reducer-call.ts';
-import { anyItemSchema, stringArgument, type ToolSource } from '../tool.ts';
+import { anyItemSchema, optionalStringArgument, stringArgument, type ToolSource } from '../tool.ts';
 
 /** Runs one reducer, or one procedure. */
 export const call: ToolSource = {
@@ -25,6 +25,12 @@ export const call: ToolSource = {
         'null, an identity hex digits, a time RFC 3339, an integer beyond 2^53 a string.',
     },
   },
+  moreProperties: {
+    idempotency_key: {
+      type: 'string',
+      description: 'Repeat a call with the same key: it runs once, and you get its first outcome.',
+    },
+  },
   required: ['reducer'],
   outputSchema: anyCallOutputSchema,
   takesDatabase: true,
@@ -32,7 +38,8 @@ export const call: ToolSource = {
   run: (args, context) => {
     const database = databaseArgument(args, context);
     const name = stringArgument(args, 'reducer');
-    const given = { database, name, args: functionArguments(args) };
+    const idempotencyKey = optionalStringArgument(args, 'idempotency_key');
+    const given = { database, name, args: functionArguments(args), idempotencyKey };
     return callFunction(given, context, (data) => asData(context.session, data));
   },
 };
