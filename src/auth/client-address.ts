@@ -48,7 +48,7 @@ export class ClientAddresses {
 
   /**
    * Whether the client is on this machine, and has asked for it there by `host`. Someone who is no
-   * trusted proxy and has added an address stands in between, or would like to be taken for another.
+   * trusted proxy and has added an address stands in between, or wants to be taken for another.
    */
   isOnMachine(passage: Passage, host: string): boolean {
     const { remoteAddress, forwardedFor } = passage;

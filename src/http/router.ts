@@ -4,7 +4,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono } from 'hono';
 import { type RequestCaller, settleCaller } from '../auth/caller.ts';
-import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
+import { type ClientAddresses, networkOf, type Passage } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import { isLoopbackAddress, type PageRules, type Sender } from '../auth/page-rules.ts';
 import type { RateLimiter, RequestRates } from '../auth/rate-limiter.ts';

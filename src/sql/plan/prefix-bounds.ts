@@ -14,9 +14,10 @@ export function prefixBounds(conjunct: TypedExpression, slot: number): readonly 
   if (tested === undefined || tested.prefix === '') return [];
   const column = columnOf(tested.operand, slot);
   if (column === undefined) return [];
+  const isHeld = tested.operand !== column;
   const bound = (operator: '>=' | '<', text: string): Bound => {
     const value = textAs(text, tested.operand, column);
-    return { column: column.column, operator, value, conjunct, isExact: false };
+    return { column: column.column, operator, value, conjunct, isExact: false, isHeld };
   };
   const end = textAfter(tested.prefix);
   const lower = bound('>=', tested.prefix);
