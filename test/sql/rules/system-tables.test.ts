@@ -12,7 +12,7 @@ afterAll(() => db.stop());
 const option = (of: string) => `(some: ${of} | none: ())`;
 const moment = '(__timestamp_micros_since_unix_epoch__: I64)';
 const duration = '(__time_duration_micros__: I64)';
-const privateOnes = ['st_connection_credentials', 'st_schedule'];
+const privateOnes = ['st_connection_credentials', 'st_schedule', 'st_idempotency'];
 const columnsOf = (list: string) => list.trim().split(/\s*,\s+(?![^(]*\))/);
 
 /** Id, name and columns of each table. */
@@ -87,6 +87,12 @@ const tables: readonly (readonly [number, string, string])[] = [
       last_due ${option(moment)}, last_run ${option(moment)}, last_outcome ${option('String')},
       runs U64, failures U64, lateness_p50 ${option(duration)}, lateness_p99 ${option(duration)},
       last_error ${option('String')}`,
+  ],
+  [
+    26,
+    'st_idempotency',
+    `identity U256, function_name String, key String, at ${moment}, offset U64, body U256,
+      returns U256, value ${option('Array<U8>')}`,
   ],
 ];
 
