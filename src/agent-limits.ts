@@ -101,6 +101,9 @@ export const agentLimits = {
   /** Time that an agent can wait for a change, and does unless it says how long. */
   agentWaitSecondsMax: 60,
   agentWaitSecondsUnasked: 30,
+  /** Such waits at the same time: of all callers, and of one. */
+  agentWaitsMax: 512,
+  callerWaitsMax: 32,
   /** Rows that later waits are compared with: moments of all callers, of one, and their memory. */
   agentMomentsMax: 256,
   callerMomentsMax: 16,

@@ -107,6 +107,7 @@ const service: readonly (readonly [start: string, bound: string])[] = [
       `${size(limits.agentTextBytesUnasked)} unless it asks for more`,
   ],
   ['MCP requests of one caller', `${limits.mcpRequestsMax}; ${limits.mcpListenStreamsMax}`],
+  ['waits of agents for changes', `${limits.agentWaitsMax}; ${limits.callerWaitsMax}`],
   ['id of an MCP request', `${count(limits.mcpIdCharactersMax)} characters`],
   ['what is kept for agents', `${limits.cursorsMax} of each, and ${size(limits.cursorsBytesMax)}`],
   [

@@ -195,6 +195,10 @@ async function tool(label: string, as: Person | undefined): Promise<string> {
       return wordFor(await more('preview_sql', write));
     case 'logs, features=logs':
       return wordFor(await more('logs', {}));
+    case 'wait_for_change of SELECT * FROM secret, features=watch': {
+      const text = await more('wait_for_change', { sql: 'SELECT * FROM secret', timeout: 1 });
+      return text.includes('"added":') ? 'yes' : wordFor(text);
+    }
     case 'the tool of a reducer, features=typed-reducers':
       return wordFor(await more('put_note', { id: 1 }));
     case 'the tool of a private reducer, features=typed-reducers':

@@ -23,6 +23,7 @@ import {
   ToolFailure,
   type ToolSource,
 } from '../tool.ts';
+import { WaitPlaces } from '../wait-places.ts';
 
 const rowsSchema = { type: 'array', items: { type: 'array' } } as const;
 const timeoutRange = { minimum: 1, maximum: limits.agentWaitSecondsMax };
@@ -36,6 +37,7 @@ interface Moment {
 
 /** Waits until the rows of a statement change, for agents that cannot subscribe. */
 export function waitForChangeTool(): ToolSource {
+  const places = new WaitPlaces();
   const moments = new Kept<Moment>({
     countMax: limits.agentMomentsMax,
     callerCountMax: limits.callerMomentsMax,
@@ -76,8 +78,14 @@ export function waitForChangeTool(): ToolSource {
       const { identity } = open.database;
       const owner = [context.session.callerKey, identity, open.caller.rights.key].join(' ');
       const since = sinceIn(args, moments, { owner, sql });
-      const change = await changeSince(since, { database, sql, open, context }, secondsIn(args));
-      return answerOf(change, moments.put(owner, change.now, bytesOf(change.now)));
+      const seconds = secondsIn(args);
+      const free = places.take(context.session.callerKey);
+      try {
+        const change = await changeSince(since, { database, sql, open, context }, seconds);
+        return answerOf(change, moments.put(owner, change.now, bytesOf(change.now)));
+      } finally {
+        free();
+      }
     },
   };
 }
