@@ -6,15 +6,19 @@ import {
   queryTiny,
   tinyDatabase,
 } from '../../test/support/tiny-database.ts';
+import { programHash } from '../host/linking/program-hash.ts';
 import { registryReducers } from '../host/registry/registry-module.ts';
 import type { SupervisedDatabase } from '../host/supervision/supervised-database.ts';
 import { limits } from '../limits.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
+import { emptyCatalog } from '../schema/build-catalog.ts';
 import { ownerRights, strangerRights } from '../sql/rights.ts';
+import { Store } from '../store/store.ts';
 import { TestClock } from '../testing/test-clock.ts';
 import { connectionNumber } from '../values/connection-number.ts';
 import { encodeValue } from '../values/encode.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
+import { KeptOutcomes } from './kept-outcomes.ts';
 import type { CallOutcome, Rights } from './outcome.ts';
 
 const day = 24 * 3_600_000;
@@ -196,4 +200,14 @@ describe('a call with an idempotency key', () => {
     }
     await database.close();
   });
+});
+
+it('[ease 4.11] the table comes to a database from before with a change of its schema', () => {
+  const tables = emptyCatalog.tables.filter(({ name }) => name !== 'st_idempotency');
+  const store = new Store({ ...emptyCatalog, tables });
+  const kept = new KeptOutcomes(store, programHash);
+  expect(kept.exists).toBe(false);
+  store.prepareMigration(emptyCatalog, new Map()).apply();
+  expect(kept.exists).toBe(true);
+  expect(kept.counts(callerIdentity(1n))).toEqual({ ofCaller: 0, all: 0 });
 });
