@@ -12,15 +12,7 @@ import { temporaryConnection } from '../host/supervision/temporary-connection.ts
 import { argumentsBody, parseBody } from './body.ts';
 import { callerOf, type HttpContext, openTarget, targetOf } from './context.ts';
 import { crashHint } from './crash-hint.ts';
-import {
-  type Exchange,
-  empty,
-  HttpError,
-  hintedText,
-  json,
-  type Reply,
-  text,
-} from './exchange.ts';
+import { type Exchange, empty, HttpError, hintedText, json, type Reply, text } from './exchange.ts';
 
 /** `POST /v1/database/:db/call/:name`: runs a reducer or a procedure with JSON arguments. */
 export async function call(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
