@@ -9,7 +9,7 @@ import type { Transaction } from '../store/transaction.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { type CallerIdentity, callerIdentity } from '../values/identity-roles.ts';
-import { hashHex, type ProgramHash } from './program-hash.ts';
+import { hashHex } from './program-hash.ts';
 
 /** The table of kept outcomes (`schema/system-tables.ts`). */
 const keptTableId: TableId = tableId(26);
@@ -42,16 +42,16 @@ export interface KeptOutcome extends OutcomeKey {
  */
 export class KeptOutcomes {
   readonly #store: Store;
-  readonly #hash: ProgramHash;
+  readonly #digest: (bytes: Uint8Array) => Uint8Array;
   /** By the time of their calls, but for differences between clocks. */
   #queue: Pick<KeptOutcome, 'identity' | 'functionName' | 'key' | 'micros'>[] | undefined;
   /** Those before it are gone. */
   #first = 0;
   readonly #counts = new Map<CallerIdentity, number>();
 
-  constructor(store: Store, hash: ProgramHash) {
+  constructor(store: Store, digest: (bytes: Uint8Array) => Uint8Array) {
     this.#store = store;
-    this.#hash = hash;
+    this.#digest = digest;
   }
 
   /** False for a database whose schema is from before outcomes were kept. */
@@ -60,7 +60,7 @@ export class KeptOutcomes {
   }
 
   digest(bytes: Uint8Array): bigint {
-    return BigInt(`0x${hashHex(this.#hash(bytes))}`);
+    return BigInt(`0x${hashHex(this.#digest(bytes))}`);
   }
 
   /** The outcome that counts at this time. */

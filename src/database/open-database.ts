@@ -61,6 +61,8 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly disk: Disk;
   readonly clock: Clock;
   readonly entropy: Entropy;
+  /** A digest of 32 bytes for what can be long, such as arguments; `hash` where it is absent. */
+  readonly digest?: (bytes: Uint8Array) => Uint8Array;
   /** Time limit of one SQL statement (wall clock), in milliseconds. */
   readonly statementMillisMax: number;
   /** Starts reads, if the SQL room is not to do so. */
@@ -252,7 +254,7 @@ function coreOf(
     views: viewsOf(options, store, program),
     live: new Subscriptions(program.sql, clock),
     schedules: schedulesOf(options, store, program),
-    kept: new KeptOutcomes(store, options.hash),
+    kept: new KeptOutcomes(store, options.digest ?? options.hash),
     progress: options.progress,
     startReadRun: options.startReadRun ?? startReadRun,
     slices: options.slices ?? slicesOfLimits,

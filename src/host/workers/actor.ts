@@ -18,6 +18,7 @@ import { machineAlarms } from '../../node/machine-alarm.ts';
 import { MemoryDisk } from '../../node/memory-disk.ts';
 import { nextTurn } from '../../node/next-turn.ts';
 import { realmOpener } from '../../node/realm.ts';
+import { sha256 } from '../../node/sha256.ts';
 import { ownBytes } from '../../node/thread-memory.ts';
 import { programHash } from '../linking/program-hash.ts';
 import {
@@ -233,6 +234,7 @@ export class Actor {
       disk: directory === undefined ? this.#memoryDisk : this.#diskAt(directory),
       clock: this.#clock,
       entropy: new MachineEntropy(),
+      digest: sha256,
       statementMillisMax,
       storage,
       schedulesPaused,
