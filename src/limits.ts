@@ -520,13 +520,13 @@ export const limits = {
    */
   connectionsKeptFreePart: 16,
   idleLookMillis: 100,
-  /** Headers of one request, its first line included. */
+  /** Headers of one request, its first line included; and the hint in a header of an answer. */
   headerBytesMax: 16 * kibibyte,
+  hintCharactersMax: 1_000,
   /** Interval between two checks for requests that take too long to arrive. */
   slowRequestLookMillis: 1_000,
-  /** Time for a request's headers to arrive. */
+  /** Time for a request's headers to arrive, and for a whole request, body included. */
   headerMillisMax: 15_000,
-  /** Time for a whole request, body included, to arrive. */
   requestMillisMax: 300_000,
   /** One WebSocket message of a client, assembled from its frames. */
   socketMessageBytesMax: 32 * mebibyte,

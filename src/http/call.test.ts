@@ -6,9 +6,10 @@ import {
   ProcedureHandle,
   returned,
 } from '../../test/support/procedure-handle.ts';
+import { limits } from '../limits.ts';
 import { call } from './call.ts';
 import type { HttpContext } from './context.ts';
-import { type Exchange, Query, type Reply } from './exchange.ts';
+import { type Exchange, hintedText, Query, type Reply } from './exchange.ts';
 
 const leaving = new AbortController();
 
@@ -75,6 +76,15 @@ describe('a procedure over HTTP', () => {
       expect(hint).toBe(hinted && encodeURI(hinted));
     },
   );
+
+  it('[ease 3.6] has the beginning of a long hint, which fits into a header', () => {
+    const { body, headers } = hintedText(500, 'It failed', `${'\u{ffff}'.repeat(5_000)}`);
+    const [, hinted = ''] = String(body).split('\nhint: ');
+    expect(hinted).toHaveLength(limits.hintCharactersMax);
+    const encoded = headers?.['reducerdb-error-hint'] ?? '';
+    expect(decodeURI(encoded)).toBe(hinted);
+    expect(encoded.length).toBeLessThan(limits.headerBytesMax);
+  });
 
   it('[http 9.2] is not asked for where a reducer has the name', async () => {
     const fake = new ProcedureHandle();

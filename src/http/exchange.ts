@@ -2,6 +2,7 @@ import type { RequestCaller } from '../auth/caller.ts';
 import type { Sender } from '../auth/page-rules.ts';
 import { hintLine } from '../doors/call-error-text.ts';
 import { booleanFault, choiceFault, queryFault, repeatedFault } from '../doors/request-faults.ts';
+import { limits } from '../limits.ts';
 import type { HttpVersion } from '../protocol/http-abi.ts';
 
 /** One request as an endpoint sees it, independent of the HTTP library. */
@@ -103,9 +104,12 @@ export function hintedText(
   headers: Record<string, string> = {},
 ): Reply {
   if (hint === undefined) return text(status, body, headers);
+  const most = limits.hintCharactersMax;
+  const cut = hint.length > most ? `${hint.slice(0, most - 1)}…` : hint;
   // An unpaired surrogate cannot be encoded.
-  const encoded = encodeURI(hint.replace(/[\ud800-\udfff]/gu, '\ufffd'));
-  return text(status, `${body}${hintLine}${hint}`, { ...headers, 'reducerdb-error-hint': encoded });
+  const shown = cut.replace(/[\ud800-\udfff]/gu, '\ufffd');
+  const more = { ...headers, 'reducerdb-error-hint': encodeURI(shown) };
+  return text(status, `${body}${hintLine}${shown}`, more);
 }
 
 export function empty(status: number, headers: Record<string, string> = {}): Reply {

@@ -38,7 +38,10 @@ export const capProperties = {
  * Reads the caps of a call. The row limit of a limited token caps each page. Throws `ToolFailure`
  * for an invalid value.
  */
-export function capsIn(args: JsonObject, { rowsMax = limits.agentRowsMax }: Rights): Caps {
+export function capsIn(
+  args: JsonObject,
+  { rowsMax = limits.agentRowsMax }: Pick<Rights, 'rowsMax'>,
+): Caps {
   return {
     rowsMax: Math.min(capIn(args, 'max_rows') ?? limits.agentRowsMax, rowsMax),
     textBytesMax: capIn(args, 'max_bytes') ?? limits.agentTextBytesUnasked,

@@ -52,7 +52,7 @@ describe.each(modes)('structured results $name', (mode) => {
 
   it('[mcp A5, ease 4.6] are not there for a failure, whose texts are that of the HTTP door and a hint', async () => {
     const sql = 'SELECT nam FROM person';
-    const text = (await inn.running.sql('inn', sql)).text;
+    const [text] = (await inn.running.sql('inn', sql)).text.split('\nhint: ');
     const advice = 'At line 1, column 8. Did you mean `name`?';
     expect(await result('sql', { sql })).toEqual({
       content: [text, advice].map((one) => ({ type: 'text', text: one })),
