@@ -205,7 +205,7 @@ describe('a view that fails', () => {
       );
     }
     const logged = database.lines.map(({ level, functionName }) => `${level} ${functionName}`);
-    expect(logged).toEqual(['error fragile', 'panic fragile', 'panic fragile']);
+    expect(logged).toEqual(['info fragile', 'panic fragile', 'panic fragile']);
     database.run('set_control', 'fragile', 0);
     expect(database.rows('fragile')).toEqual([]);
   });
