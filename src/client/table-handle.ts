@@ -212,10 +212,11 @@ export function accessorOf(
   const isKey = index.columns.length === 1 && index.columns[0] === columns[primaryKey ?? -1]?.key;
   return isKey
     ? { find: (key) => rows()?.entries.get(table.keyOfValue(key))?.row ?? null }
-    : { find: (key) => (isFree(key) ? null : (filter(key).next().value ?? null)) };
+    : {
+        // Any number of rows may lack a value of a unique key.
+        find: (key) =>
+          [key].flat().includes(undefined) ? null : (filter(key).next().value ?? null),
+      };
 }
-
-/** Any number of rows may lack a value of a unique key. */
-const isFree = (key: unknown): boolean => [key].flat().includes(undefined);
 
 function* noRows(): Generator<never, undefined, undefined> {}

@@ -16,5 +16,5 @@ function parse(value: unknown, what: string): bigint {
   if (typeof value === 'number' || (typeof value === 'string' && value.trim())) {
     return BigInt(value);
   }
-  throw new TypeError(`${what} is an integer or its digits`);
+  throw new TypeError(`${what} is an integer or digits`);
 }

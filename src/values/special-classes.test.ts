@@ -165,7 +165,7 @@ describe('[module-sdk 13.1] TimeDuration and ScheduleAt', () => {
     const at = new Timestamp(5n);
     expect(ScheduleAt.time(at)).toEqual({ tag: 'Time', value: at });
     const date = new Date() as unknown as Timestamp;
-    expect(() => ScheduleAt.time(date)).toThrow('a timestamp is an integer or its digits');
+    expect(() => ScheduleAt.time(date)).toThrow('a timestamp is an integer or digits');
   });
 });
 

@@ -116,8 +116,8 @@ describe('the CommonJS build', () => {
       const given: { uri: URL; database: string } = { uri: new URL('ws://a'), database: 'x' };
       export const client: Client<unknown> = connect<unknown>(given);
       export const identity: Identity = new Identity(0n);
-      // @ts-expect-error: it is no number
-      export const wrong: Identity = new Identity(1);
+      // @ts-expect-error: it is no integer
+      export const wrong: Identity = new Identity(true);
     `;
     for (const file of ['types.cts', 'types.mts']) {
       await compiled(

@@ -210,7 +210,7 @@ it('[living 6.6] after a kill, those that slept sleep on, until they are due or 
 it('[living 6.6] one that sleeps can be deleted', async () => {
   await untilAsleep('timed');
   const home = path.join(folder, 'databases', identities.get('timed') ?? '');
-  expect(existsSync(path.join(home, 'asleep'))).toBe(true);
+  await expect.poll(() => existsSync(path.join(home, 'asleep'))).toBe(true);
   expect((await ask('database/timed', undefined, 'DELETE')).status).toBe(200);
   expect(existsSync(home)).toBe(false);
 });
