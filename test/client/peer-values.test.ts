@@ -59,9 +59,7 @@ describe('[module-sdk 13.1] constructors take what those of the published librar
   });
 
   it('and say what they take', () => {
-    expect(() => new Timestamp(new Date() as never)).toThrow(
-      'a timestamp is an integer or digits',
-    );
+    expect(() => new Timestamp(new Date() as never)).toThrow('a timestamp is an integer or digits');
     expect(() => new Timestamp(1.5)).toThrow(RangeError);
     expect(() => new Timestamp('2026-01-01')).toThrow(SyntaxError);
   });
