@@ -113,6 +113,8 @@ export const agentLimits = {
   agentLogLinesMax: 1_000,
   agentLogScanLinesMax: 10_000,
   agentLogScanBytesMax: 8 * mebibyte,
+  /** Lines at the end of a log among which the reason of a crash is. */
+  crashScanLinesMax: 1_000,
   /** Previews that an agent can still apply: of all callers, and of one. */
   previewsMax: 256,
   callerPreviewsMax: 32,

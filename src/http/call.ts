@@ -8,10 +8,11 @@ import {
 import { idempotencyKeyOf } from '../doors/idempotency-key.ts';
 import { callWithJson } from '../doors/json-call.ts';
 import { functionsHint } from '../doors/names-hint.ts';
+import { crashReason } from '../host/databases/crash-reason.ts';
+import type { Host } from '../host/host.ts';
 import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { argumentsBody, parseBody } from './body.ts';
 import { callerOf, type HttpContext, openTarget, targetOf } from './context.ts';
-import { crashHint } from './crash-hint.ts';
 import { type Exchange, empty, HttpError, hintedText, json, type Reply, text } from './exchange.ts';
 
 /** `POST /v1/database/:db/call/:name`: runs a reducer or a procedure with JSON arguments. */
@@ -28,35 +29,55 @@ export async function call(exchange: Exchange, { host }: HttpContext): Promise<R
   const since = Date.now();
   const answer = await callWithJson(database.handle, request, options);
   const { outcome, json: value } = answer;
-  const hintFor = async (code: CallError['code'] | ProcedureError['code']) => {
-    switch (code) {
-      case 'reducer.unknown':
-      case 'procedure.unknown':
-        return functionsHint(database.handle, caller.rights, name);
-      case 'reducer.crashed':
-      case 'procedure.failed':
-        if (!exchange.isOnMachine) return undefined;
-        return crashHint(host, {
-          ...{ caller: callerOf(exchange), database: targetOf(exchange) },
-          ...{ name: answer.name, since },
-        });
-      default:
-        return undefined;
-    }
-  };
   const headers = {
     'spacetime-energy-used': '0',
     'spacetime-execution-duration-micros': String(outcome.micros),
   };
   if (answer.kind === 'procedure' && answer.outcome.kind === 'failed') {
     const { error } = answer.outcome;
-    return procedureFailure(error, headers, await hintFor(error.code));
+    const hint = await hintFor(error.code, { exchange, host, name: answer.name, since });
+    return procedureFailure(error, headers, hint);
   }
   if (outcome.kind === 'aborted') {
     const { error } = outcome;
-    return failure(error, { ran: headers, value, hint: await hintFor(error.code) });
+    const hint = await hintFor(error.code, { exchange, host, name: answer.name, since });
+    return failure(error, { ran: headers, value, hint });
   }
   return value === undefined ? empty(200, headers) : json(200, value, headers);
+}
+
+interface FailedCall {
+  readonly exchange: Exchange;
+  readonly host: Host;
+  /** Canonical. */
+  readonly name: string;
+  /** When it began, in milliseconds. */
+  readonly since: number;
+}
+
+/** What helps after a failure: a name that was probably meant, or why it crashed. */
+async function hintFor(
+  code: CallError['code'] | ProcedureError['code'],
+  { exchange, host, name, since }: FailedCall,
+): Promise<string | undefined> {
+  switch (code) {
+    case 'reducer.unknown':
+    case 'procedure.unknown': {
+      const { database, caller } = openTarget(exchange, host);
+      return functionsHint(database.handle, caller.rights, name);
+    }
+    case 'reducer.crashed':
+    case 'procedure.failed': {
+      if (!exchange.isOnMachine) return undefined;
+      const caller = callerOf(exchange);
+      return crashReason((request) => host.logs(caller, targetOf(exchange), request), {
+        name,
+        since,
+      });
+    }
+    default:
+      return undefined;
+  }
 }
 
 const keyDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -10,7 +10,7 @@ import type {
   TypedQuery,
   TypedRead,
 } from '../sql/check/typed.ts';
-import { visitQuery } from '../sql/check/typed-expression.ts';
+import { queryOf, visitQuery } from '../sql/check/typed-expression.ts';
 import { hasFloats, hasRefs } from '../sql/functions/canonical.ts';
 import { decodeQueryValue } from '../sql/functions/value-codec.ts';
 import { pairOf } from './fragment-parts.ts';
@@ -239,13 +239,5 @@ function baseOf(
     items,
     isDistinct: false,
   };
-  const query: TypedQuery = {
-    body,
-    order: [],
-    limit: undefined,
-    offset: undefined,
-    columns,
-    outerSlots: [],
-  };
-  return { ...read, query };
+  return { ...read, query: queryOf(body, columns) };
 }

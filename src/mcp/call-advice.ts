@@ -1,11 +1,8 @@
-import { Refusal } from '../database/outcome.ts';
-import { crashReason } from '../doors/crash-reason.ts';
 import { usableFunctions } from '../doors/names-hint.ts';
 import { TypeWords } from '../doors/type-words.ts';
-import { logRecord } from '../protocol/log-record.ts';
-import { parseAs } from '../values/json-shape.ts';
+import { crashReason } from '../host/databases/crash-reason.ts';
 import type { OpenDatabase } from './open-database.ts';
-import { linesOfReducer, mayReadLog } from './resources/log-lines.ts';
+import { openLog } from './resources/log-lines.ts';
 import type { ToolContext } from './tool.ts';
 
 /** A function that was called, and by whom. */
@@ -31,24 +28,10 @@ export async function parametersAdvice({ name, open }: Called): Promise<string |
   return `${name}(${params.join(', ')})`;
 }
 
-/**
- * Says why a reducer crashed, and where in its source, to those who may read the log. `since`: when
- * the call began, in milliseconds.
- */
-export async function crashAdvice(
+/** Says why a reducer crashed, and where in its source, to those who may read the log. */
+export function crashAdvice(
   { name, open: { database }, context: { session } }: Called,
   since: number,
 ): Promise<string | undefined> {
-  if (!mayReadLog(session, database)) return undefined;
-  try {
-    const lines = await linesOfReducer(session, database, name);
-    const found = lines
-      .map((line) => parseAs(line, logRecord))
-      .findLast(({ level, ts }) => level === 'Panic' && ts / 1_000 >= since);
-    return found && crashReason(found);
-  } catch (error) {
-    // The log is not there, or the right has just gone: the call has failed all the same.
-    if (error instanceof Refusal) return undefined;
-    throw error;
-  }
+  return crashReason((request) => openLog(session, database, request), { name, since });
 }

@@ -1,9 +1,8 @@
+import { linesOfFunction } from '../../host/databases/crash-reason.ts';
 import type { LogRequest, LogStream } from '../../host/databases/module-log.ts';
 import type { DatabaseRecord } from '../../host/registry/database-record.ts';
 import { limits } from '../../limits.ts';
-import { logRecord } from '../../protocol/log-record.ts';
 import { identityToHex } from '../../values/identity.ts';
-import { parseAs } from '../../values/json-shape.ts';
 import type { McpSession } from '../session.ts';
 
 export function mayReadLog({ host, caller }: McpSession, database: DatabaseRecord): boolean {
@@ -29,13 +28,8 @@ export async function linesOfReducer(
   database: DatabaseRecord,
   reducer: string,
 ): Promise<readonly string[]> {
-  const text = await lastLines(session, database, limits.agentLogScanLinesMax);
-  // Most lines belong to other reducers: only candidates are parsed.
-  const mark = `"function":${JSON.stringify(reducer)}`;
-  return text
-    .split('\n')
-    .filter((line) => line.includes(mark) && parseAs(line, logRecord).function === reducer)
-    .slice(-limits.promptLogLinesMax);
+  const open = (request: LogRequest) => openLog(session, database, request);
+  return (await linesOfFunction(open, reducer)).slice(-limits.promptLogLinesMax);
 }
 
 /**
@@ -53,7 +47,7 @@ export async function lastLines(
   return text;
 }
 
-function openLog(
+export function openLog(
   { host, caller }: McpSession,
   { identity }: DatabaseRecord,
   request: LogRequest,
