@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { WholeRead } from '../../src/live/kept-stages.ts';
 import { LiveQueries, prepareIn } from '../../src/live/live-queries.ts';
 import type { LiveQuery } from '../../src/live/live-query.ts';
@@ -108,6 +109,12 @@ export class LiveLab {
     const bag: Bag = new Map();
     for (const rows of reader.rowsOf(prepared)) this.#addRows(bag, prepared.table.name, rows, 1);
     return bag;
+  }
+
+  /** Fails unless a client has counted together what the query has, asked afresh. */
+  requireExact({ query, asker, bag }: Watched): void {
+    const sorted = (entries: Bag) => [...entries].sort();
+    expect(sorted(bag), query.sql).toEqual(sorted(this.fresh(query, asker)));
   }
 
   /** The rows of any query of the full dialect, asked once. */
