@@ -3,13 +3,13 @@ import { LongestFirst } from './test/support/longest-first.ts';
 
 /**
  * Tests of rooms that need no service, and of what stands on them. They share processes, so that
- * each need not start one and load the engine again; but for two, which look at the memory of
- * theirs.
+ * each need not start one and load the engine again; but for four, which look at the memory or the
+ * timers of theirs.
  */
 const together = [
   'src/{values,schema,protocol,store,sql,live,log,module,database,mcp-protocol}/**/' +
-    '!(held-bytes|own-text).test.ts',
-  'src/{auth,bundle,cli,doors,http,mcp,server,websocket}/**/*.test.ts',
+    '!(held-bytes|own-text|outgoing).test.ts',
+  'src/{auth,bundle,cli,doors,http,mcp,server,websocket}/**/!(notices).test.ts',
   'test/{client,codegen,conformance,live,simulation,sql}/**/*.test.ts',
 ];
 
