@@ -100,6 +100,14 @@ class Run {
       `SELECT task.* ${joined} WHERE member.who = :sender ORDER BY task.id LIMIT 3`,
       `SELECT task.* ${joined} WHERE member.who = :sender AND task.owner <> member.who`,
       `SELECT task.* ${joined} WHERE member.who = :sender AND task.owner <> :sender`,
+      'SELECT count(*) AS n, max(size) AS largest FROM task',
+      'SELECT size, count(*) AS n FROM task WHERE owner <> :sender GROUP BY size',
+      'SELECT size FROM task GROUP BY size HAVING count(*) > 1',
+      `SELECT id, project FROM task WHERE size > ${random.below(4)}`,
+      'SELECT * FROM task ORDER BY size DESC, id LIMIT 3',
+      'SELECT DISTINCT note.text FROM note',
+      'SELECT t.id, o.project FROM task t JOIN open o ON t.project = o.project',
+      'SELECT count(*) AS n FROM member',
     ]);
     return random.chance(0.7) ? [narrow, 'subscription'] : [full, 'full'];
   }

@@ -67,6 +67,18 @@ describe('[ease 3.10] EXPLAIN LIVE', () => {
     expect(explained('SELECT * FROM task', ownerRights)).toHaveLength(3);
   });
 
+  it('tells so of groups of those rows', () => {
+    expect(explained('SELECT project, count(*) AS n FROM task GROUP BY project')).toEqual([
+      incremental,
+      '  changed rows of task find callers by member.who, once for all of them; ' +
+        'the join is evaluated for each caller who is found',
+      '  changed rows of member find the query by the value of member.who',
+      '  the groups are kept, and changed by those rows',
+      forEach,
+      full,
+    ]);
+  });
+
   it('names the index without which they do not', () => {
     const sql =
       'SELECT member.* FROM member JOIN guest ON member.project = guest.project ' +
@@ -129,9 +141,9 @@ describe('[ease 3.10] EXPLAIN LIVE', () => {
         'a table has several row filters, of which one joins',
       forEach,
     ]);
-    expect(explained('SELECT count(*) AS n FROM task')[0]).toBe(
-      'run again at each commit that changes task, member: ' +
-        'a row filter of task joins, or it has several',
+    expect(explained('SELECT count(*) AS n FROM note')[0]).toBe(
+      'run again at each commit that changes note, member: ' +
+        'note has several row filters, of which one joins',
     );
   });
 

@@ -15,6 +15,7 @@ import { hasFloats, hasRefs } from '../sql/functions/canonical.ts';
 import { decodeQueryValue } from '../sql/functions/value-codec.ts';
 import { pairOf } from './fragment-parts.ts';
 import { computedIds } from './live-schema.ts';
+import { mergeFilters } from './merge-filters.ts';
 
 /**
  * How a query of the full dialect is kept up to date:
@@ -60,7 +61,7 @@ export interface NoShape {
  * could reveal rows that a filter hides.
  */
 export function incrementalShape(read: TypedRead): IncrementalShape | NoShape {
-  const { query } = read;
+  const query = mergeFilters(read.query);
   const { body: block } = query;
   if (block.kind !== 'block') return { reason: reasonOfBody(block) };
   const lack = lackOfBase(block) ?? (hasSubqueries(query) ? 'it has a subquery' : undefined);
@@ -158,7 +159,7 @@ function lackOfRelation(
   if (isNullable) return 'it has an outer join';
   if (source.kind === 'query') {
     const { secured, query } = source;
-    if (secured !== undefined) return `a row filter of ${secured.name} joins, or it has several`;
+    if (secured !== undefined) return `${secured.name} has several row filters, of which one joins`;
     return query.body.kind === 'block' ? 'it has a query in FROM' : reasonOfBody(query.body);
   }
   const { name, id, isEvent } = source.table;
