@@ -54,8 +54,7 @@ export function filterWarnings(schema: SqlSchema): readonly string[] {
   return costlyFilters(schema).map(
     ({ table, count }) =>
       `\`${table.name}\` has ${count} row filters, of which one joins: duplicate rows are ` +
-      'removed at each read, and watched queries of it are run again at each commit that touches ' +
-      'it. ' +
+      'removed at each read, and watched queries keep the rows of each caller in memory. ' +
       "Filters without a join cost neither; EXPLAIN AS '<identity>' SELECT … shows the plan.",
   );
 }

@@ -21,6 +21,11 @@ const tables: readonly SampleTable[] = [
     columns: { project: u8, who: identityType, role: u8 },
     indexes: ['btree:project', 'btree:who'],
   },
+  {
+    name: 'doc',
+    columns: { project: u8, size: u8, owner: identityType },
+    indexes: ['btree:project'],
+  },
   { name: 'note', columns: { project: u8, text: u8 }, indexes: ['btree:project'] },
   {
     name: 'guest',
@@ -38,10 +43,17 @@ const filters = {
   note: [
     'SELECT note.* FROM guest JOIN note ON guest.project = note.project WHERE guest.who = :sender',
   ],
+  doc: [
+    ofMembers('doc', ' AND member.role > 0'),
+    'SELECT * FROM doc WHERE owner = :sender OR size = 3',
+    'SELECT doc.* FROM doc JOIN open ON doc.project = open.project',
+  ],
   ping: [ofMembers('ping', ' AND ping.n < 9')],
   member: ['SELECT * FROM member WHERE member.who = :sender OR member.role = 0'],
 };
 const people = [1n, 2n, 3n, 4n, 5n];
+
+const written = ['task', 'task', 'task', 'member', 'note', 'doc', 'guest', 'ping', 'open'];
 
 /** A seeded run: who watches what, and transactions that change it. */
 class Run {
@@ -90,6 +102,8 @@ class Run {
       `SELECT * FROM task WHERE project = ${random.below(4)}`,
       `SELECT * FROM task WHERE owner = :sender`,
       'SELECT * FROM note',
+      'SELECT * FROM doc',
+      `SELECT * FROM doc WHERE size > ${random.below(4)}`,
       'SELECT * FROM ping',
       `SELECT open.* ${opened}`,
       `SELECT member.* ${opened}`,
@@ -108,6 +122,7 @@ class Run {
       'SELECT DISTINCT note.text FROM note',
       'SELECT t.id, o.project FROM task t JOIN open o ON t.project = o.project',
       'SELECT count(*) AS n FROM member',
+      'SELECT doc.size, count(*) AS n FROM doc GROUP BY doc.size',
     ]);
     return random.chance(0.7) ? [narrow, 'subscription'] : [full, 'full'];
   }
@@ -124,7 +139,7 @@ class Run {
 
   #write(transaction: Transaction): void {
     const random = this.#random;
-    const name = random.pick(['task', 'task', 'task', 'member', 'note', 'guest', 'ping', 'open']);
+    const name = random.pick(written);
     const table = this.#lab.table(name);
     if (random.chance(0.01)) transaction.clear(table);
     else if (random.chance(0.6)) this.#lab.insert(transaction, name, ...this.#row(name));
@@ -145,6 +160,8 @@ class Run {
     switch (name) {
       case 'task':
         return [random.below(16), project, random.below(4), who];
+      case 'doc':
+        return [project, random.below(4), who];
       case 'member':
         return [project, who, random.below(4)];
       case 'guest':

@@ -38,6 +38,12 @@ function howKept(query: PreparedQuery, caller: StatementCaller): readonly string
     }
     case 'fragments':
       return [incremental, ...query.reads.flatMap((read) => readLines(query, read, caller))];
+    case 'union':
+      return [
+        incremental,
+        ...form.fragments.flatMap((read) => readLines(query, read, caller)),
+        '  rows that several filters let through are kept, and told once',
+      ];
     case 'incremental':
       return [incremental, ...readLines(query, form.shape.base, caller), ...stageLines(form.shape)];
     default:

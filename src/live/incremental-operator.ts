@@ -1,7 +1,7 @@
 import { filterChanges } from './evaluate-filter.ts';
 import { joinChanges } from './evaluate-join.ts';
 import type { LiveFragment } from './fragment.ts';
-import type { Keep, KeptStages, WholeRead } from './kept-stages.ts';
+import type { Keep, Stages, WholeRead } from './kept-stages.ts';
 import type { LiveOperator, OperatorSurroundings } from './live-operator.ts';
 import { changesOf, eventsOf, type RowChanges } from './live-update.ts';
 import { distinctRows } from './row-bag.ts';
@@ -10,19 +10,19 @@ import type { FragmentHits } from './source-changes.ts';
 
 /** The parts of an `IncrementalOperator` besides its fragments. */
 export interface IncrementalParts {
-  readonly stages?: KeptStages | undefined;
+  readonly stages?: Stages | undefined;
   /** The fragments return rows of an event table, and may return the same ones. */
   readonly hasSameEvents?: boolean;
 }
 
 /**
  * Follows the changed rows: through fragments alone, whose differences are those of the answer, or
- * through one fragment into the stages that keep its rows.
+ * into the stages that keep their rows.
  */
 export class IncrementalOperator implements LiveOperator {
   readonly fragments: readonly LiveFragment[];
   readonly sources = [];
-  readonly #stages: KeptStages | undefined;
+  readonly #stages: Stages | undefined;
   readonly #hasSameEvents: boolean;
 
   constructor(fragments: readonly LiveFragment[], parts: IncrementalParts = {}) {
@@ -47,12 +47,11 @@ export class IncrementalOperator implements LiveOperator {
     if (this.#hasSameEvents) return eventsOnce(found);
     const stages = this.#stages;
     if (stages === undefined) return found;
-    return found.flatMap((change) => {
-      if (change.kind === 'event') return [];
-      const { inserts, deletes } = stages.apply(change, around.reread);
-      const changed = changesOf(inserts, deletes);
-      return changed === undefined ? [] : [changed];
-    });
+    const persistent = found.filter((change) => change.kind === 'persistent');
+    if (persistent.length === 0) return [];
+    const { inserts, deletes } = stages.apply(persistent, around.reread);
+    const changed = changesOf(inserts, deletes);
+    return changed === undefined ? [] : [changed];
   }
 
   /** The same list for all callers whose change is the same: it is sent once for all of them. */

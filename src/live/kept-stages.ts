@@ -12,7 +12,7 @@ import type { SqlTables } from '../sql/schema.ts';
 import type { FragmentScope } from './fragment.ts';
 import { Groups } from './groups.ts';
 import type { IncrementalShape, WindowShape } from './incremental-shape.ts';
-import type { RowSet } from './row-set.ts';
+import { emptyRowSet, type RowSet } from './row-set.ts';
 import type { SourceChanges } from './source-changes.ts';
 import { type RowFeed, Window } from './window.ts';
 
@@ -30,11 +30,23 @@ export type Reread = <Result>(read: (whole: WholeRead) => Result) => Result;
 
 type StagesScope = Pick<FragmentScope, 'schema' | 'parameters'>;
 
+/** What keeps rows, so that changes of fragments become a change of the answer. */
+export interface Stages {
+  /** Approximate memory. */
+  readonly bytes: number;
+  /** Reads what the fragments read as it is; called once. Throws `SqlFailure`. */
+  open(whole: WholeRead, keep: Keep): void;
+  /** The changes are those that one commit made to the fragments. Throws `SqlFailure`. */
+  apply(changes: readonly SourceChanges[], reread: Reread): SourceChanges;
+  /** The answer. */
+  rows(): RowSet;
+}
+
 /**
  * Groups, a window, or a window over groups: the state kept of the base rows, so that a change of
  * the base becomes a change of the answer.
  */
-export class KeptStages {
+export class KeptStages implements Stages {
   readonly #base: TypedRead;
   readonly #shape: WindowShape | undefined;
   readonly #scope: StagesScope;
@@ -74,8 +86,8 @@ export class KeptStages {
     this.#window?.takeChanges();
   }
 
-  /** Turns a change of the base into a change of the answer. Throws `SqlFailure`. */
-  apply(change: SourceChanges, reread: Reread): SourceChanges {
+  /** Turns the change of the base into that of the answer. Throws `SqlFailure`. */
+  apply([change = noChange]: readonly SourceChanges[], reread: Reread): SourceChanges {
     const groups = this.#groups;
     const window = this.#window;
     let changes = change;
@@ -149,6 +161,8 @@ export class KeptStages {
     });
   }
 }
+
+const noChange: SourceChanges = { inserts: emptyRowSet, deletes: emptyRowSet };
 
 /** A window is refilled with about as much as it had. */
 const keepAll: Keep = () => undefined;

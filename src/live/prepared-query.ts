@@ -11,7 +11,12 @@ import type { ReadPlan } from '../sql/plan/plan.ts';
 import { planReads } from '../sql/planning.ts';
 import type { Rights } from '../sql/rights.ts';
 import type { SqlTables } from '../sql/schema.ts';
-import { callerParameters, fullRead, subscriptionReads } from '../sql/watched-query.ts';
+import {
+  callerParameters,
+  fullRead,
+  type SubscriptionReads,
+  subscriptionReads,
+} from '../sql/watched-query.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import { namedTypesToJson } from '../values/type-codec.ts';
@@ -24,6 +29,7 @@ import type { LiveOperator } from './live-operator.ts';
 import { computedIds, type LiveSchema } from './live-schema.ts';
 import type { QueryDialect } from './query-dialect.ts';
 import { RerunOperator } from './rerun-operator.ts';
+import { UnionRows } from './union-rows.ts';
 
 /** The name under which rows are sent. */
 export interface RowsName {
@@ -38,6 +44,8 @@ export interface RowsName {
 export type Form =
   /** Each of the reads is a fragment. `hasSameEvents`: see `IncrementalParts`. */
   | { readonly kind: 'fragments'; readonly hasSameEvents: boolean }
+  /** Each of these is a fragment; the rows of all of them, each once, are kept. */
+  | { readonly kind: 'union'; readonly fragments: readonly TypedRead[] }
   | { readonly kind: 'incremental'; readonly shape: IncrementalShape }
   | { readonly kind: 'rerun'; readonly reason: string };
 
@@ -56,14 +64,9 @@ export class PreparedQuery {
   /** By read: what the fragments of all callers share. */
   readonly #callerJoins = new Map<TypedRead, ReturnType<typeof callerJoinOf>>();
 
-  /** `isOverlapping`: two of the reads can return the same row, which counts once. */
-  constructor(
-    asked: UncheckedQuery,
-    dialect: QueryDialect,
-    reads: readonly TypedRead[],
-    isOverlapping = false,
-  ) {
+  constructor(asked: UncheckedQuery, dialect: QueryDialect, checked: SubscriptionReads) {
     const { sql, rights, schema } = asked;
+    const { reads } = checked;
     const columns = present(reads[0], 'a read').query.columns;
     this.sql = sql;
     this.rights = rights;
@@ -72,7 +75,7 @@ export class PreparedQuery {
     this.reads = reads;
     this.table = nameOfRows(reads, columns);
     this.shape = layoutOfRows(columns, schema.types).shape;
-    this.form = dialect === 'full' ? formOf(reads) : formOfFragments(reads, isOverlapping);
+    this.form = dialect === 'full' ? formOf(reads) : formOfFragments(checked);
   }
 
   /** Ids of the views that it reads. */
@@ -89,7 +92,7 @@ export class PreparedQuery {
   /** Whether the operator keeps the answer, so that the rows are read from it. */
   get isKept(): boolean {
     const { form } = this;
-    if (form.kind !== 'incremental') return form.kind === 'rerun';
+    if (form.kind !== 'incremental') return form.kind !== 'fragments';
     return form.shape.groups !== undefined || form.shape.window !== undefined;
   }
 
@@ -103,6 +106,11 @@ export class PreparedQuery {
         return new IncrementalOperator(
           this.reads.map((read) => this.fragmentOf(read, identity)),
           form,
+        );
+      case 'union':
+        return new IncrementalOperator(
+          form.fragments.map((read) => this.fragmentOf(read, identity)),
+          { stages: new UnionRows(this, form.fragments, identity) },
         );
       case 'incremental': {
         const { base } = form.shape;
@@ -162,13 +170,9 @@ export interface UncheckedQuery {
 /** `joinRules` is true for a query to be watched. Throws `SqlFailure`. */
 export function prepareSubscription(asked: UncheckedQuery, joinRules: boolean): PreparedQuery {
   const { sql, rights, schema } = asked;
-  const { reads, isOverlapping } = subscriptionReads(
-    sql,
-    { schema: schema.sql, rights },
-    joinRules,
-  );
-  if (joinRules) requireCommits(reads);
-  return new PreparedQuery(asked, 'subscription', reads, isOverlapping);
+  const checked = subscriptionReads(sql, { schema: schema.sql, rights }, joinRules);
+  if (joinRules) requireCommits(checked.reads);
+  return new PreparedQuery(asked, 'subscription', checked);
 }
 
 /** `isWatched` is true for a query to be watched. Throws `SqlFailure`. */
@@ -177,7 +181,7 @@ export function prepareFull(asked: UncheckedQuery, isWatched: boolean): Prepared
   const typed = fullRead(sql, { schema: schema.sql, rights });
   requireNameable(typed);
   if (isWatched) requireWatchable(typed);
-  return new PreparedQuery(asked, 'full', [typed]);
+  return new PreparedQuery(asked, 'full', { reads: [typed], isOverlapping: false });
 }
 
 function formOf(reads: readonly TypedRead[]): Form {
@@ -190,16 +194,20 @@ function formOf(reads: readonly TypedRead[]): Form {
  * Rows of computed tables are in no change set. A read that is more than a block of plain tables is
  * not a fragment: it has filters that let the same rows through.
  */
-function formOfFragments(reads: readonly TypedRead[], hasSameEvents: boolean): Form {
+function formOfFragments({ reads, isOverlapping: hasSameEvents, parts }: SubscriptionReads): Form {
   const computed = tablesOf(reads).find(({ id }) => computedIds.has(id));
   if (computed !== undefined) {
     return { kind: 'rerun', reason: `rows of ${computed.name} are computed` };
   }
+  if (parts !== undefined) return { kind: 'union', fragments: parts };
   const isPlain = reads.every(({ query: { body } }) => {
     return body.kind === 'block' && body.relations.every(({ source }) => source.kind === 'table');
   });
   if (isPlain) return { kind: 'fragments', hasSameEvents };
-  return { kind: 'rerun', reason: 'a table has several row filters, of which one joins' };
+  return {
+    kind: 'rerun',
+    reason: 'a table has several row filters, of which one joins',
+  };
 }
 
 /** Every table and view that is read, at any depth. */

@@ -23,6 +23,8 @@ export interface SubscriptionReads {
   readonly reads: readonly TypedRead[];
   /** Two of the reads can return the same row, which counts once. */
   readonly isOverlapping: boolean;
+  /** Where the rows of the only read are also those of several, each once: these. */
+  readonly parts?: readonly TypedRead[];
 }
 
 /**
@@ -39,7 +41,12 @@ export function subscriptionReads(
   if (!isOverlapping) return { reads: fragments, isOverlapping };
   // Events exist only with their commit: they cannot be read again.
   if (table.isEvent) return { reads: fragments, isOverlapping };
-  return { reads: [wholeRead(parsed, scope)], isOverlapping: false };
+  const read = wholeRead(parsed, scope);
+  const whole = { reads: [read], isOverlapping: false };
+  const { body } = read.query;
+  // A query that joins can have a row more than once.
+  const isOfOneTable = body.kind === 'block' && body.relations.length === 1;
+  return isOfOneTable ? { ...whole, parts: fragments } : whole;
 }
 
 /** The query as one statement, in which a row that several filters let through appears once. */
