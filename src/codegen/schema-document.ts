@@ -70,6 +70,7 @@ function rawModuleOf(json: JsonValue): RawModule {
     crons: [],
     handlerAuth: [],
     env: [],
+    derivedIndexes: [],
     strayDefaultTables: [],
   };
 }

@@ -59,8 +59,9 @@ function callableNames({ definition }: SystemFacts, rights: Rights): ReadonlySet
 
 type Described = SystemFacts['schema']['tables'][number];
 
-function idsOf({ id, indexes, constraints, sequences }: Described): number[] {
-  return [id, ...[...indexes, ...constraints, ...sequences].map((part) => part.id)];
+function idsOf({ id, indexes, constraints, sequences, derivedIndexes }: Described): number[] {
+  const parts = [...indexes, ...constraints, ...sequences, ...derivedIndexes];
+  return [id, ...parts.map((part) => part.id)];
 }
 
 const noBytes = new Uint8Array(0);

@@ -30,5 +30,5 @@ export function sqlSchemaOf(definition: ModuleDefinition, catalog: Catalog): Sql
 /** A view in the shape of a table: the rows of one of its instances. */
 export function viewTable(view: ViewSpec): TableSpec {
   const { isAnonymous: _, ...shape } = view;
-  return { ...shape, kind: 'view', isEvent: false, sequences: [] };
+  return { ...shape, kind: 'view', isEvent: false, sequences: [], derivedIndexes: [] };
 }

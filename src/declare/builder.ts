@@ -1,3 +1,4 @@
+import type { DerivedIndexKind, DerivedIndexOption } from '../schema/definition.ts';
 import type { AlgebraicType } from '../values/type.ts';
 
 /**
@@ -36,7 +37,16 @@ export type Family = string;
 /** The methods that turn a type into a column. */
 export type Modifier = 'index' | 'unique' | 'primaryKey' | 'autoInc' | 'default' | 'name';
 
+/** The kinds of derived indexes that a type offers, beside its modifiers. */
+export type DerivedModifier = 'arrayIndex';
+
 export type IndexAlgorithm = 'btree' | 'hash' | 'direct';
+
+/** An index of what a kind derives from a column; it has no accessor. */
+export interface DerivedIndexTrait {
+  readonly kind: DerivedIndexKind;
+  readonly options: readonly DerivedIndexOption[];
+}
 
 /** The effect of modifiers on a column, as the compiler knows it. */
 export interface Traits {
@@ -51,6 +61,7 @@ export interface Traits {
 /** The traits of a column at run time, where the default is a value. */
 export interface ColumnTraits {
   readonly index?: IndexAlgorithm;
+  readonly derivedIndex?: DerivedIndexTrait;
   readonly unique?: true;
   readonly primaryKey?: true;
   readonly autoInc?: true;
@@ -76,7 +87,7 @@ let readColumn: (column: AnyColumn) => { readonly type: AnyType; readonly traits
  * type Spot = Infer<typeof Spot>; // { x: number; y: number }
  * ```
  */
-export class TypeBuilder<Out, In = Out, Allowed extends Modifier = any> {
+export class TypeBuilder<Out, In = Out, Allowed extends AnyModifier = any> {
   declare readonly [outType]: Out;
   declare readonly [inType]: In;
   declare readonly [allowedModifiers]: Allowed;
@@ -129,21 +140,39 @@ export type AnyColumn = ColumnBuilder<any, any, any>;
 export type AnyBuilder = AnyType | AnyColumn;
 
 /** A type together with the modifiers it offers. */
-export type Builder<Out, In, Allowed extends Modifier> = TypeBuilder<Out, In, Allowed> &
-  Pick<Modifiers<Out, In, Record<never, never>, Allowed>, Allowed>;
+export type Builder<Out, In, Allowed extends AnyModifier> = TypeBuilder<Out, In, Allowed> &
+  Offered<Out, In, Record<never, never>, Allowed>;
 
 /** A column together with the modifiers that can still follow. */
-export type Column<Out, In, Known extends Traits, Allowed extends Modifier> = ColumnBuilder<
+export type Column<Out, In, Known extends Traits, Allowed extends AnyModifier> = ColumnBuilder<
   Out,
   In,
   Known
 > &
-  Pick<Modifiers<Out, In, Known, Allowed>, Allowed>;
+  Offered<Out, In, Known, Allowed>;
+
+export type AnyModifier = Modifier | DerivedModifier;
+
+type Offered<Out, In, Known extends Traits, Allowed extends AnyModifier> = Pick<
+  Modifiers<Out, In, Known, Allowed>,
+  Allowed & Modifier
+> &
+  ([Allowed & DerivedModifier] extends [never]
+    ? unknown
+    : DerivedModifiers<Out, In, Known, Allowed>[Allowed & DerivedModifier]);
+
+/** The forms of `index` for derived indexes, by what the type offers. */
+interface DerivedModifiers<Out, In, Known extends Traits, Allowed extends AnyModifier> {
+  arrayIndex: {
+    /** Adds an index of the elements: `'a' = ANY(column)` and `column @> ['a']` use it. */
+    index(kind: 'inverted'): Column<Out, In, Known, Allowed>;
+  };
+}
 
 /** Later traits win, as at run time. */
 type And<Known, More> = Omit<Known, keyof More> & More;
 
-export interface Modifiers<Out, In, Known extends Traits, Allowed extends Modifier> {
+export interface Modifiers<Out, In, Known extends Traits, Allowed extends AnyModifier> {
   /** Adds an index over this column, available as `ctx.db.<table>.<column>`. */
   index(): Column<Out, In, And<Known, { index: 'btree' }>, Allowed>;
   index<Algorithm extends IndexAlgorithm>(
@@ -179,8 +208,21 @@ export function columnOf(builder: AnyBuilder): {
   return builder instanceof ColumnBuilder ? readColumn(builder) : { type: builder, traits: {} };
 }
 
+/** What is declared as `kind` with the options; `undefined` if it is no derived index. */
+function derivedIndexOf(kind: unknown): DerivedIndexTrait | undefined {
+  switch (kind) {
+    case 'inverted':
+      return { kind, options: [] };
+    default:
+      return undefined;
+  }
+}
+
 const traitOf: Readonly<Record<Modifier, (argument: unknown) => ColumnTraits>> = {
-  index: (algorithm = 'btree') => ({ index: algorithm as IndexAlgorithm }),
+  index: (algorithm = 'btree') => {
+    const derivedIndex = derivedIndexOf(algorithm);
+    return derivedIndex ? { derivedIndex } : { index: algorithm as IndexAlgorithm };
+  },
   unique: () => ({ unique: true }),
   primaryKey: () => ({ primaryKey: true }),
   autoInc: () => ({ autoInc: true }),

@@ -10,6 +10,7 @@ import type {
 import { type BuilderClass, columnClass } from './builder-class.ts';
 import type {
   ArrayBuilder,
+  ArrayModifier,
   EnumModifier,
   Fields,
   ProductBuilder,
@@ -24,7 +25,7 @@ import type {
 type ColumnOf<
   Type extends TypeBuilder<any, any, any>,
   Known extends Traits,
-  Allowed extends EnumModifier,
+  Allowed extends EnumModifier | ArrayModifier,
 > = Column<Type[typeof outType], Type[typeof inType], Known, Allowed>;
 
 /**
@@ -38,7 +39,7 @@ type ColumnOf<
 export type ArrayColumnBuilder<
   Element extends AnyType = AnyType,
   Known extends Traits = Traits,
-> = ColumnOf<ArrayBuilder<Element>, Known, ValueModifier>;
+> = ColumnOf<ArrayBuilder<Element>, Known, ArrayModifier>;
 /** The class of columns whose type is a list. */
 export const ArrayColumnBuilder: BuilderClass<ArrayColumnBuilder<any>> =
   /*#__PURE__*/ columnClass('Array');

@@ -13,6 +13,7 @@ import type { Columns, Flat, RowInput, RowOf } from './infer.ts';
 
 /** Modifiers by kind of type. Floats, arrays and the like can be neither keys nor be indexed. */
 export type ValueModifier = 'default' | 'name';
+export type ArrayModifier = ValueModifier | 'arrayIndex';
 export type EnumModifier = ValueModifier | 'index' | 'primaryKey';
 export type KeyModifier = EnumModifier | 'unique';
 export type IntegerModifier = KeyModifier | 'autoInc';
@@ -33,7 +34,7 @@ export type ArrayBuilder<Element extends AnyType> = Builder<
   Element[typeof outType][],
   | readonly Element[typeof inType][]
   | (Element extends { readonly [isByte]: true } ? Uint8Array : never),
-  ValueModifier
+  ArrayModifier
 > & { readonly [elementType]: Element };
 
 /** A success or a failure. The bare `Ok | Err` is accepted only by the compiler, for older code. */

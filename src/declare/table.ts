@@ -1,5 +1,5 @@
 import type { IndexAlgorithm } from './builder.ts';
-import { type AnyBuilder, columnOf, shapeOf } from './builder.ts';
+import { type AnyBuilder, columnOf, type DerivedIndexTrait, shapeOf } from './builder.ts';
 import { columnsOf, type RowBuilder, rowOf } from './composite.ts';
 import type { Columns, TraitsOf } from './infer.ts';
 
@@ -157,6 +157,14 @@ export class DeclaredTable {
       indexes.push(this.#index(entry.accessor, entry.name, entry.algorithm, columns));
     }
     return indexes;
+  }
+
+  /** In column order. */
+  get derivedIndexes(): (DerivedIndexTrait & { readonly column: string })[] {
+    return Object.entries(this.columns).flatMap(([column, builder]) => {
+      const { derivedIndex } = columnOf(builder).traits;
+      return derivedIndex === undefined ? [] : [{ ...derivedIndex, column }];
+    });
   }
 
   get constraints(): TableConstraint[] {

@@ -3,13 +3,19 @@ import type {
   Catalog,
   ColumnSpec,
   ConstraintSpec,
+  DerivedIndexSpec,
   IndexSpec,
   SequenceSpec,
   TableSpec,
   ViewSpec,
 } from './catalog.ts';
 import { CatalogTypes } from './catalog-types.ts';
-import type { ModuleDefinition, SequenceDefinition, TableDefinition } from './definition.ts';
+import type {
+  DerivedIndexDefinition,
+  ModuleDefinition,
+  SequenceDefinition,
+  TableDefinition,
+} from './definition.ts';
 import { fullTablesOf, fullViewsOf } from './flatten.ts';
 import { indexId, tableId, type ViewId, viewId } from './ids.ts';
 import { firstUserId, systemTables } from './system-tables.ts';
@@ -72,6 +78,7 @@ export function catalogOf(definition: ModuleDefinition, previous = emptyCatalog)
       indexes: indexesOf(table, old, ids),
       constraints: constraintsOf(table, old, ids),
       sequences: sequencesOf(table, old, ids),
+      derivedIndexes: derivedIndexesOf(table, old, ids),
     };
   });
   const views = shown.map(({ view, old, id }) => viewSpec(view, old, id, ids));
@@ -175,6 +182,27 @@ function sequencesOf(table: TableDefinition, old: TableSpec | undefined, ids: Id
     const shape = sequenceShape(definition);
     const same = old?.sequences.find((sequence) => isSameSequence(sequence, shape));
     return { ...shape, id: same?.id ?? ids.next() };
+  });
+}
+
+function derivedIndexesOf(
+  table: TableDefinition,
+  old: TableSpec | undefined,
+  ids: Ids,
+): DerivedIndexSpec[] {
+  return table.derivedIndexes.map((definition) => {
+    const same = old?.derivedIndexes.find((index) => isSameDerivedIndex(index, definition));
+    return { ...definition, id: same?.id ?? indexId(ids.next()) };
+  });
+}
+
+/** Also used by the migration plan and by the store: what one holds serves as the other. */
+export function isSameDerivedIndex(a: DerivedIndexDefinition, b: DerivedIndexDefinition): boolean {
+  const isSamePlace = a.name === b.name && a.kind === b.kind && a.column === b.column;
+  if (!isSamePlace || a.options.length !== b.options.length) return false;
+  return a.options.every(({ name, value }, at) => {
+    const other = b.options[at];
+    return other?.name === name && other.value === value;
   });
 }
 

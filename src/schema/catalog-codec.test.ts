@@ -72,6 +72,7 @@ describe('the catalog format', () => {
         },
       ],
       constraints: [{ id: 4098, name: 'c', columns: [0] }],
+      derivedIndexes: [],
       sequences: [
         { id: 4099, name: 's', column: 0, start: 1n, minValue: -1n, maxValue: 2n, increment: 3n },
       ],
@@ -111,6 +112,46 @@ describe('the catalog format', () => {
     expect(decodeCatalog(old)).toEqual(emptyCatalog);
   });
 
+  const labelled = catalogOf(
+    validateModule(
+      moduleOf(
+        [{ name: 'ticket', columns: { id: u32, labels: { kind: 'array', element: text } } }],
+        {
+          derivedIndexes: [{ tableName: 'ticket', column: 1, kind: 'inverted', options: [] }],
+        },
+      ),
+    ),
+  );
+
+  it('[ease 3.3] has derived indexes at its end, and is of version 2 without', () => {
+    const bytes = encodeCatalog(labelled);
+    const tables = labelled.tables.map((table) => ({ ...table, derivedIndexes: [] }));
+    const bare = encodeCatalog({ ...labelled, tables });
+    expect([bare[0], bytes[0]]).toEqual([2, 3]);
+    expect(bytes.subarray(1, bare.length)).toEqual(bare.subarray(1));
+    const name = Buffer.from('ticket_labels_idx_inverted').toString('hex');
+    expect(Buffer.from(bytes.subarray(bare.length)).toString('hex')).toBe(
+      `01000000 00100000 01100000 1a000000${name} 00 0100 00000000`.replace(/\s/g, ''),
+    );
+    expect(decodeCatalog(bytes)).toEqual(labelled);
+    expect(decodeCatalog(bare)).toEqual({ ...labelled, tables });
+    for (let length = bare.length; length < bytes.length; length += 1) {
+      expect(() => decodeCatalog(bytes.subarray(0, length))).toThrow(DecodeError);
+    }
+  });
+
+  it('[ease 3.3] refuses derived indexes of what does not exist', () => {
+    const bytes = encodeCatalog(labelled);
+    const changed = (fromEnd: number, byte: number) => {
+      const other = Uint8Array.from(bytes);
+      other[other.length - fromEnd] = byte;
+      return () => decodeCatalog(other);
+    };
+    expect(changed(6, 9)).toThrow('has no column 9');
+    expect(changed(7, 9)).toThrow('unknown tag 0x9 for sum type DerivedIndexKind');
+    expect(changed(45, 9)).toThrow('table 4105 of an index does not exist');
+  });
+
   it('holds no view among its tables', () => {
     const table: TableSpec = { ...(rich.tables[0] as TableSpec), kind: 'view' };
     expect(() => encodeCatalog({ ...rich, tables: [table] })).toThrow('are not views');
@@ -119,8 +160,8 @@ describe('the catalog format', () => {
   it('refuses another version, and bytes before or after its end', () => {
     const bytes = encodeCatalog(rich);
     const other = Uint8Array.from(bytes);
-    other[0] = 3;
-    expect(() => decodeCatalog(other)).toThrow(new DecodeError('unknown catalog version 3'));
+    other[0] = 4;
+    expect(() => decodeCatalog(other)).toThrow(new DecodeError('unknown catalog version 4'));
     expect(() => decodeCatalog(Uint8Array.of(...bytes, 0))).toThrow('1 bytes after the catalog');
     for (let length = 0; length < bytes.length; length += 1) {
       expect(() => decodeCatalog(bytes.subarray(0, length))).toThrow(DecodeError);

@@ -6,21 +6,23 @@ import type {
   Catalog,
   ColumnSpec,
   ConstraintSpec,
+  DerivedIndexSpec,
   IndexSpec,
   SequenceSpec,
   TableSpec,
   ViewSpec,
 } from './catalog.ts';
 import { checkCatalog } from './check-catalog.ts';
-import { readColumns, readList, readTag } from './decode-raw-parts.ts';
+import { readColumns, readIndexOption, readList, readTag } from './decode-raw-parts.ts';
 import { indexId, tableId, viewId } from './ids.ts';
+import { derivedIndexKinds } from './raw-module.ts';
 
 /**
  * A catalog as the commit log keeps it. Integers are little-endian, `string` is a u32 byte count
  * and UTF-8, `list` a u32 count and the items, a type is written as in the value format.
  *
- *     catalog     version:u8=2  next-id:u32  types:list<type>  tables:list<table>
- *                 views:list<view>
+ *     catalog     version:u8=3  next-id:u32  types:list<type>  tables:list<table>
+ *                 views:list<view>  derived:list<derived>
  *     table       id:u32  name:string  source-name:string  flags:u8
  *                 primary-key:u16 (0xffff = none)
  *                 columns:list<column>  indexes:list<index>
@@ -37,15 +39,29 @@ import { indexId, tableId, viewId } from './ids.ts';
  *     constraint  id:u32  name:string  columns:list<u16>
  *     sequence    id:u32  name:string  column:u16  start, min, max, increment: i128 each
  *
- * Version 1 is the same without the list of views.
+ *     derived     table:u32  id:u32  name:string  kind:u8  column:u16  options:list<option>
+ *     kind        0 inverted
+ *     option      name:string  value:string
+ *
+ * Version 2 is the same without the list of derived indexes, and is written where there are none,
+ * so that earlier versions of the service can read it. Version 1 lacks the list of views, too.
  */
 export function encodeCatalog(catalog: Catalog): Uint8Array {
   const writer = new BinaryWriter();
-  writer.u8(formatVersion);
+  const derived = catalog.tables.flatMap((table) =>
+    table.derivedIndexes.map((index) => ({ table, index })),
+  );
+  writer.u8(derived.length === 0 ? versionWithoutDerived : formatVersion);
   writer.u32(catalog.nextId);
   writeList(writer, catalog.types, encodeType);
   writeList(writer, catalog.tables, writeTable);
   writeList(writer, catalog.views, writeView);
+  if (derived.length > 0) {
+    writeList(writer, derived, (w, { table, index }) => {
+      w.u32(table.id);
+      writeDerivedIndex(w, index);
+    });
+  }
   return writer.finish();
 }
 
@@ -53,12 +69,13 @@ export function encodeCatalog(catalog: Catalog): Uint8Array {
 export function decodeCatalog(bytes: Uint8Array): Catalog {
   const reader = new BinaryReader(bytes);
   const version = reader.u8();
-  const isKnown = version === formatVersion || version === versionWithoutViews;
-  if (!isKnown) throw new DecodeError(`unknown catalog version ${version}`);
+  if (version < versionWithoutViews || version > formatVersion)
+    throw new DecodeError(`unknown catalog version ${version}`);
   const nextId = reader.u32();
   const types = readList(reader, decodeType);
-  const tables = readList(reader, readTable);
+  const bare = readList(reader, readTable);
   const views = version === versionWithoutViews ? [] : readList(reader, readView);
+  const tables = version < formatVersion ? bare : withDerivedIndexes(reader, bare);
   if (reader.remaining > 0) throw new DecodeError(`${reader.remaining} bytes after the catalog`);
   const catalog = { tables, views, types, nextId };
   const problem = checkCatalog(catalog);
@@ -66,7 +83,8 @@ export function decodeCatalog(bytes: Uint8Array): Catalog {
   return catalog;
 }
 
-const formatVersion = 2;
+const formatVersion = 3;
+const versionWithoutDerived = 2;
 const versionWithoutViews = 1;
 const noPrimaryKey = 0xffff;
 const algorithms = ['btree', 'hash', 'direct'] as const;
@@ -105,6 +123,7 @@ function readTable(r: BinaryReader): TableSpec {
     indexes: readList(r, readIndex),
     constraints: readList(r, readConstraint),
     sequences: readList(r, readSequence),
+    derivedIndexes: [],
   };
 }
 
@@ -198,6 +217,39 @@ function readSequence(r: BinaryReader): SequenceSpec {
     minValue: r.i128(),
     maxValue: r.i128(),
     increment: r.i128(),
+  };
+}
+
+function writeDerivedIndex(w: BinaryWriter, index: DerivedIndexSpec): void {
+  w.u32(index.id);
+  w.string(index.name);
+  w.u8(derivedIndexKinds.indexOf(index.kind));
+  w.u16(index.column);
+  writeList(w, index.options, (writer, { name, value }) => {
+    writer.string(name);
+    writer.string(value);
+  });
+}
+
+/** The tables with the derived indexes that follow. */
+function withDerivedIndexes(r: BinaryReader, tables: readonly TableSpec[]): TableSpec[] {
+  const byTable = new Map<number, DerivedIndexSpec[]>(tables.map(({ id }) => [id, []]));
+  readList(r, (reader) => {
+    const table = reader.u32();
+    const indexes = byTable.get(table);
+    if (indexes === undefined) throw new DecodeError(`table ${table} of an index does not exist`);
+    indexes.push(readDerivedIndex(reader));
+  });
+  return tables.map((table) => ({ ...table, derivedIndexes: byTable.get(table.id) ?? [] }));
+}
+
+function readDerivedIndex(r: BinaryReader): DerivedIndexSpec {
+  return {
+    id: indexId(r.u32()),
+    name: r.string(),
+    kind: readTag(r, derivedIndexKinds, 'DerivedIndexKind'),
+    column: r.u16(),
+    options: readList(r, readIndexOption),
   };
 }
 

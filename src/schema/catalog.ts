@@ -1,5 +1,5 @@
 import type { AlgebraicType } from '../values/type.ts';
-import type { IndexAlgorithm } from './definition.ts';
+import type { DerivedIndexDefinition, IndexAlgorithm } from './definition.ts';
 import type { IndexId, TableId, ViewId } from './ids.ts';
 
 /**
@@ -31,6 +31,7 @@ export interface TableSpec {
   readonly indexes: readonly IndexSpec[];
   readonly constraints: readonly ConstraintSpec[];
   readonly sequences: readonly SequenceSpec[];
+  readonly derivedIndexes: readonly DerivedIndexSpec[];
 }
 
 /** A view: the columns of its rows, and the index on its key. */
@@ -61,6 +62,11 @@ export interface IndexSpec {
   readonly algorithm: IndexAlgorithm;
   readonly columns: readonly number[];
   readonly isUnique: boolean;
+}
+
+/** A derived index; it shares the ids of indexes. */
+export interface DerivedIndexSpec extends DerivedIndexDefinition {
+  readonly id: IndexId;
 }
 
 export interface ConstraintSpec {

@@ -1,15 +1,17 @@
 import type { AlgebraicType } from '../values/type.ts';
-import type { Catalog, SequenceSpec, TableSpec, ViewSpec } from './catalog.ts';
+import type { Catalog, DerivedIndexSpec, SequenceSpec, TableSpec, ViewSpec } from './catalog.ts';
 import { firstUserId } from './system-tables.ts';
 
 /** Describes how a catalog contradicts itself, or returns `undefined` if it does not. */
 export function checkCatalog(catalog: Catalog): string | undefined {
   const noSequences: readonly SequenceSpec[] = [];
-  const views = catalog.views.map((view) => ({ ...view, sequences: noSequences }));
+  const noDerivedIndexes: readonly DerivedIndexSpec[] = [];
+  const none = { sequences: noSequences, derivedIndexes: noDerivedIndexes };
+  const views = catalog.views.map((view) => ({ ...view, ...none }));
   const tables: readonly Relation[] = [...catalog.tables, ...views];
   const ids = [
     duplicateOf(tables.map((table) => table.id)),
-    duplicateOf(tables.flatMap((table) => table.indexes.map((index) => index.id))),
+    duplicateOf(tables.flatMap(indexIdsOf)),
     duplicateOf(tables.flatMap((table) => table.constraints.map((constraint) => constraint.id))),
     duplicateOf(tables.flatMap((table) => table.sequences.map((sequence) => sequence.id))),
   ].find((id) => id !== undefined);
@@ -28,7 +30,7 @@ export function checkCatalog(catalog: Catalog): string | undefined {
 }
 
 /** The common parts of tables and views. */
-type Relation = (ViewSpec & Pick<TableSpec, 'sequences'>) | TableSpec;
+type Relation = (ViewSpec & Pick<TableSpec, 'sequences' | 'derivedIndexes'>) | TableSpec;
 
 function checkTable(table: Relation): string | undefined {
   const column = duplicateOf(table.columns.map(({ name }) => name));
@@ -38,6 +40,7 @@ function checkTable(table: Relation): string | undefined {
     ...table.indexes.flatMap(({ columns }) => columns),
     ...table.constraints.flatMap(({ columns }) => columns),
     ...table.sequences.map((sequence) => sequence.column),
+    ...table.derivedIndexes.map((index) => index.column),
   ];
   const beyond = positions.find((position) => position >= table.columns.length);
   if (beyond !== undefined) return `table "${table.name}" has no column ${beyond}`;
@@ -47,8 +50,13 @@ function checkTable(table: Relation): string | undefined {
 }
 
 function idsOf(table: Relation): number[] {
-  const parts = [...table.indexes, ...table.constraints, ...table.sequences];
+  const { indexes, constraints, sequences, derivedIndexes } = table;
+  const parts = [...indexes, ...constraints, ...sequences, ...derivedIndexes];
   return [table.id, ...parts.map((part) => part.id)];
+}
+
+function indexIdsOf({ indexes, derivedIndexes }: Relation): number[] {
+  return [...indexes, ...derivedIndexes].map(({ id }) => id);
 }
 
 function duplicateOf<Item>(items: readonly Item[]): Item | undefined {

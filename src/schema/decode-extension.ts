@@ -1,15 +1,17 @@
 import { BinaryReader, DecodeError } from '../values/binary-reader.ts';
 import { decodeType } from '../values/type-codec.ts';
-import { readList, readOption, readString, readTag } from './decode-raw-parts.ts';
+import { readIndexOption, readList, readOption, readString, readTag } from './decode-raw-parts.ts';
 import type { SchedulePolicy } from './definition.ts';
 import {
   catchUpKinds,
   deliveryKinds,
+  derivedIndexKinds,
   extensionMagic,
   extensionTags,
   extensionVersion,
   handlerAuthKinds,
   type RawCron,
+  type RawDerivedIndex,
   type RawEnvName,
   type RawHandlerAuth,
   type RawModule,
@@ -70,6 +72,10 @@ function readBlock(r: BinaryReader, extension: Extension): void {
       refuseSecond(tag, extension.scheduleDeliveries);
       extension.scheduleDeliveries = readList(block, readDelivery);
       break;
+    case extensionTags.derivedIndexes:
+      refuseSecond(tag, extension.derivedIndexes);
+      extension.derivedIndexes = readList(block, readDerivedIndex);
+      break;
     default:
       return;
   }
@@ -106,6 +112,15 @@ function readHandlerAuth(r: BinaryReader): RawHandlerAuth {
 
 function readEnvName(r: BinaryReader): RawEnvName {
   return { name: r.string(), type: decodeType(r), isSecret: r.bool(), isOptional: r.bool() };
+}
+
+function readDerivedIndex(r: BinaryReader): RawDerivedIndex {
+  return {
+    tableName: r.string(),
+    column: r.u16(),
+    kind: readTag(r, derivedIndexKinds, 'DerivedIndexKind'),
+    options: readList(r, readIndexOption),
+  };
 }
 
 function readPolicy(r: BinaryReader): SchedulePolicy {

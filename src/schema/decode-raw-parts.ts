@@ -1,7 +1,7 @@
 import { type BinaryReader, DecodeError } from '../values/binary-reader.ts';
 import type { NamedType, ProductType } from '../values/type.ts';
 import { decodeType } from '../values/type-codec.ts';
-import type { Lifecycle } from './definition.ts';
+import type { DerivedIndexOption, Lifecycle } from './definition.ts';
 import type {
   FunctionVisibility,
   RawConstraint,
@@ -46,6 +46,11 @@ export function readTag<Variant>(
 
 export function readString(r: BinaryReader): string {
   return r.string();
+}
+
+/** An option of a derived index, which a catalog has, too. */
+export function readIndexOption(r: BinaryReader): DerivedIndexOption {
+  return { name: r.string(), value: r.string() };
 }
 
 /** A product without the tag that says "product". */

@@ -53,6 +53,7 @@ export interface TableDefinition {
   readonly indexes: readonly IndexDefinition[];
   readonly constraints: readonly UniqueConstraintDefinition[];
   readonly sequences: readonly SequenceDefinition[];
+  readonly derivedIndexes: readonly DerivedIndexDefinition[];
   readonly schedule: ScheduleDefinition | undefined;
   readonly tableType: 'system' | 'user';
   readonly access: 'public' | 'private';
@@ -79,6 +80,24 @@ export interface IndexDefinition {
   readonly columns: readonly number[];
   /** True when a unique constraint covers exactly this set of columns. */
   readonly isUnique: boolean;
+}
+
+/** Kinds of indexes over what is derived from one column, such as the elements of an array. */
+export type DerivedIndexKind = 'inverted';
+
+/** An index that finds rows by what is derived from one column, among others perhaps. */
+export interface DerivedIndexDefinition {
+  readonly name: string;
+  readonly kind: DerivedIndexKind;
+  /** Position of the column. */
+  readonly column: number;
+  /** What the kind was told, ascending by name. */
+  readonly options: readonly DerivedIndexOption[];
+}
+
+export interface DerivedIndexOption {
+  readonly name: string;
+  readonly value: string;
 }
 
 export interface UniqueConstraintDefinition {

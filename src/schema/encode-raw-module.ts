@@ -5,6 +5,7 @@ import type { Lifecycle, SchedulePolicy } from './definition.ts';
 import {
   catchUpKinds,
   deliveryKinds,
+  derivedIndexKinds,
   extensionMagic,
   extensionTags,
   extensionVersion,
@@ -129,8 +130,8 @@ const algorithmTags = { btree: 0, hash: 1, direct: 2 } as const;
 
 /** Hosts that do not know the extension ignore what follows the sections. */
 function writeExtension(w: BinaryWriter, raw: RawModule): void {
-  const { schedulePolicies, crons, handlerAuth, env, scheduleDeliveries } = raw;
-  const blocks = [schedulePolicies, crons, handlerAuth, env, scheduleDeliveries];
+  const { schedulePolicies, crons, handlerAuth, env, scheduleDeliveries, derivedIndexes } = raw;
+  const blocks = [schedulePolicies, crons, handlerAuth, env, scheduleDeliveries, derivedIndexes];
   if (blocks.every(({ length }) => length === 0)) return;
   for (const byte of extensionMagic) w.u8(byte);
   w.u8(extensionVersion);
@@ -157,6 +158,15 @@ function writeExtension(w: BinaryWriter, raw: RawModule): void {
   writeBlock(w, extensionTags.scheduleDeliveries, scheduleDeliveries, (block, entry) => {
     block.string(entry.functionName);
     block.u8(deliveryKinds.indexOf(entry.delivery));
+  });
+  writeBlock(w, extensionTags.derivedIndexes, derivedIndexes, (block, index) => {
+    block.string(index.tableName);
+    block.u16(index.column);
+    block.u8(derivedIndexKinds.indexOf(index.kind));
+    writeList(block, index.options, (_, { name, value }) => {
+      block.string(name);
+      block.string(value);
+    });
   });
 }
 

@@ -16,7 +16,7 @@ import type { RawModule } from './raw-module.ts';
 /** What a peer's host reads of a module: its sections. */
 const sectionsOf = (raw: RawModule) => {
   const lists = { schedulePolicies: [], scheduleDeliveries: [], crons: [] };
-  return encodeRawModuleV10({ ...raw, ...lists, handlerAuth: [], env: [] });
+  return encodeRawModuleV10({ ...raw, ...lists, handlerAuth: [], env: [], derivedIndexes: [] });
 };
 
 const bytesOf = (hex: string) => Uint8Array.from(Buffer.from(hex.replace(/\s/g, ''), 'hex'));
@@ -57,6 +57,25 @@ describe('the extension of a description', () => {
     const extension = `52444258 01  04 19000000 02000000
       03000000 4b4559 04 01 00
       04000000 504f5254 09 00 01`;
+    expect(bytes.subarray(sectionsOf(raw).length)).toEqual(bytesOf(extension));
+    expect(decodeRawModule(bytes)).toEqual(raw);
+  });
+
+  it('[ease 3.3, module-def 3] has the derived indexes', () => {
+    const raw: RawModule = {
+      ...personModule,
+      derivedIndexes: [
+        {
+          tableName: 'a',
+          column: 2,
+          kind: 'inverted',
+          options: [{ name: 'b', value: 'cd' }],
+        },
+      ],
+    };
+    const bytes = encodeRawModuleV10(raw);
+    const extension = `52444258 01  06 1b000000 01000000
+      01000000 61 0200 00 01000000 01000000 62 02000000 6364`;
     expect(bytes.subarray(sectionsOf(raw).length)).toEqual(bytesOf(extension));
     expect(decodeRawModule(bytes)).toEqual(raw);
   });

@@ -100,6 +100,7 @@ export function prefixTable(table: TableDefinition, prefix: string): TableDefini
     }),
     constraints: table.constraints.map(renamed),
     sequences: table.sequences.map(renamed),
+    derivedIndexes: table.derivedIndexes.map(renamed),
     schedule: prefixSchedule(table.schedule, prefix),
   };
 }

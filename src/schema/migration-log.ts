@@ -9,8 +9,10 @@ export function logLineOf(step: MigrationStep): string | undefined {
     case 'addTable':
       return `Creating table \`${step.table.name}\``;
     case 'addIndex':
+    case 'addDerivedIndex':
       return `Creating index \`${step.index.name}\` on table \`${step.table}\``;
     case 'removeIndex':
+    case 'removeDerivedIndex':
       return `Dropping index \`${step.index.name}\` on table \`${step.table}\``;
     case 'addConstraint':
       return `Adding constraint \`${step.constraint.name}\` on table \`${step.table}\``;

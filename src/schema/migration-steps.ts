@@ -1,6 +1,7 @@
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import type {
   CronDefinition,
+  DerivedIndexDefinition,
   IndexDefinition,
   ScheduleDefinition,
   SequenceDefinition,
@@ -15,6 +16,7 @@ import type { FullTable, FullView } from './flatten.ts';
  */
 export type MigrationStep =
   | ({ readonly kind: 'removeIndex' } & IndexChange)
+  | ({ readonly kind: 'removeDerivedIndex' } & DerivedIndexChange)
   | ({ readonly kind: 'removeConstraint' } & ConstraintChange)
   | ({ readonly kind: 'removeSequence' } & SequenceChange)
   | ({ readonly kind: 'removeSchedule' } & ScheduleChange)
@@ -52,6 +54,7 @@ export type MigrationStep =
     }
   | ({ readonly kind: 'addTable' } & FullTable)
   | ({ readonly kind: 'addIndex' } & IndexChange)
+  | ({ readonly kind: 'addDerivedIndex' } & DerivedIndexChange)
   | ({ readonly kind: 'addConstraint' } & ConstraintChange)
   | ({ readonly kind: 'addSequence' } & SequenceChange)
   /** Rows that are there are armed. */
@@ -79,6 +82,12 @@ export interface IndexChange {
   readonly table: string;
   readonly index: IndexDefinition;
   readonly columns: readonly string[];
+}
+
+export interface DerivedIndexChange {
+  readonly table: string;
+  readonly index: DerivedIndexDefinition;
+  readonly column: string;
 }
 
 export interface ConstraintChange {
@@ -122,6 +131,7 @@ type Access = 'public' | 'private';
 /** Kinds of steps in execution order. */
 const stepOrder: readonly MigrationStep['kind'][] = [
   'removeIndex',
+  'removeDerivedIndex',
   'removeConstraint',
   'removeSequence',
   'removeSchedule',
@@ -137,6 +147,7 @@ const stepOrder: readonly MigrationStep['kind'][] = [
   'changeColumnSourceName',
   'addTable',
   'addIndex',
+  'addDerivedIndex',
   'addConstraint',
   'addSequence',
   'addSchedule',

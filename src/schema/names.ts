@@ -1,4 +1,4 @@
-import type { IndexAlgorithm } from './definition.ts';
+import type { DerivedIndexKind, IndexAlgorithm } from './definition.ts';
 
 /**
  * Describes why `name` cannot name an entity, or returns `undefined` if it can. An identifier is in
@@ -36,7 +36,7 @@ const continueCharacter = /^\p{XID_Continue}$/u;
 export function generatedIndexName(
   table: string,
   columns: readonly string[],
-  algorithm: IndexAlgorithm,
+  algorithm: IndexAlgorithm | DerivedIndexKind,
 ): string {
   return `${[table, ...columns].join('_')}_idx_${algorithm}`;
 }

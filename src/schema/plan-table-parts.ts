@@ -1,5 +1,10 @@
-import { isSameSequence, sequenceShape } from './build-catalog.ts';
-import type { IndexDefinition, ScheduleDefinition, TableDefinition } from './definition.ts';
+import { isSameDerivedIndex, isSameSequence, sequenceShape } from './build-catalog.ts';
+import type {
+  DerivedIndexDefinition,
+  IndexDefinition,
+  ScheduleDefinition,
+  TableDefinition,
+} from './definition.ts';
 import type { FullTable } from './flatten.ts';
 import type { MigrationStep } from './migration-steps.ts';
 import { type ColumnPlan, planColumns, planEventColumns } from './plan-columns.ts';
@@ -14,6 +19,7 @@ export function planTable(old: FullTable, next: FullTable): ColumnPlan {
     ...planAttributes(before, after),
     ...columns.steps,
     ...planIndexes(before, after),
+    ...planDerivedIndexes(before, after),
     ...planConstraints(before, after),
     ...planSequences(before, after),
     ...planSchedule(before, after),
@@ -109,6 +115,23 @@ function planIndexes(old: TableDefinition, next: TableDefinition): MigrationStep
 function isSameIndex(a: IndexDefinition, b: IndexDefinition): boolean {
   const isSameShape = a.algorithm === b.algorithm && a.columns.join() === b.columns.join();
   return a.name === b.name && isSameShape;
+}
+
+function planDerivedIndexes(old: TableDefinition, next: TableDefinition): MigrationStep[] {
+  const missing = (from: TableDefinition, to: TableDefinition) =>
+    from.derivedIndexes.filter((index) => {
+      return !to.derivedIndexes.some((other) => isSameDerivedIndex(index, other));
+    });
+  const step = (kind: 'removeDerivedIndex' | 'addDerivedIndex', table: TableDefinition) => {
+    return (index: DerivedIndexDefinition): MigrationStep => {
+      const [column = ''] = columnNames(table, [index.column]);
+      return { kind, table: next.name, index, column };
+    };
+  };
+  return [
+    ...missing(old, next).map(step('removeDerivedIndex', old)),
+    ...missing(next, old).map(step('addDerivedIndex', next)),
+  ];
 }
 
 function planConstraints(old: TableDefinition, next: TableDefinition): MigrationStep[] {

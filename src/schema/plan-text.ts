@@ -39,6 +39,11 @@ function entryOf(step: MigrationStep, paint: Paint): string[] {
     case 'removeIndex':
     case 'addIndex':
       return [`${verb(step, paint)} index ${step.index.name} on ${place(step, paint)}`];
+    case 'removeDerivedIndex':
+    case 'addDerivedIndex': {
+      const where = `[${step.column}] of table ${paint('cyan', step.table)}`;
+      return [`${verb(step, paint)} ${step.index.kind} index ${step.index.name} on ${where}`];
+    }
     case 'removeConstraint':
     case 'addConstraint': {
       const { name } = step.constraint;
@@ -171,6 +176,10 @@ function describeTable({ table, typespace }: FullTable, paint: Paint): string[] 
     ...section(
       'Indexes',
       table.indexes.map((index) => `${index.name} on ${on(index.columns)}`),
+    ),
+    ...section(
+      'Derived indexes',
+      table.derivedIndexes.map((index) => `${index.name} on ${on([index.column])}`),
     ),
     ...section(
       'Auto-increment constraints',

@@ -156,6 +156,7 @@ const { sections } = fc.letrec<{ sections: RawModule }>((tie) => ({
     crons: fc.constant([]),
     handlerAuth: fc.constant([]),
     env: fc.constant([]),
+    derivedIndexes: fc.constant([]),
     strayDefaultTables: fc.constant([]),
   }),
 }));

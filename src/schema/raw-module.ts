@@ -1,6 +1,8 @@
 import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
 import type {
   Delivery,
+  DerivedIndexKind,
+  DerivedIndexOption,
   HandlerAuth,
   IndexAlgorithm,
   Lifecycle,
@@ -44,6 +46,8 @@ export interface RawModule {
   readonly handlerAuth: readonly RawHandlerAuth[];
   /** Names of the configuration that the module reads. A submodule has none. */
   readonly env: readonly RawEnvName[];
+  /** Indexes of what is derived from a column. A submodule has none. */
+  readonly derivedIndexes: readonly RawDerivedIndex[];
   /** Version 9 only: nonexistent tables named by a column default. */
   readonly strayDefaultTables: readonly string[];
 }
@@ -173,6 +177,14 @@ export interface RawEnvName {
   readonly isOptional: boolean;
 }
 
+export interface RawDerivedIndex {
+  /** Source name. */
+  readonly tableName: string;
+  readonly column: number;
+  readonly kind: DerivedIndexKind;
+  readonly options: readonly DerivedIndexOption[];
+}
+
 export interface RawLifecycleReducer {
   readonly event: Lifecycle;
   /** Source name. */
@@ -236,6 +248,7 @@ export const extensionTags = {
   handlerAuth: 3,
   env: 4,
   scheduleDeliveries: 5,
+  derivedIndexes: 6,
 } as const;
 
 /** What happens to missed times, in the order of the wire tags. */
@@ -246,6 +259,9 @@ export const handlerAuthKinds = ['optional', 'required'] as const;
 
 /** How often a scheduled procedure runs at most, or at least, in the order of the wire tags. */
 export const deliveryKinds = ['atMostOnce', 'atLeastOnce'] as const;
+
+/** Kinds of derived indexes, in the order of the wire tags. */
+export const derivedIndexKinds = ['inverted'] as const;
 
 /** HTTP methods in the order of their wire tags; any other method is an extension, tag 9. */
 export const httpMethods = [
@@ -283,5 +299,6 @@ export const emptyRawModule: RawModule = {
   crons: [],
   handlerAuth: [],
   env: [],
+  derivedIndexes: [],
   strayDefaultTables: [],
 };

@@ -445,6 +445,7 @@ function systemTable(table: SystemTable): TableSpec {
       return { id: firstId + 1, name: `${keyed}_key`, columns: positions };
     }),
     sequences: sequence === undefined ? [] : [sequenceOf(table, sequence)],
+    derivedIndexes: [],
   };
 }
 

@@ -24,7 +24,10 @@ import {
   validateSequences,
 } from './validate-table-parts.ts';
 
-/** Tables without their schedules, in declared order; one with a broken row type is left out. */
+/**
+ * Tables without their schedules and derived indexes, in declared order; one with a broken row type
+ * is left out.
+ */
 export function validateTables(scope: Scope): TableDefinition[] {
   for (const name of scope.raw.strayDefaultTables) scope.problems.report(`Table ${name} not found`);
   return scope.raw.tables.flatMap((raw) => validateTable(scope, raw) ?? []);
@@ -53,6 +56,7 @@ function validateTable(scope: Scope, raw: RawTable): TableDefinition | undefined
     indexes,
     constraints,
     sequences: validateSequences(scope, draft),
+    derivedIndexes: [],
     schedule: undefined,
     tableType: raw.tableType,
     access: raw.access,

@@ -4,6 +4,7 @@ import { Problems } from './problems.ts';
 import type { RawModule } from './raw-module.ts';
 import { openScope, type Scope, sharedNameText } from './scope.ts';
 import { validateCrons } from './validate-crons.ts';
+import { validateDerivedIndexes } from './validate-derived-indexes.ts';
 import { validateEnv } from './validate-env.ts';
 import { lifecycleTexts, validateFunctions } from './validate-functions.ts';
 import { validateHttp } from './validate-http.ts';
@@ -27,6 +28,7 @@ function validateScope(scope: Scope): ModuleDefinition {
   const { raw, typespace } = scope;
   const types = validateTypes(scope);
   const tables = validateTables(scope);
+  const derivedIndexes = validateDerivedIndexes(scope, tables);
   const schedules = validateSchedules(scope, tables);
   const functions = validateFunctions(scope);
   const views = validateViews(scope, tables, functions.names);
@@ -34,6 +36,7 @@ function validateScope(scope: Scope): ModuleDefinition {
   const scheduled = tables.map((table) => ({
     ...table,
     schedule: schedules.get(table.sourceName),
+    derivedIndexes: derivedIndexes.get(table.sourceName) ?? [],
   }));
   return {
     version: raw.version,

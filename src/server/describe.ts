@@ -7,6 +7,7 @@ import { defaultSchedulePolicy, type HandlerAuth } from '../schema/definition.ts
 import {
   emptyRawModule,
   type RawCron,
+  type RawDerivedIndex,
   type RawEnvName,
   type RawExplicitName,
   type RawHandlerAuth,
@@ -119,6 +120,7 @@ class Description {
   readonly #planned: PlannedTable[] = [];
   readonly #runnable: PlannedReducer[] = [];
   readonly #tables: RawTable[] = [];
+  readonly #derivedIndexes: RawDerivedIndex[] = [];
   readonly #reducers: RawReducer[] = [];
   readonly #procedures: RawProcedure[] = [];
   readonly #plannedProcedures: PlannedProcedure[] = [];
@@ -153,6 +155,10 @@ class Description {
     const rowType = this.#registry.product(rowTypeRef);
     this.#planned.push({ key, table, rowType });
     this.#tables.push(rawTable(key, table, rowTypeRef, rowType, this.#registry));
+    for (const { column, kind, options } of table.derivedIndexes) {
+      const position = rowType.elements.findIndex(({ name }) => name === column);
+      this.#derivedIndexes.push({ tableName: key, column: position, kind, options });
+    }
     if (table.tableName !== undefined) this.#addName('table', key, table.tableName);
     for (const { name, columns, algorithm } of table.idxs) {
       if (name !== undefined) {
@@ -407,6 +413,11 @@ class Description {
       const what = 'is a cron or has `catchUp`, `retry` or `delivery`';
       throw new TypeError(`'${first.functionName}' ${what}, which a submodule cannot declare`);
     }
+    const [derived] = this.#derivedIndexes;
+    if (derived !== undefined && !isRoot) {
+      const what = `has an index of kind '${derived.kind}'`;
+      throw new TypeError(`table '${derived.tableName}' ${what}, which a submodule cannot declare`);
+    }
     const [guarded] = this.#handlerAuth;
     if (guarded !== undefined && !isRoot) {
       throw new TypeError(`'${guarded.handler}' has \`auth\`, which a submodule cannot declare`);
@@ -436,6 +447,7 @@ class Description {
       crons: this.#crons,
       handlerAuth: this.#handlerAuth,
       env: this.#env ?? [],
+      derivedIndexes: this.#derivedIndexes,
     };
     const plan = { raw, registry: this.#registry, submodules };
     return {

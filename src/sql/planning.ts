@@ -29,6 +29,7 @@ export function planningStatistics(
   return {
     rowCount: (table) => statisticsFor(table).rowCount(table),
     rowsPerKey: (table, index) => statisticsFor(table).rowsPerKey(table, index),
+    rowsPerSearch: (table, index) => statisticsFor(table).rowsPerSearch(table, index),
   };
 }
 
@@ -108,6 +109,9 @@ export function requireAllWithinRowLimit(
       // The spread of visible rows over the keys is not examined: all may have the same key.
       if (size !== undefined) return index.isUnique ? 1 : Math.max(1, size);
       return known.rowsPerKey(table, index);
+    },
+    rowsPerSearch: (table, index) => {
+      return visibleSizes.get(table.id) ?? known.rowsPerSearch(table, index);
     },
   };
   const estimate = plans.reduce((sum, plan) => sum + estimateScan(plan, statistics), 0n);

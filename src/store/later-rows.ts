@@ -1,3 +1,5 @@
+import type { DerivedRequest } from './derived-body.ts';
+import type { DerivedIndex } from './derived-index.ts';
 import { isOlder, type Moment } from './held-rows.ts';
 import type { RangeRequest } from './key-range.ts';
 import { noRow, type RowRef, type RowRefs, rowRef } from './row-ref.ts';
@@ -40,6 +42,11 @@ export class LaterRows implements RowSource {
 
   scanRange(index: Index, range: RangeRequest): PinnedRange {
     return { present: this.#later(index.scanRange(range)), deleted: noRefs };
+  }
+
+  search(index: DerivedIndex, request: DerivedRequest): RowRefs | undefined {
+    const refs = index.search(request);
+    return refs && this.#later(refs);
   }
 
   #later(refs: RowRefs): RowRefs {

@@ -7,6 +7,8 @@ import { decoderOf } from '../values/decode.ts';
 import { typesEqual } from '../values/typespace.ts';
 import type { CommitOffset } from './commit-offset.ts';
 import { copyBytes } from './copy-bytes.ts';
+import type { DerivedBody } from './derived-body.ts';
+import type { DerivedIndex } from './derived-index.ts';
 import { duplicatesText, violationText } from './duplicates.ts';
 import type { IndexBody } from './index-body.ts';
 import { RowHeap, slotCommitted } from './row-heap.ts';
@@ -85,6 +87,7 @@ interface Draft {
   readonly old: Table | undefined;
   /** Indexes to fill: new ones, and those that become unique. */
   readonly toFill: readonly Index[];
+  readonly derivedToFill: readonly DerivedIndex[];
   readonly fillsWholeRows: boolean;
 }
 
@@ -107,7 +110,8 @@ function draftOf(
 ): Draft {
   const old = state.tables.get(spec.id);
   if (old === undefined || old.rowCount === 0) {
-    return { table: new Table(spec, next), old, toFill: [], fillsWholeRows: false };
+    const table = new Table(spec, next);
+    return { table, old, toFill: [], derivedToFill: [], fillsWholeRows: false };
   }
   const kept = keptParts(old, state.catalog, next, spec, defaults.get(spec.id) ?? []);
   const table = new Table(spec, next, kept);
@@ -115,6 +119,7 @@ function draftOf(
     table,
     old,
     toFill: table.indexes.filter((index) => !kept.bodies.has(index.spec.id)),
+    derivedToFill: table.derivedIndexes.filter((index) => !kept.derived.has(index.spec.id)),
     fillsWholeRows: table.wholeRows !== undefined && table.wholeRows !== kept.wholeRows,
   };
 }
@@ -135,14 +140,15 @@ function keptParts(
       defaults.length === columnsAdded,
       `table ${spec.name} has a default for each new column`,
     );
-    return { heap: rewriteRows(old, defaults), rowCount, bodies: new Map(), wholeRows: undefined };
+    const heap = rewriteRows(old, defaults);
+    return { heap, rowCount, bodies: new Map(), derived: new Map(), wholeRows: undefined };
   }
   const areTypesEqual = spec.columns.every((column, position) => {
     const was = present(old.spec.columns[position], 'column of the old table');
     return typesEqual(was.type, column.type, before, next);
   });
-  if (!areTypesEqual)
-    return { heap: old.heap, rowCount, bodies: new Map(), wholeRows: old.wholeRows };
+  const { heap, wholeRows } = old;
+  if (!areTypesEqual) return { heap, rowCount, bodies: new Map(), derived: new Map(), wholeRows };
   const bodies = new Map<IndexId, IndexBody>();
   for (const index of spec.indexes) {
     const was = old.indexes.find(
@@ -151,7 +157,13 @@ function keptParts(
     );
     if (was !== undefined) bodies.set(index.id, was.body);
   }
-  return { heap: old.heap, rowCount, bodies, wholeRows: old.wholeRows };
+  const derived = new Map<IndexId, DerivedBody>();
+  for (const { id } of spec.derivedIndexes) {
+    // A derived index has another id as soon as anything about it changes.
+    const was = old.derivedIndexes.find((candidate) => candidate.spec.id === id);
+    if (was !== undefined) derived.set(id, was.body);
+  }
+  return { heap, rowCount, bodies, derived, wholeRows };
 }
 
 function isSameIndex(a: IndexSpec, b: IndexSpec): boolean {
@@ -185,7 +197,7 @@ function rewriteRows(old: Table, defaults: readonly Uint8Array[]): RowHeap {
   return heap;
 }
 
-function fillNewIndexes({ table, old, toFill, fillsWholeRows }: Draft): void {
+function fillNewIndexes({ table, old, toFill, derivedToFill, fillsWholeRows }: Draft): void {
   const wasThere = (index: Index) => old?.indexes.some(({ spec }) => spec.id === index.spec.id);
   for (const index of toFill) {
     if (wasThere(index)) continue;
@@ -193,6 +205,7 @@ function fillNewIndexes({ table, old, toFill, fillsWholeRows }: Draft): void {
     if (duplicate !== noRow) throw new MigrationError(violationText(table, index, duplicate));
   }
   if (fillsWholeRows) table.wholeRows?.fill();
+  for (const index of derivedToFill) index.fill();
 }
 
 function fillNewlyUnique({ table, old, toFill }: Draft): void {

@@ -1,4 +1,6 @@
 import { assert } from '../assert.ts';
+import type { DerivedBody, DerivedRequest } from './derived-body.ts';
+import type { DerivedIndex } from './derived-index.ts';
 import { type HeldRows, isOlder, type Moment, type Revocable } from './held-rows.ts';
 import { TreeIndex } from './index-tree.ts';
 import { parseRange, type RangeRequest } from './key-range.ts';
@@ -18,6 +20,7 @@ export class PinnedRows implements TablePin, Revocable {
   readonly #held: HeldRows;
   readonly #ledger: PinLedger;
   readonly #deleted = new Map<Index, DeletedRows>();
+  readonly #deletedDerived = new Map<DerivedIndex, DeletedDerived>();
   readonly #found = new RefList();
   /** `undefined` once it is released or revoked. */
   #moment: Moment | undefined;
@@ -98,12 +101,27 @@ export class PinnedRows implements TablePin, Revocable {
     return { present, deleted: this.#found.take() };
   }
 
+  search(index: DerivedIndex, request: DerivedRequest): RowRefs | undefined {
+    const moment = this.#valid();
+    assert(!this.table.changes.isTouched, 'a pin is read between transactions');
+    const now = index.search(request);
+    if (now === undefined) return undefined;
+    const deleted = this.#deletedOf(index, moment);
+    if (deleted === undefined && areOlder(now, moment)) return now;
+    pushOlder(now, moment, this.#found);
+    const isComplete = deleted?.body.collect(request, this.#found) ?? true;
+    const refs = this.#found.take();
+    return isComplete ? refs : undefined;
+  }
+
   release(): void {
     const moment = this.#moment;
     if (moment === undefined) return;
     this.#moment = undefined;
     for (const { bytes } of this.#deleted.values()) this.#ledger.take(-bytes);
+    for (const { bytes } of this.#deletedDerived.values()) this.#ledger.take(-bytes);
     this.#deleted.clear();
+    this.#deletedDerived.clear();
     this.#held.unpin(this, moment);
     if (this.isOfSnapshot) this.#ledger.loosen(this.#held);
     else this.#ledger.remove(this.#held);
@@ -133,28 +151,40 @@ export class PinnedRows implements TablePin, Revocable {
       deleted = new DeletedRows(this.table, index, moment.start);
       this.#deleted.set(index, deleted);
     }
+    this.#extend(deleted, moment);
+    return deleted;
+  }
+
+  /** Like `#deletedRows`, of a derived index. */
+  #deletedOf(index: DerivedIndex, moment: Moment): DeletedDerived | undefined {
+    if (this.#held.end === moment.start) return undefined;
+    let deleted = this.#deletedDerived.get(index);
+    if (deleted === undefined) {
+      deleted = new DeletedDerived(index.emptyBody(), moment.start);
+      this.#deletedDerived.set(index, deleted);
+    }
+    this.#extend(deleted, moment);
+    return deleted;
+  }
+
+  #extend(deleted: DeletedBody, moment: Moment): void {
     const before = deleted.bytes;
     deleted.addUpTo(this.#held, moment);
     this.#ledger.take(deleted.bytes - before);
-    return deleted;
   }
 }
 
 const noRefs: RowRefs = new Int32Array(0);
 
-/** Rows that were deleted since the moment of a pin, ordered as in an index. */
-class DeletedRows {
+/** Rows that were deleted since the moment of a pin, in a structure of their own. */
+class DeletedBody {
   bytes = 0;
-  readonly #tree: TreeIndex;
-  readonly #shape: RowShape;
-  readonly #columns: readonly number[];
-  /** Position in the queue of the first row that is not in the tree. */
+  readonly #rows: Pick<DerivedBody, 'add' | 'bytes'>;
+  /** Position in the queue of the first row that is not in the structure. */
   #next: number;
 
-  constructor({ heap, shape }: Table, { spec }: Index, start: number) {
-    this.#shape = shape;
-    this.#columns = spec.columns;
-    this.#tree = new TreeIndex(heap, shape, spec.columns, 'shared');
+  constructor(rows: Pick<DerivedBody, 'add' | 'bytes'>, start: number) {
+    this.#rows = rows;
     this.#next = start;
   }
 
@@ -164,9 +194,34 @@ class DeletedRows {
     if (this.#next === end) return;
     for (; this.#next < end; this.#next++) {
       const ref = held.at(this.#next);
-      if (isOlder(ref, moment)) this.#tree.add(ref);
+      if (isOlder(ref, moment)) this.#rows.add(ref);
     }
-    this.bytes = this.#tree.bytes;
+    this.bytes = this.#rows.bytes;
+  }
+}
+
+/** These rows as a derived index has them. */
+class DeletedDerived extends DeletedBody {
+  readonly body: DerivedBody;
+
+  constructor(body: DerivedBody, start: number) {
+    super(body, start);
+    this.body = body;
+  }
+}
+
+/** These rows ordered as in an index. */
+class DeletedRows extends DeletedBody {
+  readonly #tree: TreeIndex;
+  readonly #shape: RowShape;
+  readonly #columns: readonly number[];
+
+  constructor({ heap, shape }: Table, { spec }: Index, start: number) {
+    const tree = new TreeIndex(heap, shape, spec.columns, 'shared');
+    super(tree, start);
+    this.#shape = shape;
+    this.#columns = spec.columns;
+    this.#tree = tree;
   }
 
   collect(key: Uint8Array, keyLength: number, into: RefList): void {

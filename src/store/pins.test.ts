@@ -251,7 +251,13 @@ describe('what is held', () => {
 
   it('goes when a write needs the room', () => {
     const { table: like } = filled(0);
-    const kept = { heap: new RowHeap(3), rowCount: 0, bodies: new Map(), wholeRows: undefined };
+    const kept = {
+      heap: new RowHeap(3),
+      rowCount: 0,
+      bodies: new Map(),
+      derived: new Map(),
+      wholeRows: undefined,
+    };
     const table = new Table(like.spec, like.types, kept);
     const arena = new RowArena();
     const insertLarge = (id: number): string => {

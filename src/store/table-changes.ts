@@ -1,6 +1,7 @@
 import { assert } from '../assert.ts';
 import type { TableId } from '../schema/ids.ts';
 import { emptyRowList, type TableChange } from './change-set.ts';
+import type { ClearedDerived, DerivedIndexes } from './derived-indexes.ts';
 import { Graveyard } from './graveyard.ts';
 import type { HeldRows } from './held-rows.ts';
 import type { IndexBody, UniqueBody } from './index-body.ts';
@@ -49,6 +50,8 @@ export class TableChanges {
   readonly #key: Index | undefined;
   /** Present if there is no such index. */
   readonly #wholeRows: WholeRowIndex | undefined;
+  /** Present if the table has derived indexes. */
+  readonly #derived: DerivedIndexes | undefined;
   readonly #steps = new RefList();
   readonly #cleared: Cleared[] = [];
   readonly #graveyard: Graveyard;
@@ -60,7 +63,7 @@ export class TableChanges {
   #deleteCount = 0;
   #deleteBytes = 0;
 
-  constructor(held: HeldRows, indexes: readonly Index[], wholeRows: WholeRowIndex | undefined) {
+  constructor(held: HeldRows, { indexes, wholeRows, derived }: IndexesOfTable) {
     const { heap } = held;
     this.#heap = heap;
     this.#held = held;
@@ -68,6 +71,7 @@ export class TableChanges {
     this.#others = indexes.filter((index) => !index.isUnique);
     this.#key = this.#uniques.find((index) => !index.isSparse);
     this.#wholeRows = wholeRows;
+    this.#derived = derived;
     this.#graveyard = new Graveyard(heap);
     this.#found = new Int32Array(this.#uniques.length);
   }
@@ -141,6 +145,7 @@ export class TableChanges {
     rows?.addProbed(ref);
     for (let index = 0; index < this.#others.length; index++)
       (this.#others[index] as Index).add(ref);
+    this.#derived?.add(ref);
     return 'inserted';
   }
 
@@ -231,6 +236,7 @@ export class TableChanges {
       assert(index.fill() === noRow, 'rows that stay have the keys that they had');
     }
     this.#wholeRows?.fill();
+    this.#derived?.fill();
     return gone.length;
   }
 
@@ -241,6 +247,7 @@ export class TableChanges {
       rowCount: this.rowCount,
       bodies: [...this.#uniques, ...this.#others].map((index) => index.empty()),
       wholeRows: this.#wholeRows?.empty(),
+      derived: this.#derived?.empty(),
     });
     this.#steps.pushPair(clearedStep, rowRef(this.#cleared.length - 1));
     this.rowCount -= refs.length;
@@ -320,6 +327,7 @@ export class TableChanges {
     rows?.addProbed(ref);
     for (let index = 0; index < this.#others.length; index++)
       (this.#others[index] as Index).add(ref);
+    this.#derived?.add(ref);
     return true;
   }
 
@@ -335,6 +343,7 @@ export class TableChanges {
     for (const index of [...this.#uniques, ...this.#others]) {
       if (index.fillAtOnce(this.rowCount) !== noRow) return false;
     }
+    this.#derived?.fill();
     return this.#wholeRows === undefined || this.#wholeRows.fillAtOnce(this.rowCount);
   }
 
@@ -404,6 +413,7 @@ export class TableChanges {
     for (let index = 0; index < this.#others.length; index++)
       (this.#others[index] as Index).add(ref);
     this.#wholeRows?.add(ref);
+    this.#derived?.add(ref);
   }
 
   #unindex(ref: RowRef): void {
@@ -414,6 +424,7 @@ export class TableChanges {
       (this.#others[index] as Index).remove(ref);
     }
     this.#wholeRows?.remove(ref);
+    this.#derived?.remove(ref);
   }
 
   #replaceInOthers(old: RowRef, ref: RowRef): void {
@@ -424,6 +435,7 @@ export class TableChanges {
     }
     this.#wholeRows?.remove(old);
     this.#wholeRows?.add(ref);
+    this.#derived?.replace(old, ref);
   }
 
   /** Undoes one step. States change before indexes do: an index can rebuild itself from states. */
@@ -471,6 +483,7 @@ export class TableChanges {
       index.restore(cleared.bodies[position] as IndexBody);
     });
     if (cleared.wholeRows !== undefined) this.#rows().restore(cleared.wholeRows);
+    if (cleared.derived !== undefined) this.#derived?.restore(cleared.derived);
     this.rowCount = cleared.rowCount;
   }
 
@@ -521,6 +534,14 @@ interface Cleared {
   readonly rowCount: number;
   readonly bodies: readonly IndexBody[];
   readonly wholeRows: UniqueBody | undefined;
+  readonly derived: ClearedDerived | undefined;
+}
+
+/** What finds the rows of one table. */
+export interface IndexesOfTable {
+  readonly indexes: readonly Index[];
+  readonly wholeRows: WholeRowIndex | undefined;
+  readonly derived: DerivedIndexes | undefined;
 }
 
 /** Stands in for `came`: many rows were removed at once, and `went` numbers that removal. */

@@ -1,3 +1,5 @@
+import type { DerivedRequest } from './derived-body.ts';
+import type { DerivedIndex } from './derived-index.ts';
 import type { RangeRequest } from './key-range.ts';
 import type { LaterRows } from './later-rows.ts';
 import type { RowRef, RowRefs } from './row-ref.ts';
@@ -23,6 +25,11 @@ export interface RowSource {
    * index order. Like `Table.scanRange`, it needs an index that supports ranges.
    */
   scanRange(index: Index, range: RangeRequest): PinnedRange;
+  /**
+   * Rows of the source among which are all that fulfil the request, in unspecified order;
+   * `undefined`: all rows.
+   */
+  search(index: DerivedIndex, request: DerivedRequest): RowRefs | undefined;
 }
 
 /**

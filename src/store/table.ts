@@ -4,6 +4,9 @@ import type { IndexId, TableId } from '../schema/ids.ts';
 import { isIntegerKind } from '../values/integer-range.ts';
 import type { ProductType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
+import type { DerivedBody, DerivedRequest } from './derived-body.ts';
+import { DerivedIndex } from './derived-index.ts';
+import { DerivedIndexes } from './derived-indexes.ts';
 import { HeldRows } from './held-rows.ts';
 import type { IndexBody, RangePart } from './index-body.ts';
 import type { RangeRequest } from './key-range.ts';
@@ -32,6 +35,7 @@ export class Table {
   readonly rowType: ProductType;
   readonly types: Typespace;
   readonly indexes: readonly Index[];
+  readonly derivedIndexes: readonly DerivedIndex[];
   /** For the store room only: layout of rows, counters, pages, the writing side. */
   readonly shape: RowShape;
   readonly sequences: readonly SequenceColumn[];
@@ -66,9 +70,14 @@ export class Table {
     for (const index of this.indexes) index.attach(this);
     const hasKey = this.indexes.some((index) => index.isUnique && !index.isSparse);
     this.wholeRows = hasKey ? undefined : (kept?.wholeRows ?? new WholeRowIndex(this.heap));
+    this.derivedIndexes = spec.derivedIndexes.map((index) => {
+      return new DerivedIndex(index, this.heap, this.shape, kept?.derived.get(index.id));
+    });
     this.sequences = sequenceColumnsOf(spec, types);
     this.held = new HeldRows(this.heap);
-    this.changes = new TableChanges(this.held, this.indexes, this.wholeRows);
+    const { indexes, wholeRows, derivedIndexes } = this;
+    const derived = derivedIndexes.length === 0 ? undefined : new DerivedIndexes(derivedIndexes);
+    this.changes = new TableChanges(this.held, { indexes, wholeRows, derived });
     this.changes.rowCount = kept?.rowCount ?? 0;
   }
 
@@ -129,6 +138,11 @@ export class Table {
     return index.scanRange(bounds, part);
   }
 
+  /** Rows among which are all that fulfil the request; `undefined`: all rows. */
+  search(index: DerivedIndex, request: DerivedRequest): RowRefs | undefined {
+    return index.search(request);
+  }
+
   /** The visible row equal to `bytes[at, at + length)`, or `noRow`; the bytes need not be a row. */
   findRow(bytes: Uint8Array, at: number, length: number): RowRef {
     if (!this.shape.isRow(bytes, at, at + length)) return noRow;
@@ -167,7 +181,8 @@ export class Table {
   }
 
   memory(): TableMemory {
-    const indexes: IndexMemory[] = this.indexes.map(({ spec, bytes }) => ({
+    const held = [...this.indexes, ...this.derivedIndexes];
+    const indexes: IndexMemory[] = held.map(({ spec, bytes }) => ({
       indexId: spec.id,
       name: spec.name,
       bytes,
@@ -194,6 +209,8 @@ export interface KeptParts {
   readonly rowCount: number;
   /** By index id; an index without an entry is empty and has to be filled. */
   readonly bodies: ReadonlyMap<IndexId, IndexBody>;
+  /** Likewise of derived indexes. */
+  readonly derived: ReadonlyMap<IndexId, DerivedBody>;
   readonly wholeRows: WholeRowIndex | undefined;
 }
 

@@ -32,7 +32,7 @@ export interface SampleTable {
   readonly sourceNames?: Readonly<Record<string, string>>;
   readonly isPrivate?: boolean;
   readonly isEvent?: boolean;
-  /** `unique:btree:id`, `hash:a,b`. */
+  /** `unique:btree:id`, `hash:a,b`, `inverted:labels`. */
   readonly indexes?: readonly string[];
   readonly autoIncrement?: string;
   readonly primaryKey?: string;
@@ -139,9 +139,10 @@ function tableSpecOf(table: SampleTable, id: number): TableSpec {
     return { name, sourceName: table.sourceNames?.[name] ?? name, type };
   });
   const position = (name: string): number => columns.findIndex((column) => column.name === name);
-  const indexes = (table.indexes ?? []).map((text, at) =>
-    indexSpecOf(table.name, text, id + 1 + at, position),
-  );
+  const texts = table.indexes ?? [];
+  const indexes = texts
+    .filter(isOrdinary)
+    .map((text, at) => indexSpecOf(table.name, text, id + 1 + at, position));
   const unique = indexes.filter((index) => index.isUnique);
   const { autoIncrement, primaryKey } = table;
   return {
@@ -158,11 +159,23 @@ function tableSpecOf(table: SampleTable, id: number): TableSpec {
       const name = index.name.replace(/_idx_.*$/, '_key');
       return { id: id + 40 + at, name, columns: index.columns };
     }),
+    derivedIndexes: texts
+      .filter((text) => !isOrdinary(text))
+      .map((text, at) => {
+        const [, column = ''] = text.split(':');
+        const name = `${table.name}_${column}_idx_inverted`;
+        const place = { column: position(column), options: [] };
+        return { id: indexId(id + 20 + at), name, kind: 'inverted', ...place };
+      }),
     sequences:
       autoIncrement === undefined
         ? []
         : [sequenceSpecOf(table.name, autoIncrement, id + 80, position(autoIncrement))],
   };
+}
+
+function isOrdinary(text: string): boolean {
+  return !text.startsWith('inverted:');
 }
 
 function indexSpecOf(

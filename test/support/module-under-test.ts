@@ -149,6 +149,7 @@ export const accountCatalog: Catalog = {
         },
       ],
       constraints: [{ id: 5_004, name: 'account_id_key', columns: [0] }],
+      derivedIndexes: [],
       sequences: [
         {
           id: accountSequence,

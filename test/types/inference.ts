@@ -103,7 +103,7 @@ expectType<Equal<InferTypeOfRow<{ a: ReturnType<typeof t.bool> }>, { a: boolean 
 expectType<Equal<InferTypeOfRow<typeof everything.rowType.row>, Row>>();
 
 // Annotations of columns.
-const tags: ArrayColumnBuilder<StringBuilder> = t.array(t.string()).default([]);
+const tags: ArrayColumnBuilder<StringBuilder> = t.array(t.string()).default([]).index('inverted');
 const owner: OptionColumnBuilder<IdentityBuilder> = t.option(t.identity()).index();
 const labelled: RowObj = { tags, owner };
 expectType<Equal<Infer<{ tags: typeof tags }>, { tags: string[] }>>();

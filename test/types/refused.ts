@@ -14,6 +14,12 @@ t.f32().index();
 t.string().autoInc();
 // @ts-expect-error
 t.array(t.u8()).unique();
+// @ts-expect-error: lists are neither ordered nor hashed
+t.array(t.u8()).index();
+// @ts-expect-error
+t.array(t.u8()).index('btree');
+// @ts-expect-error: an index of elements is of a list
+t.u8().index('inverted');
 // @ts-expect-error: a column inside another type
 t.array(t.u8().index());
 // @ts-expect-error

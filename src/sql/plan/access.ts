@@ -1,5 +1,5 @@
 import { unreachable } from '../../assert.ts';
-import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
+import type { DerivedIndexSpec, IndexSpec, TableSpec } from '../../schema/catalog.ts';
 import { isSparse } from '../../schema/sparse-index.ts';
 import { encodedComparatorOf } from '../../values/compare-encoded.ts';
 import { specialKindOf } from '../../values/special-types.ts';
@@ -11,6 +11,7 @@ import { isFree, isRequestValue, needsOf, outerNeedsOf } from '../check/typed-ex
 import { noneBytes } from '../functions/option-bytes.ts';
 import type { Access, AccessBound } from './plan.ts';
 import { prefixBounds } from './prefix-bounds.ts';
+import { operandsOf, searchOf } from './search-access.ts';
 import type { Statistics } from './statistics.ts';
 
 /** How to find the rows of a table, and the conjuncts left to test row by row. */
@@ -20,6 +21,8 @@ export interface ChosenAccess {
   /** Rows that it looks at each time it is opened. */
   readonly rows: number;
 }
+
+export type IndexesOfTable = Pick<TableSpec, 'indexes' | 'derivedIndexes'>;
 
 export interface AccessScope {
   readonly table: TableSpec;
@@ -37,15 +40,19 @@ const rangeShare = 0.1;
 /**
  * Chooses the index that leaves the fewest rows: all columns of an index fixed, by one value or a
  * list; the longest fixed prefix of an ordered one, with or without a range on the next column; the
- * answers of a subquery; else all rows.
+ * answers of a subquery; what a derived index finds; else all rows.
  */
 export function chooseAccess(
   conjuncts: readonly TypedExpression[],
-  indexes: readonly IndexSpec[],
+  { indexes, derivedIndexes }: IndexesOfTable,
   scope: AccessScope,
 ): ChosenAccess {
   const rowCount = scope.statistics.rowCount(scope.table);
   let best: ChosenAccess = { access: { kind: 'scan' }, rest: conjuncts, rows: rowCount };
+  for (const index of derivedIndexes) {
+    const candidate = searchAccess(index, conjuncts, scope);
+    if (candidate !== undefined && isBetter(candidate, best)) best = candidate;
+  }
   if (indexes.length === 0) return best;
   const bounds = boundsOf(conjuncts, scope);
   for (const index of indexes) {
@@ -74,6 +81,7 @@ function rankOf(access: Access): number {
     case 'scan':
       return 0;
     case 'among':
+    case 'search':
     case 'range':
       return 1;
     case 'points':
@@ -251,6 +259,22 @@ function amongAccess(
     // The condition stays: with many values, all rows are looked at after all.
     const rows = Math.max(1, rowCount * halfShare);
     return { access: { kind: 'among', index, subquery: conjunct }, rest: conjuncts, rows };
+  }
+  return undefined;
+}
+
+/** The conditions stay: a derived index gives rows for which they need not hold. */
+function searchAccess(
+  index: DerivedIndexSpec,
+  conjuncts: readonly TypedExpression[],
+  scope: AccessScope,
+): ChosenAccess | undefined {
+  for (const conjunct of conjuncts) {
+    const search = searchOf(index, conjunct, scope.slot);
+    if (search === undefined || !operandsOf(search).every((one) => isKey(one, scope))) continue;
+    const { statistics, table } = scope;
+    const rows = Math.min(statistics.rowCount(table), statistics.rowsPerSearch(table, index));
+    return { access: { kind: 'search', index, search }, rest: conjuncts, rows };
   }
   return undefined;
 }

@@ -14,6 +14,7 @@ import type {
   SubqueryPlan,
   TuplesPlan,
 } from './plan.ts';
+import { operandsOf } from './search-access.ts';
 
 export interface ExplainOptions {
   readonly types: Typespace;
@@ -292,6 +293,10 @@ class Explainer {
       }
       case 'among':
         return `look up ${name} by ${access.index.name} (answers of a subquery)`;
+      case 'search': {
+        const words = operandsOf(access.search).map((one) => this.#text(one));
+        return `search ${name} by ${access.index.name} (${words.join(', ')})`;
+      }
       case 'range': {
         const texts = access.conditions.map((term) => this.#text(term));
         const bounds = texts.length === 0 ? 'all' : texts.join(' AND ');

@@ -4,9 +4,10 @@ import { canRaise } from '../check/can-raise.ts';
 import { comparedColumn, equalityOf, inSafeOrder, isNever } from '../check/conjuncts.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import { hasCorrelation, hasSubquery, needsOf, outerNeedsOf } from '../check/typed-expression.ts';
-import { type ChosenAccess, chooseAccess } from './access.ts';
+import { type ChosenAccess, chooseAccess, type IndexesOfTable } from './access.ts';
 import type { FlatBlock, FlatRelation } from './flatten.ts';
 import type { PlanOptions, RowsPlan, SourcePlan, TuplesPlan } from './plan.ts';
+import { operandsOf } from './search-access.ts';
 import { distinctValues, selectivityOf } from './selectivity.ts';
 import type { Statistics } from './statistics.ts';
 
@@ -251,6 +252,7 @@ class JoinSearch {
     const keys: TypedExpression[] = [];
     if (access.kind === 'point') keys.push(...access.keys);
     else if (access.kind === 'points') keys.push(...access.keys.flat());
+    else if (access.kind === 'search') keys.push(...operandsOf(access.search));
     else if (access.kind === 'range') {
       keys.push(...access.prefix);
       if (access.lower !== undefined) keys.push(access.lower.value);
@@ -375,7 +377,7 @@ class JoinSearch {
       return { access: { kind: 'scan' }, rest: terms, rows: rows.estimate.rows };
     }
     const { table } = source;
-    const indexes = options.useIndexes && options.optimise ? table.indexes : [];
+    const indexes = options.useIndexes && options.optimise ? table : noIndexes;
     const isBlocked = (needed: number): boolean =>
       needed === slot || (!isInner && this.#slots.has(needed));
     return chooseAccess(terms, indexes, { table, slot, isBlocked, statistics, types });
@@ -413,6 +415,8 @@ class JoinSearch {
     return distinctValues(undefined, compared.column, rows, statistics);
   }
 }
+
+const noIndexes: IndexesOfTable = { indexes: [], derivedIndexes: [] };
 
 /** The inner side is opened for each outer tuple, and asks all conditions. */
 function openedEach(outer: TuplesPlan, inner: SourcePlan, isLeft: boolean): TuplesPlan {

@@ -1,4 +1,4 @@
-import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
+import type { DerivedIndexSpec, IndexSpec, TableSpec } from '../../schema/catalog.ts';
 import type { ViewId } from '../../schema/ids.ts';
 import type {
   OutputColumn,
@@ -136,6 +136,8 @@ export type Access =
     }
   /** The values that an uncorrelated `IN (SELECT …)` returns, if they are few; else a scan. */
   | { readonly kind: 'among'; readonly index: IndexSpec; readonly subquery: TypedSubquery }
+  /** Rows that a derived index finds, if they are few; else a scan. Conditions are asked again. */
+  | { readonly kind: 'search'; readonly index: DerivedIndexSpec; readonly search: Search }
   /** In key order, or in reverse. */
   | {
       readonly kind: 'range';
@@ -147,6 +149,16 @@ export type Access =
       /** The conditions that the range replaces. */
       readonly conditions: readonly TypedExpression[];
     };
+
+/** What a derived index is asked, by its kind. */
+export type Search = {
+  readonly kind: 'inverted';
+  /** Rows with one of the elements, or with each of them. */
+  readonly match: 'any' | 'all';
+  /** An element, or an array of them. */
+  readonly operand: TypedExpression;
+  readonly isArray: boolean;
+};
 
 export interface AccessBound {
   readonly value: TypedExpression;

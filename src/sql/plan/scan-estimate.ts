@@ -153,6 +153,7 @@ class RowEstimate {
     switch (access.kind) {
       case 'scan':
       case 'among':
+      case 'search':
         return { rows: count, scan: count };
       case 'range': {
         // By contract a range is estimated as if no index existed for it.

@@ -1,4 +1,4 @@
-import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
+import type { DerivedIndexSpec, IndexSpec, TableSpec } from '../../schema/catalog.ts';
 import type { IndexId } from '../../schema/ids.ts';
 import { noRow, pageShift, type RowRef, rowRef } from '../../store/row-ref.ts';
 import type { Table } from '../../store/table.ts';
@@ -10,6 +10,8 @@ export interface Statistics {
   rowCount(table: TableSpec): number;
   /** Average number of rows with the same key; at least 1. */
   rowsPerKey(table: TableSpec, index: IndexSpec): number;
+  /** Average number of rows that a derived index finds; at least 1. */
+  rowsPerSearch(table: TableSpec, index: DerivedIndexSpec): number;
 }
 
 /**
@@ -30,6 +32,13 @@ export function statisticsOf(tables: SqlTables, countedRowsMax: number = 100): S
       known.set(index.id, found);
       return found;
     },
+    rowsPerSearch(spec, index) {
+      const before = known.get(index.id);
+      if (before !== undefined) return before;
+      const found = sampleSearch(tables.table(spec.id), index);
+      known.set(index.id, found);
+      return found;
+    },
   };
 }
 
@@ -37,6 +46,7 @@ export function statisticsOf(tables: SqlTables, countedRowsMax: number = 100): S
 export const unknownStatistics: Statistics = {
   rowCount: () => 1_000,
   rowsPerKey: (_table, index) => (index.isUnique ? 1 : 10),
+  rowsPerSearch: () => 10,
 };
 
 /** Number of rows divided by the number of different keys. */
@@ -61,6 +71,23 @@ function sampleBucket(table: Table, spec: IndexSpec): number {
   for (const ref of sampleRows(table)) {
     const key = keyOf(table.shape, spec.columns, table.pageOf(ref), table.offsetOf(ref));
     const size = table.scanPoint(index, key, key.length).length;
+    if (size === 0) continue;
+    sum += 1 / size;
+    count++;
+    if (size > longBucket) break;
+  }
+  return count === 0 ? 1 : Math.max(1, count / sum);
+}
+
+/** Searches for what a few rows would be found by. */
+function sampleSearch(table: Table, spec: DerivedIndexSpec): number {
+  const index = table.derivedIndexes.find((candidate) => candidate.spec.id === spec.id);
+  if (index === undefined || table.rowCount === 0) return 1;
+  let sum = 0;
+  let count = 0;
+  for (const ref of sampleRows(table)) {
+    const request = index.body.requestFor(ref);
+    const size = request === undefined ? 0 : (index.search(request)?.length ?? table.rowCount);
     if (size === 0) continue;
     sum += 1 / size;
     count++;

@@ -15,6 +15,7 @@ import {
 import type { FlatBlock } from './flatten.ts';
 import type { RowsPlan, SourcePlan, SubqueryPlan, TuplesPlan } from './plan.ts';
 import type { Planner } from './planner.ts';
+import { operandsOf } from './search-access.ts';
 import { distinctValues } from './selectivity.ts';
 
 /** Plans every subquery in the expressions of a plan, including nested ones. */
@@ -342,6 +343,9 @@ function eachExpressionOfSource(
       break;
     case 'points':
       for (const key of access.keys.flat()) visit(key, opened);
+      break;
+    case 'search':
+      for (const key of operandsOf(access.search)) visit(key, opened);
       break;
     case 'range':
       for (const term of access.conditions) visit(term, opened);

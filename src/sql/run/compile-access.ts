@@ -20,6 +20,7 @@ import { someTag } from '../functions/option-bytes.ts';
 import type { ExecutionState } from '../operators/execution-state.ts';
 import type { RefFinder } from '../operators/table-source.ts';
 import type { Access, AccessBound } from '../plan/plan.ts';
+import { compileSearch } from './compile-search.ts';
 
 export interface AccessContext {
   readonly context: CompileContext;
@@ -64,6 +65,8 @@ export function compileRefs(access: Access, options: AccessContext): RefFinder {
       return compilePoints(access.index, access.keys, options);
     case 'among':
       return compileAmong(access, options);
+    case 'search':
+      return compileSearch(access, options.number, options.context);
     case 'range':
       return compileRange(access, options);
     default:

@@ -120,6 +120,7 @@ export function randomTable(random: Random, name: string, id: number): RandomTab
       .filter(({ isUnique }) => isUnique)
       .map((index) => ({ id: index.id + 40, name: `${index.name}_key`, columns: index.columns })),
     sequences,
+    derivedIndexes: [],
   };
   return { spec, kinds: chosen };
 }

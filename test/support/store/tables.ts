@@ -29,6 +29,8 @@ export interface TableSketch {
     readonly algorithm?: IndexAlgorithm;
     readonly unique?: boolean;
   }[];
+  /** Columns that have an inverted index. */
+  readonly inverted?: readonly string[];
   readonly autoInc?: readonly string[];
   readonly primaryKey?: string;
   readonly event?: boolean;
@@ -73,6 +75,13 @@ function tableSpec(name: string, sketch: TableSketch, id: number): TableSpec {
     constraints: indexes
       .filter((index) => index.isUnique)
       .map((index) => ({ id: index.id + 40, name: `${index.name}_key`, columns: index.columns })),
+    derivedIndexes: (sketch.inverted ?? []).map((column, at) => ({
+      id: indexId(id + 60 + at),
+      name: `${name}_${column}_idx_inverted`,
+      kind: 'inverted',
+      column: positionOf(column),
+      options: [],
+    })),
     sequences: (sketch.autoInc ?? []).map((column, at) => ({
       id: id + 80 + at,
       name: `${name}_${column}_seq`,

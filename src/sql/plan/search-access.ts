@@ -1,0 +1,59 @@
+import { unreachable } from '../../assert.ts';
+import type { DerivedIndexSpec } from '../../schema/catalog.ts';
+import { columnOf } from '../check/conjuncts.ts';
+import type { TypedExpression } from '../check/typed.ts';
+import type { Search } from './plan.ts';
+
+/**
+ * What a derived index is asked so that it finds all rows of a slot for which a conjunct holds;
+ * `undefined`: it cannot. Each kind of index has a case here.
+ */
+export function searchOf(
+  index: DerivedIndexSpec,
+  conjunct: TypedExpression,
+  slot: number,
+): Search | undefined {
+  switch (index.kind) {
+    case 'inverted':
+      return invertedSearch(index.column, conjunct, slot);
+    default:
+      return unreachable(index.kind);
+  }
+}
+
+/** The expressions that a search takes its request from. */
+export function operandsOf(search: Search): readonly TypedExpression[] {
+  switch (search.kind) {
+    case 'inverted':
+      return [search.operand];
+    default:
+      return unreachable(search.kind);
+  }
+}
+
+/** `x = ANY(column)`, `column @> array`, `array <@ column`, `column && array`. */
+function invertedSearch(
+  column: number,
+  conjunct: TypedExpression,
+  slot: number,
+): Search | undefined {
+  if (conjunct.kind !== 'call') return undefined;
+  const [left, right] = conjunct.arguments;
+  if (left === undefined || right === undefined) return undefined;
+  const isColumn = (operand: TypedExpression) =>
+    operand.kind === 'column' && columnOf(operand, slot)?.column === column;
+  switch (conjunct.function.name) {
+    case '= any':
+      if (!isColumn(right)) return undefined;
+      return { kind: 'inverted', match: 'any', operand: left, isArray: false };
+    case '@>':
+      if (!isColumn(left)) return undefined;
+      return { kind: 'inverted', match: 'all', operand: right, isArray: true };
+    case '&&': {
+      const operand = isColumn(left) ? right : isColumn(right) ? left : undefined;
+      return operand && { kind: 'inverted', match: 'any', operand, isArray: true };
+    }
+    default:
+      return undefined;
+  }
+}

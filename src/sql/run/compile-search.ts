@@ -1,0 +1,110 @@
+import { assert, unreachable } from '../../assert.ts';
+import type { DerivedIndexSpec } from '../../schema/catalog.ts';
+import type { DerivedRequest } from '../../store/derived-body.ts';
+import type { DerivedIndex } from '../../store/derived-index.ts';
+import type { RowRefs } from '../../store/row-ref.ts';
+import type { Table } from '../../store/table.ts';
+import { BinaryWriter } from '../../values/binary-writer.ts';
+import { readCount, skipperOf } from '../../values/layout.ts';
+import { resolveType } from '../../values/typespace.ts';
+import type { CompileContext } from '../expressions/compile-context.ts';
+import { compileKey } from '../expressions/compile-key.ts';
+import type { Frame } from '../expressions/frame.ts';
+import type { RefFinder } from '../operators/table-source.ts';
+import type { Access, Search } from '../plan/plan.ts';
+
+/** Above this share of all rows, looking at each of them one by one costs more than a scan. */
+const searchShareMax = 0.25;
+
+/**
+ * Finds the rows that a derived index gives, in storage order, like a scan: another order would
+ * reveal how many rows exist, even hidden ones. `undefined` if they are many: a scan looks at all.
+ */
+export function compileSearch(
+  { index: spec, search }: Extract<Access, { readonly kind: 'search' }>,
+  number: number,
+  context: CompileContext,
+): RefFinder {
+  const requestOf = compileRequest(search, context);
+  return (state) => {
+    const request = requestOf(state);
+    if (request === undefined) return noRefs;
+    const table = state.table(number);
+    const source = state.sources?.[number] ?? table;
+    const found = source.search(derivedIndexOf(table, spec), request);
+    if (found === undefined || found.length > source.rowCount * searchShareMax) return undefined;
+    return inOrderOnce(found);
+  };
+}
+
+/** Makes the request of one execution; `undefined` if the condition is null for every row. */
+function compileRequest(
+  search: Search,
+  context: CompileContext,
+): (frame: Frame) => DerivedRequest | undefined {
+  switch (search.kind) {
+    case 'inverted':
+      return compileInverted(search, context);
+    default:
+      return unreachable(search.kind);
+  }
+}
+
+function compileInverted(
+  { match, operand, isArray }: Extract<Search, { readonly kind: 'inverted' }>,
+  context: CompileContext,
+): (frame: Frame) => DerivedRequest | undefined {
+  const write = compileKey([operand], context);
+  const writer = new BinaryWriter(64);
+  const elementsOf = isArray ? splitter(operand.type, context.types) : undefined;
+  return (frame) => {
+    writer.reset();
+    if (!write(frame, writer)) return undefined;
+    const bytes = writer.finish();
+    return { kind: 'inverted', match, elements: elementsOf?.(bytes) ?? [bytes] };
+  };
+}
+
+/** The encoded elements of an encoded array. */
+function splitter(
+  type: Search['operand']['type'],
+  types: CompileContext['types'],
+): (array: Uint8Array) => Uint8Array[] {
+  const array = resolveType(type, types);
+  assert(array.kind === 'array', 'the operand of an array operator is an array');
+  const skip = skipperOf(array.element, types);
+  return (bytes) => {
+    const elements: Uint8Array[] = [];
+    let at = 4;
+    for (let left = readCount(bytes, 0); left > 0; left--) {
+      const end = skip(bytes, at);
+      elements.push(bytes.subarray(at, end));
+      at = end;
+    }
+    return elements;
+  };
+}
+
+/** The refs in ascending order, each once. Changes the list. */
+function inOrderOnce(refs: RowRefs): RowRefs {
+  let isAscending = true;
+  for (let at = 1; at < refs.length && isAscending; at++) {
+    isAscending = (refs[at - 1] as number) < (refs[at] as number);
+  }
+  if (isAscending) return refs;
+  refs.sort();
+  let length = 0;
+  for (let at = 0; at < refs.length; at++) {
+    if (at > 0 && refs[at] === refs[at - 1]) continue;
+    refs[length++] = refs[at] as number;
+  }
+  return refs.subarray(0, length);
+}
+
+function derivedIndexOf(table: Table, spec: DerivedIndexSpec): DerivedIndex {
+  const index = table.derivedIndexes.find((candidate) => candidate.spec.id === spec.id);
+  assert(index !== undefined, `index ${spec.name}, which was planned with, is there`);
+  return index;
+}
+
+const noRefs: RowRefs = new Int32Array(0);

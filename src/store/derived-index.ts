@@ -1,0 +1,85 @@
+import { present, unreachable } from '../assert.ts';
+import type { DerivedIndexSpec } from '../schema/catalog.ts';
+import type { DerivedBody, DerivedRequest } from './derived-body.ts';
+import { InvertedIndex } from './inverted-index.ts';
+import { RefList } from './ref-list.ts';
+import type { RowHeap } from './row-heap.ts';
+import { noRow, type RowRef, type RowRefs } from './row-ref.ts';
+import type { RowShape } from './row-shape.ts';
+
+/** An index of what a kind derives from one column: its definition and the structure behind it. */
+export class DerivedIndex {
+  readonly spec: DerivedIndexSpec;
+  readonly #heap: RowHeap;
+  readonly #shape: RowShape;
+  readonly #found = new RefList();
+  #body: DerivedBody;
+
+  /** `body`: the structure of an index that differs in its names only. */
+  constructor(spec: DerivedIndexSpec, heap: RowHeap, shape: RowShape, body?: DerivedBody) {
+    this.spec = spec;
+    this.#heap = heap;
+    this.#shape = shape;
+    this.#body = body ?? this.emptyBody();
+  }
+
+  /** Bytes held. */
+  get bytes(): number {
+    return this.#body.bytes;
+  }
+
+  /** For the store room, and for readers that know the kind. */
+  get body(): DerivedBody {
+    return this.#body;
+  }
+
+  /** Rows among which are all that fulfil the request; `undefined`: all rows of the table. */
+  search(request: DerivedRequest): RowRefs | undefined {
+    const isComplete = this.#body.collect(request, this.#found);
+    const refs = this.#found.take();
+    return isComplete ? refs : undefined;
+  }
+
+  add(ref: RowRef): void {
+    this.#body.add(ref);
+  }
+
+  remove(ref: RowRef): void {
+    this.#body.remove(ref);
+  }
+
+  replace(old: RowRef, ref: RowRef): void {
+    this.#body.replace(old, ref);
+  }
+
+  /** Adds all rows of the table to an empty index. */
+  fill(): void {
+    const heap = this.#heap;
+    for (let ref = heap.nextVisible(noRow); ref !== noRow; ref = heap.nextVisible(ref)) {
+      this.#body.add(ref);
+    }
+  }
+
+  /** Removes all rows at once and returns the structure that holds them, for `restore`. */
+  empty(): DerivedBody {
+    const body = this.#body;
+    this.#body = this.emptyBody();
+    return body;
+  }
+
+  restore(body: DerivedBody): void {
+    this.#body = body;
+  }
+
+  /** Another structure of the kind, over rows of the same table. */
+  emptyBody(): DerivedBody {
+    const { kind, column } = this.spec;
+    present(this.#shape.columnTypes[column], 'column of a derived index');
+    switch (kind) {
+      case 'inverted':
+        return new InvertedIndex(this.#heap, this.#shape, column);
+      default:
+        return unreachable(kind);
+    }
+  }
+}
