@@ -2,6 +2,7 @@
 import { hasRefs } from './canonical.ts';
 import { conditionalFunctions } from './conditional.ts';
 import { encodingFunctions } from './encodings.ts';
+import { fullTextFunctions } from './full-text.ts';
 import type { FunctionFamily } from './function.ts';
 import { numericFunctions } from './numeric.ts';
 import { textFunctions } from './text.ts';
@@ -38,6 +39,7 @@ function withoutRefs(family: FunctionFamily): FunctionFamily {
 const families: ReadonlyMap<string, FunctionFamily> = new Map(
   [
     ...textFunctions,
+    ...fullTextFunctions,
     ...encodingFunctions,
     ...numericFunctions,
     ...timeFunctions,

@@ -1,0 +1,51 @@
+import { stemEnglish } from './stem-english.ts';
+import {
+  stemDutch,
+  stemFrench,
+  stemGerman,
+  stemItalian,
+  stemPortuguese,
+  stemSpanish,
+} from './stem-light.ts';
+
+/**
+ * Languages whose words can be compared by their stems. `simple` compares words as they are
+ * written, so it serves every language.
+ */
+export const languages = [
+  'simple',
+  'english',
+  'german',
+  'french',
+  'spanish',
+  'italian',
+  'portuguese',
+  'dutch',
+] as const;
+
+export type Language = (typeof languages)[number];
+
+export function isLanguage(name: string): name is Language {
+  return (languages as readonly string[]).includes(name);
+}
+
+/**
+ * What a word is compared by. A stemmer takes a folded word and never changes its first character,
+ * so that most other words need no stemmer. Absent: the word itself.
+ */
+export type Stemmer = (word: string) => string;
+
+const stemmers: Readonly<Record<Language, Stemmer | undefined>> = {
+  simple: undefined,
+  english: stemEnglish,
+  german: stemGerman,
+  french: stemFrench,
+  spanish: stemSpanish,
+  italian: stemItalian,
+  portuguese: stemPortuguese,
+  dutch: stemDutch,
+};
+
+export function stemmerOf(language: Language): Stemmer | undefined {
+  return stemmers[language];
+}
