@@ -123,7 +123,7 @@ function checkNamed(
   const { source, security } = secured({ table, slot, name }, relation.span, environment);
   return {
     typed: { slot, name, source, security, isNullable },
-    inScope: { slot, name, columns: columnsOfTable(table), isNullable, primaryKey },
+    inScope: { slot, name, columns: columnsOfTable(table), isNullable, primaryKey, table },
   };
 }
 

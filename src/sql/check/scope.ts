@@ -16,6 +16,8 @@ export interface ScopeRelation {
   readonly isNullable: boolean;
   /** Position of the table's primary key: grouping by it allows naming all columns. */
   readonly primaryKey?: number | undefined;
+  /** The table or view that a query reads by this name. */
+  readonly table?: TableSpec;
 }
 
 export interface ScopeColumn {

@@ -238,7 +238,7 @@ function partTypes(parts: readonly TypedExpression[]): readonly ValueType[] {
   return parts.map(({ type, isNullable }, at) => ({ type, isNullable: at > 0 && isNullable }));
 }
 
-function packed(
+export function packed(
   values: readonly TypedExpression[],
   parts: readonly ValueType[] = partTypes(values),
 ): TypedExpression {

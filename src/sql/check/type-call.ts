@@ -9,6 +9,7 @@ import { shownType } from './shown-type.ts';
 import { typeAggregate } from './type-aggregate.ts';
 import { infer, typeAlone, typeOpen } from './type-expression.ts';
 import { fitsNumber, isOpen, ownType } from './type-literal.ts';
+import { typeRank } from './type-rank.ts';
 import { typeWindowCall } from './type-window.ts';
 import type { TypedExpression } from './typed.ts';
 import { converted } from './unify.ts';
@@ -22,7 +23,8 @@ export function typeCall(call: Call, environment: Environment): TypedExpression 
   }
   if (aggregateNames.has(name)) return typeAggregate(name, call, environment);
   const family = findFunction(name);
-  if (family === undefined) throw noFunction(call, environment);
+  const isWindow = windowNames.has(name) && call.arguments.length === 0;
+  if (family === undefined || isWindow) throw noFunction(call, environment);
   if (call.isDistinct || call.isOfRows) {
     const what = call.isDistinct ? 'DISTINCT' : '*';
     throw refuse(`Only aggregate functions accept ${what}`, call.span, environment);
@@ -31,7 +33,7 @@ export function typeCall(call: Call, environment: Environment): TypedExpression 
     const message = `\`${name}\` is no aggregate: it takes no ORDER BY, FILTER or OVER`;
     throw refuse(message, call.span, environment);
   }
-  return typeScalarCall(family, call, environment);
+  return name === 'rank' ? typeRank(call, environment) : typeScalarCall(family, call, environment);
 }
 
 function noFunction(call: Call, environment: Environment): Error {

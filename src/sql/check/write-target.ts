@@ -56,6 +56,6 @@ export function targetRelation(
   const source = { kind: 'table', table } as const;
   return {
     relation: { slot, name, source, security: undefined, isNullable: false },
-    inScope: { slot, name, columns: columnsOfTable(table), isNullable: false },
+    inScope: { slot, name, columns: columnsOfTable(table), isNullable: false, table },
   };
 }

@@ -16,9 +16,10 @@ const keeping = [
 
 export type RunningAggregateName = (typeof running)[number];
 export type KeepingAggregateName = (typeof keeping)[number];
-export type AggregateName = RunningAggregateName | KeepingAggregateName;
+/** `text_statistics` is what `rank` compares a text with; statements cannot name it. */
+export type AggregateName = RunningAggregateName | KeepingAggregateName | 'text_statistics';
 
-const otherNames: ReadonlyMap<string, AggregateName> = new Map([
+const otherNames: ReadonlyMap<string, RunningAggregateName | KeepingAggregateName> = new Map([
   ['every', 'bool_and'],
   ['stddev', 'stddev_samp'],
   ['variance', 'var_samp'],
@@ -32,10 +33,12 @@ export const aggregateNames: ReadonlySet<string> = new Set([
 ]);
 
 /** The aggregate that a name in lower case means. */
-export function aggregateNamed(name: string): AggregateName | undefined {
+export function aggregateNamed(
+  name: string,
+): RunningAggregateName | KeepingAggregateName | undefined {
   const other = otherNames.get(name);
   if (other !== undefined) return other;
-  return aggregateNames.has(name) ? (name as AggregateName) : undefined;
+  return [...running, ...keeping].find((known) => known === name);
 }
 
 export function isKeepingAggregate(name: AggregateName): name is KeepingAggregateName {

@@ -101,4 +101,11 @@ function highlighted(text: string, found: Search, before: string, after: string)
   return found.marked(text, before, after);
 }
 
-export const fullTextFunctions: readonly FunctionFamily[] = [search, highlight];
+/** It needs the table of its text: see `check/type-rank.ts`. */
+const rank: FunctionFamily = {
+  name: 'rank',
+  signatures: ['rank(text String, query String [, language String]) → F64'],
+  resolve: () => undefined,
+};
+
+export const fullTextFunctions: readonly FunctionFamily[] = [search, highlight, rank];
