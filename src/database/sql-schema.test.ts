@@ -64,6 +64,14 @@ describe('the schema of statements', () => {
     expect(indexesOf({ views: [mine] })).toEqual([]);
   });
 
+  it('[ease 3.1] has the declared defaults of columns, by table and position', () => {
+    const tables = [letter, { ...room, defaults: { name: Uint8Array.of(0, 0, 0, 0) } }];
+    const definition = validateModule(moduleOf(tables));
+    const { defaults, tables: specs } = sqlSchemaOf(definition, catalogOf(definition));
+    const id = specs.find(({ name }) => name === 'the_room')?.id;
+    expect(defaults).toEqual(new Map([[id, new Map([[1, Uint8Array.of(0, 0, 0, 0)]])]]));
+  });
+
   it('[sql 10.3] has the filters of each table, by whose rows they return', () => {
     const { filters, tables } = schemaOf({ rowLevelSecurity: [sent, rooms, received] });
     const named = [...filters].map(([id, texts]) => {

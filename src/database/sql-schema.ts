@@ -1,7 +1,8 @@
 import type { Catalog, TableSpec, ViewSpec } from '../schema/catalog.ts';
-import type { ModuleDefinition } from '../schema/definition.ts';
+import type { ModuleDefinition, TableDefinition } from '../schema/definition.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { isReadable } from '../schema/flatten.ts';
+import type { TableId } from '../schema/ids.ts';
 import { computedTables, hiddenTableIds } from '../schema/system-tables.ts';
 import type { SqlSchema, UnreadableView } from '../sql/schema.ts';
 import { filtersByTable } from './row-filters.ts';
@@ -17,14 +18,34 @@ export function sqlSchemaOf(definition: ModuleDefinition, catalog: Catalog): Sql
   const stored = catalog.tables.filter(({ id }) => !hiddenTableIds.has(id));
   const tables = [...stored, ...computedTables, ...catalog.views.map(viewTable)];
   const views = new Map(catalog.views.map(({ id, isAnonymous }) => [id, { id, isAnonymous }]));
-  const unreadable = flatDefinition(definition)
-    .views.filter((view) => !isReadable(view))
+  const flat = flatDefinition(definition);
+  const unreadable = flat.views
+    .filter((view) => !isReadable(view))
     .map(({ name, sourceName, isPublic }): UnreadableView => {
       return { name, sourceName, access: isPublic ? 'public' : 'private' };
     });
   const { types } = catalog;
-  const unfiltered: SqlSchema = { tables, types, views, unreadable, filters: new Map() };
+  const defaults = defaultsOf(flat.tables, stored);
+  const unfiltered: SqlSchema = { tables, types, views, unreadable, defaults, filters: new Map() };
   return { ...unfiltered, filters: filtersByTable(definition, unfiltered) };
+}
+
+/** The defaults of columns, by table and position. */
+function defaultsOf(
+  declared: readonly TableDefinition[],
+  tables: readonly TableSpec[],
+): NonNullable<SqlSchema['defaults']> {
+  const ofModule = tables.filter(({ kind }) => kind === 'user');
+  const idByName = new Map(ofModule.map(({ id, name }) => [name, id]));
+  const defaults = new Map<TableId, ReadonlyMap<number, Uint8Array>>();
+  for (const { name, columns } of declared) {
+    const id = idByName.get(name);
+    const values = columns.flatMap(({ defaultBytes }, at) => {
+      return defaultBytes === undefined ? [] : [[at, defaultBytes] as const];
+    });
+    if (id !== undefined && values.length > 0) defaults.set(id, new Map(values));
+  }
+  return defaults;
 }
 
 /** A view in the shape of a table: the rows of one of its instances. */

@@ -17,6 +17,8 @@ export interface SqlSchema {
   readonly views: ReadonlyMap<TableId, SqlView>;
   /** Views with parameters, which no statement can read yet; absent: none. */
   readonly unreadable?: readonly UnreadableView[];
+  /** Encoded defaults that the module declares, by table, then by position; absent: none. */
+  readonly defaults?: ReadonlyMap<TableId, ReadonlyMap<number, Uint8Array>>;
   /** Row-level security: texts of the subscription dialect, by id of the filtered table. */
   readonly filters: ReadonlyMap<TableId, readonly string[]>;
 }

@@ -19,7 +19,7 @@ import type { Transaction } from '../../src/store/transaction.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { BinaryWriter } from '../../src/values/binary-writer.ts';
 import { decoderOf } from '../../src/values/decode.ts';
-import { encoderOf } from '../../src/values/encode.ts';
+import { encoderOf, encodeValue } from '../../src/values/encode.ts';
 import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { identityType } from '../../src/values/special-types.ts';
 import type { ProductType } from '../../src/values/type.ts';
@@ -65,6 +65,7 @@ export class QueryLab {
       tables: catalog.tables,
       types: catalog.types,
       views: new Map(),
+      defaults: new Map(tables.map((table) => [idOf(table.name), defaultsOf(table)])),
       filters: new Map(Object.entries(filters).map(([name, texts]) => [idOf(name), texts])),
     };
     this.tables = {
@@ -236,4 +237,13 @@ export class QueryLab {
       return writer.finish();
     });
   }
+}
+
+function defaultsOf({ columns, defaults = {} }: SampleTable): ReadonlyMap<number, Uint8Array> {
+  return new Map(
+    Object.entries(columns).flatMap(([name, type], at) => {
+      const value = defaults[name];
+      return value === undefined ? [] : [[at, encodeValue(type, value)] as const];
+    }),
+  );
 }

@@ -22,6 +22,7 @@ import {
   uuidType,
 } from '../../src/values/special-types.ts';
 import type { AlgebraicType } from '../../src/values/type.ts';
+import type { Value } from '../../src/values/value.ts';
 
 /** A table as tests write it down; ids of its parts follow from its own. */
 export interface SampleTable {
@@ -36,6 +37,8 @@ export interface SampleTable {
   readonly indexes?: readonly string[];
   readonly autoIncrement?: string;
   readonly primaryKey?: string;
+  /** Values that columns get without one. */
+  readonly defaults?: Readonly<Record<string, Value>>;
 }
 
 export function sampleCatalog(...tables: readonly SampleTable[]): Catalog {

@@ -31,7 +31,9 @@ export function assertSound(statement: TypedStatement): void {
         for (const row of source.rows) judge.stored(row, types, new Map());
       } else {
         judge.query(source.query, new Map());
-        const filled = source.columns.map((at) => source.query.columns[at]);
+        const filled = source.columns.map((from) => {
+          return typeof from === 'number' ? source.query.columns[from] : from;
+        });
         filled.forEach((column, at) => {
           judge.same(column?.type, types[at], 'an inserted column');
           assert(column?.isNullable === false, 'a stored value is not null');

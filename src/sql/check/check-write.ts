@@ -1,18 +1,34 @@
 import { present } from '../../assert.ts';
 import type { ColumnSpec, TableSpec } from '../../schema/catalog.ts';
-import type { Delete, Expression, From, Insert, SelectItem, Span, Update } from '../syntax/ast.ts';
+import type {
+  Delete,
+  From,
+  Insert,
+  SelectItem,
+  Span,
+  StoredExpression,
+  Update,
+} from '../syntax/ast.ts';
 import { checkConflict } from './check-conflict.ts';
 import { checkFrom, tableNamed } from './check-from.ts';
 import { checkQuery } from './check-query.ts';
 import { checkItems } from './check-select.ts';
 import { mapItems, requireResolved } from './coerce-query.ts';
 import { type Environment, refuse } from './context.ts';
-import { emptyScope, requireDistinct, type Scope, type ScopeRelation } from './scope.ts';
+import {
+  columnPosition,
+  emptyScope,
+  requireDistinct,
+  type Scope,
+  type ScopeRelation,
+} from './scope.ts';
+import { defaultOf, typeStoredOrDefault } from './type-default.ts';
 import { typeCondition } from './type-expression.ts';
 import { storedValue, typeStored } from './type-stored.ts';
 import type {
   StatementParts,
   TypedBeside,
+  TypedConstant,
   TypedDelete,
   TypedExpression,
   TypedInsert,
@@ -30,11 +46,11 @@ export function checkInsert(
 ): Omit<TypedInsert, keyof WriteParts> {
   const { source, tableSpan } = insert;
   const table = targetNamed(insert.table, tableSpan, environment);
-  const positions = insertPositions(insert, table, environment);
+  const into = insertedInto(insert, table, environment);
   const typedSource =
     source.kind === 'values'
-      ? insertedRows(insert, source.rows, { table, positions }, environment)
-      : insertedQuery(insert, source, { table, positions }, environment);
+      ? insertedRows(insert, source.rows, into, environment)
+      : insertedQuery(insert, source, into, environment);
   const target = { name: insert.table, table };
   const conflict = insert.conflict && checkConflict(insert.conflict, target, environment);
   const returning = returningOf(insert.returning, target, environment);
@@ -103,22 +119,29 @@ interface InsertedInto {
   readonly table: TableSpec;
   /** The table position of each name in the column list. */
   readonly positions: readonly number[];
+  /** What the columns that the list leaves out get, by position. */
+  readonly defaults: ReadonlyMap<number, TypedConstant>;
 }
 
-function insertPositions(
-  { table: name, columns, span }: Insert,
-  table: TableSpec,
-  environment: Environment,
-): readonly number[] {
-  const columnCount = table.columns.length;
-  if (columns.length !== columnCount) {
+/** The list of columns is mandatory; columns with a default can be left out of it. */
+function insertedInto(insert: Insert, table: TableSpec, environment: Environment): InsertedInto {
+  const { table: name, columns, span } = insert;
+  const named = new Set(columns.map((column) => columnPosition(table.columns, column)));
+  const defaults = new Map<number, TypedConstant>();
+  for (let at = 0; at < table.columns.length; at++) {
+    const value = named.has(at) ? undefined : defaultOf(table, at, environment.statement);
+    if (value !== undefined) defaults.set(at, value);
+  }
+  const leftCount = table.columns.length - columns.length;
+  const isUnlisted = columns.length === 0 && leftCount > 0;
+  if (isUnlisted || leftCount < 0 || leftCount > defaults.size) {
     const names = table.columns.map((column) => column.name).join(', ');
     throw refuse(
       `The number of fields (${columns.length}) in the INSERT does not match the number of ` +
-        `columns (${columnCount}) of the table \`${name}\``,
+        `columns (${table.columns.length}) of the table \`${name}\``,
       span,
       environment,
-      `Name all columns: INSERT INTO ${name} (${names}) …`,
+      `Name all columns without a default: INSERT INTO ${name} (${names}) …`,
     );
   }
   const positions = columns.map((column) => fieldPosition(name, table, column, span, environment));
@@ -126,23 +149,25 @@ function insertPositions(
     positions.map((at) => columnAt(table, at).name),
     (message) => refuse(message, span, environment),
   );
-  return positions;
+  return { table, positions, defaults };
 }
 
 function insertedRows(
   { table: name, span }: Insert,
-  rows: readonly (readonly Expression[])[],
-  { table, positions }: InsertedInto,
+  rows: readonly (readonly StoredExpression[])[],
+  { table, positions, defaults }: InsertedInto,
   environment: Environment,
 ): TypedInsert['source'] {
   const place: Environment = { ...environment, scope: emptyScope, aggregates: 'VALUES' };
   const typed = rows.map((row) => {
-    requireWidth(row.length, name, table, row[0]?.span ?? span, environment);
-    const values = new Array<TypedExpression>(row.length);
+    requireWidth(row.length, { name, table, positions }, row[0]?.span ?? span, environment);
+    const values = new Array<TypedExpression>(table.columns.length);
     row.forEach((value, at) => {
       const position = positions[at] as number;
-      values[position] = typeStored(value, columnAt(table, position), place);
+      const stored = { table, position, refusal: 'insertValue' } as const;
+      values[position] = typeStoredOrDefault(value, stored, place);
     });
+    for (const [position, value] of defaults) values[position] = value;
     return values;
   });
   return { kind: 'values', rows: typed };
@@ -151,32 +176,37 @@ function insertedRows(
 function insertedQuery(
   { table: name, span }: Insert,
   source: Extract<Insert['source'], { readonly kind: 'query' }>,
-  { table, positions }: InsertedInto,
+  { table, positions, defaults }: InsertedInto,
   environment: Environment,
 ): TypedInsert['source'] {
   const typed = checkQuery(source.query, environment);
-  requireWidth(typed.columns.length, name, table, source.query.span, environment);
+  requireWidth(typed.columns.length, { name, table, positions }, source.query.span, environment);
   const query = mapItems(typed, (item, at) => {
     const column = columnAt(table, positions[at] as number);
     const open = environment.statement.openItems.get(item);
     if (open !== undefined) return typeStored(open.expression, column, open.environment);
     return storedValue(item, column, span, environment);
   });
-  return { kind: 'query', query, columns: table.columns.map((_, at) => positions.indexOf(at)) };
+  const columns = table.columns.map((_, at) => defaults.get(at) ?? positions.indexOf(at));
+  return { kind: 'query', query, columns };
 }
 
 function requireWidth(
   count: number,
-  name: string,
-  table: TableSpec,
+  { name, table, positions }: Target & Pick<InsertedInto, 'positions'>,
   span: Span,
   environment: Environment,
 ): void {
-  if (count === table.columns.length) return;
-  const message =
-    `Inserting a row with ${count} values into \`${name}\` which has ` +
-    `${table.columns.length} fields`;
-  throw refuse(message, span, environment);
+  if (count === positions.length) return;
+  const isWhole = positions.length === table.columns.length;
+  const fields = isWhole
+    ? `which has ${positions.length} fields`
+    : `of which the INSERT names ${positions.length} fields`;
+  throw refuse(
+    `Inserting a row with ${count} values into \`${name}\` ${fields}`,
+    span,
+    environment,
+  );
 }
 
 function columnAt(table: TableSpec, position: number): ColumnSpec {

@@ -2,6 +2,7 @@ import { unreachable } from '../../assert.ts';
 import { invalid, noHistory, type SqlFailure } from '../failure.ts';
 import { findFunction } from '../functions/library.ts';
 import type {
+  Assignment,
   Conflict,
   Expression,
   From,
@@ -21,6 +22,7 @@ import { rowComparison, rowIn } from './row-values.ts';
 import { unqualifiedMessage } from './scope.ts';
 import {
   columnsIn,
+  computedOf,
   hasQuery,
   operandsOf,
   operandsOfWindow,
@@ -71,11 +73,7 @@ class FullDialect {
         this.#returning(statement.returning);
         return;
       case 'update':
-        for (const { value } of statement.assignments) this.#expression(value);
-        this.#joined(statement.from, [
-          ...statement.assignments.map(({ value }) => value),
-          statement.where,
-        ]);
+        this.#assigned(statement.assignments, statement.from, statement.where);
         this.#expression(statement.where);
         this.#returning(statement.returning);
         return;
@@ -193,7 +191,17 @@ class FullDialect {
       this.#query(source.query, false);
       return;
     }
-    for (const row of source.rows) for (const value of row) this.#expression(value);
+    for (const row of source.rows) for (const value of computedOf(row)) this.#expression(value);
+  }
+
+  #assigned(
+    assignments: readonly Assignment[],
+    from: From | undefined,
+    where: Expression | undefined,
+  ): void {
+    const values = computedOf(assignments.map(({ value }) => value));
+    for (const value of values) this.#expression(value);
+    this.#joined(from, [...values, where]);
   }
 
   #conflict({ columns, update, span }: Conflict): void {
@@ -202,7 +210,7 @@ class FullDialect {
       const message = 'DO UPDATE needs the columns of a key: ON CONFLICT (id) DO UPDATE SET …';
       throw this.#refusal(message, span);
     }
-    const values = update.assignments.map(({ value }) => value);
+    const values = computedOf(update.assignments.map(({ value }) => value));
     const expressions = update.where === undefined ? values : [...values, update.where];
     for (const expression of expressions) {
       if (hasQuery(expression)) {

@@ -214,8 +214,12 @@ export interface TypedInsert extends StatementParts {
   readonly table: TableSpec;
   readonly source: /** Expressions in the order of the table's columns. */
     | { readonly kind: 'values'; readonly rows: readonly (readonly TypedExpression[])[] }
-    /** `columns[at]` is the output column that fills column `at` of the table. */
-    | { readonly kind: 'query'; readonly query: TypedQuery; readonly columns: readonly number[] };
+    /** `columns[at]` fills column `at` of the table: an output column, or its default. */
+    | {
+        readonly kind: 'query';
+        readonly query: TypedQuery;
+        readonly columns: readonly (number | TypedConstant)[];
+      };
   readonly conflict: TypedConflict | undefined;
   readonly returning: TypedReturning | undefined;
 }

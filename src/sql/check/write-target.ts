@@ -1,9 +1,8 @@
-import { present } from '../../assert.ts';
 import type { TableSpec } from '../../schema/catalog.ts';
 import type { Assignment, Span } from '../syntax/ast.ts';
 import { type Environment, refuse } from './context.ts';
 import { columnPosition, columnsOfTable, type ScopeRelation } from './scope.ts';
-import { typeStored } from './type-stored.ts';
+import { typeStoredOrDefault } from './type-default.ts';
 import type { TypedAssignment, TypedExpression, TypedRelation } from './typed.ts';
 import { nameHint } from './visibility.ts';
 
@@ -23,8 +22,8 @@ export function typedAssignments(
   const typed = new Map<number, TypedExpression>();
   for (const { column, value, span: at } of assignments) {
     const position = fieldPosition(name, table, column, at, place);
-    const spec = present(table.columns[position], 'a column at every position');
-    const assigned = typeStored(value, spec, { ...place, aggregates: 'SET' });
+    const stored = { table, position, refusal: 'assignment' } as const;
+    const assigned = typeStoredOrDefault(value, stored, { ...place, aggregates: 'SET' });
     if (!typed.has(position)) typed.set(position, assigned);
   }
   return [...typed].map(([column, value]) => ({ column, value }));

@@ -1,6 +1,13 @@
 import { unreachable } from '../../assert.ts';
 import { aggregateNames } from '../functions/aggregate-names.ts';
-import type { CallModifiers, ColumnReference, Expression, Query, Window } from '../syntax/ast.ts';
+import type {
+  CallModifiers,
+  ColumnReference,
+  Expression,
+  Query,
+  StoredExpression,
+  Window,
+} from '../syntax/ast.ts';
 
 /** Expressions as written, and their parts. */
 
@@ -86,6 +93,11 @@ export function queryOf(expression: Expression): Query | undefined {
     default:
       return undefined;
   }
+}
+
+/** Those of the values to store that are expressions. */
+export function computedOf(values: readonly StoredExpression[]): readonly Expression[] {
+  return values.filter((value) => value.kind !== 'default');
 }
 
 export function isList(among: readonly Expression[] | Query): among is readonly Expression[] {

@@ -80,6 +80,7 @@ function planInsert(statement: TypedInsert, planner: Planner): WritePlan {
     const slot = planner.slotFor(query.columns);
     plannedSource = { kind: 'query', rows, slot };
     items = columns.map((column): TypedExpression => {
+      if (typeof column !== 'number') return column;
       const output = query.columns[column];
       assert(output !== undefined, 'a column of the query fills each column');
       return { kind: 'column', slot, column, ...output };

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { QueryLab } from '../../../test/sql/query-lab.ts';
 import { limits } from '../../limits.ts';
+import { optionType, sum, unitType } from '../../values/special-types.ts';
 
 const u32 = { kind: 'u32' } as const;
 const i64 = { kind: 'i64' } as const;
@@ -16,12 +17,92 @@ beforeEach(() => {
       indexes: ['unique:btree:id'],
       autoIncrement: 'id',
     },
+    {
+      name: 'ticket',
+      columns: {
+        id: { kind: 'u64' },
+        title: { kind: 'string' },
+        status: sum(['todo', unitType], ['done', unitType]),
+        votes: u32,
+        who: optionType({ kind: 'string' }),
+        due: optionType(i64),
+      },
+      indexes: ['unique:btree:id'],
+      autoIncrement: 'id',
+      defaults: {
+        status: { tag: 0, value: [] },
+        votes: 7,
+        due: { tag: 0, value: 5n },
+      },
+    },
   ]);
   lab.insert('t', [
     [1, 10n],
     [2, 20n],
     [3, 30n],
   ]);
+});
+
+describe('defaults', () => {
+  const todo = { tag: 0 };
+  const none = { tag: 1 };
+  const soon = { tag: 0, value: 5n };
+
+  it('[ease 3.1] DEFAULT is the declared value, the next number, or none', () => {
+    const sql =
+      "INSERT INTO ticket (id, title, status, votes, who, due) VALUES (DEFAULT, 'a', DEFAULT, " +
+      "DEFAULT, DEFAULT, DEFAULT), (DEFAULT, 'b', 'done', 1, 'ann', NULL) RETURNING *";
+    expect(lab.write(sql).returned).toMatchObject([
+      [1n, 'a', todo, 7, none, soon],
+      [2n, 'b', { tag: 1 }, 1, { tag: 0, value: 'ann' }, none],
+    ]);
+  });
+
+  it('[ease 3.1] columns that are left out get it too, from VALUES and from queries', () => {
+    const { returned } = lab.write("INSERT INTO ticket (title) VALUES ('a'), ('b') RETURNING *");
+    expect(returned).toMatchObject([
+      [1n, 'a', todo, 7, none, soon],
+      [2n, 'b', todo, 7, none, soon],
+    ]);
+    const sql = "INSERT INTO ticket (votes, title) SELECT id, 'q' FROM t ORDER BY id RETURNING *";
+    expect(lab.write(sql).returned).toMatchObject([
+      [3n, 'q', todo, 1, none, soon],
+      [4n, 'q', todo, 2, none, soon],
+      [5n, 'q', todo, 3, none, soon],
+    ]);
+  });
+
+  it('[ease 3.1] SET and ON CONFLICT take it', () => {
+    lab.write("INSERT INTO ticket (title, votes, due) VALUES ('a', 1, NULL)");
+    const set =
+      'UPDATE ticket SET votes = DEFAULT, due = DEFAULT, id = DEFAULT RETURNING id, votes';
+    expect(lab.write(set).returned).toEqual([[2n, 7]]);
+    expect(lab.rows('SELECT due FROM ticket')).toMatchObject([[soon]]);
+    lab.write('UPDATE ticket SET votes = 1');
+    const insert = "INSERT INTO ticket (id, title) VALUES (2, 'x')";
+    lab.write(`${insert} ON CONFLICT (id) DO UPDATE SET votes = DEFAULT`);
+    expect(lab.rows('SELECT id, title, votes FROM ticket')).toEqual([[2n, 'a', 7]]);
+  });
+
+  it('[ease 3.1] columns without one need a value', () => {
+    const refused = (sql: string) => expect(() => lab.write(sql), sql);
+    refused('INSERT INTO ticket (id) VALUES (1)').toThrow(
+      'The number of fields (1) in the INSERT does not match the number of columns (6) of the',
+    );
+    refused('INSERT INTO ticket VALUES (1)').toThrow('The number of fields (0) in the INSERT');
+    refused("INSERT INTO ticket (titel) VALUES ('a')").toThrow(
+      '`ticket` does not have a field `titel`',
+    );
+    refused("INSERT INTO ticket (title) VALUES ('a', 1)").toThrow(
+      'Inserting a row with 2 values into `ticket` of which the INSERT names 1 fields',
+    );
+    refused('INSERT INTO ticket (title) VALUES (default)').toThrow(
+      'Unsupported INSERT value: DEFAULT',
+    );
+    refused('UPDATE ticket SET title = DEFAULT').toThrow(
+      'Unsupported column/variable assignment expression: DEFAULT',
+    );
+  });
 });
 
 function all(table: string): unknown[] {

@@ -170,7 +170,7 @@ export interface Insert {
   /** Empty if the statement names none. */
   readonly columns: readonly string[];
   readonly source:
-    | { readonly kind: 'values'; readonly rows: readonly (readonly Expression[])[] }
+    | { readonly kind: 'values'; readonly rows: readonly (readonly StoredExpression[])[] }
     | { readonly kind: 'query'; readonly query: Query };
   readonly conflict: Conflict | undefined;
   readonly returning: readonly SelectItem[] | undefined;
@@ -199,9 +199,17 @@ export interface Update {
   readonly span: Span;
 }
 
+/** `DEFAULT` in the place of a value to store. */
+export interface DefaultValue {
+  readonly kind: 'default';
+  readonly span: Span;
+}
+
+export type StoredExpression = Expression | DefaultValue;
+
 export interface Assignment {
   readonly column: string;
-  readonly value: Expression;
+  readonly value: StoredExpression;
   /** Starts at the name of the column. */
   readonly span: Span;
 }

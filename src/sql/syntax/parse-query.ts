@@ -176,11 +176,11 @@ function parseBody(reader: TokenReader): QueryBody {
 }
 
 /** The rows after VALUES, each in parentheses. */
-export function parseRows(
+export function parseRows<Value>(
   reader: TokenReader,
-  parseValue: (reader: TokenReader) => Expression,
-): readonly (readonly Expression[])[] {
-  const rows: (readonly Expression[])[] = [];
+  parseValue: (reader: TokenReader) => Value,
+): readonly (readonly Value[])[] {
+  const rows: (readonly Value[])[] = [];
   do {
     reader.expectSymbol('(');
     rows.push(reader.nested(() => parseRow(reader, parseValue)));
@@ -189,11 +189,11 @@ export function parseRows(
   return rows;
 }
 
-function parseRow(
+function parseRow<Value>(
   reader: TokenReader,
-  parseValue: (reader: TokenReader) => Expression,
-): readonly Expression[] {
-  const values: Expression[] = [];
+  parseValue: (reader: TokenReader) => Value,
+): readonly Value[] {
+  const values: Value[] = [];
   if (reader.isSymbol(')')) return values;
   do values.push(parseValue(reader));
   while (reader.takeSymbol(','));

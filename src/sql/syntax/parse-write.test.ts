@@ -69,11 +69,10 @@ describe('INSERT', () => {
     });
   });
 
-  it('[sql 8.2] refuses other sources, DEFAULT and exotic literals', () => {
+  it('[sql 8.2] refuses other sources and exotic literals', () => {
     refused({
       'INSERT INTO t (a) VALUES (1) LIMIT 1': 'Unsupported INSERT expression: VALUES (1) LIMIT 1',
       'INSERT INTO t (a) VALUES ROW(1)': 'Unsupported INSERT expression: VALUES ROW(1)',
-      'INSERT INTO t (a) VALUES (DEFAULT)': 'Unsupported INSERT value: DEFAULT',
       'INSERT INTO t (a) VALUES (?)': 'Unsupported literal expression: ?',
     });
     for (const value of ['b', '(1)', '1+1', 'f(1)', '1::int', '(SELECT 1)', ':sender']) {
@@ -116,6 +115,23 @@ describe('UPDATE and DELETE', () => {
     expect(treeOf('DELETE FROM "t"')).toMatchObject({ where: undefined, returning: undefined });
   });
 
+  it('[ease 3.1] read DEFAULT where it stands alone', () => {
+    expect(treeOf('INSERT INTO t (a, b) VALUES (DEFAULT, default + 1)')).toMatchObject({
+      source: { rows: [[{ kind: 'default' }, { kind: 'arithmetic', left: column('default') }]] },
+    });
+    const sets = 'SET a = Default, b = default.x, c = "default"';
+    expect(treeOf(`UPDATE t ${sets}`)).toMatchObject({
+      assignments: [
+        { value: { kind: 'default' } },
+        { value: column('default', 'x') },
+        { value: column('default') },
+      ],
+    });
+    expect(treeOf(`INSERT INTO t (a) VALUES (1) ON CONFLICT (a) DO UPDATE ${sets}`)).toMatchObject({
+      conflict: { update: { assignments: [{ value: { kind: 'default' } }, {}, {}] } },
+    });
+  });
+
   it('[ease 3.4] read FROM, USING and ON CONFLICT', () => {
     expect(treeOf('UPDATE t SET a = s.b FROM s JOIN u ON u.a = s.a WHERE t.a = s.a')).toMatchObject(
       {
@@ -150,12 +166,8 @@ describe('UPDATE and DELETE', () => {
     });
   });
 
-  it('[sql 8.2] refuse DEFAULT and exotic literals', () => {
-    const assigned = 'Unsupported column/variable assignment expression';
-    refused({
-      'UPDATE t SET a = ?': 'Unsupported literal expression: ?',
-      'UPDATE t SET a = DEFAULT': `${assigned}: DEFAULT`,
-    });
+  it('[sql 8.2] refuse exotic literals', () => {
+    refused({ 'UPDATE t SET a = ?': 'Unsupported literal expression: ?' });
     const values = [':sender', 'f(:sender)', '1 + (SELECT b FROM s)', 'EXISTS (SELECT 1), b = 1'];
     for (const value of ['"DEFAULT" || default.x', ...values]) {
       expect(refusalOf(`UPDATE t SET a = ${value}`), value).toBe('ok');

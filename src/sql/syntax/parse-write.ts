@@ -8,6 +8,7 @@ import type {
   SetVariable,
   ShowList,
   ShowVariable,
+  StoredExpression,
   Unsupported,
   Update,
 } from './ast.ts';
@@ -91,7 +92,7 @@ function parseAssignments(reader: TokenReader): readonly Assignment[] | 'foreign
     const at = reader.mark();
     const column = reader.expectDottedName();
     reader.expectSymbol('=');
-    const value = parseAssigned(reader);
+    const value = parseStored(reader);
     assignments.push({ column, value, span: reader.spanSince(at) });
   } while (reader.takeSymbol(','));
   return isForeign ? 'foreign' : assignments;
@@ -239,17 +240,12 @@ function parseSource(reader: TokenReader): Insert['source'] | Unsupported {
   }
   if (!reader.isWord('ROW', 1)) {
     reader.advance();
-    const rows = parseRows(reader, parseInserted);
+    const rows = parseRows(reader, parseStored);
     if (!reader.isOneOf(wordsBehindBody)) return { kind: 'values', rows };
   }
   while (!reader.isAtEnd() && !reader.isWord('RETURNING')) reader.advance();
   const span = reader.spanSince(start);
   return unsupported(`Unsupported INSERT expression: ${reader.source.text(span)}`, span);
-}
-
-/** Any expression without columns: DEFAULT is none. */
-function parseInserted(reader: TokenReader): Expression {
-  return parseValueOf(reader, dialectTexts.insertValue);
 }
 
 /** A value that needs no evaluation: a literal or a parameter. */
@@ -280,19 +276,13 @@ function isConstant({ kind }: Expression): boolean {
   }
 }
 
-/** An expression over the row. */
-function parseAssigned(reader: TokenReader): Expression {
-  return parseValueOf(reader, dialectTexts.assignment);
-}
-
-/** A value to store; DEFAULT is refused. */
-function parseValueOf(reader: TokenReader, refusal: (text: string) => string): Expression {
+/** A value to store: any expression, or DEFAULT alone. */
+function parseStored(reader: TokenReader): StoredExpression {
   const start = reader.mark();
   const isDefault = reader.isWord('DEFAULT') && !reader.isSymbol('.', 1);
   const value = parseExpression(reader);
   const span = reader.spanSince(start);
-  if (!isDefault || span.to !== start + 1) return value;
-  return unsupported(refusal(reader.source.text(span)), span);
+  return isDefault && span.to === start + 1 ? { kind: 'default', span } : value;
 }
 
 function refusedLiteral(literal: string, { span }: Expression): Unsupported {
