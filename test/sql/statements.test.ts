@@ -458,6 +458,50 @@ describe('rows as values', () => {
       'SELECT a.id, b.id AS other FROM t AS a JOIN t AS b ON (a.grp, a.ok) = (b.grp, b.ok)',
     ],
   ]);
+  const pairs = 'SELECT s.id, s.up.some FROM s';
+  agree('[ease 3.4] are found among the rows of a query', [
+    ['i64', 'SELECT id FROM t WHERE (grp, ok) IN (SELECT grp, ok FROM t WHERE n.some > 4)'],
+    ['i64', 'SELECT id FROM t WHERE (grp, ok) NOT IN (SELECT grp, ok FROM t WHERE n.some > 4)'],
+    ['i64 bool', `SELECT id, (id, n.some) IN (${pairs}) AS x FROM t`],
+    ['i64 bool', `SELECT id, (id, 1) IN (${pairs}) AS x FROM t`],
+    ['i64', `SELECT id FROM t WHERE (id, n.some) NOT IN (${pairs})`],
+    ['i64', `SELECT id FROM t WHERE NOT (id, n.some) IN (${pairs} WHERE s.up.some IS NOT NULL)`],
+    ['i64', 'SELECT id FROM t WHERE (id, n.some) IN (VALUES (1, 5), (3, 2), (4, NULL))'],
+    ['i64', "SELECT id FROM t WHERE (id, grp) IN (SELECT 1, 'a' UNION SELECT 4, 'b')"],
+    ['bool', "SELECT (1, 'a') IN (SELECT id, grp FROM t) AS x"],
+    ['bool', 'SELECT (1, NULL) IN (SELECT id, grp FROM t) AS x'],
+    ['bool', 'SELECT (99, NULL) IN (SELECT id, grp FROM t) AS x'],
+    ['bool', 'SELECT (1, NULL) IN (SELECT id, v.some FROM e) AS x'],
+    [
+      'i64',
+      'SELECT t.id FROM t WHERE (t.id, t.grp) IN (SELECT b.id, b.grp FROM t AS b WHERE b.n.some > t.id)',
+    ],
+    ['i64', 'SELECT id FROM t WHERE (id, f.some) IN (SELECT 3, 2.25 LIMIT 1)'],
+    ['', 'DELETE FROM t WHERE (id, grp) IN (SELECT id, grp FROM t WHERE ok)'],
+  ]);
+});
+
+describe('aliases and constraints of writes', () => {
+  agree('[ease 3.4] the alias stands for the table', [
+    ['i64 i64', "UPDATE t AS x SET n = x.id * 2 WHERE x.grp = 'a' RETURNING x.id, n"],
+    ['i64', 'DELETE FROM t x WHERE x.n IS NULL RETURNING id'],
+    [
+      'i64 string',
+      'UPDATE s AS child SET name = parent.name FROM s AS parent WHERE parent.id = child.up.some RETURNING child.id, child.name',
+    ],
+    [
+      'i64',
+      'DELETE FROM s AS child USING s AS parent WHERE parent.id = child.up.some RETURNING child.id',
+    ],
+  ]);
+  const insert = "INSERT INTO t (id, grp, n, f, ok) VALUES (3, 'z', 1, 1, TRUE)";
+  agree('[ease 3.4] a constraint by name', [
+    ['i64', `${insert} ON CONFLICT ON CONSTRAINT t_id_key DO NOTHING RETURNING id`],
+    [
+      'i64 string',
+      `${insert} ON CONFLICT ON CONSTRAINT t_id_key DO UPDATE SET grp = excluded.grp RETURNING id, grp`,
+    ],
+  ]);
 });
 
 describe('WITH RECURSIVE', () => {

@@ -64,7 +64,7 @@ export function checkUpdate(
 ): Omit<TypedUpdate, keyof WriteParts> {
   const { table: name, tableSpan } = update;
   const table = targetNamed(name, tableSpan, environment);
-  const { relation, inScope } = targetRelation({ name, table }, environment);
+  const { relation, inScope } = targetRelation({ name, table }, environment, update.alias);
   const beside = besideOf(update.from, inScope, environment);
   const place: Environment = { ...environment, scope: beside.scope };
   const assignments = typedAssignments(update.assignments, { name, table }, place);
@@ -80,7 +80,7 @@ export function checkDelete(
 ): Omit<TypedDelete, keyof WriteParts> {
   const { table: name, tableSpan } = statement;
   const table = targetNamed(name, tableSpan, environment);
-  const { relation, inScope } = targetRelation({ name, table }, environment);
+  const { relation, inScope } = targetRelation({ name, table }, environment, statement.alias);
   const beside = besideOf(statement.using, inScope, environment);
   const place: Environment = { ...environment, scope: beside.scope, aggregates: 'WHERE' };
   const where = statement.where && typeCondition(statement.where, place);

@@ -18,7 +18,7 @@ import type {
 import { dialectTexts, isRefusedLiteral } from '../syntax/refusal.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import { requireItems } from './full-dialect-items.ts';
-import { rowComparison, rowIn } from './row-values.ts';
+import { isRowInQuery, rowComparison, rowIn } from './row-values.ts';
 import { unqualifiedMessage } from './scope.ts';
 import {
   columnsIn,
@@ -204,9 +204,9 @@ class FullDialect {
     this.#joined(from, [...values, where]);
   }
 
-  #conflict({ columns, update, span }: Conflict): void {
+  #conflict({ constraint, columns, update, span }: Conflict): void {
     if (update === undefined) return;
-    if (columns.length === 0) {
+    if (columns.length === 0 && constraint === undefined) {
       const message = 'DO UPDATE needs the columns of a key: ON CONFLICT (id) DO UPDATE SET …';
       throw this.#refusal(message, span);
     }
@@ -307,10 +307,12 @@ class FullDialect {
     if (query !== undefined) this.#query(query, false);
   }
 
-  /** Rows are compared with rows, and found in lists of rows. */
+  /** Rows are compared with rows, and found in lists of rows and in queries. */
   #isOfRows(expression: Extract<Expression, { readonly kind: 'comparison' | 'in' }>): boolean {
+    const query = isRowInQuery(expression) ? expression.among : undefined;
     const isOf = expression.kind === 'in' ? rowIn(expression) : rowComparison(expression);
-    if (isOf === undefined) return false;
+    if (isOf === undefined && query === undefined) return false;
+    if (query !== undefined) this.#query(query, false);
     for (const row of operandsOf(expression)) {
       for (const value of operandsOf(row)) this.#expression(value);
     }

@@ -1,8 +1,19 @@
-import type { Comparison, Expression } from '../syntax/ast.ts';
+import type { Comparison, Expression, Query } from '../syntax/ast.ts';
 import { isList } from './written.ts';
 
 type In = Extract<Expression, { readonly kind: 'in' }>;
 type Row = Extract<Expression, { readonly kind: 'row' }>;
+
+/** A row among those of a query. */
+export interface RowInQuery extends In {
+  readonly operand: Row;
+  readonly among: Query;
+}
+
+export function isRowInQuery(expression: Expression): expression is RowInQuery {
+  if (expression.kind !== 'in' || isList(expression.among)) return false;
+  return expression.operand.kind === 'row';
+}
 
 /** A comparison of two rows in terms of their values; `undefined` if it is not one. */
 export function rowComparison({ operator, left, right, span }: Comparison): Expression | undefined {

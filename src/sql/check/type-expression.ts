@@ -16,7 +16,7 @@ import {
 } from './context.ts';
 import { fieldOf, unwrapped } from './field.ts';
 import { resolveName } from './resolve-name.ts';
-import { rowComparison, rowIn } from './row-values.ts';
+import { isRowInQuery, rowComparison, rowIn } from './row-values.ts';
 import { typeArithmetic, typeNegation } from './type-arithmetic.ts';
 import { typeArray } from './type-array.ts';
 import { typeCall } from './type-call.ts';
@@ -24,7 +24,7 @@ import { typeCase } from './type-case.ts';
 import { typeCast, typeTypedLiteral } from './type-cast.ts';
 import { typeBetween, typeComparison, typeDistinct, typeIn } from './type-comparison.ts';
 import { isOpen, type OpenExpression, ownType, typeLiteral, typeNull } from './type-literal.ts';
-import { typeExists, typeInQuery, typeScalarQuery } from './type-subquery.ts';
+import { typeExists, typeInQuery, typeRowInQuery, typeScalarQuery } from './type-subquery.ts';
 import type { TypedExpression } from './typed.ts';
 import { converted } from './unify.ts';
 import { isList } from './written.ts';
@@ -149,6 +149,10 @@ function typeOwn(
       const ofRows = rowIn(expression);
       if (ofRows !== undefined) return typeAs(ofRows, boolType, environment);
       const { among, isNegated } = expression;
+      if (isRowInQuery(expression)) {
+        const found = typeRowInQuery(expression, environment);
+        return isNegated ? negated(found) : found;
+      }
       const typed = isList(among)
         ? typeIn(expression.operand, among, expression.span, environment)
         : typeInQuery(expression.operand, among, expression.span, environment);

@@ -46,12 +46,15 @@ export function fieldPosition(
   throw refuse(`\`${name}\` does not have a field \`${column}\``, span, environment, hint);
 }
 
+/** The table as a relation, by its alias if it has one. */
 export function targetRelation(
-  { name, table }: Target,
+  { name: written, table }: Target,
   { statement }: Environment,
+  alias?: string,
 ): { readonly relation: TypedRelation; readonly inScope: ScopeRelation } {
   const slot = statement.newSlot();
   statement.tableSlots.add(slot);
+  const name = alias ?? written;
   const source = { kind: 'table', table } as const;
   return {
     relation: { slot, name, source, security: undefined, isNullable: false },

@@ -177,9 +177,10 @@ export interface Insert {
   readonly span: Span;
 }
 
-/** `ON CONFLICT [(columns)] DO (NOTHING | UPDATE SET … [WHERE …])` */
+/** `ON CONFLICT [(columns) | ON CONSTRAINT name] DO (NOTHING | UPDATE SET … [WHERE …])` */
 export interface Conflict {
-  /** Empty: a conflict with any row; only for DO NOTHING. */
+  readonly constraint: string | undefined;
+  /** Empty without a constraint: a conflict with any row; only for DO NOTHING. */
   readonly columns: readonly string[];
   /** Absent: DO NOTHING. */
   readonly update:
@@ -192,6 +193,7 @@ export interface Update {
   readonly kind: 'update';
   readonly table: string;
   readonly tableSpan: Span;
+  readonly alias: string | undefined;
   readonly assignments: readonly Assignment[];
   readonly from: From | undefined;
   readonly where: Expression | undefined;
@@ -218,6 +220,7 @@ export interface Delete {
   readonly kind: 'delete';
   readonly table: string;
   readonly tableSpan: Span;
+  readonly alias: string | undefined;
   readonly using: From | undefined;
   readonly where: Expression | undefined;
   readonly returning: readonly SelectItem[] | undefined;

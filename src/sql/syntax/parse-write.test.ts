@@ -79,7 +79,6 @@ describe('INSERT', () => {
       expect(refusalOf(`INSERT INTO t (a) VALUES (${value})`), value).toBe('ok');
     }
     for (const sql of [
-      'INSERT INTO t (a) VALUES (1) ON CONFLICT ON CONSTRAINT k DO NOTHING',
       'INSERT INTO t (a) VALUES (1) ON CONFLICT (a) WHERE a > 1 DO NOTHING',
       'INSERT INTO t (a) VALUES (1) ON DUPLICATE KEY UPDATE a = 1',
       'INSERT INTO t DEFAULT VALUES',
@@ -132,6 +131,18 @@ describe('UPDATE and DELETE', () => {
     });
   });
 
+  it('[ease 3.4] read an alias, and constraints by name', () => {
+    for (const alias of ['AS x', 'x', '"x"']) {
+      expect(treeOf(`UPDATE t ${alias} SET a = 1`)).toMatchObject({ table: 't', alias: 'x' });
+      expect(treeOf(`DELETE FROM t ${alias} USING s`)).toMatchObject({ table: 't', alias: 'x' });
+    }
+    expect(treeOf('DELETE FROM t RETURNING a')).toMatchObject({ alias: undefined });
+    const insert = 'INSERT INTO t (a) VALUES (1) ON CONFLICT ON CONSTRAINT "t_key"';
+    expect(treeOf(`${insert} DO NOTHING`)).toMatchObject({
+      conflict: { constraint: 't_key', columns: [], update: undefined },
+    });
+  });
+
   it('[ease 3.4] read FROM, USING and ON CONFLICT', () => {
     expect(treeOf('UPDATE t SET a = s.b FROM s JOIN u ON u.a = s.a WHERE t.a = s.a')).toMatchObject(
       {
@@ -176,8 +187,7 @@ describe('UPDATE and DELETE', () => {
 
   it('[sql 8.2] refuse other forms', () => {
     for (const sql of [
-      'UPDATE t AS x SET a = 1',
-      'UPDATE t x SET a = 1',
+      'UPDATE t AS x, s SET a = 1',
       'UPDATE t JOIN s ON a = b SET a = 1',
       'UPDATE t SET (a, b) = (1, 2)',
       'UPDATE t SET a = 1 ORDER BY a',
@@ -187,8 +197,8 @@ describe('UPDATE and DELETE', () => {
       expect(refusalOf(sql), sql).toBe(`Unsupported: ${sql}`);
     }
     refused({
-      'DELETE FROM t x': 'Unsupported table expression in DELETE: t x',
-      'DELETE FROM t AS x': 'Unsupported table expression in DELETE: t AS x',
+      'DELETE FROM t AS x JOIN s ON x.a = s.a':
+        'Unsupported table expression in DELETE: t AS x JOIN s ON x.a = s.a',
       'DELETE FROM t JOIN s ON t.a = s.a':
         'Unsupported table expression in DELETE: t JOIN s ON t.a = s.a',
       'DELETE FROM t, s': 'Multi-table DELETE is not supported',

@@ -14,6 +14,7 @@ import type {
 } from './ast.ts';
 import { parseExpression } from './parse-expression.ts';
 import { parseFrom, skipJoinWords } from './parse-from.ts';
+import { parseAlias } from './parse-names.ts';
 import { isQueryAhead, parseNames, parseQuery, parseRows } from './parse-query.ts';
 import { parseItems } from './parse-select.ts';
 import { dialectTexts, isRefusedLiteral, unsupported, unsupportedSince } from './refusal.ts';
@@ -53,7 +54,7 @@ export function parseInsert(reader: TokenReader): Insert | Unsupported {
   return { kind: 'insert', table, tableSpan, columns, source, conflict, returning, span };
 }
 
-/** A conflict with a constraint by name, and with conditions, is foreign. */
+/** A key with a condition is foreign. */
 function parseConflict(reader: TokenReader): Conflict | 'foreign' | undefined {
   const start = reader.mark();
   if (!reader.takeWord('ON')) return undefined;
@@ -61,20 +62,28 @@ function parseConflict(reader: TokenReader): Conflict | 'foreign' | undefined {
     reader.skipToEnd();
     return 'foreign';
   }
-  const columns = reader.isSymbol('(') ? parseNames(reader) : [];
+  let constraint: string | undefined;
+  if (reader.isWord('ON') && reader.isWord('CONSTRAINT', 1)) {
+    reader.advance();
+    reader.advance();
+    constraint = reader.expectName();
+  }
+  const isOfColumns = constraint === undefined && reader.isSymbol('(');
+  const columns = isOfColumns ? parseNames(reader) : [];
   if (!reader.takeWord('DO')) {
     reader.skipToEnd();
     return 'foreign';
   }
   if (reader.takeWord('NOTHING')) {
-    return { columns, update: undefined, span: reader.spanSince(start) };
+    return { constraint, columns, update: undefined, span: reader.spanSince(start) };
   }
   reader.expectWord('UPDATE');
   reader.expectWord('SET');
   const assignments = parseAssignments(reader);
   const where = reader.takeWord('WHERE') ? parseExpression(reader) : undefined;
   if (assignments === 'foreign') return 'foreign';
-  return { columns, update: { assignments, where }, span: reader.spanSince(start) };
+  const span = reader.spanSince(start);
+  return { constraint, columns, update: { assignments, where }, span };
 }
 
 /** `column = value, …`; lists in parentheses are foreign. */
@@ -98,13 +107,14 @@ function parseAssignments(reader: TokenReader): readonly Assignment[] | 'foreign
   return isForeign ? 'foreign' : assignments;
 }
 
-/** `UPDATE table SET column = value, … [FROM …] [WHERE condition] [RETURNING items]` */
+/** `UPDATE table [[AS] alias] SET column = value, … [FROM …] [WHERE …] [RETURNING items]` */
 export function parseUpdate(reader: TokenReader): Update | Unsupported {
   const start = reader.mark();
   reader.expectWord('UPDATE');
   const tableStart = reader.mark();
   const table = reader.expectDottedName(notRelation);
   const tableSpan = reader.spanSince(tableStart);
+  const alias = parseAlias(reader, notTargetAlias);
   let isForeign = skipMoreRelations(reader);
   reader.expectWord('SET');
   const assignments = parseAssignments(reader);
@@ -115,10 +125,10 @@ export function parseUpdate(reader: TokenReader): Update | Unsupported {
   isForeign = skipForeignTail(reader) || isForeign;
   if (isForeign || assignments === 'foreign') return unsupportedSince(reader, start);
   const span = reader.spanSince(start);
-  return { kind: 'update', table, tableSpan, assignments, from, where, returning, span };
+  return { kind: 'update', table, tableSpan, alias, assignments, from, where, returning, span };
 }
 
-/** `DELETE FROM table [USING …] [WHERE condition] [RETURNING items]` */
+/** `DELETE FROM table [[AS] alias] [USING …] [WHERE condition] [RETURNING items]` */
 export function parseDelete(reader: TokenReader): Delete | Unsupported {
   const start = reader.mark();
   reader.expectWord('DELETE');
@@ -133,6 +143,7 @@ export function parseDelete(reader: TokenReader): Delete | Unsupported {
   const relationStart = reader.mark();
   const table = reader.expectDottedName(notRelation);
   const tableSpan = reader.spanSince(relationStart);
+  const alias = parseAlias(reader, notTargetAlias);
   const hasMore = skipMoreRelations(reader);
   const relationText = reader.textSince(relationStart);
   reader.isReturningKept = true;
@@ -148,7 +159,7 @@ export function parseDelete(reader: TokenReader): Delete | Unsupported {
   if (hasMore) {
     return unsupported(`Unsupported table expression in DELETE: ${relationText}`, span);
   }
-  return { kind: 'delete', table, tableSpan, using, where, returning, span };
+  return { kind: 'delete', table, tableSpan, alias, using, where, returning, span };
 }
 
 const otherSettings = new Set(

@@ -178,10 +178,11 @@ describe('UPDATE', () => {
       [`${update} = 'x' WHERE user_profile.userId = 1`]: notInScope('user_profile'),
       "UPDATE user_profile SET full_name = 'x' WHERE userProfile.userId = 1":
         notInScope('userProfile'),
-      'UPDATE t AS q SET a = 1': 'Unsupported: UPDATE t AS q SET a = 1',
+      'UPDATE t AS q SET a = q.a WHERE q.id = 1 AND id = 1': 'ok',
+      'UPDATE t AS q SET a = 1 WHERE t.id = 1': notInScope('t'),
       'DELETE FROM userProfile WHERE userProfile.userId = 1': 'ok',
       'DELETE FROM userProfile WHERE user_profile.userId = 1': notInScope('user_profile'),
-      'DELETE FROM t AS q': 'Unsupported table expression in DELETE: t AS q',
+      'DELETE FROM t q WHERE q.id = 1 RETURNING t.id': notInScope('t'),
     },
     refusal,
   );
