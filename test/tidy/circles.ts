@@ -105,6 +105,7 @@ export const recursions: readonly { readonly why: string; readonly files: readon
       'src/sql/check/type-cast.ts',
       'src/sql/check/type-comparison.ts',
       'src/sql/check/type-expression.ts',
+      'src/sql/check/type-json.ts',
       'src/sql/check/type-rank.ts',
       'src/sql/check/type-subquery.ts',
       'src/sql/check/type-window.ts',

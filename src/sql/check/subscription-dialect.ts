@@ -212,6 +212,7 @@ function refusalOf(expression: Expression, { source }: Written): string {
     case 'parameter':
       return dialectTexts.literal(source.text(expression.span));
     case 'arithmetic':
+    case 'json':
       return dialectTexts.operator(expression.operator);
     case 'array': {
       const { form } = expression;

@@ -1,5 +1,6 @@
 import type { AlgebraicType } from '../../values/type.ts';
 import type { FunctionFamily, ResolvedFunction, ScalarFunction } from '../functions/function.ts';
+import { isJsonBuilder } from '../functions/json.ts';
 import { findFunction, functionNames } from '../functions/library.ts';
 import { windowNames } from '../functions/windows.ts';
 import type { Call, Expression } from '../syntax/ast.ts';
@@ -8,6 +9,7 @@ import { unwrapped } from './field.ts';
 import { shownType } from './shown-type.ts';
 import { typeAggregate } from './type-aggregate.ts';
 import { infer, typeAlone, typeOpen } from './type-expression.ts';
+import { typeJsonAggregate, typeJsonBuilder } from './type-json.ts';
 import { fitsNumber, isOpen, ownType } from './type-literal.ts';
 import { typeRank } from './type-rank.ts';
 import { typeWindowCall } from './type-window.ts';
@@ -18,6 +20,10 @@ import { aggregateNames } from './written.ts';
 
 export function typeCall(call: Call, environment: Environment): TypedExpression {
   const name = call.name.toLowerCase();
+  if (name === 'json_agg') {
+    const array = typeCall({ ...call, name: 'array_agg' }, environment);
+    return typeJsonAggregate(call, array, environment);
+  }
   if (call.modifiers?.over !== undefined) {
     return typeWindowCall(call, environment);
   }
@@ -33,7 +39,9 @@ export function typeCall(call: Call, environment: Environment): TypedExpression 
     const message = `\`${name}\` is no aggregate: it takes no ORDER BY, FILTER or OVER`;
     throw refuse(message, call.span, environment);
   }
-  return name === 'rank' ? typeRank(call, environment) : typeScalarCall(family, call, environment);
+  if (name === 'rank') return typeRank(call, environment);
+  if (isJsonBuilder(name)) return typeJsonBuilder(name, call, environment);
+  return typeScalarCall(family, call, environment);
 }
 
 function noFunction(call: Call, environment: Environment): Error {

@@ -29,6 +29,10 @@ export function typeCast(
   { operand, typeName, span }: Extract<Expression, { readonly kind: 'cast' }>,
   environment: Environment,
 ): TypedExpression {
+  if (/^json$/i.test(typeName)) {
+    const call = { kind: 'call', name: 'json', arguments: [operand], span } as const;
+    return typeAlone({ ...call, ...plainCall }, environment);
+  }
   const type = typeNamed(typeName);
   if (type === undefined) {
     const hint = typeHint(typeName);
@@ -58,6 +62,9 @@ export function typeCast(
   }
   return converted(typed, type, environment);
 }
+
+/** A cast to JSON checks the text; it stays one. */
+const plainCall = { isOfRows: false, isDistinct: false, isBare: false, modifiers: undefined };
 
 /** `TIMESTAMP '…'`, `INTERVAL '…'`, `UUID '…'`. */
 export function typeTypedLiteral(

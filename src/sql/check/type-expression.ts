@@ -23,6 +23,7 @@ import { typeCall } from './type-call.ts';
 import { typeCase } from './type-case.ts';
 import { typeCast, typeTypedLiteral } from './type-cast.ts';
 import { typeBetween, typeComparison, typeDistinct, typeIn } from './type-comparison.ts';
+import { typeJsonOperation } from './type-json.ts';
 import { isOpen, type OpenExpression, ownType, typeLiteral, typeNull } from './type-literal.ts';
 import { typeExists, typeInQuery, typeRowInQuery, typeScalarQuery } from './type-subquery.ts';
 import type { TypedExpression } from './typed.ts';
@@ -164,6 +165,8 @@ function typeOwn(
       return typeLike(expression, environment);
     case 'arithmetic':
       return typeArithmetic(expression, environment);
+    case 'json':
+      return typeJsonOperation(expression, environment);
     case 'case':
       return typeCase(expression, environment);
     case 'cast':

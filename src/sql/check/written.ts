@@ -30,6 +30,7 @@ export function operandsOf(expression: Expression): readonly Expression[] {
     case 'comparison':
     case 'isDistinct':
     case 'arithmetic':
+    case 'json':
       return [expression.left, expression.right];
     case 'and':
     case 'or':

@@ -21,6 +21,8 @@ export type AggregateName = RunningAggregateName | KeepingAggregateName | 'text_
 
 const otherNames: ReadonlyMap<string, RunningAggregateName | KeepingAggregateName> = new Map([
   ['every', 'bool_and'],
+  // Gathered as an array, and then written as JSON.
+  ['json_agg', 'array_agg'],
   ['stddev', 'stddev_samp'],
   ['variance', 'var_samp'],
 ]);

@@ -4,6 +4,7 @@ import { conditionalFunctions } from './conditional.ts';
 import { encodingFunctions } from './encodings.ts';
 import { fullTextFunctions } from './full-text.ts';
 import type { FunctionFamily } from './function.ts';
+import { jsonFunctions } from './json.ts';
 import { numericFunctions } from './numeric.ts';
 import { textFunctions } from './text.ts';
 import { timeFunctions } from './time.ts';
@@ -41,6 +42,7 @@ const families: ReadonlyMap<string, FunctionFamily> = new Map(
     ...textFunctions,
     ...fullTextFunctions,
     ...encodingFunctions,
+    ...jsonFunctions,
     ...numericFunctions,
     ...timeFunctions,
     ...conditionalFunctions,

@@ -317,6 +317,14 @@ export type Expression =
       readonly operands: readonly Expression[];
       readonly span: Span;
     }
+  /** A part of a JSON text. */
+  | {
+      readonly kind: 'json';
+      readonly operator: JsonOperator;
+      readonly left: Expression;
+      readonly right: Expression;
+      readonly span: Span;
+    }
   | {
       readonly kind: 'arithmetic';
       readonly operator: ArithmeticOperator;
@@ -377,6 +385,8 @@ export interface Comparison {
 export type ComparisonOperator = '=' | '<>' | '<' | '<=' | '>' | '>=';
 /** Contains, is contained by, overlaps. */
 export type ArrayOperator = '@>' | '<@' | '&&';
+
+export type JsonOperator = '->' | '->>' | '#>>';
 
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%' | '||';
 

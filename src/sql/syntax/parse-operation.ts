@@ -1,5 +1,5 @@
 import { assert } from '../../assert.ts';
-import type { ArithmeticOperator, ArrayOperator, Expression } from './ast.ts';
+import type { ArithmeticOperator, ArrayOperator, Expression, JsonOperator } from './ast.ts';
 import { parseOperand } from './parse-operand.ts';
 import { dialectTexts, unsupported } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
@@ -86,6 +86,9 @@ function operation(operator: string, left: Operand, right: Operand): Expression 
     const operands = [left.expression, right.expression];
     return { kind: 'array', form: operator, operands, span };
   }
+  if (isOfJson(operator)) {
+    return { kind: 'json', operator, left: left.expression, right: right.expression, span };
+  }
   if (!isArithmetic(operator)) return unsupported(dialectTexts.operator(operator), span);
   return {
     kind: 'arithmetic',
@@ -98,6 +101,10 @@ function operation(operator: string, left: Operand, right: Operand): Expression 
 
 function isOfArrays(text: string): text is ArrayOperator {
   return text === '@>' || text === '<@' || text === '&&';
+}
+
+function isOfJson(text: string): text is JsonOperator {
+  return text === '->' || text === '->>' || text === '#>>';
 }
 
 function isArithmetic(text: string): text is ArithmeticOperator {
