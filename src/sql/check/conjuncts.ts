@@ -64,6 +64,8 @@ export interface Bound {
   readonly isExact: boolean;
   /** It bounds what an Option holds, so no row without a value satisfies the conjunct. */
   readonly isHeld: boolean;
+  /** Where a text begins that the request brings: perhaps everywhere. */
+  readonly isOfPattern?: true;
 }
 
 /**

@@ -308,6 +308,7 @@ function rangeAccess(
     upper: upper && toAccessBound(upper),
     isDescending: false,
     conditions: [...new Set([...used, ...chosen].map(({ conjunct }) => conjunct))],
+    ...(used.length === 0 && chosen.every(({ isOfPattern }) => isOfPattern) && { mayScan: true }),
   };
   const rows = rowsOfRange(index, used.length, chosen.length, scope);
   return { access, rest: without(conjuncts, [...used, ...chosen]), rows };
@@ -352,11 +353,13 @@ function endOfSome(lower: Bound): Bound | undefined {
   if (specialKindOf(lower.value.type) !== 'option') return undefined;
   const { type } = lower.value;
   const value: TypedExpression = { kind: 'constant', type, isNullable: false, bytes: noneBytes };
-  return { ...lower, operator: '<', value };
+  const { isOfPattern: _, ...bound } = lower;
+  return { ...bound, operator: '<', value };
 }
 
-function toAccessBound({ value, operator }: Bound): AccessBound {
-  return { value, isIncluded: operator.length === 2 };
+function toAccessBound({ value, operator, isOfPattern }: Bound): AccessBound {
+  const isOpenIfNull = isOfPattern === true && operator === '<';
+  return { value, isIncluded: operator.length === 2, ...(isOpenIfNull && { isOpenIfNull }) };
 }
 
 function without(

@@ -85,7 +85,7 @@ function orderedSource(
   if (access.kind === 'range') {
     const isKey = isTotalKey(access.index, from.table, types);
     if (!isOrderOf(access.index, access.prefix.length, columns, isKey)) return undefined;
-    return { ...source, access: { ...access, isDescending } };
+    return { ...source, access: { ...access, isDescending, mayScan: false } };
   }
   if (access.kind === 'point') {
     // For rows of one key, the remaining order must be the key itself.

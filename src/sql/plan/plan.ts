@@ -148,6 +148,8 @@ export type Access =
       readonly isDescending: boolean;
       /** The conditions that the range replaces. */
       readonly conditions: readonly TypedExpression[];
+      /** True: where the bounds leave out nothing, all rows may be looked at in any order. */
+      readonly mayScan?: boolean;
     };
 
 /** What a derived index is asked, by its kind. */
@@ -163,6 +165,8 @@ export type Search = {
 export interface AccessBound {
   readonly value: TypedExpression;
   readonly isIncluded: boolean;
+  /** Null is no bound; else no row is within it. */
+  readonly isOpenIfNull?: true;
 }
 
 /** For each outer tuple, the matching inner rows; `isLeft`: at least an absent one. */

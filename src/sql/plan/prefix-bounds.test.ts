@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { QueryLab } from '../../../test/sql/query-lab.ts';
+import { type LabOptions, QueryLab } from '../../../test/sql/query-lab.ts';
+import { optionType } from '../../values/special-types.ts';
 
 const text = { kind: 'string' } as const;
 
 const lab = new QueryLab([
   {
     name: 'word',
-    columns: { id: { kind: 'u32' }, text, plain: text, place: text },
-    indexes: ['unique:btree:id', 'btree:text', 'btree:place,text'],
+    columns: { id: { kind: 'u32' }, text, plain: text, place: text, held: optionType(text) },
+    indexes: ['unique:btree:id', 'btree:text', 'btree:place,text', 'btree:held'],
   },
 ]);
 
@@ -19,12 +20,18 @@ const words = ['', 'b', '\ue000', '\uffff', 'b\u{10ffff}', ...starts].flatMap((s
 );
 lab.insert(
   'word',
-  words.map((word, id) => [id, word, word, id % 2 === 0 ? 'here' : 'there']),
+  words.map((word, id) => [
+    id,
+    word,
+    word,
+    id % 2 === 0 ? 'here' : 'there',
+    id % 3 === 0 ? { tag: 1, value: [] } : { tag: 0, value: word },
+  ]),
 );
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
-const accessOf = (where: string): string =>
-  (lab.explain(`SELECT id FROM word WHERE ${where}`).split('\n')[1] ?? '').trim();
+const accessOf = (where: string, parameters: LabOptions['parameters'] = {}): string =>
+  (lab.explain(`SELECT id FROM word WHERE ${where}`, { parameters }).split('\n')[1] ?? '').trim();
 const ids = (where: string): string =>
   JSON.stringify(lab.rows(`SELECT id FROM word WHERE ${where} ORDER BY id`));
 
@@ -48,6 +55,56 @@ describe('[ease 3.8] the start of a text by an ordered index', () => {
     ["plain LIKE 'ab%'"],
   ])('%s is not', (where) => {
     expect(accessOf(where)).toMatch(/^scan word/);
+  });
+
+  it.each([
+    ['text LIKE $1'],
+    ["text LIKE $1 ESCAPE '!'"],
+    ['text LIKE $1 ESCAPE $2'],
+    ['starts_with(text, $1)'],
+    ["text LIKE $1 || '%'"],
+    ["place = 'here' AND text LIKE $1"],
+    ['held LIKE $1'],
+  ])('%s is a range of what the request brings', (where) => {
+    expect(accessOf(where, { 1: '', 2: '' })).toMatch(/^range of word by .*\(/);
+  });
+
+  it('a pattern of each row is not', () => {
+    expect(accessOf('text LIKE plain')).toMatch(/^scan word/);
+    expect(accessOf('text ILIKE $1', { 1: '' })).toMatch(/^scan word/);
+  });
+
+  const patterns = [...starts, ...ends].flatMap((start) => {
+    const escaped = start.replaceAll(/[\\%_]/g, (it) => `\\${it}`);
+    return [`${escaped}%`, escaped, `${escaped}_`, `%${escaped}`, `_${escaped}%`];
+  });
+
+  it('finds what a scan finds, whatever the parameter is', () => {
+    for (const order of ['id', 'text', 'text DESC']) {
+      const rows = (where: string, parameters: LabOptions['parameters'] = {}) =>
+        JSON.stringify(
+          lab.rows(`SELECT id FROM word WHERE ${where} ORDER BY ${order}`, { parameters }),
+        );
+      for (const pattern of patterns) {
+        const parameters = { 1: pattern, 2: '\\' };
+        const expected = rows('plain LIKE $1', parameters);
+        expect(rows('text LIKE $1', parameters), pattern).toBe(expected);
+        expect(rows('text LIKE $1 ESCAPE $2', parameters), pattern).toBe(expected);
+        const held = rows('held.some || $2 LIKE $1 || $2', { 1: pattern, 2: '' });
+        expect(rows('held LIKE $1', { 1: pattern }), pattern).toBe(held);
+        const starting = rows("starts_with(plain || '', $1)", { 1: pattern });
+        expect(rows('starts_with(text, $1)', { 1: pattern }), pattern).toBe(starting);
+      }
+    }
+  });
+
+  it('finds no row by NULL, and refuses what no pattern can be', () => {
+    expect(lab.rows('SELECT id FROM word WHERE text LIKE CAST(NULL AS String)')).toEqual([]);
+    const escaped = () =>
+      lab.rows('SELECT id FROM word WHERE text LIKE $1 ESCAPE $2', {
+        parameters: { 1: 'a%', 2: 'ab' },
+      });
+    expect(escaped).toThrow(/ESCAPE|escape/);
   });
 
   it.each(starts)('%s finds what a scan finds', (start) => {

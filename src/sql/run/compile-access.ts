@@ -159,6 +159,7 @@ function compileRange(
   const writeUpper = compileBound(upper, context);
   const writer = new BinaryWriter(64);
   const findPinned = compilePinnedRange(access, options);
+  const isAll = compileIsAll(access);
   return (state, countMax) => {
     writer.reset();
     if (!writePrefix(state, writer)) return noRefs;
@@ -166,6 +167,7 @@ function compileRange(
     if (!writeLower(state, writer)) return noRefs;
     const startLength = writer.length - prefixLength;
     if (!writeUpper(state, writer)) return noRefs;
+    if (isAll(startLength, writer.length - prefixLength - startLength)) return undefined;
     const range: RangeRequest = {
       bytes: writer.view(),
       prefixColumns: prefix.length,
@@ -192,9 +194,27 @@ function compileBound(bound: AccessBound | undefined, context: CompileContext): 
   const writeValue = compileKey([bound.value], context);
   const tag = bound.isIncluded ? includedTag : excludedTag;
   return (frame, writer) => {
-    writer.u8(tag);
-    return writeValue(frame, writer);
+    const at = writer.claim(1);
+    writer.dataView.setUint8(at, tag);
+    // Null writes nothing.
+    if (writeValue(frame, writer)) return true;
+    if (bound.isOpenIfNull === true) writer.dataView.setUint8(at, unboundedTag);
+    return bound.isOpenIfNull === true;
   };
+}
+
+/**
+ * Whether bounds of these lengths leave out no text: from the empty one to no end, or to where the
+ * rows without a value begin.
+ */
+function compileIsAll({
+  lower,
+  mayScan,
+}: Extract<Access, { readonly kind: 'range' }>): (start: number, end: number) => boolean {
+  if (mayScan !== true || lower === undefined) return () => false;
+  const optionBytes = lower.value.type.kind === 'string' ? 0 : 1;
+  const emptyText = 1 + optionBytes + 4;
+  return (start, end) => start === emptyText && end === 1 + optionBytes;
 }
 
 /** After a pause, merges the rows deleted meanwhile with those that still exist. */
