@@ -304,7 +304,7 @@ export const limits = {
   sqlCachedTextLengthMax: 4_096,
   /** Wall-clock time of a part of an SQL statement that cannot pause: a subquery for one row. */
   sqlStallMillisMax: 250,
-  /** Characters of a string that an SQL function builds. */
+  /** Characters of a string that an SQL function builds, or that is the text of another value. */
   sqlTextCharactersMax: 2 ** 20,
   /** Work on one row, counted in rows, after which work that cannot be interrupted ends. */
   sqlRowWorkMax: 2 ** 20,

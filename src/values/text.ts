@@ -40,36 +40,88 @@ export function valueToText(
   typespace: Typespace = emptyTypespace,
   style: TextStyle = 'plain',
 ): string {
+  return partText(type, value, { typespace, style, spend: ignore });
+}
+
+/**
+ * `valueToText` in its plain style for values of any size: `spend` is called with the length of
+ * each part before parts are joined, and may throw.
+ */
+export function spentValueText(
+  type: AlgebraicType,
+  value: Value,
+  typespace: Typespace,
+  spend: (length: number) => void,
+): string {
+  return partText(type, value, { typespace, style: 'plain', spend });
+}
+
+interface Writing {
+  readonly typespace: Typespace;
+  readonly style: TextStyle;
+  readonly spend: (length: number) => void;
+}
+
+const ignore = (): void => undefined;
+
+function partText(type: AlgebraicType, value: Value, writing: Writing): string {
+  const { typespace, style, spend } = writing;
   const target = resolveType(type, typespace);
   const special = specialProductKindOf(target);
   if (special !== undefined) {
     const [inner] = value as readonly [bigint];
-    return specialText(special, inner, style);
+    const text = specialText(special, inner, style);
+    spend(text.length);
+    return text;
   }
   switch (target.kind) {
     case 'product': {
       const values = value as readonly Value[];
       const fields = target.elements.map((element, index) => {
-        const text = valueToText(element.type, values[index] as Value, typespace, style);
-        return `${element.name ?? `col_${index}`} = ${text}`;
+        const text = partText(element.type, values[index] as Value, writing);
+        const name = element.name ?? `col_${index}`;
+        spend(name.length + between);
+        return `${name} = ${text}`;
       });
+      spend(between);
       return `(${fields.join(', ')})`;
     }
     case 'sum': {
       const { tag, value: payload } = value as SumValue;
       const variant = target.variants[tag];
       if (variant === undefined) return `(${tag})`;
-      const text = valueToText(variant.type, payload, typespace, style);
-      return `(${variant.name ?? `col_${tag}`} = ${text})`;
+      const text = partText(variant.type, payload, writing);
+      const name = variant.name ?? `col_${tag}`;
+      spend(name.length + between);
+      return `(${name} = ${text})`;
     }
     case 'array': {
-      if (target.element.kind === 'u8') return `0x${toHex(value as Uint8Array)}`;
+      if (target.element.kind === 'u8') {
+        const bytes = value as Uint8Array;
+        spend(2 * bytes.length);
+        return `0x${toHex(bytes)}`;
+      }
       const items = value as readonly Value[];
-      const texts = items.map((item) => valueToText(target.element, item, typespace, style));
+      spend(2 * items.length);
+      const texts = items.map((item) => partText(target.element, item, writing));
       return `[${texts.join(', ')}]`;
     }
     case 'string':
+      spend((value as string).length + 2);
       return `"${value}"`;
+    default: {
+      const text = scalarText(target.kind, value);
+      spend(text.length);
+      return text;
+    }
+  }
+}
+
+/** Of what stands around a name: ` = `, and a comma and a blank, or parentheses. */
+const between = 5;
+
+function scalarText(kind: AlgebraicType['kind'], value: Value): string {
+  switch (kind) {
     case 'f32':
       return float32Text(value as number);
     case 'f64':

@@ -170,6 +170,7 @@ describe('recursive types', () => {
     expect(findAggregate('count', list, true)).toBe(undefined);
     expect(findAggregate('min', list, false)).toBe(undefined);
     const column = { ...number, type: list };
-    expect(canRaise(convert(column, string))).toBe(false);
+    // The text can be too long.
+    expect(canRaise(convert(column, string))).toBe(true);
   });
 });

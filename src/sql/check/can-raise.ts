@@ -46,9 +46,9 @@ function likeCanRaise({ pattern }: Extract<TypedExpression, { kind: 'like' }>): 
   return typeof text === 'string' && text.includes('_');
 }
 
-/** Recursive types become a text or an Option, which always succeeds. */
+/** Recursive types become a text, which can be too long, or an Option, which always succeeds. */
 function convertCanRaise(from: AlgebraicType, to: AlgebraicType): boolean {
-  if (hasRefs(from) || hasRefs(to)) return false;
+  if (hasRefs(from) || hasRefs(to)) return to.kind === 'string';
   return conversionOf(from, to)?.canRaise === true;
 }
 

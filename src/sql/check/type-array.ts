@@ -147,7 +147,8 @@ function arrayOfValues(
     value.kind === 'constant' && value.bytes !== undefined ? [value.bytes] : [],
   );
   if (encoded.length === values.length) return constant(type, joined(encoded)) as TypedConstant;
-  return callOf(makingArray(element, values.length), values, type);
+  const canRaise = values.some(({ kind }) => kind !== 'constant' && kind !== 'parameter');
+  return callOf(makingArray(element, values.length, canRaise), values, type);
 }
 
 function typeElement(

@@ -1,10 +1,11 @@
 import { present } from '../../assert.ts';
-import { BinaryWriter } from '../../values/binary-writer.ts';
 import { typesEqual, typeText } from '../../values/typespace.ts';
 import type { TypedExpression } from '../check/typed.ts';
+import { borrowWriter, giveBackWriter } from '../functions/borrowed-writer.ts';
 import { conversionOf, optionInnerType } from '../functions/convert.ts';
 import { noneBytes, someTag } from '../functions/option-bytes.ts';
 import { valueWriterOf } from '../functions/value-codec.ts';
+import { charge, lengthOf } from './charge.ts';
 import type { CompileContext } from './compile-context.ts';
 import { compileExpression } from './compile-expression.ts';
 import type { Evaluator } from './frame.ts';
@@ -25,19 +26,23 @@ export function compileConvert(
   );
   return (frame) => {
     const value = operandOf(frame);
-    return value === null ? null : convert(value);
+    if (value === null) return null;
+    const converted = convert(value);
+    charge(frame, lengthOf(value) + lengthOf(converted));
+    return converted;
   };
 }
 
 /** Converts to an Option: null becomes `none`, which is a value. */
 function wrapping(operandOf: Evaluator, write: ReturnType<typeof valueWriterOf>): Evaluator {
-  const writer = new BinaryWriter(16);
   return (frame) => {
     const value = operandOf(frame);
     if (value === null) return noneBytes;
-    writer.reset();
+    const writer = borrowWriter();
     writer.u8(someTag);
     write(writer, value);
-    return writer.finish();
+    const bytes = writer.finish();
+    giveBackWriter(writer);
+    return bytes;
   };
 }

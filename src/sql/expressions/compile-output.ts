@@ -1,16 +1,17 @@
 import { assert } from '../../assert.ts';
-import { BinaryWriter } from '../../values/binary-writer.ts';
 import { skipperOf } from '../../values/layout.ts';
 import { specialKindOf } from '../../values/special-types.ts';
 import type { OutputColumn, TypedExpression } from '../check/typed.ts';
+import { borrowWriter, giveBackWriter } from '../functions/borrowed-writer.ts';
 import { noneBytes, noneTag, someBytes, someTag } from '../functions/option-bytes.ts';
 import { valueWriterOf } from '../functions/value-codec.ts';
+import { lengthOf } from './charge.ts';
 import type { CompileContext } from './compile-context.ts';
 import { compileExpression } from './compile-expression.ts';
 import type { Frame } from './frame.ts';
 import { type Place, placeOf } from './place.ts';
 import { locatorOf } from './row-layout.ts';
-import type { RowSink } from './row-sink.ts';
+import { type RowSink, requireRowBytes } from './row-sink.ts';
 
 /** Appends one output row, encoded as the product of its columns. */
 export type OutputWriter = (frame: Frame, into: RowSink) => void;
@@ -134,7 +135,6 @@ function computed(
 ): OutputWriter {
   const evaluate = compileExpression(item, context);
   const write = valueWriterOf(item.type, context.types);
-  const writer = new BinaryWriter(32);
   return (frame, into) => {
     const value = evaluate(frame);
     if (value === null) {
@@ -142,9 +142,11 @@ function computed(
       into.append(noneBytes, 0, 1);
       return;
     }
-    writer.reset();
+    requireRowBytes(lengthOf(value));
+    const writer = borrowWriter();
     if (isNullable) writer.u8(someTag);
     write(writer, value);
     into.append(writer.source, 0, writer.length);
+    giveBackWriter(writer);
   };
 }

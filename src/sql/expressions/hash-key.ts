@@ -1,7 +1,7 @@
 import { present } from '../../assert.ts';
-import { BinaryWriter } from '../../values/binary-writer.ts';
 import { readI32 } from '../../values/read-bytes.ts';
 import type { TypedExpression } from '../check/typed.ts';
+import { borrowWriter, giveBackWriter } from '../functions/borrowed-writer.ts';
 import { type KeyPart, shortNumber, textOfBytes } from '../functions/canonical.ts';
 import { scalarOfKind, valueKindOf } from '../functions/value-kind.ts';
 import type { CompileContext } from './compile-context.ts';
@@ -68,10 +68,11 @@ function compilePart(expression: TypedExpression, context: CompileContext): Eval
   }
   if (scalar === undefined) {
     const writeKey = compileKey([expression], context);
-    const writer = new BinaryWriter(64);
     return (frame) => {
-      writer.reset();
-      return writeKey(frame, writer) ? textOfBytes(writer.view()) : null;
+      const writer = borrowWriter();
+      const key = writeKey(frame, writer) ? textOfBytes(writer.view()) : null;
+      giveBackWriter(writer);
+      return key;
     };
   }
   const evaluate = compileExpression(expression, context);

@@ -1,12 +1,12 @@
-import { BinaryWriter } from '../../values/binary-writer.ts';
 import type { OutputColumn, TypedExpression } from '../check/typed.ts';
+import { borrowWriter, giveBackWriter } from '../functions/borrowed-writer.ts';
 import { hasFloats } from '../functions/canonical.ts';
 import type { CompileContext } from './compile-context.ts';
 import { compileGroupKey } from './compile-key.ts';
 import type { SlotLayout } from './frame.ts';
 import type { ByteSink } from './row-sink.ts';
 
-/** Bytes that are equal exactly if rows are: `bytes[0, length)`, valid until the next call. */
+/** Bytes that are equal exactly if rows are: `bytes[0, length)`, until more is computed. */
 export interface KeyBytes {
   readonly bytes: Uint8Array;
   readonly length: number;
@@ -25,11 +25,13 @@ export function compileRowKey(
     return { kind: 'column', slot: 0, column, name, ...type };
   });
   const writeKey = compileGroupKey(items, { layoutOf: () => layout, types, subquery });
-  const writer = new BinaryWriter(64);
   return (row) => {
-    writer.reset();
+    const writer = borrowWriter();
     const pages = [row.bytes];
     writeKey({ pages, rows: [0], values: [], parameters: [], nowMicros: 0n }, writer);
-    return { bytes: writer.source, length: writer.length };
+    const key = { bytes: writer.source, length: writer.length };
+    // The key is used before anything else is written.
+    giveBackWriter(writer);
+    return key;
   };
 }

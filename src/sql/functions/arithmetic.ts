@@ -25,7 +25,7 @@ import { kindName } from '../../values/typespace.ts';
 import { invalid, type SqlFailure } from '../failure.ts';
 import type { ArithmeticOperator } from '../syntax/ast.ts';
 import type { QueryValue } from './function.ts';
-import { checkTextLength } from './text-length.ts';
+import { checkArrayBytes, checkTextLength } from './text-length.ts';
 import {
   isFloatType,
   isIntegerType,
@@ -373,6 +373,7 @@ function concatenateTexts(left: QueryValue, right: QueryValue): string {
 function concatenateBytes(left: QueryValue, right: QueryValue): Uint8Array {
   const a = left as Uint8Array;
   const b = right as Uint8Array;
+  checkArrayBytes(a.length + b.length - 4);
   const joined = new Uint8Array(a.length + b.length - 4);
   joined.set(a);
   joined.set(b.subarray(4), a.length);

@@ -9,6 +9,7 @@ import type { ComparisonOperator } from '../syntax/ast.ts';
 import { outcomesOf } from '../syntax/comparison-operators.ts';
 import { setKeyOf } from './canonical.ts';
 import type { QueryValue, ScalarFunction } from './function.ts';
+import { checkArrayBytes } from './text-length.ts';
 import { encodeQueryValue, valueReaderOf } from './value-codec.ts';
 import { scalarTypes } from './value-kind.ts';
 
@@ -16,20 +17,29 @@ export function arrayOf(element: AlgebraicType): AlgebraicType {
   return { kind: 'array', element };
 }
 
-/** The array of its arguments; null if one of them is. */
-export function makingArray(element: AlgebraicType, count: number): ScalarFunction {
+/**
+ * The array of its arguments; null if one of them is. `canRaise`: whether rows decide how long it
+ * is.
+ */
+export function makingArray(
+  element: AlgebraicType,
+  count: number,
+  canRaise: boolean,
+): ScalarFunction {
   return {
     name: 'array',
     parameters: new Array<AlgebraicType>(count).fill(element),
     isStrict: true,
-    canRaise: false,
+    canRaise,
     evaluate: (values) => joined(values.map((value) => encodeQueryValue(element, value))),
   };
 }
 
 /** The encoding of an array of encoded elements. */
 export function joined(elements: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(elements.reduce((total, { length }) => total + length, 4));
+  const byteCount = elements.reduce((total, { length }) => total + length, 4);
+  checkArrayBytes(byteCount);
+  const bytes = new Uint8Array(byteCount);
   new DataView(bytes.buffer).setUint32(0, elements.length, true);
   let at = 4;
   for (const element of elements) {

@@ -12,9 +12,11 @@ import {
   uuidType,
 } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
+import { joined } from './arrays.ts';
 import { conversionOf, isWidening, optionInnerType, roundHalfToEven } from './convert.ts';
 import type { QueryValue } from './function.ts';
 import { intervalFromText } from './interval.ts';
+import { encodeQueryValue } from './value-codec.ts';
 import { scalarTypes } from './value-kind.ts';
 
 const { string, bool, u8, i8, i16, u32, i32, i64, u64, f32, f64, u256, i256 } = scalarTypes;
@@ -26,6 +28,25 @@ function convert(from: AlgebraicType, to: AlgebraicType, value: QueryValue): Que
 }
 
 describe('conversions', () => {
+  it('[sql 8.4] a text is no longer than a function may make one', () => {
+    const list: AlgebraicType = { kind: 'array', element: string };
+    const of = (parts: readonly string[]) => {
+      return joined(parts.map((part) => encodeQueryValue(string, part)));
+    };
+    const half = 'x'.repeat(2 ** 19);
+    expect(convert(list, string, of([half, 'y']))).toBe(`["${half}", "y"]`);
+    expect(() => convert(list, string, of([half, half]))).toThrow('at most 1048576 are allowed');
+    const many: AlgebraicType = { kind: 'array', element: u8 };
+    const bytes = (count: number) => joined(new Array<Uint8Array>(count).fill(Uint8Array.of(7)));
+    expect(convert(many, string, bytes(1_000))).toHaveLength(2_002);
+    expect(() => convert(many, string, bytes(2 ** 20))).toThrow('characters');
+    const wide: AlgebraicType = { kind: 'array', element: u256 };
+    const zeros = (count: number) => joined(new Array<Uint8Array>(count).fill(new Uint8Array(32)));
+    expect(convert(wide, string, zeros(3))).toBe('[0, 0, 0]');
+    expect(() => convert(wide, string, zeros(140_000))).toThrow('4480004 bytes');
+    expect(present(conversionOf(list, string), 'it').canRaise).toBe(true);
+  });
+
   it('every integer goes to every integer kind that holds it, else it is an error', () => {
     for (const from of integerKinds) {
       for (const to of integerKinds) {

@@ -48,7 +48,9 @@ export function conversionOf(
   const fromKind = valueKindOf(from, typespace);
   const toKind = valueKindOf(to, typespace);
   if (toKind === 'string') {
-    return { canRaise: false, convert: valueTextOf(from, typespace) };
+    // The text of a long value can be too long.
+    const canRaise = fromKind === 'composite' || fromKind === 'bytes';
+    return { canRaise, convert: valueTextOf(from, typespace) };
   }
   if (fromKind === 'string') return toKind === 'composite' ? undefined : fromText(to, toKind);
   if (fromKind === 'composite' || toKind === 'composite') return undefined;

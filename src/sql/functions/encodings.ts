@@ -7,6 +7,7 @@ import { readUtf8, utf8Length, writeUtf8 } from '../../values/utf8.ts';
 import { invalid } from '../failure.ts';
 import { family, resolved } from './family.ts';
 import type { FunctionFamily } from './function.ts';
+import { checkTextLength } from './text-length.ts';
 import { scalarOfKind, scalarTypes, valueKindOf } from './value-kind.ts';
 import { hexText, shortened } from './value-text.ts';
 
@@ -63,9 +64,11 @@ const encode = family(
           case 'hex':
             return hexText(bytes);
           case 'base64':
+            checkTextLength(4 * Math.ceil(bytes.length / 3));
             return toBase64(bytes);
           default: {
             const text = readUtf8(bytes, 0, bytes.length);
+            checkTextLength(text?.length ?? 0);
             if (text === undefined) throw invalid('encode: the bytes are not UTF-8');
             return text;
           }

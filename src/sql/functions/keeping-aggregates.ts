@@ -23,6 +23,7 @@ import { ExactSum } from './exact-sum.ts';
 import type { Accumulator, AggregateFunction, Pacer, QueryValue } from './function.ts';
 import { Merge } from './merge.ts';
 import { packedType, unpackerOf } from './packed.ts';
+import { checkArrayBytes } from './text-length.ts';
 import { comparatorOf, orderOf, valueWriterOf } from './value-codec.ts';
 import { scalarTypes } from './value-kind.ts';
 import type { ValueType } from './value-type.ts';
@@ -359,6 +360,7 @@ class Elements implements Accumulator {
       if (--pacer.ticks <= 0 && pacer.mustPause()) return false;
       const [value = null] = rows[result[this.#written] as number] as QueryValue[];
       this.#write(this.#array, value);
+      checkArrayBytes(this.#array.length);
     }
     return true;
   }

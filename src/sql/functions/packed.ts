@@ -1,8 +1,8 @@
 import { assert } from '../../assert.ts';
-import { BinaryWriter } from '../../values/binary-writer.ts';
 import { skipperOf } from '../../values/layout.ts';
 import { optionType } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
+import { borrowWriter, giveBackWriter } from './borrowed-writer.ts';
 import type { QueryValue } from './function.ts';
 import { noneTag, someTag } from './option-bytes.ts';
 import { valueReaderOf, valueWriterOf } from './value-codec.ts';
@@ -23,9 +23,8 @@ export function packerOf(
   parts: readonly ValueType[],
 ): (values: readonly QueryValue[]) => Uint8Array {
   const writers = parts.map(({ type }) => valueWriterOf(type));
-  const writer = new BinaryWriter(32);
   return (values) => {
-    writer.reset();
+    const writer = borrowWriter();
     for (const [at, write] of writers.entries()) {
       const value = values[at] ?? null;
       const isNullable = parts[at]?.isNullable === true;
@@ -33,7 +32,9 @@ export function packerOf(
       if (isNullable) writer.u8(value === null ? noneTag : someTag);
       if (value !== null) write(writer, value);
     }
-    return writer.source.slice(0, writer.length);
+    const bytes = writer.finish();
+    giveBackWriter(writer);
+    return bytes;
   };
 }
 

@@ -10,6 +10,15 @@ export function checkTextLength(length: number | bigint): void {
   );
 }
 
+/** Throws `SqlFailure` before an array is made that no row could hold. */
+export function checkArrayBytes(byteCount: number): void {
+  if (byteCount <= limits.rowBytesMax) return;
+  throw overBudget(
+    `A function cannot return an array of ${byteCount} bytes: ` +
+      `at most ${limits.rowBytesMax} are allowed`,
+  );
+}
+
 /** Joins the parts, with `separator` between them. */
 export function joinedText(parts: readonly string[], separator: string): string {
   let length = separator.length * Math.max(parts.length - 1, 0);

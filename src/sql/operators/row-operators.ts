@@ -8,7 +8,12 @@ import { DistinctRows, RowStore } from './row-store.ts';
 
 /** Returns one tuple without slots. */
 export class OneTuple implements Tuples {
+  readonly #state: ExecutionState;
   #isShown = false;
+
+  constructor(state: ExecutionState) {
+    this.#state = state;
+  }
 
   open(): void {
     this.#isShown = false;
@@ -16,6 +21,8 @@ export class OneTuple implements Tuples {
 
   next(): Step {
     if (this.#isShown) return ended;
+    // A query can unite very many of these, and each can have long values.
+    if (--this.#state.ticks <= 0 && this.#state.mustPause()) return paused;
     this.#isShown = true;
     return rowReady;
   }

@@ -8,7 +8,7 @@ import type { RowShape } from '../../store/row-shape.ts';
 import type { Table } from '../../store/table.ts';
 import type { Index } from '../../store/table-index.ts';
 import type { PinnedRange } from '../../store/table-pin.ts';
-import { BinaryWriter } from '../../values/binary-writer.ts';
+import type { BinaryWriter } from '../../values/binary-writer.ts';
 import { encodedComparatorOf } from '../../values/compare-encoded.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import type { TypedSubquery } from '../check/typed-expression.ts';
@@ -16,6 +16,7 @@ import type { CompileContext } from '../expressions/compile-context.ts';
 import { compileKey } from '../expressions/compile-key.ts';
 import type { KeyWriter } from '../expressions/frame.ts';
 import { locatorOf } from '../expressions/row-layout.ts';
+import { borrowWriter, giveBackWriter } from '../functions/borrowed-writer.ts';
 import { someTag } from '../functions/option-bytes.ts';
 import type { ExecutionState } from '../operators/execution-state.ts';
 import type { RefFinder } from '../operators/table-source.ts';
@@ -40,18 +41,22 @@ export function compileUnique(
 ): (state: ExecutionState) => RowRef {
   const { index: spec, keys } = access;
   const writeKey = compileKey(keys, context);
-  const writer = new BinaryWriter(64);
-  return (state) => {
-    writer.reset();
-    if (!writeKey(state, writer)) return noRow;
+  const find = (state: ExecutionState, key: BinaryWriter): RowRef => {
+    if (!writeKey(state, key)) return noRow;
     const table = state.table(number);
     const index = indexOf(table, spec);
     if (state.sources !== undefined) {
-      return rowRef(lookUp(state, number, index, writer)[0] ?? noRow);
+      return rowRef(lookUp(state, number, index, key)[0] ?? noRow);
     }
-    const ref = table.find(index, writer.source, writer.length);
+    const ref = table.find(index, key.source, key.length);
     assert(ref !== -3, 'a planned key is a key of its index');
     return ref === -1 ? noRow : ref;
+  };
+  return (state) => {
+    const writer = borrowWriter();
+    const ref = find(state, writer);
+    giveBackWriter(writer);
+    return ref;
   };
 }
 
@@ -80,16 +85,19 @@ function compilePoints(
   { context, number }: AccessContext,
 ): RefFinder {
   const writers = keys.map((key) => compileKey(key, context));
-  const writer = new BinaryWriter(64);
   const [only] = writers;
   if (only !== undefined && writers.length === 1) {
     return (state) => {
-      writer.reset();
-      if (!only(state, writer)) return noRefs;
-      return lookUp(state, number, indexOf(state.table(number), spec), writer);
+      const writer = borrowWriter();
+      const refs = only(state, writer)
+        ? lookUp(state, number, indexOf(state.table(number), spec), writer)
+        : noRefs;
+      giveBackWriter(writer);
+      return refs;
     };
   }
   return (state) => {
+    const writer = borrowWriter();
     const index = indexOf(state.table(number), spec);
     const found = new RefList();
     const seen = new Set<string>();
@@ -98,6 +106,7 @@ function compilePoints(
       if (!writeKey(state, writer) || !isNew(seen, writer.view())) continue;
       for (const ref of lookUp(state, number, index, writer)) found.push(rowRef(ref));
     }
+    giveBackWriter(writer);
     return found.take();
   };
 }
@@ -116,13 +125,13 @@ function compileAmong(
   { index: spec, subquery }: Extract<Access, { readonly kind: 'among' }>,
   { number, answersOf, answerCountOf }: AccessContext,
 ): RefFinder {
-  const writer = new BinaryWriter(64);
   // Otherwise the operand is what an Option holds, and the answers are such values.
   const isColumn = subquery.operand?.kind === 'column';
   return (state) => {
     const table = state.table(number);
     if (answerCountOf(subquery, state) > table.rowCount * amongShareMax) return undefined;
     const index = indexOf(table, spec);
+    const writer = borrowWriter();
     const found = new RefList();
     for (const key of answersOf(subquery, state)) {
       writer.reset();
@@ -130,6 +139,7 @@ function compileAmong(
       writer.raw(key);
       for (const ref of lookUp(state, number, index, writer)) found.push(rowRef(ref));
     }
+    giveBackWriter(writer);
     // In storage order, like a scan: another order would reveal how many rows exist, even hidden
     // ones.
     return found.take().sort();
@@ -157,30 +167,34 @@ function compileRange(
   const writePrefix = compileKey(prefix, context);
   const writeLower = compileBound(lower, context);
   const writeUpper = compileBound(upper, context);
-  const writer = new BinaryWriter(64);
   const findPinned = compilePinnedRange(access, options);
   const isAll = compileIsAll(access);
-  return (state, countMax) => {
-    writer.reset();
-    if (!writePrefix(state, writer)) return noRefs;
+  const boundsOf = (state: ExecutionState, writer: BinaryWriter): RangeRequest | undefined => {
+    if (!writePrefix(state, writer)) return undefined;
     const prefixLength = writer.length;
-    if (!writeLower(state, writer)) return noRefs;
+    if (!writeLower(state, writer)) return undefined;
     const startLength = writer.length - prefixLength;
-    if (!writeUpper(state, writer)) return noRefs;
-    if (isAll(startLength, writer.length - prefixLength - startLength)) return undefined;
-    const range: RangeRequest = {
-      bytes: writer.view(),
-      prefixColumns: prefix.length,
-      prefixLength,
-      startLength,
-      endLength: writer.length - prefixLength - startLength,
-    };
+    if (!writeUpper(state, writer)) return undefined;
+    const endLength = writer.length - prefixLength - startLength;
+    const prefixColumns = prefix.length;
+    return { bytes: writer.view(), prefixColumns, prefixLength, startLength, endLength };
+  };
+  const find = (state: ExecutionState, writer: BinaryWriter, countMax?: number) => {
+    const range = boundsOf(state, writer);
+    if (range === undefined) return noRefs;
+    if (isAll(range.startLength, range.endLength)) return undefined;
     if (state.sources !== undefined) return findPinned(state, range);
     const table = state.table(number);
     const index = indexOf(table, spec);
     if (countMax !== undefined) return table.scanRange(index, range, { countMax, isDescending });
     const refs = table.scanRange(index, range);
     return isDescending ? refs.reverse() : refs;
+  };
+  return (state, countMax) => {
+    const writer = borrowWriter();
+    const refs = find(state, writer, countMax);
+    giveBackWriter(writer);
+    return refs;
   };
 }
 

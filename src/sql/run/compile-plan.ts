@@ -233,7 +233,7 @@ export class PlanCompiler {
   #makeTuples(plan: TuplesPlan): Maker<Tuples> {
     switch (plan.kind) {
       case 'one':
-        return () => new OneTuple();
+        return (state) => new OneTuple(state);
       case 'nothing':
         return () => new NoTuples();
       case 'source':

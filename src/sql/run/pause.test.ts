@@ -38,6 +38,7 @@ const statements = [
   'SELECT id FROM a WHERE EXISTS (SELECT b.id FROM b WHERE b.k = CAST(a.v AS U32))',
   'SELECT id, (SELECT MAX(b.id) AS m FROM b WHERE b.k = a.k) AS m FROM a',
   'SELECT id, (SELECT b.k FROM b WHERE b.k < a.k + 2 ORDER BY b.k DESC LIMIT 1) AS m FROM a',
+  `VALUES ${Array.from({ length: 20 }, (_, at) => `(${at})`).join(', ')}`,
   'WITH w AS (SELECT k, COUNT(*) AS n FROM a GROUP BY k) ' +
     'SELECT x.n FROM w AS x JOIN w AS y ON x.k = y.k',
 ];
