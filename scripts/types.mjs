@@ -12,6 +12,7 @@ const projects = [
   'test/types/tsconfig.json',
   'test/types/client/tsconfig.json',
   'test/fixtures/tsconfig.json',
+  'test/testing/tsconfig.json',
   'examples/chat/tsconfig.json',
   'examples/live-chat/tsconfig.json',
   'examples/helpdesk/tsconfig.json',

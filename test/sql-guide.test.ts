@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { functionNames } from '../src/sql/functions/library.ts';
-import { openTestDatabase, QueryFailed, type TestDatabase } from '../src/testing/test-database.ts';
+import { openTestDatabase, type TestDatabase } from '../src/testing/test-database.ts';
+import { QueryFailed } from '../src/testing/test-errors.ts';
 
 /** One statement of the guide. */
 interface Example {

@@ -5,6 +5,7 @@
 import { type AnyType, columnOf, type outType } from '../declare/builder.ts';
 import { columnsOf } from '../declare/composite.ts';
 import type { Columns, RowInput } from '../declare/infer.ts';
+import type { ValueOf } from '../declare/module-type.ts';
 import { toCamelCase } from '../declare/names.ts';
 import { queryOfTable } from '../declare/query.ts';
 import type { QueryBuilder as QueryRootsOf } from '../declare/query-types.ts';
@@ -18,7 +19,6 @@ import { TypeRegistry } from '../declare/type-registry.ts';
 import type { Accessor } from './accessor-type.ts';
 import { ClientFunction, type ClientSchema, ClientTable, schemaOf } from './client-schema.ts';
 import type { Throwing } from './errors.ts';
-import type { ValueOf } from './module-types.ts';
 import { nested } from './query-roots.ts';
 import type { CallOptions } from './requests.ts';
 import type { TableHandle } from './table-handle.ts';

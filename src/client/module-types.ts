@@ -1,7 +1,16 @@
 import type { AnyType, outType } from '../declare/builder.ts';
-import type { columnsType, elementType } from '../declare/composite.ts';
 import type { Described, VerbatimNames } from '../declare/described.ts';
 import type { Columns, RowInput, RowOf } from '../declare/infer.ts';
+import type {
+  AnyProcedure,
+  AnyReducer,
+  AnyView,
+  Exports,
+  Namespace,
+  SchemaTypeOf,
+  ValueOf,
+  ViewColumns,
+} from '../declare/module-type.ts';
 import type { QueryBuilder, RowTypedQuery } from '../declare/query-types.ts';
 import type { TableSchema } from '../declare/table.ts';
 import type { Accessor } from './accessor-type.ts';
@@ -24,12 +33,6 @@ import type { TableHandle } from './table-handle.ts';
  */
 export type TablesOf<M> = PublicTables<SchemaTypeOf<M>, PolicyOf<M>> & ViewTables<M>;
 
-type SchemaTypeOf<M> = M extends { readonly default: { readonly schemaType: infer S } }
-  ? S
-  : M extends { readonly schemaType: infer S }
-    ? S
-    : Record<never, never>;
-
 type PolicyOf<M> = M extends { readonly default: VerbatimNames } | VerbatimNames
   ? 'none'
   : 'snakeCase';
@@ -42,45 +45,14 @@ type PublicTables<S, Names extends Policy> = {
     : never]: SpelledTable<S[Key], Names>;
 };
 
-/** Exports by name, including those of groups. */
-type Exports<M> = M & Intersection<Groups<M>>;
-
-type Groups<M> = {
-  [Key in keyof M]: M[Key] extends Described<{
-    kind: 'group';
-    members: infer Members extends Readonly<Record<string, unknown>>;
-  }>
-    ? Members
-    : never;
-}[keyof M];
-
-type Intersection<Union> = (Union extends unknown ? (part: Union) => void : never) extends (
-  whole: infer All,
-) => void
-  ? All
-  : never;
-
 type ViewTables<Module> = ViewsAmong<Exports<Module>, PolicyOf<Module>>;
 
 type ViewsAmong<M, Names extends Policy> = {
-  readonly [Key in keyof M as M[Key] extends Described<{ kind: 'view'; returns: AnyType }>
+  readonly [Key in keyof M as M[Key] extends AnyView
     ? Accessor<Key>
     : never]: M[Key] extends Described<{ kind: 'view'; returns: infer Returns extends AnyType }>
     ? TableSchema<SpelledColumns<ViewColumns<Returns>, Names>, { readonly public: true }>
     : never;
-};
-
-type ViewColumns<Returns> = Returns extends {
-  readonly [elementType]: { readonly [columnsType]: infer C extends Columns };
-}
-  ? C
-  : Returns extends { readonly [outType]: infer Row | undefined }
-    ? PlainColumns<Row>
-    : Columns;
-
-/** Columns of a view whose row is not a table's row: without keys or indexes. */
-type PlainColumns<Row> = {
-  readonly [Key in keyof Row & string]: AnyType & { readonly [outType]: Row[Key] };
 };
 
 /** Submodules by their key in the schema. */
@@ -89,10 +61,6 @@ export type Submodules<M> = {
     ? Accessor<Key>
     : never]: SchemaTypeOf<M>[Key];
 };
-
-interface Namespace {
-  readonly default: { readonly schemaType: unknown };
-}
 
 /**
  * A row of a table or a view, named by its accessor.
@@ -189,16 +157,6 @@ type ReducersAmong<M, Names extends Policy, D> = {
     : never;
 };
 
-type AnyReducer = Described<{
-  kind: 'reducer';
-  params: Columns;
-  returns: AnyType;
-  throws: AnyType;
-}>;
-
-/** The values of a type, or `None` where no type is declared. */
-export type ValueOf<T extends AnyType, None> = [T] extends [never] ? None : T[typeof outType];
-
 /**
  * `client.procedures`: one function each.
  *
@@ -222,8 +180,6 @@ type ProceduresAmong<M, Names extends Policy> = {
     ? Call<SpelledParams<P, Names>, Spelled<R[typeof outType], Names>>
     : never;
 };
-
-type AnyProcedure = Described<{ kind: 'procedure'; params: Columns; returns: AnyType }>;
 
 /** Arguments are one object, optional if nothing in it is required. */
 type Arguments<P extends Columns, D> =

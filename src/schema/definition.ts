@@ -15,6 +15,8 @@ export interface ModuleDefinition {
   readonly version: 9 | 10;
   /** Field and variant names are canonical. */
   readonly typespace: Typespace;
+  /** The same types under the same refs, fields and variants as the module spells them. */
+  readonly sourceTypespace: Typespace;
   /** Types that have a name of their own for clients, in definition order. */
   readonly types: readonly TypeDefinition[];
   /** Ascending by canonical name. */

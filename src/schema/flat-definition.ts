@@ -1,4 +1,4 @@
-import type { AlgebraicType, NamedType, ProductType } from '../values/type.ts';
+import type { AlgebraicType, NamedType, ProductType, Typespace } from '../values/type.ts';
 import type { ModuleDefinition, TableDefinition } from './definition.ts';
 import { type DefinitionScope, prefixTable, scopesOf } from './flatten.ts';
 
@@ -31,6 +31,7 @@ function flattened(definition: ModuleDefinition): ModuleDefinition {
   return {
     version: definition.version,
     typespace: { types: all(({ typespace }) => typespace.types) },
+    sourceTypespace: { types: all(({ sourceTypespace }) => sourceTypespace.types) },
     types: all(({ types }) => types),
     tables: all(({ tables }) => tables).toSorted(byName),
     reducers: all(({ reducers }) => reducers),
@@ -62,7 +63,8 @@ function prefixed(module: ModuleDefinition, prefix: string, before: Before): Mod
   const scope = prefix.split('.').slice(0, -1);
   return {
     ...module,
-    typespace: { types: module.typespace.types.map((type) => shifted(type, by)) },
+    typespace: shiftedTypespace(module.typespace, by),
+    sourceTypespace: shiftedTypespace(module.sourceTypespace, by),
     types: module.types.map((type) => ({
       ...type,
       scope: [...scope, ...type.scope],
@@ -98,6 +100,10 @@ function shiftedTable(table: TableDefinition, by: number): TableDefinition {
     rowTypeRef: table.rowTypeRef + by,
     columns: table.columns.map((column) => ({ ...column, type: shifted(column.type, by) })),
   };
+}
+
+function shiftedTypespace({ types }: Typespace, by: number): Typespace {
+  return { types: types.map((type) => shifted(type, by)) };
 }
 
 /** The type with its refs moved by `by`. */

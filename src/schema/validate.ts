@@ -41,6 +41,7 @@ function validateScope(scope: Scope): ModuleDefinition {
   return {
     version: raw.version,
     typespace,
+    sourceTypespace: raw.typespace,
     types,
     tables: scheduled.sort(byName),
     reducers: functions.reducers,

@@ -3,17 +3,33 @@
  *
  * @module
  */
+export type {
+  CallArguments,
+  QueryParameter,
+  QueryParameters,
+  TestRow,
+} from './database-requests.ts';
+export type {
+  RowsLookup,
+  TestCall,
+  TestCallResult,
+  TestProcedures,
+  TestQuery,
+  TestReducers,
+  TestRows,
+  TestTable,
+  TestTables,
+  UniqueLookup,
+} from './module-types.ts';
+export { TestCaller } from './test-caller.ts';
 export { type ScheduledRun, TestClock } from './test-clock.ts';
 export {
-  type CallArguments,
-  CallFailed,
   type CallOptions,
   openTestDatabase,
-  QueryFailed,
   type QueryOptions,
-  type QueryParameter,
   TestDatabase,
   type TestDatabaseOptions,
   type TestRequestInit,
-  type TestRow,
 } from './test-database.ts';
+export { CallFailed, isCallFailed, type MayThrow, QueryFailed } from './test-errors.ts';
+export type { TestChange, TestWatch } from './test-watch.ts';

@@ -1,38 +1,43 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { present } from '../assert.ts';
-import { deriveIdentity } from '../auth/identity.ts';
 import { buildModule } from '../bundle/build-module.ts';
 import { envFileFault, envFileName, parseEnvFile } from '../bundle/env-file.ts';
-import {
-  type CallError,
-  type ProcedureError,
-  Refusal,
-  refusal,
-  type SqlParameters,
-} from '../database/outcome.ts';
+import { Refusal, refusal } from '../database/outcome.ts';
 import type { RanSchedule } from '../database/schedules/ran-schedule.ts';
-import { callErrorText, procedureErrorText } from '../doors/call-error-text.ts';
-import { findProcedure, findReducer, resultOf } from '../doors/json-call.ts';
 import { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/hosted-database.ts';
 import { type AllowedPlace, parseAllowedPlace } from '../host/outbound/outbound-rules.ts';
 import type { RequestedEnv } from '../host/publishing/publish-request.ts';
-import type { HostCaller } from '../host/registry/host-caller.ts';
-import { temporaryConnection } from '../host/supervision/temporary-connection.ts';
 import { MachineEntropy } from '../node/entropy.ts';
-import { flatDefinition } from '../schema/flat-definition.ts';
 import { fullTablesOf } from '../schema/flatten.ts';
-import { Request, type RequestInit, type SyncResponse } from '../server/http-messages.ts';
+import type { Request, RequestInit, SyncResponse } from '../server/http-messages.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
-import { BinaryWriter } from '../values/binary-writer.ts';
-import { Identity } from '../values/identity.ts';
-import { asOwner, callerIdentity } from '../values/identity-roles.ts';
-import { nativeDecoderOf, nativeEncoderOf } from '../values/native.ts';
+import type { Identity } from '../values/identity.ts';
+import { asOwner } from '../values/identity-roles.ts';
+import { nativeDecoderOf } from '../values/native.ts';
 import { Timestamp } from '../values/timestamp.ts';
-import type { AlgebraicType, ProductType } from '../values/type.ts';
-import { answerRequest } from './module-request.ts';
+import type { ProductType } from '../values/type.ts';
+import {
+  type CallArguments,
+  callerOf,
+  DatabaseRequests,
+  databaseName,
+  identityNamed,
+  type QueryParameters,
+  type TestRow,
+  testIssuer,
+} from './database-requests.ts';
+import type {
+  AnyModule,
+  TestProcedures,
+  TestQuery,
+  TestReducers,
+  TestTables,
+} from './module-types.ts';
+import { TestCaller } from './test-caller.ts';
 import { insideOf, type ScheduledRun, TestClock } from './test-clock.ts';
+import type { TestWatch } from './test-watch.ts';
 
 export interface TestDatabaseOptions {
   /** Folder of a module project; it is built without a type check. */
@@ -58,44 +63,11 @@ export interface CallOptions {
 
 export interface QueryOptions extends CallOptions {
   /** Values of `$1`, `$2`, … in order, or of `:name` by name. */
-  readonly params?: readonly QueryParameter[] | Readonly<Record<string, QueryParameter>>;
+  readonly params?: QueryParameters;
 }
-
-/**
- * The value of a statement's parameter; like a literal, it takes the type that its place requires.
- */
-export type QueryParameter = string | number | bigint | boolean | null;
 
 /** Options of a request besides its address. */
 export interface TestRequestInit extends CallOptions, RequestInit {}
-
-/** Values of a call's parameters: by position, or by name. */
-export type CallArguments = readonly unknown[] | Readonly<Record<string, unknown>>;
-
-/** A row as clients see it: values as in a module, columns under their canonical names. */
-export type TestRow = Readonly<Record<string, unknown>>;
-
-/**
- * A reducer did not commit, or a procedure did not return. `message` is the text a client gets;
- * `code` distinguishes the cases; `error` is the value that the reducer rejected the call with, if
- * it threw a `CallError`.
- */
-export class CallFailed extends Error {
-  override readonly name = 'CallFailed';
-  readonly code: CallError['code'] | ProcedureError['code'];
-  readonly error: unknown;
-
-  constructor(cause: CallError | ProcedureError, error?: unknown) {
-    super(textOf(cause));
-    this.code = cause.code;
-    this.error = error;
-  }
-}
-
-/** A statement was rejected; `message` is the text a client gets. */
-export class QueryFailed extends Error {
-  override readonly name = 'QueryFailed';
-}
 
 /**
  * Opens a database from a module, in this process and in memory: the real engine and the real
@@ -109,7 +81,9 @@ export class QueryFailed extends Error {
  * await db.close();
  * ```
  */
-export async function openTestDatabase(options: TestDatabaseOptions): Promise<TestDatabase> {
+export async function openTestDatabase<M = AnyModule>(
+  options: TestDatabaseOptions,
+): Promise<TestDatabase<M>> {
   const clock = options.clock ?? new TestClock();
   const { makeAlarm, began, isHeld, ran, counted } = insideOf(clock);
   const host = await Host.open({
@@ -127,7 +101,7 @@ export async function openTestDatabase(options: TestDatabaseOptions): Promise<Te
     follower: { began, isHeld, ran: (run) => ran(run.target, () => scheduledRun(host, run)) },
     report: () => {},
   });
-  const database = new TestDatabase(host, clock, options.env);
+  const database = new TestDatabase<M>(host, clock, options.env);
   try {
     await database.publish(options.module);
     return database;
@@ -144,24 +118,23 @@ function isMissingEnv(error: unknown): error is Refusal {
   return error instanceof Refusal && error.body.code === 'env.missing';
 }
 
-const testIssuer = 'test';
-const databaseName = 'test';
-
 /** Whichever database an entry is for, as in settings that are shared with a service. */
 function placeOf(entry: string): AllowedPlace {
   return parseAllowedPlace(`${databaseName}=${entry.replace(/^[^=]+=/, '')}`);
 }
 
 /** One database in this process. Made by `openTestDatabase`. */
-export class TestDatabase {
+export class TestDatabase<M = AnyModule> {
   /** The identity that published the module. */
   readonly owner: Identity;
   readonly clock: TestClock;
   readonly #host: Host;
+  readonly #requests: DatabaseRequests;
   readonly #env: NonNullable<TestDatabaseOptions['env']>;
 
   constructor(host: Host, clock: TestClock, env: TestDatabaseOptions['env'] = {}) {
     this.#host = host;
+    this.#requests = new DatabaseRequests(host, clock);
     this.#env = env;
     this.clock = clock;
     this.owner = this.identity('owner');
@@ -169,7 +142,7 @@ export class TestDatabase {
 
   /** The identity of a caller named by the test; the same name gives the same identity. */
   identity(name: string): Identity {
-    return new Identity(deriveIdentity(testIssuer, name));
+    return identityNamed(name);
   }
 
   /** Publishes a module project over the running one: rows are kept, tables are migrated. */
@@ -197,7 +170,7 @@ export class TestDatabase {
       confirmMillis: 5_000,
       env: this.#valuesIn(module),
     });
-    await this.#rest();
+    await this.#requests.rest();
   }
 
   /**
@@ -220,52 +193,45 @@ export class TestDatabase {
   }
 
   /**
-   * Runs a reducer, or else a procedure, and returns its result. Throws `CallFailed` when it does
-   * not commit, or does not return.
+   * A caller, who has the rights of an identity, or of the one that the test names so. Calls, rows
+   * and errors have the types of the module: `openTestDatabase<typeof module>(…)`.
+   */
+  as(caller: Identity | string): TestCaller<M> {
+    const identity = typeof caller === 'string' ? this.identity(caller) : caller;
+    return new TestCaller(this.#requests, identity);
+  }
+
+  /** The tables and views of the module, private ones too, as the owner sees them. */
+  get tables(): TestTables<M> {
+    return this.as(this.owner).tables;
+  }
+
+  /** The reducers of the module, called by the owner. */
+  get reducers(): TestReducers<M> {
+    return this.as(this.owner).reducers;
+  }
+
+  /** The procedures of the module, called by the owner. */
+  get procedures(): TestProcedures<M> {
+    return this.as(this.owner).procedures;
+  }
+
+  /** Subscribes to a query as the owner: see `TestCaller.watch`. */
+  watch<Row = TestRow>(query: TestQuery<M, Row>): Promise<TestWatch<Row>> {
+    return this.as(this.owner).watch(query);
+  }
+
+  /**
+   * Runs a reducer, or else a procedure, and returns its result. The name is canonical or that of
+   * the module, and so are those of fields and variants in the arguments. Throws `CallFailed` when
+   * it does not commit, or does not return.
    */
   call<Returned = unknown>(
     name: string,
     args: CallArguments = [],
     { as = this.owner }: CallOptions = {},
   ): Promise<Returned> {
-    return insideOf(this.clock).during(this.#call(name, args, as));
-  }
-
-  async #call<Returned>(name: string, args: CallArguments, as: Identity): Promise<Returned> {
-    const database = this.#database();
-    const described = await database.handle.describe();
-    const definition = flatDefinition(described.definition);
-    const reducer = findReducer(definition, name);
-    const procedure = reducer === undefined ? findProcedure(definition, name) : undefined;
-    const declared = reducer ?? procedure;
-    if (declared === undefined) throw new CallFailed({ code: 'reducer.unknown', reducer: name });
-    const { typespace } = definition;
-    const writer = new BinaryWriter();
-    const encode = nativeEncoderOf(declared.params, typespace);
-    encode(writer, byName(declared.params, args));
-    const request = {
-      caller: this.#host.callerFor(callerOf(as), database),
-      connection: temporaryConnection(),
-      args: writer.finish(),
-      schemaVersion: described.schemaVersion,
-      confirmed: true,
-    };
-    const decoded = (type: AlgebraicType | undefined, bytes: Uint8Array | undefined): unknown => {
-      return type && bytes && nativeDecoderOf(type, typespace)(new BinaryReader(bytes));
-    };
-    if (procedure !== undefined) {
-      const outcome = await database.handle.procedure({ ...request, procedure: name });
-      await this.#rest();
-      if (outcome.kind === 'failed') throw new CallFailed(outcome.error);
-      return decoded(procedure.returnType, outcome.value) as Returned;
-    }
-    const outcome = await database.handle.call({ ...request, reducer: name });
-    await this.#rest();
-    const type = outcome.kind === 'committed' ? reducer?.returns : reducer?.throws;
-    const value = decoded(type, resultOf(outcome));
-    if (outcome.kind === 'aborted') throw new CallFailed(outcome.error, value);
-    // Only the module says what the function returns, and the test knows the module.
-    return value as Returned;
+    return this.as(as).call<Returned>(name, args);
   }
 
   /**
@@ -274,40 +240,19 @@ export class TestDatabase {
    * `/route`, such as `/board?day=1`. Without `as`, it comes without a token.
    */
   request(target: string | Request, init: TestRequestInit = {}): Promise<SyncResponse> {
-    return insideOf(this.clock).during(this.#request(target, init));
+    const { as, ...rest } = init;
+    return this.#requests.request(target, as, rest);
   }
 
-  async #request(
-    target: string | Request,
-    { as, ...init }: TestRequestInit,
-  ): Promise<SyncResponse> {
-    const database = this.#database();
-    const request = typeof target === 'string' ? new Request(target, init) : target;
-    const caller = as && this.#host.callerFor(callerOf(as), database);
-    const response = await answerRequest(database.handle, request, caller);
-    await this.#rest();
-    return response;
-  }
-
-  /** Runs one SQL statement and returns its rows. Throws `QueryFailed`. */
-  async query(
-    sql: string,
-    { as = this.owner, params = [] }: QueryOptions = {},
-  ): Promise<TestRow[]> {
-    const database = this.#database();
-    const outcome = await database.handle.query({
-      caller: this.#host.callerFor(callerOf(as), database),
-      connection: temporaryConnection(),
-      sql,
-      parameters: parametersOf(params),
-      confirmed: true,
-    });
-    await this.#rest();
-    if (outcome.kind === 'failed') throw new QueryFailed(outcome.error.message);
-    const rowType: ProductType = { kind: 'product', elements: outcome.columns };
-    const decode = nativeDecoderOf(rowType, outcome.types);
-    const reader = new BinaryReader(outcome.rows);
-    return Array.from({ length: outcome.rowCount }, () => decode(reader) as TestRow);
+  /**
+   * Runs one SQL statement, or a query of `tables`, and returns its rows: those of a statement with
+   * canonical names, those of a query in the module's spelling. Throws `QueryFailed`.
+   */
+  query<Row = TestRow>(
+    query: TestQuery<M, Row>,
+    { as = this.owner, params }: QueryOptions = {},
+  ): Promise<Row[]> {
+    return this.as(as).query(query, params);
   }
 
   /** The lines of the module log, as JSON objects. */
@@ -326,30 +271,9 @@ export class TestDatabase {
     await this.#host.close();
   }
 
-  /** What a request has made due runs before anything else; a procedure begins, at least. */
-  async #rest(): Promise<void> {
-    const { handle } = this.#database();
-    const { isHeld, rested } = insideOf(this.clock);
-    const isDue = (): boolean => {
-      const { state, nextDueMicros } = handle.statistics();
-      if (state !== 'serving' || nextDueMicros === undefined) return false;
-      return nextDueMicros <= this.clock.nowMicros();
-    };
-    while (isDue() && !isHeld()) await rested();
-  }
-
   #database(): HostedDatabase {
     return this.#host.database(databaseName);
   }
-}
-
-function textOf(cause: CallError | ProcedureError): string {
-  return isOfProcedure(cause) ? procedureErrorText(cause) : callErrorText(cause);
-}
-
-/** Where both have the code, their texts are the same. */
-function isOfProcedure(cause: CallError | ProcedureError): cause is ProcedureError {
-  return cause.code.startsWith('procedure.');
 }
 
 /** A run as tests see it: its row has the values of a module. */
@@ -371,29 +295,4 @@ function rowOf(host: Host, tableName: string, row: Uint8Array): TestRow {
   const { table, typespace } = present(found, 'the table of a schedule');
   const type: ProductType = { kind: 'product', elements: table.columns };
   return nativeDecoderOf(type, typespace)(new BinaryReader(row)) as TestRow;
-}
-
-/** A caller of a test, with the token payload that the module's auth context shows. */
-function callerOf(identity: Identity): HostCaller {
-  const payload = JSON.stringify({ iss: testIssuer, sub: identity.toHexString() });
-  return { identity: callerIdentity(identity.__identity__), payload, isAnonymous: false };
-}
-
-function byName(params: ProductType, args: CallArguments): Readonly<Record<string, unknown>> {
-  if (!Array.isArray(args)) return args as Readonly<Record<string, unknown>>;
-  if (args.length !== params.elements.length) {
-    throw new TypeError(`${args.length} arguments given, ${params.elements.length} expected`);
-  }
-  return Object.fromEntries(params.elements.map(({ name }, at) => [name ?? '', args[at]]));
-}
-
-function parametersOf(params: NonNullable<QueryOptions['params']>): SqlParameters {
-  const named = Array.isArray(params)
-    ? params.map((value, at) => [String(at + 1), value] as const)
-    : Object.entries(params);
-  return new Map(named.map(([name, value]) => [name, parameterOf(value)]));
-}
-
-function parameterOf(value: QueryParameter): string | boolean | null {
-  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
 }
