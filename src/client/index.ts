@@ -32,7 +32,7 @@ export { BinaryReader } from '../values/binary-reader.ts';
 export { BinaryWriter } from '../values/binary-writer.ts';
 export { ConnectionId } from '../values/connection-id.ts';
 export { Identity } from '../values/identity.ts';
-export { ScheduleAt } from '../values/schedule-at.ts';
+export { Interval, ScheduleAt, Time } from '../values/schedule-at.ts';
 export { TimeDuration } from '../values/time-duration.ts';
 export { Timestamp } from '../values/timestamp.ts';
 export type {
@@ -112,6 +112,15 @@ export { sameValue as deepEqual } from './native-order.ts';
 export type { Readable } from './observable.ts';
 export type { Snapshot } from './page-snapshot.ts';
 export type { StopSignal, WebSocketClass } from './platform.ts';
+export type {
+  ClientCache,
+  ClientTable,
+  ConnectionEvent,
+  Option,
+  Result,
+  TableCache,
+  TableDefForTableName,
+} from './published-names.ts';
 export type { CallOptions, PendingCall } from './requests.ts';
 export type { KeyValue } from './schema-loader.ts';
 export { type PreloadInput, preload, serialize } from './snapshot.ts';

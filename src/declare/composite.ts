@@ -9,7 +9,7 @@ import {
   shapeOf,
   TypeBuilder,
 } from './builder.ts';
-import type { Columns, Flat, RowInput, RowOf } from './infer.ts';
+import type { Columns, RowInput, RowOf } from './infer.ts';
 
 /** Modifiers by kind of type. Floats, arrays and the like can be neither keys nor be indexed. */
 export type ValueModifier = 'default' | 'name';
@@ -56,7 +56,7 @@ export type Fields = Readonly<Record<string, AnyType>>;
 
 export type ProductBuilder<F extends Fields> = Builder<
   { -readonly [Key in keyof F]: F[Key][typeof outType] },
-  Flat<{ [Key in keyof F]: F[Key][typeof inType] }>,
+  RowInput<F>,
   ValueModifier
 >;
 

@@ -39,7 +39,7 @@ export type InferInput<Builder extends AnyBuilder> = Builder[typeof inType];
 /** A row as it is read, with every column. */
 export type RowOf<C extends Columns> = { -readonly [Key in keyof C]: C[Key][typeof outType] };
 
-/** A row as it is written: columns of an option type can be left out. */
+/** A row or an object as it is written: columns of an option type can be left out. */
 export type RowInput<C extends Columns> = Flat<
   { [Key in Exclude<keyof C, OptionKeys<C>>]: C[Key][typeof inType] } & {
     [Key in OptionKeys<C>]?: C[Key][typeof inType] | undefined;
@@ -63,8 +63,13 @@ export type ArgsOf<C extends Columns> = Flat<
   }
 >;
 
+/** What is `any`, as in types that name themselves, is not known to be an option. */
 type OptionKeys<C extends Columns> = {
-  [Key in keyof C]-?: undefined extends C[Key][typeof inType] ? Key : never;
+  [Key in keyof C]-?: 0 extends 1 & C[Key][typeof inType]
+    ? never
+    : undefined extends C[Key][typeof inType]
+      ? Key
+      : never;
 }[keyof C];
 
 type FilledKeys<C extends Columns> = {

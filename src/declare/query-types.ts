@@ -161,6 +161,21 @@ export interface ColumnExpr<Value, Name extends string = string> {
   isNull(...none: undefined extends Value ? [] : [never]): BooleanExpr<Name>;
 }
 
+/**
+ * A column of a table in a predicate, by the name of the column.
+ *
+ * @example
+ * ```ts
+ * const isStrong = (level: ColumnExpression<typeof hero, 'level'>) => level.gt(9);
+ * ```
+ */
+export type ColumnExpression<Table, Column extends string> =
+  Table extends TableSchema<infer C, any>
+    ? Column extends keyof C
+      ? ColumnExpr<C[Column][typeof outType]>
+      : never
+    : never;
+
 type Comparable<Value, Name extends string> = Orderable<Value, Name> | EnumLiteral<Value>;
 
 type Orderable<Value, Name extends string> = Literal<Value> | ColumnExpr<Value, Name>;

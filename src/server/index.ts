@@ -78,6 +78,7 @@ export {
 } from '../declare/query-expression.ts';
 export type {
   ColumnExpr,
+  ColumnExpression,
   Query,
   QueryBuilder,
   RowExpr,

@@ -26,7 +26,7 @@ export {
   nativeDecoderOf,
   nativeEncoderOf,
 } from './native.ts';
-export { ScheduleAt } from './schedule-at.ts';
+export { Interval, ScheduleAt, Time } from './schedule-at.ts';
 export {
   bytesType,
   connectionIdType,

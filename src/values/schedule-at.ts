@@ -10,9 +10,27 @@ import { Timestamp } from './timestamp.ts';
  * when.value.micros; // 250_000n
  * ```
  */
-export type ScheduleAt =
-  | { readonly tag: 'Interval'; readonly value: TimeDuration }
-  | { readonly tag: 'Time'; readonly value: Timestamp };
+export type ScheduleAt = Interval | Time;
+
+/**
+ * The `ScheduleAt` of what repeats.
+ *
+ * @example
+ * ```ts
+ * const every: Interval = Interval(5_000_000n);
+ * ```
+ */
+export type Interval = { readonly tag: 'Interval'; readonly value: TimeDuration };
+
+/**
+ * The `ScheduleAt` of what runs once.
+ *
+ * @example
+ * ```ts
+ * const at: Time = Time(Timestamp.now());
+ * ```
+ */
+export type Time = { readonly tag: 'Time'; readonly value: Timestamp };
 
 /**
  * Builders of `ScheduleAt`, from microseconds, or from a `TimeDuration` or a `Timestamp`.
@@ -45,7 +63,7 @@ export const ScheduleAt = {
  * Interval(1_000_000n).value; // new TimeDuration(1_000_000n)
  * ```
  */
-export function Interval(every: bigint | TimeDuration): Extract<ScheduleAt, { tag: 'Interval' }> {
+export function Interval(every: bigint | TimeDuration): Interval {
   return {
     tag: 'Interval',
     value: every instanceof TimeDuration ? every : new TimeDuration(every),
@@ -60,6 +78,6 @@ export function Interval(every: bigint | TimeDuration): Extract<ScheduleAt, { ta
  * Time(0n).value.toISOString(); // '1970-01-01T00:00:00.000000Z'
  * ```
  */
-export function Time(at: bigint | Timestamp): Extract<ScheduleAt, { tag: 'Time' }> {
+export function Time(at: bigint | Timestamp): Time {
   return { tag: 'Time', value: at instanceof Timestamp ? at : new Timestamp(at) };
 }

@@ -29,7 +29,7 @@ const place = { columnNo: 2, Shelf: 'top' };
 const add = (title: string, by = ann) => by.reducers.addTicket({ title, labels: ['new'], place });
 
 describe('a test database that is typed by its module', () => {
-  it('[ease 2.2] calls reducers with values of the module, and gives what they return', async () => {
+  it('[ease 2.2, 2.3] calls reducers with values of the module, and gives what they return', async () => {
     const made = await add('one');
     const title: string = made.ticketTitle;
     const opened: Timestamp = made.openedAt;
@@ -37,7 +37,8 @@ describe('a test database that is typed by its module', () => {
     expect(made).toMatchObject({ id: 1n, status: { tag: 'Todo' }, place, assignee: undefined });
     expect(made.owner.equals(ann.identity)).toBe(true);
     await ann.reducers.moveTicket({ id: 1n, status: { tag: 'inProgress' } });
-    await db.reducers.addTicket({ title: 'two', labels: [], place });
+    await db.reducers.addTicket({ title: 'two', labels: [], place: { columnNo: 1 } });
+    expect((await db.tables.ticket.id.find(2n))?.place).toEqual({ columnNo: 1, Shelf: undefined });
     expect(await db.tables.ticket.count()).toBe(2n);
   });
 

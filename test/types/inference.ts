@@ -110,6 +110,10 @@ expectType<Equal<Infer<{ tags: typeof tags }>, { tags: string[] }>>();
 expectType<Equal<Infer<{ owner: typeof owner }>, { owner: Identity | undefined }>>();
 export const labels: string[] = Object.keys(labelled);
 
+// Options inside of objects can be left out where a value is written.
+const lazyEntry = t.object('LazyEntry', { x: t.f32(), label: t.string().optional() });
+export const filled = [lazyEntry.default({ x: 1 }), lazyEntry.default({ x: 1, label: 'b' })];
+
 // Modifiers keep the value's type, in any order.
 const columns = {
   a: t.u32().index().unique().default(3).name('x'),

@@ -1,4 +1,17 @@
 import {
+  type ClientCache,
+  type ClientTable,
+  type ConnectionEvent,
+  type EventContextInterface,
+  Interval,
+  type Option,
+  type Result,
+  type ScheduleAt,
+  type TableCache,
+  type TableDefForTableName,
+  Time,
+} from 'reducerdb/client';
+import {
   DbConnection,
   type ErrorContext,
   type EventContext,
@@ -61,3 +74,16 @@ export async function use(): Promise<void> {
   // @ts-expect-error: not a query
   connection.subscriptionBuilder().subscribe(5);
 }
+
+// Names of the published library for the same things.
+type Module = EventContext extends EventContextInterface<infer RM> ? RM : never;
+expectType<Equal<ClientTable<Module, 'hero'>, ClientCache<Module>['hero']>>();
+expectType<Equal<TableCache<Module, 'hero'>, ClientTable<Module, 'hero'>>>();
+export const heroes: ClientTable<Module, 'hero'> = connection.db.hero;
+expectType<Equal<TableDefForTableName<Module, 'hero'>, Module['tables']['hero']>>();
+export const events: readonly ConnectionEvent[] = ['connect', 'disconnect', 'connectError'];
+export const every: Interval = Interval(5n);
+export const at: Time = Time(5n);
+export const when: ScheduleAt = every;
+export const level: Option<number> = undefined;
+export const result: Result<number, string> = { err: 'too few' };
