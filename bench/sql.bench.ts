@@ -50,6 +50,7 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
     filterScan(both),
     ...joins(both),
     ...groupings(both),
+    ...arrays(both),
     sorting(both),
   ];
   return works.map(measured);
@@ -249,6 +250,34 @@ function groupings(both: Both): Work[] {
   ];
 }
 
+/** Rows with one of many labels, by an index of the elements and by a scan; SQLite has no arrays. */
+function arrays({ ours, rows, scale }: Both): Work[] {
+  const tickets = ticketsOf(rows);
+  const lookup = (label: (turn: number) => string, how: string, count: number): Work => {
+    const array = how === 'a scan' ? 'scanned' : 'labels';
+    const query = ours.prepare(`SELECT id FROM ticket WHERE $1 = ANY(${array})`, 1);
+    return {
+      name: `${ticketsPerLabel} rows of ${tickets} by an element, by ${how}`,
+      ours: (turn) => total(query.rows([label(turn)])),
+      theirs: undefined,
+      count,
+      unit: 'µs',
+      bar: undefined,
+    };
+  };
+  const rare = (turn: number) => `label ${(turn * 7_919) % (tickets / ticketsPerLabel)}`;
+  return [
+    lookup(rare, 'an index', Math.ceil(20_000 * scale)),
+    lookup(rare, 'a scan', Math.ceil(20 * scale)),
+  ];
+}
+
+const ticketsPerLabel = 10;
+
+function ticketsOf({ notes }: Rows): number {
+  return Math.ceil(notes / 50) * ticketsPerLabel;
+}
+
 function sorting(both: Both): Work {
   const sql = 'SELECT id, sent FROM note ORDER BY sent DESC, id LIMIT 100';
   return whole(both, `top 100 of ${both.rows.notes} rows`, sql);
@@ -271,6 +300,15 @@ const tables: readonly SampleTable[] = [
     columns: { id: { kind: 'u32' }, floor: { kind: 'u32' }, name: { kind: 'string' } },
     indexes: ['unique:btree:id', 'btree:floor'],
   },
+  {
+    name: 'ticket',
+    columns: {
+      id: { kind: 'u32' },
+      labels: { kind: 'array', element: { kind: 'string' } },
+      scanned: { kind: 'array', element: { kind: 'string' } },
+    },
+    indexes: ['unique:btree:id', 'inverted:labels'],
+  },
 ];
 
 function fillOurs(rows: Rows): Engine {
@@ -285,6 +323,14 @@ function fillOurs(rows: Rows): Engine {
   engine.load(
     'room',
     made(rows.rooms, (id) => rows.room(id)),
+  );
+  const tickets = ticketsOf(rows);
+  engine.load(
+    'ticket',
+    made(tickets, (id) => {
+      const labels = ['open', `state ${id % 7}`, `label ${id % (tickets / ticketsPerLabel)}`];
+      return [id, labels, labels];
+    }),
   );
   return engine;
 }

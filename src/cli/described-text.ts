@@ -114,7 +114,13 @@ function columnMarks(table: TableDefinition, at: number): string {
     ...(isKey ? ['primary key'] : []),
     ...(isUnique ? ['unique'] : []),
     ...(isIndexed ? ['index'] : []),
+    ...table.derivedIndexes.filter(({ column }) => column === at).map(derivedMark),
   ].join(', ');
+}
+
+function derivedMark({ kind, options }: TableDefinition['derivedIndexes'][number]): string {
+  const told = options.map(({ name, value }) => ` ${name} ${value}`).join(',');
+  return `${kind} index${told === '' ? '' : ` (${told.trim()})`}`;
 }
 
 /** Keys and indexes over several columns, a line each. */

@@ -1,5 +1,16 @@
-import type { IndexAlgorithm, Lifecycle, ModuleDefinition } from '../schema/definition.ts';
-import type { RawIndex, RawModule, RawTable, RawView } from '../schema/raw-module.ts';
+import type {
+  DerivedIndexKind,
+  IndexAlgorithm,
+  Lifecycle,
+  ModuleDefinition,
+} from '../schema/definition.ts';
+import {
+  derivedIndexKinds,
+  type RawIndex,
+  type RawModule,
+  type RawTable,
+  type RawView,
+} from '../schema/raw-module.ts';
 import { validateModule } from '../schema/validate.ts';
 import { JsonNumber, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
 import type { AlgebraicType, NamedType, ProductType, ScalarKind } from '../values/type.ts';
@@ -70,9 +81,23 @@ function rawModuleOf(json: JsonValue): RawModule {
     crons: [],
     handlerAuth: [],
     env: [],
-    derivedIndexes: [],
+    derivedIndexes: items('DerivedIndexes').map((index) => ({
+      tableName: names.sourceOf('table', textOf(field(index, 'table_name'))),
+      column: numberOf(field(index, 'col_id')),
+      kind: kindOf(textOf(field(index, 'kind'))),
+      options: itemsOf(field(index, 'options')).map((option) => ({
+        name: textOf(field(option, 'name')),
+        value: textOf(field(option, 'value')),
+      })),
+    })),
     strayDefaultTables: [],
   };
+}
+
+function kindOf(text: string): DerivedIndexKind {
+  const kind = derivedIndexKinds.find((one) => one === text);
+  if (kind === undefined) throw new CodegenError(`unknown kind of index: ${text}`);
+  return kind;
 }
 
 function tableOf(json: JsonValue): RawTable {

@@ -1,4 +1,4 @@
-import type { IndexAlgorithm } from '../schema/definition.ts';
+import type { DerivedIndexKind, IndexAlgorithm } from '../schema/definition.ts';
 import { isVisible } from '../sql/rights.ts';
 import type { Table } from '../store/table.ts';
 import type { NamedType, Typespace } from '../values/type.ts';
@@ -29,7 +29,7 @@ export interface ColumnFigures extends NamedType {
 export interface IndexFigures {
   readonly name: string;
   readonly columns: readonly string[];
-  readonly kind: IndexAlgorithm;
+  readonly kind: IndexAlgorithm | DerivedIndexKind;
   readonly isUnique: boolean;
 }
 
@@ -62,9 +62,14 @@ function figuresOf(table: Table, isCounted: boolean): TableFigures {
       isAutoIncrement: spec.sequences.some((sequence) => sequence.column === column),
     })),
     types,
-    indexes: indexes.map(({ name, columns, algorithm: kind, isUnique }) => {
-      return { name, columns: columns.map(nameOf), kind, isUnique };
-    }),
+    indexes: [
+      ...indexes.map(({ name, columns, algorithm: kind, isUnique }) => {
+        return { name, columns: columns.map(nameOf), kind, isUnique };
+      }),
+      ...spec.derivedIndexes.map(({ name, column, kind }) => {
+        return { name, columns: [nameOf(column)], kind, isUnique: false };
+      }),
+    ],
     ...(isCounted ? { size: sizeOf(table) } : {}),
   };
 }

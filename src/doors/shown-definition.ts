@@ -105,6 +105,7 @@ function bareTable(table: TableDefinition): TableDefinition {
     indexes: [],
     constraints: [],
     sequences: [],
+    derivedIndexes: [],
     schedule: undefined,
   };
 }

@@ -93,7 +93,16 @@ function shownTable(table: TableDefinition, words: TypeWords, notes: SchemaNotes
       'indexes',
       indexes.filter(({ isUnique }) => !isUnique).map((index) => index.columns.map(nameOf)),
     ),
+    ...unlessEmpty('derived_indexes', table.derivedIndexes.map(shownIndexOf(nameOf))),
   };
+}
+
+function shownIndexOf(nameOf: (column: number) => string) {
+  return ({ kind, column, options }: TableDefinition['derivedIndexes'][number]): object => ({
+    kind,
+    column: nameOf(column),
+    ...Object.fromEntries(options.map(({ name, value }) => [name, value])),
+  });
 }
 
 function shownView(view: ViewDefinition, words: TypeWords, { docs }: SchemaNotes): object {

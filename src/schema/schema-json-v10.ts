@@ -34,8 +34,27 @@ export function schemaJsonV10(definition: ModuleDefinition): Json {
     ...section('Submodules', definition.submodules, ({ namespace, module }) => {
       return jsonObject({ namespace: jsonString(namespace), module: schemaJsonV10(module) });
     }),
+    ...derivedIndexSection(definition),
   ];
   return jsonObject({ sections: `[${sections.join(',')}]` });
+}
+
+/** Ours alone, and last: readers of the other sections need not know of it. */
+function derivedIndexSection({ tables }: ModuleDefinition): Json[] {
+  const indexes = tables.flatMap((table) =>
+    table.derivedIndexes.map((index) => ({ table, index })),
+  );
+  return section('DerivedIndexes', indexes, ({ table, index: { name, kind, column, options } }) => {
+    return jsonObject({
+      name: jsonString(name),
+      table_name: jsonString(table.name),
+      kind: jsonString(kind),
+      col_id: jsonInteger(column),
+      options: jsonList(options, (option) => {
+        return jsonObject({ name: jsonString(option.name), value: jsonString(option.value) });
+      }),
+    });
+  });
 }
 
 function section<Item>(name: string, items: readonly Item[], write: (item: Item) => Json): Json[] {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { moduleOf, named, problemsOf, ref, text, u32 } from '../../test/schema/module-builder.ts';
+import { definitionFromSchema } from '../codegen/schema-document.ts';
 import { sum } from '../values/special-types.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import { planMigration } from './migration-plan.ts';
 import type { RawDerivedIndex } from './raw-module.ts';
+import { schemaJson } from './schema-json.ts';
 import { validateModule } from './validate.ts';
 
 const arrayOf = (element: AlgebraicType): AlgebraicType => ({ kind: 'array', element });
@@ -53,6 +55,24 @@ describe('[ease 3.3] derived indexes of a module', () => {
     expect(problemsOf(moduleWith([labels, labels]))).toEqual([
       'name `open_tickets_all_labels_idx_inverted` is used for multiple entities',
     ]);
+  });
+
+  it('are in the schema of version 10 alone, from which bindings are generated', () => {
+    const indexed = validateModule(moduleWith([labels]));
+    const json = schemaJson(indexed, 10);
+    const index = {
+      name: 'open_tickets_all_labels_idx_inverted',
+      table_name: 'open_tickets',
+      kind: 'inverted',
+      col_id: 1,
+      options: [],
+    };
+    expect(JSON.parse(json).sections.at(-1)).toEqual({ DerivedIndexes: [index] });
+    expect(definitionFromSchema(json).tables[0]?.derivedIndexes).toEqual(
+      indexed.tables[0]?.derivedIndexes,
+    );
+    expect(schemaJson(indexed, 9)).not.toContain('inverted');
+    expect(schemaJson(validateModule(moduleWith([])), 10)).not.toContain('DerivedIndexes');
   });
 
   it('come and go with an automatic migration, which says so', () => {

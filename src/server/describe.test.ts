@@ -54,6 +54,24 @@ describe('the description of a module', () => {
     expect(raw.caseConversion).toBe('none');
   });
 
+  it('[ease 3.3] lists the derived indexes of columns', () => {
+    const columns = {
+      id: t.u32(),
+      labels: t.array(t.string()).default([]).index('inverted').name('tags'),
+    };
+    const ticket = table({}, columns);
+    const raw = rawOf({ default: schema({ ticket }) });
+    expect(raw.tables[0]?.indexes).toEqual([]);
+    expect(raw.derivedIndexes).toEqual([
+      { tableName: 'ticket', column: 1, kind: 'inverted', options: [] },
+    ]);
+    const inner = schema({ ticket });
+    const root = schema({ inner: { default: inner } });
+    expect(() => rawOf({ default: root })).toThrow(
+      "table 'ticket' has an index of kind 'inverted', which a submodule cannot declare",
+    );
+  });
+
   it('[client-sdk 14] says what reducers return and throw', () => {
     const Failure = t.enum('Failure', { Late: t.u32() });
     const db = schema({});

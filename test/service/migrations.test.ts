@@ -61,6 +61,20 @@ const silent: Readonly<Record<string, Change>> = {
       '▸ Created index reindexed_n_idx_hash on [n] of table reindexed',
     ],
   },
+  labelled: {
+    from: '{}, { id: t.u32(), n: t.array(t.string()) }',
+    to: "{}, { id: t.u32(), n: t.array(t.string()).index('inverted') }",
+    rows: ["1, ['a', 'b']", "2, ['b']"],
+    plan: ['▸ Created inverted index labelled_n_idx_inverted on [n] of table labelled'],
+    log: ['Creating index `labelled_n_idx_inverted` on table `labelled`'],
+  },
+  unlabelled: {
+    from: "{}, { id: t.u32(), n: t.array(t.string()).index('inverted') }",
+    to: '{}, { id: t.u32(), n: t.array(t.string()) }',
+    rows: ["1, ['a', 'b']", "2, ['b']"],
+    plan: ['▸ Removed inverted index unlabelled_n_idx_inverted on [n] of table unlabelled'],
+    log: ['Dropping index `unlabelled_n_idx_inverted` on table `unlabelled`'],
+  },
   keyed: {
     from: plain,
     to: '{}, { id: t.u32(), n: t.u32().unique() }',

@@ -52,11 +52,12 @@ function columnRows(table: TableSpec, statement: StatementContext): QueryValue[]
   });
 }
 
-function keyOf({ primaryKey, indexes }: TableSpec, column: number): string {
+function keyOf({ primaryKey, indexes, derivedIndexes }: TableSpec, column: number): string {
   if (primaryKey === column) return 'primary';
   const own = indexes.filter(({ columns }) => columns[0] === column);
   if (own.some(({ columns, isUnique }) => isUnique && columns.length === 1)) return 'unique';
-  return own.length > 0 ? 'index' : '';
+  if (own.length > 0) return 'index';
+  return derivedIndexes.find((index) => index.column === column)?.kind ?? '';
 }
 
 function functionRows(): QueryValue[][] {
