@@ -13,6 +13,10 @@ export interface DerivedBody {
   readonly bytes: number;
   /** The stored row is visible already. */
   add(ref: RowRef): void;
+  /**
+   * Adds all visible rows to an empty structure, for kinds that do so faster than one by one.
+   */
+  fill?(): void;
   /** Removes a row that is in the index; its bytes are still those it was added with. */
   remove(ref: RowRef): void;
   /**

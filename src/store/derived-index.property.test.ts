@@ -18,6 +18,8 @@ import { encodeValue } from '../values/encode.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import type { Value } from '../values/value.ts';
 import type { DerivedRequest, InvertedRequest } from './derived-body.ts';
+import { InvertedIndex } from './inverted-index.ts';
+import { RefList } from './ref-list.ts';
 import { rowRef } from './row-ref.ts';
 import { Store } from './store.ts';
 import type { Table } from './table.ts';
@@ -214,6 +216,35 @@ it.each(someSeeds(1, 40))(
     new Changes(seed).run();
   },
 );
+
+it('[ease 3.3] an index that is filled at once holds what one filled row by row holds', () => {
+  const random = new Random(7);
+  const store = new Store(catalogFrom({ t: present(sketches[0], 'sketch') }));
+  const table = tableOf(store, 't');
+  const transaction = store.begin();
+  for (let id = 0; id < 3_000; id++) insert(transaction, table, ...rowOf(random, id));
+  transaction.commit();
+  const { heap, shape } = table;
+  const bodies = [1, 500, 1_000_000].map((atOnce) => new InvertedIndex(heap, shape, 1, atOnce));
+  for (const body of bodies) body.fill();
+  for (const label of labels) {
+    const request: InvertedRequest = {
+      kind: 'inverted',
+      match: 'any',
+      elements: [encodeValue(string, label)],
+    };
+    const expected = table.search(present(table.derivedIndexes[0], 'index'), request);
+    for (const body of bodies) {
+      const found = new RefList();
+      expect(body.collect(request, found)).toBe(true);
+      expect(found.take()).toEqual(expected);
+    }
+  }
+  for (const body of bodies) {
+    for (const ref of table.scan()) body.remove(rowRef(ref));
+    expect(body.bytes).toBe(new InvertedIndex(heap, shape, 1).bytes);
+  }
+});
 
 it('[ease 3.3] an index that is emptied gives its memory back, and is counted', () => {
   const store = new Store(catalogFrom({ t: present(sketches[0], 'sketch') }));

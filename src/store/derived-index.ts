@@ -55,8 +55,13 @@ export class DerivedIndex {
   /** Adds all rows of the table to an empty index. */
   fill(): void {
     const heap = this.#heap;
+    const body = this.#body;
+    if (body.fill !== undefined) {
+      body.fill();
+      return;
+    }
     for (let ref = heap.nextVisible(noRow); ref !== noRow; ref = heap.nextVisible(ref)) {
-      this.#body.add(ref);
+      body.add(ref);
     }
   }
 

@@ -5,6 +5,7 @@ import type { AlgebraicType } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
 import { type FloatNormaliser, floatNormaliserOf } from './canonical-float.ts';
 import type { DerivedBody, DerivedRequest } from './derived-body.ts';
+import { HashPairs } from './hash-pairs.ts';
 import type { TreeKey } from './ordered-key.ts';
 import { RefList } from './ref-list.ts';
 import { offsetOf, type RowHeap } from './row-heap.ts';
@@ -21,6 +22,7 @@ export class InvertedIndex implements DerivedBody {
   readonly #heap: RowHeap;
   readonly #shape: RowShape;
   readonly #column: number;
+  readonly #sortedAtOnce: number;
   readonly #skip: (bytes: Uint8Array, at: number) => number;
   readonly #normalise: FloatNormaliser | undefined;
   readonly #key = new HashKey();
@@ -29,10 +31,12 @@ export class InvertedIndex implements DerivedBody {
   #hashes = new Uint32Array(16);
   #copy = new Uint8Array(64);
 
-  constructor(heap: RowHeap, shape: RowShape, column: number) {
+  /** `pairsAtOnce`: how many are sorted together, for tests. */
+  constructor(heap: RowHeap, shape: RowShape, column: number, pairsAtOnce = sortedAtOnce) {
     this.#heap = heap;
     this.#shape = shape;
     this.#column = column;
+    this.#sortedAtOnce = pairsAtOnce;
     const type = shape.columnTypes[column] as AlgebraicType;
     assert(type.kind === 'array', 'an inverted index is of an array');
     const element = resolveType(type.element, shape.types);
@@ -49,6 +53,26 @@ export class InvertedIndex implements DerivedBody {
     for (let at = 0; at < count; at++) {
       this.#key.prefix = this.#hashes[at] as number;
       this.#tree.add(ref);
+    }
+  }
+
+  /** Entries in the order of the tree fill its nodes, and are near each other. */
+  fill(): void {
+    const heap = this.#heap;
+    const pairs = new HashPairs(firstPairs);
+    let ref = heap.nextVisible(noRow);
+    for (let isFirst = true; ref !== noRow; isFirst = false) {
+      pairs.clear();
+      for (; ref !== noRow && pairs.length < this.#sortedAtOnce; ref = heap.nextVisible(ref)) {
+        const count = this.#read(ref);
+        for (let at = 0; at < count; at++) pairs.push(this.#hashes[at] as number, ref);
+      }
+      pairs.sort();
+      for (let at = 0; at < pairs.length; at++) {
+        this.#key.prefix = pairs.hashAt(at);
+        if (isFirst) this.#tree.addLast(pairs.refAt(at));
+        else this.#tree.add(pairs.refAt(at));
+      }
     }
   }
 
@@ -138,6 +162,10 @@ export class InvertedIndex implements DerivedBody {
     return hashBytes(this.#copy, 0, length);
   }
 }
+
+/** Pairs for which there is room at once, and those that are sorted together: 64 MiB. */
+const firstPairs = 1_024;
+const sortedAtOnce = 4_194_304;
 
 const firstCount = 64;
 const countGrowth = 8;

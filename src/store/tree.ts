@@ -91,6 +91,12 @@ export class Tree {
     this.insertHere(ref);
   }
 
+  /** Adds a stored row whose key, which is loaded, comes after all others. */
+  addLast(ref: RowRef): void {
+    this.#goToLast();
+    this.insertHere(ref);
+  }
+
   remove(ref: RowRef): void {
     this.#key.loadStored(ref);
     this.#descend(true, this.#hasTies ? ref : noRow);
@@ -125,6 +131,12 @@ export class Tree {
   }
 
   collectToLast(into: RefList, part?: RangePart): void {
+    this.#goToLast();
+    this.#collectPart(into, part);
+  }
+
+  /** Sets the path behind the last entry. */
+  #goToLast(): void {
     this.#foundPrefix = Number.NaN;
     let node = this.#root;
     for (let level = this.#height; level > 0; level--) {
@@ -135,7 +147,6 @@ export class Tree {
     }
     this.#pathNodes[0] = node;
     this.#pathAt[0] = this.#leaves.count(node);
-    this.#collectPart(into, part);
   }
 
   #leafNode(): number {
