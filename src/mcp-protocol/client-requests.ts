@@ -69,8 +69,10 @@ export class ClientRequests {
   async #ask({ requests }: InputRequired, asking: Asking): Promise<ReadonlyMap<string, JsonValue>> {
     requireCapabilities(Object.values(requests), asking.terms);
     const over = new AbortController();
-    const tooLate = AbortSignal.timeout(limits.mcpStateMillisMax);
-    const signal = AbortSignal.any([asking.signal, tooLate, over.signal]);
+    // A signal of `AbortSignal.timeout` would be lost with the next garbage collection.
+    const timer = setTimeout(() => over.abort(), limits.mcpStateMillisMax);
+    timer.unref();
+    const signal = AbortSignal.any([asking.signal, over.signal]);
     const forget = whenAborted(this.#stopping, () => over.abort());
     try {
       const answers = Object.entries(requests).map(async ([name, request]) => {
@@ -79,6 +81,7 @@ export class ClientRequests {
       return new Map(await Promise.all(answers));
     } finally {
       forget();
+      clearTimeout(timer);
       // If one request failed, the others are no longer awaited.
       over.abort();
     }

@@ -1,3 +1,5 @@
+import v8 from 'node:v8';
+import vm from 'node:vm';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentHost, ada, bob, contextOf } from '../../../test/support/agent-host.ts';
@@ -83,6 +85,22 @@ describe('wait_for_change', () => {
     expect(await texts({ sql, since }, bob)).toEqual(unknown);
     expect(await texts({ sql: `${sql} `, since })).toEqual(unknown);
   });
+
+  it('[ease 4.9] ends in time, whatever garbage is collected meanwhile', async () => {
+    v8.setFlagsFromString('--expose-gc');
+    const collect = vm.runInNewContext('gc') as () => void;
+    let isOver = false;
+    const waiting = wait({ sql, timeout: 1 }).finally(() => {
+      isOver = true;
+    });
+    const since = Date.now();
+    while (!isOver && Date.now() - since < 20_000) {
+      await new Promise((go) => setTimeout(go, 100));
+      collect();
+    }
+    expect(isOver).toBe(true);
+    expect((await waiting).isError).toBe(false);
+  }, 30_000);
 
   it('[ease 4.9] writes nothing', async () => {
     const write = "UPDATE book SET title = 'x'";

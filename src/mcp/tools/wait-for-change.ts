@@ -127,13 +127,17 @@ async function changeSince(
   seconds: number,
 ): Promise<Change> {
   const wait = await RowWait.begin(asked.database, asked.sql, asked.context);
+  const late = new AbortController();
+  // Held by its timer: only weak references would lead to a signal of `AbortSignal.timeout`, which
+  // garbage collection takes away with its timer.
+  const timer = setTimeout(() => late.abort(), seconds * 1_000);
+  timer.unref();
   try {
     // A statement that is wrong fails here, with its reason.
     let now = await rowsOf(asked);
     if (wait === undefined) throw new ToolFailure('only a SELECT of tables and views can change');
     const before = since ?? now;
-    const { signal: wanted } = asked.context;
-    const signal = AbortSignal.any([wanted, AbortSignal.timeout(seconds * 1_000)]);
+    const signal = AbortSignal.any([asked.context.signal, late.signal]);
     for (;;) {
       const difference = rowDifference(before.rows, now.rows);
       if (difference.added.length + difference.removed.length > 0) return { ...difference, now };
@@ -143,6 +147,7 @@ async function changeSince(
       now = await rowsOf(asked);
     }
   } finally {
+    clearTimeout(timer);
     wait?.close();
   }
 }
