@@ -12,6 +12,8 @@ export const emptyElementCountMax = 65_536;
 export const typeNodeCountMax = 65_536;
 /** Variants of one sum: the tag is one byte. */
 export const variantCountMax = 256;
+/** Elements of one vector. */
+export const vectorLengthMax = 8_192;
 /** Values that one SQL statement may be given for its parameters. */
 export const sqlParametersMax = 1_024;
 /** Queries of one subscription. */

@@ -90,6 +90,7 @@ function rawModuleOf(json: JsonValue): RawModule {
         value: textOf(field(option, 'value')),
       })),
     })),
+    vectors: [],
     strayDefaultTables: [],
   };
 }

@@ -8,7 +8,13 @@ import type { AlgebraicType } from '../values/type.ts';
  */
 export type Shape =
   | { readonly kind: 'plain'; readonly family: Family; readonly type: AlgebraicType }
-  | { readonly kind: 'array'; readonly family: Family; readonly element: AnyType }
+  | {
+      readonly kind: 'array';
+      readonly family: Family;
+      readonly element: AnyType;
+      /** Of a vector: how many elements it has. */
+      readonly vectorLength?: number;
+    }
   | { readonly kind: 'option'; readonly family: Family; readonly inner: AnyType }
   | {
       readonly kind: 'result';

@@ -1,3 +1,4 @@
+import { vectorLengthMax } from '../shared-limits.ts';
 import {
   type AnyBuilder,
   type AnyType,
@@ -14,6 +15,7 @@ import type { Columns, RowInput, RowOf } from './infer.ts';
 /** Modifiers by kind of type. Floats, arrays and the like can be neither keys nor be indexed. */
 export type ValueModifier = 'default' | 'name';
 export type ArrayModifier = ValueModifier | 'arrayIndex';
+export type VectorModifier = ValueModifier;
 export type EnumModifier = ValueModifier | 'index' | 'primaryKey';
 export type KeyModifier = EnumModifier | 'unique';
 export type IntegerModifier = KeyModifier | 'autoInc';
@@ -36,6 +38,9 @@ export type ArrayBuilder<Element extends AnyType> = Builder<
   | (Element extends { readonly [isByte]: true } ? Uint8Array : never),
   ArrayModifier
 > & { readonly [elementType]: Element };
+
+/** A list of so many `f32`. A `Float32Array` can be written as well. */
+export type VectorBuilder = Builder<number[], readonly number[] | Float32Array, VectorModifier>;
 
 /** A success or a failure. The bare `Ok | Err` is accepted only by the compiler, for older code. */
 export type ResultBuilder<Ok extends AnyType, Err extends AnyType> = Builder<
@@ -109,6 +114,21 @@ type Constructors<V extends Variants> = {
 
 export function arrayOf(element: AnyType): AnyType {
   return new TypeBuilder({ kind: 'array', family: 'Array', element });
+}
+
+/** Throws `TypeError` for a length that no vector has. */
+export function vectorOf(element: AnyType, vectorLength: number): AnyType {
+  if (!Number.isInteger(vectorLength) || vectorLength < 1 || vectorLength > vectorLengthMax) {
+    throw new TypeError(`a vector has 1 to ${vectorLengthMax} elements, not ${vectorLength}`);
+  }
+  return new TypeBuilder({ kind: 'array', family: 'Array', element, vectorLength });
+}
+
+/** How many elements a vector has, or one that need not be there; `undefined` for other types. */
+export function vectorLengthOf(builder: AnyType): number | undefined {
+  const shape = resolved(builder);
+  if (shape.kind === 'option') return vectorLengthOf(shape.inner);
+  return shape.kind === 'array' ? shape.vectorLength : undefined;
 }
 
 export function optionOf<Inner extends AnyType>(inner: Inner): OptionBuilder<Inner> {

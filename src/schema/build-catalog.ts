@@ -109,8 +109,9 @@ function columnsOf(
   { columns }: { readonly columns: readonly ColumnSpec[] },
   importType: ImportType,
 ): ColumnSpec[] {
-  return columns.map(({ name, sourceName, type }) => {
-    return { name, sourceName, type: importType(type) };
+  return columns.map(({ name, sourceName, type, vectorLength }) => {
+    const length = vectorLength === undefined ? {} : { vectorLength };
+    return { name, sourceName, type: importType(type), ...length };
   });
 }
 

@@ -22,7 +22,7 @@ import { derivedIndexKinds } from './raw-module.ts';
  * and UTF-8, `list` a u32 count and the items, a type is written as in the value format.
  *
  *     catalog     version:u8=3  next-id:u32  types:list<type>  tables:list<table>
- *                 views:list<view>  derived:list<derived>
+ *                 views:list<view>  derived:list<derived>  vectors:list<vector>
  *     table       id:u32  name:string  source-name:string  flags:u8
  *                 primary-key:u16 (0xffff = none)
  *                 columns:list<column>  indexes:list<index>
@@ -42,26 +42,31 @@ import { derivedIndexKinds } from './raw-module.ts';
  *     derived     table:u32  id:u32  name:string  kind:u8  column:u16  options:list<option>
  *     kind        0 inverted
  *     option      name:string  value:string
+ *     vector      table:u32  column:u16  length:u32
  *
- * Version 2 is the same without the list of derived indexes, and is written where there are none,
- * so that earlier versions of the service can read it. Version 1 lacks the list of views, too.
+ * The list of vectors is there only if there are any. Version 2 is the same without the last two
+ * lists, and is written where both are empty, so that earlier versions of the service can read it.
+ * Version 1 lacks the list of views, too.
  */
 export function encodeCatalog(catalog: Catalog): Uint8Array {
   const writer = new BinaryWriter();
   const derived = catalog.tables.flatMap((table) =>
     table.derivedIndexes.map((index) => ({ table, index })),
   );
-  writer.u8(derived.length === 0 ? versionWithoutDerived : formatVersion);
+  const vectors = vectorsOf(catalog);
+  const hasMore = derived.length > 0 || vectors.length > 0;
+  writer.u8(hasMore ? formatVersion : versionWithoutDerived);
   writer.u32(catalog.nextId);
   writeList(writer, catalog.types, encodeType);
   writeList(writer, catalog.tables, writeTable);
   writeList(writer, catalog.views, writeView);
-  if (derived.length > 0) {
+  if (hasMore) {
     writeList(writer, derived, (w, { table, index }) => {
       w.u32(table.id);
       writeDerivedIndex(w, index);
     });
   }
+  if (vectors.length > 0) writeList(writer, vectors, writeVector);
   return writer.finish();
 }
 
@@ -75,7 +80,9 @@ export function decodeCatalog(bytes: Uint8Array): Catalog {
   const types = readList(reader, decodeType);
   const bare = readList(reader, readTable);
   const views = version === versionWithoutViews ? [] : readList(reader, readView);
-  const tables = version < formatVersion ? bare : withDerivedIndexes(reader, bare);
+  const indexed = version < formatVersion ? bare : withDerivedIndexes(reader, bare);
+  const hasVectors = version === formatVersion && reader.remaining > 0;
+  const tables = hasVectors ? withVectors(reader, indexed) : indexed;
   if (reader.remaining > 0) throw new DecodeError(`${reader.remaining} bytes after the catalog`);
   const catalog = { tables, views, types, nextId };
   const problem = checkCatalog(catalog);
@@ -251,6 +258,45 @@ function readDerivedIndex(r: BinaryReader): DerivedIndexSpec {
     column: r.u16(),
     options: readList(r, readIndexOption),
   };
+}
+
+interface VectorColumn {
+  readonly table: number;
+  readonly column: number;
+  readonly length: number;
+}
+
+function vectorsOf({ tables }: Catalog): VectorColumn[] {
+  return tables.flatMap(({ id, columns }) =>
+    columns.flatMap(({ vectorLength: length }, column) =>
+      length === undefined ? [] : [{ table: id, column, length }],
+    ),
+  );
+}
+
+function writeVector(w: BinaryWriter, { table, column, length }: VectorColumn): void {
+  w.u32(table);
+  w.u16(column);
+  w.u32(length);
+}
+
+/** The tables with the lengths of vectors that follow. */
+function withVectors(r: BinaryReader, tables: readonly TableSpec[]): readonly TableSpec[] {
+  const vectors = readList(r, (reader): VectorColumn => {
+    return { table: reader.u32(), column: reader.u16(), length: reader.u32() };
+  });
+  for (const { table, column } of vectors) {
+    const columns = tables.find(({ id }) => id === table)?.columns;
+    if (columns?.[column] !== undefined) continue;
+    throw new DecodeError(`column ${column} of table ${table}, a vector, does not exist`);
+  }
+  return tables.map((table) => {
+    const columns = table.columns.map((column, at) => {
+      const vector = vectors.find((one) => one.table === table.id && one.column === at);
+      return vector === undefined ? column : { ...column, vectorLength: vector.length };
+    });
+    return { ...table, columns };
+  });
 }
 
 function writeColumns(w: BinaryWriter, columns: readonly number[]): void {

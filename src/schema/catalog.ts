@@ -53,6 +53,8 @@ export interface ColumnSpec {
   readonly name: string;
   readonly sourceName: string;
   readonly type: AlgebraicType;
+  /** Its values, or those that are there, are vectors of so many `F32`. */
+  readonly vectorLength?: number;
 }
 
 export interface IndexSpec {

@@ -17,6 +17,7 @@ import {
   type RawModule,
   type RawScheduleDelivery,
   type RawSchedulePolicy,
+  type RawVector,
 } from './raw-module.ts';
 
 type Extension = { -readonly [Name in keyof typeof extensionTags]?: RawModule[Name] };
@@ -76,6 +77,10 @@ function readBlock(r: BinaryReader, extension: Extension): void {
       refuseSecond(tag, extension.derivedIndexes);
       extension.derivedIndexes = readList(block, readDerivedIndex);
       break;
+    case extensionTags.vectors:
+      refuseSecond(tag, extension.vectors);
+      extension.vectors = readList(block, readVector);
+      break;
     default:
       return;
   }
@@ -121,6 +126,10 @@ function readDerivedIndex(r: BinaryReader): RawDerivedIndex {
     kind: readTag(r, derivedIndexKinds, 'DerivedIndexKind'),
     options: readList(r, readIndexOption),
   };
+}
+
+function readVector(r: BinaryReader): RawVector {
+  return { tableName: r.string(), column: r.u16(), length: r.u32() };
 }
 
 function readPolicy(r: BinaryReader): SchedulePolicy {

@@ -69,6 +69,8 @@ export interface ColumnDefinition {
   readonly type: AlgebraicType;
   /** Encoded value that a migration gives to existing rows. */
   readonly defaultBytes: Uint8Array | undefined;
+  /** Its values are vectors of so many `F32`. */
+  readonly vectorLength?: number;
 }
 
 export type IndexAlgorithm = 'btree' | 'hash' | 'direct';

@@ -130,8 +130,10 @@ const algorithmTags = { btree: 0, hash: 1, direct: 2 } as const;
 
 /** Hosts that do not know the extension ignore what follows the sections. */
 function writeExtension(w: BinaryWriter, raw: RawModule): void {
-  const { schedulePolicies, crons, handlerAuth, env, scheduleDeliveries, derivedIndexes } = raw;
-  const blocks = [schedulePolicies, crons, handlerAuth, env, scheduleDeliveries, derivedIndexes];
+  const { schedulePolicies, crons, handlerAuth, env, scheduleDeliveries } = raw;
+  const { derivedIndexes, vectors } = raw;
+  const ofTables = [derivedIndexes, vectors];
+  const blocks = [schedulePolicies, crons, handlerAuth, env, scheduleDeliveries, ...ofTables];
   if (blocks.every(({ length }) => length === 0)) return;
   for (const byte of extensionMagic) w.u8(byte);
   w.u8(extensionVersion);
@@ -167,6 +169,11 @@ function writeExtension(w: BinaryWriter, raw: RawModule): void {
       block.string(name);
       block.string(value);
     });
+  });
+  writeBlock(w, extensionTags.vectors, vectors, (block, { tableName, column, length }) => {
+    block.string(tableName);
+    block.u16(column);
+    block.u32(length);
   });
 }
 

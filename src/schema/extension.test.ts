@@ -16,7 +16,14 @@ import type { RawModule } from './raw-module.ts';
 /** What a peer's host reads of a module: its sections. */
 const sectionsOf = (raw: RawModule) => {
   const lists = { schedulePolicies: [], scheduleDeliveries: [], crons: [] };
-  return encodeRawModuleV10({ ...raw, ...lists, handlerAuth: [], env: [], derivedIndexes: [] });
+  return encodeRawModuleV10({
+    ...raw,
+    ...lists,
+    handlerAuth: [],
+    env: [],
+    derivedIndexes: [],
+    vectors: [],
+  });
 };
 
 const bytesOf = (hex: string) => Uint8Array.from(Buffer.from(hex.replace(/\s/g, ''), 'hex'));

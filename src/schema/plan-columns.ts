@@ -43,7 +43,13 @@ export function planColumns(old: FullTable, next: FullTable): ColumnPlan {
       nextTypespace: next.typespace,
     });
     refusals.push(...comparison.conflicts.map((conflict) => refuseType(conflict, column, table)));
-    if (comparison.isWidened) changed.push(describeChange(column, match, old, next));
+    const isLengthGone = match.vectorLength === undefined && column.vectorLength !== undefined;
+    if (match.vectorLength !== column.vectorLength && !isLengthGone) {
+      refusals.push(refuseLength(column, match, table));
+    }
+    if (comparison.isWidened || isLengthGone) {
+      changed.push(describeChange(column, match, old, next));
+    }
   }
   if (changed.length > 0) steps.push({ kind: 'changeColumns', table, columns: changed });
   const columns = added.flatMap((column) => describeAddition(column, next) ?? []);
@@ -83,6 +89,14 @@ function refuseType(conflict: TypeConflict, column: ColumnDefinition, table: str
   return refuse(`${what} ${column.name} in table ${table} from ${from} to ${to}${detail}`);
 }
 
+/** Rows that are there could have other lengths. */
+function refuseLength(old: ColumnDefinition, next: ColumnDefinition, table: string): string {
+  const { vectorLength: from } = old;
+  const { vectorLength: to } = next;
+  const change = from === undefined ? `to ${to}` : `from ${from} to ${to}`;
+  return refuse(`Changing the length of vectors in column ${old.name} of table ${table} ${change}`);
+}
+
 function refuse(what: string): string {
   return `${what} requires a manual migration`;
 }
@@ -95,9 +109,14 @@ function describeChange(
 ): ColumnChange {
   return {
     name: next.name,
-    from: typeText(old.type, oldTable.typespace),
-    to: typeText(next.type, nextTable.typespace),
+    from: shownType(old, oldTable),
+    to: shownType(next, nextTable),
   };
+}
+
+function shownType({ type, vectorLength }: ColumnDefinition, { typespace }: FullTable): string {
+  const text = typeText(type, typespace);
+  return vectorLength === undefined ? text : `${text} of length ${vectorLength}`;
 }
 
 function describeAddition(

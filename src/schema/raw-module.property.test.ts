@@ -157,6 +157,7 @@ const { sections } = fc.letrec<{ sections: RawModule }>((tie) => ({
     handlerAuth: fc.constant([]),
     env: fc.constant([]),
     derivedIndexes: fc.constant([]),
+    vectors: fc.constant([]),
     strayDefaultTables: fc.constant([]),
   }),
 }));

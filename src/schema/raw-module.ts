@@ -48,6 +48,8 @@ export interface RawModule {
   readonly env: readonly RawEnvName[];
   /** Indexes of what is derived from a column. A submodule has none. */
   readonly derivedIndexes: readonly RawDerivedIndex[];
+  /** Columns of vectors. A submodule has none. */
+  readonly vectors: readonly RawVector[];
   /** Version 9 only: nonexistent tables named by a column default. */
   readonly strayDefaultTables: readonly string[];
 }
@@ -185,6 +187,15 @@ export interface RawDerivedIndex {
   readonly options: readonly DerivedIndexOption[];
 }
 
+/** A column whose values are vectors of one length. */
+export interface RawVector {
+  /** Source name. */
+  readonly tableName: string;
+  /** Position of an array of `F32`, or of an option of one. */
+  readonly column: number;
+  readonly length: number;
+}
+
 export interface RawLifecycleReducer {
   readonly event: Lifecycle;
   /** Source name. */
@@ -249,6 +260,7 @@ export const extensionTags = {
   env: 4,
   scheduleDeliveries: 5,
   derivedIndexes: 6,
+  vectors: 7,
 } as const;
 
 /** What happens to missed times, in the order of the wire tags. */
@@ -300,5 +312,6 @@ export const emptyRawModule: RawModule = {
   handlerAuth: [],
   env: [],
   derivedIndexes: [],
+  vectors: [],
   strayDefaultTables: [],
 };

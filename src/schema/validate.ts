@@ -11,6 +11,7 @@ import { validateHttp } from './validate-http.ts';
 import { validateSchedules } from './validate-schedules.ts';
 import { validateTables } from './validate-tables.ts';
 import { validateTypes } from './validate-types.ts';
+import { withVectors } from './validate-vectors.ts';
 import { validateViews } from './validate-views.ts';
 
 /**
@@ -27,7 +28,7 @@ export function validateModule(raw: RawModule): ModuleDefinition {
 function validateScope(scope: Scope): ModuleDefinition {
   const { raw, typespace } = scope;
   const types = validateTypes(scope);
-  const tables = validateTables(scope);
+  const tables = withVectors(scope, validateTables(scope));
   const derivedIndexes = validateDerivedIndexes(scope, tables);
   const schedules = validateSchedules(scope, tables);
   const functions = validateFunctions(scope);

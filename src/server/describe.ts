@@ -1,5 +1,5 @@
 import { columnOf } from '../declare/builder.ts';
-import { columnsOf, resolved } from '../declare/composite.ts';
+import { columnsOf, resolved, vectorLengthOf } from '../declare/composite.ts';
 import { indexSourceName, toPascalCase } from '../declare/names.ts';
 import { type DeclaredTable, isPrimaryKey } from '../declare/table.ts';
 import { TypeRegistry } from '../declare/type-registry.ts';
@@ -19,6 +19,7 @@ import {
   type RawScheduleDelivery,
   type RawSchedulePolicy,
   type RawTable,
+  type RawVector,
   type RawView,
 } from '../schema/raw-module.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
@@ -121,6 +122,7 @@ class Description {
   readonly #runnable: PlannedReducer[] = [];
   readonly #tables: RawTable[] = [];
   readonly #derivedIndexes: RawDerivedIndex[] = [];
+  readonly #vectors: RawVector[] = [];
   readonly #reducers: RawReducer[] = [];
   readonly #procedures: RawProcedure[] = [];
   readonly #plannedProcedures: PlannedProcedure[] = [];
@@ -158,6 +160,11 @@ class Description {
     for (const { column, kind, options } of table.derivedIndexes) {
       const position = rowType.elements.findIndex(({ name }) => name === column);
       this.#derivedIndexes.push({ tableName: key, column: position, kind, options });
+    }
+    for (const [column, { name }] of rowType.elements.entries()) {
+      const builder = table.columns[name ?? ''];
+      const length = builder && vectorLengthOf(columnOf(builder).type);
+      if (length !== undefined) this.#vectors.push({ tableName: key, column, length });
     }
     if (table.tableName !== undefined) this.#addName('table', key, table.tableName);
     for (const { name, columns, algorithm } of table.idxs) {
@@ -418,6 +425,12 @@ class Description {
       const what = `has an index of kind '${derived.kind}'`;
       throw new TypeError(`table '${derived.tableName}' ${what}, which a submodule cannot declare`);
     }
+    const [vector] = this.#vectors;
+    if (vector !== undefined && !isRoot) {
+      throw new TypeError(
+        `table '${vector.tableName}' has a vector, which a submodule cannot declare`,
+      );
+    }
     const [guarded] = this.#handlerAuth;
     if (guarded !== undefined && !isRoot) {
       throw new TypeError(`'${guarded.handler}' has \`auth\`, which a submodule cannot declare`);
@@ -448,6 +461,7 @@ class Description {
       handlerAuth: this.#handlerAuth,
       env: this.#env ?? [],
       derivedIndexes: this.#derivedIndexes,
+      vectors: this.#vectors,
     };
     const plan = { raw, registry: this.#registry, submodules };
     return {

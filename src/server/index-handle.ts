@@ -70,14 +70,14 @@ function lacksValue(value: unknown): boolean {
 }
 
 function keyIndex(access: TableAccess, id: () => number): Row {
-  const { bridge, encodeRow, takeGenerated } = access;
+  const { bridge, encodeRow, refusalOf, takeGenerated } = access;
   const { sys } = bridge;
   return {
     update(row: Row): Row {
       const table = access.id();
       const index = id();
       const generated = sys.update(table, index, encodeRow(row));
-      if (generated < 0) throw bridge.error(generated);
+      if (generated < 0) throw refusalOf(row, generated);
       if (generated > 0) takeGenerated(row, generated);
       return row;
     },

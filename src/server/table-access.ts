@@ -16,6 +16,8 @@ export interface TableAccess {
   readonly id: () => number;
   /** Encodes a row into the scratch and returns its length. */
   readonly encodeRow: (row: Row) => number;
+  /** Why the host did not write the row. */
+  readonly refusalOf: (row: Row, code: number) => Error;
   readonly decodeRow: (reader: BinaryReader) => Row;
   /** Writes the values that the host generated, now in the scratch, into `row`. */
   readonly takeGenerated: (row: Row, byteCount: number) => void;

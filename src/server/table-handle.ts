@@ -1,4 +1,5 @@
 import { columnOf } from '../declare/builder.ts';
+import { vectorLengthOf } from '../declare/composite.ts';
 import { indexSourceName } from '../declare/names.ts';
 import type { BinaryReader } from '../values/binary-reader.ts';
 import { nativeDecoderOf } from '../values/native.ts';
@@ -28,7 +29,7 @@ export function makeTableHandles(
 ): TableHandles {
   const { sys } = bridge;
   const access = makeAccess(bridge, namespace, planned, typespace);
-  const { id, encodeRow, takeGenerated } = access;
+  const { id, encodeRow, refusalOf, takeGenerated } = access;
   const fill = fillerOf(planned, typespace);
   const iter = () => access.rows(sys.scan(id()));
 
@@ -40,7 +41,7 @@ export function makeTableHandles(
         const table = id();
         const row = fill(given);
         const generated = sys.insert(table, encodeRow(row));
-        if (generated < 0) throw bridge.error(generated);
+        if (generated < 0) throw refusalOf(row, generated);
         const inserted = { ...row };
         if (generated > 0) takeGenerated(inserted, generated);
         return inserted;
@@ -126,6 +127,7 @@ function makeAccess(
       return tableId;
     },
     encodeRow: (row) => bridge.encode(write, row),
+    refusalOf: (row, code) => vectorRefusal(name, planned, row) ?? bridge.error(code),
     decodeRow,
     takeGenerated(row, byteCount) {
       const reader = bridge.read(byteCount);
@@ -148,6 +150,19 @@ function makeAccess(
       });
     },
   };
+}
+
+/** A row whose vector has another length than its column is no row to the host. */
+function vectorRefusal(name: string, { table }: PlannedTable, row: Row): Error | undefined {
+  for (const [column, builder] of Object.entries(table.columns)) {
+    const length = vectorLengthOf(columnOf(builder).type);
+    const value = row[column] as ArrayLike<number> | null | undefined;
+    if (length === undefined || value === undefined || value === null) continue;
+    if (value.length === length) continue;
+    const got = `not ${value.length}`;
+    return new TypeError(`${name}.${column} holds vectors of ${length} elements, ${got}`);
+  }
+  return undefined;
 }
 
 type Decode = (reader: BinaryReader) => unknown;

@@ -21,6 +21,7 @@ import { Sequence } from './sequence.ts';
 import { TableChanges } from './table-changes.ts';
 import { Index } from './table-index.ts';
 import type { TablePin } from './table-pin.ts';
+import { type VectorColumn, vectorColumnsOf } from './vector-column.ts';
 import { WholeRowIndex } from './whole-row-index.ts';
 
 /**
@@ -39,6 +40,7 @@ export class Table {
   /** For the store room only: layout of rows, counters, pages, the writing side. */
   readonly shape: RowShape;
   readonly sequences: readonly SequenceColumn[];
+  readonly vectors: readonly VectorColumn[];
   readonly heap: RowHeap;
   readonly changes: TableChanges;
   readonly held: HeldRows;
@@ -74,6 +76,7 @@ export class Table {
       return new DerivedIndex(index, this.heap, this.shape, kept?.derived.get(index.id));
     });
     this.sequences = sequenceColumnsOf(spec, types);
+    this.vectors = vectorColumnsOf(spec, this.shape);
     this.held = new HeldRows(this.heap);
     const { indexes, wholeRows, derivedIndexes } = this;
     const derived = derivedIndexes.length === 0 ? undefined : new DerivedIndexes(derivedIndexes);

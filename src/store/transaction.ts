@@ -9,6 +9,7 @@ import type { StoreState } from './store-state.ts';
 import type { SequenceColumn, Table } from './table.ts';
 import type { InsertResult } from './table-changes.ts';
 import type { Index } from './table-index.ts';
+import { type VectorFault, vectorFaultOf } from './vector-column.ts';
 
 /**
  * The only writer. Changes are made in place and are visible at once; `rollback` undoes them all,
@@ -23,6 +24,7 @@ export class Transaction {
   readonly #state: StoreState;
   readonly #touched: Table[] = [];
   #violation: UniqueViolation | undefined;
+  #vectorFault: VectorFault | undefined;
   #isOpen = true;
 
   /** Created by `Store.begin`. */
@@ -38,6 +40,11 @@ export class Transaction {
   /** Details of the last `uniqueViolation`. */
   get violation(): UniqueViolation | undefined {
     return this.#violation;
+  }
+
+  /** Details of the last `undecodable`, if it was a vector of another length. */
+  get vectorFault(): VectorFault | undefined {
+    return this.#vectorFault;
   }
 
   /** Tables with a net change so far. */
@@ -195,9 +202,16 @@ export class Transaction {
   #prepare(table: Table, row: Uint8Array, length: number): number {
     this.#touch(table);
     if (length > limits.rowBytesMax) return hostFailure;
+    this.#vectorFault = undefined;
     if (length > row.length || !table.shape.isRow(row, 0, length)) return undecodable;
     if (table.guard?.(row) === false) return delayTooLong;
+    if (table.vectors.length > 0 && !this.#hasWholeVectors(table, row)) return undecodable;
     return table.sequences.length === 0 ? 0 : this.#fillSequences(table, row);
+  }
+
+  #hasWholeVectors({ spec, shape, vectors }: Table, row: Uint8Array): boolean {
+    this.#vectorFault = vectorFaultOf(spec, shape, vectors, row);
+    return this.#vectorFault === undefined;
   }
 
   #fillSequences(table: Table, row: Uint8Array): number {

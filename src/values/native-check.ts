@@ -71,6 +71,15 @@ export function nativeName(item: NamedType, index: number): string {
   return item.name ?? String(index);
 }
 
+/** A list of `f32`: an array, or a `Float32Array` of any realm. */
+export function isFloats(value: unknown): value is readonly unknown[] {
+  return isArray(value) || (isView(value) && tagOf(value) === 'Float32Array');
+}
+
+function tagOf(value: object): unknown {
+  return (value as { readonly [Symbol.toStringTag]?: unknown })[Symbol.toStringTag];
+}
+
 /** The bytes to write: a `Uint8Array` of any realm, or a list of integers from 0 to 255. */
 export function bytesOf(value: unknown): Uint8Array | undefined {
   if (isView(value) && (value as { BYTES_PER_ELEMENT?: unknown }).BYTES_PER_ELEMENT === 1) {

@@ -27,7 +27,7 @@ export function encoderSource(type: AlgebraicType, typespace: Typespace): string
   return [
     '"use strict";',
     'const { asTypeError, checkEmptyElements, fail, failDepth, failTag } = h;',
-    'const { inside, isArray, bytesOf, writeFloat32, writeFloat64, writeWide } = h;',
+    'const { inside, isArray, isFloats, bytesOf, writeFloat32, writeFloat64, writeWide } = h;',
     ...source.functions,
     'return function (w, v) {',
     `  try { ${root}(w, v, 0); } catch (error) { throw asTypeError(error, name); }`,
@@ -213,9 +213,10 @@ class EncoderSource {
       return;
     }
     const [count, index, value] = [this.#name(), this.#name(), this.#name()];
+    const isList = element.kind === 'f32' ? 'isFloats' : 'isArray';
     this.#checkDepth(place);
     this.#lines.push(
-      `if (!isArray(${place.value})) fail(${place.path}, "array", ${place.value});`,
+      `if (!${isList}(${place.value})) fail(${place.path}, "array", ${place.value});`,
       `const ${count} = ${place.value}.length;`,
     );
     if (fixedSizeOf(element, this.#typespace) === 0) {

@@ -24,6 +24,7 @@ import {
   failDepth,
   failTag,
   inside,
+  isFloats,
 } from './native-check.ts';
 import { nativeClasses } from './native-classes.ts';
 import { decoderSource } from './native-decoder-source.ts';
@@ -73,6 +74,7 @@ const helpers = {
   inside,
   invalidBool,
   isArray: Array.isArray,
+  isFloats,
   readI128,
   readI256,
   readU128,

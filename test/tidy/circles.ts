@@ -119,6 +119,7 @@ export const recursions: readonly { readonly why: string; readonly files: readon
       'src/sql/expressions/compile-comparison.ts',
       'src/sql/expressions/compile-condition.ts',
       'src/sql/expressions/compile-convert.ts',
+      'src/sql/expressions/compile-distance.ts',
       'src/sql/expressions/compile-expression.ts',
       'src/sql/expressions/compile-in-list.ts',
       'src/sql/expressions/compile-like.ts',

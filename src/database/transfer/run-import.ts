@@ -11,6 +11,7 @@ import {
   undecodable,
   uniqueViolation,
 } from '../../store/transaction.ts';
+import { vectorFaultText } from '../../store/vector-column.ts';
 import { noConnection } from '../../values/connection-number.ts';
 import { skipperOf } from '../../values/layout.ts';
 import { type DatabaseCore, requireSpace } from '../core.ts';
@@ -202,7 +203,7 @@ function upserted(
 const alreadyThere = -100;
 
 function faultOf(
-  { violation }: Transaction,
+  { violation, vectorFault }: Transaction,
   { spec, indexes, sequences }: Table,
   code: number,
 ): Omit<ImportFault, 'row'> {
@@ -225,6 +226,9 @@ function faultOf(
     case delayTooLong:
       return { column: null, message: 'The row would run too far ahead' };
     case undecodable:
+      if (vectorFault !== undefined) {
+        return { column: vectorFault.column, message: vectorFaultText(vectorFault) };
+      }
       return { column: null, message: 'The row does not fit the columns of the table' };
     default:
   }

@@ -8,6 +8,7 @@ import { type Environment, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
 import { shownType } from './shown-type.ts';
 import { typeAggregate } from './type-aggregate.ts';
+import { isArrayLiteral, typeArrayAs } from './type-array.ts';
 import { infer, typeAlone, typeOpen } from './type-expression.ts';
 import { typeJsonAggregate, typeJsonBuilder } from './type-json.ts';
 import { fitsNumber, isOpen, ownType } from './type-literal.ts';
@@ -60,7 +61,9 @@ function typeScalarCall(
   environment: Environment,
 ): TypedExpression {
   const written = call.arguments;
-  const wrapped = written.map((argument) => infer(argument, environment));
+  const wrapped = written.map((argument) =>
+    takesType(argument, family) ? undefined : infer(argument, environment),
+  );
   const plain = wrapped.map((argument) => argument && unwrapped(argument, environment));
   const found =
     resolve(family, written, plain) ??
@@ -82,11 +85,17 @@ function typeScalarCall(
   return { kind: 'call', function: scalar, arguments: typed, type: result.type, isNullable };
 }
 
+/** Whether an argument has the type of its parameter, whatever it is. */
+function takesType(argument: Expression, { areArraysOpen = false }: FunctionFamily): boolean {
+  return isOpen(argument) || (areArraysOpen && isArrayLiteral(argument));
+}
+
 function typeArgument(
   argument: Expression,
   parameter: AlgebraicType,
   environment: Environment,
 ): TypedExpression {
+  if (isArrayLiteral(argument)) return typeArrayAs(argument, parameter, environment);
   return isOpen(argument)
     ? typeOpen(argument, parameter, environment)
     : typeAlone(argument, environment);

@@ -2,6 +2,7 @@ import type { TypedExpression } from '../check/typed.ts';
 import type { QueryValue, ScalarFunction } from '../functions/function.ts';
 import { charge, lengthOf } from './charge.ts';
 import type { CompileContext } from './compile-context.ts';
+import { compileRowDistance, evaluateRowDistance } from './compile-distance.ts';
 import { compileExpression } from './compile-expression.ts';
 import type { Evaluator, Frame } from './frame.ts';
 
@@ -11,6 +12,8 @@ export function compileCall(
   context: CompileContext,
 ): Evaluator {
   const { function: called } = expression;
+  const distance = compileRowDistance(expression, context);
+  if (distance !== undefined) return evaluateRowDistance(distance);
   const evaluators = expression.arguments.map((argument) => compileExpression(argument, context));
   if (called.isLazy === true) return firstValue(evaluators);
   return called.isStrict ? strictCall(called, evaluators) : anyCall(called, evaluators);

@@ -1,3 +1,4 @@
+import type { VectorMetric } from '../../store/vector-distance.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import type { AggregateName } from './aggregate-names.ts';
 import type { ValueType } from './value-type.ts';
@@ -35,6 +36,8 @@ export interface ScalarFunction {
   readonly isLazy?: boolean;
   /** Whether `evaluate` can throw `SqlFailure` for some arguments. */
   readonly canRaise: boolean;
+  /** It measures the distance of its two arguments, which are vectors, by this metric. */
+  readonly metric?: VectorMetric;
   /** `nowMicros`: the moment of the statement, microseconds since the Unix epoch. */
   readonly evaluate: (values: readonly QueryValue[], nowMicros: bigint) => QueryValue;
 }
@@ -45,6 +48,8 @@ export interface FunctionFamily {
   readonly name: string;
   /** For messages and the guide: `substring(text String, start I64 [, count I64]) → String`. */
   readonly signatures: readonly string[];
+  /** `ARRAY[…]` as an argument takes the type of its parameter, as other literals do. */
+  readonly areArraysOpen?: boolean;
   /**
    * The function for arguments of these types; `undefined` if there is none. An argument whose
    * type is open (a literal, a parameter without a type, NULL) is `undefined` in `types`, and gets

@@ -8,6 +8,7 @@ import { jsonFunctions } from './json.ts';
 import { numericFunctions } from './numeric.ts';
 import { textFunctions } from './text.ts';
 import { timeFunctions } from './time.ts';
+import { vectorFunctions } from './vectors.ts';
 
 /** The function of this name, in letters of any case. */
 export function findFunction(name: string): FunctionFamily | undefined {
@@ -46,5 +47,6 @@ const families: ReadonlyMap<string, FunctionFamily> = new Map(
     ...numericFunctions,
     ...timeFunctions,
     ...conditionalFunctions,
+    ...vectorFunctions,
   ].map((family) => [family.name, withoutRefs(family)]),
 );

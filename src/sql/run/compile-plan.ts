@@ -6,6 +6,7 @@ import type { OutputColumn, TypedExpression } from '../check/typed.ts';
 import { needsOf } from '../check/typed-expression.ts';
 import { compileConditions } from '../expressions/compile-condition.ts';
 import type { CompileContext } from '../expressions/compile-context.ts';
+import { compileRowDistance, type RowDistance } from '../expressions/compile-distance.ts';
 import { compileExpression } from '../expressions/compile-expression.ts';
 import { compileOutput } from '../expressions/compile-output.ts';
 import type { SlotLayout } from '../expressions/frame.ts';
@@ -20,6 +21,7 @@ import type { ExecutionState } from '../operators/execution-state.ts';
 import { HashJoin, KeptJoin, LoopJoin } from '../operators/joins.ts';
 import { KeptRefs, KeptRows, type KeptTuples } from '../operators/kept-tuples.ts';
 import type { Maker } from '../operators/maker.ts';
+import { MeasuredRows } from '../operators/measured-rows.ts';
 import { metered } from '../operators/meter.ts';
 import type { Operator, Rows, Tuples } from '../operators/operator.ts';
 import { Recursion, WorkingRows } from '../operators/recursion.ts';
@@ -197,6 +199,7 @@ export class PlanCompiler {
     }));
     const write = compileOutput(plan.items, plan.columns, context);
     const sort: CompiledSort = { keys, write };
+    const distance = this.#measuredDistance(plan);
     if (plan.top === undefined) return (state) => new Sort(state, input(state), sort);
     const bounds = this.#boundsOf(plan.top);
     const countOf = (state: ExecutionState): number => {
@@ -206,8 +209,21 @@ export class PlanCompiler {
     return (state) => {
       const isShort = countOf(state) <= topRowsMax;
       const rows = input(state);
-      return isShort ? new TopRows(state, rows, sort, countOf) : new Sort(state, rows, sort);
+      if (!isShort) return new Sort(state, rows, sort);
+      if (distance === undefined) return new TopRows(state, rows, sort, countOf);
+      const measured = new MeasuredRows(state, rows, distance);
+      const [first, ...others] = keys;
+      const key = { ...present(first, 'the distance'), evaluate: () => measured.distance };
+      return new TopRows(state, measured, { keys: [key, ...others], write }, countOf);
     };
+  }
+
+  /** The distance by which the rows of one table are ordered first, if they are. */
+  #measuredDistance({ keys: [first], input }: SortPlan): RowDistance | undefined {
+    if (first === undefined || input.kind !== 'source' || input.from.kind !== 'table') return;
+    const distance = compileRowDistance(first.expression, this.context);
+    const isOfRow = distance?.place.slot === input.slot && !distance.place.isNullable;
+    return isOfRow ? distance : undefined;
   }
 
   #boundsOf({

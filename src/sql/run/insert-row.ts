@@ -8,8 +8,10 @@ import {
   hostFailure,
   sequenceOverflow,
   type Transaction,
+  undecodable,
   uniqueViolation,
 } from '../../store/transaction.ts';
+import { vectorFaultText } from '../../store/vector-column.ts';
 import { invalid, overBudget, type SqlFailure } from '../failure.ts';
 
 /**
@@ -72,6 +74,9 @@ function refused(
       return invalid(`IndexError: ${conflictText(transaction, table)}`);
     case sequenceOverflow:
       return invalid(`The auto-increment sequence of table '${table.spec.name}' overflowed`);
+    case undecodable:
+      if (transaction.vectorFault === undefined) break;
+      return invalid(vectorFaultText(transaction.vectorFault));
     case delayTooLong:
       return invalid(`A row of table '${table.spec.name}' would be due in more than two years`);
     case hostFailure:
@@ -82,8 +87,8 @@ function refused(
         `A row of ${length} bytes is too long: at most ${limits.rowBytesMax} are allowed`,
       );
     default:
-      assert(false, `a checked row is not refused with ${result}`);
   }
+  assert(false, `a checked row is not refused with ${result}`);
 }
 
 /** Copies generated values, which are stored back to back in `generated`, to their places. */
