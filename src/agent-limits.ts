@@ -1,7 +1,10 @@
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
 
-/** The bounds of what agents use: the MCP door, its bridge, and its tools. Part of `limits.ts`. */
+/**
+ * The bounds of what agents use: the MCP door, its bridge, its tools, and the ledger that says what
+ * they did. Part of `limits.ts`.
+ */
 export const agentLimits = {
   /** Reducers that are separate tools; with more, one tool describes them on request. */
   reducerToolsMax: 20,
@@ -128,4 +131,31 @@ export const agentLimits = {
   agentPreviewRowsUnasked: 50,
   /** Of these, what a question to the user shows. */
   previewQuestionCharactersMax: 2_000,
+  /** How long the ledger of a database is kept, and how large it may be: settings replace these. */
+  ledgerKeepMillis: 30 * 24 * 3_600_000,
+  ledgerBytesMax: 256 * mebibyte,
+  /** One of its files; the oldest is deleted whole. */
+  ledgerFileBytesMax: 4 * mebibyte,
+  /** Time until what was done is written, and until counts of reads are. */
+  ledgerWriteMillis: 1_000,
+  ledgerReadsMillis: 60_000,
+  /** Interval at which ledgers that nothing is written to are searched for old files. */
+  ledgerSweepMillis: 3_600_000,
+  /** Entries of one block, and entries of one database that wait to be written. */
+  ledgerBlockEntriesMax: 2_048,
+  ledgerWaitingMax: 65_536,
+  /** Pairs of a limited token and a table whose reads are counted at the same time. */
+  ledgerReadsMax: 4_096,
+  /** Attempts that changed nothing, of one database, that have entries of their own. */
+  ledgerRefusalsPerMinuteMax: 600,
+  /** A statement in an entry, and the longest one that is searched for its literals. */
+  ledgerSubjectCharactersMax: 1_000,
+  ledgerReadCharactersMax: 64 * kibibyte,
+  /** Entries of one answer, and what is read of files for it. */
+  ledgerPageEntriesMax: 1_000,
+  ledgerPageBytesMax: 32 * mebibyte,
+  /** Ends of the service without notice that are remembered. */
+  ledgerCrashesMax: 256,
+  /** Memory of ledgers of one database where a service keeps everything in memory. */
+  ledgerMemoryBytesMax: 4 * mebibyte,
 } as const;

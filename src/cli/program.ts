@@ -14,6 +14,7 @@ import { addGrant } from './commands/grant.ts';
 import { addImport } from './commands/import.ts';
 import { addInit } from './commands/init.ts';
 import { addKeys } from './commands/keys.ts';
+import { addLedger } from './commands/ledger.ts';
 import { addList } from './commands/list.ts';
 import { addLock } from './commands/lock.ts';
 import { addLogin } from './commands/login.ts';
@@ -69,6 +70,7 @@ export function makeProgram(io: Io): Command {
     addSubscribe,
     addDescribe,
     addLogs,
+    addLedger,
     addMcp,
     addList,
     addRename,

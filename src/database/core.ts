@@ -3,6 +3,7 @@ import type { CommitInputs } from '../log/record.ts';
 import type { SnapshotPlace } from '../log/snapshot.ts';
 import type { ModuleLogLine } from '../module/log-line.ts';
 import type { ModuleEnv } from '../module/module-env.ts';
+import { firstUserId } from '../schema/system-tables.ts';
 import type { ChangeSet } from '../store/change-set.ts';
 import type { Store } from '../store/store.ts';
 import type { ConnectionNumber } from '../values/connection-number.ts';
@@ -77,6 +78,16 @@ export function requireSpace({ full }: Pick<DatabaseCore, 'full'>): void {
 
 export function fullRefusal(full: string): Refusal {
   return new Refusal({ code: 'database.full', message: full, retryAfterSeconds: 1 });
+}
+
+/** How many rows of the module's tables a transaction has added and removed. */
+export function rowsOf(changes: ChangeSet | undefined): number {
+  let count = 0;
+  if (changes === undefined) return count;
+  for (const { tableId, inserts, deletes } of changes.tables) {
+    if (tableId >= firstUserId) count += inserts.count + deletes.count;
+  }
+  return count;
 }
 
 /** Appends the changes of a transaction, if there are any. */

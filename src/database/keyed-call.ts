@@ -16,6 +16,8 @@ export interface KeptAnswer {
   readonly kind: 'returned';
   readonly value?: Uint8Array;
   readonly offset: CommitOffset;
+  /** Absent: the call was committed before. */
+  readonly rows?: number;
 }
 
 interface KeyedRun extends ReducerRun {
@@ -60,9 +62,10 @@ export function runKeyed(
   });
   if (outcome.kind !== 'returned') return outcome;
   assert(store.offset === offset, 'a kept outcome names its commit');
-  const { value } = outcome;
+  const { value, rows } = outcome;
   kept.added(outcomeOf(undefined));
-  return value === undefined ? { kind: 'returned', offset } : { kind: 'returned', offset, value };
+  const committed = { kind: 'returned', offset, rows } as const;
+  return value === undefined ? committed : { ...committed, value };
 }
 
 function keptAnswer(found: KeptOutcome, body: bigint, returns: bigint): CallError | KeptAnswer {

@@ -72,6 +72,8 @@ export type CallOutcome =
       readonly offset: CommitOffset;
       /** Encoded by the type that the reducer declares; absent if it returns nothing. */
       readonly value?: Uint8Array;
+      /** Rows that it added to tables and removed from them; absent, or 0: none. */
+      readonly rows?: number;
       readonly micros: number;
     }
   | { readonly kind: 'aborted'; readonly error: CallError; readonly micros: number };
@@ -131,9 +133,16 @@ export type ProcedureOutcome =
       readonly value: Uint8Array;
       /** When the call was accepted, in microseconds since 1970. */
       readonly timestampMicros: bigint;
+      /** What its transactions committed; absent: nothing. */
+      readonly committed?: Committed;
       readonly micros: number;
     }
-  | { readonly kind: 'failed'; readonly error: ProcedureError; readonly micros: number };
+  | {
+      readonly kind: 'failed';
+      readonly error: ProcedureError;
+      readonly committed?: Committed;
+      readonly micros: number;
+    };
 
 /** One HTTP request for a handler of the module, as a door hands it over. */
 export interface HandlerRequest {
@@ -154,14 +163,29 @@ export interface HandlerRequest {
   readonly confirmed: boolean;
 }
 
+/** What the transactions of a procedure, or of a handler, have committed. */
+export interface Committed {
+  /** The last of them. */
+  readonly offset: CommitOffset;
+  /** Rows that they added to tables and removed from them. */
+  readonly rows: number;
+}
+
 export type HandlerOutcome =
   | {
       readonly kind: 'answered';
       readonly response: HandlerResponse;
       readonly body: Uint8Array;
+      /** As of a procedure. */
+      readonly committed?: Committed;
       readonly micros: number;
     }
-  | { readonly kind: 'failed'; readonly error: ProcedureError; readonly micros: number };
+  | {
+      readonly kind: 'failed';
+      readonly error: ProcedureError;
+      readonly committed?: Committed;
+      readonly micros: number;
+    };
 
 /** Handlers fail in the same ways as procedures: both run on lanes. */
 export type ProcedureError =
@@ -220,6 +244,8 @@ export type SqlOutcome =
       readonly deleted: number;
       readonly updated: number;
       readonly offset: CommitOffset;
+      /** Canonical names of what a read by a limited token has read; absent for everyone else. */
+      readonly tables?: readonly string[];
       readonly micros: number;
     }
   | { readonly kind: 'failed'; readonly error: SqlError; readonly micros: number };
@@ -227,7 +253,7 @@ export type SqlOutcome =
 /** The result of a statement, without its time. */
 export type SqlRows = Omit<
   Extract<SqlOutcome, { readonly kind: 'result' }>,
-  'kind' | 'offset' | 'micros'
+  'kind' | 'offset' | 'tables' | 'micros'
 >;
 
 export type SqlError =

@@ -104,7 +104,8 @@ export class PausedQuery {
     const run = this.#run;
     const result = 'kind' in run ? run.result() : this.#read(run.result());
     this.#leave();
-    return { kind: 'result', ...result, micros: this.#micros };
+    const tables = 'tables' in run ? { tables: run.tables } : undefined;
+    return { kind: 'result', ...result, ...tables, micros: this.#micros };
   }
 
   #read({ columns, types, rows, rowCount }: ReadResult): SqlRows & { offset: CommitOffset } {

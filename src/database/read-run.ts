@@ -8,6 +8,7 @@ import {
   startRead,
 } from '../sql/statement.ts';
 import type { Store } from '../store/store.ts';
+import { areLimited } from './rights.ts';
 
 /** A read under way. It sees a snapshot of the rows taken when it began, however long it takes. */
 export interface ReadRun {
@@ -18,6 +19,8 @@ export interface ReadRun {
   run(): 'done' | 'paused';
   /** Called once it is done. */
   result(): ReadResult;
+  /** Canonical names of what a limited token reads by it; absent for everyone else. */
+  readonly tables?: readonly string[];
   /** Releases what it holds; the last call. */
   dispose(): void;
 }
@@ -51,12 +54,18 @@ export const startReadRun: StartReadRun = (read, _store, times, request) => {
   return {
     run: () => execution.run(),
     result: () => execution.result(),
+    ...(areLimited(request.caller.rights) && { tables: tablesOf(read) }),
     dispose: () => {
       execution.dispose();
       budget.release();
     },
   };
 };
+
+function tablesOf(read: PreparedRead | PreparedExplain): readonly string[] {
+  if (read.kind === 'explain') return [];
+  return [...new Set(read.compiled.plan.tables.map(({ name }) => name))];
+}
 
 /** How long a read of first rows, or a write searching for its rows, runs until it pauses. */
 export interface Slices {

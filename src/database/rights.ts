@@ -58,6 +58,11 @@ export function rightsOfRole(role: Role): Rights {
   }
 }
 
+/** True of the rights of a limited token. */
+export function areLimited({ key }: Pick<Rights, 'key'>): boolean {
+  return key.includes(' ');
+}
+
 /** The part of `rights` that the limits of a token leave. */
 export function narrowed(rights: Rights, limits: RightsLimits): Rights {
   const { tables, readOnly, sqlWrites, rowsMax, previews, isReadOnly } = limits;

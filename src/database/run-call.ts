@@ -12,7 +12,12 @@ import {
   type CallRequest,
   connectionClosedText,
 } from './outcome.ts';
-import { type ReducerRun, runReducer, type TransactionOutcome } from './run-reducer.ts';
+import {
+  type CommittedOutcome,
+  type ReducerRun,
+  runReducer,
+  type TransactionOutcome,
+} from './run-reducer.ts';
 import { tentatively } from './tentative.ts';
 
 /**
@@ -34,8 +39,9 @@ export function runCall(
   leave(core, call, acceptedMicros);
   if ('code' in result) return { kind: 'aborted', error: result, micros };
   const { value } = result;
-  if (value !== undefined) return { kind: 'committed', offset, value, micros };
-  return { kind: 'committed', offset, micros };
+  const { rows = 0 } = result;
+  if (value !== undefined) return { kind: 'committed', offset, value, rows, micros };
+  return { kind: 'committed', offset, rows, micros };
 }
 
 /** True if the arguments were encoded for a program other than the one serving. */
@@ -137,7 +143,7 @@ export function reducerRunOf(
   };
 }
 
-type Returned = Extract<TransactionOutcome, { readonly kind: 'returned' }>;
+type Returned = Extract<CommittedOutcome, { readonly kind: 'returned' }>;
 
 function findReducer(core: DatabaseCore, { reducer: name, caller, connection }: CallRequest) {
   const reducer = core.program.reducers.get(name);
@@ -190,7 +196,7 @@ function faultOf(reducer: ProgramReducer, args: Uint8Array): string | undefined 
 /** Describes the failure of a reducer to its caller. */
 export function errorOf(
   { throws }: ProgramReducer,
-  outcome: Exclude<TransactionOutcome, Returned>,
+  outcome: Exclude<TransactionOutcome, { readonly kind: 'returned' }>,
 ): CallError {
   switch (outcome.kind) {
     case 'refused': {

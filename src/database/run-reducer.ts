@@ -7,7 +7,7 @@ import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { ProgramReducer } from './call-result.ts';
 import { checkedOutcome } from './call-result.ts';
-import { appendChanges, type DatabaseCore } from './core.ts';
+import { appendChanges, type DatabaseCore, rowsOf } from './core.ts';
 import { failureText } from './views/view-failure.ts';
 
 /** One transaction around at most one reducer. */
@@ -48,15 +48,23 @@ export type TransactionOutcome =
   | { readonly kind: 'overQuota'; readonly message: string }
   | { readonly kind: 'notKept'; readonly message: string };
 
+type Returned = Extract<TransactionOutcome, { readonly kind: 'returned' }>;
+
+/** How a transaction ended that has committed if its reducer returned. */
+export type CommittedOutcome =
+  | Exclude<TransactionOutcome, Returned>
+  /** `rows`: how many were added and removed. */
+  | (Returned & { readonly rows: number });
+
 /**
  * Begins a transaction, runs the reducer, then commits and appends, or rolls back. Synchronous from
  * begin to end. An exception of the reducer is already in the module's log. Throws only for bugs of
  * the engine.
  */
-export function runReducer(core: DatabaseCore, run: ReducerRun): TransactionOutcome {
+export function runReducer(core: DatabaseCore, run: ReducerRun): CommittedOutcome {
   const { outcome, changes, seed } = runUnlogged(core, run);
   appendChanges(core, changes, inputsOf(run, seed));
-  return outcome;
+  return outcome.kind === 'returned' ? { ...outcome, rows: rowsOf(changes) } : outcome;
 }
 
 /** Like `runReducer`, but appends no record: the caller puts the changes into its own. */

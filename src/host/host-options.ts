@@ -11,6 +11,7 @@ import type { RepositorySettings } from './backups/backup-messages.ts';
 import type { LogBounds } from './databases/module-log.ts';
 import type { StartChoice } from './databases/open-at-start.ts';
 import type { LaneTime } from './lanes/lane-sleeps.ts';
+import type { LedgerBounds } from './ledger/ledger-files.ts';
 import type { OutboundRules } from './outbound/outbound-rules.ts';
 import type { Creators } from './registry/access.ts';
 import type { HistoryChoice } from './registry/history-choice.ts';
@@ -52,6 +53,8 @@ export interface HostOptions {
   readonly quotas?: QuotaLimits;
   /** What is kept of the history of databases; what is absent has the default. */
   readonly history?: HistoryChoice;
+  /** What is kept of ledgers; what is absent comes from `limits.ts`. */
+  readonly ledger?: Partial<LedgerBounds>;
   /** Bounds on module logs; what is absent comes from `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
   /** Encrypt the secrets of databases at rest; absent: a key that ends with the process. */

@@ -15,8 +15,10 @@ import type { HistoryControl } from './databases/history-control.ts';
 import { HistoryHolds } from './databases/history-holds.ts';
 import type { HistoryKeeper } from './databases/history-keeper.ts';
 import { Jobs } from './databases/jobs.ts';
+import { LedgerControl } from './databases/ledger-control.ts';
 import type { LogRequest, LogStream } from './databases/module-log.ts';
 import { openHistories } from './databases/open-histories.ts';
+import { openLedger } from './databases/open-ledger.ts';
 import { type RunningDatabase, RunningDatabases } from './databases/running-databases.ts';
 import { ScheduleControl } from './databases/schedule-control.ts';
 import type { SnapshotControl } from './databases/snapshot-control.ts';
@@ -31,7 +33,7 @@ import { OutboundThread } from './outbound/outbound-thread.ts';
 import { Publisher } from './publishing/publish.ts';
 import type { PublishOutcome, PublishRequest } from './publishing/publish-request.ts';
 import { Access } from './registry/access.ts';
-import { type AuditAction, AuditLog } from './registry/audit-log.ts';
+import { type AuditAction, AuditLog, type AuditNote } from './registry/audit-log.ts';
 import { DatabaseFiles } from './registry/database-files.ts';
 import type { DatabaseRecord } from './registry/database-record.ts';
 import { EnvStore } from './registry/env-store.ts';
@@ -64,6 +66,7 @@ interface HostParts {
   readonly grants: Grants;
   readonly audit: AuditLog;
   readonly quotas: Quotas;
+  readonly ledger: LedgerControl;
   readonly schedules: ScheduleControl;
   readonly jobs: Jobs;
   readonly snapshots: SnapshotControl;
@@ -104,6 +107,8 @@ export class Host {
   /** Roles and limited tokens that owners give to others. */
   readonly grants: Grants;
   readonly audit: AuditLog;
+  /** Who did what in a database. */
+  readonly ledger: LedgerControl;
   /** Quotas of identities and databases, and their usage. */
   readonly quotas: Quotas;
   readonly schedules: ScheduleControl;
@@ -136,6 +141,7 @@ export class Host {
     this.grants = grants;
     this.audit = audit;
     this.quotas = quotas;
+    this.ledger = parts.ledger;
     this.schedules = parts.schedules;
     this.jobs = parts.jobs;
     this.snapshots = parts.snapshots;
@@ -157,7 +163,7 @@ export class Host {
    */
   static async open(given: HostOptions): Promise<Host> {
     const options = { ...given, report: boundedReport(given.report) };
-    const { files, registry, audit } = await openFiles(options);
+    const { files, registry, audit, ledger } = await openFiles(options);
     const outbound = outboundOf(options, registry, audit);
     registry.onNames(() => outbound.renamed());
     const { secretKeys: keys = new SecretKeys(undefined, writeFileAtomically) } = options;
@@ -185,6 +191,7 @@ export class Host {
       isCounted: (owner) => quotas.isCounted(owner),
       schedules: known,
       env: envStore,
+      ledger,
       runs: (database) => ignoreRefusal(staged.settle(database)),
     });
     const staged = new StagedValues({
@@ -232,7 +239,7 @@ export class Host {
     );
     const rest = {
       ...{ schedules, jobs, ...histories, transfer, backups, env, envStore },
-      ...{ outbound, sites, changes },
+      ...{ outbound, sites, changes, ledger: new LedgerControl(ledger, access) },
     };
     return new Host({ registry, running, publisher, ...rules, ...rest });
   }
@@ -258,6 +265,7 @@ export class Host {
     this.sites.close();
     await this.#registry.close();
     await this.audit.close();
+    await this.ledger.close();
   }
 
   /** The keys of secrets were read again. */
@@ -374,6 +382,7 @@ export class Host {
     await this.#publisher.remove(caller, identity);
     this.outbound.forget(identity);
     this.history.removed(identity);
+    await this.ledger.forget(identity);
   }
 
   /** A lock keeps a database from being deleted or reset. Action `delete database`. */
@@ -506,9 +515,11 @@ async function openFiles(options: HostOptions) {
   await files.endRestores((database) => registry.database(database) !== undefined);
   const warn = (message: string) => options.report({ level: 'warn', message });
   for (const left of await files.endRemovals()) warn(left);
-  const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn) });
+  const ledger = await openLedger(options, files);
+  const noted = (note: AuditNote, micros: bigint) => ledger?.noted(note, micros);
+  const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn), noted });
   audit.check();
-  return { files, registry, audit };
+  return { files, registry, audit, ledger };
 }
 
 /** Whether a process that a module may have taken over writes to the folder of a database. */

@@ -70,6 +70,9 @@ async function hintFor(
     case 'procedure.failed': {
       if (!exchange.isOnMachine) return undefined;
       const caller = callerOf(exchange);
+      const target = host.database(targetOf(exchange));
+      // Nobody has asked for the log: that is no attempt to be noted as refused.
+      if (!host.access.allows(caller, target, 'viewLogs')) return undefined;
       return crashReason((request) => host.logs(caller, targetOf(exchange), request), {
         name,
         since,

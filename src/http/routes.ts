@@ -37,6 +37,7 @@ import {
 import { identityRoutes } from './identity.ts';
 import { importRows } from './import.ts';
 import { cancelJob, showJob } from './jobs.ts';
+import { ledger } from './ledger.ts';
 import { logs } from './logs.ts';
 import { type McpDoor, type McpRules, mcpRoutes } from './mcp.ts';
 import { metricsRoutes } from './metrics.ts';
@@ -158,6 +159,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     ofApps(below('schema', { GET: method(schema) })),
     below('logs', { GET: method(logs) }),
     ofApps(below('health', { GET: method(databaseHealth) })),
+    below('ledger', { GET: method(ledger) }),
     below('env', { GET: method(listEnv) }),
     below('env/:name', { GET: method(getEnv), PUT: method(putEnv), DELETE: method(deleteEnv) }),
     below('snapshot', { POST: method(takeSnapshot) }),

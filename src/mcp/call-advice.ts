@@ -29,9 +29,11 @@ export async function parametersAdvice({ name, open }: Called): Promise<string |
 }
 
 /** Says why a reducer crashed, and where in its source, to those who may read the log. */
-export function crashAdvice(
+export async function crashAdvice(
   { name, open: { database }, context: { session } }: Called,
   since: number,
 ): Promise<string | undefined> {
+  // The caller has not asked for the log: that is no attempt to be noted as refused.
+  if (!session.host.access.allows(session.caller, database, 'viewLogs')) return undefined;
   return crashReason((request) => openLog(session, database, request), { name, since });
 }

@@ -16,6 +16,7 @@ import { createBackupTool, listBackupsTool } from './tools/backups.ts';
 import { call } from './tools/call.ts';
 import { explain } from './tools/explain.ts';
 import { getSchema } from './tools/get-schema.ts';
+import { listActivityTool } from './tools/list-activity.ts';
 import { listDatabases } from './tools/list-databases.ts';
 import { logs } from './tools/logs.ts';
 import { ping } from './tools/ping.ts';
@@ -73,6 +74,7 @@ function makeSources(): readonly Offer[] {
     ...adds('logs', logs),
     ...adds('backup', createBackupTool, listBackupsTool),
     ...adds('watch', waitForChangeTool()),
+    ...adds('ledger', listActivityTool),
     ...adds('whoami', whoami),
   ];
 }

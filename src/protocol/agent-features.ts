@@ -8,6 +8,7 @@ export const agentFeatures = [
   'logs',
   'backup',
   'watch',
+  'ledger',
   'typed-reducers',
   'read-only',
   'whoami',

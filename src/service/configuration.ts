@@ -7,6 +7,7 @@ import type { ArchiveSettings } from '../host/backups/archiver.ts';
 import type { RepositorySettings } from '../host/backups/backup-messages.ts';
 import type { LogBounds } from '../host/databases/module-log.ts';
 import type { StartChoice } from '../host/databases/open-at-start.ts';
+import type { LedgerBounds } from '../host/ledger/ledger-files.ts';
 import type { AcceptedLoss } from '../host/offline/accept-losses.ts';
 import { modeFor, type OutboundRules } from '../host/outbound/outbound-rules.ts';
 import type { Creators } from '../host/registry/access.ts';
@@ -50,6 +51,8 @@ export interface ServiceConfiguration {
   readonly quotas: QuotaLimits;
   /** What is kept of the history of databases; what is absent has the default. */
   readonly history: HistoryChoice;
+  /** What is kept of the ledgers of databases; what is absent has the default. */
+  readonly ledger: Partial<LedgerBounds>;
   /** Log bounds of modules; the rest comes from `limits.ts`. */
   readonly moduleLogs: Partial<LogBounds>;
   /** Repositories for backups, which clients name. */
@@ -203,6 +206,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     metricsFor: given.metricsFor ?? (isLoopback(listen.host) ? 'anyone' : 'operators'),
     bounds: { ...defaultBounds(listen), ...given.bounds },
     history: given.history ?? {},
+    ledger: given.ledger ?? {},
     moduleLogs: given.moduleLogs ?? {},
     acceptedLosses: given.acceptedLosses ?? [],
     quotas: { ...defaultQuotas(listen, given.publishPolicy), ...given.quotas },

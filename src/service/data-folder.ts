@@ -56,8 +56,8 @@ export async function checkDataFolder(
 }
 
 /**
- * The data of a host. Keys and the audit log are not part of it: tokens, and the record of their
- * use, outlive the data.
+ * The data of a host. Keys, the audit log and ledgers are not part of it: tokens, and the record of
+ * their use, outlive the data.
  */
 const dataParts = ['registry', 'databases'] as const;
 
@@ -72,7 +72,7 @@ export function securePermissions(
 ): void {
   const complain = (problem: string) => report('warn', problem);
   let count = 0;
-  for (const part of [...dataParts, 'audit', 'low-signed-since', 'signing-key']) {
+  for (const part of [...dataParts, 'audit', 'ledger', 'low-signed-since', 'signing-key']) {
     const place = path.join(folder, part);
     try {
       refuseLink(place);

@@ -3,6 +3,7 @@ import { accessSettings } from './settings/access.ts';
 import { backupSettings } from './settings/backups.ts';
 import { connectionSettings } from './settings/connections.ts';
 import { historySettings } from './settings/history.ts';
+import { ledgerSettings } from './settings/ledger.ts';
 import { limitSettings } from './settings/limits.ts';
 import { moduleHttpSettings } from './settings/module-http.ts';
 import { quotaSettings } from './settings/quotas.ts';
@@ -13,6 +14,7 @@ export const settings: readonly Setting[] = [
   ...connectionSettings(),
   ...limitSettings(),
   ...historySettings(),
+  ...ledgerSettings(),
   ...moduleHttpSettings(),
   ...quotaSettings(),
   ...backupSettings(),

@@ -221,6 +221,7 @@ function hostOptionsOf(
     moduleLogs: configuration.moduleLogs,
     quotas: configuration.quotas,
     history: configuration.history,
+    ledger: configuration.ledger,
     outbound: configuration.moduleHttp,
     secretKeys,
     repositories: configuration.repositories,

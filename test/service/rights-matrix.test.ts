@@ -195,6 +195,8 @@ async function tool(label: string, as: Person | undefined): Promise<string> {
       return wordFor(await more('preview_sql', write));
     case 'logs, features=logs':
       return wordFor(await more('logs', {}));
+    case 'list_activity, features=ledger':
+      return wordFor(await more('list_activity', {}));
     case 'wait_for_change of SELECT * FROM secret, features=watch': {
       const text = await more('wait_for_change', { sql: 'SELECT * FROM secret', timeout: 1 });
       return text.includes('"added":') ? 'yes' : wordFor(text);

@@ -108,6 +108,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
  */
 export const folderArrows: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   host: {
+    ledger: [],
     linking: [],
     seats: ['linking'],
     watching: ['seats'],
@@ -121,9 +122,9 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
       'messages',
     ],
     feeds: ['seats'],
-    supervision: ['linking', 'seats', 'feeds'],
-    registry: ['linking', 'seats', 'supervision'],
-    databases: ['linking', 'seats', 'supervision', 'registry'],
+    supervision: ['ledger', 'linking', 'seats', 'feeds'],
+    registry: ['ledger', 'linking', 'seats', 'supervision'],
+    databases: ['ledger', 'linking', 'seats', 'supervision', 'registry'],
     transfer: ['spawner', 'supervision', 'registry'],
     sites: ['workers'],
     backups: ['spawner', 'supervision', 'registry', 'databases'],
@@ -163,6 +164,7 @@ export const surfaces: Readonly<Record<string, readonly string[]>> = {
   sql: [
     'statement.ts',
     'statement-cache.ts',
+    'without-literals.ts',
     'published.ts',
     'schema.ts',
     'rights.ts',

@@ -5,7 +5,7 @@ import type { DatabaseCore } from '../core.ts';
 import { runReducer, type TransactionOutcome } from '../run-reducer.ts';
 import type { LaneRequest } from './lane-desk.ts';
 import { nowOf, writeRefusalOf } from './lane-transaction.ts';
-import type { RunningCall } from './running-call.ts';
+import { noteCommitted, type RunningCall } from './running-call.ts';
 
 export type ReducerRequest = Extract<LaneRequest, { readonly kind: 'reducer' }>;
 
@@ -34,6 +34,7 @@ export function runLaneCall(
     place: () =>
       `called by the ${call.job.kind === 'handler' ? 'handler' : 'procedure'} ${call.name}`,
   });
+  if (outcome.kind === 'returned') noteCommitted(call, core.store.offset, outcome.rows);
   return endOf(outcome);
 }
 
@@ -51,7 +52,10 @@ function fits(reducer: ProgramReducer, args: Uint8Array): boolean {
 
 function endOf(outcome: TransactionOutcome): ReducerEnd {
   switch (outcome.kind) {
-    case 'returned':
+    case 'returned': {
+      const { value } = outcome;
+      return value === undefined ? { kind: 'returned' } : { kind: 'returned', value };
+    }
     case 'refused':
       return outcome;
     case 'crashed':

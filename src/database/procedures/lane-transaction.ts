@@ -2,12 +2,12 @@ import { assert } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import { laneCodes } from '../../module/lane.ts';
 import type { Transaction } from '../../store/transaction.ts';
-import { appendChanges, type DatabaseCore } from '../core.ts';
+import { appendChanges, type DatabaseCore, rowsOf } from '../core.ts';
 import { commitRun, noBytes, rollBack } from '../run-reducer.ts';
 import { failureText } from '../views/view-failure.ts';
 import { LaneData } from './data-server.ts';
 import type { LaneRequest } from './lane-desk.ts';
-import { outdatedText, type RunningCall } from './running-call.ts';
+import { noteCommitted, outdatedText, type RunningCall } from './running-call.ts';
 
 export type WriteRequest = Extract<LaneRequest, { readonly serve: unknown }>;
 
@@ -102,16 +102,19 @@ function lateText({ name }: RunningCall): string {
 /** Returns why it was rolled back instead. */
 function commit(
   core: DatabaseCore,
-  { name, caller, connectionId }: RunningCall,
+  call: RunningCall,
   timestampMicros: bigint,
   transaction: Transaction,
 ): string | undefined {
+  const { name, caller, connectionId } = call;
   const failure = core.quota.faultOf(core, transaction, true) ?? viewFailure();
   if (failure !== undefined) {
     rollBack(core, transaction);
     return failure;
   }
-  appendChanges(core, commitRun(core, { timestampMicros }, transaction), {
+  const changes = commitRun(core, { timestampMicros }, transaction);
+  if (changes !== undefined) noteCommitted(call, changes.offset, rowsOf(changes));
+  appendChanges(core, changes, {
     reducer: name,
     caller: caller.identity,
     connectionId,

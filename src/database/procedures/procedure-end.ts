@@ -25,6 +25,20 @@ interface Ending {
  * themselves, and clients decode it blindly. A failure is in the module's log.
  */
 export function replyOfEnd(
+  ending: Ending,
+  call: RunningCall & { readonly job: AskedJob },
+  end: EndedCall['end'],
+  micros: number,
+): DatabaseReply {
+  const reply = bareReply(ending, call, end, micros);
+  const { committed } = call;
+  if (committed === undefined) return reply;
+  if (reply.kind === 'procedure') return { ...reply, outcome: { ...reply.outcome, committed } };
+  if (reply.kind === 'handler') return { ...reply, outcome: { ...reply.outcome, committed } };
+  return reply;
+}
+
+function bareReply(
   { core, warnings }: Ending,
   call: RunningCall & { readonly job: AskedJob },
   end: EndedCall['end'],

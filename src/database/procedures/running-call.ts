@@ -1,6 +1,13 @@
 import type { ConnectionNumber } from '../../values/connection-number.ts';
 import type { CallerKey } from '../caller-key.ts';
-import type { Caller, HandlerRequest, ProcedureError, ProcedureRequest } from '../outcome.ts';
+import type {
+  Caller,
+  CommitOffset,
+  Committed,
+  HandlerRequest,
+  ProcedureError,
+  ProcedureRequest,
+} from '../outcome.ts';
 import type { Program } from '../program.ts';
 import type { ScheduledMark } from '../schedules/scheduled-mark.ts';
 import type { Ticket } from '../ticket.ts';
@@ -29,6 +36,8 @@ export interface RunningCall {
   hasLeft: boolean;
   /** Why it was refused to write, because the disk is full. */
   full: string | undefined;
+  /** What its transactions have committed so far. */
+  committed: Committed | undefined;
   /** Why its lane was ended, if its own transaction was the reason. */
   late: string | undefined;
 }
@@ -51,6 +60,11 @@ export interface ScheduledJob {
   readonly place: () => string;
   /** Called once, within a turn; `undefined`: it has returned. */
   readonly ended: (error: ProcedureError | undefined) => void;
+}
+
+/** Adds a commit to those of a call. */
+export function noteCommitted(call: RunningCall, offset: CommitOffset, rows: number): void {
+  call.committed = { offset, rows: (call.committed?.rows ?? 0) + rows };
 }
 
 /** Why nothing of the rows is left to a procedure whose program was replaced. */

@@ -162,8 +162,9 @@ export class RunningProcedures {
     const startedAt = core.clock.monotonicMillis();
     const { program } = core;
     const begun = { number, ticket, job, name, caller, connectionId, countedAs };
-    const state = { program, acceptedMicros, startedAt, hasLeft: false };
-    this.#calls.set(number, { ...begun, ...state, full: undefined, late: undefined });
+    const nothing = { full: undefined, committed: undefined, late: undefined };
+    const state = { program, acceptedMicros, startedAt, hasLeft: false, ...nothing };
+    this.#calls.set(number, { ...begun, ...state });
     return undefined;
   }
 

@@ -8,6 +8,7 @@ import type { Report } from '../../node/report-line.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { DatabaseIdentity, OwnerIdentity } from '../../values/identity-roles.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { programHash } from '../linking/program-hash.ts';
 import type { DatabaseFiles } from '../registry/database-files.ts';
 import type { EnvStore } from '../registry/env-store.ts';
@@ -38,6 +39,7 @@ export interface RunningOptions {
   readonly isCounted: (owner: OwnerIdentity) => boolean;
   readonly schedules: Pick<KnownSchedules, 'stateOf' | 'note'>;
   readonly env: Pick<EnvStore, 'plain' | 'dropPlain'>;
+  readonly ledger?: Pick<Ledger, 'followerOf'> | undefined;
   /** Called when a database runs a program that may be another one than before. */
   readonly runs: (database: DatabaseIdentity) => Promise<void>;
   /** The defaults are in `limits.ts`. */
@@ -327,6 +329,7 @@ export class RunningDatabases {
   #supervise(supervision: Supervision): SupervisedDatabase {
     const { identity, owner, generation, mode, lines, isSilent = false } = supervision;
     const { clock, files, placement, report, storageOf, measured, schedules, env } = this.#options;
+    const { ledger } = this.#options;
     const directory = files.logDirectory(identity, generation);
     const programs = files.keptPrograms(identity);
     const takeSeat = placement.seatsOf({
@@ -369,6 +372,7 @@ export class RunningDatabases {
         }),
         space: directory === undefined ? undefined : new FolderSpace(directory),
         measured: () => measured(identity),
+        ...(ledger !== undefined && { answered: ledger.followerOf(identity) }),
         report: (level, message, more) => {
           const about = { database: identityToHex(identity), ...more };
           report({ level, message: `${nameOf(identity)} ${message}`, about });

@@ -57,6 +57,8 @@ export function parseConnected(text: string): { readonly refusal?: string } {
 export interface ResultHead {
   readonly columns: readonly NamedType[];
   readonly types: readonly AlgebraicType[];
+  /** What a limited token has read. */
+  readonly tables?: readonly string[];
 }
 
 export function parseResultHead(text: string): ResultHead {
@@ -244,7 +246,8 @@ function isConnected(json: unknown): json is { readonly refusal?: string } {
 
 function isResultHead(json: unknown): json is ResultHead {
   if (!areFields(json)) return false;
-  const { columns, types } = json;
+  const { columns, types, tables = [] } = json;
+  if (!Array.isArray(tables) || !tables.every(isString)) return false;
   return Array.isArray(types) && types.every(isType) && areNamedTypes(columns);
 }
 

@@ -320,8 +320,9 @@ describe('the outcomes of a turn', () => {
     },
     {
       kind: 'called',
-      outcome: { kind: 'committed', offset, value: new Uint8Array(0), micros: 5 },
+      outcome: { kind: 'committed', offset, value: new Uint8Array(0), rows: 2 ** 33, micros: 5 },
     },
+    { kind: 'called', outcome: { kind: 'committed', offset, rows: 1, micros: 5 } },
     {
       kind: 'called',
       outcome: {
@@ -332,6 +333,7 @@ describe('the outcomes of a turn', () => {
     },
     { kind: 'queried', outcome: result },
     { kind: 'queried', outcome: { ...result, rows: Uint8Array.of(1), rowCount: 1 } },
+    { kind: 'queried', outcome: { ...result, tables: ['a', 'ü'] } },
     { kind: 'queried', outcome: { ...result, rows: new Uint8Array(5_000).fill(3), rowCount: 2 } },
     {
       kind: 'queried',
@@ -345,6 +347,7 @@ describe('the outcomes of a turn', () => {
       kind: 'procedure',
       outcome: {
         ...{ kind: 'returned', value: Uint8Array.of(1, 2), timestampMicros: 2n ** 60n },
+        committed: { offset, rows: 3 },
         micros: 7,
       },
     },

@@ -2,6 +2,7 @@ import { assert, unreachable } from '../../assert.ts';
 import type {
   CallError,
   CallOutcome,
+  Committed,
   HandlerOutcome,
   OneOffOutcome,
   ProcedureOutcome,
@@ -274,10 +275,11 @@ function encodeCall(writer: BinaryWriter, outcome: CallOutcome): void {
   if (outcome.kind === 'aborted') {
     encodeCallError(writer, outcome.error);
   } else {
-    const { value, offset } = outcome;
+    const { value, offset, rows = 0 } = outcome;
     begin(writer, value === undefined ? 'committed' : 'returned');
     if (value !== undefined) writer.bytes(value);
     writer.f64(offset);
+    writer.f64(rows);
   }
   writer.f64(outcome.micros);
 }
@@ -302,6 +304,7 @@ function encodeProcedure(writer: BinaryWriter, outcome: ProcedureOutcome): void 
     writer.bytes(outcome.value);
     writer.i64(outcome.timestampMicros);
   }
+  encodeCommitted(writer, outcome.committed);
   writer.f64(outcome.micros);
 }
 
@@ -314,7 +317,15 @@ function encodeHandler(writer: BinaryWriter, outcome: HandlerOutcome, { blobs }:
     writer.bytes(encodeHttpResponse(outcome.response));
     blobs.push(wholeBuffer(outcome.body));
   }
+  encodeCommitted(writer, outcome.committed);
   writer.f64(outcome.micros);
+}
+
+function encodeCommitted(writer: BinaryWriter, committed: Committed | undefined): void {
+  writer.bool(committed !== undefined);
+  if (committed === undefined) return;
+  writer.f64(committed.offset);
+  writer.f64(committed.rows);
 }
 
 function encodeQuery(writer: BinaryWriter, outcome: SqlOutcome, beside: Beside): void {
@@ -324,10 +335,11 @@ function encodeQuery(writer: BinaryWriter, outcome: SqlOutcome, beside: Beside):
     writer.f64(outcome.micros);
     return;
   }
-  const { rows, columns, types, rowCount, inserted, deleted, updated, offset, micros } = outcome;
+  const { rows, columns, types, tables } = outcome;
+  const { rowCount, inserted, deleted, updated, offset, micros } = outcome;
   writer.u8(replyKinds.indexOf('result'));
   // A typespace can be part of something larger, such as a whole catalog.
-  writer.string(JSON.stringify({ columns, types: types.types }));
+  writer.string(JSON.stringify({ columns, types: types.types, tables }));
   const isBlob = rows.length >= blobBytesMin;
   writer.bool(isBlob);
   if (isBlob) beside.blobs.push(wholeBuffer(rows));
@@ -345,15 +357,11 @@ function decodeReply(decoding: Decoding): DatabaseReply {
   const kind = replyKinds[reader.u8()];
   assert(kind !== undefined, 'a reply of a known kind');
   switch (kind) {
-    case 'committed': {
-      const offset = commitOffset(reader.f64());
-      return { kind: 'called', outcome: { kind, offset, micros: reader.f64() } };
-    }
+    case 'committed':
+      return { kind: 'called', outcome: { kind, ...decodeCommit(reader) } };
     case 'returned': {
       const value = reader.bytes();
-      const offset = commitOffset(reader.f64());
-      const outcome = { kind: 'committed', offset, value, micros: reader.f64() } as const;
-      return { kind: 'called', outcome };
+      return { kind: 'called', outcome: { kind: 'committed', value, ...decodeCommit(reader) } };
     }
     case 'aborted': {
       const error = parseCallError(reader.string());
@@ -423,6 +431,13 @@ function decodeReply(decoding: Decoding): DatabaseReply {
   }
 }
 
+function decodeCommit(reader: BinaryReader) {
+  const offset = commitOffset(reader.f64());
+  const rows = reader.f64();
+  const micros = reader.f64();
+  return rows === 0 ? { offset, micros } : { offset, rows, micros };
+}
+
 type LaneReplyKind = Extract<ReplyKind, `${'procedure' | 'handler'}${string}`>;
 
 function decodeLaneReply(kind: LaneReplyKind, { reader, blobs }: Decoding): DatabaseReply {
@@ -430,7 +445,8 @@ function decodeLaneReply(kind: LaneReplyKind, { reader, blobs }: Decoding): Data
     case 'procedureReturned': {
       const value = reader.bytes();
       const timestampMicros = reader.i64();
-      const outcome = { kind: 'returned', value, timestampMicros, micros: reader.f64() } as const;
+      const returned = { kind: 'returned', value, timestampMicros } as const;
+      const outcome = { ...returned, ...decodeCommitted(reader), micros: reader.f64() };
       return { kind: 'procedure', outcome };
     }
     case 'handlerAnswered': {
@@ -438,13 +454,15 @@ function decodeLaneReply(kind: LaneReplyKind, { reader, blobs }: Decoding): Data
       const body = take(blobs);
       const isSmall = body.length <= limits.handlerAnswerBytesMax;
       assert(isSmall, 'the body of a response is not larger than it can be');
-      const outcome = { kind: 'answered', response, body, micros: reader.f64() } as const;
+      const answered = { kind: 'answered', response, body } as const;
+      const outcome = { ...answered, ...decodeCommitted(reader), micros: reader.f64() };
       return { kind: 'handler', outcome };
     }
     case 'procedureFailed':
     case 'handlerFailed': {
       const error = parseProcedureError(reader.string());
-      const outcome = { kind: 'failed', error, micros: reader.f64() } as const;
+      const failed = { kind: 'failed', error } as const;
+      const outcome = { ...failed, ...decodeCommitted(reader), micros: reader.f64() };
       return { kind: kind === 'procedureFailed' ? 'procedure' : 'handler', outcome };
     }
     default:
@@ -452,12 +470,18 @@ function decodeLaneReply(kind: LaneReplyKind, { reader, blobs }: Decoding): Data
   }
 }
 
+function decodeCommitted(reader: BinaryReader): { readonly committed?: Committed } {
+  if (!reader.bool()) return {};
+  const offset = commitOffset(reader.f64());
+  return { committed: { offset, rows: reader.f64() } };
+}
+
 function decodeFault(reader: BinaryReader): Fault {
   return { error: reader.string(), micros: reader.f64() };
 }
 
 function decodeResult(reader: BinaryReader, { blobs }: Beside): SqlOutcome {
-  const { columns, types } = parseResultHead(reader.string());
+  const { columns, types, tables } = parseResultHead(reader.string());
   const rows = reader.bool() ? take(blobs) : reader.bytes();
   const rowCount = reader.f64();
   const inserted = reader.f64();
@@ -475,6 +499,7 @@ function decodeResult(reader: BinaryReader, { blobs }: Beside): SqlOutcome {
     deleted,
     updated,
     offset,
+    ...(tables !== undefined && { tables }),
     micros,
   };
 }

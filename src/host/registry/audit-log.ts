@@ -43,7 +43,8 @@ export interface AuditNote {
   /** An `AuditAction`; for a refused action, the words of the refusal. */
   readonly action: string;
   /** Absent: the caller has access to the data folder. */
-  readonly caller?: Pick<HostCaller, 'identity' | 'address' | 'capability'>;
+  readonly caller?: Pick<HostCaller, 'identity' | 'address' | 'capability'> &
+    Partial<Pick<HostCaller, 'payload'>>;
   readonly database?: DatabaseIdentity;
   readonly outcome: 'done' | 'refused';
   /** Names, roles, ids: never a token, never a row. */
@@ -55,6 +56,8 @@ export interface AuditOptions {
   readonly clock: Clock;
   /** Receives every note, without its detail, and a report when a line cannot be kept. */
   readonly report: Report;
+  /** Receives every note as well, for the ledger of its database. */
+  readonly noted?: (note: AuditNote, micros: bigint) => void;
 }
 
 /**
@@ -99,6 +102,7 @@ export class AuditLog {
     if (note.outcome === 'refused' && this.#isFlood(Number(micros / 60_000_000n))) return;
     const level = note.outcome === 'refused' ? 'warn' : 'info';
     report({ level, message: `${note.outcome}: ${note.action}`, about: aboutOf(note) });
+    this.#options.noted?.(note, micros);
     try {
       const written = lines.append(lineOf(note, micros), Number(micros));
       this.#newest = written.catch(() => undefined);

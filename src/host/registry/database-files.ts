@@ -24,6 +24,12 @@ import { privateFileMode, refuseLink } from '../../node/private-files.ts';
 import { type LineStore, MemoryLines, SyncedLines } from '../../node/synced-lines.ts';
 import { identityFromHex, identityToHex } from '../../values/identity.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../../values/identity-roles.ts';
+import {
+  type LedgerBounds,
+  LedgerFolder,
+  LedgerMemory,
+  type LedgerStore,
+} from '../ledger/ledger-files.ts';
 import { KeptPrograms } from '../linking/kept-programs.ts';
 
 /** The content of the data folder is unknown: its registry is missing, or cannot be read. */
@@ -53,6 +59,7 @@ export interface ReplacedLog {
  *
  * ```
  * <data>/audit/                                   who did what, one file a month
+ * <data>/ledger/<identity>/                       who did what in a database
  * <data>/registry/                                the registry's log
  * <data>/databases/<identity>/log-<generation>/   a database's log; each reset begins another
  * <data>/databases/<identity>/replaced-<n>/       the log that a restore in place has replaced
@@ -107,6 +114,12 @@ export class DatabaseFiles {
   async openAuditLines(warn?: (message: string) => void): Promise<LineStore> {
     if (this.#root === undefined) return new MemoryLines(limits.auditMemoryLinesMax);
     return SyncedLines.open(path.join(this.#root, 'audit'), warn);
+  }
+
+  /** The ledgers of all databases. */
+  openLedgers(bounds: LedgerBounds, nowMicros: bigint): Promise<LedgerStore> {
+    if (this.#root === undefined) return Promise.resolve(new LedgerMemory());
+    return LedgerFolder.open(path.join(this.#root, 'ledger'), bounds, nowMicros);
   }
 
   logDirectory(identity: DatabaseIdentity, generation: number): string | undefined {

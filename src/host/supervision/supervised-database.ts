@@ -450,8 +450,8 @@ export class SupervisedDatabase implements DatabaseHandle {
   /** Accepts a request, or refuses it at once. */
   async #request(request: DatabaseRequest, isConfirmed: boolean): Promise<DatabaseReply> {
     const opening = this.#life.admit();
-    const waiting = this.#pending.size + this.#outbox.size;
-    if (waiting >= limits.callQueueMax) throw this.#counted(overloaded());
+    if (this.#pending.size + this.#outbox.size >= limits.callQueueMax)
+      throw this.#counted(overloaded());
     const leave = opening?.wait((refusal) => this.#pending.withdraw(ticket, refusal));
     const reply = this.#pending.add(request, isConfirmed);
     const ticket = this.#pending.lastTicket;
@@ -536,6 +536,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     }
     const pending = this.#pending.take(ticket);
     assert(pending !== undefined, `an outcome came for the unknown ticket ${ticket}`);
+    this.#options.answered?.(pending, reply);
     if (reply.kind === 'updated') {
       if (reply.endsConnections) this.#feeds.endOpen('database');
       this.#runs(reply.description);
@@ -570,7 +571,8 @@ export class SupervisedDatabase implements DatabaseHandle {
     const request = end.running === undefined ? undefined : this.#pending.find(end.running);
     const line = authorLine(end, request?.request);
     if (line) this.#options.lines([{ micros: this.#options.clock.nowMicros(), line }]);
-    if (!isWanted) this.#vitals.failed(end.cause, request);
+    const code = isWanted ? undefined : this.#vitals.failed(end.cause, request);
+    if (code && request) this.#options.answered?.(request, { kind: 'ended', code });
     this.#vitals.refused('database.lost', this.#pending.actorEnded(end));
     this.#feeds.endBegun('database');
     this.#uses.actorEnded();
@@ -592,8 +594,6 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   #tellIdle(): void {
     if (this.#whenIdle.length === 0 || this.#pending.isBusy) return;
-    const waiting = this.#whenIdle;
-    this.#whenIdle = [];
-    for (const idle of waiting) idle();
+    for (const idle of this.#whenIdle.splice(0)) idle();
   }
 }

@@ -5,6 +5,7 @@ import type { ProgramSource } from '../../database/program-source.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { ActorEnv } from '../../module/module-env.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
+import type { Answer, Asked } from '../ledger/activity.ts';
 import type { ReportOfDatabase } from '../seats/end-line.ts';
 import type { SeatTaker, StampedLine } from '../seats/seat.ts';
 import type { Space } from './full-disk.ts';
@@ -30,6 +31,8 @@ export interface SupervisionOptions {
   readonly storage?: StorageLimits;
   /** The disk that holds its files. */
   readonly space?: Space | undefined;
+  /** Follows what becomes of its requests, for its ledger. */
+  readonly answered?: (asked: Asked, reply: Answer) => void;
   /** Called when the actor has reported what it holds. */
   readonly measured?: () => void;
   /** Bytes of its log that opening it reads; absent: nothing is stored durably. */

@@ -137,16 +137,20 @@ export class Vitals {
     if (count > 0) this.#answers.refused(code, count);
   }
 
-  /** Notes that an actor ended before its time, while it ran this request, if any. */
-  failed(reason: FaultReason, running: Answered | undefined): void {
+  /**
+   * Notes that an actor ended before its time, while it ran this request, if any. Returns the code
+   * of the error that its caller gets.
+   */
+  failed(reason: FaultReason, running: Answered | undefined): string | undefined {
     this.#faults.set(reason, (this.#faults.get(reason) ?? 0) + 1);
-    if (running === undefined) return;
+    if (running === undefined) return undefined;
     const { kind } = running.request;
     // An update is lost, and counted as that.
-    if (kind === 'update') return;
+    if (kind === 'update') return undefined;
     const ofModule = overBudgetOf(kind);
     const code = reason === 'budget' || reason === 'died' ? ofModule : 'database.stopped';
     this.left(this.#answers.noteCode(kind, code), running.acceptedAt);
+    return code;
   }
 
   figures(): VitalFigures {

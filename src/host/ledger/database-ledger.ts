@@ -1,0 +1,189 @@
+import { readHostClaim } from '../../auth/capability.ts';
+import { TokenError } from '../../auth/token-json.ts';
+import { areLimited } from '../../database/rights.ts';
+import { cutText, shownStatement } from '../../database/shown-statement.ts';
+import { limits } from '../../limits.ts';
+import type { CallerIdentity } from '../../values/identity-roles.ts';
+import type { Activity, ActivityCaller, ActivitySink } from './activity.ts';
+import { doneResult, type LedgerCaller, type LedgerEntry } from './ledger-entry.ts';
+import { lostEntry } from './ledger-page.ts';
+
+/** How often a limited token has read a table. */
+interface Reads {
+  readonly caller: ActivityCaller;
+  readonly table: string;
+  readonly sinceMicros: bigint;
+  count: number;
+}
+
+/** What was done in one database since its ledger was last written. */
+export class DatabaseLedger implements ActivitySink {
+  readonly #wake: () => void;
+  /** In the order in which it was noted; entries are whole already. */
+  #waiting: (Activity | LedgerEntry)[] = [];
+  readonly #reads = new Map<string, Reads>();
+  #minute = 0n;
+  #refusals = 0;
+  /** Refusals of that minute without an entry of their own. */
+  #unnamed = 0;
+  #dropped = 0;
+  #readsSince = 0;
+
+  /** `wake` is called when something waits to be written. */
+  constructor(wake: () => void) {
+    this.#wake = wake;
+  }
+
+  did(activity: Activity): void {
+    if (activity.result !== doneResult && this.#isFlood(activity.micros)) return;
+    this.#push(activity);
+  }
+
+  read(caller: ActivityCaller, tables: readonly string[], micros: bigint): void {
+    for (const table of tables) {
+      const key = `${caller.identity.toString(36)} ${table}`;
+      const known = this.#reads.get(key);
+      if (known !== undefined) known.count += 1;
+      else if (this.#reads.size >= limits.ledgerReadsMax) this.#dropped += 1;
+      else this.#reads.set(key, { caller, table, sinceMicros: micros, count: 1 });
+    }
+    this.#wake();
+  }
+
+  /** Adds an entry that no request of the database made. */
+  add(entry: LedgerEntry): void {
+    if (entry.result !== doneResult && this.#isFlood(entry.micros)) return;
+    this.#push(entry);
+  }
+
+  #push(noted: Activity | LedgerEntry): void {
+    const waiting = this.#waiting;
+    if (waiting.length >= limits.ledgerWaitingMax) this.#dropped += 1;
+    else waiting.push(noted);
+    const { length } = waiting;
+    if (length === 1 || length === limits.ledgerBlockEntriesMax) this.#wake();
+  }
+
+  /** So many entries could not be written. */
+  lost(count: number): void {
+    this.#dropped += count;
+    this.#wake();
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length + this.#reads.size + this.#dropped + this.#unnamed === 0;
+  }
+
+  /** How many entries wait to be written. */
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  /** Takes the entries to write; those of reads only if they are due. */
+  *take(nowMicros: bigint, withReads: boolean): Generator<LedgerEntry> {
+    const callers = new Map<CallerIdentity, LedgerCaller>();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const noted of waiting) yield 'count' in noted ? noted : entryOf(noted, callers);
+    if (this.#unnamed > 0 && nowMicros / minuteMicros > this.#minute) yield this.#takeUnnamed();
+    if (this.#dropped > 0) {
+      yield lostEntry(nowMicros, 'overload', this.#dropped);
+      this.#dropped = 0;
+    }
+    if (!withReads && !this.#areReadsDue(nowMicros)) return;
+    const reads = [...this.#reads.values()];
+    this.#reads.clear();
+    this.#readsSince = Number(nowMicros / 1_000n);
+    for (const { caller, table, sinceMicros, count } of reads) {
+      yield {
+        ...{ micros: sinceMicros, caller: callerOf(caller, callers), action: 'read' },
+        ...{ subject: table, result: doneResult, rows: undefined, count, offset: undefined },
+      };
+    }
+  }
+
+  #areReadsDue(nowMicros: bigint): boolean {
+    const now = Number(nowMicros / 1_000n);
+    // A clock that was set back must not keep them.
+    return Math.abs(now - this.#readsSince) >= limits.ledgerReadsMillis;
+  }
+
+  /** True of a refusal that only counts. */
+  #isFlood(micros: bigint): boolean {
+    const minute = micros / minuteMicros;
+    if (minute > this.#minute) {
+      if (this.#unnamed > 0) this.#push(this.#takeUnnamed());
+      this.#minute = minute;
+      this.#refusals = 0;
+    }
+    this.#refusals += 1;
+    if (this.#refusals <= limits.ledgerRefusalsPerMinuteMax) return false;
+    this.#unnamed += 1;
+    return true;
+  }
+
+  #takeUnnamed(): LedgerEntry {
+    const count = this.#unnamed;
+    this.#unnamed = 0;
+    const micros = this.#minute * minuteMicros;
+    const unknown = { caller: undefined, subject: '', rows: undefined, offset: undefined };
+    return { micros, action: 'refused', result: 'unnamed', count, ...unknown };
+  }
+}
+
+const minuteMicros = 60_000_000n;
+
+type Callers = Map<CallerIdentity, LedgerCaller>;
+
+function entryOf(activity: Activity, callers: Callers): LedgerEntry {
+  const { micros, action, subject, result, rows, offset } = activity;
+  const max = limits.ledgerSubjectCharactersMax;
+  const isStatement = action === 'sql' || action === 'subscribe';
+  return {
+    micros,
+    caller: callerOf(activity.caller, callers),
+    action,
+    // A caller can ask for a function by any name.
+    subject: isStatement ? statementText(subject) : cutText(subject, max),
+    result,
+    rows,
+    count: 1,
+    offset,
+  };
+}
+
+function callerOf({ identity, rights, jwtPayload }: ActivityCaller, known: Callers): LedgerCaller {
+  const found = known.get(identity);
+  if (found !== undefined) return found;
+  // The claim counts only where this host has honoured it.
+  const caller = areLimited(rights) ? limitedCaller(identity, jwtPayload) : { identity };
+  known.set(identity, caller);
+  return caller;
+}
+
+/** The caller with its limited token, as far as its payload tells. */
+export function limitedCaller(identity: CallerIdentity, payload: string): LedgerCaller {
+  try {
+    const claim = readHostClaim(payload);
+    if (claim?.capability === undefined) return { identity };
+    return { identity, token: claim.id, maker: claim.capability.by };
+  } catch (error) {
+    if (error instanceof TokenError) return { identity };
+    throw error;
+  }
+}
+
+const shownTexts = new Map<string, string>();
+const shownTextsMax = 256;
+const shownKeyCharactersMax = 2_000;
+
+function statementText(sql: string): string {
+  const known = shownTexts.get(sql);
+  if (known !== undefined) return known;
+  const shown = shownStatement(sql, limits.ledgerSubjectCharactersMax);
+  if (sql.length > shownKeyCharactersMax) return shown;
+  const [oldest] = shownTexts.keys();
+  if (shownTexts.size >= shownTextsMax && oldest !== undefined) shownTexts.delete(oldest);
+  shownTexts.set(sql, shown);
+  return shown;
+}

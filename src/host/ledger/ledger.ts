@@ -1,0 +1,183 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../database/clock.ts';
+import { limits } from '../../limits.ts';
+import type { Report } from '../../node/report-line.ts';
+import { identityToHex } from '../../values/identity.ts';
+import type { CallerIdentity, DatabaseIdentity } from '../../values/identity-roles.ts';
+import { type Answer, type Asked, noteAnswer } from './activity.ts';
+import { DatabaseLedger, limitedCaller } from './database-ledger.ts';
+import { encodeBlock } from './ledger-block.ts';
+import { doneResult, type LedgerEntry } from './ledger-entry.ts';
+import type { LedgerStore } from './ledger-files.ts';
+import { type LedgerAsk, type LedgerPage, readPage } from './ledger-page.ts';
+
+export interface LedgerOptions {
+  readonly store: LedgerStore;
+  readonly clock: Clock;
+  readonly report: Report;
+}
+
+/** An action on a database that its requests know nothing of; the audit log has it, too. */
+export interface NotedAction {
+  readonly action: string;
+  readonly outcome: 'done' | 'refused';
+  readonly database?: DatabaseIdentity;
+  readonly caller?: {
+    readonly identity: CallerIdentity;
+    readonly payload?: string;
+    readonly capability?: object;
+  };
+}
+
+/**
+ * Who did what in each database, for its owner. What was done is collected while it is answered,
+ * and written a moment later, beside all requests: nothing waits for it, and nothing fails with it.
+ * A crash loses what was not written yet; the next service notes that.
+ */
+export class Ledger {
+  readonly #options: LedgerOptions;
+  readonly #databases = new Map<DatabaseIdentity, DatabaseLedger>();
+  /** Databases of which something waits. */
+  readonly #dirty = new Set<DatabaseIdentity>();
+  #timer: NodeJS.Timeout | undefined;
+  #isHurried = false;
+  readonly #sweeper: NodeJS.Timeout;
+  /** Settles when everything before it is written. */
+  #writing: Promise<void> = Promise.resolve();
+  #hasFailed = false;
+  #isClosed = false;
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+    this.#sweeper = setInterval(() => this.#sweep(), limits.ledgerSweepMillis).unref();
+  }
+
+  /** Notes what becomes of the requests of a database. */
+  followerOf(database: DatabaseIdentity): (asked: Asked, reply: Answer) => void {
+    let sink: DatabaseLedger | undefined;
+    return (asked, reply) => {
+      sink ??= this.#of(database);
+      noteAnswer(sink, asked, reply);
+    };
+  }
+
+  /** An action on a database that the audit log has noted. */
+  noted({ action, caller, database, outcome }: NotedAction, micros: bigint): void {
+    if (database === undefined) return;
+    const { identity, payload = '' } = caller ?? {};
+    const isLimited = caller?.capability !== undefined;
+    const plain = identity === undefined ? undefined : { identity };
+    this.#of(database).add({
+      micros,
+      caller: plain && isLimited ? limitedCaller(plain.identity, payload) : plain,
+      action: 'manage',
+      subject: action,
+      result: outcome === 'done' ? doneResult : 'caller.notAuthorized',
+      ...{ rows: undefined, count: 1, offset: undefined },
+    });
+  }
+
+  /** With everything that was noted before this call. */
+  async page(database: DatabaseIdentity, ask: LedgerAsk): Promise<LedgerPage> {
+    await this.#flush(true);
+    return readPage(this.#options.store, database, ask);
+  }
+
+  /** The database is gone. */
+  async forget(database: DatabaseIdentity): Promise<void> {
+    this.#databases.delete(database);
+    this.#dirty.delete(database);
+    await this.#writing;
+    await this.#options.store.forget(database).catch((error: unknown) => {
+      const message = `the ledger of ${identityToHex(database)} stays: ${String(error)}`;
+      this.#options.report({ level: 'warn', message });
+    });
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    await this.#flush(true);
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#options.store.close();
+  }
+
+  #of(database: DatabaseIdentity): DatabaseLedger {
+    const known = this.#databases.get(database);
+    if (known !== undefined) return known;
+    const ledger: DatabaseLedger = new DatabaseLedger(() => this.#wake(database, ledger));
+    this.#databases.set(database, ledger);
+    return ledger;
+  }
+
+  #wake(database: DatabaseIdentity, ledger: DatabaseLedger): void {
+    if (this.#timer === undefined) this.#arm(limits.ledgerWriteMillis);
+    this.#dirty.add(database);
+    if (ledger.size < limits.ledgerBlockEntriesMax || this.#isHurried) return;
+    this.#isHurried = true;
+    clearTimeout(this.#timer);
+    this.#arm(0);
+  }
+
+  #arm(millis: number): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => void this.#flush(false), millis).unref();
+  }
+
+  /** Writes what waits. `isWhole`: counts of reads, too, which else wait longer. */
+  #flush(isWhole: boolean): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#isHurried = false;
+    this.#writing = this.#writing.then(() => this.#write(isWhole));
+    return this.#writing;
+  }
+
+  async #write(isWhole: boolean): Promise<void> {
+    const now = this.#options.clock.nowMicros();
+    const databases = [...this.#dirty];
+    this.#dirty.clear();
+    for (const database of databases) {
+      const ledger = this.#databases.get(database);
+      if (ledger === undefined) continue;
+      let entries: LedgerEntry[] = [];
+      for (const entry of ledger.take(now, isWhole)) {
+        entries.push(entry);
+        if (entries.length < limits.ledgerBlockEntriesMax) continue;
+        await this.#append(database, ledger, entries);
+        entries = [];
+        await nextTurn();
+      }
+      if (entries.length > 0) await this.#append(database, ledger, entries);
+      if (!ledger.isEmpty) this.#dirty.add(database);
+    }
+    if (this.#dirty.size > 0 && this.#timer === undefined) this.#arm(limits.ledgerWriteMillis);
+  }
+
+  async #append(
+    database: DatabaseIdentity,
+    ledger: DatabaseLedger,
+    entries: readonly LedgerEntry[],
+  ): Promise<void> {
+    const { store, clock, report } = this.#options;
+    const now = clock.nowMicros();
+    try {
+      await store.append(database, encodeBlock(entries, now), Number(now / 1_000n));
+      this.#hasFailed = false;
+    } catch (error) {
+      ledger.lost(entries.reduce((sum, { count }) => sum + count, 0));
+      if (this.#hasFailed) return;
+      this.#hasFailed = true;
+      const message = `The ledger of ${identityToHex(database)} cannot be written`;
+      const rest = 'what it should hold is counted as lost';
+      report({ level: 'error', message: `${message}: ${String(error)}; ${rest}` });
+    }
+  }
+
+  #sweep(): void {
+    const { store, clock, report } = this.#options;
+    store.sweep(Number(clock.nowMicros() / 1_000n)).catch((error: unknown) => {
+      report({ level: 'warn', message: `Old files of ledgers stay: ${String(error)}` });
+    });
+  }
+}
