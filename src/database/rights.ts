@@ -36,6 +36,8 @@ export interface RightsLimits {
   readonly previews: boolean;
   /** Nothing at all is changed on behalf of the bearer, not even by lifecycle reducers. */
   readonly isReadOnly: boolean;
+  /** Each write is applied from a preview, so the bearer can preview, too. */
+  readonly writesByPreview?: boolean;
 }
 
 /** The rights of an identity that also manages the program. */
@@ -65,8 +67,9 @@ export function areLimited({ key }: Pick<Rights, 'key'>): boolean {
 
 /** The part of `rights` that the limits of a token leave. */
 export function narrowed(rights: Rights, limits: RightsLimits): Rights {
-  const { tables, readOnly, sqlWrites, rowsMax, previews, isReadOnly } = limits;
-  const rest = [readOnly, sqlWrites, rowsMax, previews, isReadOnly];
+  const { tables, readOnly, sqlWrites, rowsMax, isReadOnly, writesByPreview = false } = limits;
+  const previews = limits.previews || writesByPreview;
+  const rest = [readOnly, sqlWrites, rowsMax, previews, isReadOnly, writesByPreview];
   const reads = tables === undefined ? strangerRights : rights;
   const reducers = readOnly ? [] : limits.reducers;
   const calls = reducers === undefined ? strangerRights : rights;
@@ -82,6 +85,7 @@ export function narrowed(rights: Rights, limits: RightsLimits): Rights {
     readsProgram: false,
     previews: rights.previews && previews,
     isReadOnly,
+    ...(writesByPreview && { writesByPreview }),
     ...(tables === undefined ? {} : { tables: new Set(tables) }),
     ...(reducers === undefined ? {} : { reducers: new Set(reducers) }),
     ...(rowsMax === undefined ? {} : { rowsMax }),

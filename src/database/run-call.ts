@@ -100,7 +100,9 @@ function attempt(
   call: CallRequest,
   timestampMicros: bigint,
 ): CallError | Returned | KeptAnswer {
-  if (call.caller.rights.isReadOnly) return readOnlyError;
+  const { rights } = call.caller;
+  if (rights.isReadOnly) return readOnlyError;
+  if (rights.writesByPreview === true) return byPreviewError;
   const run = reducerRunOf(core, call, timestampMicros);
   if ('code' in run) return run;
   if (call.idempotencyKey !== undefined) {
@@ -115,6 +117,11 @@ function attempt(
 const readOnlyError: CallError = {
   code: 'call.readOnly',
   message: 'This session is read-only: reducers cannot be called',
+};
+
+const byPreviewError: CallError = {
+  code: 'call.readOnly',
+  message: 'This token can only write by applying a preview: use preview_call, then apply_preview',
 };
 
 /** The reducer run of a call, once caller and arguments are known to be valid. */

@@ -1,4 +1,4 @@
-import { notAuthorized } from '../sql/failure.ts';
+import { notAuthorized, writesByPreviewFailure } from '../sql/failure.ts';
 import { isWrite } from '../sql/statement.ts';
 import { identityToHex } from '../values/identity.ts';
 import { type AskedStatement, askedStatement } from './asked-statement.ts';
@@ -54,6 +54,7 @@ function begin(
     const { statement, times, request } = asked;
     if (!isWrite(statement)) return core.startReadRun(statement, store, times, request);
     if (rights.isReadOnly) throw notAuthorized(identityToHex(identity));
+    if (rights.writesByPreview === true) throw writesByPreviewFailure();
     requireSpace(core);
     if (statement.kind === 'write') {
       return new SlicedWrite(core, { query, acceptedMicros: timestampMicros }, asked);

@@ -34,6 +34,9 @@ export async function createToken(exchange: Exchange, context: HttpContext): Pro
   if (capability.sqlWrites && capability.tables === undefined) {
     throw unfit('`sql_writes` needs `tables`: the tables in which rows may be changed');
   }
+  if (capability.readOnly && capability.features?.includes('write-by-preview') === true) {
+    throw unfit('`read_only` and the feature `write-by-preview` exclude each other');
+  }
   const issued = await tokens.issueLimited(capability, count(request, 'expires_seconds'));
   const { tokenId: id, token, identity, expiresAt } = issued;
   await host.grants.noteToken(caller, database, { id, capability, expiresAt });

@@ -18,6 +18,7 @@ export interface McpSession {
 export function makeSession(asked: McpSession): McpSession {
   const granted = asked.caller.capability?.features ?? [];
   const features = new Set([...asked.features, ...granted.filter(isAgentFeature)]);
+  if (granted.includes('write-by-preview')) features.add('preview');
   const session = { ...asked, features };
   return features.has('read-only') ? readingOnly(session) : session;
 }

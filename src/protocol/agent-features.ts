@@ -16,8 +16,11 @@ export const agentFeatures = [
   'answer-schemas',
 ] as const;
 
-/** What a limited token can name: features of its agent, and exports of what it can read. */
-export const tokenFeatures = [...agentFeatures, 'export'] as const;
+/**
+ * What a limited token can name: features of its agent, exports of what it can read, and that each
+ * of its writes is applied from a preview.
+ */
+export const tokenFeatures = [...agentFeatures, 'export', 'write-by-preview'] as const;
 
 export type TokenFeature = (typeof tokenFeatures)[number];
 

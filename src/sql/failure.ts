@@ -65,6 +65,13 @@ export function notAuthorized(identity: string): SqlFailure {
   return new SqlFailure({ code: 'sql.notAuthorized', message });
 }
 
+/** The refusal of a statement whose effect its caller must see before it is made. */
+export function writesByPreviewFailure(): SqlFailure {
+  const message =
+    'This token can only write by applying a preview: use preview_sql, then apply_preview';
+  return new SqlFailure({ code: 'sql.notAuthorized', message });
+}
+
 /** `AS OF` is parsed and refused: no past rows are kept. */
 export function noHistory(detail: ErrorDetail = {}): SqlFailure {
   const message =

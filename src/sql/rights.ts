@@ -21,6 +21,8 @@ export interface Rights {
   readonly previews: boolean;
   /** Nothing is changed on their behalf, whatever their other rights. */
   readonly isReadOnly: boolean;
+  /** Writes only by applying previews; absent: in any way. */
+  readonly writesByPreview?: boolean;
   /** Canonical names of the only tables and views that exist for them; absent: all. */
   readonly tables?: ReadonlySet<string>;
   /** Canonical names of the only reducers that exist for them; absent: all. */

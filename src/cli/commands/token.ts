@@ -26,6 +26,7 @@ interface CreateFlags {
   readonly reducers?: readonly string[];
   readonly readOnly?: boolean;
   readonly sqlWrites?: boolean;
+  readonly writeByPreview?: boolean;
   readonly maxRows?: number;
   readonly features?: readonly string[];
   /** Seconds. */
@@ -76,6 +77,7 @@ function addCreate(token: Command, io: Io): void {
     .option('--reducers <names>', 'the only reducers that it can call', names)
     .option('--read-only', 'it cannot call reducers or write')
     .option('--sql-writes', 'it can INSERT, UPDATE and DELETE in the tables of --tables')
+    .option('--write-by-preview', 'it can only write by applying previews')
     .option('--max-rows <n>', 'maximum number of rows in a result', wholeNumber)
     .option('--features <names>', `features for its bearer: ${tokenFeatures.join(', ')}`, names)
     .option('--expires <duration>', 'lifetime, such as 1h or 7d', seconds)
@@ -130,6 +132,7 @@ const ciRefused = [
   'reducers',
   'readOnly',
   'sqlWrites',
+  'writeByPreview',
   'maxRows',
   'features',
   'expires',
@@ -142,9 +145,14 @@ function requestOf(flags: CreateFlags): object {
     read_only: flags.readOnly,
     sql_writes: flags.sqlWrites,
     max_rows: flags.maxRows,
-    features: flags.features,
+    features: featuresOf(flags),
     expires_seconds: flags.expires,
   };
+}
+
+function featuresOf({ features, writeByPreview }: CreateFlags): readonly string[] | undefined {
+  if (writeByPreview !== true) return features;
+  return [...(features ?? []), 'write-by-preview'];
 }
 
 function addList(token: Command, io: Io): void {

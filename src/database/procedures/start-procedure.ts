@@ -15,7 +15,9 @@ export function checkedCall(
   core: DatabaseCore,
   request: ProcedureRequest,
 ): ProcedureError | CheckedCall {
-  if (request.caller.rights.isReadOnly) return readOnlyError;
+  const { rights } = request.caller;
+  if (rights.isReadOnly) return readOnlyError;
+  if (rights.writesByPreview === true) return byPreviewError;
   const procedure = find(core, request);
   if ('code' in procedure) return procedure;
   const args = checkedArguments(core, procedure, request.args);
@@ -25,6 +27,11 @@ export function checkedCall(
 const readOnlyError: ProcedureError = {
   code: 'call.readOnly',
   message: 'This session is read-only: procedures cannot be called',
+};
+
+const byPreviewError: ProcedureError = {
+  code: 'call.readOnly',
+  message: 'This token can only write by applying a preview, and procedures cannot be previewed',
 };
 
 function find(

@@ -81,7 +81,7 @@ function importTable(core: DatabaseCore, request: ImportRequest): Table | Import
   const table = [...store.tables].find(({ spec }) => spec.name === name && spec.kind === 'user');
   if (table === undefined || !isVisible(table.spec, rights)) return noTable(program, rights, name);
   if (table.spec.isEvent) return notImportable(name, 'an event table');
-  if (!rights.writes || rights.isReadOnly) {
+  if (!rights.writes || rights.isReadOnly || rights.writesByPreview === true) {
     return { code: 'import.readOnly', message: `You may not import rows into \`${name}\`` };
   }
   if (schemaVersion !== program.schemaVersion) {

@@ -8,7 +8,7 @@ import type { BinaryWriter } from '../../values/binary-writer.ts';
  * ```
  * key string · flags u16 (bit 0 readsPrivateTables, 1 writes, 2 exceedsRowLimit, 3 bypassesFilters,
  *   4 callsPrivateReducers, 5 previews, 6 isReadOnly, 7 has tables, 8 has reducers, 9 has rowsMax,
- *   10 readsProgram)
+ *   10 readsProgram, 11 writesByPreview)
  * tables, reducers: count u32, then strings · rowsMax u32
  * ```
  */
@@ -26,6 +26,7 @@ export function writeRights(writer: BinaryWriter, rights: Rights): void {
     reducers !== undefined,
     rowsMax !== undefined,
     rights.readsProgram,
+    rights.writesByPreview === true,
   ];
   writer.string(rights.key);
   writer.u16(flags.reduce((sum, flag, bit) => sum + (flag ? 1 << bit : 0), 0));
@@ -47,6 +48,7 @@ export function readRights(reader: BinaryReader): Rights {
     previews: has(5),
     isReadOnly: has(6),
     readsProgram: has(10),
+    ...(has(11) ? { writesByPreview: true } : {}),
     ...(has(7) ? { tables: readNames(reader) } : {}),
     ...(has(8) ? { reducers: readNames(reader) } : {}),
     ...(has(9) ? { rowsMax: reader.u32() } : {}),

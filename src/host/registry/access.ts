@@ -160,10 +160,12 @@ export class Access {
   requireHandler(caller: HostCaller, database: DatabaseKey, handler: string): void {
     const { capability } = caller;
     if (capability === undefined && caller.isReadOnly !== true) return;
-    const { isReadOnly } = this.rightsIn(database, caller);
+    const { isReadOnly, writesByPreview = false } = this.rightsIn(database, caller);
     const isListed = capability?.reducers?.includes(handler) === true;
-    if (isListed && !isReadOnly && !capability.readOnly) return;
-    const demand = `must list the handler \`${handler}\` among its reducers and not be read-only`;
+    if (isListed && !isReadOnly && !capability.readOnly && !writesByPreview) return;
+    const demand = writesByPreview
+      ? `that writes by preview cannot call the handler \`${handler}\``
+      : `must list the handler \`${handler}\` among its reducers and not be read-only`;
     throw new Refusal({ code: 'token.limited', message: `A limited token ${demand}` });
   }
 
@@ -183,6 +185,7 @@ export class Access {
       ...capability,
       previews: hasFeature(capability, 'preview'),
       isReadOnly: hasFeature(capability, 'read-only'),
+      writesByPreview: hasFeature(capability, 'write-by-preview'),
     });
   }
 

@@ -105,6 +105,7 @@ function standingIn({ host, caller }: McpSession, { database, caller: seen }: Op
     sql_writes: mayWrite(rights),
     previews: rights.previews,
     read_only: rights.isReadOnly,
+    ...(rights.writesByPreview === true && { writes_by_preview: true }),
     ...(rights.rowsMax === undefined ? {} : { max_rows: rights.rowsMax }),
   };
 }
