@@ -27,6 +27,8 @@ export interface Capability {
   readonly sqlWrites: boolean;
   /** Maximum rows of one result. */
   readonly rowsMax?: number;
+  /** Maximum bytes of rows in one answer to an agent. */
+  readonly bytesMax?: number;
   /** Optional features offered to agents; unknown words are ignored. Absent: none. */
   readonly features?: readonly string[];
 }
@@ -62,7 +64,8 @@ export function readHostClaim(payload: string): HostClaim | undefined {
 }
 
 function capabilityOf(claim: Record<string, unknown>): Capability {
-  const { database, by, tables, reducers, read_only, sql_writes, max_rows, features } = claim;
+  const { database, by, tables, reducers, read_only, sql_writes, features } = claim;
+  const { max_rows, max_bytes } = claim;
   return {
     database: databaseIdentity(identity(database, 'database')),
     by: callerIdentity(identity(by, 'by')),
@@ -70,18 +73,21 @@ function capabilityOf(claim: Record<string, unknown>): Capability {
     ...(reducers === undefined ? {} : { reducers: names(reducers, 'reducers') }),
     readOnly: read_only === true,
     sqlWrites: sql_writes === true,
-    ...(max_rows === undefined ? {} : { rowsMax: rows(max_rows) }),
+    ...(max_rows === undefined ? {} : { rowsMax: count(max_rows, 'number of rows', 'max_rows') }),
+    ...(max_bytes === undefined ? {} : { bytesMax: count(max_bytes, 'size', 'max_bytes') }),
     ...(features === undefined ? {} : { features: names(features, 'features') }),
   };
 }
 
 /** Writes the claim that `readHostClaim` reads. */
 export function capabilityToClaim(capability: Capability): Record<string, unknown> {
-  const { database, by, tables, reducers, readOnly, sqlWrites, rowsMax, features } = capability;
+  const { database, by, tables, reducers, readOnly, sqlWrites, features } = capability;
+  const { rowsMax, bytesMax } = capability;
   const hex = (value: bigint) => value.toString(16).padStart(64, '0');
   return {
     ...{ database: hex(database), by: hex(by), tables, reducers },
-    ...{ read_only: readOnly, sql_writes: sqlWrites, max_rows: rowsMax, features },
+    ...{ read_only: readOnly, sql_writes: sqlWrites, max_rows: rowsMax, max_bytes: bytesMax },
+    features,
   };
 }
 
@@ -98,9 +104,9 @@ function names(value: unknown, name: string): readonly string[] {
   return value;
 }
 
-function rows(value: unknown): number {
+function count(value: unknown, what: string, name: string): number {
   const isCount = typeof value === 'number' && Number.isInteger(value) && value >= 0;
-  if (!isCount || value > 0xffff_ffff) throw malformed('has no number of rows as `max_rows`');
+  if (!isCount || value > 0xffff_ffff) throw malformed(`has no ${what} as \`${name}\``);
   return value;
 }
 

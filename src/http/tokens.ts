@@ -12,7 +12,7 @@ import { type Exchange, empty, HttpError, json, type Reply, text } from './excha
 /**
  * `POST /v1/database/:db/tokens`: a token for this database alone, with the caller's rights
  * narrowed. Fields, all optional: `tables`, `reducers` (names), `read_only`, `sql_writes`,
- * `max_rows`, `features` (of the MCP server), `expires_seconds`.
+ * `max_rows`, `max_bytes`, `features` (of the MCP server), `expires_seconds`.
  */
 export async function createToken(exchange: Exchange, context: HttpContext): Promise<Reply> {
   const { host, tokens } = context;
@@ -28,7 +28,7 @@ export async function createToken(exchange: Exchange, context: HttpContext): Pro
     ...names(request, 'reducers', (name) => reducerNamed(flat, name)),
     readOnly: flag(request, 'read_only'),
     sqlWrites: flag(request, 'sql_writes'),
-    ...rowsMax(count(request, 'max_rows')),
+    ...answerLimits(count(request, 'max_rows'), count(request, 'max_bytes')),
     ...names(request, 'features', featureNamed),
   };
   if (capability.sqlWrites && capability.tables === undefined) {
@@ -145,8 +145,14 @@ function count(request: Record<string, unknown>, field: string): number | undefi
   return value;
 }
 
-function rowsMax(given: number | undefined): Pick<Capability, 'rowsMax'> {
-  return given === undefined ? {} : { rowsMax: given };
+function answerLimits(
+  rowsMax: number | undefined,
+  bytesMax: number | undefined,
+): Pick<Capability, 'rowsMax' | 'bytesMax'> {
+  return {
+    ...(rowsMax !== undefined && { rowsMax }),
+    ...(bytesMax !== undefined && { bytesMax }),
+  };
 }
 
 function unfit(detail: string): HttpError {

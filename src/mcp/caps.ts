@@ -2,6 +2,7 @@ import type { Rights } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import type { JsonObject } from '../values/json.ts';
 import { utf8Length } from '../values/utf8.ts';
+import type { McpSession } from './session.ts';
 import { optionalIntegerArgument } from './tool.ts';
 
 /** Limits of one result page and of the running time of a statement. */
@@ -35,18 +36,30 @@ export const capProperties = {
 } as const;
 
 /**
- * Reads the caps of a call. The row limit of a limited token caps each page. Throws `ToolFailure`
- * for an invalid value.
+ * Reads the caps of a call. The limits of a limited token cap each page. Throws `ToolFailure` for
+ * an invalid value.
  */
 export function capsIn(
   args: JsonObject,
   { rowsMax = limits.agentRowsMax }: Pick<Rights, 'rowsMax'>,
+  session: Answering,
 ): Caps {
   return {
     rowsMax: Math.min(capIn(args, 'max_rows') ?? limits.agentRowsMax, rowsMax),
-    textBytesMax: capIn(args, 'max_bytes') ?? limits.agentTextBytesUnasked,
+    textBytesMax: answerBytes(session, capIn(args, 'max_bytes')),
     millisMax: capIn(args, 'timeout_ms'),
   };
+}
+
+/** What a session says of the length of its answers. */
+export type Answering = Pick<McpSession, 'answerBytes'> & {
+  readonly caller: Pick<McpSession['caller'], 'capability'>;
+};
+
+/** Bytes of rows in one answer; `asked`: as many as the agent wants. */
+export function answerBytes({ answerBytes, caller }: Answering, asked?: number): number {
+  const wanted = asked ?? answerBytes ?? limits.agentTextBytesUnasked;
+  return Math.min(wanted, caller.capability?.bytesMax ?? limits.agentTextBytesMax);
 }
 
 function capIn(args: JsonObject, name: keyof typeof capProperties): number | undefined {

@@ -12,6 +12,8 @@ export interface McpSession {
   readonly database: string | undefined;
   /** Requested in the address, or granted by a limited token. */
   readonly features: ReadonlySet<AgentFeature>;
+  /** Bytes of rows in one answer, unless more are asked for; absent: see `limits.ts`. */
+  readonly answerBytes?: number;
 }
 
 /** Adds the features granted by the caller's token to the requested session. */

@@ -51,8 +51,8 @@ export interface ServiceConfiguration {
   readonly quotas: QuotaLimits;
   /** What is kept of the history of databases; what is absent has the default. */
   readonly history: HistoryChoice;
-  /** What is kept of the ledgers of databases; what is absent has the default. */
-  readonly ledger: Partial<LedgerBounds>;
+  /** What is kept of the ledgers of databases. */
+  readonly ledger: LedgerBounds;
   /** Log bounds of modules; the rest comes from `limits.ts`. */
   readonly moduleLogs: Partial<LogBounds>;
   /** Repositories for backups, which clients name. */
@@ -88,6 +88,8 @@ export interface ServiceConfiguration {
   readonly mcpOrigins: readonly string[];
   /** Whether MCP requires a token. */
   readonly mcpLogin: boolean;
+  /** Bytes of rows in one answer to an agent, unless it asks for more. */
+  readonly mcpAnswerBytes: number;
   /**
    * Static files of a database are served at `<database>.<domain>`; `undefined`: at no host of
    * their own but those that are bound.
@@ -107,7 +109,7 @@ export type GivenConfiguration = Partial<Omit<ServiceConfiguration, PartlyGiven>
   readonly [Key in PartlyGiven]?: Partial<ServiceConfiguration[Key]>;
 };
 
-type PartlyGiven = 'archive' | 'issuers' | 'rates' | 'bounds' | 'moduleHttp';
+type PartlyGiven = 'archive' | 'issuers' | 'rates' | 'bounds' | 'ledger' | 'moduleHttp';
 
 export interface ServiceBounds {
   /** Maximum open connections, including WebSockets. */
@@ -128,6 +130,11 @@ export interface ServiceBounds {
   readonly headerMillisMax: number;
   readonly requestMillisMax: number;
 }
+
+const defaultLedger: LedgerBounds = {
+  keepMillis: limits.ledgerKeepMillis,
+  bytesMax: limits.ledgerBytesMax,
+};
 
 function defaultBounds({ host }: ListenAddress): ServiceBounds {
   return isLoopback(host) ? { ...limits, connectionsAtOnce: 1 } : limits;
@@ -199,6 +206,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     mcpHosts: given.mcpHosts ?? [],
     mcpOrigins: given.mcpOrigins ?? [],
     mcpLogin: given.mcpLogin ?? false,
+    mcpAnswerBytes: given.mcpAnswerBytes ?? limits.agentTextBytesUnasked,
     appsDomain: appsDomainOf(listen, given),
     appHosts: given.appHosts ?? {},
     publicUrl: given.publicUrl,
@@ -206,7 +214,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     metricsFor: given.metricsFor ?? (isLoopback(listen.host) ? 'anyone' : 'operators'),
     bounds: { ...defaultBounds(listen), ...given.bounds },
     history: given.history ?? {},
-    ledger: given.ledger ?? {},
+    ledger: { ...defaultLedger, ...given.ledger },
     moduleLogs: given.moduleLogs ?? {},
     acceptedLosses: given.acceptedLosses ?? [],
     quotas: { ...defaultQuotas(listen, given.publishPolicy), ...given.quotas },

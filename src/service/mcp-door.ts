@@ -15,10 +15,12 @@ export interface McpDoorOptions {
   readonly host: Host;
   readonly log: ServiceLog;
   readonly stopping: AbortSignal;
+  /** Bytes of rows in one answer, unless an agent asks for more. */
+  readonly answerBytes: number;
 }
 
 /** Creates the MCP server of a service: the protocol engine with this product's definition. */
-export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
+export function makeMcpDoor({ host, log, stopping, answerBytes }: McpDoorOptions): McpDoor {
   const engine = new Engine<McpSession>({
     definition: makeDefinition({ version: productVersion, guideDirectory }),
     onError: (error, method) => log.failure(error, `answering ${method} over MCP`),
@@ -29,7 +31,9 @@ export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
       const { identity, isAnonymous, address } = caller;
       // Anonymous identities exist for one request, so these callers are distinguished by address.
       const key = isAnonymous ? `anonymous ${address ?? ''}` : identity.toString(16);
-      const session = makeSession({ host, caller, callerKey: key, database, features });
+      const session = makeSession({
+        ...{ host, caller, callerKey: key, database, features, answerBytes },
+      });
       return engine.handle({
         ...{ body, header, signal, countMore },
         parseLarge: (text) => inSlices(parseJsonSteps(text)),

@@ -365,7 +365,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),
     registry,
-    mcp: makeMcpDoor({ host, log, stopping }),
+    mcp: makeMcpDoor({ host, log, stopping, answerBytes: configuration.mcpAnswerBytes }),
     mcpRules: mcpRulesOf(configuration),
   });
   const onError = (error: unknown, method: string, path: string) =>

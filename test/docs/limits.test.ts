@@ -174,6 +174,10 @@ const service: readonly (readonly [start: string, bound: string])[] = [
     `${limits.verifyHeapMebibytes} MiB; ${limits.deepVerifyHeapMebibytes} MiB`,
   ],
   ['refused requests in the audit log', `${limits.auditRefusalsPerMinuteMax} a minute`],
+  [
+    'attempts without effect in the ledger of a database',
+    `${limits.ledgerRefusalsPerMinuteMax} a minute`,
+  ],
 ];
 
 const webSocket: typeof service = [

@@ -28,6 +28,7 @@ interface CreateFlags {
   readonly sqlWrites?: boolean;
   readonly writeByPreview?: boolean;
   readonly maxRows?: number;
+  readonly maxBytes?: number;
   readonly features?: readonly string[];
   /** Seconds. */
   readonly expires?: number;
@@ -79,6 +80,7 @@ function addCreate(token: Command, io: Io): void {
     .option('--sql-writes', 'it can INSERT, UPDATE and DELETE in the tables of --tables')
     .option('--write-by-preview', 'it can only write by applying previews')
     .option('--max-rows <n>', 'maximum number of rows in a result', wholeNumber)
+    .option('--max-bytes <n>', 'maximum bytes of rows in an answer to an agent', wholeNumber)
     .option('--features <names>', `features for its bearer: ${tokenFeatures.join(', ')}`, names)
     .option('--expires <duration>', 'lifetime, such as 1h or 7d', seconds)
     .option('--ci', 'a developer of its own, to publish from elsewhere, as one variable')
@@ -134,6 +136,7 @@ const ciRefused = [
   'sqlWrites',
   'writeByPreview',
   'maxRows',
+  'maxBytes',
   'features',
   'expires',
 ] as const;
@@ -145,6 +148,7 @@ function requestOf(flags: CreateFlags): object {
     read_only: flags.readOnly,
     sql_writes: flags.sqlWrites,
     max_rows: flags.maxRows,
+    max_bytes: flags.maxBytes,
     features: featuresOf(flags),
     expires_seconds: flags.expires,
   };

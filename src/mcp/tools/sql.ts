@@ -110,7 +110,7 @@ async function statementRows(
   const statement = statementArgument(args);
   const cursor = optionalStringArgument(args, 'cursor');
   const { database, handle, caller, stay } = openDatabase(name, context);
-  const caps = capsIn(args, plan.test(statement.sql) ? {} : caller.rights);
+  const caps = capsIn(args, plan.test(statement.sql) ? {} : caller.rights, context.session);
   const { callerKey } = context.session;
   const who = [callerKey, database.identity, caller.rights.key].join(' ');
   const owner = { caller: who, statement: statement.sql };

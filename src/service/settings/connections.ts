@@ -1,5 +1,6 @@
 import { isHostName } from '../../auth/app-hosts.ts';
 import { ClientAddresses } from '../../auth/client-address.ts';
+import { parseSize } from '../../doors/size.ts';
 import { limits } from '../../limits.ts';
 import { ConfigurationError, metricsReaders } from '../configuration.ts';
 import { durationText, type Setting, setting } from '../setting.ts';
@@ -111,6 +112,22 @@ function httpSettings(): Setting[] {
       example: true,
       apply: (value, draft) => {
         draft.mcpLogin = value;
+      },
+    }),
+    setting({
+      key: 'http.mcp-answer',
+      flag: 'mcp-answer',
+      kind: 'amount',
+      value: '<size>',
+      help: 'rows of one answer of the MCP tool `sql`, as JSON, unless an agent asks for more',
+      otherwise: `${limits.agentTextBytesUnasked / 1024}KiB`,
+      example: '8KiB',
+      apply: (value, draft) => {
+        const bytes = parseSize(value);
+        if (bytes === undefined || bytes < 1024 || bytes > limits.agentTextBytesMax) {
+          throw new ConfigurationError(`\`${value}\` must be a size from 1KiB to 1MiB`);
+        }
+        draft.mcpAnswerBytes = bytes;
       },
     }),
     setting({
