@@ -2,7 +2,7 @@ import { limits } from '../limits.ts';
 import { explainLive } from '../live/explain-live.ts';
 import type { PreparedStatement } from '../sql/statement.ts';
 import type { DatabaseCore } from './core.ts';
-import type { SqlParameters, SqlRequest } from './outcome.ts';
+import type { SqlRequest } from './outcome.ts';
 import type { ReadRequest, ReadTimes } from './read-run.ts';
 import { CallerTables } from './views/caller-tables.ts';
 
@@ -20,12 +20,13 @@ export function askedStatement(
   timestampMicros: bigint,
 ): AskedStatement {
   const { clock, program, statementMillisMax, statementMemory } = core;
-  const { caller, parameters = noParameters } = query;
+  const { caller } = query;
   const millisMax = Math.min(statementMillisMax, query.millisMax ?? statementMillisMax);
   const now = () => clock.monotonicMillis();
   const tables = new CallerTables(core, caller, timestampMicros);
+  const { statement, parameters } = program.statements.get(query, tables);
   return {
-    statement: explainedLive(core, query, program.statements.get(query, tables)),
+    statement: explainedLive(core, query, statement),
     request: {
       ...{ tables, caller, parameters, nowMicros: timestampMicros },
       memory: statementMemory.shareOf(caller),
@@ -45,5 +46,3 @@ function explainedLive(
   if (typed.live === undefined) return statement;
   return { ...statement, lines: explainLive(live.queries, typed.live, typed.as ?? caller) };
 }
-
-const noParameters: SqlParameters = new Map();

@@ -1,4 +1,5 @@
 import { present } from '../../src/assert.ts';
+import { PreparedStatements } from '../../src/database/prepared-statements.ts';
 import type { TableId } from '../../src/schema/ids.ts';
 import { QueryBudget } from '../../src/sql/budget.ts';
 import type { ParameterValue } from '../../src/sql/check/bind.ts';
@@ -10,7 +11,9 @@ import {
   checkStatement,
   executeWrite,
   isWrite,
+  type PreparedExplainedWrite,
   type PreparedStatement,
+  type PreparedWrite,
   prepare,
   type StatementRequest,
   startRead,
@@ -30,6 +33,8 @@ export interface EngineMode {
   readonly optimise: boolean;
   /** Reads stop wherever they can, and go on. */
   readonly pauses: boolean;
+  /** Statements are kept, and shared by texts that differ in literals. */
+  readonly shares?: boolean;
 }
 
 export type EngineAnswer =
@@ -41,6 +46,13 @@ export type EngineAnswer =
       readonly written: number | undefined;
     }
   | { readonly kind: 'refused'; readonly message: string };
+
+type Values = StatementRequest['parameters'];
+type PreparedWriting = PreparedWrite | PreparedExplainedWrite;
+
+function numbered(values: readonly ParameterValue[]): Values {
+  return new Map(values.map((value, at) => [String(at + 1), value] as const));
+}
 
 /** Who asks, and what is hidden from them. */
 export interface Asked {
@@ -68,6 +80,7 @@ export class Engine {
   readonly #tables: SqlTables;
   readonly #mode: EngineMode;
   readonly #caller: StatementCaller;
+  readonly #statements: PreparedStatements;
 
   constructor(tables: readonly SampleTable[], mode: EngineMode, asked: Asked = {}) {
     const store = new Store(sampleCatalog(...tables));
@@ -85,6 +98,7 @@ export class Engine {
       views: new Map(),
       filters: texts,
     };
+    this.#statements = new PreparedStatements(this.#schema);
     this.#tables = { table: (id) => present(store.table(id), 'a table of the schema') };
     this.#mode = mode;
   }
@@ -102,24 +116,43 @@ export class Engine {
 
   run(sql: string): EngineAnswer {
     try {
-      const prepared = this.#prepare(sql, 0);
+      const { statement: prepared, parameters } = this.#found(sql);
       if (!isWrite(prepared)) {
-        const result = this.#read(prepared, []);
+        const result = this.#read(prepared, parameters);
         const { columns } = result;
         return { kind: 'rows', columns, rows: this.#decoded(result), written: undefined };
       }
-      return this.#write(prepared);
+      return this.#write(prepared, parameters);
     } catch (error) {
       if (error instanceof SqlFailure) return { kind: 'refused', message: error.message };
       throw error;
     }
   }
 
+  /** The decoded rows of a read. */
+  rows(sql: string): readonly (readonly Value[])[] {
+    const { statement, parameters } = this.#found(sql);
+    if (isWrite(statement)) throw new Error(`not a read: ${sql}`);
+    return this.#decoded(this.#read(statement, parameters));
+  }
+
+  /** Prepares a text, and returns 1. */
+  ready(sql: string): number {
+    return this.#found(sql).statement.kind === 'explain' ? 0 : 1;
+  }
+
   /** A read; values of its parameters come with each question. */
   prepare(sql: string, parameterCount: number): PreparedQuery {
     const prepared = this.#prepare(sql, parameterCount);
     if (isWrite(prepared)) throw new Error(`not a read: ${sql}`);
-    return { rows: (parameters) => this.#decoded(this.#read(prepared, parameters)) };
+    return { rows: (values) => this.#decoded(this.#read(prepared, numbered(values))) };
+  }
+
+  #found(sql: string): { readonly statement: PreparedStatement; readonly parameters: Values } {
+    const none: Values = new Map();
+    if (this.#mode.shares !== true) return { statement: this.#prepare(sql, 0), parameters: none };
+    const tables = { ...this.#tables, prepareViews: () => undefined };
+    return this.#statements.get({ sql, caller: this.#caller }, tables);
   }
 
   #prepare(sql: string, parameterCount: number): PreparedStatement {
@@ -136,7 +169,7 @@ export class Engine {
 
   #read(
     prepared: Exclude<PreparedStatement, { readonly kind: 'write' }>,
-    parameters: readonly ParameterValue[],
+    parameters: Values,
   ): ReadResult {
     const execution = startRead(prepared, this.#request(parameters));
     try {
@@ -147,10 +180,10 @@ export class Engine {
     }
   }
 
-  #write(prepared: Parameters<typeof executeWrite>[0]): EngineAnswer {
+  #write(prepared: PreparedWriting, parameters: Values): EngineAnswer {
     const transaction = this.#store.begin();
     try {
-      const outcome = executeWrite(prepared, this.#request([]), transaction);
+      const outcome = executeWrite(prepared, this.#request(parameters), transaction);
       transaction.commit();
       const written = outcome.inserted + outcome.updated + outcome.deleted;
       const { returned } = outcome;
@@ -162,13 +195,12 @@ export class Engine {
     }
   }
 
-  #request(parameters: readonly ParameterValue[]): StatementRequest {
-    const values = parameters.map((value, at) => [String(at + 1), value] as const);
+  #request(parameters: Values): StatementRequest {
     const budget = this.#mode.pauses ? pausingBudget() : new QueryBudget();
     return {
       tables: this.#tables,
       caller: this.#caller,
-      parameters: new Map(values),
+      parameters,
       budget,
       nowMicros: 1_763_000_000_000_000n,
     };

@@ -165,6 +165,8 @@ export const surfaces: Readonly<Record<string, readonly string[]>> = {
     'statement.ts',
     'statement-cache.ts',
     'without-literals.ts',
+    'literal-text.ts',
+    'shared-statement.ts',
     'published.ts',
     'schema.ts',
     'rights.ts',

@@ -1,3 +1,4 @@
+import { present } from '../../assert.ts';
 import { encodeValue } from '../../values/encode.ts';
 import type { CallerIdentity } from '../../values/identity-roles.ts';
 import { bytesType, identityType, specialKindOf } from '../../values/special-types.ts';
@@ -10,6 +11,7 @@ import { enumNames, variantsText } from '../functions/enum.ts';
 import { intervalFromText } from '../functions/interval.ts';
 import { encodeLiteralText } from '../functions/literal.ts';
 import { noneBytes, someOf } from '../functions/option-bytes.ts';
+import { isLiteralName, isStoredTextName } from './shared-literals.ts';
 import { shownType } from './shown-type.ts';
 import type { ParameterSpec } from './typed.ts';
 
@@ -34,8 +36,32 @@ export function bindParameters(
     const value = values.get(spec.name);
     const shown = shownName(spec.name);
     if (value === undefined) throw badParameter(`The parameter ${shown} has no value`);
+    if (isLiteralName(spec.name)) return bindLiteral(value as string, spec, typespace);
     return bindValue(value, spec, shown, typespace);
   });
+}
+
+/** Whether the literal that a parameter stands for is a value of its type. */
+export function fitsParameter(text: string, spec: ParameterSpec, typespace: Typespace): boolean {
+  return literalBytes(text, spec, typespace) !== undefined;
+}
+
+function bindLiteral(text: string, spec: ParameterSpec, typespace: Typespace): Uint8Array {
+  return present(literalBytes(text, spec, typespace), 'a literal that was found to fit');
+}
+
+/** As the check reads a literal in the place of the parameter. */
+function literalBytes(
+  text: string,
+  { name = '', type }: ParameterSpec,
+  typespace: Typespace,
+): Uint8Array | undefined {
+  const inner = optionInnerType(type, typespace);
+  const plain = resolveType(inner ?? type, typespace);
+  const isText = plain.kind === 'string' || enumNames(plain) !== undefined;
+  if (isStoredTextName(name) && !isText) return undefined;
+  const bytes = encodeLiteralText(text, plain);
+  return bytes === undefined || inner === undefined ? bytes : someOf(bytes);
 }
 
 /** The caller's identity, or its 32 bytes, most significant first. */

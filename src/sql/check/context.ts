@@ -12,6 +12,7 @@ import type { SqlSchema } from '../schema.ts';
 import type { Expression, NamedWindow, Span } from '../syntax/ast.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import type { Scope } from './scope.ts';
+import { isLiteralName } from './shared-literals.ts';
 import { shownType } from './shown-type.ts';
 import { depthOfQuery, sizeOfExpression, sizeOfQuery } from './size.ts';
 import { Structures } from './structures.ts';
@@ -91,8 +92,9 @@ export class StatementContext {
   parameter(name: string | undefined, type: AlgebraicType, refusesNull = false): TypedParameter {
     // Null is a value of an Option: its none.
     const isOption = optionInnerType(type, this.typespace) !== undefined;
-    const isNullable = name !== undefined && !refusesNull && !isOption;
-    return { kind: 'parameter', parameter: this.#spec(name, type, refusesNull), type, isNullable };
+    const isNeverNull = refusesNull || (name !== undefined && isLiteralName(name));
+    const isNullable = name !== undefined && !isNeverNull && !isOption;
+    return { kind: 'parameter', parameter: this.#spec(name, type, isNeverNull), type, isNullable };
   }
 
   /** A parameter whose place says nothing about its type; another of its places may. */

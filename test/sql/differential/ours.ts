@@ -15,6 +15,7 @@ export const modes: readonly (EngineMode & { readonly name: string })[] = [
   { name: 'as written', useIndexes: true, optimise: false, pauses: false },
   { name: 'as written, without indexes', useIndexes: false, optimise: false, pauses: false },
   { name: 'with pauses', useIndexes: true, optimise: true, pauses: true },
+  { name: 'with shared statements', useIndexes: true, optimise: true, pauses: false, shares: true },
 ];
 
 /** Our engine with the tables of a schema. */
