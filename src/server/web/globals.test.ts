@@ -250,3 +250,23 @@ describe('[abi 3.6] structuredClone, atob and btoa in a module', () => {
     expect(() => ours.btoa('\u0100')).toThrow('cannot be converted');
   });
 });
+
+describe('[abi 3.6] hosts of URLs that are set', () => {
+  const set = (urlClass: new (text: string) => { host: string }, text: string): string => {
+    const url = new urlClass('https://a.example');
+    url.host = text;
+    return url.host;
+  };
+
+  it('end where a path, a query or a fragment begins', () => {
+    for (const text of ['b.example/c', 'b.example?c', 'b\n.example#c', '/\n/', 'b/\nc', 'b:1/2']) {
+      expect(set(ours.URL, text)).toBe(set(URL as never, text));
+    }
+  });
+
+  it('are read in time that grows with their length alone', () => {
+    const since = performance.now();
+    expect(set(ours.URL, `${'/'.repeat(200_000)}\n`)).toBe('a.example');
+    expect(performance.now() - since).toBeLessThan(2_000);
+  });
+});

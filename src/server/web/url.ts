@@ -169,8 +169,9 @@ export class URL {
   #place(text: string, hasPort: boolean): void {
     const parts = this.#parts;
     if (parts.isOpaque) return;
-    const ends = isSpecial(parts.scheme) ? /[/\\?#].*$/ : /[/?#].*$/;
-    const given = `${text}`.replace(ends, '');
+    const plain = `${text}`.replace(/[\t\n\r]/g, '');
+    const end = plain.search(isSpecial(parts.scheme) ? /[/\\?#]/ : /[/?#]/);
+    const given = end < 0 ? plain : plain.slice(0, end);
     const place = parseHostAndPort(parts.scheme, given);
     if (place === undefined || (place.host === '' && isSpecial(parts.scheme))) return;
     const isPlain = given.startsWith('[') || !given.includes(':');
