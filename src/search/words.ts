@@ -105,7 +105,7 @@ function visitRun(text: string, from: number, visit: VisitWord): number {
 /** The tilde of `ñ` makes a letter of its own. */
 const accents =
   /(?<=[\p{Script=Latin}\p{Script=Greek}][\u0300-\u036f]*)(?!(?<=n)\u0303)[\u0300-\u036f]/gu;
-const undivided = /[ßæœøłđðþı]/g;
+const undivided = /[ßæ\u0153ø\u0142\u0111ðþ\u0131]/g;
 const divided: Readonly<Record<string, string>> = {
   ...{ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' },
 };
