@@ -1,5 +1,4 @@
 import { utf8Length } from '../../src/values/utf8.ts';
-import type { Person, Running } from '../service/running.ts';
 
 /** A tool call of an agent. */
 export interface ToolCall {
@@ -24,26 +23,21 @@ export interface Cost {
   readonly answerTokensMax: number;
 }
 
-export interface Place {
-  /** Path of the MCP server, with features if there are any. */
-  readonly path: string;
-  readonly as: Person;
-}
+/** Sends a message to an MCP server and gives the answer, both as JSON. */
+export type Send = (message: string) => Promise<string>;
 
 const bytesPerToken = 4;
 
 /** An agent that speaks plain JSON-RPC, and counts what it sends and reads. */
 export class AgentSession {
-  readonly #running: Running;
-  readonly #place: Place;
+  readonly #ask: Send;
   #calls = 0;
   #errors = 0;
   #bytes = 0;
   #answerBytesMax = 0;
 
-  constructor(running: Running, place: Place) {
-    this.#running = running;
-    this.#place = place;
+  constructor(ask: Send) {
+    this.#ask = ask;
   }
 
   get cost(): Cost {
@@ -74,12 +68,8 @@ export class AgentSession {
 
   async #send({ tool, args }: ToolCall): Promise<ToolReply> {
     const params = { name: tool, arguments: args };
-    const { text } = await this.#running.ask('POST', this.#place.path, {
-      as: this.#place.as,
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
-      headers: { 'content-type': 'application/json' },
-    });
-    const { result, error } = JSON.parse(text);
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+    const { result, error } = JSON.parse(await this.#ask(JSON.stringify(message)));
     if (error !== undefined) {
       const hints = error.data?.hint === undefined ? [] : [error.data.hint];
       return { texts: [error.message, ...hints], isError: true };

@@ -17,6 +17,11 @@ async function numberIn(agent: AgentSession, sql: string): Promise<unknown> {
   return (await agent.rows(sql))[0]?.[0];
 }
 
+/** A text without the lines that the feature `fence` puts around what a module or its users said. */
+function unfenced(text: string): string {
+  return text.replaceAll(/«data \w+»\n|\n«\/data \w+»/g, '');
+}
+
 /** The reads: one conversation, which begins with a look at the schema. */
 export const reads: readonly Task[] = [
   {
@@ -143,7 +148,9 @@ export const others: readonly Task[] = [
     title: 'Ship an order that does not exist.',
     database: 'orders',
     run: async (agent) =>
-      (await agent.call('call', { reducer: 'set_status', args: [999, 'paid'] })).texts,
+      (await agent.call('call', { reducer: 'set_status', args: [999, 'paid'] })).texts.map(
+        unfenced,
+      ),
     tells: ["reducer 'set_status' failed: there is no order 999"],
   },
   {
@@ -152,7 +159,7 @@ export const others: readonly Task[] = [
     database: 'orders',
     run: async (agent) => {
       const { texts } = await agent.call('call', { reducer: 'print_label', args: [21] });
-      return /TypeError.* at \S+\.ts:\d+:\d+$/.test(texts[1] ?? '');
+      return /TypeError.* at \S+\.ts:\d+:\d+$/m.test(texts.map(unfenced).join('\n'));
     },
     tells: true,
   },
@@ -164,7 +171,7 @@ export const others: readonly Task[] = [
     run: async (agent) => {
       const sql = "UPDATE line SET sku = 'P9' WHERE sku = 'P99'";
       const { texts } = await agent.call('preview_sql', { sql });
-      const [, preview] = /`preview`: "(.*?)"/.exec(texts.at(-1) ?? '') ?? [];
+      const [, preview] = /`preview`: "(.*?)"/.exec(texts.join('\n')) ?? [];
       return (await agent.call('apply_preview', { preview })).texts[0];
     },
     tells: 'Applied, exactly as previewed.',
@@ -199,7 +206,7 @@ export const others: readonly Task[] = [
     run: async (agent) => {
       const sql = 'SELECT * FROM message ORDER BY id';
       const { texts } = await agent.call('sql', { sql });
-      const [, cursor] = /`cursor`: "(.*)"/.exec(texts[1] ?? '') ?? [];
+      const [, cursor] = /`cursor`: "(.*?)"/.exec(texts.slice(1).join('\n')) ?? [];
       const rest = await agent.call('sql', { sql, cursor });
       const count = (text = '') => JSON.parse(text)[0].rows.length;
       return count(texts[0]) + count(rest.texts[0]);

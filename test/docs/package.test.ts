@@ -15,6 +15,12 @@ function packedFiles(): string[] {
   return (packed?.files ?? []).map((file) => file.path);
 }
 
+interface LinksScript {
+  readonly baseOf: (manifest: { readonly name: string; readonly version: string }) => string;
+  readonly withAbsoluteLinks: (text: string, base: string) => string;
+  readonly withRelativeLinks: (text: string, base: string) => string;
+}
+
 describe('[ease 5.3] the package', () => {
   const files = packedFiles();
 
@@ -27,6 +33,21 @@ describe('[ease 5.3] the package', () => {
     );
     expect(inside.length).toBeGreaterThan(20);
     expect(missing).toEqual([]);
+  });
+
+  it('has a README whose links work elsewhere, and changes nothing but links for that', async () => {
+    const script = path.join(root, 'scripts/pack-readme.mjs');
+    const { baseOf, withAbsoluteLinks, withRelativeLinks }: LinksScript = await import(script);
+    const text = readFileSync(path.join(root, 'README.md'), 'utf8');
+    const base = baseOf({ name: 'x', version: '1.2.3' });
+    const packed = withAbsoluteLinks(text, base);
+    const links = [...packed.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
+    expect(links.filter((target) => !/^(https?:|#)/.test(target))).toEqual([]);
+    expect(packed).toContain('](https://app.unpkg.com/x@1.2.3/files/docs/guide/modules.md)');
+    expect(withRelativeLinks(packed, base)).toBe(text);
+    const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+    expect(scripts.prepack).toContain('pack-readme.mjs absolute');
+    expect(scripts.postpack).toContain('pack-readme.mjs relative');
   });
 
   it('has whole examples, and nothing that was built or installed in them', () => {

@@ -257,6 +257,39 @@ describe('init', () => {
     expect(await sandbox.ok(['logs'], { cwd: inside })).toContain('task 1 added');
   });
 
+  it('[ease 5.3] begins with an example of the package', async () => {
+    const listed = await sandbox.ok(['init', '--list-examples']);
+    expect(listed).toMatch(/^agent: .*\nchat: People with names.*\nhelpdesk: .*\n$/);
+    const text = await sandbox.ok(['init', 'my-desk', '--example', 'helpdesk']);
+    const folder = path.join(sandbox.folder, 'my-desk');
+    expect(text).toContain(`Created my-desk in ${folder}, from the example helpdesk.`);
+    const json = (file: string) => JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
+    const { name, dependencies, devDependencies } = json('package.json');
+    expect([name, dependencies.reducerdb]).toEqual(['my-desk', expect.stringMatching(/^file:/)]);
+    expect([dependencies.react, devDependencies.vite]).toEqual([
+      ...[expect.any(String), expect.any(String)],
+    ]);
+    const settings = json('tsconfig.json');
+    expect([
+      settings.include,
+      settings.compilerOptions.types,
+      settings.compilerOptions.paths,
+    ]).toEqual([['src'], ['reducerdb/globals'], undefined]);
+    expect(json('web/tsconfig.json').compilerOptions).not.toHaveProperty('paths');
+    expect(json('service.json').generate).toHaveLength(1);
+    expect(json('service.local.json')).toEqual({ database: 'my-desk' });
+    await sandbox.ok(['init', '--example', 'chat']);
+    const chat = path.join(sandbox.folder, 'chat');
+    expect(await sandbox.ok(['publish'], { cwd: chat })).toContain('with name: chat,');
+    const unknown = await sandbox.run(['init', 'x', '--example', 'live-chat']);
+    expect([unknown.code, unknown.stderr]).toEqual([
+      1,
+      'Error: No such example: live-chat. Available: agent, chat, helpdesk\n',
+    ]);
+    const both = await sandbox.run(['init', 'x', '--example', 'chat', '--template', 'basic']);
+    expect(both.code).toBe(2);
+  });
+
   it('[cli 7.1] lists templates', async () => {
     expect(await sandbox.ok(['init', '--template'])).toBe('basic\n');
     const unknown = await sandbox.run(['init', 'x', '--template', 'nonsense']);

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
+import { copyExample, exampleNames, exampleSummary } from '../example-project.ts';
 import { packageFolder } from '../installation.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import { ownDependency } from '../own-dependency.ts';
@@ -22,6 +23,8 @@ interface InitFlags {
   readonly projectPath?: string;
   readonly template?: string | true;
   readonly lang?: string;
+  readonly example?: string;
+  readonly listExamples?: boolean;
 }
 
 export function addInit(program: Command, io: Io): void {
@@ -33,6 +36,8 @@ export function addInit(program: Command, io: Io): void {
         'is that folder)',
     )
     .option('-t, --template [id]', 'template to use; without an id, list the templates')
+    .option('--example <name>', 'begin with an example of the package instead of a template')
+    .option('--list-examples', 'list the examples')
     .option('--lang <language>', 'language of the module: typescript')
     .option('--local', 'use the local server (the default)')
     .option('--server-only', 'create no client (templates have none yet)')
@@ -42,13 +47,18 @@ export function addInit(program: Command, io: Io): void {
         for (const id of readdirSync(templates)) io.out(id);
         return;
       }
+      if (flags.listExamples === true) {
+        for (const id of exampleNames()) io.out(`${id}: ${exampleSummary(id)}`);
+        return;
+      }
       await makeProject(new Session(io, command), name, flags);
     });
 }
 
 async function makeProject(session: Session, name: string | undefined, flags: InitFlags) {
   const { io } = session;
-  if (name === undefined && flags.projectPath === undefined) {
+  const { example } = flags;
+  if (name === undefined && flags.projectPath === undefined && example === undefined) {
     throw new CliError('PROJECT_NAME is required in non-interactive mode', 2);
   }
   if (flags.lang !== undefined && flags.template !== undefined) {
@@ -57,8 +67,11 @@ async function makeProject(session: Session, name: string | undefined, flags: In
       2,
     );
   }
+  if (example !== undefined && flags.template !== undefined) {
+    throw new CliError('Cannot specify both --template and --example.', 2);
+  }
   const template = templateFolder(flags);
-  const { folder, projectName } = placeOf(io.cwd, name, flags.projectPath);
+  const { folder, projectName } = placeOf(io.cwd, name ?? example, flags.projectPath);
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     const question = `${folder} is not empty. Create the project there anyway?`;
     const refused = 'Nothing was created.';
@@ -67,10 +80,12 @@ async function makeProject(session: Session, name: string | undefined, flags: In
     }
   }
   mkdirSync(folder, { recursive: true });
-  cpSync(template, folder, { recursive: true, force: false, errorOnExist: false });
-  fillIn(folder, projectName);
+  if (example === undefined) {
+    cpSync(template, folder, { recursive: true, force: false, errorOnExist: false });
+    fillIn(folder, projectName);
+  } else copyExample(example, folder, projectName);
   writeProjectConfig(folder, projectName);
-  sayNext(io, folder, projectName);
+  sayNext(io, folder, projectName, example);
 }
 
 /** Returns where a project is made, and its name: that of its folder, unless one is given. */
@@ -148,8 +163,16 @@ function slugOf(name: string): string {
   return slug;
 }
 
-function sayNext(io: Io, folder: string, name: string): void {
+function sayNext(io: Io, folder: string, name: string, example: string | undefined): void {
   const where = path.relative(io.cwd, folder);
+  if (example !== undefined) {
+    io.out(`Created ${name} in ${folder}, from the example ${example}.
+
+Next: ${where === '' ? '' : `cd ${where}, `}npm install, and see README.md there.
+With a service running (reducerdb start), \`reducerdb publish\` puts its module into the database of
+service.local.json.`);
+    return;
+  }
   io.out(`Created ${name} in ${folder}.
 
 Next, with a service running (reducerdb start):
