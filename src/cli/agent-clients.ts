@@ -8,6 +8,8 @@ export interface BridgeCommand {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** Variables that it needs. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** An agent or editor, and how to configure it for a server on standard input and output. */
@@ -72,31 +74,35 @@ function userFolders(environment: NodeJS.ProcessEnv) {
 
 type Entry = AgentClient['entry'];
 
-const plain: Entry = ({ name, command, args }) =>
-  json({ mcpServers: { [name]: { command, args } } });
+const plain: Entry = ({ name, command, args, env }) =>
+  json({ mcpServers: { [name]: { command, args, env } } });
 
 function typed(key: string): Entry {
-  return ({ name, command, args }) => json({ [key]: { [name]: { type: 'stdio', command, args } } });
+  return ({ name, command, args, env }) =>
+    json({ [key]: { [name]: { type: 'stdio', command, args, env } } });
 }
 
-const copilot: Entry = ({ name, command, args }) =>
-  json({ mcpServers: { [name]: { type: 'local', command, args, tools: ['*'] } } });
+const copilot: Entry = ({ name, command, args, env }) =>
+  json({ mcpServers: { [name]: { type: 'local', command, args, tools: ['*'], env } } });
 
-const zed: Entry = ({ name, command, args }) =>
-  json({ context_servers: { [name]: { command, args } } });
+const zed: Entry = ({ name, command, args, env }) =>
+  json({ context_servers: { [name]: { command, args, env } } });
 
-const opencode: Entry = ({ name, command, args }) =>
-  json({ mcp: { [name]: { type: 'local', command: [command, ...args], enabled: true } } });
+const opencode: Entry = ({ name, command, args, env: environment }) => {
+  const server = { type: 'local', command: [command, ...args], enabled: true, environment };
+  return json({ mcp: { [name]: server } });
+};
 
 /** JSON strings are valid TOML and YAML strings, too, and any name is a valid key when quoted. */
-const codex: Entry = ({ name, command, args }) =>
+const codex: Entry = ({ name, command, args, env = {} }) =>
   [
     `[mcp_servers.${/^[\w-]+$/.test(name) ? name : JSON.stringify(name)}]`,
     `command = ${JSON.stringify(command)}`,
     `args = ${listText(args)}`,
+    ...Object.entries(env).map(([key, value]) => `env = { ${key} = ${JSON.stringify(value)} }`),
   ].join('\n');
 
-const goose: Entry = ({ name, command, args }) =>
+const goose: Entry = ({ name, command, args, env = {} }) =>
   [
     'extensions:',
     `  ${JSON.stringify(name)}:`,
@@ -107,6 +113,10 @@ const goose: Entry = ({ name, command, args }) =>
     '    timeout: 300',
     `    cmd: ${JSON.stringify(command)}`,
     `    args: ${listText(args)}`,
+    ...Object.entries(env).flatMap(([key, value]) => [
+      '    envs:',
+      `      ${key}: ${JSON.stringify(value)}`,
+    ]),
   ].join('\n');
 
 function json(value: unknown): string {

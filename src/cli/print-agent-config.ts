@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { agentClients, type BridgeCommand } from './agent-clients.ts';
+import { ciTokenVariable } from './ci-token.ts';
 import { isInstalled } from './installation.ts';
 import { CliError, type Io } from './io.ts';
 
@@ -12,6 +13,8 @@ export interface BridgeArguments {
   readonly serverUrl: string;
   readonly isAnonymous: boolean;
   readonly features: readonly string[];
+  /** The variable with a token that was made for the agent; absent: the saved identity counts. */
+  readonly tokenVariable?: string | undefined;
 }
 
 /**
@@ -19,9 +22,14 @@ export interface BridgeArguments {
  * it belongs in. `list` prints the known clients.
  *
  * Everything that depends on this environment is written out, because an agent is started
- * elsewhere: the server's address replaces the project's configuration and the user's default.
+ * elsewhere: the server's address replaces the project's configuration and the user's default. The
+ * user's own identity is never part of it.
  */
-export function printAgentConfig(io: Io, client: string, given: () => BridgeArguments): void {
+export async function printAgentConfig(
+  io: Io,
+  client: string,
+  given: () => Promise<BridgeArguments>,
+): Promise<void> {
   const clients = agentClients(io.environment);
   if (client === 'list') {
     io.out(clients.map(({ word, title, file }) => row([word, title, file])).join('\n'));
@@ -34,8 +42,9 @@ export function printAgentConfig(io: Io, client: string, given: () => BridgeArgu
   }
   const isOfProject = !path.isAbsolute(found.file);
   const where = isOfProject ? `${found.file} in the folder of your project` : found.file;
+  const bridge = await given();
   io.err(`For ${found.title}, add this to ${where}:\n`);
-  io.out(found.entry(bridgeCommand(given(), isOfProject)));
+  io.out(found.entry(bridgeCommand(bridge, isOfProject)));
 }
 
 function row([word, title, file]: readonly [string, string, string]): string {
@@ -43,14 +52,17 @@ function row([word, title, file]: readonly [string, string, string]): string {
 }
 
 function bridgeCommand(given: BridgeArguments, isShared: boolean): BridgeCommand {
-  const { globalFlags, database, serverUrl, isAnonymous, features } = given;
+  const { globalFlags, database, serverUrl, isAnonymous, features, tokenVariable } = given;
   const [command, ...start] = commandLine(isShared);
   const args = [...start, ...globalFlags, 'mcp'];
   if (database !== undefined) args.push(database);
   args.push('--server', serverUrl);
   if (isAnonymous) args.push('--anonymous');
   if (features.length > 0) args.push('--features', features.join(','));
-  return { name: database ?? 'reducerdb', command, args };
+  const bridge = { name: database ?? 'reducerdb', command, args };
+  return tokenVariable === undefined
+    ? bridge
+    : { ...bridge, env: { [ciTokenVariable]: tokenVariable } };
 }
 
 /**

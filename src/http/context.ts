@@ -17,6 +17,8 @@ export interface HttpContext {
   /** Name and version that `/v1/health` shows. */
   readonly packageName: string;
   readonly version: string;
+  /** The address of the service for others, if its operator has named one. */
+  readonly publicUrl?: string | undefined;
   /**
    * Whether strangers can create databases, with or without a token (anyone can get one). A page
    * must not make their browsers do it without their knowledge.

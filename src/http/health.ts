@@ -5,8 +5,9 @@ import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, json, type Reply } from './exchange.ts';
 
 /** `GET /v1/health`: responds as long as the process runs. */
-export function processHealth({ packageName, version }: HttpContext): Reply {
-  const body = { nodes: [0], package_name: packageName, schedulable: true, version };
+export function processHealth({ packageName, version, publicUrl }: HttpContext): Reply {
+  const known = publicUrl === undefined ? {} : { public_url: publicUrl };
+  const body = { nodes: [0], package_name: packageName, schedulable: true, version, ...known };
   return json(200, JSON.stringify(body));
 }
 

@@ -365,6 +365,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),
     registry,
+    publicUrl: configuration.publicUrl,
     mcp: makeMcpDoor({ host, log, stopping, answerBytes: configuration.mcpAnswerBytes }),
     mcpRules: mcpRulesOf(configuration),
   });

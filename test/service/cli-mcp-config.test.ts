@@ -97,6 +97,25 @@ describe('mcp --print-config', () => {
     expect(stdout + stderr).not.toContain('eyJ');
   });
 
+  it('[ease 4.13] makes a limited token on request, and never writes the saved one', async () => {
+    const { code, stdout, stderr } = await print('claude-code', 'inn', '--token', 'read-only');
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    const { env } = ofMcpServers(stdout, 'inn') as { env: { REDUCERDB_TOKEN: string } };
+    const { username: token } = new URL(env.REDUCERDB_TOKEN);
+    const saved = await sandbox.ok(['login', 'show', '--token']);
+    expect(saved).not.toContain(token);
+    expect(await sandbox.ok(['token', 'list', 'inn'])).toContain('read-only');
+    const bearer = { env };
+    expect((await sandbox.run(['sql', 'inn', 'SELECT 1'], bearer)).code).toBe(0);
+    for (const args of [
+      ['inn', '--anonymous', '--token', 'full'],
+      ['--token', 'full'],
+    ]) {
+      expect((await print('claude-code', ...args)).code).toBe(2);
+    }
+    expect((await sandbox.run(['mcp', 'inn', '--token', 'full'])).code).toBe(2);
+  });
+
   it('[mcp B22] calls the server of a whole host by the name of the product', async () => {
     const { args } = ofMcpServers((await print('cursor')).stdout, 'reducerdb');
     expect(args.slice(-3)).toEqual(['mcp', '--server', sandbox.url]);

@@ -1,8 +1,11 @@
 import path from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type AgentFeature, agentFeatures, isAgentFeature } from '../../protocol/agent-features.ts';
+import { object, optional, string } from '../../values/json-shape.ts';
+import { type AgentTokenKind, agentTokenKinds, makeAgentToken } from '../agent-token.ts';
 import { type Api, databasePath, statusText, Unreachable } from '../api.ts';
 import { Bridge } from '../bridge/bridge.ts';
+import { ciTokenText } from '../ci-token.ts';
 import { CliError, type Io } from '../io.ts';
 import { printAgentConfig } from '../print-agent-config.ts';
 import { Session } from '../session.ts';
@@ -11,6 +14,7 @@ import { withAnonymous, withServer } from '../shared-flags.ts';
 interface McpFlags {
   readonly features?: readonly AgentFeature[];
   readonly printConfig?: string;
+  readonly token?: AgentTokenKind;
 }
 
 export function addMcp(program: Command, io: Io): void {
@@ -21,6 +25,11 @@ export function addMcp(program: Command, io: Io): void {
       '--print-config <client>',
       'print the configuration for an agent or editor; `list` lists the clients',
     )
+    .option(
+      '--token <kind>',
+      `with --print-config: make a limited token for it: ${agentTokenKinds.join(', ')}`,
+      tokenKind,
+    )
     .addHelpText(
       'after',
       '\nWithout a database (argument or SERVICE_DB_NAME) the server is host-wide.\n' +
@@ -29,15 +38,20 @@ export function addMcp(program: Command, io: Io): void {
     .action(async (word: string | undefined, flags: McpFlags, command: Command) => {
       const session = new Session(io, command);
       const database = word ?? nonEmpty(io.environment.SERVICE_DB_NAME);
-      const { features: wanted = [], printConfig } = flags;
+      const { features: wanted = [], printConfig, token } = flags;
+      if (token !== undefined) checkToken(session, database, printConfig);
       if (printConfig !== undefined) {
-        printAgentConfig(io, printConfig, () => ({
-          globalFlags: globalFlags(program),
-          database,
-          serverUrl: session.server().url,
-          isAnonymous: session.flags.anonymous === true,
-          features: wanted,
-        }));
+        await printAgentConfig(io, printConfig, async () => {
+          const serverUrl = await publicAddress(session);
+          return {
+            globalFlags: globalFlags(program),
+            ...{ database, serverUrl },
+            isAnonymous: session.flags.anonymous === true,
+            features: wanted,
+            tokenVariable:
+              token && (await tokenVariable(session, database ?? '', token, serverUrl)),
+          };
+        });
         return;
       }
       const address = new Address(session.api(), database, wanted);
@@ -50,6 +64,57 @@ export function addMcp(program: Command, io: Io): void {
       io.err(`Serving MCP over stdio, bridging to ${address.url}`);
       await serve(address);
     });
+}
+
+function tokenKind(word: string): AgentTokenKind {
+  const found = agentTokenKinds.find((kind) => kind === word);
+  if (found !== undefined) return found;
+  throw new InvalidArgumentError(`Expected one of: ${agentTokenKinds.join(', ')}.`);
+}
+
+function checkToken(session: Session, database?: string, client?: string): void {
+  if (client === undefined || client === 'list') {
+    throw new CliError('--token needs --print-config <client>', 2);
+  }
+  if (database === undefined) throw new CliError('--token needs a database', 2);
+  if (session.flags.anonymous === true) {
+    throw new CliError('--token cannot be combined with --anonymous', 2);
+  }
+}
+
+/**
+ * The address that the server has for others, if its operator has named one; else, and where the
+ * server cannot be reached, the one with which it was found.
+ */
+async function publicAddress(session: Session): Promise<string> {
+  const { url } = session.server();
+  const signal = AbortSignal.timeout(addressMillisMax);
+  try {
+    const shape = object({ public_url: optional(string) });
+    const api = session.anonymousApi(session.server());
+    return (await api.json('GET', '/v1/health', shape, { signal })).public_url ?? url;
+  } catch (error) {
+    if (signal.aborted || error instanceof CliError || error instanceof Unreachable) return url;
+    throw error;
+  }
+}
+
+const addressMillisMax = 2_000;
+
+async function tokenVariable(
+  session: Session,
+  database: string,
+  kind: AgentTokenKind,
+  url: string,
+): Promise<string> {
+  const api = await session.apiWithIdentity();
+  const { readDefinition } = await import('../module-definition.ts');
+  const source = { kind: 'database', name: database, server: undefined } as const;
+  const definition = await readDefinition(source, session);
+  const { id, token } = await makeAgentToken(api, database, kind, definition);
+  session.io.err(`Token ${id} for ${database} (${kind}) is part of this configuration.`);
+  session.io.err(`End it with: reducerdb token revoke ${database} ${id}`);
+  return ciTokenText({ server: { url, name: url }, token });
 }
 
 async function serve(address: Address): Promise<void> {
