@@ -1,4 +1,5 @@
 import type { DerivedIndexKind, DerivedIndexOption } from '../schema/definition.ts';
+import type { Language } from '../schema/languages.ts';
 import type { AlgebraicType } from '../values/type.ts';
 
 /**
@@ -44,7 +45,7 @@ export type Family = string;
 export type Modifier = 'index' | 'unique' | 'primaryKey' | 'autoInc' | 'default' | 'name';
 
 /** The kinds of derived indexes that a type offers, beside its modifiers. */
-export type DerivedModifier = 'arrayIndex';
+export type DerivedModifier = 'arrayIndex' | 'textIndex';
 
 export type IndexAlgorithm = 'btree' | 'hash' | 'direct';
 
@@ -173,6 +174,16 @@ interface DerivedModifiers<Out, In, Known extends Traits, Allowed extends AnyMod
     /** Adds an index of the elements: `'a' = ANY(column)` and `column @> ['a']` use it. */
     index(kind: 'inverted'): Column<Out, In, Known, Allowed>;
   };
+  textIndex: {
+    /**
+     * Adds an index of the words, which `search(column, 'red fox')` uses. They are compared by the
+     * stems of the language, as they are written without one.
+     */
+    index(
+      kind: 'text',
+      options?: { readonly language?: Language },
+    ): Column<Out, In, Known, Allowed>;
+  };
 }
 
 /** Later traits win, as at run time. */
@@ -215,18 +226,27 @@ export function columnOf(builder: AnyBuilder): {
 }
 
 /** What is declared as `kind` with the options; `undefined` if it is no derived index. */
-function derivedIndexOf(kind: unknown): DerivedIndexTrait | undefined {
+function derivedIndexOf(kind: unknown, options: unknown): DerivedIndexTrait | undefined {
   switch (kind) {
     case 'inverted':
       return { kind, options: [] };
+    case 'text':
+      return { kind, options: optionsOf(options) };
     default:
       return undefined;
   }
 }
 
-const traitOf: Readonly<Record<Modifier, (argument: unknown) => ColumnTraits>> = {
-  index: (algorithm = 'btree') => {
-    const derivedIndex = derivedIndexOf(algorithm);
+/** Options as pairs of texts; those that are not there are left out. */
+function optionsOf(options: unknown): DerivedIndexOption[] {
+  return Object.entries(options ?? {}).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name, value: String(value) }],
+  );
+}
+
+const traitOf: Readonly<Record<Modifier, (argument: unknown, options: unknown) => ColumnTraits>> = {
+  index: (algorithm = 'btree', options = undefined) => {
+    const derivedIndex = derivedIndexOf(algorithm, options);
     return derivedIndex ? { derivedIndex } : { index: algorithm as IndexAlgorithm };
   },
   unique: () => ({ unique: true }),
@@ -238,9 +258,9 @@ const traitOf: Readonly<Record<Modifier, (argument: unknown) => ColumnTraits>> =
 
 // Every builder has every modifier at run time; the compiler decides which ones it offers.
 for (const modifier of Object.keys(traitOf) as Modifier[]) {
-  const value = function (this: AnyBuilder, argument: unknown): AnyColumn {
+  const value = function (this: AnyBuilder, argument: unknown, options: unknown): AnyColumn {
     const { type, traits } = columnOf(this);
-    return new ColumnBuilder(type, { ...traits, ...traitOf[modifier](argument) });
+    return new ColumnBuilder(type, { ...traits, ...traitOf[modifier](argument, options) });
   };
   for (const prototype of [TypeBuilder.prototype, ColumnBuilder.prototype]) {
     Object.defineProperty(prototype, modifier, { value, writable: true, configurable: true });

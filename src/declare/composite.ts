@@ -18,6 +18,7 @@ export type ArrayModifier = ValueModifier | 'arrayIndex';
 export type VectorModifier = ValueModifier;
 export type EnumModifier = ValueModifier | 'index' | 'primaryKey';
 export type KeyModifier = EnumModifier | 'unique';
+export type TextModifier = KeyModifier | 'textIndex';
 export type IntegerModifier = KeyModifier | 'autoInc';
 
 export declare const columnsType: unique symbol;

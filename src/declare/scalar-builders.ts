@@ -6,7 +6,7 @@ import type { Timestamp } from '../values/timestamp.ts';
 import type { Uuid } from '../values/uuid.ts';
 import type { Builder, Column, Traits } from './builder.ts';
 import { type BuilderClass, columnClass, typeClass } from './builder-class.ts';
-import type { KeyModifier, ValueModifier } from './composite.ts';
+import type { KeyModifier, TextModifier, ValueModifier } from './composite.ts';
 
 /**
  * The type `t.bool()`.
@@ -44,7 +44,7 @@ export const BoolColumnBuilder: BuilderClass<BoolColumnBuilder> = /*#__PURE__*/ 
  * const type: StringBuilder = t.string();
  * ```
  */
-export type StringBuilder = Builder<string, string, KeyModifier>;
+export type StringBuilder = Builder<string, string, TextModifier>;
 /** The class of `t.string()`: `t.string() instanceof StringBuilder`. */
 export const StringBuilder: BuilderClass<StringBuilder> = /*#__PURE__*/ typeClass('String');
 /**
@@ -59,7 +59,7 @@ export type StringColumnBuilder<Known extends Traits = Traits> = Column<
   string,
   string,
   Known,
-  KeyModifier
+  TextModifier
 >;
 /** The class of columns of type `t.string()`. */
 export const StringColumnBuilder: BuilderClass<StringColumnBuilder> =

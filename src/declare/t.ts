@@ -38,6 +38,7 @@ import {
   type SimpleSumBuilder,
   type SumBuilder,
   sumOf,
+  type TextModifier,
   type U8Builder,
   type UnitBuilder,
   unitOf,
@@ -84,7 +85,7 @@ export interface TypeFactory {
   f64(): Plain<number>;
   /** An alias of `f64`. */
   number(): Plain<number>;
-  string(): Key<string>;
+  string(): Builder<string, string, TextModifier>;
   byteArray(): Plain<Uint8Array>;
   identity(): Key<Identity>;
   connectionId(): Key<ConnectionId>;

@@ -75,6 +75,40 @@ describe('[ease 3.3] derived indexes of a module', () => {
     expect(schemaJson(validateModule(moduleWith([])), 10)).not.toContain('DerivedIndexes');
   });
 
+  it('[ease 3.11] of words are of a string, and have a language', () => {
+    const body: RawDerivedIndex = { ...labels, kind: 'text' };
+    const german = [{ name: 'language', value: 'german' }];
+    const [table] = validateModule(moduleWith([{ ...body, options: german }], text)).tables;
+    expect(table?.derivedIndexes).toMatchObject([
+      { name: 'open_tickets_all_labels_idx_text', kind: 'text', options: german },
+    ]);
+    const problem = (options: RawDerivedIndex['options'], type: AlgebraicType = text) =>
+      problemsOf(moduleWith([{ ...body, options }], type)).join();
+    expect(problem([])).toBe('');
+    expect(problem([], arrayOf(text))).toContain(
+      'a text index is of a string, not of `Array<String>`',
+    );
+    expect(problem([{ name: 'language', value: 'klingon' }])).toContain(
+      '`klingon` is not a language of a text index; use one of `simple`, `english`, `german`',
+    );
+    expect(problem([{ name: 'stem', value: 'yes' }])).toContain(
+      'a text index has no option `stem`',
+    );
+    expect(problem([...german, ...german])).toContain('a text index has one language');
+  });
+
+  it('[ease 3.11] in another language are another index', () => {
+    const inLanguage = (value: string) => {
+      const options = [{ name: 'language', value }];
+      return validateModule(moduleWith([{ ...labels, kind: 'text', options }], text));
+    };
+    const plan = planMigration(inLanguage('german'), inLanguage('dutch'));
+    expect(plan).toMatchObject({
+      kind: 'automatic',
+      steps: [{ kind: 'removeDerivedIndex' }, { kind: 'addDerivedIndex' }],
+    });
+  });
+
   it('come and go with an automatic migration, which says so', () => {
     const bare = validateModule(moduleWith([]));
     const indexed = validateModule(moduleWith([labels]));

@@ -2,6 +2,7 @@ import { unreachable } from '../assert.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { typeText } from '../values/typespace.ts';
 import type { DerivedIndexDefinition, TableDefinition } from './definition.ts';
+import { isLanguage, languageOption, languages } from './languages.ts';
 import { generatedIndexName } from './names.ts';
 import type { RawDerivedIndex } from './raw-module.ts';
 import { followRefs, type Scope } from './scope.ts';
@@ -71,9 +72,28 @@ function problemOf(
       if (!isRecursive(array.element, typespace)) return undefined;
       return 'an inverted index cannot be of elements of a recursive type';
     }
+    case 'text':
+      return textProblem(options, type, typespace);
     default:
       return unreachable(kind);
   }
+}
+
+function textProblem(
+  options: RawDerivedIndex['options'],
+  type: AlgebraicType,
+  typespace: Typespace,
+): string | undefined {
+  const [option, second] = options;
+  const unknown = [option, second].find((one) => one !== undefined && one.name !== languageOption);
+  if (unknown !== undefined) return `a text index has no option \`${unknown.name}\``;
+  if (second !== undefined) return 'a text index has one language';
+  if (option !== undefined && !isLanguage(option.value)) {
+    const known = languages.map((language) => `\`${language}\``).join(', ');
+    return `\`${option.value}\` is not a language of a text index; use one of ${known}`;
+  }
+  if (followRefs(type, typespace).kind === 'string') return undefined;
+  return `a text index is of a string, not of \`${typeText(type, typespace)}\``;
 }
 
 function isRecursive(type: AlgebraicType, typespace: Typespace): boolean {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Language, languages, stemmerOf } from './language.ts';
+import { type Language, languages } from '../schema/languages.ts';
+import { stemmerOf } from './language.ts';
 
 function stems(language: Language, words: string): string[] {
   const stem = stemmerOf(language) ?? ((word: string) => word);

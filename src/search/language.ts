@@ -1,3 +1,4 @@
+import type { Language } from '../schema/languages.ts';
 import { stemEnglish } from './stem-english.ts';
 import {
   stemDutch,
@@ -7,27 +8,6 @@ import {
   stemPortuguese,
   stemSpanish,
 } from './stem-light.ts';
-
-/**
- * Languages whose words can be compared by their stems. `simple` compares words as they are
- * written, so it serves every language.
- */
-export const languages = [
-  'simple',
-  'english',
-  'german',
-  'french',
-  'spanish',
-  'italian',
-  'portuguese',
-  'dutch',
-] as const;
-
-export type Language = (typeof languages)[number];
-
-export function isLanguage(name: string): name is Language {
-  return (languages as readonly string[]).includes(name);
-}
 
 /**
  * What a word is compared by. A stemmer takes a folded word and never changes its first character,

@@ -1,5 +1,6 @@
+import type { Language } from '../schema/languages.ts';
 import { searchLimits } from '../search-limits.ts';
-import { type Language, type Stemmer, stemmerOf } from './language.ts';
+import { type Stemmer, stemmerOf } from './language.ts';
 import { type ParsedQuery, type PhraseWord, parseQuery, type QueryNode } from './query.ts';
 import { scoreOf, type TextStatistics } from './rank.ts';
 import { eachWord } from './words.ts';
@@ -12,6 +13,7 @@ const none: readonly number[] = [];
  */
 export class Search {
   readonly query: ParsedQuery;
+  readonly language: Language;
   readonly stem: Stemmer | undefined;
   /** Of the words of the query, by what words of texts are compared by. */
   readonly #byStem = new Map<string, number[]>();
@@ -33,6 +35,7 @@ export class Search {
   /** Throws `QueryError`. */
   constructor(text: string, language: Language) {
     this.query = parseQuery(text);
+    this.language = language;
     this.stem = stemmerOf(language);
     const { words, root } = this.query;
     for (const [number, { word, isPrefix }] of words.entries()) {

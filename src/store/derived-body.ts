@@ -1,3 +1,4 @@
+import type { Search } from '../search/search.ts';
 import type { RefList } from './ref-list.ts';
 import type { RowRef } from './row-ref.ts';
 
@@ -37,7 +38,13 @@ export interface DerivedBody {
 }
 
 /** What an index is asked, by its kind. */
-export type DerivedRequest = InvertedRequest;
+export type DerivedRequest = InvertedRequest | TextRequest;
+
+/** Rows that a search can match. */
+export interface TextRequest {
+  readonly kind: 'text';
+  readonly search: Search;
+}
 
 /** Rows whose array has one of the elements (`any`), or each of them (`all`). */
 export interface InvertedRequest {

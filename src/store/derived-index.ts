@@ -6,6 +6,7 @@ import { RefList } from './ref-list.ts';
 import type { RowHeap } from './row-heap.ts';
 import { noRow, type RowRef, type RowRefs } from './row-ref.ts';
 import type { RowShape } from './row-shape.ts';
+import { TextBody } from './text-body.ts';
 
 /** An index of what a kind derives from one column: its definition and the structure behind it. */
 export class DerivedIndex {
@@ -78,11 +79,13 @@ export class DerivedIndex {
 
   /** Another structure of the kind, over rows of the same table. */
   emptyBody(): DerivedBody {
-    const { kind, column } = this.spec;
+    const { kind, column, options } = this.spec;
     present(this.#shape.columnTypes[column], 'column of a derived index');
     switch (kind) {
       case 'inverted':
         return new InvertedIndex(this.#heap, this.#shape, column);
+      case 'text':
+        return new TextBody({ heap: this.#heap, shape: this.#shape, column, options });
       default:
         return unreachable(kind);
     }

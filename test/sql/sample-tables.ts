@@ -33,7 +33,7 @@ export interface SampleTable {
   readonly sourceNames?: Readonly<Record<string, string>>;
   readonly isPrivate?: boolean;
   readonly isEvent?: boolean;
-  /** `unique:btree:id`, `hash:a,b`, `inverted:labels`. */
+  /** `unique:btree:id`, `hash:a,b`, `inverted:labels`, `text:body:english`. */
   readonly indexes?: readonly string[];
   readonly autoIncrement?: string;
   readonly primaryKey?: string;
@@ -165,10 +165,14 @@ function tableSpecOf(table: SampleTable, id: number): TableSpec {
     derivedIndexes: texts
       .filter((text) => !isOrdinary(text))
       .map((text, at) => {
-        const [, column = ''] = text.split(':');
-        const name = `${table.name}_${column}_idx_inverted`;
-        const place = { column: position(column), options: [] };
-        return { id: indexId(id + 20 + at), name, kind: 'inverted', ...place };
+        const [kind, column = '', language] = text.split(':');
+        const options = language === undefined ? [] : [{ name: 'language', value: language }];
+        return {
+          id: indexId(id + 20 + at),
+          name: `${table.name}_${column}_idx_${kind}`,
+          kind: kind === 'text' ? kind : 'inverted',
+          ...{ column: position(column), options },
+        };
       }),
     sequences:
       autoIncrement === undefined
@@ -178,7 +182,7 @@ function tableSpecOf(table: SampleTable, id: number): TableSpec {
 }
 
 function isOrdinary(text: string): boolean {
-  return !text.startsWith('inverted:');
+  return !/^(?:inverted|text):/.test(text);
 }
 
 function indexSpecOf(

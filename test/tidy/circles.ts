@@ -97,6 +97,7 @@ export const recursions: readonly { readonly why: string; readonly files: readon
       'src/sql/check/check-unnest.ts',
       'src/sql/check/coerce-query.ts',
       'src/sql/check/row-security.ts',
+      'src/sql/check/text-language.ts',
       'src/sql/check/type-aggregate.ts',
       'src/sql/check/type-arithmetic.ts',
       'src/sql/check/type-array.ts',

@@ -12,6 +12,7 @@ import {
   type RowObj,
   ScheduleAt,
   type StringBuilder,
+  type StringColumnBuilder,
   SyncResponse,
   schema,
   TimeDuration,
@@ -104,8 +105,9 @@ expectType<Equal<InferTypeOfRow<typeof everything.rowType.row>, Row>>();
 
 // Annotations of columns.
 const tags: ArrayColumnBuilder<StringBuilder> = t.array(t.string()).default([]).index('inverted');
+const body: StringColumnBuilder = t.string().index('text', { language: 'german' }).index().unique();
 const owner: OptionColumnBuilder<IdentityBuilder> = t.option(t.identity()).index();
-const labelled: RowObj = { tags, owner };
+const labelled: RowObj = { tags, owner, body };
 expectType<Equal<Infer<{ tags: typeof tags }>, { tags: string[] }>>();
 expectType<Equal<Infer<{ owner: typeof owner }>, { owner: Identity | undefined }>>();
 export const labels: string[] = Object.keys(labelled);

@@ -20,6 +20,10 @@ t.array(t.u8()).index();
 t.array(t.u8()).index('btree');
 // @ts-expect-error: an index of elements is of a list
 t.u8().index('inverted');
+// @ts-expect-error: an index of words is of a string
+t.u8().index('text');
+// @ts-expect-error: not a language
+t.string().index('text', { language: 'klingon' });
 // @ts-expect-error: a column inside another type
 t.array(t.u8().index());
 // @ts-expect-error

@@ -29,7 +29,7 @@ function raisesItself(expression: TypedExpression): boolean {
     case 'convert':
       return convertCanRaise(expression.operand.type, expression.type);
     case 'call':
-      return expression.function.canRaise;
+      return callCanRaise(expression);
     case 'like':
       return likeCanRaise(expression);
     case 'subquery':
@@ -37,6 +37,16 @@ function raisesItself(expression: TypedExpression): boolean {
     default:
       return false;
   }
+}
+
+function callCanRaise(call: Extract<TypedExpression, { kind: 'call' }>): boolean {
+  const { canRaise: can, canRaiseWith } = call.function;
+  if (!can || canRaiseWith === undefined) return can;
+  return canRaiseWith(
+    call.arguments.map((argument) =>
+      argument.kind === 'constant' ? decodeQueryValue(argument.type, argument.bytes) : undefined,
+    ),
+  );
 }
 
 /** A pattern that is not yet known may end in its escape character; `_` can take too long. */

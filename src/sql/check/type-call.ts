@@ -7,6 +7,7 @@ import type { Call, Expression } from '../syntax/ast.ts';
 import { type Environment, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
 import { shownType } from './shown-type.ts';
+import { isFullText, withLanguage } from './text-language.ts';
 import { typeAggregate } from './type-aggregate.ts';
 import { isArrayLiteral, typeArrayAs } from './type-array.ts';
 import { infer, typeAlone, typeOpen } from './type-expression.ts';
@@ -40,9 +41,10 @@ export function typeCall(call: Call, environment: Environment): TypedExpression 
     const message = `\`${name}\` is no aggregate: it takes no ORDER BY, FILTER or OVER`;
     throw refuse(message, call.span, environment);
   }
-  if (name === 'rank') return typeRank(call, environment);
+  const whole = isFullText(name) ? withLanguage(call, environment) : call;
+  if (name === 'rank') return typeRank(whole, environment);
   if (isJsonBuilder(name)) return typeJsonBuilder(name, call, environment);
-  return typeScalarCall(family, call, environment);
+  return typeScalarCall(family, whole, environment);
 }
 
 function noFunction(call: Call, environment: Environment): Error {

@@ -1,4 +1,4 @@
-import { plainLanguage } from '../functions/full-text.ts';
+import { plainLanguage } from '../../schema/languages.ts';
 import { findFunction } from '../functions/library.ts';
 import {
   rankFunction,
@@ -15,6 +15,7 @@ import { unwrapped } from './field.ts';
 import { secured } from './row-security.ts';
 import type { ScopeRelation } from './scope.ts';
 import { shownType } from './shown-type.ts';
+import { relationOfSlot } from './text-language.ts';
 import { packed } from './type-aggregate.ts';
 import { typeAlone, typeOpen } from './type-expression.ts';
 import { constant, isOpen } from './type-literal.ts';
@@ -111,13 +112,9 @@ function relationOf(
 ): ScopeRelation & { readonly table: NonNullable<ScopeRelation['table']> } {
   const { slots, values } = needsOf(text);
   const [slot, second] = slots;
-  for (let scope = environment.scope; slot !== undefined; ) {
-    const relation = scope.relations.find((one) => one.slot === slot);
-    if (relation?.table !== undefined && second === undefined && values.size === 0) {
-      return { ...relation, table: relation.table };
-    }
-    if (relation !== undefined || scope.outer === undefined) break;
-    scope = scope.outer;
+  const relation = slot === undefined ? undefined : relationOfSlot(slot, environment);
+  if (relation?.table !== undefined && second === undefined && values.size === 0) {
+    return { ...relation, table: relation.table };
   }
   const message =
     'The first argument of `rank` must be a column of a table: ' +

@@ -23,6 +23,7 @@ export interface Overload {
   readonly isStrict?: boolean;
   readonly isNullableFor?: ScalarFunction['isNullableFor'];
   readonly canRaise?: boolean;
+  readonly canRaiseWith?: ScalarFunction['canRaiseWith'];
   readonly evaluate: Evaluate;
 }
 
@@ -55,7 +56,7 @@ export function resolved(
   name: string,
   overload: Omit<Overload, 'optionalCount' | 'isVariadic' | 'takesAnything'>,
 ): ResolvedFunction<ScalarFunction> {
-  const { parameters, result, evaluate, isNullableFor } = overload;
+  const { parameters, result, evaluate, isNullableFor, canRaiseWith } = overload;
   return {
     function: {
       name,
@@ -64,6 +65,7 @@ export function resolved(
       canRaise: overload.canRaise ?? false,
       evaluate,
       ...(isNullableFor === undefined ? {} : { isNullableFor }),
+      ...(canRaiseWith === undefined ? {} : { canRaiseWith }),
     },
     result: { type: result, isNullable: overload.isNullable ?? false },
   };

@@ -1,9 +1,9 @@
 /** Functions of full-text search; what words, queries and ranks are is in the room `search`. */
-import { isLanguage, languages } from '../../search/language.ts';
+import { isLanguage, languages, plainLanguage } from '../../schema/languages.ts';
 import { QueryError } from '../../search/query.ts';
 import { Search } from '../../search/search.ts';
 import { searchLimits } from '../../search-limits.ts';
-import { invalid } from '../failure.ts';
+import { invalid, SqlFailure } from '../failure.ts';
 import { family } from './family.ts';
 import type { FunctionFamily, QueryValue } from './function.ts';
 import { checkTextLength } from './text-length.ts';
@@ -11,8 +11,8 @@ import { scalarTypes } from './value-kind.ts';
 
 const { string, bool } = scalarTypes;
 
-/** The language of a text for which none is named. */
-export const plainLanguage = 'simple';
+/** What `highlight` puts around words if it is given no marks. */
+export const highlightMark = '**';
 
 /**
  * Compiled searches, the one used last at the end. A statement has the same one for all its rows.
@@ -50,6 +50,16 @@ function compiled(query: string, language: string): Search {
   }
 }
 
+function isSearch(query: QueryValue | undefined, language: QueryValue | undefined): boolean {
+  try {
+    searchOf(query ?? null, language);
+    return true;
+  } catch (error) {
+    if (error instanceof SqlFailure) return false;
+    throw error;
+  }
+}
+
 const search = family(
   'search',
   ['search(text String, query String [, language String]) → Bool'],
@@ -59,6 +69,11 @@ const search = family(
       optionalCount: 1,
       result: bool,
       canRaise: true,
+      // A query that is written out, and within its bounds, cannot.
+      canRaiseWith: ([, query, ...languages]) => {
+        const all = [query, ...languages];
+        return !all.every((value) => typeof value === 'string') || !isSearch(query, languages[0]);
+      },
       evaluate: ([text, query, language]) =>
         searchOf(query ?? null, language).matches(text as string),
     },
@@ -77,7 +92,8 @@ const highlight = family(
       parameters: [string, string],
       result: string,
       canRaise: true,
-      evaluate: ([text, query]) => highlighted(text as string, searchOf(query ?? null), '**', '**'),
+      evaluate: ([text, query]) =>
+        highlighted(text as string, searchOf(query ?? null), highlightMark, highlightMark),
     },
     {
       parameters: [string, string, string, string, string],

@@ -36,6 +36,8 @@ export interface ScalarFunction {
   readonly isLazy?: boolean;
   /** Whether `evaluate` can throw `SqlFailure` for some arguments. */
   readonly canRaise: boolean;
+  /** Whether it can, given those arguments that are constants. Absent: `canRaise`. */
+  readonly canRaiseWith?: (constants: readonly (QueryValue | undefined)[]) => boolean;
   /** It measures the distance of its two arguments, which are vectors, by this metric. */
   readonly metric?: VectorMetric;
   /** `nowMicros`: the moment of the statement, microseconds since the Unix epoch. */

@@ -1,5 +1,6 @@
 import type { DerivedIndexSpec, IndexSpec, TableSpec } from '../../schema/catalog.ts';
 import type { ViewId } from '../../schema/ids.ts';
+import type { Language } from '../../schema/languages.ts';
 import type {
   OutputColumn,
   ParameterSpec,
@@ -153,14 +154,20 @@ export type Access =
     };
 
 /** What a derived index is asked, by its kind. */
-export type Search = {
-  readonly kind: 'inverted';
-  /** Rows with one of the elements, or with each of them. */
-  readonly match: 'any' | 'all';
-  /** An element, or an array of them. */
-  readonly operand: TypedExpression;
-  readonly isArray: boolean;
-};
+export type Search =
+  | {
+      readonly kind: 'inverted';
+      /** Rows with one of the elements, or with each of them. */
+      readonly match: 'any' | 'all';
+      /** An element, or an array of them. */
+      readonly operand: TypedExpression;
+      readonly isArray: boolean;
+    }
+  | {
+      readonly kind: 'text';
+      readonly query: TypedExpression;
+      readonly language: Language;
+    };
 
 export interface AccessBound {
   readonly value: TypedExpression;

@@ -1,7 +1,9 @@
 import { unreachable } from '../../assert.ts';
 import type { DerivedIndexSpec } from '../../schema/catalog.ts';
+import { type Language, languageOf, plainLanguage } from '../../schema/languages.ts';
 import { columnOf } from '../check/conjuncts.ts';
 import type { TypedExpression } from '../check/typed.ts';
+import { decodeQueryValue } from '../functions/value-codec.ts';
 import type { Search } from './plan.ts';
 
 /**
@@ -16,6 +18,8 @@ export function searchOf(
   switch (index.kind) {
     case 'inverted':
       return invertedSearch(index.column, conjunct, slot);
+    case 'text':
+      return textSearch(index, conjunct, slot);
     default:
       return unreachable(index.kind);
   }
@@ -26,8 +30,10 @@ export function operandsOf(search: Search): readonly TypedExpression[] {
   switch (search.kind) {
     case 'inverted':
       return [search.operand];
+    case 'text':
+      return [search.query];
     default:
-      return unreachable(search.kind);
+      return unreachable(search);
   }
 }
 
@@ -56,4 +62,31 @@ function invertedSearch(
     default:
       return undefined;
   }
+}
+
+/** `search(column, query)` in a language whose words the index can find. */
+function textSearch(
+  index: DerivedIndexSpec,
+  conjunct: TypedExpression,
+  slot: number,
+): Search | undefined {
+  if (conjunct.kind !== 'call' || conjunct.function.name !== 'search') return undefined;
+  const [text, query, named] = conjunct.arguments;
+  const isColumn = text?.kind === 'column' && columnOf(text, slot)?.column === index.column;
+  if (!isColumn || query === undefined) return undefined;
+  const language = servedLanguage(index, named);
+  return language && { kind: 'text', query, language };
+}
+
+/** The language that is written out, or the plain one, if an index serves it. */
+export function servedLanguage(
+  { options }: DerivedIndexSpec,
+  named: TypedExpression | undefined,
+): Language | undefined {
+  if (named === undefined) return plainLanguage;
+  if (named.kind !== 'constant') return undefined;
+  const language = decodeQueryValue(named.type, named.bytes);
+  if (language === plainLanguage) return plainLanguage;
+  const own = languageOf(options);
+  return language === own ? own : undefined;
 }

@@ -1,15 +1,22 @@
 import { assert, unreachable } from '../../assert.ts';
 import type { DerivedIndexSpec } from '../../schema/catalog.ts';
+import type { Language } from '../../schema/languages.ts';
+import type { Search as TextSearch } from '../../search/search.ts';
 import type { DerivedRequest } from '../../store/derived-body.ts';
 import type { DerivedIndex } from '../../store/derived-index.ts';
 import type { RowRefs } from '../../store/row-ref.ts';
 import type { Table } from '../../store/table.ts';
 import { BinaryWriter } from '../../values/binary-writer.ts';
 import { readCount, skipperOf } from '../../values/layout.ts';
+import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import type { CompileContext } from '../expressions/compile-context.ts';
+import { compileExpression } from '../expressions/compile-expression.ts';
 import { compileKey } from '../expressions/compile-key.ts';
 import type { Frame } from '../expressions/frame.ts';
+import { SqlFailure } from '../failure.ts';
+import { searchOf } from '../functions/full-text.ts';
+import type { QueryValue } from '../functions/function.ts';
 import type { RefFinder } from '../operators/table-source.ts';
 import type { Access, Search } from '../plan/plan.ts';
 
@@ -28,7 +35,8 @@ export function compileSearch(
   const requestOf = compileRequest(search, context);
   return (state) => {
     const request = requestOf(state);
-    if (request === undefined) return noRefs;
+    if (request === 'none') return noRefs;
+    if (request === 'all') return undefined;
     const table = state.table(number);
     const source = state.sources?.[number] ?? table;
     const found = source.search(derivedIndexOf(table, spec), request);
@@ -37,37 +45,68 @@ export function compileSearch(
   };
 }
 
-/** Makes the request of one execution; `undefined` if the condition is null for every row. */
-function compileRequest(
-  search: Search,
-  context: CompileContext,
-): (frame: Frame) => DerivedRequest | undefined {
+/**
+ * The request of one execution; `none` if the condition is null for every row, `all` if only a scan
+ * gives its answer.
+ */
+type RequestOf = (frame: Frame) => DerivedRequest | 'none' | 'all';
+
+function compileRequest(search: Search, context: CompileContext): RequestOf {
   switch (search.kind) {
     case 'inverted':
       return compileInverted(search, context);
+    case 'text':
+      return compileText(search, context);
     default:
-      return unreachable(search.kind);
+      return unreachable(search);
   }
 }
 
 function compileInverted(
   { match, operand, isArray }: Extract<Search, { readonly kind: 'inverted' }>,
   context: CompileContext,
-): (frame: Frame) => DerivedRequest | undefined {
+): RequestOf {
   const write = compileKey([operand], context);
   const writer = new BinaryWriter(64);
   const elementsOf = isArray ? splitter(operand.type, context.types) : undefined;
   return (frame) => {
     writer.reset();
-    if (!write(frame, writer)) return undefined;
+    if (!write(frame, writer)) return 'none';
     const bytes = writer.finish();
     return { kind: 'inverted', match, elements: elementsOf?.(bytes) ?? [bytes] };
   };
 }
 
+/**
+ * A query beyond its bounds fails where a row is compared with it, and not for a table without
+ * rows.
+ */
+function compileText(
+  { query, language }: Extract<Search, { readonly kind: 'text' }>,
+  context: CompileContext,
+): RequestOf {
+  const evaluate = compileExpression(query, context);
+  return (frame) => {
+    const text = evaluate(frame);
+    if (text === null) return 'none';
+    const search = boundedSearch(text, language);
+    return search === undefined ? 'all' : { kind: 'text', search };
+  };
+}
+
+/** `undefined`: the query is too long. */
+function boundedSearch(text: QueryValue, language: Language): TextSearch | undefined {
+  try {
+    return searchOf(text, language);
+  } catch (error) {
+    if (error instanceof SqlFailure) return undefined;
+    throw error;
+  }
+}
+
 /** The encoded elements of an encoded array. */
 function splitter(
-  type: Search['operand']['type'],
+  type: AlgebraicType,
   types: CompileContext['types'],
 ): (array: Uint8Array) => Uint8Array[] {
   const array = resolveType(type, types);

@@ -2,6 +2,7 @@ import { present } from '../../../src/assert.ts';
 import type { Catalog, ColumnSpec, IndexSpec, TableSpec } from '../../../src/schema/catalog.ts';
 import type { IndexAlgorithm } from '../../../src/schema/definition.ts';
 import { indexId, tableId } from '../../../src/schema/ids.ts';
+import { type Language, languageOf, languages } from '../../../src/schema/languages.ts';
 import { rowRef } from '../../../src/store/row-ref.ts';
 import { Store } from '../../../src/store/store.ts';
 import type { Table } from '../../../src/store/table.ts';
@@ -31,6 +32,8 @@ export interface TableSketch {
   }[];
   /** Columns that have an inverted index. */
   readonly inverted?: readonly string[];
+  /** Languages of text indexes by their columns. */
+  readonly texts?: Readonly<Record<string, Language>>;
   readonly autoInc?: readonly string[];
   readonly primaryKey?: string;
   readonly event?: boolean;
@@ -75,12 +78,21 @@ function tableSpec(name: string, sketch: TableSketch, id: number): TableSpec {
     constraints: indexes
       .filter((index) => index.isUnique)
       .map((index) => ({ id: index.id + 40, name: `${index.name}_key`, columns: index.columns })),
-    derivedIndexes: (sketch.inverted ?? []).map((column, at) => ({
-      id: indexId(id + 60 + at),
-      name: `${name}_${column}_idx_inverted`,
-      kind: 'inverted',
+    derivedIndexes: [
+      ...(sketch.inverted ?? []).map((column) => ({
+        column,
+        kind: 'inverted' as const,
+        options: [],
+      })),
+      ...Object.entries(sketch.texts ?? {}).map(([column, language]) => ({
+        ...{ column, kind: 'text' as const },
+        options: [{ name: 'language', value: language }],
+      })),
+    ].map(({ column, kind, options }, at) => ({
+      // Another language is another index.
+      ...{ id: indexId(id + 60 + at + languages.indexOf(languageOf(options)) * 3), kind, options },
+      name: `${name}_${column}_idx_${kind}`,
       column: positionOf(column),
-      options: [],
     })),
     sequences: (sketch.autoInc ?? []).map((column, at) => ({
       id: id + 80 + at,
