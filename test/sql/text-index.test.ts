@@ -125,6 +125,45 @@ describe('[ease 3.11] a text index', () => {
     expect(notes.rows("SELECT id FROM note WHERE rank(body, 'fox') > 0")).toHaveLength(2);
   });
 
+  it.each(['foxes', 'rare7', 'open rare1*', '"two fox" NOT closed', 'zebra', '', 'NOT fox'])(
+    'gives `rank` what all rows give it: %s',
+    (query) => {
+      const bare = labOf(['unique:btree:id']);
+      const parameters = { 1: query };
+      const sql = "SELECT id, rank(body, $1, 'english') AS r FROM note ORDER BY id";
+      const expected = bare.rows(sql, { parameters });
+      expect(notes.rows(sql, { parameters })).toEqual(expected);
+      expect(notes.rows(sql, { parameters, isPausing: true })).toEqual(expected);
+      const plain = sql.replace(", 'english'", ", 'simple'");
+      expect(notes.rows(plain, { parameters })).toEqual(bare.rows(plain, { parameters }));
+      const own = labOf(indexes);
+      for (const lab of [own, bare]) {
+        lab.write('DELETE FROM note WHERE id < 150');
+        lab.write("UPDATE note SET body = 'a fox, a fox and rare7' WHERE id % 50 = 0");
+      }
+      expect(own.rows(sql, { parameters })).toEqual(bare.rows(sql, { parameters }));
+    },
+  );
+
+  it('gives `rank` the rows of a moment, and those that the caller can read', () => {
+    const sql = "SELECT id, rank(body, 'fox') AS r FROM note WHERE search(body, 'fox OR rare7')";
+    const expected = notes.rows(sql);
+    const own = labOf(indexes);
+    let round = 0;
+    const duringPause = () => {
+      own.write(`UPDATE note SET body = 'foxes' WHERE id = ${300 + round++}`);
+    };
+    expect(own.rows(sql, { isPausing: true, duringPause })).toEqual(expected);
+    expect(round).toBeGreaterThan(0);
+    const filters = ['SELECT * FROM note WHERE owner = :sender'];
+    const caller = { identity: callerIdentity(1n), rights: strangerRights };
+    const seen = labOf(indexes, filters).rows(sql, { caller });
+    const bare = labOf(['unique:btree:id'], filters);
+    const named = sql.replaceAll(/fox'|rare7'/g, "$&, 'english'");
+    expect(seen).toEqual(bare.rows(named, { caller }));
+    expect(seen).not.toEqual(expected);
+  });
+
   it('finds only what the caller can read', () => {
     const guarded = labOf(indexes, ['SELECT * FROM note WHERE owner = :sender']);
     const caller = { identity: callerIdentity(1n), rights: strangerRights };

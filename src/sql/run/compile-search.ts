@@ -95,7 +95,7 @@ function compileText(
 }
 
 /** `undefined`: the query is too long. */
-function boundedSearch(text: QueryValue, language: Language): TextSearch | undefined {
+export function boundedSearch(text: QueryValue, language: Language): TextSearch | undefined {
   try {
     return searchOf(text, language);
   } catch (error) {

@@ -11,9 +11,10 @@ import { keyPartOf } from '../functions/canonical.ts';
 import type { QueryValue } from '../functions/function.ts';
 import { valueReaderOf } from '../functions/value-codec.ts';
 import type { ExecutionState } from '../operators/execution-state.ts';
-import { type Rows, rowReady } from '../operators/operator.ts';
+import { ended, type Rows, rowReady, type Step } from '../operators/operator.ts';
 import {
   AnswerSet,
+  type Collector,
   CompiledStage,
   GroupCollector,
   KeyCollector,
@@ -25,6 +26,7 @@ import {
 } from '../operators/stages.ts';
 import type { RowsPlan, SubqueryPlan } from '../plan/plan.ts';
 import type { PlanCompiler } from './compile-plan.ts';
+import { indexedStatistics } from './indexed-statistics.ts';
 
 /** Rows that are looked at without a pause, about a millisecond's work. */
 const deferredCostMax = 10_000;
@@ -81,15 +83,20 @@ export class CompiledSubqueries {
   }
 
   #stage(subquery: TypedSubquery): CompiledStage<Answer> {
-    const known = this.#stageOf.get(subquery);
-    if (known !== undefined) return known;
+    const before = this.#stageOf.get(subquery);
+    if (before !== undefined) return before;
     const plan = present(this.#plans.get(subquery), 'plan of a subquery');
     assert(plan.kind === 'once', 'only what is asked once has stages');
     const rows = this.#compiler.rows(plan.rows);
     const read = this.#readerOf(plan.column);
     const isNullable = plan.column?.isNullable === true;
     const { mode } = subquery;
+    const { isMeasured } = this.#compiler;
+    // EXPLAIN ANALYZE shows the steps that are planned.
+    const known = isMeasured ? undefined : indexedStatistics(subquery, this.#compiler);
     const stage = new CompiledStage<Answer>(this.#compiler.keepNumber(), (state) => {
+      const value = known?.(state);
+      if (value !== undefined) return new KnownAnswer(value);
       const answer =
         mode === 'in' ? new AnswerSet(read, isNullable) : new FirstAnswer(mode === 'exists', read);
       return new RowCollector<Answer>(state, rows(state), answer);
@@ -271,6 +278,22 @@ function isAmong(rows: Rows, operand: QueryValue, sink: ByteSink, read: Reader):
 }
 
 type Answer = FirstAnswer | AnswerSet;
+
+/** A value for which no row is looked at. */
+class KnownAnswer implements Collector<Answer> {
+  readonly answer: FirstAnswer;
+
+  constructor(value: QueryValue) {
+    this.answer = new FirstAnswer(false, () => value);
+    this.answer.value = value;
+  }
+
+  open(): void {}
+
+  next(): Step {
+    return ended;
+  }
+}
 
 /** The value of a scalar subquery, or whether any row exists. */
 class FirstAnswer implements RowAnswer {
