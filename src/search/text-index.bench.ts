@@ -41,7 +41,7 @@ export function benchmarks(scale: number): Measurement[] {
     }
   });
   const textAt = (at: number): string => current.get(at) ?? texts[at] ?? '';
-  const search = new Search('word20 word30', 'english');
+  const search = new Search(`${wordOf(20)} ${wordOf(30)}`, 'english');
   const found = seconds(() => {
     for (let round = 0; round < 10; round++) {
       for (const ref of index.candidates(search) ?? []) search.matches(textAt(ref / refStep - 1));
@@ -70,10 +70,15 @@ function makeTexts(count: number): string[] {
     const words: string[] = [];
     for (let at = 0; at < wordsOfText; at++) {
       const place = Math.floor(Math.exp((random.below(1_000_000) / 1_000_000) * log));
-      words.push(place % 7 === 0 ? `word${place}s` : `word${place}`);
+      words.push(place % 7 === 0 ? `${wordOf(place)}s` : wordOf(place));
     }
     return words.join(' ');
   });
+}
+
+/** Words begin with different letters, as those of a language do. */
+function wordOf(place: number): string {
+  return `${String.fromCharCode(97 + (place % 26))}ord${place}`;
 }
 
 function seconds(work: () => void): number {
