@@ -7,6 +7,7 @@ import { scheduleLimits } from './schedule-limits.ts';
 import * as shared from './shared-limits.ts';
 import { siteLimits } from './site-limits.ts';
 import { transferLimits } from './transfer-limits.ts';
+import { vectorLimits } from './vector-limits.ts';
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
@@ -14,11 +15,8 @@ const mebibyte = 1024 * kibibyte;
 /**
  * Every queue, buffer, body and recursion has its bound here, with its unit in its name. How the
  * bounds relate is asserted in `limits.test.ts`. Bounds that the client library needs too come from
- * `shared-limits.ts`, because this file would go into every page as a whole; those of what agents
- * use are listed in `agent-limits.ts`, those of static files in `site-limits.ts`, those of HTTP
- * handlers in `handler-limits.ts`, those of requests that modules send in `outbound-limits.ts`,
- * those of schedules in `schedule-limits.ts`, those of snapshots in `history-limits.ts`, those
- * of backups in `backup-limits.ts`, and those of transfers in `transfer-limits.ts`.
+ * `shared-limits.ts`, because this file would go into every page as a whole. The other files list
+ * those of one subject each, such as `site-limits.ts` those of static files.
  */
 export const limits = {
   ...shared,
@@ -30,6 +28,7 @@ export const limits = {
   ...historyLimits,
   ...backupLimits,
   ...transferLimits,
+  ...vectorLimits,
   /** One encoded row. */
   rowBytesMax: 32 * mebibyte,
   /** One encoded value that a call returns or is refused with. */

@@ -45,7 +45,7 @@ export type Family = string;
 export type Modifier = 'index' | 'unique' | 'primaryKey' | 'autoInc' | 'default' | 'name';
 
 /** The kinds of derived indexes that a type offers, beside its modifiers. */
-export type DerivedModifier = 'arrayIndex' | 'textIndex';
+export type DerivedModifier = 'arrayIndex' | 'textIndex' | 'vectorIndex';
 
 export type IndexAlgorithm = 'btree' | 'hash' | 'direct';
 
@@ -184,6 +184,16 @@ interface DerivedModifiers<Out, In, Known extends Traits, Allowed extends AnyMod
       options?: { readonly language?: Language },
     ): Column<Out, In, Known, Allowed>;
   };
+  vectorIndex: {
+    /**
+     * Adds an index of near vectors: `ORDER BY distance(column, $1) LIMIT 10` uses it. By `cosine`
+     * it serves `cosine_distance`, by `innerProduct` `inner_product`.
+     */
+    index(
+      kind: 'vector',
+      options?: { readonly metric?: 'l2' | 'cosine' | 'innerProduct' },
+    ): Column<Out, In, Known, Allowed>;
+  };
 }
 
 /** Later traits win, as at run time. */
@@ -232,6 +242,8 @@ function derivedIndexOf(kind: unknown, options: unknown): DerivedIndexTrait | un
       return { kind, options: [] };
     case 'text':
       return { kind, options: optionsOf(options) };
+    case 'vector':
+      return { kind, options: optionsOf({ metric: 'l2', ...(options ?? {}) }) };
     default:
       return undefined;
   }

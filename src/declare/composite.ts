@@ -15,7 +15,7 @@ import type { Columns, RowInput, RowOf } from './infer.ts';
 /** Modifiers by kind of type. Floats, arrays and the like can be neither keys nor be indexed. */
 export type ValueModifier = 'default' | 'name';
 export type ArrayModifier = ValueModifier | 'arrayIndex';
-export type VectorModifier = ValueModifier;
+export type VectorModifier = ValueModifier | 'vectorIndex';
 export type EnumModifier = ValueModifier | 'index' | 'primaryKey';
 export type KeyModifier = EnumModifier | 'unique';
 export type TextModifier = KeyModifier | 'textIndex';

@@ -15,9 +15,9 @@ import type { Timestamp } from '../values/timestamp.ts';
 import type { AlgebraicType, ScalarKind } from '../values/type.ts';
 import type { Uuid } from '../values/uuid.ts';
 import {
+  type AnyModifier,
   type AnyType,
   type Builder,
-  type Modifier,
   type OptionBuilder,
   TypeBuilder,
 } from './builder.ts';
@@ -113,7 +113,7 @@ export interface TypeFactory {
   ): SimpleSumBuilder<Names[number]>;
   enum<V extends Variants>(name: string, cases: V): SumBuilder<V>;
   /** The type that `make` returns; `make` is called when the type is first needed. */
-  lazy<Out, In, Allowed extends Modifier>(
+  lazy<Out, In, Allowed extends AnyModifier>(
     make: () => TypeBuilder<Out, In, Allowed>,
   ): Builder<Out, In, Allowed>;
 }

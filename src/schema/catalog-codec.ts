@@ -40,7 +40,7 @@ import { derivedIndexKinds } from './raw-module.ts';
  *     sequence    id:u32  name:string  column:u16  start, min, max, increment: i128 each
  *
  *     derived     table:u32  id:u32  name:string  kind:u8  column:u16  options:list<option>
- *     kind        0 inverted, 1 text
+ *     kind        0 inverted, 1 text, 2 vector
  *     option      name:string  value:string
  *     vector      table:u32  column:u16  length:u32
  *

@@ -33,7 +33,7 @@ export function readOption<Item>(
 /** Reads a tag byte and returns its variant, given in tag order. `name` is the sum's. */
 export function readTag<Variant>(
   r: BinaryReader,
-  variants: readonly Variant[],
+  variants: readonly (Variant | undefined)[],
   name: string,
 ): Variant {
   const tag = r.u8();

@@ -87,7 +87,7 @@ export interface IndexDefinition {
 }
 
 /** Kinds of indexes over what is derived from one column, such as the elements of an array. */
-export type DerivedIndexKind = 'inverted' | 'text';
+export type DerivedIndexKind = 'inverted' | 'text' | 'vector';
 
 /** An index that finds rows by what is derived from one column, among others perhaps. */
 export interface DerivedIndexDefinition {

@@ -273,7 +273,7 @@ export const handlerAuthKinds = ['optional', 'required'] as const;
 export const deliveryKinds = ['atMostOnce', 'atLeastOnce'] as const;
 
 /** Kinds of derived indexes, in the order of the wire tags. */
-export const derivedIndexKinds = ['inverted', 'text'] as const;
+export const derivedIndexKinds = ['inverted', 'text', 'vector'] as const;
 
 /** HTTP methods in the order of their wire tags; any other method is an extension, tag 9. */
 export const httpMethods = [

@@ -38,7 +38,7 @@ function validateIndex(
   raw: RawDerivedIndex,
 ): DerivedIndexDefinition | undefined {
   const { kind, column } = raw;
-  const { name: columnName, type } = table.columns[column] ?? {};
+  const { name: columnName, type, vectorLength } = table.columns[column] ?? {};
   if (columnName === undefined || type === undefined) {
     const where = `not found in table \`${table.name}\``;
     scope.problems.report(`column \`${column}\` referenced by an index of kind ${kind} ${where}`);
@@ -47,7 +47,12 @@ function validateIndex(
   const name = generatedIndexName(table.name, [columnName], kind);
   scope.entities.claim(name);
   // A type that was rejected could be endless.
-  const problem = scope.types.isSound ? problemOf(raw, type, scope.typespace) : undefined;
+  const problem =
+    kind === 'vector'
+      ? problemOfVector(raw, vectorLength)
+      : scope.types.isSound
+        ? problemOf(raw, type, scope.typespace)
+        : undefined;
   if (problem !== undefined) {
     scope.problems.report(`index \`${name}\` of column \`${columnName}\`: ${problem}`);
   }
@@ -74,6 +79,8 @@ function problemOf(
     }
     case 'text':
       return textProblem(options, type, typespace);
+    case 'vector':
+      return undefined;
     default:
       return unreachable(kind);
   }
@@ -94,6 +101,22 @@ function textProblem(
   }
   if (followRefs(type, typespace).kind === 'string') return undefined;
   return `a text index is of a string, not of \`${typeText(type, typespace)}\``;
+}
+
+/** An index of vectors names its metric, and the length: with another it is another index. */
+function problemOfVector(
+  { options }: RawDerivedIndex,
+  vectorLength: number | undefined,
+): string | undefined {
+  if (vectorLength === undefined) return 'an index of vectors is of a column `t.vector(length)`';
+  const values = new Map(options.map(({ name, value }) => [name, value]));
+  const metric = values.get('metric') ?? '';
+  if (!['l2', 'cosine', 'innerProduct'].includes(metric)) {
+    return `\`${metric}\` is not a metric: it is one of l2, cosine, innerProduct`;
+  }
+  if (values.get('length') !== String(vectorLength)) return 'it has another length than the column';
+  const more = options.find(({ name }) => name !== 'metric' && name !== 'length');
+  return more && `an index of vectors has no option \`${more.name}\``;
 }
 
 function isRecursive(type: AlgebraicType, typespace: Typespace): boolean {

@@ -81,3 +81,55 @@ describe('[ease 3.12] the vectors of a module', () => {
     expect(planMigration(three, three)).toMatchObject({ kind: 'automatic', steps: [] });
   });
 });
+
+describe('[ease 3.12] an index of vectors', () => {
+  const options = (metric: string, length = '3') => [
+    { name: 'length', value: length },
+    { name: 'metric', value: metric },
+  ];
+  const indexed = (given: ReturnType<typeof options>, vectors = [spot]) => {
+    const index = { tableName: 'allTexts', column: 1, kind: 'vector', options: given } as const;
+    return { ...moduleWith(vectors), derivedIndexes: [index] };
+  };
+
+  it('travels with the module and in the catalog', () => {
+    const raw = indexed(options('cosine'));
+    expect(decodeRawModule(encodeRawModuleV10(raw))).toEqual(raw);
+    const catalog = catalogOf(validateModule(raw));
+    expect(decodeCatalog(encodeCatalog(catalog))).toEqual(catalog);
+    const [index] = catalog.tables.at(-1)?.derivedIndexes ?? [];
+    expect(index).toMatchObject({ name: 'all_texts_meaning_idx_vector', kind: 'vector' });
+  });
+
+  it.each([
+    ['another metric', options('manhattan'), [spot], '`manhattan` is not a metric'],
+    ['another length', options('l2', '4'), [spot], 'it has another length than the column'],
+    ['a plain array', options('l2'), [], 'an index of vectors is of a column `t.vector(length)`'],
+    [
+      'another option',
+      [...options('l2'), { name: 'width', value: '9' }],
+      [spot],
+      'an index of vectors has no option `width`',
+    ],
+  ] as const)('is refused with %s', (_, given, vectors, message) => {
+    const problems = problemsOf(indexed([...given], [...vectors]));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(message);
+  });
+
+  it('comes, goes and changes its metric by itself', () => {
+    const [bare, l2, cosine] = [
+      moduleWith([spot]),
+      indexed(options('l2')),
+      indexed(options('cosine')),
+    ];
+    for (const [from, to] of [
+      [bare, l2],
+      [l2, cosine],
+      [cosine, bare],
+    ] as const) {
+      const plan = planMigration(validateModule(from), validateModule(to));
+      expect(plan.kind).toBe('automatic');
+    }
+  });
+});

@@ -1,6 +1,7 @@
 import type { Search } from '../search/search.ts';
 import type { RefList } from './ref-list.ts';
 import type { RowRef } from './row-ref.ts';
+import type { VectorRuler } from './vector-distance.ts';
 
 /**
  * The structure behind a derived index: it finds rows by what it derives from one column. Each kind
@@ -38,7 +39,7 @@ export interface DerivedBody {
 }
 
 /** What an index is asked, by its kind. */
-export type DerivedRequest = InvertedRequest | TextRequest;
+export type DerivedRequest = InvertedRequest | TextRequest | NearestRequest;
 
 /** Rows that a search can match. */
 export interface TextRequest {
@@ -52,4 +53,11 @@ export interface InvertedRequest {
   readonly match: 'any' | 'all';
   /** Encoded elements. */
   readonly elements: readonly Uint8Array[];
+}
+
+/** The rows with the nearest vectors that a search finds which keeps `width` on its way. */
+export interface NearestRequest {
+  readonly kind: 'nearest';
+  readonly ruler: VectorRuler;
+  readonly width: number;
 }

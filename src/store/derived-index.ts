@@ -1,4 +1,4 @@
-import { present, unreachable } from '../assert.ts';
+import { assert, present, unreachable } from '../assert.ts';
 import type { DerivedIndexSpec } from '../schema/catalog.ts';
 import type { DerivedBody, DerivedRequest } from './derived-body.ts';
 import { InvertedIndex } from './inverted-index.ts';
@@ -7,6 +7,8 @@ import type { RowHeap } from './row-heap.ts';
 import { noRow, type RowRef, type RowRefs } from './row-ref.ts';
 import type { RowShape } from './row-shape.ts';
 import { TextBody } from './text-body.ts';
+import { isVectorMetric } from './vector-distance.ts';
+import { VectorIndex, type VectorIndexOptions } from './vector-index.ts';
 
 /** An index of what a kind derives from one column: its definition and the structure behind it. */
 export class DerivedIndex {
@@ -86,8 +88,17 @@ export class DerivedIndex {
         return new InvertedIndex(this.#heap, this.#shape, column);
       case 'text':
         return new TextBody({ heap: this.#heap, shape: this.#shape, column, options });
+      case 'vector':
+        return new VectorIndex(this.#heap, this.#shape, column, vectorOptionsOf(this.spec));
       default:
         return unreachable(kind);
     }
   }
+}
+
+function vectorOptionsOf({ options }: DerivedIndexSpec): VectorIndexOptions {
+  const textOf = (wanted: string) => options.find(({ name }) => name === wanted)?.value ?? '';
+  const metric = textOf('metric');
+  assert(isVectorMetric(metric), 'an index of vectors has a metric');
+  return { metric, length: Number(textOf('length')) };
 }

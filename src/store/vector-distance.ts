@@ -10,6 +10,10 @@ import { unreachable } from '../assert.ts';
 /** Euclidean distance, one minus the cosine of the angle, or the scalar product. */
 export type VectorMetric = 'l2' | 'cosine' | 'innerProduct';
 
+export function isVectorMetric(text: string): text is VectorMetric {
+  return text === 'l2' || text === 'cosine' || text === 'innerProduct';
+}
+
 /** Bytes of one element. */
 export const elementBytes = 4;
 /** Elements that are added side by side. */
@@ -17,6 +21,10 @@ export const laneCount = 8;
 
 /** The elements that begin at `at`, little-endian, as 64-bit floats. */
 export function readVector(bytes: Uint8Array, at: number, length: number): Float64Array {
+  const from = bytes.byteOffset + at;
+  if (from % elementBytes === 0 && isLittleEndian) {
+    return new Float64Array(new Float32Array(bytes.buffer, from, length));
+  }
   const view = viewOf(bytes);
   const vector = new Float64Array(length);
   for (let index = 0; index < length; index++) {
@@ -24,6 +32,8 @@ export function readVector(bytes: Uint8Array, at: number, length: number): Float
   }
   return vector;
 }
+
+const isLittleEndian = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
 /** Measures vectors against one of the same length. */
 export class VectorRuler {

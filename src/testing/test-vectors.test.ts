@@ -11,7 +11,7 @@ writeFileSync(
   `import { SenderError, schema, t, table } from 'reducerdb/server';
   const text = table({ name: 'text', public: true }, {
     id: t.u32().primaryKey(),
-    meaning: t.vector(3),
+    meaning: t.vector(3).index('vector', { metric: 'cosine' }),
     spare: t.vector(2).optional(),
   });
   const db = schema({ text });
@@ -63,5 +63,11 @@ describe('[ease 3.12] vectors of a module', () => {
       'SELECT id FROM text ORDER BY distance(meaning, ARRAY[0,0,1]), id LIMIT 2',
     );
     expect(rows.map((row) => (row as { id: number }).id)).toEqual([3, 1]);
+  });
+
+  it('are watched from changed rows, without the index', async () => {
+    const text = 'SELECT * FROM text ORDER BY cosine_distance(meaning, ARRAY[0, 0, 1]) LIMIT 2';
+    const lines = await db.query(`EXPLAIN LIVE ${text}`);
+    expect(JSON.stringify(lines)).toContain('the first rows of the order are kept');
   });
 });

@@ -33,7 +33,7 @@ export interface SampleTable {
   readonly sourceNames?: Readonly<Record<string, string>>;
   readonly isPrivate?: boolean;
   readonly isEvent?: boolean;
-  /** `unique:btree:id`, `hash:a,b`, `inverted:labels`, `text:body:english`. */
+  /** `unique:btree:id`, `hash:a,b`, `inverted:labels`, `text:body:english`, `vector:at:l2:8`. */
   readonly indexes?: readonly string[];
   readonly autoIncrement?: string;
   readonly primaryKey?: string;
@@ -138,11 +138,15 @@ export const sampleTables: readonly SampleTable[] = [
 ];
 
 function tableSpecOf(table: SampleTable, id: number): TableSpec {
+  const texts = table.indexes ?? [];
   const columns: ColumnSpec[] = Object.entries(table.columns).map(([name, type]) => {
-    return { name, sourceName: table.sourceNames?.[name] ?? name, type };
+    const column = { name, sourceName: table.sourceNames?.[name] ?? name, type };
+    const vector = texts.find((text) => text.startsWith(`vector:${name}:`));
+    return vector === undefined
+      ? column
+      : { ...column, vectorLength: Number(vector.split(':').at(-1)) };
   });
   const position = (name: string): number => columns.findIndex((column) => column.name === name);
-  const texts = table.indexes ?? [];
   const indexes = texts
     .filter(isOrdinary)
     .map((text, at) => indexSpecOf(table.name, text, id + 1 + at, position));
@@ -165,14 +169,12 @@ function tableSpecOf(table: SampleTable, id: number): TableSpec {
     derivedIndexes: texts
       .filter((text) => !isOrdinary(text))
       .map((text, at) => {
-        const [kind, column = '', language] = text.split(':');
-        const options = language === undefined ? [] : [{ name: 'language', value: language }];
-        return {
-          id: indexId(id + 20 + at),
-          name: `${table.name}_${column}_idx_${kind}`,
-          kind: kind === 'text' ? kind : 'inverted',
-          ...{ column: position(column), options },
-        };
+        const [kind, column = '', first, length = ''] = text.split(':');
+        const name = `${table.name}_${column}_idx_${kind}`;
+        const place = { id: indexId(id + 20 + at), name, column: position(column) };
+        if (kind === 'inverted') return { ...place, kind, options: [] };
+        if (kind === 'text') return { ...place, kind, options: optionsOf({ language: first }) };
+        return { ...place, kind: 'vector', options: optionsOf({ length, metric: first }) };
       }),
     sequences:
       autoIncrement === undefined
@@ -181,8 +183,14 @@ function tableSpecOf(table: SampleTable, id: number): TableSpec {
   };
 }
 
+function optionsOf(options: Readonly<Record<string, string | undefined>>) {
+  return Object.entries(options).flatMap(([name, value]) => {
+    return value === undefined ? [] : [{ name, value }];
+  });
+}
+
 function isOrdinary(text: string): boolean {
-  return !/^(?:inverted|text):/.test(text);
+  return !/^(?:inverted|text|vector):/.test(text);
 }
 
 function indexSpecOf(

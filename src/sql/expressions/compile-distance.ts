@@ -39,7 +39,7 @@ export function compileRowDistance(
 }
 
 /** A vector of the request is read once for all rows. */
-function compileRuler(
+export function compileRuler(
   metric: VectorMetric,
   wanted: TypedExpression,
   context: CompileContext,

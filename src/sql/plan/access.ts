@@ -81,6 +81,7 @@ function rankOf(access: Access): number {
     case 'scan':
       return 0;
     case 'among':
+    case 'nearest':
     case 'search':
     case 'range':
       return 1;

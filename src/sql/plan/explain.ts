@@ -293,6 +293,8 @@ class Explainer {
       }
       case 'among':
         return `look up ${name} by ${access.index.name} (answers of a subquery)`;
+      case 'nearest':
+        return `nearest of ${name} by ${access.index.name} (${this.#text(access.wanted)})`;
       case 'search': {
         const words = operandsOf(access.search).map((one) => this.#text(one));
         return `search ${name} by ${access.index.name} (${words.join(', ')})`;

@@ -139,6 +139,13 @@ export type Access =
   | { readonly kind: 'among'; readonly index: IndexSpec; readonly subquery: TypedSubquery }
   /** Rows that a derived index finds, if they are few; else a scan. Conditions are asked again. */
   | { readonly kind: 'search'; readonly index: DerivedIndexSpec; readonly search: Search }
+  /** Rows among which are those nearest to a vector: as many as `top` needs after conditions. */
+  | {
+      readonly kind: 'nearest';
+      readonly index: DerivedIndexSpec;
+      readonly wanted: TypedExpression;
+      readonly top: Exclude<SortPlan['top'], undefined>;
+    }
   /** In key order, or in reverse. */
   | {
       readonly kind: 'range';

@@ -16,6 +16,7 @@ import { isFree, outerNeedsOf, type TypedSubquery, visitQuery } from '../check/t
 import { optionInnerType } from '../functions/convert.ts';
 import { type FlatBlock, type FlatRelation, flattenBlock } from './flatten.ts';
 import { filtered, joinRelations } from './join-order.ts';
+import { nearestByIndex } from './nearest-access.ts';
 import { extremeByIndex, type OrderLayout, orderedByIndex } from './order-by-index.ts';
 import type {
   AggregatePlan,
@@ -191,7 +192,10 @@ export class Planner {
     });
     const ordered = orderedByIndex(input, keys, this.scope.options, this.#layout);
     if (ordered !== undefined) return this.#project(ordered, items, columns);
-    return sorted(input, keys, { items, columns, query });
+    const { limit, offset } = query;
+    const top = limit === undefined ? undefined : { limit, offset };
+    const nearest = nearestByIndex(input, keys, top, this.scope);
+    return sorted(nearest, keys, { items, columns, query });
   }
 
   #project(

@@ -153,6 +153,7 @@ class RowEstimate {
     switch (access.kind) {
       case 'scan':
       case 'among':
+      case 'nearest':
       case 'search':
         return { rows: count, scan: count };
       case 'range': {

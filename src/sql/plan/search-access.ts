@@ -20,6 +20,9 @@ export function searchOf(
       return invertedSearch(index.column, conjunct, slot);
     case 'text':
       return textSearch(index, conjunct, slot);
+    // It gives an order, which conditions do not ask for.
+    case 'vector':
+      return undefined;
     default:
       return unreachable(index.kind);
   }

@@ -344,6 +344,9 @@ function eachExpressionOfSource(
     case 'points':
       for (const key of access.keys.flat()) visit(key, opened);
       break;
+    case 'nearest':
+      visit(access.wanted, opened);
+      break;
     case 'search':
       for (const key of operandsOf(access.search)) visit(key, opened);
       break;

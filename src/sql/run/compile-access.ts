@@ -63,6 +63,8 @@ export function compileUnique(
 export function compileRefs(access: Access, options: AccessContext): RefFinder {
   switch (access.kind) {
     case 'scan':
+    // Found by an operator of its own.
+    case 'nearest':
       return () => undefined;
     case 'point':
       return compilePoints(access.index, [access.keys], options);

@@ -23,6 +23,7 @@ import { KeptRefs, KeptRows, type KeptTuples } from '../operators/kept-tuples.ts
 import type { Maker } from '../operators/maker.ts';
 import { MeasuredRows } from '../operators/measured-rows.ts';
 import { metered } from '../operators/meter.ts';
+import { NearestScan } from '../operators/nearest-scan.ts';
 import type { Operator, Rows, Tuples } from '../operators/operator.ts';
 import { Recursion, WorkingRows } from '../operators/recursion.ts';
 import {
@@ -56,6 +57,7 @@ import type {
   TuplesPlan,
 } from '../plan/plan.ts';
 import { type AccessContext, compileRefs, compileUnique } from './compile-access.ts';
+import { compileNearest } from './compile-nearest.ts';
 import { compileSieve } from './compile-sieve.ts';
 import { CompiledSubqueries } from './subqueries.ts';
 
@@ -202,10 +204,7 @@ export class PlanCompiler {
     const distance = this.#measuredDistance(plan);
     if (plan.top === undefined) return (state) => new Sort(state, input(state), sort);
     const bounds = this.#boundsOf(plan.top);
-    const countOf = (state: ExecutionState): number => {
-      const { limit, offset } = bounds(state);
-      return limit === 0 ? 0 : limit + offset;
-    };
+    const countOf = (state: ExecutionState): number => rowsOf(bounds(state));
     return (state) => {
       const isShort = countOf(state) <= topRowsMax;
       const rows = input(state);
@@ -331,6 +330,12 @@ export class PlanCompiler {
     const sieve = compileSieve(conditions, { slot, shape, context });
     const place = { number, slot };
     if (access.kind === 'scan') return (state) => new TableScan(state, place, sieve);
+    if (access.kind === 'nearest') {
+      const bounds = this.#boundsOf(access.top);
+      const countOf = (state: ExecutionState): number => rowsOf(bounds(state));
+      const options = { find: compileNearest(access, number, context), countOf, sieve };
+      return (state) => new NearestScan(state, place, options);
+    }
     const options: AccessContext = {
       context,
       shape,
@@ -431,4 +436,9 @@ function keptWorking(slot: number): string {
 
 function keptCommon(number: number): string {
   return `common ${number}`;
+}
+
+/** Rows from the start that an answer needs. */
+function rowsOf({ limit, offset }: LimitBounds): number {
+  return limit === 0 ? 0 : limit + offset;
 }

@@ -125,7 +125,7 @@ function splitter(
 }
 
 /** The refs in ascending order, each once. Changes the list. */
-function inOrderOnce(refs: RowRefs): RowRefs {
+export function inOrderOnce(refs: RowRefs): RowRefs {
   let isAscending = true;
   for (let at = 1; at < refs.length && isAscending; at++) {
     isAscending = (refs[at - 1] as number) < (refs[at] as number);
@@ -140,7 +140,7 @@ function inOrderOnce(refs: RowRefs): RowRefs {
   return refs.subarray(0, length);
 }
 
-function derivedIndexOf(table: Table, spec: DerivedIndexSpec): DerivedIndex {
+export function derivedIndexOf(table: Table, spec: DerivedIndexSpec): DerivedIndex {
   const index = table.derivedIndexes.find((candidate) => candidate.spec.id === spec.id);
   assert(index !== undefined, `index ${spec.name}, which was planned with, is there`);
   return index;
