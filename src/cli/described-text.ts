@@ -109,11 +109,13 @@ function columnMarks(table: TableDefinition, at: number): string {
     columns.length === 1 && columns[0] === at;
   const isKey = table.primaryKey === at;
   const isUnique = !isKey && table.constraints.some(isAlone);
+  const length = table.columns[at]?.vectorLength;
   const isIndexed = table.indexes.some((index) => !index.isUnique && isAlone(index));
   return [
     ...(isKey ? ['primary key'] : []),
     ...(isUnique ? ['unique'] : []),
     ...(isIndexed ? ['index'] : []),
+    ...(length === undefined ? [] : [`vector of ${length}`]),
     ...table.derivedIndexes.filter(({ column }) => column === at).map(derivedMark),
   ].join(', ');
 }

@@ -90,7 +90,11 @@ function rawModuleOf(json: JsonValue): RawModule {
         value: textOf(field(option, 'value')),
       })),
     })),
-    vectors: [],
+    vectors: items('Vectors').map((vector) => ({
+      tableName: names.sourceOf('table', textOf(field(vector, 'table_name'))),
+      column: numberOf(field(vector, 'col_id')),
+      length: numberOf(field(vector, 'length')),
+    })),
     strayDefaultTables: [],
   };
 }

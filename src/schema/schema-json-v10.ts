@@ -35,6 +35,7 @@ export function schemaJsonV10(definition: ModuleDefinition): Json {
       return jsonObject({ namespace: jsonString(namespace), module: schemaJsonV10(module) });
     }),
     ...derivedIndexSection(definition),
+    ...vectorSection(definition),
   ];
   return jsonObject({ sections: `[${sections.join(',')}]` });
 }
@@ -53,6 +54,21 @@ function derivedIndexSection({ tables }: ModuleDefinition): Json[] {
       options: jsonList(options, (option) => {
         return jsonObject({ name: jsonString(option.name), value: jsonString(option.value) });
       }),
+    });
+  });
+}
+
+function vectorSection({ tables }: ModuleDefinition): Json[] {
+  const vectors = tables.flatMap(({ name, columns }) =>
+    columns.flatMap(({ vectorLength }, column) =>
+      vectorLength === undefined ? [] : [{ name, column, vectorLength }],
+    ),
+  );
+  return section('Vectors', vectors, ({ name, column, vectorLength }) => {
+    return jsonObject({
+      table_name: jsonString(name),
+      col_id: jsonInteger(column),
+      length: jsonInteger(vectorLength),
     });
   });
 }

@@ -9,6 +9,7 @@ import { decodeRawModule } from './decode-raw-module.ts';
 import { encodeRawModuleV10 } from './encode-raw-module.ts';
 import { planMigration } from './migration-plan.ts';
 import type { RawVector } from './raw-module.ts';
+import { schemaJsonV10 } from './schema-json-v10.ts';
 import { validateModule } from './validate.ts';
 
 const floats: AlgebraicType = { kind: 'array', element: { kind: 'f32' } };
@@ -61,6 +62,12 @@ describe('[ease 3.12] the vectors of a module', () => {
     expect(() => decodeCatalog(wild)).toThrow(
       new DecodeError('column 9 of table 4096, a vector, does not exist'),
     );
+  });
+
+  it('are in the JSON of the schema, and only if there are any', () => {
+    const shown = String(schemaJsonV10(validateModule(moduleWith([spot]))));
+    expect(shown).toContain('{"Vectors":[{"table_name":"all_texts","col_id":1,"length":3}]}');
+    expect(String(schemaJsonV10(validateModule(moduleWith([]))))).not.toContain('Vectors');
   });
 
   it('keep their length; what had none cannot get one', () => {
