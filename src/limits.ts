@@ -301,6 +301,9 @@ export const limits = {
   /** Prepared SQL statements that a database keeps, and the longest text of one. */
   sqlCachedStatementsMax: 512,
   sqlCachedTextLengthMax: 4_096,
+  /** Time zones that SQL keeps ready, and offsets kept of each. */
+  sqlTimeZonesMax: 64,
+  sqlZoneOffsetsMax: 4_096,
   /** Wall-clock time of a part of an SQL statement that cannot pause: a subquery for one row. */
   sqlStallMillisMax: 250,
   /** Characters of a string that an SQL function builds, or that is the text of another value. */

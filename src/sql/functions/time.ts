@@ -4,6 +4,8 @@ import { civilFromDays, daysFromCivil, daysOfMonth } from '../../values/timestam
 import { invalid, type SqlFailure } from '../failure.ts';
 import { alias, family } from './family.ts';
 import type { FunctionFamily, QueryValue } from './function.ts';
+import { momentByPattern } from './time-format.ts';
+import { momentOfLocal, offsetMicros } from './time-zone.ts';
 import { scalarTypes } from './value-kind.ts';
 import { shortened } from './value-text.ts';
 
@@ -57,7 +59,7 @@ function fieldOf(text: string): string {
 const dateTrunc = family(
   'date_trunc',
   [
-    'date_trunc(unit String, time Timestamp) → Timestamp',
+    'date_trunc(unit String, time Timestamp [, zone String]) → Timestamp',
     'date_trunc(unit String, duration TimeDuration) → TimeDuration',
   ],
   [
@@ -67,6 +69,13 @@ const dateTrunc = family(
       canRaise: true,
       evaluate: ([unit, micros]) =>
         checkedMicros(truncateTime(unitOf(unit as string), micros as bigint)),
+    },
+    {
+      parameters: [string, timestampType, string],
+      result: timestampType,
+      canRaise: true,
+      evaluate: ([unit, micros, zone]) =>
+        checkedMicros(truncateLocal(unitOf(unit as string), micros as bigint, zone as string)),
     },
     {
       parameters: [string, timeDurationType],
@@ -130,6 +139,32 @@ function truncateTime(unit: string, micros: bigint): bigint {
   }
 }
 
+/** Of units up to an hour, local time keeps its offset; a day begins by the offset that it has. */
+function truncateLocal(unit: string, micros: bigint, zone: string): bigint {
+  const offset = offsetMicros(zone, micros);
+  const local = truncateTime(unit, micros + offset);
+  const size = fixedUnit(unit);
+  const isOfClock = size !== undefined && size <= microsPerHour;
+  return isOfClock ? local - offset : momentOfLocal(zone, local);
+}
+
+const toChar = family(
+  'to_char',
+  ['to_char(time Timestamp, pattern String [, zone String]) → String'],
+  [
+    {
+      parameters: [timestampType, string, string],
+      optionalCount: 1,
+      result: string,
+      canRaise: true,
+      evaluate: ([micros, pattern, zone]) => {
+        const offset = zone === undefined ? 0n : offsetMicros(zone as string, micros as bigint);
+        return momentByPattern((micros as bigint) + offset, offset, pattern as string);
+      },
+    },
+  ],
+);
+
 function startOf(year: number, month: number): bigint {
   return BigInt(daysFromCivil(year, month, 1)) * microsPerDay;
 }
@@ -152,7 +187,7 @@ function weekdayOf(day: number): number {
 const datePart = family(
   'date_part',
   [
-    'date_part(field String, time Timestamp) → F64',
+    'date_part(field String, time Timestamp [, zone String]) → F64',
     'date_part(field String, duration TimeDuration) → F64',
   ],
   [
@@ -161,6 +196,16 @@ const datePart = family(
       result: f64,
       canRaise: true,
       evaluate: ([field, micros]) => partOfTime(fieldOf(field as string), micros as bigint),
+    },
+    {
+      parameters: [string, timestampType, string],
+      result: f64,
+      canRaise: true,
+      evaluate: ([field, micros, zone]) => {
+        const name = fieldOf(field as string);
+        const offset = offsetMicros(zone as string, micros as bigint);
+        return partOfTime(name, (micros as bigint) + (name === 'epoch' ? 0n : offset));
+      },
     },
     {
       parameters: [string, timeDurationType],
@@ -349,6 +394,7 @@ export const timeFunctions: readonly FunctionFamily[] = [
   now,
   alias('current_timestamp', now),
   dateTrunc,
+  toChar,
   datePart,
   alias('extract', datePart),
   toTimestamp,
