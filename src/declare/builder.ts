@@ -1,4 +1,4 @@
-import type { DerivedIndexKind, DerivedIndexOption } from '../schema/definition.ts';
+import type { DerivedIndexKind } from '../schema/definition.ts';
 import type { Language } from '../schema/languages.ts';
 import type { AlgebraicType } from '../values/type.ts';
 
@@ -14,7 +14,7 @@ export type Shape =
       readonly family: Family;
       readonly element: AnyType;
       /** Of a vector: how many elements it has. */
-      readonly vectorLength?: number;
+      readonly length: number | undefined;
     }
   | { readonly kind: 'option'; readonly family: Family; readonly inner: AnyType }
   | {
@@ -49,11 +49,11 @@ export type DerivedModifier = 'arrayIndex' | 'textIndex' | 'vectorIndex';
 
 export type IndexAlgorithm = 'btree' | 'hash' | 'direct';
 
-/** An index of what a kind derives from a column; it has no accessor. */
-export interface DerivedIndexTrait {
-  readonly kind: DerivedIndexKind;
-  readonly options: readonly DerivedIndexOption[];
-}
+/** An index of what a kind derives from a column, and the options as given. It has no accessor. */
+export type DerivedIndexTrait = readonly [
+  kind: DerivedIndexKind,
+  options: Readonly<Record<string, unknown>> | undefined,
+];
 
 /** The effect of modifiers on a column, as the compiler knows it. */
 export interface Traits {
@@ -68,7 +68,7 @@ export interface Traits {
 /** The traits of a column at run time, where the default is a value. */
 export interface ColumnTraits {
   readonly index?: IndexAlgorithm;
-  readonly derivedIndex?: DerivedIndexTrait;
+  readonly derived?: DerivedIndexTrait;
   readonly unique?: true;
   readonly primaryKey?: true;
   readonly autoInc?: true;
@@ -235,32 +235,13 @@ export function columnOf(builder: AnyBuilder): {
   return builder instanceof ColumnBuilder ? readColumn(builder) : { type: builder, traits: {} };
 }
 
-/** What is declared as `kind` with the options; `undefined` if it is no derived index. */
-function derivedIndexOf(kind: unknown, options: unknown): DerivedIndexTrait | undefined {
-  switch (kind) {
-    case 'inverted':
-      return { kind, options: [] };
-    case 'text':
-      return { kind, options: optionsOf(options) };
-    case 'vector':
-      return { kind, options: optionsOf({ metric: 'l2', ...(options ?? {}) }) };
-    default:
-      return undefined;
-  }
-}
-
-/** Options as pairs of texts; those that are not there are left out. */
-function optionsOf(options: unknown): DerivedIndexOption[] {
-  return Object.entries(options ?? {}).flatMap(([name, value]) =>
-    value === undefined ? [] : [{ name, value: String(value) }],
-  );
-}
-
+// This code is in every client: what a kind of derived index takes is said by types alone. Names of
+// ordinary kinds come before those of derived ones.
 const traitOf: Readonly<Record<Modifier, (argument: unknown, options: unknown) => ColumnTraits>> = {
-  index: (algorithm = 'btree', options = undefined) => {
-    const derivedIndex = derivedIndexOf(algorithm, options);
-    return derivedIndex ? { derivedIndex } : { index: algorithm as IndexAlgorithm };
-  },
+  index: (kind = 'btree', options) =>
+    (kind as string) < 'i'
+      ? { index: kind as IndexAlgorithm }
+      : { derived: [kind, options] as unknown as DerivedIndexTrait },
   unique: () => ({ unique: true }),
   primaryKey: () => ({ primaryKey: true }),
   autoInc: () => ({ autoInc: true }),
@@ -274,7 +255,7 @@ for (const modifier of Object.keys(traitOf) as Modifier[]) {
     const { type, traits } = columnOf(this);
     return new ColumnBuilder(type, { ...traits, ...traitOf[modifier](argument, options) });
   };
-  for (const prototype of [TypeBuilder.prototype, ColumnBuilder.prototype]) {
+  for (const { prototype } of [TypeBuilder, ColumnBuilder]) {
     Object.defineProperty(prototype, modifier, { value, writable: true, configurable: true });
   }
 }

@@ -1,4 +1,3 @@
-import { vectorLengthMax } from '../shared-limits.ts';
 import {
   type AnyBuilder,
   type AnyType,
@@ -113,23 +112,16 @@ type Constructors<V extends Variants> = {
     : (value: V[Tag][typeof inType]) => { tag: Tag; value: V[Tag][typeof outType] };
 };
 
-export function arrayOf(element: AnyType): AnyType {
-  return new TypeBuilder({ kind: 'array', family: 'Array', element });
-}
-
-/** Throws `TypeError` for a length that no vector has. */
-export function vectorOf(element: AnyType, vectorLength: number): AnyType {
-  if (!Number.isInteger(vectorLength) || vectorLength < 1 || vectorLength > vectorLengthMax) {
-    throw new TypeError(`a vector has 1 to ${vectorLengthMax} elements, not ${vectorLength}`);
-  }
-  return new TypeBuilder({ kind: 'array', family: 'Array', element, vectorLength });
+/** With a length it is a vector: `t.vector` of modules. */
+export function arrayOf(element: AnyType, length?: number): AnyType {
+  return new TypeBuilder({ kind: 'array', family: 'Array', element, length });
 }
 
 /** How many elements a vector has, or one that need not be there; `undefined` for other types. */
 export function vectorLengthOf(builder: AnyType): number | undefined {
   const shape = resolved(builder);
   if (shape.kind === 'option') return vectorLengthOf(shape.inner);
-  return shape.kind === 'array' ? shape.vectorLength : undefined;
+  return shape.kind === 'array' ? shape.length : undefined;
 }
 
 export function optionOf<Inner extends AnyType>(inner: Inner): OptionBuilder<Inner> {

@@ -44,8 +44,6 @@ import {
   unitOf,
   type ValueModifier,
   type Variants,
-  type VectorBuilder,
-  vectorOf,
 } from './composite.ts';
 import type { Columns } from './infer.ts';
 
@@ -97,8 +95,6 @@ export interface TypeFactory {
   /** The empty object. */
   unit(): UnitBuilder;
   array<Element extends AnyType>(element: Element): ArrayBuilder<Element>;
-  /** A list of exactly so many `f32`, 1 to 8192. The length is checked in the columns of tables. */
-  vector(length: number): VectorBuilder;
   option<Inner extends AnyType>(inner: Inner): OptionBuilder<Inner>;
   result<Ok extends AnyType, Err extends AnyType>(ok: Ok, err: Err): ResultBuilder<Ok, Err>;
   /** A named type with fields. A getter field can refer to the type itself. */
@@ -138,7 +134,6 @@ export const t: TypeFactory = {
   scheduleAt: plain('ScheduleAt', scheduleAtType),
   unit: unitOf,
   array: arrayOf,
-  vector: (length: number) => vectorOf(t.f32(), length),
   option: optionOf,
   result: resultOf,
   object: (name: string, fields: Fields) => productOf('Product', name, fields),

@@ -1,6 +1,6 @@
 import type { IndexAlgorithm } from './builder.ts';
-import { type AnyBuilder, columnOf, type DerivedIndexTrait, shapeOf } from './builder.ts';
-import { columnsOf, type RowBuilder, rowOf, vectorLengthOf } from './composite.ts';
+import { type AnyBuilder, columnOf, shapeOf } from './builder.ts';
+import { columnsOf, type RowBuilder, rowOf } from './composite.ts';
 import type { Columns, TraitsOf } from './infer.ts';
 
 /** An index over one or more columns; `accessor` is its property on the table handle. */
@@ -157,19 +157,6 @@ export class DeclaredTable {
       indexes.push(this.#index(entry.accessor, entry.name, entry.algorithm, columns));
     }
     return indexes;
-  }
-
-  /** In column order. */
-  get derivedIndexes(): (DerivedIndexTrait & { readonly column: string })[] {
-    return Object.entries(this.columns).flatMap(([column, builder]) => {
-      const { type, traits } = columnOf(builder);
-      if (traits.derivedIndex === undefined) return [];
-      const { kind, options } = traits.derivedIndex;
-      const length = kind === 'vector' ? vectorLengthOf(type) : undefined;
-      // With another length it is another index.
-      const more = length === undefined ? [] : [{ name: 'length', value: String(length) }];
-      return [{ kind, options: [...more, ...options], column }];
-    });
   }
 
   get constraints(): TableConstraint[] {

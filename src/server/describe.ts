@@ -1,5 +1,5 @@
 import { columnOf } from '../declare/builder.ts';
-import { columnsOf, resolved, vectorLengthOf } from '../declare/composite.ts';
+import { columnsOf, resolved } from '../declare/composite.ts';
 import { indexSourceName, toPascalCase } from '../declare/names.ts';
 import { type DeclaredTable, isPrimaryKey } from '../declare/table.ts';
 import { TypeRegistry } from '../declare/type-registry.ts';
@@ -25,6 +25,7 @@ import {
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { nativeEncoderOf } from '../values/native.ts';
 import type { AlgebraicType, NamedType, ProductType } from '../values/type.ts';
+import { derivedIndexesOf, vectorsOf } from './derived-parts.ts';
 import { declaredEnv, type EnvDeclaration } from './env.ts';
 import { type AnyHandler, type Registration, registrationOf } from './registration.ts';
 import { routesOf } from './router.ts';
@@ -157,15 +158,8 @@ class Description {
     const rowType = this.#registry.product(rowTypeRef);
     this.#planned.push({ key, table, rowType });
     this.#tables.push(rawTable(key, table, rowTypeRef, rowType, this.#registry));
-    for (const { column, kind, options } of table.derivedIndexes) {
-      const position = rowType.elements.findIndex(({ name }) => name === column);
-      this.#derivedIndexes.push({ tableName: key, column: position, kind, options });
-    }
-    for (const [column, { name }] of rowType.elements.entries()) {
-      const builder = table.columns[name ?? ''];
-      const length = builder && vectorLengthOf(columnOf(builder).type);
-      if (length !== undefined) this.#vectors.push({ tableName: key, column, length });
-    }
+    this.#derivedIndexes.push(...derivedIndexesOf(key, table));
+    this.#vectors.push(...vectorsOf(key, table));
     if (table.tableName !== undefined) this.#addName('table', key, table.tableName);
     for (const { name, columns, algorithm } of table.idxs) {
       if (name !== undefined) {

@@ -1,8 +1,9 @@
 import type { AnyType, outType, TypeBuilder } from '../declare/builder.ts';
-import { resolved } from '../declare/composite.ts';
+import { arrayOf, resolved, type VectorBuilder } from '../declare/composite.ts';
 import { type TypeFactory, t as types } from '../declare/t.ts';
 import type { EnvValue } from '../schema/env-values.ts';
 import type { RawEnvName } from '../schema/raw-module.ts';
+import { vectorLengthMax } from '../shared-limits.ts';
 import type { AlgebraicType } from '../values/type.ts';
 
 export declare const secretType: unique symbol;
@@ -36,6 +37,8 @@ export class SecretBuilder<Out extends string | undefined = string> {
 
 /** The functions of `t` in a module: the types of columns, and those of `env`. */
 export interface ModuleTypes extends TypeFactory {
+  /** A list of exactly so many `f32`, 1 to 8192. The length is checked in the columns of tables. */
+  vector(length: number): VectorBuilder;
   /** Only in `env`: a string that only procedures and HTTP handlers can read. */
   secret(): SecretBuilder;
 }
@@ -49,7 +52,15 @@ export interface ModuleTypes extends TypeFactory {
  * const pet = table({}, { id: t.u32().primaryKey(), mood: Mood, tags: t.array(t.string()) });
  * ```
  */
-export const t: ModuleTypes = { ...types, secret: () => new SecretBuilder(false) };
+export const t: ModuleTypes = { ...types, vector, secret: () => new SecretBuilder(false) };
+
+/** Throws `TypeError` for a length that no vector has. */
+function vector(length: number): VectorBuilder {
+  if (!Number.isInteger(length) || length < 1 || length > vectorLengthMax) {
+    throw new TypeError(`a vector has 1 to ${vectorLengthMax} elements, not ${length}`);
+  }
+  return arrayOf(types.f32(), length) as VectorBuilder;
+}
 
 /**
  * Names of the configuration that a module reads, and their types: strings, booleans and numbers,

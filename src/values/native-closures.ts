@@ -16,7 +16,6 @@ import {
   failDepth,
   failTag,
   inside,
-  isFloats,
   nativeName,
   stepText,
 } from './native-check.ts';
@@ -204,12 +203,10 @@ function arrayCodec(element: AlgebraicType, typespace: Typespace): Codec {
   }
   const codec = codecOf(element, typespace);
   const isEmpty = hasNoBytes(element, typespace);
-  const isList: (value: unknown) => value is readonly unknown[] =
-    element.kind === 'f32' ? isFloats : Array.isArray;
   return {
     write: (writer, value, depth) => {
       if (depth >= nestingDepthMax) failDepth('');
-      if (!isList(value)) fail('', 'array', value);
+      if (!Array.isArray(value)) fail('', 'array', value);
       const count = value.length;
       if (isEmpty) checkEmptyElements('', count);
       writer.u32(count);

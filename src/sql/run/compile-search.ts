@@ -6,7 +6,6 @@ import type { DerivedRequest } from '../../store/derived-body.ts';
 import type { DerivedIndex } from '../../store/derived-index.ts';
 import type { RowRefs } from '../../store/row-ref.ts';
 import type { Table } from '../../store/table.ts';
-import { BinaryWriter } from '../../values/binary-writer.ts';
 import { readCount, skipperOf } from '../../values/layout.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
@@ -15,6 +14,7 @@ import { compileExpression } from '../expressions/compile-expression.ts';
 import { compileKey } from '../expressions/compile-key.ts';
 import type { Frame } from '../expressions/frame.ts';
 import { SqlFailure } from '../failure.ts';
+import { borrowWriter, giveBackWriter } from '../functions/borrowed-writer.ts';
 import { searchOf } from '../functions/full-text.ts';
 import type { QueryValue } from '../functions/function.ts';
 import type { RefFinder } from '../operators/table-source.ts';
@@ -67,12 +67,12 @@ function compileInverted(
   context: CompileContext,
 ): RequestOf {
   const write = compileKey([operand], context);
-  const writer = new BinaryWriter(64);
   const elementsOf = isArray ? splitter(operand.type, context.types) : undefined;
   return (frame) => {
-    writer.reset();
-    if (!write(frame, writer)) return 'none';
-    const bytes = writer.finish();
+    const writer = borrowWriter();
+    const bytes = write(frame, writer) ? writer.finish() : undefined;
+    giveBackWriter(writer);
+    if (bytes === undefined) return 'none';
     return { kind: 'inverted', match, elements: elementsOf?.(bytes) ?? [bytes] };
   };
 }
