@@ -215,10 +215,11 @@ describe('server', () => {
     const named = { env: { REDUCERDB_DATA_DIR: 'to-clear' } };
     expect(await sandbox.ok(['verify'], named)).toContain('intact');
     expect(await sandbox.ok(['server', 'clear', '-y'], named)).toBe(`Deleted database: ${data}\n`);
-    // Tokens and the audit log outlive the data.
+    // Tokens, the audit log and ledgers outlive the data.
     expect(readdirSync(data).sort()).toEqual([
       'audit',
       'keys',
+      'ledger',
       'letter.txt',
       'low-signed-since',
       'signing-key',

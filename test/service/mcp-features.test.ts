@@ -88,7 +88,7 @@ describe.each(modes)('features $name', (mode) => {
       status: 400,
       text:
         'unknown feature `nonsense`; there are `preview`, `explain`, `logs`, `backup`, `watch`, ' +
-        '`typed-reducers`, `read-only`, `whoami`, `fence`, `answer-schemas`',
+        '`ledger`, `typed-reducers`, `read-only`, `whoami`, `fence`, `answer-schemas`',
     });
   });
 });
