@@ -95,6 +95,11 @@ describe('[ease 3.8] texts that differ in literals', () => {
     expect(ask(refused)).toThrow(message.replace(/^\w+: /, ''));
   });
 
+  it('share nothing where they are long', () => {
+    const found = (id: number) => `SELECT * FROM task WHERE id = ${id}${' OR id = 3'.repeat(400)}`;
+    expect(isOne(found(1), found(2))).toBe(false);
+  });
+
   it('take parameters of the request beside them', () => {
     const statements = new PreparedStatements(lab.schema);
     const sql = 'SELECT id FROM task WHERE id = 5 AND points = $1';

@@ -1,3 +1,4 @@
+import { limits } from '../limits.ts';
 import { SqlFailure } from '../sql/failure.ts';
 import { type LiteralText, literalTextOf } from '../sql/literal-text.ts';
 import type { StatementCaller } from '../sql/rights.ts';
@@ -62,6 +63,8 @@ export class PreparedStatements {
 
   /** `undefined`: it must be prepared by itself, which also tells what is wrong with it. */
   #sharedStatement(request: Asked, tables: PreparingTables): FoundStatement | undefined {
+    // A long text is not kept, and one that is too long is refused before anything reads it.
+    if (request.sql.length > limits.sqlCachedTextLengthMax) return undefined;
     const text = literalTextOf(request.sql);
     if (text === undefined) return undefined;
     const shapeKey = `${request.caller.rights.key} ${text.key}`;

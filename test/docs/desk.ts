@@ -64,7 +64,7 @@ export class Desk {
   /** Starts a service and waits until it answers. */
   async start(line: string): Promise<void> {
     const child = this.#bash(`exec ${line}`);
-    const service = { child, ended: outcomeOf(child) };
+    const service = { line, child, ended: outcomeOf(child) };
     this.#services.push(service);
     for (let attempt = 0; attempt < 600; attempt += 1) {
       if (child.exitCode !== null) break;
@@ -99,12 +99,14 @@ export class Desk {
     this.write(file, change(existsSync(target) ? readFileSync(target, 'utf8') : ''));
   }
 
-  /** Stops the services in order; gives their exit codes. */
+  /** Stops what was started, in order; gives the exit codes of services. */
   async leave(): Promise<(number | null)[]> {
     const codes = [];
-    for (const { child, ended } of this.#services) {
+    for (const { line, child, ended } of this.#services) {
       child.kill('SIGTERM');
-      codes.push((await ended).code);
+      const { code } = await ended;
+      // A script of a guide just ends when it is told so.
+      if (!line.startsWith('node ')) codes.push(code);
     }
     rmSync(this.#base, { recursive: true, force: true });
     return codes;
@@ -170,6 +172,7 @@ export class Desk {
 }
 
 interface Service {
+  readonly line: string;
   readonly child: ChildProcess;
   readonly ended: Promise<Outcome>;
 }
