@@ -17,6 +17,8 @@ export const agentLimits = {
   keptOutcomeMillis: 24 * 3_600_000,
   callerKeptOutcomesMax: 10_000,
   keptOutcomesMax: 100_000,
+  /** Of those, the ones that only callers with a role can have. */
+  reservedKeptOutcomes: 10_000,
   /** The value of one, and its key as UTF-8. */
   keptValueBytesMax: 64 * kibibyte,
   idempotencyKeyBytesMax: 128,

@@ -72,10 +72,15 @@ export class KeptOutcomes {
     return isExpired(kept, nowMicros) ? undefined : kept;
   }
 
-  /** How many outcomes are kept: of the identity, and in all. */
-  counts(identity: CallerIdentity): { readonly ofCaller: number; readonly all: number } {
+  /**
+   * Whether one more would be too many. The last places are for callers with a role: anybody can
+   * have many identities, and must not leave the others without a place for a day.
+   */
+  isFull(identity: CallerIdentity, hasRole: boolean): boolean {
     this.#load();
-    return { ofCaller: this.#counts.get(identity) ?? 0, all: this.#table.rowCount };
+    if ((this.#counts.get(identity) ?? 0) >= limits.callerKeptOutcomesMax) return true;
+    const most = limits.keptOutcomesMax - (hasRole ? 0 : limits.reservedKeptOutcomes);
+    return this.#table.rowCount >= most;
   }
 
   /** Adds the outcome in its own transaction; one that has expired makes way. `added` follows. */

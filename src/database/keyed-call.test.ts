@@ -13,6 +13,7 @@ import { limits } from '../limits.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
 import { emptyCatalog } from '../schema/build-catalog.ts';
 import { ownerRights, strangerRights } from '../sql/rights.ts';
+import { commitOffset } from '../store/commit-offset.ts';
 import { Store } from '../store/store.ts';
 import { TestClock } from '../testing/test-clock.ts';
 import { connectionNumber } from '../values/connection-number.ts';
@@ -20,6 +21,7 @@ import { encodeValue } from '../values/encode.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
 import { KeptOutcomes } from './kept-outcomes.ts';
 import type { CallOutcome, Rights } from './outcome.ts';
+import { hasRole, narrowed, rightsOfRole } from './rights.ts';
 
 const day = 24 * 3_600_000;
 
@@ -209,5 +211,30 @@ it('[ease 4.11] the table comes to a database from before with a change of its s
   expect(kept.exists).toBe(false);
   store.prepareMigration(emptyCatalog, new Map()).apply();
   expect(kept.exists).toBe(true);
-  expect(kept.counts(callerIdentity(1n))).toEqual({ ofCaller: 0, all: 0 });
+  expect(kept.isFull(callerIdentity(1n), false)).toBe(false);
+});
+
+it('[ease 4.11] many identities leave the last places to callers with a role', () => {
+  const store = new Store(emptyCatalog);
+  const kept = new KeptOutcomes(store, programHash);
+  const transaction = store.begin();
+  const most = limits.keptOutcomesMax - limits.reservedKeptOutcomes;
+  const outcome = { functionName: 'f', key: 'k', micros: 0n, body: 0n, returns: 0n };
+  for (let id = 1; id < most; id += 1) {
+    const identity = callerIdentity(BigInt(id));
+    kept.put(transaction, { ...outcome, identity, offset: commitOffset(1), value: undefined });
+  }
+  const isFull = (hasRole: boolean) => kept.isFull(callerIdentity(0n), hasRole);
+  expect([isFull(false), isFull(true)]).toEqual([false, false]);
+  const identity = callerIdentity(0n);
+  kept.put(transaction, { ...outcome, identity, offset: commitOffset(1), value: undefined });
+  expect([isFull(false), isFull(true)]).toEqual([true, false]);
+});
+
+it('[ease 4.11] a role is known through the limits of a token', () => {
+  const limited = { readOnly: false, sqlWrites: false, previews: false, isReadOnly: false };
+  const kinds = [ownerRights, strangerRights, rightsOfRole('reader')].flatMap((rights) => {
+    return [rights, narrowed(rights, { ...limited, tables: ['a'] })];
+  });
+  expect(kinds.map(hasRole)).toEqual([true, true, false, false, true, true]);
 });

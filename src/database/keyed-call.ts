@@ -22,6 +22,8 @@ export interface KeptAnswer {
 
 interface KeyedRun extends ReducerRun {
   readonly reducer: ProgramReducer;
+  /** Whether the caller has a role in the database, or a token that was made for it. */
+  readonly hasRole: boolean;
 }
 
 type FailedRun = Exclude<TransactionOutcome, { readonly kind: 'returned' }>;
@@ -78,11 +80,7 @@ function keptAnswer(found: KeptOutcome, body: bigint, returns: bigint): CallErro
 /** Removes outcomes that have expired, if that is worth a commit or the limit requires it. */
 function makeRoom(core: DatabaseCore, run: KeyedRun): CallError | undefined {
   const { kept } = core;
-  const { callerKeptOutcomesMax, keptOutcomesMax } = limits;
-  const isFull = (): boolean => {
-    const { ofCaller, all } = kept.counts(run.sender);
-    return ofCaller >= callerKeptOutcomesMax || all >= keptOutcomesMax;
-  };
+  const isFull = (): boolean => kept.isFull(run.sender, run.hasRole);
   const count = kept.removable(run.timestampMicros, isFull());
   if (count > 0) {
     runReducer(core, {
@@ -152,6 +150,7 @@ const tooOldText =
 const tooManyText =
   'Too many outcomes of calls with an idempotency key are kept (limits: ' +
   `${limits.callerKeptOutcomesMax} of one identity, ${limits.keptOutcomesMax} of a database, ` +
+  `the last ${limits.reservedKeptOutcomes} of which are for callers with a role, ` +
   'each for 24 hours); nothing was done. Call later, or without a key';
 
 function otherBodyText({ key, functionName }: OutcomeKey): string {

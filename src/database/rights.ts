@@ -65,6 +65,11 @@ export function areLimited({ key }: Pick<Rights, 'key'>): boolean {
   return key.includes(' ');
 }
 
+/** Whether they come from a role in the database, also through the limits of a token. */
+export function hasRole({ key }: Pick<Rights, 'key'>): boolean {
+  return key.split(' ', 1)[0] !== strangerRights.key;
+}
+
 /** The part of `rights` that the limits of a token leave. */
 export function narrowed(rights: Rights, limits: RightsLimits): Rights {
   const { tables, readOnly, sqlWrites, rowsMax, isReadOnly, writesByPreview = false } = limits;

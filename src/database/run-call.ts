@@ -12,6 +12,7 @@ import {
   type CallRequest,
   connectionClosedText,
 } from './outcome.ts';
+import { hasRole } from './rights.ts';
 import {
   type CommittedOutcome,
   type ReducerRun,
@@ -106,7 +107,7 @@ function attempt(
   const run = reducerRunOf(core, call, timestampMicros);
   if ('code' in run) return run;
   if (call.idempotencyKey !== undefined) {
-    const keyed = runKeyed(core, run, call.idempotencyKey);
+    const keyed = runKeyed(core, { ...run, hasRole: hasRole(rights) }, call.idempotencyKey);
     return 'code' in keyed || keyed.kind === 'returned' ? keyed : errorOf(run.reducer, keyed);
   }
   requireSpace(core);

@@ -153,10 +153,14 @@ const service: readonly (readonly [start: string, bound: string])[] = [
   ],
   ['rows of all imports', size(limits.importHeldBytesMax)],
   [
-    'outcomes of calls with an idempotency key; of one identity',
-    `${count(limits.keptOutcomesMax)}; ${count(limits.callerKeptOutcomesMax)}, each for ${
-      limits.keptOutcomeMillis / 3_600_000
-    } hours`,
+    'outcomes of calls with an idempotency key; of one identity; for callers with a role alone',
+    [
+      count(limits.keptOutcomesMax),
+      count(limits.callerKeptOutcomesMax),
+      `the last ${count(limits.reservedKeptOutcomes)}, each for ${
+        limits.keptOutcomeMillis / 3_600_000
+      } hours`,
+    ].join('; '),
   ],
   [
     'the value of one; its key',
