@@ -6,6 +6,7 @@ it('[cli 1] text from elsewhere does nothing to a terminal', () => {
   expect(safeText('\u009b31mred\u007f\0\b')).toBe('\\u009b31mred\\u007f\\u0000\\u0008');
   expect(safeText('over\rwritten')).toBe('over\\u000dwritten');
   expect(safeText('a\tb\nc\r\nd é 名 😀')).toBe('a\tb\nc\nd é 名 😀');
+  expect(safeText('a\u202eb\u2066c\u200fd')).toBe('a\\u202eb\\u2066c\\u200fd');
   const value = { a: '\u009b\u007f\u001b\r\n' };
   expect(JSON.parse(safeText(JSON.stringify(value)))).toEqual(value);
 });

@@ -1,9 +1,12 @@
 /**
- * Text from elsewhere as a terminal can show it: control characters but line feeds and tabs are
- * written as in JSON (`\u001b`), so that they do nothing there. JSON still means the same.
+ * Text from elsewhere as a terminal can show it: control characters but line feeds and tabs, and
+ * marks that change the direction of writing, are written as in JSON (`\u001b`), so that they do
+ * nothing there. JSON still means the same.
  */
 export function safeText(text: string): string {
-  return text.replace(/\r\n/g, '\n').replace(/(?![\n\t])\p{Cc}/gu, (control) => {
+  return text.replace(/\r\n/g, '\n').replace(active, (control) => {
     return `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
 }
+
+const active = /(?![\n\t])[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
