@@ -120,6 +120,35 @@ describe('the watchdog', () => {
     }
   });
 
+  it('does not count the time for which a busy worker had no message to take', () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    try {
+      const watchdog = new Watchdog(completeBudget({ callMillisMax }));
+      const kills: Kill[] = [];
+      let sent = 0;
+      let isOver = false;
+      const board = new Board();
+      board.resting();
+      const isBusy = () => !isOver;
+      const kill = (end: Kill) => kills.push(end);
+      watchdog.add({ board, isBusy, messagesSent: () => sent, kill });
+      vi.advanceTimersByTime(2 * limits.silenceMillisMax);
+      for (let message = 0; message < 40; message += 1) {
+        sent += 1;
+        vi.advanceTimersByTime(limits.silenceMillisMax / 4);
+        // One is always unread, yet none for long.
+        if (message > 0) board.tookMessage();
+      }
+      expect(kills).toEqual([]);
+      vi.advanceTimersByTime(limits.silenceMillisMax + 200);
+      expect(kills).toMatchObject([{ cause: 'silent' }]);
+      isOver = true;
+      vi.advanceTimersByTime(200);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('[abi 14] gives a call no more time for its views', async () => {
     const board = new Board();
     board.calling(ticketNumber(3));

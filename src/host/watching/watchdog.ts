@@ -9,6 +9,7 @@ import type { Watched } from './watched.ts';
 /** The last state seen of a worker: since when it is busy with the same thing. */
 interface Sighting {
   changes: number;
+  messagesTaken: number;
   sinceMillis: number;
   /** `ProcessorUse.waitedMillis` of that moment. */
   waitedMillis: number;
@@ -42,10 +43,11 @@ export class Watchdog {
 
   /** Starts to watch a worker; `wake` reports that it became busy. */
   add(watched: Watched): void {
-    const changes = watched.board.changes;
+    const { changes, messagesTaken } = watched.board;
     const processors = new ProcessorUse();
     const fresh = { processors, standing: 'later' as const, isKilled: false };
-    this.#watched.set(watched, { changes, sinceMillis: now(), waitedMillis: 0, ...fresh });
+    const seen = { changes, messagesTaken, sinceMillis: now(), waitedMillis: 0 };
+    this.#watched.set(watched, { ...seen, ...fresh });
     this.#memory.add(watched);
     this.wake();
   }
@@ -92,9 +94,10 @@ export class Watchdog {
   }
 
   #sight(watched: Watched, sighting: Sighting): void {
-    const { changes } = watched.board;
-    if (changes !== sighting.changes) {
+    const { changes, messagesTaken } = watched.board;
+    if (changes !== sighting.changes || keepsUp(watched, sighting)) {
       sighting.changes = changes;
+      sighting.messagesTaken = messagesTaken;
       beginAnew(sighting);
       return;
     }
@@ -108,7 +111,7 @@ export class Watchdog {
   }
 
   #overTime(
-    { board, messagesSent, askMemory }: Watched,
+    { askMemory }: Watched,
     phase: Phase,
     { millis, waited }: { readonly millis: number; readonly waited: number },
   ): string | undefined {
@@ -132,7 +135,6 @@ export class Watchdog {
         return `The worker served a transaction for ${limits.silenceMillisMax} ms.`;
       case 'resting':
         if (millis - waited <= limits.silenceMillisMax) return undefined;
-        if (board.messagesTaken >= messagesSent()) return undefined;
         return `The worker took no message for ${limits.silenceMillisMax} ms outside of any call.`;
       case 'writing':
         // Ending a thread does not interrupt a write. A process may be stopped, or pretend to
@@ -169,6 +171,18 @@ function stand(watched: Watched, sighting: Sighting): void {
   if (standing === sighting.standing) return;
   sighting.standing = standing;
   watched.setStanding?.(standing);
+}
+
+/**
+ * True for a worker that runs no call, and took a message or has none to take. It may be busy all
+ * the same, with lanes that rest, for any time.
+ */
+function keepsUp({ board, messagesSent }: Watched, sighting: Sighting): boolean {
+  if (board.phase !== 'resting') return false;
+  const { messagesTaken } = board;
+  // Both count modulo 2^32.
+  const unread = (messagesSent() - messagesTaken) | 0;
+  return messagesTaken !== sighting.messagesTaken || unread <= 0;
 }
 
 function beginAnew(sighting: Sighting): void {
