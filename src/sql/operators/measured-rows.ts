@@ -21,6 +21,7 @@ export class MeasuredRows implements Tuples {
   readonly #starts: number[] = [];
   readonly #distances = new Float64Array(vectorBatchMax);
   #ruler: VectorRuler | undefined;
+  #farthest = Number.POSITIVE_INFINITY;
   #count = 0;
   #next = 0;
   #isEnded = false;
@@ -38,8 +39,14 @@ export class MeasuredRows implements Tuples {
     return this.#distances[this.#next - 1] as number;
   }
 
+  /** From now on rows that are farther than that are not returned; null: all are. */
+  leaveOutBehind(farthest: QueryValue): void {
+    this.#farthest = typeof farthest === 'number' ? farthest : Number.POSITIVE_INFINITY;
+  }
+
   open(): void {
     this.#input.open();
+    this.#farthest = Number.POSITIVE_INFINITY;
     this.#isOpen = false;
     this.#isEnded = false;
     this.#count = 0;
@@ -47,11 +54,9 @@ export class MeasuredRows implements Tuples {
   }
 
   next(): Step {
-    if (this.#next >= this.#count) {
+    while (!this.#isAtNear()) {
       if (this.#isEnded) return ended;
-      const step = this.#fill();
-      if (step === paused) return paused;
-      if (this.#count === 0) return ended;
+      if (this.#fill() === paused) return paused;
     }
     const { slot } = this.#distance.place;
     const { pages, rows, refs } = this.#state;
@@ -60,6 +65,17 @@ export class MeasuredRows implements Tuples {
     rows[slot] = this.#rows[at] as number;
     refs[slot] = this.#refs[at] as RowRef;
     return rowReady;
+  }
+
+  /** Passes over what is too far. A distance that is not a number is not passed over. */
+  #isAtNear(): boolean {
+    const distances = this.#distances;
+    const farthest = this.#ruler === undefined ? Number.POSITIVE_INFINITY : this.#farthest;
+    const count = this.#count;
+    let at = this.#next;
+    while (at < count && (distances[at] as number) > farthest) at++;
+    this.#next = at;
+    return at < count;
   }
 
   /** Takes the next rows, and measures what there is before each pause. */

@@ -109,6 +109,16 @@ export class Sort implements Rows {
   };
 }
 
+export interface CompiledTop extends CompiledSort {
+  /** How many rows are kept. */
+  readonly countOf: (state: ExecutionState) => number;
+  /**
+   * Told the first key of the last row that is kept, once there are enough and whenever it changes:
+   * the input may leave out rows whose key is behind it.
+   */
+  readonly leaveOutBehind?: ((first: QueryValue) => void) | undefined;
+}
+
 /** The number of a row, in the two lists that are merged. */
 const orderBytes = 8;
 
@@ -123,8 +133,7 @@ interface TopRow {
 export class TopRows implements Rows {
   readonly #state: ExecutionState;
   readonly #input: Tuples;
-  readonly #sort: CompiledSort;
-  readonly #countOf: (state: ExecutionState) => number;
+  readonly #sort: CompiledTop;
   readonly #sink = new ByteSink();
   #heap: TopRow[] = [];
   #taken = 0;
@@ -133,16 +142,10 @@ export class TopRows implements Rows {
   #isCollected = false;
   #at = -1;
 
-  constructor(
-    state: ExecutionState,
-    input: Tuples,
-    sort: CompiledSort,
-    countOf: (state: ExecutionState) => number,
-  ) {
+  constructor(state: ExecutionState, input: Tuples, sort: CompiledTop) {
     this.#state = state;
     this.#input = input;
     this.#sort = sort;
-    this.#countOf = countOf;
   }
 
   open(): void {
@@ -150,7 +153,7 @@ export class TopRows implements Rows {
     this.#state.budget.giveBack(this.#taken);
     this.#taken = 0;
     this.#heap = [];
-    this.#count = this.#countOf(this.#state);
+    this.#count = this.#sort.countOf(this.#state);
     this.#seen = 0;
     this.#isCollected = false;
     this.#at = -1;
@@ -174,7 +177,7 @@ export class TopRows implements Rows {
   }
 
   #collect(): Step {
-    const { keys, write } = this.#sort;
+    const { keys, write, leaveOutBehind } = this.#sort;
     const state = this.#state;
     for (;;) {
       const step = this.#input.next();
@@ -205,6 +208,8 @@ export class TopRows implements Rows {
         this.#drop(last);
         this.#replaceLast(row);
       } else this.#push(row);
+      const farthest = this.#heap.length < this.#count ? undefined : this.#heap[0]?.values[0];
+      if (farthest !== undefined) leaveOutBehind?.(farthest);
     }
   }
 

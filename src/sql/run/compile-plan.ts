@@ -14,6 +14,7 @@ import { compileHashKey } from '../expressions/hash-key.ts';
 import { compileRowKey, type RowKey } from '../expressions/row-key.ts';
 import { layoutOfRows } from '../expressions/row-layout.ts';
 import { invalid } from '../failure.ts';
+import type { QueryValue } from '../functions/function.ts';
 import { orderOf } from '../functions/value-codec.ts';
 import { Aggregation, compileGrouping } from '../operators/aggregate.ts';
 import { compileElements, ElementRows } from '../operators/elements.ts';
@@ -209,11 +210,17 @@ export class PlanCompiler {
       const isShort = countOf(state) <= topRowsMax;
       const rows = input(state);
       if (!isShort) return new Sort(state, rows, sort);
-      if (distance === undefined) return new TopRows(state, rows, sort, countOf);
+      if (distance === undefined) return new TopRows(state, rows, { ...sort, countOf });
       const measured = new MeasuredRows(state, rows, distance);
       const [first, ...others] = keys;
       const key = { ...present(first, 'the distance'), evaluate: () => measured.distance };
-      return new TopRows(state, measured, { keys: [key, ...others], write }, countOf);
+      const leaveOutBehind = plan.keys[0]?.isDescending
+        ? undefined
+        : (farthest: QueryValue) => measured.leaveOutBehind(farthest);
+      return new TopRows(state, measured, {
+        ...{ keys: [key, ...others], write },
+        ...{ countOf, leaveOutBehind },
+      });
     };
   }
 
