@@ -228,7 +228,7 @@ export interface SqlRequest {
  */
 export type SqlParameters = ReadonlyMap<string, SqlParameter | readonly SqlParameter[]>;
 
-type SqlParameter = string | boolean | null;
+export type SqlParameter = string | boolean | null;
 
 export type SqlOutcome =
   | {

@@ -13,7 +13,7 @@ import { stringArgument, ToolFailure } from './tool.ts';
 /** Parameter values of a statement, as a tool declares them. */
 export const parametersProperty = {
   type: ['array', 'object'],
-  items: { type: ['string', 'number', 'boolean', 'null'] },
+  items: { type: ['string', 'number', 'boolean', 'null', 'array'] },
   description: 'Values of $1, $2, … as an array, or of :name as an object.',
 } as const;
 

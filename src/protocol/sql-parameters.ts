@@ -46,6 +46,6 @@ function scalarValue(name: string, value: JsonValue): SqlParameterScalar {
   if (value instanceof JsonNumber) return value.text;
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   throw new SqlParametersError(
-    `parameter ${name}: only strings, numbers, booleans and null can be passed`,
+    `parameter ${name}: only strings, numbers, booleans, null and lists of them can be passed`,
   );
 }

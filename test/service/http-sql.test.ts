@@ -48,6 +48,30 @@ describe('SQL', () => {
     expect(text).toContain('unknown variant `all`, expected `plain`');
   });
 
+  it('[ease 3.3] takes lists as parameters, by position and by name, and goes on', async () => {
+    const sql = "SELECT n.name FROM (VALUES ('Ann'), ('Bob')) AS n(name) WHERE n.name = ANY($1)";
+    const params = encodeURIComponent('[["Ann","Nobody"]]');
+    const where = '/v1/database/inn/sql';
+    const inQuery = { as: owner, body: sql };
+    const asked = [await running.ask('POST', `${where}?params=${params}`, inQuery)];
+    const headers = { 'content-type': 'application/vnd.reducerdb.sql+json' };
+    for (const [text, given] of [
+      [sql, [['Ann']]],
+      [sql.replace('$1', ':names'), { names: ['Ann', 'Nobody'] }],
+      [sql, ['["Ann"]']],
+    ] as const) {
+      const body = JSON.stringify({ sql: text, params: given });
+      asked.push(await running.ask('POST', where, { as: owner, body, headers }));
+    }
+    for (const { status, text } of asked) {
+      expect(status, text).toBe(200);
+      expect(JSON.parse(text)[0].rows).toEqual([['Ann']]);
+    }
+    const body = JSON.stringify({ sql, params: [[['Ann']]] });
+    const nested = await running.ask('POST', where, { as: owner, body, headers });
+    expect(nested).toMatchObject({ status: 400, text: expect.stringContaining('lists of them') });
+  });
+
   it('[http 10] answers many rows in pieces, while others are answered', async () => {
     const one = "SELECT repeat('é', 200000) AS text, 7 AS seven FROM secret";
     const big = await running.sql('inn', Array(3).fill(one).join(' UNION ALL '), owner);

@@ -4,6 +4,7 @@ import type {
   ProcedureError,
   RefusalBody,
   SqlError,
+  SqlParameter,
   SqlParameters,
 } from '../../database/outcome.ts';
 import type { ProgramSource, UpdatePermission } from '../../database/program-source.ts';
@@ -297,7 +298,7 @@ function isPermission({ policy, token }: Fields): boolean {
   return isKeyOf(policies, policy) && (token === undefined || isString(token));
 }
 
-type Parameter = readonly [string, string | boolean | null];
+type Parameter = readonly [name: string, value: SqlParameter | readonly SqlParameter[]];
 
 function areParameters(json: unknown): json is readonly Parameter[] {
   return Array.isArray(json) && json.every(isParameter);
@@ -306,7 +307,11 @@ function areParameters(json: unknown): json is readonly Parameter[] {
 function isParameter(json: unknown): json is Parameter {
   if (!Array.isArray(json)) return false;
   const [name, value]: readonly unknown[] = json;
-  return isString(name) && (isString(value) || typeof value === 'boolean' || value === null);
+  return isString(name) && (Array.isArray(value) ? value.every(isScalar) : isScalar(value));
+}
+
+function isScalar(json: unknown): json is SqlParameter {
+  return isString(json) || typeof json === 'boolean' || json === null;
 }
 
 const structuredChecks: {

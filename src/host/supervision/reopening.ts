@@ -9,9 +9,6 @@ const endsMax = 3;
 /** Causes for which another start in this process would fail the same way, or must not be tried. */
 const finalCauses: ReadonlySet<SeatEnd['cause']> = new Set(['refused', 'sync', 'superseded']);
 
-/** Causes for which no request retries: they do not go away on their own. */
-const lastingCauses: ReadonlySet<SeatEnd['cause']> = new Set([...finalCauses, 'bug']);
-
 /**
  * Decides whether, and when, a database is reopened after its actor has ended: at once, a few
  * times; then by the first request after a delay, because what the machine lacked (space, a folder,
@@ -69,7 +66,9 @@ export class Reopening {
     if (!isOfCall) this.#ends += 1;
     const isNew = mode.kind !== 'open' && !wasServing;
     if (!finalCauses.has(cause) && !isNew && this.#ends < endsMax) return 'reopens';
-    if (!lastingCauses.has(cause) && !isNew) this.#delay();
+    // A fault of ours that a request found is gone with the request, unless it meets the start, too.
+    const isLasting = finalCauses.has(cause) || (cause === 'bug' && !wasServing);
+    if (!isLasting && !isNew) this.#delay();
     return 'broken';
   }
 

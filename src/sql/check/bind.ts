@@ -1,6 +1,7 @@
 import { present } from '../../assert.ts';
 import { encodeValue } from '../../values/encode.ts';
 import type { CallerIdentity } from '../../values/identity-roles.ts';
+import { JsonError, JsonNumber, type JsonValue, parseJson } from '../../values/json.ts';
 import { bytesType, identityType, specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType, Typespace } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
@@ -87,17 +88,18 @@ function bindValue(
   return inner === undefined ? bytes : someOf(bytes);
 }
 
-/** A list is an array, value by value; anything else is read like a literal. */
+/** A list, or its JSON as text, is an array, value by value; anything else is read like a literal. */
 function bindPlain(
   value: Exclude<ParameterValue, null>,
   plain: AlgebraicType,
   shown: string,
   typespace: Typespace,
 ): Uint8Array {
-  if (plain.kind === 'array' && isList(value)) {
+  const list = plain.kind === 'array' ? listOf(value) : undefined;
+  if (plain.kind === 'array' && list !== undefined) {
     const element = resolveType(plain.element, typespace);
     return joined(
-      value.map((one, at) => {
+      list.map((one, at) => {
         const place = `${shown}[${at + 1}]`;
         if (one !== null) return bindPlain(one, element, place, typespace);
         throw badParameter(`The parameter ${place} cannot be null: arrays hold no NULL`);
@@ -118,6 +120,25 @@ function bindPlain(
     );
   }
   return bytes;
+}
+
+/** A text is read as a list where only a list fits: a command line has nothing else. */
+function listOf(value: Exclude<ParameterValue, null>): readonly ParameterScalar[] | undefined {
+  if (isList(value)) return value;
+  if (typeof value !== 'string' || !/^\s*\[/.test(value)) return undefined;
+  try {
+    const json = parseJson(value);
+    return Array.isArray(json) ? json.map(scalarOf) : undefined;
+  } catch (error) {
+    if (error instanceof JsonError) return undefined;
+    throw error;
+  }
+}
+
+function scalarOf(json: JsonValue): ParameterScalar {
+  if (json instanceof JsonNumber) return json.text;
+  if (json === null || typeof json === 'string' || typeof json === 'boolean') return json;
+  throw badParameter('The lists of parameters hold strings, numbers and booleans only');
 }
 
 function isList(value: ParameterValue): value is readonly ParameterScalar[] {

@@ -235,7 +235,7 @@ describe('comparable types', () => {
     );
     expect(await asked('SELECT id FROM opaque WHERE list @> $1', [[[1]]])).toBe(
       'Failed to deserialize query string: params: ' +
-        'parameter 1: only strings, numbers, booleans and null can be passed',
+        'parameter 1: only strings, numbers, booleans, null and lists of them can be passed',
     );
   });
 
