@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SqlParameters } from '../../database/outcome.ts';
+import type { SqlParameter, SqlParameters } from '../../database/outcome.ts';
 import {
   checkedReply,
   parseCallError,
@@ -117,13 +117,13 @@ describe('a batch', () => {
   });
 
   it('has parameters by their names', () => {
-    const parameters: SqlParameters = new Map([
+    const parameters: SqlParameters = new Map<string, SqlParameter | readonly SqlParameter[]>([
       ['1', 'a'],
       ['b', true],
       ['c', null],
       ['d', []],
       ['e', ['1', null, true]],
-    ] as const);
+    ]);
     expect(parseParameters(JSON.stringify([...parameters]))).toEqual(parameters);
     for (const wrong of [null, [['a']], [[7, 'a']], [['a', 7]], [['a', [7]]], [['a', [[]]]]]) {
       expect(() => parseParameters(JSON.stringify(wrong))).toThrow('invalid parameters');
