@@ -17,6 +17,9 @@ export interface ShownType {
   readonly is?: string;
 }
 
+/** A column, and the number of elements of each of its values if they are vectors. */
+export type ShownColumn = NamedType & { readonly vectorLength?: number };
+
 /** Parts of a type beyond this count read `…`: refs can double it with every level. */
 const partsMax = 500;
 
@@ -43,6 +46,18 @@ export class TypeWords {
   ofParts(elements: readonly NamedType[]): Readonly<Record<string, string>> | readonly string[] {
     if (!areNamed(elements)) return elements.map(({ type }) => this.of(type));
     return Object.fromEntries(elements.map(({ name, type }) => [name, this.of(type)]));
+  }
+
+  /** `ofParts` for columns: a vector shows its length, as in `F32[384]`. */
+  ofColumns(columns: readonly ShownColumn[]): Readonly<Record<string, string>> | readonly string[] {
+    const types = this.ofParts(columns);
+    const lengths = columns.map(({ vectorLength }) => vectorLength);
+    if (lengths.every((length) => length === undefined)) return types;
+    const shown = Object.entries(types).map(([name, type], at) => [
+      name,
+      lengths[at] === undefined ? type : type.replace(/\[\](?=\??$)/, `[${lengths[at]}]`),
+    ]);
+    return Object.fromEntries(shown);
   }
 
   /** Defines the named types written so far, and those that they use. */

@@ -132,6 +132,24 @@ describe('the answer of get_schema', () => {
     });
   });
 
+  it('[ease 4.1] [ease 3.12] shows the length of vectors', async () => {
+    await agents.publish(
+      'texts',
+      `import { schema, t, table } from 'reducerdb/server';
+      const text = table({ public: true }, {
+        id: t.u64().primaryKey(),
+        meaning: t.vector(384).index('vector', { metric: 'cosine' }),
+        before: t.vector(3).optional(),
+        weights: t.array(t.f32()),
+      });
+      export default schema({ text });`,
+    );
+    const columns = { id: 'U64', meaning: 'F32[384]', before: 'F32[3]?', weights: 'F32[]' };
+    for (const caller of [ada, bob]) {
+      expect((await schema(caller, {}, 'texts')).tables).toMatchObject([{ columns }]);
+    }
+  });
+
   it('[ease 4.1] names no type of what a limited token may not see', async () => {
     const database = agents.host.database('shop').identity;
     const limited = person(0x11n, {

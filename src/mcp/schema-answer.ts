@@ -1,5 +1,5 @@
 import type { EntityDocs } from '../doors/module-docs.ts';
-import { type ShownType, TypeWords } from '../doors/type-words.ts';
+import { type ShownColumn, type ShownType, TypeWords } from '../doors/type-words.ts';
 import type {
   CronDefinition,
   ModuleDefinition,
@@ -8,7 +8,6 @@ import type {
   TableDefinition,
   ViewDefinition,
 } from '../schema/definition.ts';
-import type { NamedType } from '../values/type.ts';
 import { shortText } from './json-schema.ts';
 import type { SchemaNotes } from './schema-notes.ts';
 
@@ -116,11 +115,11 @@ function shownView(view: ViewDefinition, words: TypeWords, { docs }: SchemaNotes
   };
 }
 
-function columnsOf(columns: readonly NamedType[], words: TypeWords, said?: EntityDocs): object {
+function columnsOf(columns: readonly ShownColumn[], words: TypeWords, said?: EntityDocs): object {
   const docs = partDocs(said);
   return {
     ...docOf(said),
-    columns: words.ofParts(columns),
+    columns: words.ofColumns(columns),
     ...(docs === undefined ? {} : { column_docs: docs }),
   };
 }
