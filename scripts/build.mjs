@@ -50,6 +50,7 @@ async function bundleWorkers(folder) {
     'transfer/rows',
     'backups/backup',
     'linking/linker',
+    'publishing/source',
     'spawner/spawner',
   ];
   await build({

@@ -118,6 +118,17 @@ export const agentLimits = {
   agentLogLinesMax: 1_000,
   agentLogScanLinesMax: 10_000,
   agentLogScanBytesMax: 8 * mebibyte,
+  /** Files of a module that are shown as they were published: characters of all together. */
+  sourceCharactersMax: 4 * mebibyte,
+  /** Functions whose lines are known, and names of what is not shown. */
+  sourceFunctionsMax: 10_000,
+  sourcesLeftOutMax: 1_000,
+  /** Time and memory for reading them from one program, and programs that wait for it. */
+  sourceReadMillisMax: 10_000,
+  sourceReadMebibytes: 512,
+  sourceReadsMax: 16,
+  /** Modules whose files are kept in memory after they were read. */
+  sourcesKeptMax: 4,
   /** Lines at the end of a log among which the reason of a crash is. */
   crashScanLinesMax: 1_000,
   /** Previews that an agent can still apply: of all callers, and of one. */

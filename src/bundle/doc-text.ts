@@ -9,6 +9,15 @@ import { cutDocText, type EntityDocs } from './program-docs.ts';
  * there can be no strings or regular expressions, so this needs no knowledge of the language.
  */
 export function docCommentBefore(source: string, offset: number): string | undefined {
+  const place = docCommentPlace(source, offset);
+  return place && source.slice(place.start + 3, place.end - 2);
+}
+
+/** Where that comment begins and ends, its marks included. */
+export function docCommentPlace(
+  source: string,
+  offset: number,
+): { readonly start: number; readonly end: number } | undefined {
   const words = /(?:\b(?:export|const|let|var)\s+)*$/.exec(lastPart(source, offset));
   let end = offset - (words?.[0].length ?? 0);
   for (;;) {
@@ -21,7 +30,7 @@ export function docCommentBefore(source: string, offset: number): string | undef
     const start = commentStart(source, end);
     if (start === undefined) return undefined;
     const isDoc = source.startsWith('/**', start) && end - start > '/**/'.length;
-    if (isDoc) return source.slice(start + 3, end - 2);
+    if (isDoc) return { start, end };
     end = start;
   }
 }

@@ -1,6 +1,7 @@
 import type { Location } from 'esbuild';
 import { renderMessages } from './build-error.ts';
 import { BundleExports } from './bundle-exports.ts';
+import { splitMap } from './inline-map.ts';
 import { SourcePlaces } from './source-places.ts';
 
 /** A text about one export of a program. */
@@ -14,8 +15,8 @@ export interface ExportFault {
  * line. `program` is what the bundler made of the sources, with its source map inside.
  */
 export function renderExportFaults(program: string, faults: readonly ExportFault[]): string {
-  const map = Buffer.from(mapPattern.exec(program)?.[1] ?? '', 'base64').toString();
-  const places = map === '' ? undefined : new SourcePlaces(program, map);
+  const { map } = splitMap(program);
+  const places = map === undefined ? undefined : new SourcePlaces(program, map);
   const exported = places && new BundleExports(program, places);
   const functions = new Map(exported?.functions);
   const messages = faults.map(({ name, text }) => {
@@ -28,5 +29,3 @@ export function renderExportFaults(program: string, faults: readonly ExportFault
   });
   return renderMessages(messages);
 }
-
-const mapPattern = /\n\/\/# sourceMappingURL=data:application\/json;base64,([\w+/=]+)\n$/;

@@ -1,21 +1,28 @@
-import { readSourceMap, type SourceMap } from '../module/javascript/source-map.ts';
-import { docCommentBefore } from './doc-text.ts';
+import {
+  readSourceMap,
+  type SourceMap,
+  type SourcePosition,
+} from '../module/javascript/source-map.ts';
+import { docCommentBefore, docCommentPlace } from './doc-text.ts';
+import { TextLines } from './text-lines.ts';
 
 /** Maps offsets in a bundle to offsets in its sources. */
 export class SourcePlaces {
   readonly #map: SourceMap;
-  readonly #bundle: Lines;
-  readonly #sources: ReadonlyMap<string, Lines>;
+  readonly #bundle: TextLines;
+  readonly #sources: ReadonlyMap<string, TextLines>;
 
   /** `map` holds the texts of the sources. */
   constructor(bundle: string, map: string) {
     this.#map = readSourceMap(map);
-    this.#bundle = new Lines(bundle);
+    this.#bundle = new TextLines(bundle);
     const { sources, sourcesContent } = JSON.parse(map) as {
       sources: readonly string[];
       sourcesContent: readonly (string | null)[];
     };
-    this.#sources = new Map(sources.map((name, at) => [name, new Lines(sourcesContent[at] ?? '')]));
+    this.#sources = new Map(
+      sources.map((name, at) => [name, new TextLines(sourcesContent[at] ?? '')]),
+    );
   }
 
   /** `undefined` where the map has no entry. */
@@ -37,6 +44,44 @@ export class SourcePlaces {
     return { file, line, column: column - 1, lineText: lines.line(line) };
   }
 
+  /** File and line of the name that begins at `offset`, or of the doc comment before it. */
+  beginOf(offset: number): { readonly file: string; readonly line: number } | undefined {
+    const position = this.#map.originalPosition(...this.#bundle.position(offset));
+    const lines = position && this.#sources.get(position.source);
+    if (lines === undefined || position === undefined) return undefined;
+    const { source: file, line, column } = position;
+    const comment = docCommentPlace(lines.text, lines.offset(line, column));
+    return { file, line: comment === undefined ? line : lines.position(comment.start)[0] };
+  }
+
+  /** Lines of the bundle. */
+  get lineCount(): number {
+    return this.#bundle.count;
+  }
+
+  /** The line of the bundle, from 1. */
+  lineOf(offset: number): number {
+    return this.#bundle.position(offset)[0];
+  }
+
+  /** File and line of the last thing on a line of the bundle. */
+  endOfLine(line: number): { readonly file: string; readonly line: number } | undefined {
+    const position = this.#map.originalPosition(line, Number.MAX_SAFE_INTEGER);
+    return position && { file: position.source, line: position.line };
+  }
+
+  /** Whether what began on the line `start` of the bundle has ended before this line of it. */
+  isOutside(line: number, start: number): boolean {
+    const text = this.#bundle.line(line);
+    // The end of a group of functions; their own ends are indented.
+    if (/^\}/.test(text)) return /^\s/.test(this.#bundle.line(start));
+    if (!/^[\w$\u0080-\uffff]/.test(text)) return false;
+    // Another statement, or a line of a text: the bundler maps that one to what is before it.
+    const own = this.#map.originalPosition(line, 1);
+    const before = this.#map.originalPosition(line - 1, Number.MAX_SAFE_INTEGER);
+    return own !== undefined && !isSame(own, before);
+  }
+
   /** The doc comment before the name that begins at `offset`. */
   commentBefore(offset: number): string | undefined {
     const place = this.of(offset);
@@ -44,44 +89,6 @@ export class SourcePlaces {
   }
 }
 
-/** A text by lines, with JavaScript's line terminators. Positions count from 1. */
-class Lines {
-  readonly text: string;
-  #starts: readonly number[] | undefined;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-
-  /** The text of a line, without its end. */
-  line(line: number): string {
-    const starts = this.#lineStarts();
-    return this.text.slice(starts[line - 1] ?? 0, starts[line]).replace(/[\r\n\u2028\u2029]+$/, '');
-  }
-
-  offset(line: number, column: number): number {
-    return (this.#lineStarts()[line - 1] ?? 0) + column - 1;
-  }
-
-  position(offset: number): [line: number, column: number] {
-    const starts = this.#lineStarts();
-    let low = 0;
-    let high = starts.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((starts[middle] ?? 0) <= offset) low = middle + 1;
-      else high = middle;
-    }
-    return [low, offset - (starts[low - 1] ?? 0) + 1];
-  }
-
-  #lineStarts(): readonly number[] {
-    this.#starts ??= [
-      0,
-      ...Array.from(this.text.matchAll(/\r\n|[\n\r\u2028\u2029]/g), (end) => {
-        return end.index + end[0].length;
-      }),
-    ];
-    return this.#starts;
-  }
+function isSame(one: SourcePosition, other: SourcePosition | undefined): boolean {
+  return one.line === other?.line && one.column === other.column && one.source === other.source;
 }

@@ -30,6 +30,7 @@ import { addRetention } from './commands/retention.ts';
 import { addSchedule } from './commands/schedule.ts';
 import { addServer } from './commands/server.ts';
 import { addSnapshot } from './commands/snapshot.ts';
+import { addSource } from './commands/source.ts';
 import { addSql } from './commands/sql.ts';
 import { addStart } from './commands/start.ts';
 import { addSubscribe } from './commands/subscribe.ts';
@@ -71,6 +72,7 @@ export function makeProgram(io: Io): Command {
     addDescribe,
     addLogs,
     addLedger,
+    addSource,
     addMcp,
     addList,
     addRename,

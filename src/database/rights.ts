@@ -86,7 +86,7 @@ export function narrowed(rights: Rights, limits: RightsLimits): Rights {
     exceedsRowLimit: reads.exceedsRowLimit,
     bypassesFilters: reads.bypassesFilters,
     callsPrivateReducers: calls.callsPrivateReducers,
-    // A token must not pass on the source, not even by listing tables.
+    // A token passes on the source by its feature `source` alone, and never by listing tables.
     readsProgram: false,
     previews: rights.previews && previews,
     isReadOnly,

@@ -49,6 +49,7 @@ import { readiness, readyPath } from './ready.ts';
 import type { Method, Route } from './route.ts';
 import { controlSchedules, listSchedules, scheduleOrders } from './schedules.ts';
 import { schema } from './schema.ts';
+import { moduleSourceOf } from './source.ts';
 import { sql } from './sql.ts';
 import { announceStatic, putStatic } from './static-files.ts';
 import { createToken, listTokens, revokeToken } from './tokens.ts';
@@ -160,6 +161,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     below('logs', { GET: method(logs) }),
     ofApps(below('health', { GET: method(databaseHealth) })),
     below('ledger', { GET: method(ledger) }),
+    below('source', { GET: method(moduleSourceOf) }),
     below('env', { GET: method(listEnv) }),
     below('env/:name', { GET: method(getEnv), PUT: method(putEnv), DELETE: method(deleteEnv) }),
     below('snapshot', { POST: method(takeSnapshot) }),

@@ -45,6 +45,7 @@ const featureWords: Readonly<Partial<Record<AgentFeature, string>>> = {
   backup: 'create_backup: before something risky; people restore. list_backups: what there is.',
   watch: 'wait_for_change: returns when the rows of a SELECT change.',
   ledger: 'list_activity: who did what in a database, for its owner.',
+  source: 'read_source: the code of the module.',
   'read-only': 'This session is read-only: nothing can be changed in it.',
   whoami: 'whoami: who you are, and what you may do.',
   fence: 'In texts, data stands between two marks with a random tag.',

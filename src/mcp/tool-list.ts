@@ -21,6 +21,7 @@ import { listDatabases } from './tools/list-databases.ts';
 import { logs } from './tools/logs.ts';
 import { ping } from './tools/ping.ts';
 import { previewCallTool, previewSqlTool } from './tools/preview.ts';
+import { readSourceTool } from './tools/read-source.ts';
 import { type StatementResult, sqlTool } from './tools/sql.ts';
 import { tableStatistics } from './tools/table-statistics.ts';
 import { waitForChangeTool } from './tools/wait-for-change.ts';
@@ -75,6 +76,7 @@ function makeSources(): readonly Offer[] {
     ...adds('backup', createBackupTool, listBackupsTool),
     ...adds('watch', waitForChangeTool()),
     ...adds('ledger', listActivityTool),
+    ...adds('source', readSourceTool),
     ...adds('whoami', whoami),
   ];
 }

@@ -9,6 +9,7 @@ export const agentFeatures = [
   'backup',
   'watch',
   'ledger',
+  'source',
   'typed-reducers',
   'read-only',
   'whoami',

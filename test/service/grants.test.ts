@@ -257,8 +257,8 @@ describe('limited tokens', () => {
     [{ reducers: ['init'] }, '`reducers`: nobody calls the lifecycle reducer `init`'],
     [
       { features: ['preview', 'fly'] },
-      '`features`: there is no `fly`; there are preview, explain, logs, backup, watch, ledger, typed-reducers, ' +
-        'read-only, whoami, fence, answer-schemas, export, write-by-preview',
+      '`features`: there is no `fly`; there are preview, explain, logs, backup, watch, ledger, ' +
+        'source, typed-reducers, read-only, whoami, fence, answer-schemas, export, write-by-preview',
     ],
     [{ sql_writes: true }, '`sql_writes` needs `tables`: the tables in which rows may be changed'],
   ])('%j is refused with its reason', async (request, reason) => {

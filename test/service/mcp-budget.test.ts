@@ -17,7 +17,7 @@ async function tokensOf(mode: typeof hostWide, method: string, features?: string
   return encode(JSON.stringify(result)).length;
 }
 
-const all = 'preview,explain,logs,backup,watch,whoami,fence';
+const all = 'preview,explain,logs,backup,watch,ledger,source,whoami,fence';
 
 describe.each([hostWide, scoped])('what an agent reads first, $name', (mode) => {
   it('[mcp B13] is a list of tools of less than 1,500 tokens', async () => {

@@ -43,6 +43,8 @@ describe.each(modes)('features $name', (mode) => {
     ['logs', ['logs']],
     ['backup', ['create_backup', 'list_backups']],
     ['watch', ['wait_for_change']],
+    ['ledger', ['list_activity']],
+    ['source', ['read_source']],
     ['whoami', ['whoami']],
     ['preview', ['preview_call', 'preview_sql', 'apply_preview']],
     ['fence', []],
@@ -88,7 +90,7 @@ describe.each(modes)('features $name', (mode) => {
       status: 400,
       text:
         'unknown feature `nonsense`; there are `preview`, `explain`, `logs`, `backup`, `watch`, ' +
-        '`ledger`, `typed-reducers`, `read-only`, `whoami`, `fence`, `answer-schemas`',
+        '`ledger`, `source`, `typed-reducers`, `read-only`, `whoami`, `fence`, `answer-schemas`',
     });
   });
 });

@@ -197,6 +197,8 @@ async function tool(label: string, as: Person | undefined): Promise<string> {
       return wordFor(await more('logs', {}));
     case 'list_activity, features=ledger':
       return wordFor(await more('list_activity', {}));
+    case 'read_source, features=source':
+      return wordFor(await more('read_source', {}));
     case 'wait_for_change of SELECT * FROM secret, features=watch': {
       const text = await more('wait_for_change', { sql: 'SELECT * FROM secret', timeout: 1 });
       return text.includes('"added":') ? 'yes' : wordFor(text);

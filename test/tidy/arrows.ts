@@ -128,7 +128,10 @@ export const folderArrows: Readonly<Record<string, Readonly<Record<string, reado
     transfer: ['spawner', 'supervision', 'registry'],
     sites: ['workers'],
     backups: ['spawner', 'supervision', 'registry', 'databases'],
-    publishing: ['linking', 'seats', 'workers', 'supervision', 'registry', 'databases', 'sites'],
+    publishing: [
+      ...['linking', 'seats', 'spawner', 'workers', 'supervision', 'registry', 'databases'],
+      'sites',
+    ],
     offline: ['registry', 'sites'],
   },
   sql: {
@@ -221,6 +224,7 @@ export const writtenFiles = ['src/module/javascript/guest-text.ts'];
 export const startedFiles = [
   'src/cli/main.ts',
   'src/host/linking/linker-main.ts',
+  'src/host/publishing/source-main.ts',
   'src/host/workers/process-main.ts',
   'src/host/workers/process-actor-main.ts',
   'src/host/lanes/lane-main.ts',

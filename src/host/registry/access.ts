@@ -55,6 +55,7 @@ export const actions = {
   viewEnv: { text: 'view env', allowed: developers },
   setEnv: { text: 'set env', allowed: admins },
   viewLedger: { text: 'view ledger', allowed: owners },
+  viewSource: { text: 'view source', allowed: developers },
   viewQuota: { text: 'view quotas', allowed: admins },
   viewGrants: { text: 'view grants', allowed: admins },
   grant: { text: 'grant roles', allowed: admins },
@@ -72,6 +73,7 @@ const readingActions: readonly DatabaseAction[] = [
   'exportRows',
   'viewEnv',
   'viewLedger',
+  'viewSource',
   'viewQuota',
   'viewGrants',
   'viewTokens',
@@ -224,11 +226,15 @@ export class Access {
   }
 }
 
-/** A limited token allows no action but reading logs and rows, if its maker included that. */
+/**
+ * A limited token allows no action but reading logs, the source and rows, if its maker included
+ * that.
+ */
 function isFor(capability: Capability, database: DatabaseKey, action: DatabaseAction): boolean {
   const isHere = capability.database === database.identity;
   if (!isHere) return false;
   if (action === 'exportRows') return hasFeature(capability, 'export');
+  if (action === 'viewSource') return hasFeature(capability, 'source');
   return action === 'viewLogs' && hasFeature(capability, 'logs');
 }
 

@@ -27,6 +27,7 @@ const folders = {
   rows: 'transfer',
   backup: 'backups',
   linker: 'linking',
+  source: 'publishing',
   spawner: 'spawner',
 };
 

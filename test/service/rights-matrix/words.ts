@@ -22,9 +22,9 @@ const refusals: readonly (readonly [RegExp, string])[] = [
   [/^[0-9a-f]{64} is not authorized to preview: ask the owner for the role developer, /, 'unseen'],
   [/^Nothing has happened: .* would commit/, 'yes'],
   [/^unknown tool: (?:call|put_note|tidy|count_notes|sweep)$/, 'closed'],
-  [/^«data \w+»\n(?:\d{4}-|\{"entries":)/, 'yes'],
+  [/^«data \w+»\n(?:\d{4}-|\{"(?:entries|kind)":)/, 'yes'],
   [
-    /is not authorized to perform action on database [0-9a-f]{64}: view (?:module logs|ledger)$/,
+    /is not authorized to perform action on database [0-9a-f]{64}: view (?:module logs|ledger|source)$/,
     'no',
   ],
   [/^reducer '\w+' committed$/, 'yes'],
