@@ -159,6 +159,8 @@ export const agentLimits = {
   ledgerWaitingMax: 65_536,
   /** Pairs of a limited token and a table whose reads are counted at the same time. */
   ledgerReadsMax: 4_096,
+  /** Limited tokens refused before they reach a database that are counted one by one a minute. */
+  ledgerTurnedAwayMax: 32,
   /** Attempts that changed nothing, of one database, that have entries of their own. */
   ledgerRefusalsPerMinuteMax: 600,
   /** A statement in an entry, and the longest one that is searched for its literals. */

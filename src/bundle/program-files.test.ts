@@ -58,7 +58,7 @@ export default db;
 };
 
 let root = '';
-let program = new Uint8Array();
+let program: Uint8Array = new Uint8Array();
 
 beforeAll(async () => {
   root = realpathSync(mkdtempSync(path.join(tmpdir(), 'program-files-')));

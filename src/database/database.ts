@@ -393,7 +393,7 @@ export class Database {
     }
     this.#around.progress.resting();
     this.#times.turn.add(clock.monotonicMillis() - startedAt);
-    const isQuiet = results.length === 0 && !hasWritten;
+    const isQuiet = results.length === 0 && !hasWritten && this.#core.schedules.ended.isEmpty;
     if (isQuiet && (!this.#core.schedules.isNeeded || this.nextDueMicros === this.#handedDue)) {
       return false;
     }
@@ -444,11 +444,11 @@ export class Database {
   }
 
   #handOver(results: readonly TurnResult[], commits: readonly LiveCommit[]): void {
-    const { offset } = this.#core.store;
+    const { store, schedules } = this.#core;
     const { last: write, isDurable } = this.#writer;
-    const { nextDueMicros } = this;
-    this.#handedDue = nextDueMicros;
-    this.#around.owner.handOver({ results, commits, write, isDurable, offset, nextDueMicros });
+    this.#handedDue = this.nextDueMicros;
+    const places = { write, isDurable, offset: store.offset, nextDueMicros: this.#handedDue };
+    this.#around.owner.handOver({ results, commits, ...places, ...schedules.ended.take() });
   }
 
   /** Runs queued requests, adds the results, and returns the last ticket. */

@@ -24,6 +24,7 @@ import type {
 } from './outcome.ts';
 import type { PreviewOutcome, PreviewRequest } from './preview-outcome.ts';
 import type { ProgramSource, UpdatePermission } from './program-source.ts';
+import type { EndedRuns } from './schedules/ended-runs.ts';
 import type { ScheduleAsk, ScheduleOutcome } from './schedules/schedule-ask.ts';
 import type { SnapshotOutcome } from './snapshots/snapshot-outcome.ts';
 import type { TableFigures } from './table-figures.ts';
@@ -169,6 +170,8 @@ export interface TurnReport {
   readonly offset: CommitOffset;
   /** When the next scheduled run is due; `undefined`: none is to come. */
   readonly nextDueMicros: bigint | undefined;
+  /** Runs of schedules that have ended since the last turn; absent: none. */
+  readonly runs?: readonly EndedRuns[];
 }
 
 export interface TurnResult {

@@ -239,7 +239,7 @@ export class Host {
     );
     const rest = {
       ...{ schedules, jobs, ...histories, transfer, backups, env, envStore },
-      ...{ outbound, sites, changes, ledger: new LedgerControl(ledger, access) },
+      ...{ outbound, sites, changes, ledger: new LedgerControl(ledger, { access, registry }) },
     };
     return new Host({ registry, running, publisher, ...rules, ...rest });
   }

@@ -8,6 +8,7 @@ import { type ClientAddresses, networkOf, type Passage } from '../auth/client-ad
 import type { HostTokens } from '../auth/host-tokens.ts';
 import { isLoopbackAddress, type PageRules, type Sender } from '../auth/page-rules.ts';
 import type { RateLimiter, RequestRates } from '../auth/rate-limiter.ts';
+import { Refusal } from '../database/outcome.ts';
 import { pathBytesFault, tooManyRequestsText } from '../doors/request-faults.ts';
 import { decodePathPart, hostFault, splitTarget } from '../doors/request-target.ts';
 import { limits } from '../limits.ts';
@@ -45,6 +46,12 @@ export interface RouterOptions {
   readonly apps?: AppRouting;
   /** Called for each response of an endpoint with the path of its route, its status and time. */
   readonly onAnswer: (path: string, status: string, millis: number) => void;
+  /** Called when a token keeps a request from the database that its path names. */
+  readonly onTurnedAway: (
+    target: string,
+    caller: RequestCaller | undefined,
+    why: 'token.invalid' | 'token.limited',
+  ) => void;
   /** Called for an error that no endpoint expected; the client gets a 500 without its text. */
   readonly onError: (error: unknown, method: string, path: string) => void;
 }
@@ -197,6 +204,8 @@ async function settle(
     const fault = isAbsent ? 'absent' : 'invalid';
     const words = outcome.status === 401 ? rule.challenge?.(exchange, fault) : undefined;
     const headers = words === undefined ? {} : { 'www-authenticate': words };
+    const { db } = exchange.params;
+    if (!isAbsent && db !== undefined) options.onTurnedAway(db, undefined, 'token.invalid');
     throw new HttpError(text(outcome.status, outcome.text, headers));
   }
   const { caller } = outcome;
@@ -215,6 +224,9 @@ async function attempt(
   try {
     return await work();
   } catch (error) {
+    const { caller, params } = exchange;
+    if (params.db !== undefined && error instanceof Refusal && error.body.code === 'token.limited')
+      options.onTurnedAway(params.db, caller, 'token.limited');
     const reply = replyOfError(error);
     if (reply !== undefined) return reply;
     options.onError(error, exchange.method, context.req.path);

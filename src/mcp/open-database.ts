@@ -59,6 +59,8 @@ export function shownName(given: string, { host }: McpSession): string {
 /** Opens a database, or fails with the same text whatever the reason. */
 export function openDatabase(given: string, { session }: ToolContext): OpenDatabase {
   const found = findDatabase(given, session);
-  if (found === undefined) throw new ToolFailure(unknownNameText(given));
-  return found;
+  if (found !== undefined) return found;
+  const { host, caller } = session;
+  if (caller.capability !== undefined) host.ledger.turnedAway(given, caller, 'token.limited');
+  throw new ToolFailure(unknownNameText(given));
 }

@@ -379,7 +379,9 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     route: appRoute({ host, places, nowMillis }),
     isSameDatabase: (one: string, other: string) => host.isSame(one, other),
   };
-  return makeRouter({ routes, apps, ...gate, bounds, onAnswer, onError }).fetch as Handler;
+  const onTurnedAway = host.ledger.turnedAway.bind(host.ledger);
+  const told = { onAnswer, onTurnedAway, onError };
+  return makeRouter({ routes, apps, ...gate, bounds, ...told }).fetch as Handler;
 }
 
 function addressOf(server: Server): ListenAddress {

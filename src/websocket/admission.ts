@@ -71,7 +71,11 @@ export async function admit(
       address: request.address,
       withoutToken: 'anonymous',
     });
-    if (settled.kind === 'refused') return settled;
+    if (settled.kind === 'refused') {
+      const name = pathName(request.url);
+      if (name !== undefined) host.ledger.turnedAway(name, undefined, 'token.invalid');
+      return settled;
+    }
     caller = settled.caller;
     return { kind: 'admitted', caller, ...checked(request, query, host) };
   } catch (error) {
@@ -155,8 +159,13 @@ function checkHandshake(headers: IncomingHttpHeaders): void {
 
 /** Returns the name or identity in the path. */
 function nameIn(url: string): string {
-  const [, part = ''] = pathPattern.exec(splitTarget(url).path) ?? [];
-  const name = decodePathPart(part);
+  const name = pathName(url);
   if (name !== undefined) return name;
   throw new Refusal({ code: 'name.invalid', message: pathBytesFault('name_or_identity') });
+}
+
+/** `undefined`: it is not UTF-8. */
+function pathName(url: string): string | undefined {
+  const [, part = ''] = pathPattern.exec(splitTarget(url).path) ?? [];
+  return decodePathPart(part);
 }

@@ -13,6 +13,7 @@ import { Stay } from '../doors/stay.ts';
 import type { LiveConnection } from '../host/feeds/live-connection.ts';
 import type { Host } from '../host/host.ts';
 import { limits } from '../limits.ts';
+import { identityToHex } from '../values/identity.ts';
 import { type Admitted, admit } from './admission.ts';
 import { Backlog } from './backlog.ts';
 import { Connection, type ConnectionOwner, type Traffic } from './connection.ts';
@@ -179,7 +180,10 @@ export class WebSocketDoor {
       );
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      refuse(stream, { status: statusOf(error.body.code), text: error.body.message, caller });
+      const { code } = error.body;
+      const target = identityToHex(database.identity);
+      if (code === 'token.limited') this.#options.host.ledger.turnedAway(target, caller, code);
+      refuse(stream, { status: statusOf(code), text: error.body.message, caller });
       return;
     }
     const socket = this.#upgrader.complete(request, stream, head, {

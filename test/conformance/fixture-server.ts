@@ -104,6 +104,7 @@ function makeHandler({ configuration, tokens, stopping, onError }: HandlerOption
     pages: { hosts: [], origins: [] },
     bounds: configuration.bounds,
     onAnswer: () => undefined,
+    onTurnedAway: () => undefined,
     onError,
   });
   return router.fetch as Handler;

@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { notesModule } from './notes-module.ts';
 import { type Agent, type Person, Running } from './running.ts';
@@ -11,6 +12,31 @@ const withProcedure = `${notesModule}
     return count;
   });
   export const fails = db.reducer({}, () => { throw new Error('no'); });
+`;
+
+/** Runs for schedules: three of a reducer, one of another that crashes, one of a procedure. */
+const clockModule = `
+  import { ScheduleAt, schema, t, table } from 'reducerdb/server';
+  const note = table({ public: true }, { id: t.u64().primaryKey().autoInc() });
+  const columns = { id: t.u64().primaryKey().autoInc(), at: t.scheduleAt() };
+  const tickJob = table({ scheduled: () => tick }, columns);
+  const crashJob = table({ scheduled: () => crash }, columns);
+  const laterJob = table({ scheduled: () => later }, columns);
+  const db = schema({ note, tickJob, crashJob, laterJob });
+  export default db;
+  export const start = db.reducer({}, (ctx) => {
+    const at = ScheduleAt.time(ctx.timestamp.microsSinceUnixEpoch);
+    for (const count of [1, 2, 3]) ctx.db.tickJob.insert({ id: 0n, at });
+    ctx.db.crashJob.insert({ id: 0n, at });
+    ctx.db.laterJob.insert({ id: 0n, at });
+  });
+  export const tick = db.reducer({ row: tickJob.rowType }, (ctx) => {
+    ctx.db.note.insert({ id: 0n });
+  });
+  export const crash = db.reducer({ row: crashJob.rowType }, () => {
+    throw new Error('no');
+  });
+  export const later = db.procedure({ row: laterJob.rowType }, t.unit(), () => ({}));
 `;
 
 interface Entry {
@@ -45,6 +71,22 @@ async function ledger(query = '', as = owner) {
   const { status, text } = await running.ask('GET', `/v1/database/notes/ledger${query}`, { as });
   if (status !== 200) throw new Error(`${status} ${text}`);
   return JSON.parse(text) as { entries: Entry[]; cursor?: string };
+}
+/** How a WebSocket that cannot be opened is answered. */
+function socketStatus({ token }: Person): Promise<number | undefined> {
+  const headers = {
+    ...{ connection: 'Upgrade', upgrade: 'websocket', authorization: `Bearer ${token}` },
+    'sec-websocket-version': '13',
+    'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+    'sec-websocket-protocol': 'v2.bsatn.spacetimedb',
+  };
+  return new Promise((resolve, reject) => {
+    const where = `${running.service.url}/v1/database/notes/subscribe`;
+    request(where, { headers })
+      .on('response', (answer) => resolve(answer.resume().statusCode))
+      .on('error', reject)
+      .end();
+  });
 }
 const newest = async (query = '?limit=1') => (await ledger(query)).entries[0];
 
@@ -99,6 +141,64 @@ describe('the ledger of a database', () => {
     expect(await newest()).toMatchObject({
       ...{ identity: reader.identity, token: reader.id, for: owner.identity },
       ...{ action: 'call', what: 'add_note', result: 'reducer.unknown' },
+    });
+  });
+
+  it('[ease 4.10] counts tokens that are none, and those of other databases', async () => {
+    await running.upload('others', program, stranger);
+    const foreign = await running.agent('others', { read_only: true }, stranger);
+    await ledger();
+    const bad = { ...stranger, token: `${stranger.token.slice(0, -8)}AAAAAAAA` };
+    for (const as of [bad, foreign]) {
+      const statuses = [
+        (await running.call('notes', 'add_note', [90], as)).status,
+        (await running.sql('notes', 'SELECT * FROM note', as)).status,
+      ];
+      const wanted = as === bad ? 401 : 403;
+      expect(statuses).toEqual([wanted, wanted]);
+      expect(await socketStatus(as)).toBe(wanted);
+    }
+    await running.tool('notes', 'sql', { sql: 'SELECT 1' }, foreign);
+    // There is no such database, whose owner could ask.
+    await running.call('nowhere', 'add_note', [90], bad);
+    const { entries } = await ledger('?limit=2');
+    const shown = entries.map(({ time: _, ...entry }) => entry);
+    expect(shown).toEqual(
+      expect.arrayContaining([
+        { action: 'refused', result: 'token.invalid', count: 3 },
+        {
+          ...{ identity: foreign.identity, token: foreign.id, for: stranger.identity },
+          ...{ action: 'refused', result: 'token.limited', count: 4 },
+        },
+      ]),
+    );
+  });
+
+  it('[ease 4.10] counts runs of schedules', async () => {
+    await running.upload('clock', await writtenFrom(clockModule), owner);
+    const identity = (await running.ask('GET', '/v1/database/clock/identity')).text;
+    const runs = async () => {
+      const { text } = await running.ask('GET', '/v1/database/clock/ledger', { as: owner });
+      const { entries } = JSON.parse(text) as { entries: Entry[] };
+      return entries.filter(({ action }) => action === 'schedule');
+    };
+    await running.call('clock', 'start', [], owner);
+    await expect
+      .poll(async () => (await runs()).reduce((sum, { count = 1 }) => sum + count, 0))
+      .toBe(5);
+    // Each look writes what was counted until then.
+    const found = new Map<string, { result: string; count: number; rows: number }>();
+    for (const entry of await runs()) {
+      const { what = '', result, count = 1, rows = 0, offset } = entry;
+      expect(entry.identity).toBe(identity);
+      expect(typeof offset).toBe(what === 'tick' ? 'number' : 'undefined');
+      const before = found.get(what) ?? { result, count: 0, rows: 0 };
+      found.set(what, { result, count: before.count + count, rows: before.rows + rows });
+    }
+    expect(Object.fromEntries(found)).toEqual({
+      tick: { result: 'done', count: 3, rows: 6 },
+      crash: { result: 'schedule.failed', count: 1, rows: 0 },
+      later: { result: 'done', count: 1, rows: 0 },
     });
   });
 

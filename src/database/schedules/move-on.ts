@@ -121,7 +121,15 @@ export function countSkipped({ schedules }: DatabaseCore, { state }: Armed, coun
 }
 
 /** A run has ended. */
-export function countRun({ schedules }: DatabaseCore, { state }: Armed, end: ScheduleRunEnd): void {
+export function countRun(
+  { schedules }: DatabaseCore,
+  { state, functionName }: Armed,
+  end: ScheduleRunEnd,
+): void {
   state.counts.add(end);
   schedules.counts.add(end);
+  const { startMicros, error, committed } = end;
+  const { rows, offset } = committed ?? {};
+  const hasFailed = error !== undefined;
+  schedules.ended.add({ functionName, hasFailed, startMicros, count: 1, rows, offset });
 }

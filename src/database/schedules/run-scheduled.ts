@@ -84,7 +84,9 @@ export function runWork(core: DatabaseCore, work: DueWork): string | undefined {
     place: () => placeOf(work),
   });
   const error = outcome.kind === 'returned' ? undefined : outcome.message;
-  countRun(core, armed, { dueMicros: due, startMicros: start, error });
+  const end = { dueMicros: due, startMicros: start, error };
+  const committed = 'rows' in outcome && { rows: outcome.rows, offset: core.store.offset };
+  countRun(core, armed, committed === false ? end : { ...end, committed });
   if (error !== undefined) endFailed(core, work, { start, error });
   const { name, functionName } = armed;
   const row = 'row' in work ? work.bytes : undefined;

@@ -7,6 +7,8 @@ export interface ScheduleRunEnd {
   readonly startMicros: number;
   /** Why it failed; `undefined`: it committed. */
   readonly error: string | undefined;
+  /** What it committed, where that is one commit. */
+  readonly committed?: { readonly rows: number; readonly offset: number };
 }
 
 /** Counts the runs of one schedule, or of all of them, since the database was opened. */

@@ -13,6 +13,7 @@ import { ArmedTable } from './armed-table.ts';
 import { deriveMissing, deriveRows, type HiddenRows } from './derive.ts';
 import { farMicros, microsOf } from './due-time.ts';
 import type { DueCron, DueRow } from './due-work.ts';
+import { EndedRunCounts } from './ended-runs.ts';
 import { ProcedureRuns } from './procedure-runs.ts';
 import type { ScheduleFollower } from './ran-schedule.ts';
 import { ScheduleCounts } from './schedule-counts.ts';
@@ -59,6 +60,7 @@ export class Schedules {
   readonly hidden: HiddenRows;
   readonly controls: ControlRows;
   readonly counts = new ScheduleCounts();
+  readonly ended = new EndedRunCounts();
   readonly runs = new ProcedureRuns();
   /** True: nothing runs, whatever is due. */
   isPaused: boolean;

@@ -39,7 +39,7 @@ export interface RunningOptions {
   readonly isCounted: (owner: OwnerIdentity) => boolean;
   readonly schedules: Pick<KnownSchedules, 'stateOf' | 'note'>;
   readonly env: Pick<EnvStore, 'plain' | 'dropPlain'>;
-  readonly ledger?: Pick<Ledger, 'followerOf'> | undefined;
+  readonly ledger?: Pick<Ledger, 'followerOf' | 'ran'> | undefined;
   /** Called when a database runs a program that may be another one than before. */
   readonly runs: (database: DatabaseIdentity) => Promise<void>;
   /** The defaults are in `limits.ts`. */
@@ -372,7 +372,10 @@ export class RunningDatabases {
         }),
         space: directory === undefined ? undefined : new FolderSpace(directory),
         measured: () => measured(identity),
-        ...(ledger !== undefined && { answered: ledger.followerOf(identity) }),
+        ...(ledger !== undefined && {
+          answered: ledger.followerOf(identity),
+          ran: (runs) => ledger.ran(identity, runs),
+        }),
         report: (level, message, more) => {
           const about = { database: identityToHex(identity), ...more };
           report({ level, message: `${nameOf(identity)} ${message}`, about });

@@ -1,6 +1,7 @@
 import { readHostClaim } from '../../auth/capability.ts';
 import { TokenError } from '../../auth/token-json.ts';
 import { areLimited } from '../../database/rights.ts';
+import { type EndedRuns, keyOfRuns, sumOfRuns } from '../../database/schedules/ended-runs.ts';
 import { cutText, shownStatement } from '../../database/shown-statement.ts';
 import { limits } from '../../limits.ts';
 import type { CallerIdentity } from '../../values/identity-roles.ts';
@@ -16,12 +17,22 @@ interface Reads {
   count: number;
 }
 
+/** How often requests of somebody were refused before they reached the database. */
+interface TurnedAway {
+  readonly caller: LedgerCaller | undefined;
+  readonly result: string;
+  readonly sinceMicros: bigint;
+  count: number;
+}
+
 /** What was done in one database since its ledger was last written. */
 export class DatabaseLedger implements ActivitySink {
   readonly #wake: () => void;
   /** In the order in which it was noted; entries are whole already. */
   #waiting: (Activity | LedgerEntry)[] = [];
   readonly #reads = new Map<string, Reads>();
+  readonly #turnedAway = new Map<string, TurnedAway>();
+  readonly #runs = new Map<string, { readonly by: CallerIdentity; runs: EndedRuns }>();
   #minute = 0n;
   #refusals = 0;
   /** Refusals of that minute without an entry of their own. */
@@ -50,6 +61,32 @@ export class DatabaseLedger implements ActivitySink {
     this.#wake();
   }
 
+  /**
+   * Counts a request that was refused at a door, for which anyone can ask as often as they like: by
+   * the token, as far as there are few, else without a caller.
+   */
+  turnedAway(caller: LedgerCaller | undefined, result: string, micros: bigint): void {
+    const isNamed =
+      this.#turnedAway.size < limits.ledgerTurnedAwayMax ||
+      this.#turnedAway.has(turnedAwayKey(caller, result));
+    const shown = isNamed ? caller : undefined;
+    const key = turnedAwayKey(shown, result);
+    const known = this.#turnedAway.get(key);
+    if (known !== undefined) known.count += 1;
+    else this.#turnedAway.set(key, { caller: shown, result, sinceMicros: micros, count: 1 });
+    this.#wake();
+  }
+
+  /** Counts runs of schedules, by function; `by`: the identity of the database. */
+  ran(by: CallerIdentity, runs: EndedRuns): void {
+    const key = keyOfRuns(runs);
+    const known = this.#runs.get(key);
+    if (known !== undefined) known.runs = sumOfRuns(known.runs, runs);
+    else if (this.#runs.size >= limits.ledgerReadsMax) this.#dropped += 1;
+    else this.#runs.set(key, { by, runs });
+    this.#wake();
+  }
+
   /** Adds an entry that no request of the database made. */
   add(entry: LedgerEntry): void {
     if (entry.result !== doneResult && this.#isFlood(entry.micros)) return;
@@ -71,7 +108,8 @@ export class DatabaseLedger implements ActivitySink {
   }
 
   get isEmpty(): boolean {
-    return this.#waiting.length + this.#reads.size + this.#dropped + this.#unnamed === 0;
+    const counted = this.#reads.size + this.#turnedAway.size + this.#runs.size;
+    return this.#waiting.length + counted + this.#dropped + this.#unnamed === 0;
   }
 
   /** How many entries wait to be written. */
@@ -99,6 +137,30 @@ export class DatabaseLedger implements ActivitySink {
         ...{ micros: sinceMicros, caller: callerOf(caller, callers), action: 'read' },
         ...{ subject: table, result: doneResult, rows: undefined, count, offset: undefined },
       };
+    }
+    yield* this.#takeTurnedAway();
+    yield* this.#takeRuns();
+  }
+
+  *#takeRuns(): Generator<LedgerEntry> {
+    const all = [...this.#runs.values()];
+    this.#runs.clear();
+    for (const { by, runs } of all) {
+      const { functionName, hasFailed, startMicros, count, rows, offset } = runs;
+      yield {
+        ...{ micros: BigInt(startMicros), caller: { identity: by }, action: 'schedule' },
+        subject: cutText(functionName, limits.ledgerSubjectCharactersMax),
+        result: hasFailed ? 'schedule.failed' : doneResult,
+        ...{ rows, count: Math.min(count, 0xffff_ffff), offset },
+      };
+    }
+  }
+
+  *#takeTurnedAway(): Generator<LedgerEntry> {
+    const all = [...this.#turnedAway.values()];
+    this.#turnedAway.clear();
+    for (const { sinceMicros: micros, ...one } of all) {
+      yield { micros, action: 'refused', subject: '', rows: undefined, offset: undefined, ...one };
     }
   }
 
@@ -129,6 +191,10 @@ export class DatabaseLedger implements ActivitySink {
     const unknown = { caller: undefined, subject: '', rows: undefined, offset: undefined };
     return { micros, action: 'refused', result: 'unnamed', count, ...unknown };
   }
+}
+
+function turnedAwayKey(caller: LedgerCaller | undefined, result: string): string {
+  return `${caller?.identity.toString(36) ?? ''} ${result}`;
 }
 
 const minuteMicros = 60_000_000n;

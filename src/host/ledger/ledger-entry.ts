@@ -3,7 +3,8 @@ import type { CallerIdentity } from '../../values/identity-roles.ts';
 /**
  * What was done, or attempted. `read` counts what a limited token has read of a table, `manage` is
  * what the audit log notes of the database, `refused` counts refusals that have no entry of their
- * own, and `lost` says that entries are missing.
+ * own, and such that never reached the database, `lost` says that entries are missing, and
+ * `schedule` counts runs that were due.
  */
 export const ledgerActions = [
   'call',
@@ -17,6 +18,7 @@ export const ledgerActions = [
   'manage',
   'refused',
   'lost',
+  'schedule',
 ] as const;
 
 export type LedgerAction = (typeof ledgerActions)[number];

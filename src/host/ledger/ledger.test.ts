@@ -123,6 +123,69 @@ describe('what waits to be written', () => {
     ]);
   });
 
+  it('[ease 4.10] counts who was turned away at a door, by few tokens', () => {
+    const ledger = new DatabaseLedger(() => undefined);
+    const most = limits.ledgerTurnedAwayMax;
+    for (let time = 0; time < 5_000; time += 1) {
+      ledger.turnedAway(undefined, 'token.invalid', 7n);
+      const token = `token ${time % (most + 10)}`;
+      const identity = callerIdentity(BigInt(1_000 + (time % (most + 10))));
+      ledger.turnedAway({ identity, token, maker: bob }, 'token.limited', 7n);
+    }
+    expect(ledger.isEmpty).toBe(false);
+    const entries = [...ledger.take(now, true)];
+    // One for bad tokens, one for tokens beyond those that have their own.
+    expect(entries).toHaveLength(most + 1);
+    expect(entries[0]).toEqual({
+      ...{ micros: 7n, caller: undefined, action: 'refused', subject: '', count: 5_000 },
+      ...{ result: 'token.invalid', rows: undefined, offset: undefined },
+    });
+    expect(entries[1]).toMatchObject({
+      ...{ caller: { token: 'token 0', maker: bob }, result: 'token.limited' },
+    });
+    const limited = entries.filter(({ result }) => result === 'token.limited');
+    expect(limited.reduce((sum, { count }) => sum + count, 0)).toBe(5_000);
+    expect(limited.filter(({ caller }) => caller === undefined)).toHaveLength(1);
+    expect(ledger.isEmpty).toBe(true);
+    // Once a minute, however many there are.
+    ledger.turnedAway(undefined, 'token.invalid', 8n);
+    expect([...ledger.take(now + 1_000_000n, false)]).toEqual([]);
+    expect([...ledger.take(now + 61_000_000n, false)]).toHaveLength(1);
+  });
+
+  it('[ease 4.10] counts runs of schedules by function, with rows and the last offset', () => {
+    const ledger = new DatabaseLedger(() => undefined);
+    const run = {
+      ...{ functionName: 'sweep', hasFailed: false, startMicros: 5, count: 1 },
+      ...{ rows: 2, offset: 7 },
+    };
+    ledger.ran(bob, run);
+    ledger.ran(bob, { ...run, startMicros: 6, count: 3, rows: 4, offset: 9 });
+    const failed = { ...run, hasFailed: true, rows: undefined, offset: undefined };
+    ledger.ran(bob, failed);
+    ledger.ran(bob, failed);
+    const by = { caller: { identity: bob }, action: 'schedule', subject: 'sweep' } as const;
+    expect([...ledger.take(6n, true)]).toEqual([
+      { ...by, micros: 5n, result: 'done', rows: 6, count: 4, offset: 9 },
+      {
+        ...by,
+        micros: 5n,
+        result: 'schedule.failed',
+        rows: undefined,
+        count: 2,
+        offset: undefined,
+      },
+    ]);
+    expect(ledger.isEmpty).toBe(true);
+    const most = limits.ledgerReadsMax;
+    for (let at = 0; at < most + 2; at += 1) ledger.ran(bob, { ...run, functionName: `f${at}` });
+    const entries = [...ledger.take(7n, true)];
+    expect(entries).toContainEqual(
+      expect.objectContaining({ action: 'lost', result: 'overload', count: 2 }),
+    );
+    expect(entries).toHaveLength(most + 1);
+  });
+
   it('is bounded; what is dropped is counted', () => {
     const ledger = new DatabaseLedger(() => undefined);
     for (let count = 0; count < limits.ledgerWaitingMax + 5; count++) ledger.did(did());

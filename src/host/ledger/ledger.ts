@@ -1,13 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../database/clock.ts';
+import type { EndedRuns } from '../../database/schedules/ended-runs.ts';
 import { limits } from '../../limits.ts';
 import type { Report } from '../../node/report-line.ts';
 import { identityToHex } from '../../values/identity.ts';
-import type { CallerIdentity, DatabaseIdentity } from '../../values/identity-roles.ts';
+import {
+  type CallerIdentity,
+  type DatabaseIdentity,
+  databaseAsCaller,
+} from '../../values/identity-roles.ts';
 import { type Answer, type Asked, noteAnswer } from './activity.ts';
 import { DatabaseLedger, limitedCaller } from './database-ledger.ts';
 import { encodeBlock } from './ledger-block.ts';
-import { doneResult, type LedgerEntry } from './ledger-entry.ts';
+import { doneResult, type LedgerCaller, type LedgerEntry } from './ledger-entry.ts';
 import type { LedgerStore } from './ledger-files.ts';
 import { type LedgerAsk, type LedgerPage, readPage } from './ledger-page.ts';
 
@@ -22,11 +27,13 @@ export interface NotedAction {
   readonly action: string;
   readonly outcome: 'done' | 'refused';
   readonly database?: DatabaseIdentity;
-  readonly caller?: {
-    readonly identity: CallerIdentity;
-    readonly payload?: string;
-    readonly capability?: object;
-  };
+  readonly caller?: NotedCaller;
+}
+
+export interface NotedCaller {
+  readonly identity: CallerIdentity;
+  readonly payload?: string;
+  readonly capability?: object;
 }
 
 /**
@@ -61,20 +68,29 @@ export class Ledger {
     };
   }
 
+  /** Runs of schedules, which nobody has asked for. */
+  ran(database: DatabaseIdentity, runs: readonly EndedRuns[]): void {
+    const ledger = this.#of(database);
+    for (const one of runs) ledger.ran(databaseAsCaller(database), one);
+  }
+
   /** An action on a database that the audit log has noted. */
   noted({ action, caller, database, outcome }: NotedAction, micros: bigint): void {
     if (database === undefined) return;
-    const { identity, payload = '' } = caller ?? {};
-    const isLimited = caller?.capability !== undefined;
-    const plain = identity === undefined ? undefined : { identity };
     this.#of(database).add({
       micros,
-      caller: plain && isLimited ? limitedCaller(plain.identity, payload) : plain,
+      caller: caller && callerOf(caller),
       action: 'manage',
       subject: action,
       result: outcome === 'done' ? doneResult : 'caller.notAuthorized',
       ...{ rows: undefined, count: 1, offset: undefined },
     });
+  }
+
+  /** A request for a database was refused before it got there; `result`: the code of why. */
+  turnedAway(database: DatabaseIdentity, caller: NotedCaller | undefined, result: string): void {
+    const micros = this.#options.clock.nowMicros();
+    this.#of(database).turnedAway(caller && callerOf(caller), result, micros);
   }
 
   /** With everything that was noted before this call. */
@@ -180,4 +196,8 @@ export class Ledger {
       report({ level: 'warn', message: `Old files of ledgers stay: ${String(error)}` });
     });
   }
+}
+
+function callerOf({ identity, payload = '', capability }: NotedCaller): LedgerCaller {
+  return capability === undefined ? { identity } : limitedCaller(identity, payload);
 }

@@ -449,6 +449,25 @@ describe('the outcomes of a turn', () => {
     },
   );
 
+  it('[ease 4.10] carry runs of schedules', () => {
+    const turn = {
+      ...{ results: [], commits: [], write: writeNumber(3), isDurable: true, offset },
+      nextDueMicros: undefined,
+      runs: [
+        { functionName: 'jöb', hasFailed: false, startMicros: 5, count: 2, rows: 7, offset: 9 },
+        {
+          ...{ functionName: 'jöb', hasFailed: true, startMicros: -1, count: 1 },
+          ...{ rows: undefined, offset: undefined },
+        },
+      ],
+    };
+    expect(decodeTurn(encodeTurn(turn))).toEqual(turn);
+    for (const count of [-1, 0.5, Number.NaN]) {
+      const runs = turn.runs.map((one) => ({ ...one, count }));
+      expect(() => decodeTurn(encodeTurn({ ...turn, runs }))).toThrow('runs of a schedule have');
+    }
+  });
+
   it('carry rows that several have once', () => {
     const many = manyRows();
     const query = { query: 1, table: 't', tableId: tableId(9), isEvent: false, fragments: [many] };

@@ -30,6 +30,7 @@ import {
 } from './batch-checks.ts';
 import type { Batch, Structured } from './worker-messages.ts';
 import { RowsDecoder, RowsEncoder } from './worker-rows.ts';
+import { decodeRuns, encodeRuns } from './worker-runs.ts';
 
 /** Query results of at least this size are transferred in a buffer of their own. */
 const blobBytesMin = 4_096;
@@ -93,6 +94,8 @@ function newTurnWriter(): BinaryWriter {
  * write f64 · is durable bool · offset f64 · is a run to come bool · if so, when it is due i64
  * count u32, then each: ticket f64 · kind u8 · the fields of the kind
  * count u32, then each: a commit, see `worker-rows.ts`
+ * count u32, then each: runs of a schedule: function text · failed bool · start f64 · count f64 ·
+ *   are rows known bool · if so, rows f64, offset f64
  * ```
  */
 export function encodeTurn(turn: TurnReport): Batch {
@@ -113,6 +116,7 @@ export function encodeTurn(turn: TurnReport): Batch {
   }
   writer.u32(commits.length);
   for (const commit of commits) encoding.rows.commit(commit);
+  encodeRuns(writer, turn.runs ?? []);
   if (writer.source.length > keptBytes) turnWriter = newTurnWriter();
   return { bytes: writer.finish(), ...beside };
 }
@@ -135,7 +139,9 @@ export function decodeTurn({ bytes, blobs, structured }: Batch): TurnReport {
   const commits = Array.from({ length: reader.u32() }, () => rows.commit());
   const isRead = beside.blobs.length === 0 && beside.structured.length === 0;
   assert(isRead, 'nothing comes beside a turn that is not of one of its outcomes');
-  return { results, commits, write, isDurable, offset, nextDueMicros };
+  const runs = decodeRuns(reader);
+  const turn = { results, commits, write, isDurable, offset, nextDueMicros };
+  return runs.length === 0 ? turn : { ...turn, runs };
 }
 
 function encodeReply(encoding: Encoding, reply: DatabaseReply): void {

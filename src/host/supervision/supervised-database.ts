@@ -511,6 +511,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#lastWrite = turn.write;
     this.#nextDueMicros = turn.nextDueMicros;
     this.#vitals.turned(turn);
+    if (turn.runs !== undefined) this.#options.ran?.(turn.runs);
     if (turn.isDurable) this.#durable(turn.write, turn.offset);
     for (const one of inOrder(turn)) {
       if ('ticket' in one) this.#settle(one, turn);

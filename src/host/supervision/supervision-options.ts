@@ -2,6 +2,7 @@ import type { Clock } from '../../database/clock.ts';
 import type { DatabaseDescription } from '../../database/description.ts';
 import type { ProgramHash } from '../../database/program-hash.ts';
 import type { ProgramSource } from '../../database/program-source.ts';
+import type { EndedRuns } from '../../database/schedules/ended-runs.ts';
 import type { StorageLimits } from '../../database/storage-quota.ts';
 import type { ActorEnv } from '../../module/module-env.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
@@ -33,6 +34,8 @@ export interface SupervisionOptions {
   readonly space?: Space | undefined;
   /** Follows what becomes of its requests, for its ledger. */
   readonly answered?: (asked: Asked, reply: Answer) => void;
+  /** Follows runs of its schedules, for which nobody asks. */
+  readonly ran?: (runs: readonly EndedRuns[]) => void;
   /** Called when the actor has reported what it holds. */
   readonly measured?: () => void;
   /** Bytes of its log that opening it reads; absent: nothing is stored durably. */
