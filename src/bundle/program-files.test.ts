@@ -146,8 +146,8 @@ describe('the files of a program', () => {
   it.each([
     ['/home/ann/secret.ts', '/home/ann/secret.ts'],
     ['..\\shared.ts', '..\\shared.ts'],
-    ['C:/work/secret.ts', 'C:/work/secret.ts'],
-    ['file:///work/secret.ts', 'file:///work/secret.ts'],
+    ['C:/code/secret.ts', 'C:/code/secret.ts'],
+    ['file:///code/secret.ts', 'file:///code/secret.ts'],
     ['src/../../secret.ts', 'src/../../secret.ts'],
     ['node_modules/@scope/one/index.js', '@scope/one'],
     ['packages/a/node_modules/two/lib/index.js', 'two'],

@@ -166,7 +166,7 @@ describe('read_source', () => {
     expect(asked.texts[1]).toBe('It does not say where functions are: read its files.');
   });
 
-  it('[ease 4.9] [ruling 2.3] is for developers and above, and for tokens that permit it', async () => {
+  it('[ease 4.9] [ruling 2.3] is for developers, and for tokens that permit it', async () => {
     const token = (by: RequestCaller, ...features: string[]) =>
       person(0x70n, {
         capability: {
