@@ -67,7 +67,7 @@ export class SourceReader {
     });
     thread.unref();
     return new Promise((resolve) => {
-      const end = setTimeout(() => void thread.terminate(), this.#bounds.millisMax);
+      const end = setTimeout(() => void thread.terminate(), this.#bounds.millisMax).unref();
       thread.on('message', resolve);
       // An exit follows.
       thread.on('error', () => undefined);
