@@ -206,6 +206,10 @@ class Run {
       () => 'SELECT id, row_number() OVER (PARTITION BY k ORDER BY n) AS r FROM a',
       () => 'SELECT n, sum(n) OVER (ORDER BY n ROWS 2 PRECEDING) AS r FROM d',
       () => 'SELECT k, lag(n) OVER (ORDER BY n, k) AS r FROM m',
+      () => 'SELECT n, sum(k) OVER (ORDER BY n RANGE 1 PRECEDING EXCLUDE CURRENT ROW) AS r FROM d',
+      () =>
+        'SELECT id, count(*) OVER (ORDER BY x DESC RANGE BETWEEN 0.5 PRECEDING AND 1 FOLLOWING ' +
+        'EXCLUDE TIES) AS r, max(n) OVER (ORDER BY k GROUPS 1 PRECEDING EXCLUDE GROUP) AS m FROM a',
       () => 'SELECT k, count(*) FILTER (WHERE n > 1) AS c, bool_or(n > 2) AS o FROM a GROUP BY k',
       () => "SELECT k, string_agg(name, ',') AS s, median(n) AS m FROM a GROUP BY k",
       () => 'SELECT a.id, v.w FROM a JOIN (VALUES (1, 2), (2, 3)) AS v (k, w) ON a.k = v.k',

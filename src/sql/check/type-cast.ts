@@ -8,9 +8,7 @@ import {
   uuidType,
 } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
-import { SqlFailure } from '../failure.ts';
 import { conversionOf, optionInnerType } from '../functions/convert.ts';
-import { intervalFromText } from '../functions/interval.ts';
 import { encodeLiteralText } from '../functions/literal.ts';
 import { momentFromText } from '../functions/time-text.ts';
 import { scalarTypes } from '../functions/value-kind.ts';
@@ -19,7 +17,7 @@ import { type Environment, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
 import { shownType } from './shown-type.ts';
 import { typeAlone, typeOpen } from './type-expression.ts';
-import { constant, typeLiteral } from './type-literal.ts';
+import { constant, intervalMicros, typeLiteral } from './type-literal.ts';
 import type { TypedExpression } from './typed.ts';
 import { converted } from './unify.ts';
 import { nameHint } from './visibility.ts';
@@ -73,13 +71,8 @@ export function typeTypedLiteral(
 ): TypedExpression {
   const name = typeName.toUpperCase();
   if (name === 'INTERVAL') {
-    try {
-      const micros = intervalFromText(text);
-      return constant(timeDurationType, encodeValue(timeDurationType, [micros]));
-    } catch (error) {
-      if (!(error instanceof SqlFailure)) throw error;
-      throw refuse(error.message, span, environment);
-    }
+    const micros = intervalMicros(text, span, environment);
+    return constant(timeDurationType, encodeValue(timeDurationType, [micros]));
   }
   const type = name === 'UUID' ? uuidType : timestampType;
   const moment = momentBytes(text, type);

@@ -2,13 +2,15 @@ import { integerRange, isIntegerKind } from '../../values/integer-range.ts';
 import { bytesType, specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
+import { SqlFailure } from '../failure.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import { enumNames, notVariant } from '../functions/enum.ts';
+import { intervalFromText } from '../functions/interval.ts';
 import { encodeLiteralText } from '../functions/literal.ts';
 import { noneBytes } from '../functions/option-bytes.ts';
 import { isNumericType } from '../functions/value-kind.ts';
 import { shortened } from '../functions/value-text.ts';
-import type { Expression, Literal } from '../syntax/ast.ts';
+import type { Expression, Literal, Span } from '../syntax/ast.ts';
 import { boolType, type Environment, mismatch, refuse, stringType } from './context.ts';
 import { shownType } from './shown-type.ts';
 import type { TypedConstant } from './typed.ts';
@@ -50,6 +52,16 @@ export function typeLiteral(
   const bytes = encodeLiteralText(literal.text, type);
   if (bytes === undefined) throw badLiteral(literal.text, type, literal, environment);
   return constant(type, bytes);
+}
+
+/** The microseconds of `INTERVAL 'text'`. */
+export function intervalMicros(text: string, span: Span, environment: Environment): bigint {
+  try {
+    return intervalFromText(text);
+  } catch (error) {
+    if (!(error instanceof SqlFailure)) throw error;
+    throw refuse(error.message, span, environment);
+  }
 }
 
 export function badLiteral(

@@ -3,19 +3,14 @@ import type { AlgebraicType } from '../../values/type.ts';
 import { hasRefs } from '../functions/canonical.ts';
 import { scalarTypes } from '../functions/value-kind.ts';
 import type { ValueType } from '../functions/value-type.ts';
-import {
-  defaultFrame,
-  isWindowName,
-  type WindowFrame,
-  type WindowFunction,
-  type WindowName,
-} from '../functions/windows.ts';
-import type { Call, Expression, Frame, FrameBound, OrderItem, Window } from '../syntax/ast.ts';
+import { isWindowName, type WindowFunction, type WindowName } from '../functions/windows.ts';
+import type { Call, Expression, OrderItem, Window } from '../syntax/ast.ts';
 import { type Environment, refuse, type WindowCall, type WindowCalls } from './context.ts';
 import { unwrapped } from './field.ts';
 import { shownType } from './shown-type.ts';
 import { aggregateOf } from './type-aggregate.ts';
 import { typeAlone, typeOpen } from './type-expression.ts';
+import { frameOf } from './type-frame.ts';
 import { isOpen } from './type-literal.ts';
 import type { TypedExpression } from './typed.ts';
 import { converted, typeTogether } from './unify.ts';
@@ -40,7 +35,7 @@ export function typeWindowCall(call: Call, environment: Environment): TypedExpre
   const window = windowOf(call, windows, environment);
   const partition = window.partitionBy.map((key) => orderedBy(key, inside));
   const order = window.orderBy.map((item) => keyOf(item, inside));
-  const frame = frameOf(window.frame, order.length > 0, environment);
+  const frame = frameOf(window.frame, order, environment);
   const { type, isNullable } = made.result;
   // Numbers below zero belong to no group.
   const value = -1 - windows.calls.size;
@@ -160,34 +155,4 @@ function orderedBy(expression: Expression, inside: Environment): TypedExpression
 
 function noOrder(type: AlgebraicType, { statement }: Environment): string {
   return `Values of the type ${shownType(type, statement.typespace)} have no order`;
-}
-
-function frameOf(
-  frame: Frame | undefined,
-  isOrdered: boolean,
-  environment: Environment,
-): WindowFrame {
-  if (frame === undefined) return defaultFrame;
-  const { unit, span } = frame;
-  const start = placeOf(frame.start);
-  const end = placeOf(frame.end);
-  const fault = faultOf({ unit, start, end }, isOrdered);
-  if (fault !== undefined) throw refuse(fault, span, environment);
-  return { unit, start, end };
-}
-
-function placeOf({ side, offset }: FrameBound): number {
-  return side === 'preceding' ? -offset : offset;
-}
-
-function faultOf({ unit, start, end }: WindowFrame, isOrdered: boolean): string | undefined {
-  if (start === Number.POSITIVE_INFINITY) return 'A frame cannot start at UNBOUNDED FOLLOWING';
-  if (end === Number.NEGATIVE_INFINITY) return 'A frame cannot end at UNBOUNDED PRECEDING';
-  if (start > 0 && end <= 0) return 'The frame ends before it starts';
-  if (start === 0 && end < 0) return 'The frame ends before it starts';
-  const isBounded = (bound: number): boolean => bound !== 0 && Number.isFinite(bound);
-  if (unit === 'range' && (isBounded(start) || isBounded(end))) {
-    return 'RANGE takes UNBOUNDED and CURRENT ROW only; ROWS and GROUPS take numbers';
-  }
-  return unit === 'groups' && !isOrdered ? 'GROUPS needs ORDER BY' : undefined;
 }

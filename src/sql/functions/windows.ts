@@ -1,3 +1,4 @@
+import type { FrameExclusion } from '../syntax/ast.ts';
 import type { AggregateFunction } from './function.ts';
 
 /** Window functions besides the aggregates. */
@@ -31,10 +32,15 @@ export type WindowFunction =
 /** Offsets from the current row or group; infinite at the ends of the partition. */
 export interface WindowFrame {
   readonly unit: 'rows' | 'range' | 'groups';
-  /** Negative: before the current one. */
-  readonly start: number;
-  readonly end: number;
+  readonly start: FrameEdge;
+  readonly end: FrameEdge;
+  readonly exclusion?: FrameExclusion | undefined;
 }
+
+/** Negative: before the current one. A distance is between the values that rows are ordered by. */
+export type FrameEdge = number | { readonly distance: FrameDistance };
+
+export type FrameDistance = number | bigint;
 
 /** Up to the current row and those that are equal to it by the order. */
 export const defaultFrame: WindowFrame = {
@@ -42,3 +48,12 @@ export const defaultFrame: WindowFrame = {
   start: Number.NEGATIVE_INFINITY,
   end: 0,
 };
+
+/**
+ * The value at a distance from that of the current row, towards the end of the order. An integer
+ * has no bounds here: it is only compared.
+ */
+export function valueAtDistance(value: number | bigint, distance: FrameDistance): number | bigint {
+  if (typeof value === 'bigint' && typeof distance === 'bigint') return value + distance;
+  return Number(value) + Number(distance);
+}

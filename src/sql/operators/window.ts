@@ -16,10 +16,12 @@ import {
 } from '../functions/value-codec.ts';
 import type { WindowPlan } from '../plan/plan.ts';
 import type { ExecutionState } from './execution-state.ts';
+import type { FrameRun } from './frame-run.ts';
 import { bytesOfValue, refBytes, slotBytes } from './held-bytes.ts';
 import { ended, paused, type Rows, rowReady, type Step } from './operator.ts';
 import { RowStore } from './row-store.ts';
-import { type FrameRun, Partitions, runWindow } from './window-run.ts';
+import { Partitions } from './window-partitions.ts';
+import { runWindow } from './window-run.ts';
 
 /** Window functions ready to run, for any number of executions. */
 export interface CompiledWindows {
@@ -42,6 +44,7 @@ interface WindowSort {
 export interface WindowKey {
   readonly column: number;
   readonly compare: ValueComparator;
+  readonly isDescending: boolean;
 }
 
 export function compileWindows(
@@ -60,7 +63,7 @@ export function compileWindows(
   const keyOf = (column: number, isDescending: boolean, isNullsFirst: boolean): WindowKey => {
     const { type } = present(inputColumns[column], 'a column of the input');
     const compare = orderOf(type, types, { isDescending, isNullsFirst });
-    return { column: need(column), compare };
+    return { column: need(column), compare, isDescending };
   };
   const bySort = new Map<string, number[]>();
   for (const [at, { partition, order, arguments: list }] of calls.entries()) {
@@ -185,19 +188,24 @@ export class WindowRows implements Rows {
         isPartitionStart: (a, b) => this.#compareBy(sort.partition, a, b) !== 0,
         isGroupStart: (a, b) => this.#compareBy(sort.order, a, b) !== 0,
       });
-      for (const call of sort.calls) yield* runWindow(this.#runOf(call, partitions));
+      for (const call of sort.calls) {
+        yield* runWindow(this.#runOf(call, sort, partitions));
+      }
     }
   }
 
-  #runOf(call: number, partitions: Partitions): FrameRun {
+  #runOf(call: number, sort: WindowSort, partitions: Partitions): FrameRun {
     const { function: made, arguments: list, frame } = present(this.#windows.calls[call], 'a call');
     const columns = list.map((column) => present(this.#values.get(column), 'a kept column'));
+    const [key] = sort.order;
+    const keys = key && present(this.#values.get(key.column), 'a column that is kept');
     const results = present(this.#results[call], 'the results of a call');
     return {
       state: this.#state,
       partitions,
       function: made,
       frame,
+      key: key && { ...key, valueOf: (row) => keys?.[row] ?? null },
       argument: (at, row) => columns[at]?.[row] ?? null,
       argumentCount: columns.length,
       take: (bytes) => this.#take(bytes),

@@ -434,14 +434,22 @@ export interface Frame {
   readonly unit: 'rows' | 'range' | 'groups';
   readonly start: FrameBound;
   readonly end: FrameBound;
+  readonly exclusion: FrameExclusion | undefined;
   readonly span: Span;
 }
 
-/** Unbounded when `offset` is infinite; the current row, or group, when it is 0. */
+/** What is left out of a frame: the current row, its group, or the other rows of its group. */
+export type FrameExclusion = 'current row' | 'group' | 'ties';
+
+/** `offset` is a literal, infinite for UNBOUNDED, or 0 for the current row or group. */
 export interface FrameBound {
   readonly side: 'preceding' | 'following';
-  readonly offset: number;
+  readonly offset: number | FrameOffset;
 }
+
+export type FrameOffset =
+  | Extract<Expression, { readonly kind: 'typedLiteral' }>
+  | Extract<Literal, { readonly text: string }>;
 
 /** A window of the WINDOW clause. */
 export interface NamedWindow {

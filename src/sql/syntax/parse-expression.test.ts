@@ -283,7 +283,7 @@ describe('calls', () => {
     expect(modifiers('f(a) WITHIN GROUP (ORDER BY b) FILTER (WHERE c)')).toMatchObject({
       modifiers: { orderBy: [{}], isWithinGroup: true, filter: { kind: 'column' } },
     });
-    const frame = 'ROWS BETWEEN UNBOUNDED PRECEDING AND 2 FOLLOWING';
+    const frame = 'ROWS BETWEEN UNBOUNDED PRECEDING AND 2 FOLLOWING EXCLUDE TIES';
     expect(modifiers(`f(a) OVER (PARTITION BY b, c ORDER BY d ${frame})`)).toMatchObject({
       modifiers: {
         over: {
@@ -292,7 +292,8 @@ describe('calls', () => {
           frame: {
             unit: 'rows',
             start: { side: 'preceding', offset: Number.POSITIVE_INFINITY },
-            end: { side: 'following', offset: 2 },
+            end: { side: 'following', offset: { kind: 'number', text: '2' } },
+            exclusion: 'ties',
           },
         },
       },
@@ -367,7 +368,6 @@ describe('refusals', () => {
       'a IS JSON',
       'INTERVAL 5 DAY',
       'f(a) OVER (PARTITION BY b RANGE BETWEEN c PRECEDING AND CURRENT ROW)',
-      'sum(a) OVER (ROWS 1 PRECEDING EXCLUDE TIES)',
       'sum(a) OVER (w PARTITION BY b)',
       'first_value(a IGNORE NULLS)',
       'count(t.*)',

@@ -3,6 +3,8 @@ import type {
   Expression,
   Frame,
   FrameBound,
+  FrameExclusion,
+  FrameOffset,
   NamedWindow,
   OrderItem,
   Window,
@@ -116,7 +118,7 @@ const units = new Map<string, Frame['unit']>([
   ['GROUPS', 'groups'],
 ]);
 
-/** `ROWS start`, `ROWS BETWEEN start AND end`; EXCLUDE is foreign. */
+/** `ROWS start`, `ROWS BETWEEN start AND end`, then `EXCLUDE …`. */
 function parseFrame(reader: TokenReader): Frame | 'foreign' | undefined {
   const unit = units.get(reader.current.keyword);
   if (unit === undefined) return undefined;
@@ -126,8 +128,23 @@ function parseFrame(reader: TokenReader): Frame | 'foreign' | undefined {
   const start = parseBound(reader);
   if (isBetween) reader.expectWord('AND');
   const end = isBetween ? parseBound(reader) : currentRow;
-  if (start === 'foreign' || end === 'foreign' || reader.isWord('EXCLUDE')) return 'foreign';
-  return { unit, start, end, span: reader.spanSince(at) };
+  const exclusion = parseExclusion(reader);
+  if (start === 'foreign' || end === 'foreign') return 'foreign';
+  return { unit, start, end, exclusion, span: reader.spanSince(at) };
+}
+
+/** `EXCLUDE CURRENT ROW`, `GROUP`, `TIES`, or `NO OTHERS`, which is as good as nothing. */
+function parseExclusion(reader: TokenReader): FrameExclusion | undefined {
+  if (!reader.takeWord('EXCLUDE')) return undefined;
+  if (reader.takeWord('GROUP')) return 'group';
+  if (reader.takeWord('TIES')) return 'ties';
+  if (reader.takeWord('NO')) {
+    reader.expectWord('OTHERS');
+    return undefined;
+  }
+  reader.expectWord('CURRENT');
+  reader.expectWord('ROW');
+  return 'current row';
 }
 
 const currentRow: FrameBound = { side: 'following', offset: 0 };
@@ -137,14 +154,22 @@ function parseBound(reader: TokenReader): FrameBound | 'foreign' {
     reader.expectWord('ROW');
     return currentRow;
   }
-  let offset = Number.POSITIVE_INFINITY;
-  let isForeign = false;
-  if (!reader.takeWord('UNBOUNDED')) {
-    const expression = parseExpression(reader);
-    isForeign = expression.kind !== 'number' || !/^\d{1,15}$/.test(expression.text);
-    if (expression.kind === 'number') offset = Number(expression.text);
-  }
+  const isUnbounded = reader.takeWord('UNBOUNDED');
+  const offset = isUnbounded ? Number.POSITIVE_INFINITY : parseOffset(reader);
   const side = reader.takeWord('PRECEDING') ? 'preceding' : 'following';
   if (side === 'following') reader.expectWord('FOLLOWING');
-  return isForeign ? 'foreign' : { side, offset };
+  return offset === 'foreign' ? 'foreign' : { side, offset };
+}
+
+function parseOffset(reader: TokenReader): FrameOffset | 'foreign' {
+  const expression = parseExpression(reader);
+  switch (expression.kind) {
+    case 'number':
+    case 'string':
+    case 'hex':
+    case 'typedLiteral':
+      return expression;
+    default:
+      return 'foreign';
+  }
 }
