@@ -14,7 +14,7 @@ import type { SqlSchema } from '../../src/sql/schema.ts';
 import { parse } from '../../src/sql/syntax/parse.ts';
 import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { typeText } from '../../src/values/typespace.ts';
-import { type SampleTable, sampleCatalog } from './sample-tables.ts';
+import { defaultsOf, type SampleTable, sampleCatalog } from './sample-tables.ts';
 
 /** What the check is asked about in tests: samples, with views and filters by table name. */
 export interface SampleSchema {
@@ -32,6 +32,7 @@ export function sampleSchema({ tables, views = [], filters = {} }: SampleSchema)
     views: new Map(
       views.map((name) => [idOf(name), { id: viewId(idOf(name)), isAnonymous: false }]),
     ),
+    defaults: new Map(tables.map((table) => [idOf(table.name), defaultsOf(table)])),
     filters: new Map(Object.entries(filters).map(([name, texts]) => [idOf(name), texts])),
   };
 }

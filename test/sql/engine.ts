@@ -25,7 +25,7 @@ import { encodeValue } from '../../src/values/encode.ts';
 import type { NamedType, ProductType } from '../../src/values/type.ts';
 import type { Value } from '../../src/values/value.ts';
 import { labOwner as owner } from './query-lab.ts';
-import { type SampleTable, sampleCatalog } from './sample-tables.ts';
+import { defaultsOf, type SampleTable, sampleCatalog } from './sample-tables.ts';
 
 /** How statements are planned and run. */
 export interface EngineMode {
@@ -90,12 +90,14 @@ export class Engine {
     for (const [name, list] of filters) {
       texts.set(present(store.tableByName(name), 'a table with filters').spec.id, list);
     }
+    const idOf = (name: string) => present(store.tableByName(name), 'a table').spec.id;
     this.#store = store;
     this.#caller = caller;
     this.#schema = {
       tables: catalog.tables,
       types: catalog.types,
       views: new Map(),
+      defaults: new Map(tables.map((table) => [idOf(table.name), defaultsOf(table)])),
       filters: texts,
     };
     this.#statements = new PreparedStatements(this.#schema);

@@ -19,12 +19,12 @@ import type { Transaction } from '../../src/store/transaction.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { BinaryWriter } from '../../src/values/binary-writer.ts';
 import { decoderOf } from '../../src/values/decode.ts';
-import { encoderOf, encodeValue } from '../../src/values/encode.ts';
+import { encoderOf } from '../../src/values/encode.ts';
 import { callerIdentity } from '../../src/values/identity-roles.ts';
 import { identityType } from '../../src/values/special-types.ts';
 import type { ProductType } from '../../src/values/type.ts';
 import type { Value } from '../../src/values/value.ts';
-import { type SampleTable, sampleCatalog } from './sample-tables.ts';
+import { defaultsOf, type SampleTable, sampleCatalog } from './sample-tables.ts';
 
 export interface LabOptions extends Partial<PlanOptions> {
   /** Values as they are stored. */
@@ -237,13 +237,4 @@ export class QueryLab {
       return writer.finish();
     });
   }
-}
-
-function defaultsOf({ columns, defaults = {} }: SampleTable): ReadonlyMap<number, Uint8Array> {
-  return new Map(
-    Object.entries(columns).flatMap(([name, type], at) => {
-      const value = defaults[name];
-      return value === undefined ? [] : [[at, encodeValue(type, value)] as const];
-    }),
-  );
 }

@@ -8,6 +8,7 @@ import type {
 import type { IndexAlgorithm } from '../../src/schema/definition.ts';
 import { indexId, tableId } from '../../src/schema/ids.ts';
 import { systemTables } from '../../src/schema/system-tables.ts';
+import { encodeValue } from '../../src/values/encode.ts';
 import {
   bytesType,
   connectionIdType,
@@ -224,4 +225,17 @@ function sequenceSpecOf(table: string, name: string, id: number, column: number)
     maxValue: 2n ** 63n - 1n,
     increment: 1n,
   };
+}
+
+/** The encoded defaults of a table, by the position of their column. */
+export function defaultsOf({
+  columns,
+  defaults = {},
+}: SampleTable): ReadonlyMap<number, Uint8Array> {
+  return new Map(
+    Object.entries(columns).flatMap(([name, type], at) => {
+      const value = defaults[name];
+      return value === undefined ? [] : [[at, encodeValue(type, value)] as const];
+    }),
+  );
 }

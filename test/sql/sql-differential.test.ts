@@ -80,6 +80,13 @@ const regressions: readonly Regression[] = [
       'SELECT CASE WHEN c0 > 0 THEN c0 END - CAST(c0 * -2 * 1000000 AS SMALLINT) AS x FROM t1',
     kinds: ['i8'],
   },
+  {
+    name: 'a key of groups behind a left join, chosen by a CASE',
+    tables: { 't0(id i64) [unique:hash:id]': [[1n]], 't1(id i64, c1 i64?) [unique:hash:id]': [] },
+    ours: `SELECT b.c1 AS x FROM t0 AS a LEFT JOIN t1 AS b ON a.id = b.id GROUP BY b.c1
+      HAVING b.c1 IS NOT DISTINCT FROM CASE WHEN TRUE THEN b.c1 ELSE b.c1 END`,
+    kinds: ['i64'],
+  },
 ];
 
 describe('the same statements here and in PostgreSQL', () => {

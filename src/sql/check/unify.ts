@@ -65,7 +65,10 @@ function isLiteral(expression: Expression): expression is OpenLiteral {
   return isOpen(expression) && expression.kind !== 'null' && expression.kind !== 'parameter';
 }
 
-/** Options stay Options among Options; beside other types their value counts. */
+/**
+ * Options stay Options among Options, unless one may itself be absent, which is the same NULL;
+ * beside other types their value counts.
+ */
 function alike(
   inferred: readonly (TypedExpression | undefined)[],
   hasLiteral: boolean,
@@ -74,7 +77,8 @@ function alike(
   const [first, ...others] = inferred.filter((typed) => typed !== undefined);
   if (first === undefined) return inferred;
   const isOneType = others.every((typed) => equalTypes(typed.type, first.type, environment));
-  if (isOneType && !hasLiteral) return inferred;
+  const isAbsent = [first, ...others].some((typed) => typed?.isNullable === true);
+  if (isOneType && !hasLiteral && !isAbsent) return inferred;
   return inferred.map((typed) => typed && unwrapped(typed, environment));
 }
 

@@ -98,10 +98,12 @@ function reasonOf(error: unknown): Extract<Answer, { kind: 'refused' }>['reason'
 }
 
 function tableText({ name, columns, indexes, rows }: RandomTable): string {
-  const list = columns.map(({ name: column, kind, isOption }) => {
+  const list = columns.map(({ name: column, kind, isOption, fallback }) => {
     const names = variants.map((name) => `'${name}'`).join(', ');
     const check = kind === 'enum' ? ` CHECK (${column} IN (${names}))` : '';
-    return `${column} ${postgresTypeOf(kind)}${isOption ? '' : ' NOT NULL'}${check}`;
+    const instead =
+      fallback === undefined ? '' : ` DEFAULT ${literalText(kind, fallback, 'postgres')}`;
+    return `${column} ${postgresTypeOf(kind)}${instead}${isOption ? '' : ' NOT NULL'}${check}`;
   });
   const keys = indexes.filter((index) => index.startsWith('unique:'));
   const constraints = keys.map((index) => `UNIQUE (${index.split(':')[2]}) DEFERRABLE`);

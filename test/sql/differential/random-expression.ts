@@ -51,7 +51,7 @@ export function leaf(scope: Scope, kind: Kind): Expression {
   return typedLiteral(scope, kind);
 }
 
-function typedLiteral({ random }: Scope, kind: Kind): Expression {
+export function typedLiteral({ random }: Scope, kind: Kind): Expression {
   const bare = literal(kind, literalValue(kind, random));
   // Two bare literals could meet in a comparison, which has no type then.
   if (!needsCast(kind)) return { ...bare, isTyped: kind !== 'enum' };
@@ -303,11 +303,25 @@ function subqueryCondition(scope: Scope, depth: number): Expression | undefined 
     const query = scope.subqueries.any(scope);
     return query && condition([`${not}EXISTS (`, query, ')'], { isNullable: false });
   }
+  if (random.chance(0.3)) return rowAmongRows(scope, depth);
   const kind = randomKind(scope);
   if (isFraction(kind) || kind === 'duration') return undefined;
   const operand = randomExpression(scope, kind, Math.min(depth - 1, 1));
   const query = scope.subqueries.column(scope, kind);
   return query && condition([operand, ` ${not}IN (`, query, ')'], { isNullable: true });
+}
+
+/** `(a, b) IN (SELECT x, y …)` */
+function rowAmongRows(scope: Scope, depth: number): Expression | undefined {
+  const { random } = scope;
+  const kinds = Array.from({ length: random.between(2, 3) }, () => randomKind(scope));
+  if (kinds.some((kind) => isFraction(kind) || kind === 'duration')) return undefined;
+  const query = scope.subqueries.columns(scope, kinds);
+  if (query === undefined) return undefined;
+  const values = kinds.map((kind) => randomExpression(scope, kind, Math.min(depth - 1, 1)));
+  const row = values.flatMap((value, at) => (at === 0 ? [value] : [', ', value]));
+  const not = random.pick(['', '', 'NOT ']);
+  return condition(['(', ...row, `) ${not}IN (`, query, ')'], { isNullable: true });
 }
 
 /** Whether the kind has sums. */

@@ -1,11 +1,19 @@
 import type { Random } from '../../../src/testing/random.ts';
-import { type Kind, rangeOf } from './kinds.ts';
-import { isSummable, randomCondition, randomExpression, randomKind } from './random-expression.ts';
+import { type Kind, max, min, rangeOf } from './kinds.ts';
+import {
+  isSummable,
+  randomCondition,
+  randomExpression,
+  randomKind,
+  typedLiteral,
+} from './random-expression.ts';
 import type { RandomTable } from './random-schema.ts';
+import { randomWindowCall } from './random-window.ts';
 import { atomsOf, Names, type Scope, type ScopeColumn, type ScopeRelation } from './scope.ts';
 import {
   type Body,
   type CommonTable,
+  type Elements,
   type Expression,
   expression,
   type Item,
@@ -271,55 +279,6 @@ function randomItems(wish: Wish, scope: Scope, isInner: boolean): Item[] {
   return items;
 }
 
-const frames = [
-  '',
-  ' RANGE UNBOUNDED PRECEDING',
-  ' RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING',
-  ' GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING',
-  ' GROUPS BETWEEN 1 FOLLOWING AND 2 FOLLOWING',
-  ' GROUPS CURRENT ROW',
-] as const;
-
-/** A window function whose result is the same in whichever order equal rows come. */
-function randomWindowCall(scope: Scope): Expression {
-  const { random, atoms } = scope;
-  const partition = random.chance(0.6)
-    ? ['PARTITION BY ', withoutWhole(random.pick(atoms)), ' ']
-    : [];
-  const order = ['ORDER BY ', withoutWhole(random.pick(atoms))];
-  const direction = random.pick(['', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST']);
-  const over = [' OVER (', ...partition, ...order, direction];
-  const given = { isLoose: false, isNullable: false } as const;
-  const range = { low: 0n, high: 1_000_000n };
-  if (random.chance(0.4)) {
-    const name = random.pick(['rank()', 'dense_rank()']);
-    return expression('i64', [name, ...over, ')'], { ...given, range });
-  }
-  const frame = random.pick(frames);
-  if (random.chance(0.5)) {
-    const argument = withoutWhole(random.pick(atoms));
-    const filter = random.chance(0.3)
-      ? [' FILTER (WHERE ', randomCondition({ ...scope, mayRaise: false }, 1), ')']
-      : [];
-    const cast = { ours: '', postgres: '::numeric' };
-    return expression('u64', ['COUNT(', argument, ')', ...filter, ...over, frame, ')', cast], {
-      ...given,
-      range,
-    });
-  }
-  const ordered = atoms.filter(({ kind }) => !['bool', 'bytes', 'uuid'].includes(kind));
-  if (ordered.length === 0) return expression('i64', ['rank()', ...over, ')'], { ...given, range });
-  const argument = withoutWhole(random.pick(ordered));
-  const { kind, isAscii } = argument;
-  const name = random.pick(['MIN(', 'MAX(']);
-  return expression(kind, [name, argument, ')', ...over, frame, ')'], {
-    isLoose: false,
-    isNullable: true,
-    range: argument.range,
-    isAscii,
-  });
-}
-
 /** One to five relations, as many as their product allows. */
 function randomFrom(wish: Wish): {
   readonly from: readonly Source[];
@@ -332,7 +291,7 @@ function randomFrom(wish: Wish): {
   const wanted = random.pick([1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5]);
   let rows = 1;
   for (let at = 0; at < wanted; at++) {
-    const made = randomSource(wish);
+    const made = randomSource(wish, relations);
     if (at > 0 && wish.times * rows * Math.max(1, made.relation.rows) > rowsMax) break;
     rows *= Math.max(1, made.relation.rows);
     const join = at === 0 ? 'first' : random.pick(joins);
@@ -359,11 +318,15 @@ const joins = [
   'CROSS JOIN',
 ] as const;
 
-function randomSource(wish: Wish): {
-  readonly source: string | Query;
+function randomSource(
+  wish: Wish,
+  before: readonly ScopeRelation[],
+): {
+  readonly source: Source['relation'];
   readonly relation: ScopeRelation;
 } {
   const { random, names, depth } = wish;
+  if (depth > 0 && random.chance(0.08)) return randomElements(wish, before);
   if (depth > 0 && random.chance(0.12)) {
     const inner: Wish = {
       ...wish,
@@ -377,6 +340,37 @@ function randomSource(wish: Wish): {
   }
   const table = random.pick(wish.sources);
   return { source: table.alias, relation: { ...table, alias: names.next('r') } };
+}
+
+/** `unnest` of an array of expressions over the relations before it; none of them is null. */
+function randomElements(
+  wish: Wish,
+  before: readonly ScopeRelation[],
+): { readonly source: Elements; readonly relation: ScopeRelation } {
+  const { random, names } = wish;
+  const scope = { ...scopeOf(wish, atomsOf(before, true), 1), mayRaise: false };
+  const inner: Scope = { ...scope, outerAtoms: [], subqueries: noSubqueries };
+  const kind = random.pick(['i32', 'u8', 'i64', 'f64', 'string', 'timestamp', 'bool'] as const);
+  const elements = Array.from({ length: random.between(1, 3) }, () => {
+    const { whole: _, ...made } = randomExpression(inner, kind, 1);
+    return made.isNullable ? typedLiteral(scope, kind) : made;
+  });
+  const [name, alias] = [names.next('e'), names.next('u')];
+  const range = elements
+    .map((element) => element.range)
+    .reduce((a, b) => a && b && { low: min(a.low, b.low), high: max(a.high, b.high) });
+  const column: ScopeColumn = {
+    name,
+    kind,
+    isNullable: false,
+    isOption: false,
+    range,
+    isAscii: elements.every((element) => element.isAscii),
+    isStable: elements.every((element) => element.isStable),
+    isDyadic: elements.every((element) => element.isDyadic),
+  };
+  const source: Elements = { kind: 'elements', elements, column: name };
+  return { source, relation: { alias, columns: [column], rows: elements.length } };
 }
 
 /** Mostly an equality of the new relation with an earlier one, sometimes with more. */
@@ -460,7 +454,8 @@ function withRows(select: Select): Select {
 
 function hasAggregate({ parts }: Expression): boolean {
   return parts.some((part) => {
-    if (typeof part === 'string') return /^(COUNT|SUM|AVG|MIN|MAX)\(/.test(part);
+    if (typeof part === 'string')
+      return /^(COUNT|SUM|AVG|MIN|MAX|cardinality|\(array_agg)\(/.test(part);
     return 'parts' in part && hasAggregate(part);
   });
 }
@@ -519,11 +514,27 @@ function randomAggregate(scope: Scope, rows: number): Expression {
     const range = { low: 0n, high: BigInt(rows) + 1_000_000n };
     return expression('u64', parts, { ...given, range, isNullable: false, isStable: true });
   }
+  if (argument.isStable && random.chance(0.15)) return gathered(argument, distinct, random);
   if (isSummable(kind) && random.chance(0.6)) return sumOrAverage(argument, distinct, random);
   if (kind === 'bool' || kind === 'bytes' || kind === 'uuid') return countOfRows(rows);
   const { range, isAscii } = argument;
   const name = random.pick(['MIN', 'MAX']);
   return expression(kind, [`${name}(`, argument, ')'], { ...given, range, isAscii });
+}
+
+/** How long an array of the values is, or its first element in their order. */
+function gathered(argument: Expression, distinct: string, random: Random): Expression {
+  const { kind, range, isAscii } = argument;
+  const order = random.pick(['', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST']);
+  const array = [`array_agg(${distinct}`, argument, ' ORDER BY ', argument, `${order})`];
+  const given = { isLoose: false, isNullable: true } as const;
+  if (random.chance(0.5)) {
+    const cast = { ours: '', postgres: '::numeric' };
+    const lengths = { low: 0n, high: 1_000_000n };
+    return expression('u64', ['cardinality(', ...array, ')', cast], { ...given, range: lengths });
+  }
+  const at = random.pick(['1', '1', '2', '3']);
+  return expression(kind, ['(', ...array, `)[${at}]`], { ...given, range, isAscii });
 }
 
 function sumOrAverage(argument: Expression, distinct: string, random: Random): Expression {
@@ -585,6 +596,7 @@ function sumKindOf(
 const noSubqueries: Scope['subqueries'] = {
   scalar: () => undefined,
   column: () => undefined,
+  columns: () => undefined,
   any: () => undefined,
 };
 
@@ -623,6 +635,8 @@ function subqueryMaker(wish: Wish): Scope['subqueries'] {
     },
     column: (scope, kind) =>
       fits(scope) ? completeQuery({ ...innerOf(scope), kinds: [kind] }).query : undefined,
+    columns: (scope, kinds) =>
+      fits(scope) ? completeQuery({ ...innerOf(scope), kinds }).query : undefined,
     any: (scope) => (fits(scope) ? completeQuery(innerOf(scope)).query : undefined),
   };
 }

@@ -23,6 +23,8 @@ export interface RandomColumn {
   readonly range: Range | undefined;
   readonly isAscii: boolean;
   readonly values: readonly Plain[];
+  /** What it gets without a value. */
+  readonly fallback?: Plain;
 }
 
 export interface RandomTable {
@@ -87,8 +89,8 @@ function randomTable(name: string, size: number, random: Random): RandomTable {
 }
 
 function randomColumn(name: string, random: Random): RandomColumn {
-  const column = plainColumn(name, random);
-  return { ...column, isOption: random.chance(0.3) };
+  const column = { ...plainColumn(name, random), isOption: random.chance(0.3) };
+  return random.chance(0.3) ? { ...column, fallback: random.pick(column.values) } : column;
 }
 
 function plainColumn(name: string, random: Random): RandomColumn {
@@ -231,7 +233,16 @@ export function sampleTableOf({ name, columns, indexes }: RandomTable): SampleTa
   const types = columns.map(({ name: column, kind, isOption }) => {
     return [column, columnTypeOf(kind, isOption)] as const;
   });
-  return { name, columns: Object.fromEntries(types), indexes };
+  const defaults = columns.flatMap((column) => {
+    const { name: of, fallback } = column;
+    return fallback === undefined ? [] : [[of, storedValue(column, fallback)] as const];
+  });
+  return {
+    name,
+    columns: Object.fromEntries(types),
+    indexes,
+    defaults: Object.fromEntries(defaults),
+  };
 }
 
 /** A cell as our engine stores it. */

@@ -3,9 +3,10 @@ import { isWithin, type Kind } from './kinds.ts';
 import { randomCondition, randomExpression, randomKind } from './random-expression.ts';
 import { relationOf, subqueriesOver } from './random-query.ts';
 import { literalValue, type RandomColumn, type RandomTable } from './random-schema.ts';
-import { atomsOf, columnAtom, Names, type Scope } from './scope.ts';
+import { atomsOf, columnAtom, Names, type Scope, type ScopeRelation } from './scope.ts';
 import {
   type Expression,
+  expression,
   type Item,
   literal,
   type Query,
@@ -19,20 +20,33 @@ export function randomWrite(tables: readonly RandomTable[], random: Random): Wri
   if (keyed.length === 0) return undefined;
   const table = random.pick(keyed);
   const scope = scopeOver(table, tables, random);
+  const aliased = random.chance(0.3) ? scopeOver(table, tables, random, 'w0') : scope;
   switch (random.below(5)) {
     case 0:
-      return randomDelete(table, scope);
+      return randomDelete(table, aliased);
     case 1:
       return randomInsert(table, scope);
     case 2:
       return randomInsertSelect(table, scope);
     default:
-      return randomUpdate(table, scope);
+      return randomUpdate(table, aliased);
   }
 }
 
-function scopeOver(table: RandomTable, tables: readonly RandomTable[], random: Random): Scope {
-  const relation = relationOf(table);
+/** What a write may name; with an alias its table goes by that alone. */
+interface WriteScope extends Scope {
+  readonly target: ScopeRelation;
+  readonly alias: string | undefined;
+}
+
+function scopeOver(
+  table: RandomTable,
+  tables: readonly RandomTable[],
+  random: Random,
+  alias?: string,
+): WriteScope {
+  const known = relationOf(table);
+  const relation = { ...known, alias: alias ?? known.alias };
   const sources = tables.map(relationOf);
   const names = new Names();
   return {
@@ -45,30 +59,38 @@ function scopeOver(table: RandomTable, tables: readonly RandomTable[], random: R
     depth: 1,
     names,
     subqueries: subqueriesOver({ random, names, sources }),
+    target: relation,
+    alias,
   };
 }
 
-function randomDelete({ name }: RandomTable, scope: Scope): Write {
+function randomDelete({ name }: RandomTable, scope: WriteScope): Write {
   const where = randomCondition(scope, 2);
-  return { kind: 'delete', table: name, where, returning: randomReturning(scope) };
+  const { alias } = scope;
+  return { kind: 'delete', table: name, alias, where, returning: randomReturning(scope) };
 }
 
-function randomUpdate({ name, columns }: RandomTable, scope: Scope): Write {
-  const { random } = scope;
+function randomUpdate({ name, columns }: RandomTable, scope: WriteScope): Write {
+  const { random, alias } = scope;
   const others = columns.slice(1).sort(() => random.fraction() - 0.5);
-  const assignments = others
-    .slice(0, random.between(1, 2))
-    .map((column) => ({ column: column.name, value: storable(column, withoutSubqueries(scope)) }));
+  const assignments = others.slice(0, random.between(1, 2)).map((column) => ({
+    column: column.name,
+    value: maybeDefault(column, random) ?? storable(column, withoutSubqueries(scope)),
+  }));
   const where = random.chance(0.85) ? randomCondition(scope, 2) : undefined;
-  return { kind: 'update', table: name, assignments, where, returning: randomReturning(scope) };
+  const returning = randomReturning(scope);
+  return { kind: 'update', table: name, alias, assignments, where, returning };
 }
 
-function randomInsert({ name, columns }: RandomTable, scope: Scope): Write {
+function randomInsert({ name, columns: all }: RandomTable, scope: WriteScope): Write {
   const { random } = scope;
   const first = 1_000n + BigInt(random.below(20_000));
+  const columns = all.filter((column) => !hasDefault(column) || random.chance(0.7));
   const rows = Array.from({ length: random.between(1, 3) }, (_, at) =>
     columns.map((column, position) =>
-      position === 0 ? literal(column.kind, first + BigInt(at)) : storedLiteral(column, random),
+      position === 0
+        ? literal(column.kind, first + BigInt(at))
+        : (maybeDefault(column, random) ?? storedLiteral(column, random)),
     ),
   );
   return {
@@ -81,7 +103,7 @@ function randomInsert({ name, columns }: RandomTable, scope: Scope): Write {
 }
 
 /** Rows of the table itself under new keys, some columns changed. */
-function randomInsertSelect({ name, columns }: RandomTable, scope: Scope): Write | undefined {
+function randomInsertSelect({ name, columns }: RandomTable, scope: WriteScope): Write | undefined {
   const { random, names } = scope;
   const [key] = columns;
   if (key === undefined) return undefined;
@@ -121,6 +143,15 @@ function randomInsertSelect({ name, columns }: RandomTable, scope: Scope): Write
   return { kind: 'insert', table: name, columns: list, source, returning: randomReturning(scope) };
 }
 
+function hasDefault({ isOption, fallback }: RandomColumn): boolean {
+  return isOption || fallback !== undefined;
+}
+
+function maybeDefault(column: RandomColumn, random: Random): Expression | undefined {
+  if (!hasDefault(column) || !random.chance(0.2)) return undefined;
+  return expression(column.kind, ['DEFAULT'], { isLoose: false });
+}
+
 /** An expression that fits the column, as far as its bounds and nulls go. */
 function storable(column: RandomColumn, scope: Scope): Expression {
   const { kind, range, isOption, isAscii } = column;
@@ -152,17 +183,16 @@ function storedLiteral(
 
 function withoutSubqueries(scope: Scope): Scope {
   const none = () => undefined;
-  return { ...scope, subqueries: { scalar: none, column: none, any: none } };
+  return { ...scope, subqueries: { scalar: none, column: none, columns: none, any: none } };
 }
 
-function randomReturning(scope: Scope): Item[] {
-  const { random, names } = scope;
+function randomReturning(scope: WriteScope): Item[] {
+  const { random, names, target } = scope;
   if (random.chance(0.4)) return [];
+  const prefix = random.chance(0.3) ? `${target.alias}.` : '';
   const inner = withoutSubqueries({
     ...scope,
-    atoms: scope.sources
-      .filter(({ alias }) => scope.atoms[0]?.parts[0] === `${alias}.id`)
-      .flatMap(({ columns }) => columns.map((column) => columnAtom(column, ''))),
+    atoms: target.columns.map((column) => columnAtom(column, prefix)),
   });
   return Array.from({ length: random.between(1, 3) }, () => {
     const { whole, ...item } = randomExpression(inner, randomKind(inner), 1);

@@ -35,7 +35,8 @@ export async function disagreement(
   return undefined;
 }
 
-function tableOf(text: string, rows: readonly (readonly Plain[])[]): RandomTable {
+/** A table by its text, as in `Regression`. */
+export function tableOf(text: string, rows: readonly (readonly Plain[])[]): RandomTable {
   const [, name = '', list = '', indexes = ''] = /^(\w+)\((.*)\) \[(.*)\]$/.exec(text) ?? [];
   const columns = list.split(', ').map((column) => {
     const [columnName = '', type = ''] = column.split(' ');

@@ -1,5 +1,6 @@
 import { Random } from '../../../src/testing/random.ts';
 import { type Answer, cellText, difference } from './answer.ts';
+import { areErrorsOfRows, type Engines } from './errors-of-rows.ts';
 import type { Kind, Plain } from './kinds.ts';
 import { modes, Ours } from './ours.ts';
 import type { Postgres } from './postgres.ts';
@@ -25,12 +26,22 @@ export interface DifferentialReport {
   writes: number;
   /** Both engines refused, with the same reason. */
   refusedByBoth: number;
+  /** Answers that failed in another way than PostgreSQL's, as other rows of the statement do. */
+  refusedDifferently: number;
   /** PostgreSQL could not take the text, so that nothing was compared. */
   skipped: number;
 }
 
 export function emptyReport(): DifferentialReport {
-  return { statements: 0, withRows: 0, rows: 0, writes: 0, refusedByBoth: 0, skipped: 0 };
+  return {
+    statements: 0,
+    withRows: 0,
+    rows: 0,
+    writes: 0,
+    refusedByBoth: 0,
+    refusedDifferently: 0,
+    skipped: 0,
+  };
 }
 
 /**
@@ -92,11 +103,31 @@ class Trial {
     const sql = statementText(statement, 'ours');
     const orderedBy = orderOf(statement);
     for (const [at, ours] of this.#ours.entries()) {
-      const found = difference(ours.run(sql, kinds), theirs, { orderedBy });
-      if (found !== undefined) return `${modes[at]?.name}: ${found}`;
+      const answer = ours.run(sql, kinds);
+      const found = difference(answer, theirs, { orderedBy });
+      if (found === undefined) continue;
+      if (await this.#areErrorsOfRows(statement, ours, [answer, theirs])) {
+        report.refusedDifferently += 1;
+        continue;
+      }
+      return `${modes[at]?.name}: ${found}`;
     }
     if (!isQuery(statement)) return await this.#checkTables(report);
     return theirs.kind === 'rows' ? this.#checkExplained(sql) : undefined;
+  }
+
+  async #areErrorsOfRows(
+    statement: Statement,
+    ours: Ours,
+    [answer, theirs]: readonly [Answer, Answer],
+  ): Promise<boolean> {
+    if (answer.kind !== 'refused' || theirs.kind !== 'refused') return false;
+    const engines: Engines = {
+      ours: (asked, kinds) => ours.run(statementText(asked, 'ours'), kinds),
+      theirs: (asked, kinds) => this.#postgres.run(statementText(asked, 'postgres'), kinds),
+    };
+    const refusals = { ours: answer, theirs };
+    return await areErrorsOfRows(statement, this.schema, { engines, refusals });
   }
 
   /** How a statement runs can be told without running it, and after it has run. */

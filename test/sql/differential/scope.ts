@@ -48,6 +48,8 @@ export interface SubqueryMaker {
   scalar(scope: Scope, kind: Kind): ScalarQuery | undefined;
   /** A query of one column of the kind. */
   column(scope: Scope, kind: Kind): Query | undefined;
+  /** A query of columns of these kinds. */
+  columns(scope: Scope, kinds: readonly Kind[]): Query | undefined;
   /** A query of any shape. */
   any(scope: Scope): Query | undefined;
 }

@@ -80,6 +80,70 @@ export function called(
 
 const characters = ["' '", "'a'", "'ab'", "'b '"];
 
+const nullable = { isNullable: true } as const;
+const jsonKinds = ['string', 'string', 'i32', 'u64', 'bool', 'i8'] as const;
+
+/** JSON that is made, and taken apart again: PostgreSQL has other types for it, but not for texts. */
+const jsonFunctions: readonly SharedFunction[] = [
+  {
+    result: 'string',
+    make: ({ random, argument }) => {
+      const [a, b] = [argument(random.pick(jsonKinds)), argument(random.pick(jsonKinds))];
+      const at = random.pick([0, 1, -1, 2]);
+      return expression('string', ['json_build_array(', a, ', ', b, `) ->> ${at}`], nullable);
+    },
+  },
+  {
+    result: 'string',
+    make: ({ random, argument }) => {
+      const [a, b] = [argument(random.pick(jsonKinds)), argument(random.pick(jsonKinds))];
+      const path = random.pick(['a', 'b,a', 'b,n', 'x']);
+      const parts = [
+        "json_build_object('a', ",
+        a,
+        ", 'b', json_build_object('a', ",
+        b,
+        ", 'n', 1)",
+      ];
+      return expression('string', [...parts, `) #>> '{${path}}'`], nullable);
+    },
+  },
+  {
+    result: 'string',
+    make: ({ random, argument }) => {
+      const value = argument(random.pick(jsonKinds));
+      const [start, end] = [
+        { ours: '', postgres: '(' },
+        { ours: '', postgres: ')::text' },
+      ];
+      const object = ["(json_build_object('k', ", value, ") -> 'k')"];
+      // Ours would be JSON inside of other JSON, were nothing added.
+      return expression('string', [start, ...object, end, " || ''"], nullable);
+    },
+  },
+  {
+    result: 'string',
+    make: ({ random, argument }) => {
+      const value = argument(random.pick(jsonKinds));
+      return called('string', ['json_typeof(json_build_array(', value, ') -> 0)'], {
+        isNullable: false,
+      });
+    },
+  },
+  {
+    result: 'u64',
+    make: ({ random, argument }) => {
+      const value = argument(random.pick(jsonKinds));
+      const cast = { ours: '', postgres: '::numeric' };
+      const range = { low: 0n, high: 9n };
+      return called('u64', ['json_array_length(json_build_array(', value, ', 1))', cast], {
+        range,
+        isNullable: false,
+      });
+    },
+  },
+];
+
 const sharedFunctions: readonly SharedFunction[] = [
   ...fractionFunctions,
   ...timeFunctions,
@@ -174,6 +238,7 @@ const sharedFunctions: readonly SharedFunction[] = [
       ]);
     },
   },
+  ...jsonFunctions,
   {
     result: 'i64',
     make: ({ argument }) =>

@@ -80,6 +80,9 @@ const fields = ['year', 'month', 'day', 'hour', 'minute', 'second', 'quarter', '
 ]);
 const units = ['second', 'minute', 'hour', 'day', 'week', 'month', 'quarter', 'year'];
 
+const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Pacific/Apia'];
+const patterns = ['YYYY-MM-DD HH24:MI:SS', 'IYYY-IW-ID', 'FMMonth DDth, HH12:MI am', 'Dy Q DDD.US'];
+
 export const timeFunctions: readonly SharedFunction[] = [
   {
     result: 'f64',
@@ -95,6 +98,35 @@ export const timeFunctions: readonly SharedFunction[] = [
     result: 'timestamp',
     make: ({ random, argument }) =>
       called('timestamp', [`date_trunc('${random.pick(units)}', `, argument('timestamp'), ')']),
+  },
+  {
+    result: 'timestamp',
+    make: ({ random, argument }) => {
+      const [unit, zone] = [random.pick(units), random.pick(zones)];
+      return called('timestamp', [`date_trunc('${unit}', `, argument('timestamp'), `, '${zone}')`]);
+    },
+  },
+  {
+    result: 'f64',
+    make: ({ random, argument }) => {
+      const [field, zone] = [random.pick(fields.slice(0, -1)), random.pick(zones)];
+      const end = { ours: `, '${zone}')`, postgres: ` AT TIME ZONE '${zone}')` };
+      const given = { range: undefined, isDyadic: false };
+      return called('f64', [`date_part('${field}', `, argument('timestamp'), end], given);
+    },
+  },
+  {
+    result: 'string',
+    make: ({ random, argument }) => {
+      const [pattern, zone] = [random.pick(patterns), random.pick(zones)];
+      const end = random.chance(0.5)
+        ? `, '${pattern}')`
+        : {
+            ours: `, '${pattern}', '${zone}')`,
+            postgres: ` AT TIME ZONE '${zone}', '${pattern}')`,
+          };
+      return called('string', ['to_char(', argument('timestamp'), end]);
+    },
   },
   {
     result: 'duration',

@@ -166,6 +166,12 @@ function* smallerSources(source: Source): Generator<Source> {
     yield { ...source, join: 'CROSS JOIN', on: undefined };
   }
   for (const on of smallerOf(source.on)) yield { ...source, on };
+  const { relation } = source;
+  if (typeof relation === 'object' && !isQuery(relation) && relation.elements.length > 1) {
+    for (const at of relation.elements.keys()) {
+      yield { ...source, relation: { ...relation, elements: relation.elements.toSpliced(at, 1) } };
+    }
+  }
   if (!isQuery(source.relation)) return;
   for (const relation of smallerQueries(source.relation, false)) yield { ...source, relation };
 }

@@ -78,9 +78,16 @@ export interface Item {
 
 export interface Source {
   readonly join: 'first' | 'JOIN' | 'INNER JOIN' | 'LEFT JOIN' | 'LEFT OUTER JOIN' | 'CROSS JOIN';
-  readonly relation: string | Query;
+  readonly relation: string | Query | Elements;
   readonly alias: string;
   readonly on: Expression | undefined;
+}
+
+/** `unnest(ARRAY[…])` with the name of its column. */
+export interface Elements {
+  readonly kind: 'elements';
+  readonly elements: readonly Expression[];
+  readonly column: string;
 }
 
 export interface Order {
@@ -101,6 +108,7 @@ export type Write =
   | {
       readonly kind: 'update';
       readonly table: string;
+      readonly alias: string | undefined;
       readonly assignments: readonly { readonly column: string; readonly value: Expression }[];
       readonly where: Expression | undefined;
       readonly returning: readonly Item[];
@@ -108,6 +116,7 @@ export type Write =
   | {
       readonly kind: 'delete';
       readonly table: string;
+      readonly alias: string | undefined;
       readonly where: Expression | undefined;
       readonly returning: readonly Item[];
     };
@@ -183,16 +192,20 @@ export function statementText(statement: Statement, dialect: Dialect): string {
       return `${into} ${rows}${returningText(returning, dialect)}`;
     }
     case 'update': {
-      const { table, assignments, where, returning } = statement;
+      const { assignments, where, returning } = statement;
       const set = assignments.map(({ column, value }) => `${column} = ${text(value, dialect)}`);
       const rest = `${whereText(where, dialect)}${returningText(returning, dialect)}`;
-      return `UPDATE ${table} SET ${set.join(', ')}${rest}`;
+      return `UPDATE ${targetText(statement)} SET ${set.join(', ')}${rest}`;
     }
     case 'delete': {
-      const { table, where, returning } = statement;
-      return `DELETE FROM ${table}${whereText(where, dialect)}${returningText(returning, dialect)}`;
+      const { where, returning } = statement;
+      return `DELETE FROM ${targetText(statement)}${whereText(where, dialect)}${returningText(returning, dialect)}`;
     }
   }
+}
+
+function targetText({ table, alias }: Exclude<Write, { kind: 'insert' }>): string {
+  return alias === undefined ? table : `${table} AS ${alias}`;
 }
 
 function queryText(query: Query, dialect: Dialect): string {
@@ -238,10 +251,18 @@ function selectText(select: Select, dialect: Dialect): string {
 }
 
 function sourceText({ join, relation, alias, on }: Source, dialect: Dialect): string {
-  const name = typeof relation === 'string' ? relation : `(${queryText(relation, dialect)})`;
-  const named = name === alias ? name : `${name} AS ${alias}`;
+  const name = relationText(relation, dialect);
+  const columns = typeof relation === 'object' && !isQuery(relation) ? `(${relation.column})` : '';
+  const named = name === alias ? name : `${name} AS ${alias}${columns}`;
   const condition = on === undefined ? '' : ` ON ${text(on, dialect)}`;
   return `${join === 'first' ? '' : `${join} `}${named}${condition}`;
+}
+
+function relationText(relation: Source['relation'], dialect: Dialect): string {
+  if (typeof relation === 'string') return relation;
+  if (isQuery(relation)) return `(${queryText(relation, dialect)})`;
+  const elements = relation.elements.map((element) => text(element, dialect));
+  return `unnest(ARRAY[${elements.join(', ')}])`;
 }
 
 function whereText(where: Expression | undefined, dialect: Dialect): string {
