@@ -30,6 +30,9 @@ export const sqlLimits = {
   sqlTextCharactersMax: 2 ** 20,
   /** Work on one row, counted in rows, after which work that cannot be interrupted ends. */
   sqlRowWorkMax: 2 ** 20,
+  /** Elements of an array that are looked up in a set at once, and the sets that are kept. */
+  sqlArrayKeysMax: 2 ** 17,
+  sqlArraySetsMax: 8,
   /** Worst-case steps of matching one string with `_`: the product of string and pattern length. */
   sqlMatchStepsMax: 2 ** 26,
   /** Characters of a LIKE pattern. */

@@ -1,6 +1,6 @@
 import type { TypedExpression } from '../check/typed.ts';
 import type { QueryValue, ScalarFunction } from '../functions/function.ts';
-import { charge, lengthOf } from './charge.ts';
+import { charge, chargeElements, lengthOf } from './charge.ts';
 import type { CompileContext } from './compile-context.ts';
 import { compileRowDistance, evaluateRowDistance } from './compile-distance.ts';
 import { compileExpression } from './compile-expression.ts';
@@ -30,7 +30,8 @@ function firstValue(evaluators: readonly Evaluator[]): Evaluator {
   };
 }
 
-function strictCall({ evaluate }: ScalarFunction, evaluators: readonly Evaluator[]): Evaluator {
+function strictCall(called: ScalarFunction, evaluators: readonly Evaluator[]): Evaluator {
+  const { evaluate, elementCount } = called;
   const values: QueryValue[] = evaluators.map(() => null);
   const [only] = evaluators;
   if (only !== undefined && evaluators.length === 1) {
@@ -51,18 +52,21 @@ function strictCall({ evaluate }: ScalarFunction, evaluators: readonly Evaluator
       values[at] = value;
     }
     if (hasNull) return null;
+    if (elementCount !== undefined) chargeElements(frame, elementCount(values));
     const result = evaluate(values, frame.nowMicros);
     account(frame, values, result);
     return result;
   };
 }
 
-function anyCall({ evaluate }: ScalarFunction, evaluators: readonly Evaluator[]): Evaluator {
+function anyCall(called: ScalarFunction, evaluators: readonly Evaluator[]): Evaluator {
+  const { evaluate, elementCount } = called;
   const values: QueryValue[] = evaluators.map(() => null);
   return (frame) => {
     for (let at = 0; at < evaluators.length; at++) {
       values[at] = (evaluators[at] as Evaluator)(frame);
     }
+    if (elementCount !== undefined) chargeElements(frame, elementCount(values));
     const result = evaluate(values, frame.nowMicros);
     account(frame, values, result);
     return result;

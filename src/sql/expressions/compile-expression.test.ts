@@ -31,6 +31,7 @@ import { compileExpression } from './compile-expression.ts';
 import { compileGroupKey, compileKey } from './compile-key.ts';
 import { compileOutput } from './compile-output.ts';
 import type { Frame } from './frame.ts';
+import { compileMapKey } from './hash-key.ts';
 
 const { u8, i32, i64, f64, string, bool } = scalarTypes;
 const point = product(['x', i32], ['label', string], ['inner', product(['y', f64])]);
@@ -303,6 +304,14 @@ describe('work with long values', () => {
     const short = frameWith(10);
     compileExpression(expression, slots.context)(short);
     expect(short.ticks).toBe(1_000);
+  });
+
+  it('counts as rows: a key of an array', () => {
+    const type = { kind: 'array', element: { kind: 'u32' } } as const;
+    const key = compileMapKey([constant(type, new Array<number>(12_800).fill(1))], slots.context);
+    const frame = { ...slots.frame([table, derived, other]), ticks: 1_000 };
+    key(frame);
+    expect(frame.ticks).toBe(900);
   });
 
   it('has an end within one row', () => {

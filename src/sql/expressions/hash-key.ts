@@ -4,6 +4,7 @@ import type { TypedExpression } from '../check/typed.ts';
 import { borrowWriter, giveBackWriter } from '../functions/borrowed-writer.ts';
 import { type KeyPart, shortNumber, textOfBytes } from '../functions/canonical.ts';
 import { scalarOfKind, valueKindOf } from '../functions/value-kind.ts';
+import { charge, lengthOf } from './charge.ts';
 import type { CompileContext } from './compile-context.ts';
 import { compileExpression } from './compile-expression.ts';
 import { compileKey } from './compile-key.ts';
@@ -72,6 +73,7 @@ function compilePart(expression: TypedExpression, context: CompileContext): Eval
       const writer = borrowWriter();
       const key = writeKey(frame, writer) ? textOfBytes(writer.view()) : null;
       giveBackWriter(writer);
+      charge(frame, lengthOf(key));
       return key;
     };
   }

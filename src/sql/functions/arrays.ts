@@ -2,6 +2,7 @@
  * What statements do with arrays. An array is its encoding: the count of its elements in four
  * bytes, then one after another. Elements are compared where they are, and decoded for sets alone.
  */
+import { limits } from '../../limits.ts';
 import { encodedComparatorOf } from '../../values/compare-encoded.ts';
 import { readCount, skipperOf } from '../../values/layout.ts';
 import type { AlgebraicType } from '../../values/type.ts';
@@ -71,60 +72,119 @@ export function elementAt(element: AlgebraicType): ScalarFunction {
 
 /** Whether the first array has every element of the second. */
 export function containsAll(element: AlgebraicType): ScalarFunction {
-  return testOfKeys('@>', element, (keys, wanted) => {
-    for (const key of wanted) if (!keys.has(key)) return false;
-    return true;
+  const elements = elementsOf(element);
+  return testOfArrays('@>', element, (array, wanted) => {
+    let missing = wanted.size;
+    const found = new Set<QueryValue>();
+    elements(array, (key) => {
+      if (!wanted.has(key) || found.has(key)) return true;
+      found.add(key);
+      missing--;
+      return missing > 0;
+    });
+    return missing === 0 ? undefined : false;
   });
 }
 
 /** Whether the arrays have an element in common. */
 export function overlaps(element: AlgebraicType): ScalarFunction {
-  return testOfKeys('&&', element, (keys, others) => {
-    for (const key of others) if (keys.has(key)) return true;
-    return false;
+  const elements = elementsOf(element);
+  return testOfArrays('&&', element, (array, others) => {
+    return elements(array, (key) => !others.has(key)) ? undefined : true;
   });
 }
 
-type Keys = ReadonlySet<QueryValue>;
+/**
+ * What an array says about some elements of another one: what is true of both arrays, if these
+ * decide that, else `undefined`.
+ */
+type TestOfSome = (array: Uint8Array, some: ReadonlySet<QueryValue>) => boolean | undefined;
 
-function testOfKeys(
-  name: string,
-  element: AlgebraicType,
-  test: (left: Keys, right: Keys) => boolean,
-): ScalarFunction {
+/**
+ * The second array goes into sets of at most `limits.sqlArrayKeysMax` elements, one after another,
+ * and the first is looked through for each of them: no set of all elements is made.
+ */
+function testOfArrays(name: string, element: AlgebraicType, test: TestOfSome): ScalarFunction {
   const keysOf = keysReader(element);
-  let known: Uint8Array | undefined;
-  let knownKeys: Keys = new Set();
+  // If nothing decides: all wanted elements were found, and no common one was.
+  const otherwise = name === '@>';
   return {
     name,
     parameters: [arrayOf(element), arrayOf(element)],
     isStrict: true,
     canRaise: false,
+    elementCount: ([left, right]) => {
+      const [some, more] = [left, right].map((array) => readCount(array as Uint8Array, 0));
+      return (more ?? 0) + (some ?? 0) * Math.ceil((more ?? 0) / limits.sqlArrayKeysMax);
+    },
     evaluate: ([left, right]) => {
-      // The second is the same for all rows, mostly.
-      if (right !== known) {
-        known = right as Uint8Array;
-        knownKeys = keysOf(known);
+      const array = left as Uint8Array;
+      for (const keys of keysOf(right as Uint8Array)) {
+        const decided = test(array, keys);
+        if (decided !== undefined) return decided;
       }
-      return test(keysOf(left as Uint8Array), knownKeys);
+      return otherwise;
     },
   };
 }
 
-function keysReader(element: AlgebraicType): (array: Uint8Array) => Keys {
+type VisitElements = (array: Uint8Array, visit: (key: QueryValue) => boolean) => boolean;
+
+/** Calls `visit` with the key of each element until it returns false; false if it did. */
+function elementsOf(element: AlgebraicType): VisitElements {
   const skip = skipperOf(element);
   const read = valueReaderOf(element);
   const keyOf = setKeyOf(element);
-  return (array) => {
-    const keys = new Set<QueryValue>();
+  return (array, visit) => {
+    let at = 4;
+    for (let left = readCount(array, 0); left > 0; left--) {
+      if (!visit(keyOf(read(array, at)))) return false;
+      at = skip(array, at);
+    }
+    return true;
+  };
+}
+
+type ReadKeys = (array: Uint8Array) => Iterable<ReadonlySet<QueryValue>>;
+
+/** Sets of the keys of an array. One that is asked for again, as for each row, is kept. */
+function keysReader(element: AlgebraicType): ReadKeys {
+  const skip = skipperOf(element);
+  const read = valueReaderOf(element);
+  const keyOf = setKeyOf(element);
+  const pieces: ReadKeys = function* (array) {
+    let keys = new Set<QueryValue>();
     let at = 4;
     for (let left = readCount(array, 0); left > 0; left--) {
       keys.add(keyOf(read(array, at)));
       at = skip(array, at);
+      if (keys.size < limits.sqlArrayKeysMax) continue;
+      yield keys;
+      keys = new Set();
     }
-    return keys;
+    if (keys.size > 0) yield keys;
+  };
+  return (array) => {
+    const at = keptKeys.findIndex((kept) => kept.array === array && kept.pieces === pieces);
+    const [known] = at < 0 ? [] : keptKeys.splice(at, 1);
+    const isLong = array.length > limits.sqlTextCharactersMax;
+    if (known === undefined && isLong) return pieces(array);
+    const kept = known ?? { array, pieces, keys: [...pieces(array)] };
+    // The last ones that were used come first.
+    keptKeys.unshift(kept);
+    if (keptKeys.length > limits.sqlArraySetsMax) keptKeys.pop();
+    return kept.keys;
   };
 }
+
+interface KeptKeys {
+  readonly array: Uint8Array;
+  readonly pieces: ReadKeys;
+  readonly keys: readonly ReadonlySet<QueryValue>[];
+}
+
+/** Of all statements, so that few are kept. The array of a constant is the same for all rows. */
+const keptKeys: KeptKeys[] = [];
 
 /**
  * `value operator ANY(array)`, or `ALL`: null if the array is, or if it has elements and the value
@@ -144,6 +204,7 @@ export function quantified(
     isStrict: false,
     isNullableFor: (isArgumentNullable) => isArgumentNullable.includes(true),
     canRaise: false,
+    elementCount: ([, array]) => (array === null ? 0 : readCount(array as Uint8Array, 0)),
     evaluate: ([value, array]) => {
       if (array === null) return null;
       const bytes = array as Uint8Array;

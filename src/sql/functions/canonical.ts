@@ -30,6 +30,10 @@ export function canonicalOf(
   if (scalarOfKind(valueKindOf(type, typespace)) !== undefined) {
     return (value) => oneFloat(value as number);
   }
+  if (type.kind === 'array' && isFloat(type.element)) {
+    const { kind } = type.element;
+    return (value) => withOneFloatEach(kind, value as Uint8Array);
+  }
   return (value) => {
     const decoded = decodeValue(type, value as Uint8Array, typespace);
     return encodeValue(type, withOneFloat(decoded), typespace);
@@ -72,6 +76,26 @@ function contains(
     }
   };
   return search(type);
+}
+
+type FloatKind = 'f32' | 'f64';
+
+function isFloat(type: AlgebraicType): type is AlgebraicType & { readonly kind: FloatKind } {
+  return type.kind === 'f32' || type.kind === 'f64';
+}
+
+/** The encoding of an array of floats, each in its one form: in place, however many there are. */
+function withOneFloatEach(kind: FloatKind, encoded: Uint8Array): Uint8Array {
+  const bytes = encoded.slice();
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const size = kind === 'f32' ? 4 : 8;
+  for (let at = 4; at < bytes.length; at += size) {
+    const value = size === 4 ? view.getFloat32(at, true) : view.getFloat64(at, true);
+    if (value !== 0 && !Number.isNaN(value)) continue;
+    if (size === 4) view.setFloat32(at, oneFloat(value), true);
+    else view.setFloat64(at, oneFloat(value), true);
+  }
+  return bytes;
 }
 
 function oneFloat(value: number): number {

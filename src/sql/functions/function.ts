@@ -38,6 +38,11 @@ export interface ScalarFunction {
   readonly canRaise: boolean;
   /** Whether it can, given those arguments that are constants. Absent: `canRaise`. */
   readonly canRaiseWith?: (constants: readonly (QueryValue | undefined)[]) => boolean;
+  /**
+   * About how many elements of arrays `evaluate` looks at, at most. It is counted before the call,
+   * which is refused when one row takes far too many.
+   */
+  readonly elementCount?: (values: readonly QueryValue[]) => number;
   /** It measures the distance of its two arguments, which are vectors, by this metric. */
   readonly metric?: VectorMetric;
   /** `nowMicros`: the moment of the statement, microseconds since the Unix epoch. */

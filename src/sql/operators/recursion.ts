@@ -1,5 +1,6 @@
 import { assert } from '../../assert.ts';
 import { limits } from '../../limits.ts';
+import { charge } from '../expressions/charge.ts';
 import type { RowKey } from '../expressions/row-key.ts';
 import { ByteSink, type RowSink } from '../expressions/row-sink.ts';
 import { overBudget } from '../failure.ts';
@@ -76,6 +77,7 @@ export class Recursion implements Rows {
     if (keyOf === undefined) return true;
     const before = this.#seen.rows.count;
     const { bytes, length } = keyOf(this.#sink);
+    charge(this.#state, length);
     return this.#seen.add(bytes, 0, length) === before;
   }
 

@@ -1,4 +1,5 @@
 import type { RowRef } from '../../store/row-ref.ts';
+import { charge } from '../expressions/charge.ts';
 import type { Frame, Test } from '../expressions/frame.ts';
 import type { RowKey } from '../expressions/row-key.ts';
 import { ByteSink, type RowSink } from '../expressions/row-sink.ts';
@@ -284,12 +285,14 @@ export class SharedSource implements Tuples {
 }
 
 export class Distinct implements Rows {
+  readonly #state: ExecutionState;
   readonly #rows: Rows;
   readonly #keyOf: RowKey;
   readonly #seen: DistinctRows;
   readonly #sink = new ByteSink();
 
   constructor(state: ExecutionState, rows: Rows, keyOf: RowKey) {
+    this.#state = state;
     this.#rows = rows;
     this.#keyOf = keyOf;
     this.#seen = new DistinctRows(state.budget);
@@ -309,6 +312,7 @@ export class Distinct implements Rows {
       this.#rows.write(sink);
       const before = this.#seen.rows.count;
       const { bytes, length } = this.#keyOf(sink);
+      charge(this.#state, length);
       if (this.#seen.add(bytes, 0, length) === before) return rowReady;
     }
   }

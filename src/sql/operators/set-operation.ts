@@ -1,3 +1,4 @@
+import { charge } from '../expressions/charge.ts';
 import type { RowKey } from '../expressions/row-key.ts';
 import { ByteSink, type RowSink } from '../expressions/row-sink.ts';
 import type { ExecutionState } from './execution-state.ts';
@@ -99,6 +100,7 @@ export class SetDifference implements Rows {
       sink.reset();
       this.#right.write(sink);
       const { bytes, length } = this.#options.keyOf(sink);
+      charge(this.#state, length);
       const number = this.#seen.add(bytes, 0, length);
       if (number === this.#counts.length) {
         this.#taken += slotBytes;
@@ -111,6 +113,7 @@ export class SetDifference implements Rows {
   #isWanted(): boolean {
     const { isExcept, isAll, keyOf } = this.#options;
     const { bytes, length } = keyOf(this.#sink);
+    charge(this.#state, length);
     const counts = this.#counts;
     if (!isExcept) {
       const number = this.#seen.find(bytes, 0, length);
