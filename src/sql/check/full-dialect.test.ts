@@ -155,6 +155,9 @@ describe('SELECT', () => {
       [over('ORDER BY a RANGE BETWEEN 1 PRECEDING AND 2 PRECEDING')]: 'ok',
       [over('ORDER BY a RANGE BETWEEN 0 PRECEDING AND 2 PRECEDING')]: 'ok',
       [over('ROWS BETWEEN 0 PRECEDING AND 2 PRECEDING')]: 'ok',
+      [over('ROWS BETWEEN 2 FOLLOWING AND 0 FOLLOWING')]: 'ok',
+      [over('ROWS BETWEEN 0 FOLLOWING AND CURRENT ROW')]: 'ok',
+      [over('ROWS BETWEEN 1 FOLLOWING AND CURRENT ROW')]: 'The frame ends before it starts',
       [over('ROWS BETWEEN CURRENT ROW AND 2 PRECEDING')]: 'The frame ends before it starts',
       [over('ROWS BETWEEN 2 FOLLOWING AND 2 PRECEDING')]: 'The frame ends before it starts',
       [over('ORDER BY a RANGE a PRECEDING')]:

@@ -32,9 +32,11 @@ export function frameOf(
   };
   const start = edgeOf(frame.start);
   const end = edgeOf(frame.end);
-  const isBehind = frame.start.side === 'preceding';
-  const fault = faultOf({ unit, start, end }, { isBehind, isOrdered: order.length > 0 });
+  const fault = faultOf(frame, start === 0 && end === 0);
   if (fault !== undefined) throw refuse(fault, span, environment);
+  if (unit === 'groups' && order.length === 0) {
+    throw refuse('GROUPS needs ORDER BY', span, environment);
+  }
   return { unit, start, end, exclusion };
 }
 
@@ -100,17 +102,16 @@ function numberOf(offset: FrameOffset, type: AlgebraicType): FrameDistance | und
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-function faultOf(
-  { unit, start, end }: Pick<WindowFrame, 'unit' | 'start' | 'end'>,
-  { isBehind, isOrdered }: { readonly isBehind: boolean; readonly isOrdered: boolean },
-): string | undefined {
-  const [from, to] = [start, end].map((edge) =>
-    typeof edge === 'number' ? edge : Math.sign(Number(edge.distance)),
-  ) as [number, number];
+/** `isRow`: both bounds are the current row, whatever is written. */
+function faultOf({ start, end }: Frame, isRow: boolean): string | undefined {
+  const [from, to] = [sideOf(start), sideOf(end)];
   if (from === Number.POSITIVE_INFINITY) return 'A frame cannot start at UNBOUNDED FOLLOWING';
   if (to === Number.NEGATIVE_INFINITY) return 'A frame cannot end at UNBOUNDED PRECEDING';
-  // Of two bounds before the row, either may be nearer: then the frame is empty.
-  const isReversed = !isBehind && (to < 0 || (to === 0 && from > 0));
-  if (isReversed) return 'The frame ends before it starts';
-  return unit === 'groups' && !isOrdered ? 'GROUPS needs ORDER BY' : undefined;
+  // Of two bounds on one side of the row, either may be nearer: then the frame is empty.
+  return from > to && !isRow ? 'The frame ends before it starts' : undefined;
+}
+
+function sideOf({ side, offset }: FrameBound): number {
+  const distance = typeof offset === 'number' ? offset : 1;
+  return side === 'preceding' ? -distance : distance;
 }
