@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { planMove } from './moved-project.ts';
 
 let root = '';
@@ -58,6 +58,21 @@ describe('[ease 2.1] a project that moves here', () => {
       ':4: spacetimedb/sdk is now reducerdb/sdk',
       ':6: spacetimedb/react is now reducerdb/react',
     ]);
+  });
+
+  it('looks once for the end of the scripts, however often they begin', () => {
+    const heads = '"scripts":{"go":"spacetime publish",'.repeat(20_000);
+    write({ 'package.json': heads });
+    const search = vi.spyOn(String.prototype, 'indexOf');
+    const isEnd = ([sought]: readonly unknown[]) => sought === '}';
+    try {
+      expect(plan().files).toEqual([]);
+      expect(search.mock.calls.filter(isEnd)).toHaveLength(1);
+    } finally {
+      search.mockRestore();
+    }
+    write({ 'package.json': `${heads}}` });
+    expect(plan().files[0]?.changes).toHaveLength(20_000);
   });
 
   it('changes its dependency and scripts, and keeps the layout', () => {

@@ -140,16 +140,20 @@ function moveManifest(given: string, dependency: string): MovedText {
   });
   // A script: the command as a word of its own, in front of a command of it.
   const calls = /(["\s&|;])(?:npx\s+)?spacetime(?:db)?\s+(?=[a-z-])/g;
-  const text = withPackage.replace(
-    /("scripts"\s*:\s*\{)([^}]*)\}/,
-    (_whole, open, body: string) => {
-      const moved = body.replace(calls, (_call: string, before: string) => {
-        changes.push(': a script calls reducerdb');
-        return `${before}reducerdb `;
-      });
-      return `${open}${moved}}`;
-    },
-  );
+  const { from, to } = scriptsOf(withPackage);
+  const scripts = withPackage.slice(from, to).replace(calls, (_call: string, before: string) => {
+    changes.push(': a script calls reducerdb');
+    return `${before}reducerdb `;
+  });
+  const text = withPackage.slice(0, from) + scripts + withPackage.slice(to);
   if (/@clockworklabs\//.test(text)) left.push(': depends on packages of @clockworklabs');
   return { text, changes, left };
+}
+
+/** Where the first scripts are in a manifest. In one pass: a text may begin them many times. */
+function scriptsOf(text: string): { readonly from: number; readonly to: number } {
+  const head = /"scripts"\s*:\s*\{/.exec(text);
+  const from = head === null ? 0 : head.index + head[0].length;
+  const to = head === null ? 0 : text.indexOf('}', from);
+  return to < from ? { from: 0, to: 0 } : { from, to };
 }

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as ours from './globals.ts';
 
 const parts = [
@@ -197,6 +197,49 @@ describe('[abi 3.6] URLSearchParams in a module', () => {
       params.sort();
     }
     expect(String(mine)).toBe(String(theirs));
+  });
+
+  it('is put together once, however many parameters of a URL are appended', () => {
+    const url = new ours.URL('https://a.example/?x=1#f');
+    const texts = vi.spyOn(ours.URLSearchParams.prototype, 'toString');
+    try {
+      const model = new URL('https://a.example/?x=1#f');
+      for (let at = 0; at < 1_000; at++) {
+        for (const { searchParams } of [url, model]) searchParams.append(`k${at}`, `${at} ü`);
+      }
+      expect(texts).not.toHaveBeenCalled();
+      expect(url.href).toBe(model.href);
+      expect(url.search).toBe(model.search);
+      expect(texts).toHaveBeenCalledTimes(1);
+    } finally {
+      texts.mockRestore();
+    }
+  });
+
+  it('changes the URL, and is changed by it', () => {
+    const steps: readonly ((url: URL) => void)[] = [
+      (url) => url.searchParams.append('a', '1'),
+      (url) => {
+        url.search = '?b=2';
+      },
+      (url) => url.searchParams.set('b', '3'),
+      (url) => {
+        url.pathname = '/p';
+      },
+      (url) => url.searchParams.delete('b'),
+      (url) => url.searchParams.append('c', '4'),
+      (url) => {
+        url.href = 'https://b.example/?d=5';
+      },
+      (url) => url.searchParams.append('a', '1'),
+      (url) => url.searchParams.sort(),
+    ];
+    for (let count = 1; count <= steps.length; count++) {
+      const [mine, theirs] = [new ours.URL('https://a.example'), new URL('https://a.example')];
+      for (const step of steps.slice(0, count)) for (const url of [mine, theirs]) step(url as URL);
+      expect(String(mine)).toBe(String(theirs));
+      expect([...mine.searchParams]).toEqual([...theirs.searchParams]);
+    }
   });
 
   it('takes pairs and records', () => {

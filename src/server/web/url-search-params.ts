@@ -6,19 +6,19 @@ type Init = string | Iterable<readonly [string, string]> | Readonly<Record<strin
 const formSet = ' !"#$%&\'()+,/:;<=>?@[\\]^`{|}~';
 
 /**
- * Ties the parameters to a URL: `changed` is called with their text after each change. With `text`
- * they are read again, without a call.
+ * Ties the parameters to a URL: `changed` is called after each change, and asks for their text when
+ * it is wanted. With `text` they are read again, without a call.
  */
 export let connect: (
   params: URLSearchParams,
-  changed: ((text: string) => void) | undefined,
+  changed: (() => void) | undefined,
   text?: string,
 ) => void;
 
 /** `URLSearchParams` of the web for modules. */
 export class URLSearchParams {
   #pairs: [name: string, value: string][];
-  #changed: ((text: string) => void) | undefined;
+  #changed: (() => void) | undefined;
 
   static {
     connect = (params, changed, text) => {
@@ -104,7 +104,7 @@ export class URLSearchParams {
   }
 
   #note(): void {
-    this.#changed?.(this.toString());
+    this.#changed?.();
   }
 }
 

@@ -16,15 +16,27 @@ import { connect, URLSearchParams } from './url-search-params.ts';
  * lower case: by the tables of ECMAScript, not those of UTS 46.
  */
 export class URL {
-  #parts: UrlParts;
+  /** Its query may be older than the parameters. */
+  #ownParts: UrlParts;
   readonly #searchParams: URLSearchParams;
+  #isQueryOld = false;
 
   constructor(url: unknown, base?: unknown) {
-    this.#parts = partsOf(url, base);
-    this.#searchParams = new URLSearchParams(this.#parts.query ?? '');
-    connect(this.#searchParams, (text) => {
-      this.#parts.query = text === '' ? undefined : text;
+    this.#ownParts = partsOf(url, base);
+    this.#searchParams = new URLSearchParams(this.#ownParts.query ?? '');
+    connect(this.#searchParams, () => {
+      this.#isQueryOld = true;
     });
+  }
+
+  /** The text of many parameters is put together once, not with each of them. */
+  get #parts(): UrlParts {
+    if (this.#isQueryOld) {
+      this.#isQueryOld = false;
+      const text = this.#searchParams.toString();
+      this.#ownParts.query = text === '' ? undefined : text;
+    }
+    return this.#ownParts;
   }
 
   static canParse(url: unknown, base?: unknown): boolean {
@@ -43,7 +55,7 @@ export class URL {
   }
 
   set href(text: string) {
-    this.#parts = partsOf(text);
+    this.#ownParts = partsOf(text);
     this.#refresh();
   }
 
@@ -182,7 +194,8 @@ export class URL {
 
   /** After a change of the query other than by `searchParams`. */
   #refresh(): void {
-    connect(this.#searchParams, undefined, this.#parts.query ?? '');
+    this.#isQueryOld = false;
+    connect(this.#searchParams, undefined, this.#ownParts.query ?? '');
   }
 }
 
