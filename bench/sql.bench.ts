@@ -156,14 +156,21 @@ function newTexts({ ours, sqlite, scale }: Both): readonly Work[] {
     ],
     ['a write', (turn) => `UPDATE note SET text = 'new ${turn}' WHERE id = ${turn} AND kind < 5`],
   ];
-  return texts.map(([name, text]) => ({
+  // Nothing that was prepared before has the same names: each is parsed, checked and planned.
+  let forms = 0;
+  const otherForm = (turn: number) => `SELECT id AS a${forms++}, text FROM note WHERE id = ${turn}`;
+  const work = (name: string, text: (turn: number) => string, bar?: number): Work => ({
     name: `prepare a new text: ${name}`,
     ours: (turn) => ours.ready(text(turn)),
     theirs: sqlite && ((turn) => (sqlite.prepare(text(turn)) === undefined ? 0 : 1)),
     count: Math.ceil(20_000 * scale),
     unit: 'µs',
-    bar: 2,
-  }));
+    bar,
+  });
+  return [
+    ...texts.map(([name, text]) => work(name, text, 2)),
+    work('a key, of a form that is new too', otherForm),
+  ];
 }
 
 type Row = readonly unknown[];
