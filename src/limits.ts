@@ -284,6 +284,10 @@ export const limits = {
   recordBytesMax: 512 * mebibyte,
   /** An HTTP body of `call`, `sql`, `names` and MCP. */
   bodyBytesMax: 2 * mebibyte,
+  /** Defaults that are filled in where one row of a call's arguments leaves out columns. */
+  leftOutBytesMax: 256,
+  /** Encoded arguments of a call that came as JSON: as many as a WebSocket message can have. */
+  jsonArgumentsBytesMax: 32 * mebibyte,
   /**
    * View results, one for each caller that asked, kept in one database: fewer than the possible
    * connections, since each takes memory even without rows. Further subscribers are rejected.

@@ -1,5 +1,5 @@
 import { definitionFromSchema } from '../codegen/schema-document.ts';
-import { type ShownType, TypeWords } from '../doors/type-words.ts';
+import { type ShownType, TypeWords, wordedTypes } from '../doors/type-words.ts';
 import type {
   ModuleDefinition,
   ProcedureDefinition,
@@ -40,7 +40,7 @@ export function describedDocument(
  * parameters, and the named types that these use. `definition` is flat (`flatDefinition`).
  */
 function describedText(definition: ModuleDefinition): string {
-  const words = new TypeWords(definition);
+  const words = new TypeWords(wordedTypes(definition));
   const { tables, views, reducers, procedures } = definition;
   const parts = [
     section(
@@ -103,7 +103,7 @@ function tableLines(table: TableDefinition, words: TypeWords): string[] {
   return [`${name} (${notes.join(', ')})`, ...columnLines(columns, marks, words), ...wide(table)];
 }
 
-/** Keys and indexes of a single column. */
+/** Keys and indexes of a single column, and what it gets when it is left out. */
 function columnMarks(table: TableDefinition, at: number): string {
   const isAlone = ({ columns }: { readonly columns: readonly number[] }) =>
     columns.length === 1 && columns[0] === at;
@@ -115,6 +115,8 @@ function columnMarks(table: TableDefinition, at: number): string {
     ...(isKey ? ['primary key'] : []),
     ...(isUnique ? ['unique'] : []),
     ...(isIndexed ? ['index'] : []),
+    ...(table.sequences.some(({ column }) => column === at) ? ['auto-increment'] : []),
+    ...(table.columns[at]?.defaultBytes === undefined ? [] : ['default']),
     ...(length === undefined ? [] : [`vector of ${length}`]),
     ...table.derivedIndexes.filter(({ column }) => column === at).map(derivedMark),
   ].join(', ');

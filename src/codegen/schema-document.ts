@@ -12,13 +12,14 @@ import {
   type RawView,
 } from '../schema/raw-module.ts';
 import { validateModule } from '../schema/validate.ts';
+import { fromHex } from '../values/hex.ts';
 import { JsonNumber, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
 import type { AlgebraicType, NamedType, ProductType, ScalarKind } from '../values/type.ts';
 import { CodegenError } from './codegen-error.ts';
 
 /**
  * The definition behind the schema endpoint's answer for version 10. Parts that clients do not need
- * are left out: HTTP routes, column defaults, sequences, crons. Throws `CodegenError`, `JsonError`,
+ * are left out: HTTP routes, the bounds of sequences, crons. Throws `CodegenError`, `JsonError`,
  * or `DefinitionErrors`: a server is not trusted to send a consistent definition.
  */
 export function definitionFromSchema(text: string): ModuleDefinition {
@@ -115,10 +116,20 @@ function tableOf(json: JsonValue): RawTable {
       sourceName: optionOf(field(constraint, 'source_name'), textOf),
       columns: itemsOf(field(field(field(constraint, 'data'), 'Unique'), 'columns')).map(numberOf),
     })),
-    sequences: [],
+    sequences: itemsOf(field(json, 'sequences')).map((sequence) => ({
+      sourceName: undefined,
+      column: numberOf(field(sequence, 'column')),
+      start: undefined,
+      minValue: undefined,
+      maxValue: undefined,
+      increment: 1n,
+    })),
     tableType: onlyEntry(field(json, 'table_type'))[0] === 'System' ? 'system' : 'user',
     access: onlyEntry(field(json, 'table_access'))[0] === 'Public' ? 'public' : 'private',
-    defaultValues: [],
+    defaultValues: itemsOf(field(json, 'default_values')).map((value) => ({
+      column: numberOf(field(value, 'col_id')),
+      value: bytesOf(field(value, 'value')),
+    })),
     isEvent: field(json, 'is_event') === true,
   };
 }
@@ -244,6 +255,12 @@ function itemsOf(json: JsonValue): readonly JsonValue[] {
 function textOf(json: JsonValue): string {
   if (typeof json !== 'string') throw unexpected('a string');
   return json;
+}
+
+function bytesOf(json: JsonValue): Uint8Array {
+  const bytes = fromHex(textOf(json));
+  if (bytes === undefined) throw unexpected('hexadecimal digits');
+  return bytes;
 }
 
 function numberOf(json: JsonValue): number {

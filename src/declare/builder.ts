@@ -79,6 +79,7 @@ export interface ColumnTraits {
 export declare const outType: unique symbol;
 export declare const inType: unique symbol;
 export declare const allowedModifiers: unique symbol;
+export declare const optionalType: unique symbol;
 export declare const columnTraits: unique symbol;
 
 let readShape: (builder: AnyType) => Shape;
@@ -221,7 +222,7 @@ export type OptionBuilder<Inner extends AnyType> = Builder<
   Inner[typeof outType] | undefined,
   Inner[typeof inType] | undefined,
   'default' | 'name' | 'index' | 'unique'
->;
+> & { readonly [optionalType]: Inner };
 
 export function shapeOf(builder: AnyType): Shape {
   return readShape(builder);

@@ -22,6 +22,7 @@ export type IntegerModifier = KeyModifier | 'autoInc';
 
 export declare const columnsType: unique symbol;
 export declare const elementType: unique symbol;
+export declare const fieldsType: unique symbol;
 export declare const isUnit: unique symbol;
 export declare const isByte: unique symbol;
 
@@ -63,7 +64,7 @@ export type ProductBuilder<F extends Fields> = Builder<
   { -readonly [Key in keyof F]: F[Key][typeof outType] },
   RowInput<F>,
   ValueModifier
->;
+> & { readonly [fieldsType]: F };
 
 /**
  * The columns of a row. A table's `rowType` is one.

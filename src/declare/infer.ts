@@ -64,7 +64,7 @@ export type ArgsOf<C extends Columns> = Flat<
 >;
 
 /** What is `any`, as in types that name themselves, is not known to be an option. */
-type OptionKeys<C extends Columns> = {
+export type OptionKeys<C extends Columns> = {
   [Key in keyof C]-?: 0 extends 1 & C[Key][typeof inType]
     ? never
     : undefined extends C[Key][typeof inType]
@@ -72,7 +72,7 @@ type OptionKeys<C extends Columns> = {
       : never;
 }[keyof C];
 
-type FilledKeys<C extends Columns> = {
+export type FilledKeys<C extends Columns> = {
   [Key in keyof C]-?: TraitsOf<C[Key]> extends { autoInc: true } | { default: true } ? Key : never;
 }[keyof C];
 

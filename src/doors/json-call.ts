@@ -36,6 +36,7 @@ import { argumentsFaultText, type ReadTypes } from '../values/json-explain.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { noSuchProcedureText, noSuchReducerText } from './call-error-text.ts';
 import { procedureKeyRefusal } from './idempotency-key.ts';
+import { argumentTypespace } from './left-out.ts';
 import { inSlices } from './slices.ts';
 
 /** A call whose arguments are still the JSON that the caller sent. */
@@ -291,10 +292,11 @@ function argumentsOf(
   { name, args }: JsonCall,
 ): EncodedArguments | Promise<EncodedArguments> {
   if (declared === undefined) return { fault: noSuchReducerText };
-  const { typespace, types } = flatDefinition(description.definition);
+  const definition = flatDefinition(description.definition);
   const { params } = declared;
   const encode = isHeavy(args) ? encodeInSlices : encodeArguments;
-  const nameOf = (ref: number) => types.find((type) => type.ref === ref)?.name;
+  const nameOf = (ref: number) => definition.types.find((type) => type.ref === ref)?.name;
+  const typespace = argumentTypespace(definition);
   return encode({ name, params, typespace, nameOf }, args);
 }
 

@@ -1,10 +1,22 @@
 import type { ModuleDefinition } from '../schema/definition.ts';
+import { columnsLeftOut, type LeftOutColumns } from '../schema/left-out.ts';
 import { specialKindOf } from '../values/special-types.ts';
-import type { AlgebraicType, NamedType, Typespace } from '../values/type.ts';
+import type { AlgebraicType, NamedType, ProductType, Typespace } from '../values/type.ts';
 import { kindName, resolveType } from '../values/typespace.ts';
 
 /** The typespace of a definition and the names of its types. */
 export type SchemaTypes = Pick<ModuleDefinition, 'typespace' | 'types'>;
+
+/** Types, and what rows in arguments can leave out. */
+export interface WordedTypes extends SchemaTypes {
+  readonly leftOut?: LeftOutColumns;
+}
+
+/** The types of a flat definition. */
+export function wordedTypes(definition: ModuleDefinition): WordedTypes {
+  const { typespace, types } = definition;
+  return { typespace, types, leftOut: columnsLeftOut(definition) };
+}
 
 /** A named type as people and agents see it. */
 export interface ShownType {
@@ -26,15 +38,22 @@ const partsMax = 500;
 /**
  * Writes types for people and agents: `U64`, `String?`, `OrderStatus[]`, `Identity`, `low | high`,
  * `Text(String) | Hidden`, `{x: U32, y: U32}`. A named type goes by its name; which names have been
- * written is remembered, so that an answer defines those and no other.
+ * written is remembered, so that an answer defines those and no other. A field that arguments can
+ * leave out has a `?` behind its name.
  */
 export class TypeWords {
   readonly #typespace: Typespace;
   readonly #names: ReadonlyMap<number, string>;
   readonly #written = new Set<number>();
+  /** By type, the names of its fields as they are shown. */
+  readonly #shown = new Map<AlgebraicType, readonly NamedType[]>();
 
-  constructor({ typespace, types }: SchemaTypes) {
+  constructor({ typespace, types, leftOut = new Map() }: WordedTypes) {
     this.#typespace = typespace;
+    for (const [ref, filled] of leftOut) {
+      const type = typespace.types[ref];
+      if (type?.kind === 'product') this.#shown.set(type, marked(type.elements, filled));
+    }
     this.#names = new Map(types.map((one) => [one.ref, [...one.scope, one.name].join('.')]));
   }
 
@@ -71,13 +90,17 @@ export class TypeWords {
   #definition(ref: number): ShownType {
     const name = this.#names.get(ref) ?? '';
     const type = resolveType({ kind: 'ref', ref }, this.#typespace);
-    if (type.kind === 'product') return { name, fields: this.ofParts(type.elements) };
+    if (type.kind === 'product') return { name, fields: this.ofParts(this.#fieldsOf(type)) };
     if (type.kind !== 'sum') return { name, is: this.of(type) };
     const { variants } = type;
     if (!variants.every((variant) => this.#isBare(variant))) {
       return { name, variants: this.ofParts(variants) };
     }
     return { name, variants: variants.map((variant, at) => variant.name ?? String(at)) };
+  }
+
+  #fieldsOf(type: ProductType): readonly NamedType[] {
+    return this.#shown.get(type) ?? type.elements;
   }
 
   /** Whether a variant holds no value. */
@@ -100,7 +123,7 @@ export class TypeWords {
       case 'sum':
         return this.#sum(type.variants, state);
       case 'product': {
-        const parts = type.elements.map(({ name, type: part }, at) => {
+        const parts = this.#fieldsOf(type).map(({ name, type: part }, at) => {
           return `${name ?? at}: ${this.#write(part, state)}`;
         });
         return `{${parts.join(', ')}}`;
@@ -152,6 +175,15 @@ export class TypeWords {
     state.open.delete(ref);
     return words;
   }
+}
+
+function marked(
+  elements: readonly NamedType[],
+  filled: readonly (Uint8Array | undefined)[],
+): readonly NamedType[] {
+  return elements.map(({ name, type }, at) => {
+    return { name: filled[at] === undefined || name === undefined ? name : `${name}?`, type };
+  });
 }
 
 type Named = NamedType & { readonly name: string };

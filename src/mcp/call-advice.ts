@@ -1,6 +1,7 @@
 import { usableFunctions } from '../doors/names-hint.ts';
 import { TypeWords } from '../doors/type-words.ts';
 import { crashReason } from '../host/databases/crash-reason.ts';
+import { columnsLeftOut } from '../schema/left-out.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { openLog } from './resources/log-lines.ts';
 import type { ToolContext } from './tool.ts';
@@ -15,13 +16,14 @@ interface Called {
 /** Shows the parameters of a function whose arguments do not fit. */
 export async function parametersAdvice({ name, open }: Called): Promise<string | undefined> {
   const { handle, caller } = open;
-  const { reducers, procedures, typespace } = await usableFunctions(handle, caller.rights);
+  const usable = await usableFunctions(handle, caller.rights);
+  const { reducers, procedures, typespace } = usable;
   const found = [...reducers, ...procedures].find(
     (one) => one.name === name || one.sourceName === name,
   );
   if (found === undefined) return undefined;
   // Without names, so that each type is written out.
-  const words = new TypeWords({ typespace, types: [] });
+  const words = new TypeWords({ typespace, types: [], leftOut: columnsLeftOut(usable) });
   const params = found.params.elements.map(({ name: param, type }, at) => {
     return `${param ?? at}: ${words.of(type)}`;
   });

@@ -1,4 +1,4 @@
-import { areNamed, type SchemaTypes } from '../doors/type-words.ts';
+import { areNamed, type SchemaTypes, type WordedTypes } from '../doors/type-words.ts';
 import { limits } from '../limits.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import { type IntegerKind, integerRange } from '../values/integer-range.ts';
@@ -20,12 +20,12 @@ import { resolveType, typeText } from '../values/typespace.ts';
  * should not be written: quoted variant numbers, and unquoted integers beyond 2^53; and those that
  * would make it longer, such as the bare value of an option.
  *
- * An option may be omitted. Parameters without names come as the array `args`. `docs` describes
+ * An option may be omitted, and columns of rows that are filled in. Parameters without names come as the array `args`. `docs` describes
  * parameters. A type too large for an agent to read is only described in words.
  */
 export function argumentsSchema(
   params: ProductType,
-  types: SchemaTypes,
+  types: WordedTypes,
   docs: ReadonlyMap<string, string>,
 ): JsonSchema {
   const schemas = new TypeSchemas(types);
@@ -94,10 +94,15 @@ class TypeSchemas {
   readonly #names: ReadonlyMap<number, string>;
   readonly #definitions = new Map<string, JsonSchema>();
   readonly #parts = new Map<AlgebraicType, string>();
+  readonly #leftOut = new Map<AlgebraicType, readonly (Uint8Array | undefined)[]>();
   #count = 0;
 
-  constructor(types: SchemaTypes) {
+  constructor(types: WordedTypes) {
     this.#types = types;
+    for (const [ref, filled] of types.leftOut ?? []) {
+      const type = types.typespace.types[ref];
+      if (type !== undefined) this.#leftOut.set(type, filled);
+    }
     this.#names = new Map(types.types.map((one) => [one.ref, [...one.scope, one.name].join('.')]));
   }
 
@@ -160,16 +165,19 @@ class TypeSchemas {
   }
 
   /** Describes a product: by name if each element has one, and by position. */
-  #product({ elements }: ProductType): JsonSchema {
+  #product(type: ProductType): JsonSchema {
+    const { elements } = type;
     if (elements.length === 0) return unitSchema;
     const schemas = elements.map(({ type }) => this.#part(type));
     const count = schemas.length;
     const byPosition = { prefixItems: schemas, ...anyItems, minItems: count, maxItems: count };
     if (!areNamed(elements)) return { type: 'array', ...byPosition };
+    const filled = this.#leftOut.get(type);
+    const required = elements.filter((_, at) => filled?.[at] === undefined);
     return {
       type: ['object', 'array'],
       properties: Object.fromEntries(elements.map(({ name }, at) => [name, schemas[at]])),
-      required: elements.map(({ name }) => name),
+      ...(required.length === 0 ? {} : { required: required.map(({ name }) => name) }),
       additionalProperties: false,
       ...byPosition,
     };

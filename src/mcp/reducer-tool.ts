@@ -1,5 +1,5 @@
 import type { EntityDocs, ModuleDocs } from '../doors/module-docs.ts';
-import { areNamed, type SchemaTypes } from '../doors/type-words.ts';
+import { areNamed, type SchemaTypes, wordedTypes } from '../doors/type-words.ts';
 import type {
   ModuleDefinition,
   ProcedureDefinition,
@@ -45,7 +45,7 @@ export function reducerTool(
     description: descriptionOf(callable, said, definition),
     properties: {},
     required: [],
-    inputSchema: argumentsSchema(params, definition, said.parts),
+    inputSchema: argumentsSchema(params, wordedTypes(definition), said.parts),
     outputSchema: callable.kind === 'reducer' ? callOutputSchema : procedureOutputSchema,
     takesDatabase: true,
     effect: 'writes',

@@ -106,7 +106,7 @@ describe('the answer of get_schema', () => {
       { name: 'Status', variants: ['pending', 'shipped'] },
       { name: 'Place', fields: { street: 'String', notes: 'Note[]' } },
       { name: 'Secret', variants: ['low', 'high'] },
-      { name: 'Timer', fields: { id: 'U64', at: 'ScheduleAt' } },
+      { name: 'Timer', fields: { 'id?': 'U64', at: 'ScheduleAt' } },
       { name: 'Note', variants: { text: 'String', hidden: '()' } },
     ]);
     expect(reducers).toContainEqual({

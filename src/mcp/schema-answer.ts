@@ -1,5 +1,5 @@
 import type { EntityDocs } from '../doors/module-docs.ts';
-import { type ShownColumn, type ShownType, TypeWords } from '../doors/type-words.ts';
+import { type ShownColumn, type ShownType, TypeWords, wordedTypes } from '../doors/type-words.ts';
 import type {
   CronDefinition,
   ModuleDefinition,
@@ -24,7 +24,7 @@ export interface SchemaAnswer {
 
 /** Writes all of a definition, with the types that it uses. */
 export function schemaAnswer(shown: ModuleDefinition, notes: SchemaNotes): SchemaAnswer {
-  const words = new TypeWords(shown);
+  const words = new TypeWords(wordedTypes(shown));
   const tables = shown.tables.map((table) => shownTable(table, words, notes));
   const views = shown.views.map((view) => shownView(view, words, notes));
   const reducers = shown.reducers.map((reducer) => shownReducer(reducer, words, notes));
@@ -87,6 +87,7 @@ function shownTable(table: TableDefinition, words: TypeWords, notes: SchemaNotes
       'auto_increment',
       sequences.map(({ column }) => nameOf(column)),
     ),
+    ...unlessEmpty('defaults', defaultsOf(table)),
     ...unlessEmpty('unique', unique),
     ...unlessEmpty(
       'indexes',
@@ -94,6 +95,10 @@ function shownTable(table: TableDefinition, words: TypeWords, notes: SchemaNotes
     ),
     ...unlessEmpty('derived_indexes', table.derivedIndexes.map(shownIndexOf(nameOf))),
   };
+}
+
+function defaultsOf({ columns }: TableDefinition): readonly string[] {
+  return columns.flatMap(({ name, defaultBytes }) => (defaultBytes === undefined ? [] : [name]));
 }
 
 function shownIndexOf(nameOf: (column: number) => string) {

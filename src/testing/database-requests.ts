@@ -11,6 +11,7 @@ import {
 } from '../host/supervision/temporary-connection.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
+import { columnsLeftOut, type LeftOutColumns } from '../schema/left-out.ts';
 import { Request, type RequestInit, type SyncResponse } from '../server/http-messages.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
@@ -18,6 +19,7 @@ import { Identity } from '../values/identity.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
 import { nativeDecoderOf, nativeEncoderOf } from '../values/native.ts';
 import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
+import { filledValue } from './filled-value.ts';
 import { type ModuleNames, namesOf } from './module-names.ts';
 import { answerRequest } from './module-request.ts';
 import { insideOf, type TestClock } from './test-clock.ts';
@@ -102,7 +104,7 @@ export class DatabaseRequests {
     const request = {
       caller: this.#host.callerFor(callerOf(as), database),
       connection: temporaryConnection(),
-      args: encodedArguments(declared.params, args, types),
+      args: encodedArguments(declared.params, args, { types, leftOut: columnsLeftOut(definition) }),
       schemaVersion: described.schemaVersion,
       confirmed: true,
     };
@@ -206,14 +208,15 @@ function canonicalName({ reducers, procedures }: ModuleDefinition, name: string)
 function encodedArguments(
   params: ProductType,
   args: CallArguments,
-  types: readonly Typespace[],
+  { types, leftOut }: { readonly types: readonly Typespace[]; readonly leftOut: LeftOutColumns },
 ): Uint8Array {
   const values = byName(params, args);
   let fault: unknown;
   for (const typespace of types) {
     try {
       const writer = new BinaryWriter();
-      nativeEncoderOf(params, typespace)(writer, values);
+      const filled = filledValue(params, values, { typespace, leftOut });
+      nativeEncoderOf(params, typespace)(writer, filled);
       return writer.finish();
     } catch (error) {
       fault ??= error;

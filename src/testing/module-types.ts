@@ -8,7 +8,7 @@ import type {
 } from '../declare/accessors.ts';
 import type { AnyType } from '../declare/builder.ts';
 import type { Described } from '../declare/described.ts';
-import type { Columns, RowInput, RowOf, TraitsOf } from '../declare/infer.ts';
+import type { Columns, RowOf, TraitsOf } from '../declare/infer.ts';
 import type {
   AnyProcedure,
   AnyReducer,
@@ -21,6 +21,7 @@ import type {
 } from '../declare/module-type.ts';
 import type { RowTypedQuery, TableQuery } from '../declare/query-types.ts';
 import type { TableOptions, TableSchema } from '../declare/table.ts';
+import type { CallInput } from './call-input.ts';
 import type { CallFailed, MayThrow } from './test-errors.ts';
 
 /**
@@ -35,14 +36,21 @@ export type TestTables<M> =
 
 /** The reducers that clients can call, by the names of their exports. */
 export type TestReducers<M> =
-  IsAny<M> extends true ? any : ReducersOf<Exports<M>> & Nested<M, 'reducers'>;
+  IsAny<M> extends true ? any : ReducersOf<Exports<M>, RowsOf<M>> & Nested<M, 'reducers'>;
 
 /** The procedures that clients can call, by the names of their exports. */
 export type TestProcedures<M> =
-  IsAny<M> extends true ? any : ProceduresOf<Exports<M>> & Nested<M, 'procedures'>;
+  IsAny<M> extends true ? any : ProceduresOf<Exports<M>, RowsOf<M>> & Nested<M, 'procedures'>;
 
 /** A module without a type: everything in it compiles. */
 export type AnyModule = any;
+
+/** The columns of each table of a module: rows of them are filled in, wherever they are. */
+type RowsOf<M> = ColumnsOf<SchemaTypeOf<M>>;
+
+type ColumnsOf<S> = {
+  [Key in keyof S]: S[Key] extends TableSchema<infer C, any> ? C : never;
+}[keyof S];
 
 type IsAny<T> = 0 extends 1 & T ? true : false;
 
@@ -123,39 +131,42 @@ type Lookup<
     ? UniqueLookup<RowOf<C>, PointKey<C, Names>>
     : RowsLookup<RowOf<C>, Bounds<C, Names, Algorithm>>;
 
-type ReducersOf<E> = {
+type ReducersOf<E, Rows> = {
   readonly [Key in keyof E as E[Key] extends AnyReducer ? Key : never]: E[Key] extends Described<{
     kind: 'reducer';
     params: infer P extends Columns;
     returns: infer R extends AnyType;
     throws: infer T extends AnyType;
   }>
-    ? TestCall<P, ValueOf<R, void>, ValueOf<T, never>>
+    ? TestCall<P, ValueOf<R, void>, ValueOf<T, never>, Rows>
     : never;
 };
 
-type ProceduresOf<E> = {
+type ProceduresOf<E, Rows> = {
   readonly [Key in keyof E as E[Key] extends AnyProcedure ? Key : never]: E[Key] extends Described<{
     kind: 'procedure';
     params: infer P extends Columns;
     returns: infer R extends AnyType;
   }>
-    ? TestCall<P, ValueOf<R, void>>
+    ? TestCall<P, ValueOf<R, void>, never, Rows>
     : never;
 };
 
 /** Arguments are one object, optional if nothing in it is required. */
-type Arguments<P extends Columns> =
-  Record<never, never> extends RowInput<P> ? [args?: RowInput<P>] : [args: RowInput<P>];
+type Arguments<P extends Columns, Rows> =
+  Record<never, never> extends CallInput<P, Rows>
+    ? [args?: CallInput<P, Rows>]
+    : [args: CallInput<P, Rows>];
 
 /**
- * A call. It settles after watched queries have its changes. It rejects with `CallFailed`; `Thrown`
+ * A call. In rows of tables, whose columns are `Rows`, those that are filled in can be left out. It settles after watched queries have its changes. It rejects with `CallFailed`; `Thrown`
  * is the type of the value that the module can reject with: see `isCallFailed`.
  */
-export interface TestCall<P extends Columns, Returned, Thrown = never> extends MayThrow<Thrown> {
-  (...args: Arguments<P>): Promise<Returned>;
+export interface TestCall<P extends Columns, Returned, Thrown = never, Rows = never>
+  extends MayThrow<Thrown> {
+  (...args: Arguments<P, Rows>): Promise<Returned>;
   /** Like the call, but returns a failure instead of throwing it. */
-  result(...args: Arguments<P>): Promise<TestCallResult<Returned, Thrown>>;
+  result(...args: Arguments<P, Rows>): Promise<TestCallResult<Returned, Thrown>>;
 }
 
 /** The outcome from `result`. The error has no value where the module did not throw one. */

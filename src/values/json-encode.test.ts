@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest';
 import { resultOrWords, runSteps } from '../../test/support/steps.ts';
+import { limits } from '../limits.ts';
 import { encodeValue } from './encode.ts';
 import { argumentsFromJson, argumentsFromLooseJson, encodeArgumentsSteps } from './json.ts';
+import type { FilledTypespace } from './json-loose.ts';
 import { isHeavy, parseJsonSteps } from './json-steps.ts';
-import { parseJson } from './json-text.ts';
+import { JsonNumber, parseJson } from './json-text.ts';
 import { optionType, product, sum, unitType } from './special-types.ts';
 import type { AlgebraicType, ProductType } from './type.ts';
 
@@ -86,4 +88,23 @@ it('[values 4] a text is parsed in many steps, strings too', () => {
     const steps = () => runSteps(parseJsonSteps(bad)).value;
     expect(resultOrWords(steps)).toBe(resultOrWords(() => parseJson(bad)));
   }
+});
+
+it('[ease 2.3] arguments in which much is filled in stay within a limit', () => {
+  const row = product(['words', { kind: 'string' }], ['more', u32]);
+  const words = 'w'.repeat(60_000);
+  const typespace: FilledTypespace = {
+    types: [row],
+    leftOut: new Map([[row, [words, new JsonNumber('7')]]]),
+  };
+  const params = product(['rows', list({ kind: 'ref', ref: 0 })]);
+  const encode = (count: number) => {
+    const json = runSteps(parseJsonSteps(`[[${many('{"more":1}', count)}]]`)).value;
+    expect(isHeavy(json)).toBe(true);
+    const encoding = { params, functionName: 'f', typespace, isLoose: true };
+    return runSteps(encodeArgumentsSteps(json, encoding)).value;
+  };
+  const bytesMax = limits.jsonArgumentsBytesMax;
+  expect(bytesMax / words.length).toBeLessThan(2_000);
+  expect(() => encode(2_000)).toThrow(`the arguments take more than ${bytesMax} bytes`);
 });

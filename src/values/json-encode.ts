@@ -65,6 +65,8 @@ class HeavyWalk {
   readonly #formOf: (type: AlgebraicType, typespace: Typespace) => ExactForm;
   /** Work done since the last step, in scalars. */
   #cost = 0;
+  /** Bytes written so far: what is filled in can be longer than the text. */
+  #bytes = 0;
 
   constructor(typespace: Typespace, isLoose: boolean) {
     this.#typespace = typespace;
@@ -102,7 +104,12 @@ class HeavyWalk {
     const isContainer = typeof json === 'object' && json !== null && !(json instanceof JsonNumber);
     this.#cost += isContainer ? containerCost : 1;
     const value = this.#readerOf(type, this.#typespace)(json, depth);
+    const before = writer.length;
     encoderOf(type, this.#typespace)(writer, value);
+    this.#bytes += writer.length - before;
+    if (this.#bytes > limits.jsonArgumentsBytesMax) {
+      throw new Misfit(`the arguments take more than ${limits.jsonArgumentsBytesMax} bytes`);
+    }
   }
 
   *product(type: ProductType, given: JsonValue, words: ProductWords, place: Place): Steps {

@@ -8,7 +8,7 @@
 import { limits } from '../limits.ts';
 import { integerRange, isIntegerKind } from './integer-range.ts';
 import { JsonError } from './json-error.ts';
-import { exactFormOf, looseReaderOf } from './json-loose.ts';
+import { exactFormOf, filledElements, looseReaderOf } from './json-loose.ts';
 import { Misfit, readVariant, type UnfitJsonError } from './json-read.ts';
 import { JsonNumber, JsonObject, type JsonValue, parseJson } from './json-text.ts';
 import { LooseNames } from './loose-names.ts';
@@ -126,7 +126,8 @@ class Explanation {
       const whole = word === 'parameter' ? 'a list of arguments' : this.#named(type, 'an object');
       return `${came(json)} is not ${whole}; write ${form}`;
     }
-    return keyFault(elements, json, word, form);
+    const isNeeded = filledElements(type, this.#typespace).map((value) => value === undefined);
+    return keyFault(elements, json, { word, form, isNeeded });
   }
 
   #sumFault(type: SumType, json: JsonValue): string {
@@ -203,11 +204,7 @@ class Explanation {
     const known = examples[special ?? type.kind];
     if (known !== undefined) return known;
     if (type.kind === 'product') {
-      const fields = type.elements.map(
-        ({ name, type: part }, at) =>
-          `${quoted(name ?? String(at))}:${this.#example(part, depth + 1)}`,
-      );
-      return shortForm(fields, '{', '}');
+      return shortForm(this.#exampleFields(type, depth), '{', '}');
     }
     if (special === 'option' && type.kind === 'sum') {
       const some = type.variants[0] as NamedType;
@@ -226,6 +223,16 @@ class Explanation {
       return depth > exampleDepthMax ? '[]' : `[${this.#example(type.element, depth + 1)}]`;
     }
     return '1';
+  }
+
+  /** The fields of an example; those that are filled in are left out, unless all of them are. */
+  #exampleFields(type: ProductType, depth: number): string[] {
+    const filled = filledElements(type, this.#typespace);
+    const isShort = filled.some((value) => value === undefined);
+    return type.elements.flatMap(({ name, type: part }, at) => {
+      const isLeftOut = isShort && filled[at] !== undefined && filled[at] !== null;
+      return isLeftOut ? [] : `${quoted(name ?? String(at))}:${this.#example(part, depth + 1)}`;
+    });
   }
 
   #variantForm(variant: NamedType, tag: number, depth: number): string {
@@ -256,11 +263,17 @@ function countFault(
   return `the ${word} \`${name}\` is missing: ${given} for ${taken}; write ${form}`;
 }
 
+interface KeyWords {
+  readonly word: 'parameter' | 'field';
+  readonly form: string;
+  /** By position: false for what can be left out. */
+  readonly isNeeded: readonly boolean[];
+}
+
 function keyFault(
   elements: readonly NamedType[],
   json: JsonObject,
-  word: 'parameter' | 'field',
-  form: string,
+  { word, form, isNeeded }: KeyWords,
 ): string {
   const loose = new LooseNames(elements);
   const given = new Set<number>();
@@ -278,7 +291,7 @@ function keyFault(
     if (given.has(index)) return `the ${word} \`${elements[index]?.name}\` is given twice`;
     given.add(index);
   }
-  const missing = elements.findIndex((_, index) => !given.has(index));
+  const missing = elements.findIndex((_, index) => isNeeded[index] && !given.has(index));
   return `the ${word} \`${elements[missing]?.name ?? missing}\` is missing; write ${form}`;
 }
 

@@ -7,6 +7,7 @@ import {
   UnfitJsonError,
 } from './json.ts';
 import { argumentsFaultText } from './json-explain.ts';
+import type { FilledTypespace } from './json-loose.ts';
 import {
   bytesType,
   connectionIdType,
@@ -341,6 +342,62 @@ describe('[ease 1.6] the text of a refusal', () => {
       deep = JsonObject.of(['node', JsonObject.of(['left', deep])]);
     }
     expect(text([deep])).toMatch(/: it is nested deeper than 128 levels$/);
+  });
+});
+
+describe('[ease 2.3] an object without what is filled in', () => {
+  const task = product(
+    ['id', u64],
+    ['note', optionType(string)],
+    ['title', string],
+    ['status', ref(0)],
+  );
+  const filled: FilledTypespace = {
+    types: [status, task],
+    leftOut: new Map([[task, [parseJson('0'), undefined, undefined, 'todo']]]),
+  };
+  const params = product(['task', ref(1)], ['more', list(ref(1))]);
+  const outcome = (text: string) => {
+    const json = parseJson(text);
+    try {
+      return argumentsFromLooseJson(params, json, 'f', filled);
+    } catch (error) {
+      const readTypes = { typespace: filled, nameOf: () => 'Task' };
+      return argumentsFaultText(error as UnfitJsonError, params, json, readTypes);
+    }
+  };
+  const todo = { tag: 0, value: [] };
+
+  it('is whole, wherever it is', () => {
+    expect(outcome('{"task":{"title":"a"},"more":[{"Title":"b","id":7},{"title":"c"}]}')).toEqual([
+      [0n, none, 'a', todo],
+      [
+        [7n, none, 'b', todo],
+        [0n, none, 'c', todo],
+      ],
+    ]);
+  });
+
+  it('is refused by the name of what it lacks besides', () => {
+    expect(outcome('{"task":{},"more":[]}')).toBe(
+      '[0] `task`: the field `title` is missing; write {"note":"text","title":"text"}',
+    );
+    expect(outcome('{"task":{"title":"a","id":"x"},"more":[]}')).toContain('[0] `task`.id: "x"');
+    expect(outcome('{"task":{"titel":"a"},"more":[]}')).toContain('did you mean `title`?');
+  });
+
+  it('is no array: that has every column', () => {
+    expect(outcome('[["a"],[]]')).toContain('[0] `task`.id: "a" is not an integer');
+    expect(outcome('[[0],[]]')).toContain('the field `note` is missing');
+    expect(outcome('[[0,null,"a"],[]]')).toContain('the field `status` is missing');
+    expect(outcome('[[0,null,"a","done"],[]]')).toMatchObject([[0n, none, 'a', { tag: 2 }], []]);
+  });
+
+  it('is filled in no other type of that shape', () => {
+    const same: FilledTypespace = { types: [status, { ...task }], leftOut: filled.leftOut };
+    expect(() =>
+      argumentsFromLooseJson(params, parseJson('[{"title":"a"},[]]'), 'f', same),
+    ).toThrow(UnfitJsonError);
   });
 });
 

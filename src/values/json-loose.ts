@@ -8,7 +8,8 @@
  *
  * | type | form |
  * |---|---|
- * | product | an object or array without its options (an array: without those at its end) |
+ * | product | an object or array without its options (an array: without those at its end); an
+ *   object without what a `FilledTypespace` fills in |
  * | sum | `"Name"` and `{"tag": "Name"}` without payload, `{"tag": "Name", "value": …}` |
  * | option | the value itself, unless it is an option, too |
  * | Identity, ConnectionId | hexadecimal digits, with or without `0x` |
@@ -147,12 +148,31 @@ const specialForms: Readonly<Record<SpecialProductKind, ExactForm>> = {
   timeDuration: parsed(orMicros(timeDurationFromText), asNumber),
 };
 
-/** Keys as the type has them, and `null` for options that were left out. */
-function productForm({ elements }: ProductType, typespace: Typespace): ExactForm {
+/** A typespace that says what is filled in where objects lack elements. */
+export interface FilledTypespace extends Typespace {
+  /** By product of the typespace: for each element the plain form of a value, or `undefined`. */
+  readonly leftOut: ReadonlyMap<AlgebraicType, readonly (JsonValue | undefined)[]>;
+}
+
+/** For each element what an object gets in place of it; `undefined`: it has to be there. */
+export function filledElements(
+  type: ProductType,
+  typespace: Typespace | FilledTypespace,
+): readonly (JsonValue | undefined)[] {
+  const filled = 'leftOut' in typespace ? typespace.leftOut.get(type) : undefined;
+  return type.elements.map((element, at) =>
+    isOption(element.type, typespace) ? null : filled?.[at],
+  );
+}
+
+/** Keys as the type has them, and values for elements that were left out. */
+function productForm(type: ProductType, typespace: Typespace): ExactForm {
+  const { elements } = type;
   if (elements.length === 0) return unchanged;
   const names = new LooseNames(elements);
-  const optional = elements.map(({ type }) => isOption(type, typespace));
-  const countMin = optional.lastIndexOf(false) + 1;
+  const filled = filledElements(type, typespace);
+  // Only null is filled in at the end of an array: options.
+  const countMin = filled.findLastIndex((value) => value !== null) + 1;
   return (json) => {
     if (Array.isArray(json)) {
       if (json.length < countMin || json.length >= elements.length) return json;
@@ -168,7 +188,8 @@ function productForm({ elements }: ProductType, typespace: Typespace): ExactForm
       given[index] = true;
     }
     for (const [index, { name }] of elements.entries()) {
-      if (optional[index] && !given[index] && name !== undefined) members.push(name, null);
+      const value = filled[index];
+      if (value !== undefined && !given[index] && name !== undefined) members.push(name, value);
     }
     return JsonObject.of(members);
   };

@@ -2,7 +2,7 @@
 
 export { encodeArgumentsSteps } from './json-encode.ts';
 export { JsonError } from './json-error.ts';
-export { argumentsFromLooseJson } from './json-loose.ts';
+export { argumentsFromLooseJson, type FilledTypespace } from './json-loose.ts';
 export { argumentsFromJson, UnfitJsonError, valueFromJson } from './json-read.ts';
 export { isHeavy, parseJsonSteps } from './json-steps.ts';
 export {

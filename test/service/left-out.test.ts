@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describedDocument } from '../../src/cli/described-text.ts';
+import { ask, type Mode, toolsIn } from './mcp-support.ts';
+import { type Person, Running } from './running.ts';
+
+const mode: Mode = { name: 'shelf', path: '/v1/database/shelf/mcp', database: {} };
+
+let running: Running;
+let owner: Person;
+
+beforeAll(async () => {
+  running = await Running.start();
+  owner = await running.person();
+  expect(await running.publish('shelf', 'shelf', owner)).toMatchObject({ status: 200 });
+});
+afterAll(() => running.stop());
+
+const titled = (title: string) =>
+  running.rows('shelf', `SELECT copies, mood, labels FROM book WHERE title = '${title}'`);
+const filled = [1, [1, []], ['new']];
+
+describe('[ease 2.3] a row of a table in the arguments of a call', () => {
+  it('lacks columns that are filled in: over HTTP', async () => {
+    for (const [name, args] of [
+      ['add_book', [{ title: 'h1' }]],
+      ['add_book', { book: { title: 'h2' } }],
+      ['add_books', [[{ title: 'h3' }], { title: 'h4' }]],
+      [
+        'order_books',
+        { order: { first: { title: 'h5' }, by: 'Eve' }, wish: { one: { title: 'h6' } } },
+      ],
+    ] as const) {
+      expect(await running.call('shelf', name, args)).toMatchObject({ status: 200 });
+    }
+    for (const title of ['h1', 'h2', 'h3', 'h4', 'h5', 'h6']) {
+      expect(await titled(title)).toEqual([filled]);
+    }
+    const ids = await running.rows('shelf', 'SELECT book_id FROM book ORDER BY book_id');
+    expect(ids).toEqual([[1], [2], [3], [4], [5], [6]]);
+  });
+
+  it('lacks no other column, and as an array none', async () => {
+    const { status, text } = await running.call('shelf', 'add_book', [{ copies: 2 }]);
+    expect(status).toBe(400);
+    expect(text).toBe(
+      'invalid arguments for reducer add_book: [0] `book`: the field `title` is missing; ' +
+        'write {"title":"text","note":"text","rating":1}',
+    );
+    expect((await running.call('shelf', 'add_book', [['h7']])).status).toBe(400);
+    const long = await running.call('shelf', 'add_big', [{}]);
+    expect(long.text).toContain('the field `words` is missing');
+  });
+
+  it('lacks them for agents, who see which these are', async () => {
+    const options = { mode, as: owner };
+    const called = await ask(running, options, 'call', {
+      reducer: 'add_book',
+      args: [{ title: 'm1' }],
+    });
+    expect(called.content[0]?.text).toBe("reducer 'add_book' committed");
+    expect(await titled('m1')).toEqual([filled]);
+    const { content } = await ask(running, options, 'get_schema');
+    const { types, tables } = JSON.parse(content[0]?.text ?? '');
+    const named = (name: string) => (one: { name: string }) => one.name === name;
+    expect(types.find(named('Book')).fields).toEqual({
+      'book_id?': 'U64',
+      title: 'String',
+      'mood?': 'Mood',
+      'copies?': 'U32',
+      'labels?': 'String[]',
+      note: 'String?',
+      rating: 'U8?',
+    });
+    expect(tables.find(named('book'))).toMatchObject({
+      auto_increment: ['book_id'],
+      defaults: ['mood', 'copies', 'labels', 'rating'],
+    });
+    const wrong = await ask(running, options, 'call', { reducer: 'add_book', args: [{}] });
+    expect(wrong.content[1]?.text).toContain('book: {book_id?: U64, title: String, mood?: ');
+  });
+
+  it('lacks them in tools that are made of reducers', async () => {
+    const options = { mode, as: owner, features: 'typed-reducers' };
+    const tool = (await toolsIn(running, options)).find(({ name }) => name === 'add_book');
+    const schema = tool?.inputSchema as unknown as { $defs: Record<string, { required: [] }> };
+    expect(schema.$defs.Book?.required).toEqual(['title', 'note', 'rating']);
+    const { isError } = await ask(running, options, 'add_book', { book: { title: 'm2' } });
+    expect(isError).toBe(false);
+    expect(await titled('m2')).toEqual([filled]);
+  });
+
+  it('is described with what it can lack at the command line', async () => {
+    const where = '/v1/database/shelf/schema?version=10';
+    const { text } = await running.ask('GET', where, { as: owner });
+    const described = describedDocument(text, undefined, undefined);
+    expect(described).toContain('book_id  U64       primary key, auto-increment');
+    expect(described).toContain('copies   U32       default');
+    expect(described).toContain('Book = {book_id?: U64, title: String, mood?: Mood, ');
+  });
+});
