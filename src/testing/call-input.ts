@@ -4,7 +4,8 @@ import type { Columns, FilledKeys, Flat, OptionKeys } from '../declare/infer.ts'
 
 /**
  * The arguments of a call: options can be left out, and in rows of tables also columns with
- * `.autoInc()` or `.default(…)`. `Rows`: the columns of the tables. Rows that are payloads of sums have to be whole for the compiler.
+ * `.autoInc()` or `.default(…)`. `Rows`: the columns of the tables. Rows that are payloads of sums
+ * have to be whole for the compiler.
  */
 export type CallInput<P extends Columns, Rows> = Input<P, OptionKeys<P>, Rows>;
 

@@ -159,7 +159,8 @@ type Arguments<P extends Columns, Rows> =
     : [args: CallInput<P, Rows>];
 
 /**
- * A call. In rows of tables, whose columns are `Rows`, those that are filled in can be left out. It settles after watched queries have its changes. It rejects with `CallFailed`; `Thrown`
+ * A call. In rows of tables, whose columns are `Rows`, those that are filled in can be left out. It
+ * settles after watched queries have its changes. It rejects with `CallFailed`; `Thrown`
  * is the type of the value that the module can reject with: see `isCallFailed`.
  */
 export interface TestCall<P extends Columns, Returned, Thrown = never, Rows = never>
