@@ -27,27 +27,32 @@ export class Api {
     this.#projectDatabases = projectDatabases;
   }
 
-  /** Sends a request and returns the response, whatever its status. */
-  async send(method: string, path: string, request: ApiRequest = {}): Promise<Response> {
-    const headers: Record<string, string> = { ...request.headers };
-    if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`;
-    const init: RequestInit = { method, headers, redirect: 'error' };
-    if (request.body !== undefined) init.body = request.body;
-    if (request.signal !== undefined) init.signal = request.signal;
-    const answer = await fetch(`${this.server.url}${path}`, init).catch((cause: unknown) => {
-      throw request.signal?.aborted ? cause : noAnswer(this.server, cause);
-    });
-    if (isPage(answer.headers.get('content-type'))) throw notOurs(this.server, answer.status);
-    const { body, status, statusText, headers: answered } = answer;
-    if (body === null) return answer;
-    const pieces = this.#bounded(body, request);
-    return new Response(ReadableStream.from(pieces), { status, statusText, headers: answered });
+  /**
+   * Sends a request and returns the response, whatever its status. Not by `fetch`: loading that
+   * takes longer than everything else that a short command does.
+   */
+  async send(method: string, path: string, request: ApiRequest = {}): Promise<ApiAnswer> {
+    const type = typeof request.body === 'string' ? { 'content-type': 'text/plain' } : {};
+    const headers = { ...type, ...request.headers };
+    const answer = await this.open(method, path, { ...request, headers });
+    const status = answer.statusCode ?? 0;
+    const isRedirect = status >= 300 && status < 400 && answer.headers.location !== undefined;
+    const isOurs = !isRedirect && !isPage(answer.headers['content-type']);
+    if (!isOurs) answer.destroy();
+    if (isRedirect) throw noAnswer(this.server, new Error('it answers with a redirect'));
+    if (!isOurs) throw notOurs(this.server, status);
+    const text = await this.read(answer, request);
+    const get = (name: string) => {
+      const value = answer.headers[name];
+      return typeof value === 'string' ? value : null;
+    };
+    return { status, ok: status >= 200 && status < 300, headers: { get }, text: async () => text };
   }
 
   /** The text of a response; throws when it is cut, or longer than any that a service gives. */
-  async read(answer: AsyncIterable<Uint8Array>): Promise<string> {
+  async read(answer: AsyncIterable<Uint8Array>, request: ApiRequest = {}): Promise<string> {
     const pieces: Uint8Array[] = [];
-    for await (const piece of this.#bounded(answer, {})) pieces.push(piece);
+    for await (const piece of this.#bounded(answer, request)) pieces.push(piece);
     return Buffer.concat(pieces).toString('utf8');
   }
 
@@ -71,8 +76,7 @@ export class Api {
   }
 
   /**
-   * Sends a request whose response may arrive in pieces, with pauses of any length; `fetch` cuts
-   * such a response after some minutes. Each request has its own connection: an idle one could be
+   * Sends a request whose response may arrive in pieces, with pauses of any length. Each request has its own connection: an idle one could be
    * closed at that very moment, and the caller could not tell whether the request was received.
    */
   open(method: string, path: string, request: ApiRequest = {}): Promise<IncomingMessage> {
@@ -172,6 +176,16 @@ export class Api {
   }
 }
 
+/** A response that has been read. */
+export interface ApiAnswer {
+  readonly status: number;
+  /** Whether the status is one of success. */
+  readonly ok: boolean;
+  /** By lower-case name. */
+  readonly headers: { get(name: string): string | null };
+  text(): Promise<string>;
+}
+
 export interface UploadAnswer {
   readonly status: number;
   readonly text: string;
@@ -266,7 +280,7 @@ function isLost(error: unknown): boolean {
   return ('code' in error && lostCodes.includes(String(error.code))) || isLost(error.cause);
 }
 
-const lostCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
+const lostCodes: readonly string[] = ['ECONNRESET', 'EPIPE'];
 
 /** True for an HTML page: our services never answer with one. */
 function isPage(contentType: string | null | undefined): boolean {
@@ -280,7 +294,7 @@ function notOurs({ url }: ServerAddress, status: number): Unreachable {
   );
 }
 
-/** `fetch` hides what went wrong in the cause of its error. */
+/** What went wrong can be the cause of an error. */
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
@@ -298,7 +312,7 @@ interface HintedText {
 }
 
 /** Takes the text of an error apart. */
-export function hintedText({ headers }: Response, text: string): HintedText {
+export function hintedText({ headers }: ApiAnswer, text: string): HintedText {
   const encoded = headers.get('reducerdb-error-hint');
   if (encoded === null) return { text, hint: undefined };
   const hint = decoded(encoded);
