@@ -30,6 +30,8 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
   'docs/guide/http.md': { isServed: true },
   'docs/guide/export-import.md': {},
   'docs/guide/identities.md': {},
+  'docs/guide/memory.md': {},
+  'docs/guide/migrations.md': {},
   'docs/guide/operating.md': {},
   'docs/guide/procedures.md': { isServed: true },
   'docs/guide/rights.md': {},
