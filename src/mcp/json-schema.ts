@@ -20,8 +20,8 @@ import { resolveType, typeText } from '../values/typespace.ts';
  * should not be written: quoted variant numbers, and unquoted integers beyond 2^53; and those that
  * would make it longer, such as the bare value of an option.
  *
- * An option may be omitted, and columns of rows that are filled in. Parameters without names come as
- * the array `args`. `docs` describes parameters. A type too large for an agent to read is only
+ * An option may be omitted, and columns of rows that are filled in. Parameters without names come
+ * as the array `args`. `docs` describes parameters. A type too large for an agent to read is only
  * described in words.
  */
 export function argumentsSchema(
