@@ -77,8 +77,8 @@ export class Api {
 
   /**
    * Sends a request whose response may arrive in pieces, with pauses of any length. Each request
-   * has its own connection: an idle one could be closed at that very moment, and the caller could not
-   * tell whether the request was received.
+   * has its own connection: an idle one could be closed at that very moment, and the caller could
+   * not tell whether the request was received.
    */
   open(method: string, path: string, request: ApiRequest = {}): Promise<IncomingMessage> {
     const headers: Record<string, string> = { ...request.headers };
