@@ -5,11 +5,10 @@
  * are measured here. Every update was durable before it was told. Last, what one who watches all
  * rows costs a load that is as fast as it can be, by how the load is spread over the rows.
  */
-import type { Caller } from './load/caller.ts';
 import { LoadProcess } from './load/load-process.ts';
 import type { Payers, Payments } from './load/payers.ts';
-import { type BenchService, serviceWith } from './load/service.ts';
-import type { Watch, Watchers } from './load/watchers.ts';
+import type { Watch } from './load/watchers.ts';
+import { cpuSeconds, withLoads } from './load/with-loads.ts';
 import { median } from './transfer/one-sync.ts';
 
 export interface Figure {
@@ -34,7 +33,6 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
       ids: size.watchers,
     })),
     ...(await costs(scale)),
-    ...(await behindFilter(scale)),
     ...(await besideTransfers(scale)),
   ];
 }
@@ -125,39 +123,6 @@ async function cost(watched: number, concerned: number, scale: number): Promise<
   });
 }
 
-/** A commit that so many see behind a filter that joins, and one that as many see without it. */
-async function behindFilter(scale: number): Promise<Figure[]> {
-  return withLoads(async ({ port }, caller, crowd) => {
-    await caller.ask('call', { reducer: 'open', args: [1] });
-    const figures: Figure[] = [];
-    for (const [callers, bar] of [
-      [30, 'at most 3'],
-      [Math.max(60, Math.round(1_000 * scale)), 'at most 20'],
-    ] as const) {
-      const commits = Math.max(64, Math.round((6_000 * scale * 30) / callers));
-      const micros: number[] = [];
-      for (const name of ['open_score', 'score']) {
-        const watch = { port, database: 'team', connections: callers, sets: 1, queries: 1 };
-        await crowd.ask('watch', { ...watch, text: `SELECT * FROM ${name}` });
-        await caller.ask('flood', { inFlight: 64, calls: commits, ids: 1 });
-        await crowd.ask('begin', {});
-        const cpuBefore = process.cpuUsage();
-        await caller.ask('flood', { inFlight: 64, calls: commits, ids: 1 });
-        const updates = commits * callers;
-        const told = await crowd.ask('report', { updates, millisMax: 60_000 });
-        if (told.count < updates) throw new Error(`${told.count} of ${updates} updates were told`);
-        micros.push((cpuSeconds(cpuBefore) * 1e6) / commits);
-        await crowd.ask('leave', {});
-      }
-      const [baseline, value] = micros;
-      if (value === undefined || baseline === undefined) throw new Error('both were measured');
-      const name = `a commit that ${callers} see behind a filter that joins, to one without it`;
-      figures.push({ name, unit: 'µs of processor', value, baseline, bar });
-    }
-    return figures;
-  }, 'team');
-}
-
 const accounts = 100_000;
 
 /** Transfers as fast as they are answered, by turns with nobody and with one who watches it all. */
@@ -242,33 +207,8 @@ function spread(
   return { connections, sets: 1, queries: Math.round(queries / connections) };
 }
 
-type Work<Result> = (
-  service: BenchService,
-  caller: LoadProcess<Caller>,
-  crowd: LoadProcess<Watchers>,
-) => Promise<Result>;
-
-async function withLoads<Result>(work: Work<Result>, module = 'board'): Promise<Result> {
-  const service = await serviceWith(module);
-  const caller = await LoadProcess.start<Caller>('caller.ts');
-  const crowd = await LoadProcess.start<Watchers>('watchers.ts');
-  try {
-    await caller.ask('connect', { port: service.port, database: module });
-    return await work(service, caller, crowd);
-  } finally {
-    await caller.stop();
-    await crowd.stop();
-    await service.stop();
-  }
-}
-
 function boardOf(port: number) {
   return { port, database: 'board' };
-}
-
-function cpuSeconds(before: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1e6;
 }
 
 /** After a moment for what is being let go. */

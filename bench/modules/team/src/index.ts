@@ -29,6 +29,13 @@ export const ofTeam = db.clientVisibilityFilter.sql(
 
 export const ofMember = db.clientVisibilityFilter.sql('SELECT * FROM member WHERE who = :sender');
 
+/** The same rows, as a view that returns a query. */
+export const scoresOfTeam = db.view({ public: true }, t.array(score.rowType), (ctx) =>
+  ctx.from.member
+    .where((own) => own.who.eq(ctx.sender))
+    .rightSemijoin(ctx.from.score, (own, each) => own.team.eq(each.team)),
+);
+
 export const arrived = db.clientConnected((ctx) => {
   ctx.db.member.insert({ id: 0n, who: ctx.sender, team: 0 });
 });
