@@ -1,5 +1,6 @@
 import { limits } from '../limits.ts';
 import { explainLive } from '../live/explain-live.ts';
+import type { ViewId } from '../schema/ids.ts';
 import type { PreparedStatement } from '../sql/statement.ts';
 import type { DatabaseCore } from './core.ts';
 import type { SqlRequest } from './outcome.ts';
@@ -37,12 +38,14 @@ export function askedStatement(
 
 /** How a query would be watched is for live queries to say. */
 function explainedLive(
-  { live }: DatabaseCore,
+  { live, views }: DatabaseCore,
   { caller }: SqlRequest,
   statement: PreparedStatement,
 ): PreparedStatement {
   const { typed } = statement;
   if (statement.kind !== 'explain' || typed.kind !== 'explain') return statement;
   if (typed.live === undefined) return statement;
-  return { ...statement, lines: explainLive(live.queries, typed.live, typed.as ?? caller) };
+  const watching = typed.as ?? caller;
+  const viewForm = (id: ViewId) => views.formOf(id, watching.identity);
+  return { ...statement, lines: explainLive(live.queries, typed.live, watching, viewForm) };
 }

@@ -1,12 +1,17 @@
 import { unreachable } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
+import type { ViewId } from '../schema/ids.ts';
 import type { TypedRead } from '../sql/check/typed.ts';
 import { SqlFailure } from '../sql/failure.ts';
 import type { StatementCaller } from '../sql/rights.ts';
-import type { FragmentRelation } from './fragment.ts';
+import type { FragmentRelation, LiveFragment } from './fragment.ts';
 import type { IncrementalShape } from './incremental-shape.ts';
 import type { LiveQueries } from './live-queries.ts';
 import { type PreparedQuery, tablesOf } from './prepared-query.ts';
+import type { SetForm, SetQuery } from './set-query.ts';
+
+/** How the result of a view for the caller is kept; `undefined`: there is none so far. */
+export type ViewFormOf = (view: ViewId) => SetForm | undefined;
 
 /**
  * Says how a query, which is a correct one, would be kept up to date for a caller: what is followed
@@ -16,6 +21,7 @@ export function explainLive(
   queries: Pick<LiveQueries, 'prepare'>,
   sql: string,
   caller: StatementCaller,
+  viewForm: ViewFormOf = () => undefined,
 ): readonly string[] {
   let query: PreparedQuery;
   try {
@@ -24,7 +30,7 @@ export function explainLive(
     if (!(error instanceof SqlFailure)) throw error;
     return [`cannot be watched: ${error.message}`];
   }
-  const lines = [...howKept(query, caller), sharing(query), ...viewLines(query)];
+  const lines = [...howKept(query, caller), sharing(query), ...viewLines(query, caller, viewForm)];
   return query.dialect === 'full' ? [...lines, 'needs a connection with dialect=full'] : lines;
 }
 
@@ -59,8 +65,13 @@ function readLines(
   read: TypedRead,
   caller: StatementCaller,
 ): readonly string[] {
-  const { relations } = query.fragmentOf(read, caller.identity);
-  const { join, lack } = query.callerJoinOf(read);
+  return relationLines(query.fragmentOf(read, caller.identity), query.callerJoinOf(read));
+}
+
+function relationLines(
+  { relations }: LiveFragment,
+  { join, lack }: SetQuery['callers'],
+): readonly string[] {
   return relations.map((relation, side) => {
     const start = `  changed rows of ${relation.table.name}`;
     if (join?.side === side) {
@@ -102,12 +113,25 @@ function sharing(query: PreparedQuery): string {
     : 'kept once for all callers with the same rights';
 }
 
-/** Results of views are kept up to date by calling them, before queries follow their rows. */
-function viewLines({ views, schema }: PreparedQuery): readonly string[] {
-  return views.map((id) => {
+/** Results of views are kept up to date before queries follow their rows. */
+function viewLines(
+  { views, schema }: PreparedQuery,
+  { identity }: StatementCaller,
+  viewForm: ViewFormOf,
+): readonly string[] {
+  return views.flatMap((id) => {
     const name = schema.table(id)?.name ?? '';
-    const whose = schema.isOfCaller(id) ? 'of each caller whose result' : 'whose result';
-    return `the view ${name} is called again ${whose} has read what a commit changes`;
+    const who = schema.isOfCaller(id) ? 'for each caller whose result' : 'if its result';
+    const form = viewForm(id);
+    if (form?.kind === 'followed') {
+      return [
+        `the view ${name} returns a query: its result follows the changed rows`,
+        ...relationLines(form.query.fragmentFor(identity), form.query.callers),
+        '  its code is called again only if it has read what a commit changes',
+      ];
+    }
+    const reason = form === undefined ? '' : `: ${form.reason}`;
+    return [`the view ${name} is called again ${who} has read what a commit changes${reason}`];
   });
 }
 

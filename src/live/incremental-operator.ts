@@ -89,9 +89,27 @@ function fragmentChanges(
   const side = fragment.caller?.join.side;
   const known = side === undefined ? undefined : hit[side]?.result;
   if (known !== undefined) return known;
+  const whole = wholeChange(fragment, hit);
+  if (whole !== undefined) return whole;
   const change =
     fragment.join === undefined
       ? filterChanges(fragment, hit, frame)
       : joinChanges(fragment, hit, { frame, tables: tables(), scan });
   return change === undefined ? [] : [change];
+}
+
+/** The change of a source of which the fragment has all rows: one list for all such fragments. */
+function wholeChange(
+  { relations, join, output, isEvent }: LiveFragment,
+  [hit]: FragmentHits,
+): readonly RowChanges[] | undefined {
+  if (hit === undefined || join !== undefined || output.kind !== 'row' || isEvent) return undefined;
+  const isWhole = hit.inserts === undefined && hit.deletes === undefined;
+  if (!isWhole || relations[0]?.test !== undefined) return undefined;
+  const { changes } = hit;
+  if (changes.whole === undefined) {
+    const change = changesOf(changes.inserts, changes.deletes);
+    changes.whole = change === undefined ? [] : [change];
+  }
+  return changes.whole;
 }

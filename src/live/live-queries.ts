@@ -31,14 +31,14 @@ import {
   type SourceChanges,
   type SourceKey,
   sourceChangesOf,
-  sourceOfView,
 } from './source-changes.ts';
 import { WatchIndex } from './watch-index.ts';
 
 /** The change of a view's rows by one commit. */
 export interface LiveViewChange {
   readonly viewId: ViewId;
-  readonly sender: CallerIdentity | undefined;
+  /** Of the rows of that caller, or of all. */
+  readonly source: SourceKey;
   readonly inserts: RowList;
   readonly deletes: RowList;
 }
@@ -229,18 +229,21 @@ export class LiveQueries {
     const { tables, views, tablesFor } = commit;
     const hits = new Map<LiveFragment, FragmentHits>();
     const changed = new Map<SourceKey, SourceChanges>();
+    // Views of callers that changed alike have the same lists, one after another.
+    let last: { readonly change: ChangedRows; readonly changes: SourceChanges } | undefined;
     const collect = (source: SourceKey, id: TableId, change: ChangedRows): void => {
       const table = this.#watched.has(source) ? this.#schema.table(id) : undefined;
       if (table === undefined) return;
       const { shape } = this.#schema.layoutOf(table);
-      const changes = sourceChangesOf(change, shape);
+      const isLast =
+        last?.change.inserts === change.inserts && last?.change.deletes === change.deletes;
+      const changes = (isLast ? last?.changes : undefined) ?? sourceChangesOf(change, shape);
+      last = { change, changes };
       changed.set(source, changes);
       this.#watched.collect(source, changes, shape, hits);
     };
     for (const change of tables) collect(change.tableId, change.tableId, change);
-    for (const change of views) {
-      collect(sourceOfView(change.viewId, change.sender), change.viewId, change);
-    }
+    for (const change of views) collect(change.source, change.viewId, change);
     const tablesOf = (fragment: LiveFragment) => tablesFor(this.#ownerOf(fragment));
     this.#watched.collectForCallers(changed, hits, tablesOf);
     return hits;
@@ -366,10 +369,7 @@ export function prepareIn(
 }
 
 function sourcesOf({ tables, views }: CommittedChanges): SourceKey[] {
-  return [
-    ...tables.map(({ tableId }) => tableId),
-    ...views.map(({ viewId, sender }) => sourceOfView(viewId, sender)),
-  ];
+  return [...tables.map(({ tableId }) => tableId), ...views.map(({ source }) => source)];
 }
 
 const rereadsText =

@@ -19,6 +19,8 @@ export function sourceOfView(viewId: ViewId, sender: CallerIdentity | undefined)
 export interface SourceChanges {
   readonly inserts: RowSet;
   readonly deletes: RowSet;
+  /** All of it, as what several queries have changed by; made when it is first needed. */
+  whole?: readonly RowChanges[];
 }
 
 export function sourceChangesOf(

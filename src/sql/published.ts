@@ -2,6 +2,8 @@
 
 import type { TableSpec } from '../schema/catalog.ts';
 import type { TableId } from '../schema/ids.ts';
+import { identityToHex } from '../values/identity.ts';
+import type { CallerIdentity } from '../values/identity-roles.ts';
 import type { ProductType } from '../values/type.ts';
 import { typesEqual } from '../values/typespace.ts';
 import { checkRowSelect } from './check/check-subscription.ts';
@@ -15,7 +17,10 @@ import { planStatement } from './plan/plan-statement.ts';
 import { ownerRights } from './rights.ts';
 import { type CompiledRead, compileRead } from './run/execution.ts';
 import type { SqlSchema } from './schema.ts';
+import type { Select } from './syntax/ast.ts';
+import { lex } from './syntax/lex.ts';
 import { parse } from './syntax/parse.ts';
+import type { SourceText } from './syntax/source-text.ts';
 
 /**
  * A filter of row-level security: whole rows of exactly one public table, in the subscription
@@ -54,9 +59,10 @@ export function prepareViewQuery(
   text: string,
   schema: SqlSchema,
   expected: ProductType,
-): CompiledRead {
+): { readonly typed: TypedRead; readonly compiled: CompiledRead } {
   const types = { types: schema.types };
-  return compileRead(planStatement(checkViewQuery(text, schema, expected), { types }), types);
+  const typed = checkViewQuery(text, schema, expected);
+  return { typed, compiled: compileRead(planStatement(typed, { types }), types) };
 }
 
 /**
@@ -64,12 +70,51 @@ export function prepareViewQuery(
  * that it declares, under the join rules of subscriptions. Throws `SqlFailure`.
  */
 export function checkViewQuery(text: string, schema: SqlSchema, expected: ProductType): TypedRead {
-  const { statement, source } = parse(text);
-  const types = columnTypesOf(schema, ownerRights);
-  const select = requireSubscriptionDialect(statement, { source, showsPlaces: true }, types);
+  const { select, source } = viewSelect(text, schema);
   if (select.where !== undefined && hasSender(select.where)) {
     throw invalid('parameterized SQL is not supported for view materialization yet');
   }
+  return checkRows(select, source, { schema, expected });
+}
+
+/**
+ * The query of a view for one caller, whose identity it may name, as a query that other callers can
+ * have too: with `:sender` in the place of that identity. `text` has passed `checkViewQuery`.
+ */
+export function sharedViewText(text: string, sender: CallerIdentity): string {
+  const digits = identityToHex(sender);
+  let shared = '';
+  let copied = 0;
+  for (const token of lex(text)) {
+    if (token.kind !== 'hex' || token.text.toLowerCase() !== digits) continue;
+    shared += `${text.slice(copied, token.start)}:sender`;
+    copied = token.end;
+  }
+  return shared + text.slice(copied);
+}
+
+/** Checks a shared text like `checkViewQuery`. Throws `SqlFailure`. */
+export function checkSharedViewQuery(
+  text: string,
+  schema: SqlSchema,
+  expected: ProductType,
+): TypedRead {
+  const { select, source } = viewSelect(text, schema);
+  return checkRows(select, source, { schema, expected });
+}
+
+function viewSelect(text: string, schema: SqlSchema) {
+  const { statement, source } = parse(text);
+  const types = columnTypesOf(schema, ownerRights);
+  const select = requireSubscriptionDialect(statement, { source, showsPlaces: true }, types);
+  return { select, source };
+}
+
+function checkRows(
+  select: Select,
+  source: SourceText,
+  { schema, expected }: { readonly schema: SqlSchema; readonly expected: ProductType },
+): TypedRead {
   const scope = { schema, rights: ownerRights };
   const { table, fragments } = checkRowSelect(select, source, scope, false);
   const [read] = fragments;

@@ -130,6 +130,11 @@ export class Transaction {
       .sort((a, b) => a.tableId - b.tableId);
   }
 
+  /** The net change of one table so far, copied like those of `pendingChanges`. */
+  pendingChangesOf({ changes, spec }: Table): TableChange {
+    return changes.pending(spec.id, this.#state.arena);
+  }
+
   /** Undoes inserts into event tables, which a commit at this point would not keep. */
   dropEvents(): void {
     for (const { changes, spec } of this.#touched) if (spec.isEvent) changes.rollback();

@@ -1,7 +1,9 @@
 import { present } from '../../assert.ts';
+import type { SetForm } from '../../live/set-query.ts';
 import type { ModuleLogLine } from '../../module/log-line.ts';
 import type { ReadSet } from '../../module/read-set.ts';
 import type { ModuleRunner, ViewOutcome } from '../../module/runner.ts';
+import type { TableId } from '../../schema/ids.ts';
 import type { CallerIdentity } from '../../values/identity-roles.ts';
 import type { ServedView } from './served-views.ts';
 import { crashedFailure, type ViewFailure } from './view-failure.ts';
@@ -19,7 +21,16 @@ export interface ViewRows {
   readonly kind: 'rows';
   readonly rows: Uint8Array;
   readonly count: number;
+  /** What the program has read. */
   readonly reads: ReadSet;
+  /** What it returned instead of rows. */
+  readonly query: ReturnedQuery | undefined;
+}
+
+/** A query that a program returned. */
+export interface ReturnedQuery {
+  readonly tables: readonly TableId[];
+  readonly form: SetForm;
 }
 
 export type Evaluation = ViewRows | { readonly kind: 'failed'; readonly failure: ViewFailure };
@@ -39,9 +50,9 @@ export function evaluateView(
   const outcome = hook({ hookId, viewName, sender });
   switch (outcome.kind) {
     case 'rows':
-      return outcome;
+      return { ...outcome, query: undefined };
     case 'sql':
-      return queryRows(view, outcome, around);
+      return queryRows(view, sender, outcome, around);
     case 'refused':
       return failed({ view: viewName, kind: 'refused', reason: outcome.message }, around);
     case 'crashed': {
@@ -52,17 +63,17 @@ export function evaluateView(
   }
 }
 
-/** The read set includes what the program read before its query, and every table of the query. */
 function queryRows(
   view: ServedView,
+  sender: CallerIdentity | undefined,
   { text, reads }: Extract<ViewOutcome, { kind: 'sql' }>,
   around: ViewSurroundings,
 ): Evaluation {
-  const result = around.runQuery(text, view);
+  const result = around.runQuery(text, view, sender);
   if (result.kind === 'invalid') return invalidRows(view, result.message, around);
-  const { rows, count } = result;
-  const tables = new Set([...reads.tables, ...result.tables]);
-  return { kind: 'rows', rows, count, reads: { tables, keys: reads.keys } };
+  const { rows, count, tables, form } = result;
+  const query = form === undefined ? undefined : { tables, form };
+  return { kind: 'rows', rows, count, reads, query };
 }
 
 /** The failure of a view whose result cannot be its rows. */

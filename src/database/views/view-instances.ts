@@ -1,25 +1,35 @@
 import { assert, present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
-import type { ReadSet } from '../../module/read-set.ts';
+import type { SetForm } from '../../live/set-query.ts';
+import type { SetChanges } from '../../live/set-watch.ts';
+import { type ReadSet, readSetBytes } from '../../module/read-set.ts';
 import { tableId, type ViewId } from '../../schema/ids.ts';
+import type { TableChange } from '../../store/change-set.ts';
 import { Store } from '../../store/store.ts';
 import type { Table } from '../../store/table.ts';
 import type { Transaction } from '../../store/transaction.ts';
+import { sameBytes } from '../../values/bytes.ts';
 import type { CallerIdentity } from '../../values/identity-roles.ts';
 import type { Progress } from '../progress.ts';
 import { Dependents } from './dependents.ts';
-import { evaluateView, invalidRows, type ViewSurroundings } from './evaluate-view.ts';
+import {
+  evaluateView,
+  invalidRows,
+  type ReturnedQuery,
+  type ViewSurroundings,
+} from './evaluate-view.ts';
+import { FollowedViews } from './followed-views.ts';
 import type { ServedView, ViewProgram } from './served-views.ts';
 import type { ViewFailure } from './view-failure.ts';
 import {
-  instanceBytes,
   instanceKey,
   type LostInstance,
   newInstance,
+  type ResultRows,
   type ViewChange,
   type ViewInstance,
 } from './view-instance.ts';
-import { replaceRows } from './view-rows.ts';
+import { changeRows, replaceRows } from './view-rows.ts';
 
 export interface ViewOptions extends ViewSurroundings {
   /** The tables that views read. */
@@ -48,6 +58,7 @@ export interface ViewOptions extends ViewSurroundings {
 export class ViewInstances {
   readonly #options: ViewOptions;
   readonly #dependents: Dependents;
+  readonly #followed: FollowedViews;
   /** Its transactions write the instances' tables; it holds no table itself. */
   readonly #rows = new Store({ tables: [], views: [], types: [], nextId: 1 });
   /** By key. */
@@ -67,6 +78,7 @@ export class ViewInstances {
   constructor(options: ViewOptions) {
     this.#options = options;
     this.#dependents = new Dependents(options.store);
+    this.#followed = new FollowedViews(options.store);
     this.#program = options.program;
   }
 
@@ -159,7 +171,7 @@ export class ViewInstances {
 
   /** The rows of a view for a caller, who has had it prepared. */
   table(viewId: ViewId, caller: CallerIdentity): Table {
-    return present(this.#instanceOf(viewId, caller), `instance of the view ${viewId}`).table;
+    return present(this.#instanceOf(viewId, caller), `instance of the view ${viewId}`).rows.table;
   }
 
   /** Whether the caller's instance of a view exists. */
@@ -167,8 +179,15 @@ export class ViewInstances {
     return this.#instanceOf(viewId, caller) !== undefined;
   }
 
+  /** How the caller's result is kept up to date; `undefined`: it does not exist. */
+  formOf(viewId: ViewId, caller: CallerIdentity): SetForm | undefined {
+    const instance = this.#instanceOf(viewId, caller);
+    return instance === undefined ? undefined : (instance.form ?? computedRows);
+  }
+
   /**
-   * Re-evaluates every instance that depends on the changes of the open transaction so far.
+   * Re-evaluates every instance that depends on the changes of the open transaction so far; where
+   * only rows of the query changed that a program returned, its result follows them.
    * `commit` or `rollback` follows, or another `refresh` of this transaction, which starts over.
    * Returns why a view failed; the transaction must then be rolled back. With `mustSucceed` it
    * cannot be refused: instances that fail are dropped instead, and evaluated on their next use.
@@ -182,16 +201,20 @@ export class ViewInstances {
     if (this.#instances.size === 0) return undefined;
     this.#dropIdle(nowMicros);
     const affected = this.#dependents.affectedBy(transaction);
-    if (affected.size === 0) return undefined;
+    const followed = this.#followed.changesBy(transaction);
+    if (affected.size === 0 && followed.size === 0) return undefined;
     const open = this.#begin(undefined);
     for (const instance of affected) {
       const failure = this.#evaluate(instance, open, this.#program);
       if (failure === undefined) continue;
       if (!mustSucceed) return failure;
-      open.failed.push(instance);
-      if (instance.holdCount > 0) {
-        open.lost.push({ viewId: instance.viewId, sender: instance.sender, failure });
-      }
+      giveUp(open, [instance], failure);
+    }
+    for (const { rows, changes } of this.#changedAlike(followed, affected)) {
+      const failure = this.#follow(rows, open, changes);
+      if (failure === undefined) continue;
+      if (!mustSucceed) return failure;
+      giveUp(open, rows.holders, failure);
     }
     return undefined;
   }
@@ -237,16 +260,13 @@ export class ViewInstances {
     if (open.program !== undefined) {
       this.#program = open.program;
       this.#dependents.clear();
+      this.#followed.clear();
     }
-    for (const { instance, reads } of open.evaluated.values()) this.#settle(instance, reads);
+    const viewChanges = viewChangesOf(changes?.tables ?? [], open.evaluated);
+    for (const evaluated of open.evaluated.values()) this.#settle(evaluated);
     for (const instance of open.failed) this.#drop(instance);
     this.#lost.push(...open.lost);
-    return (changes?.tables ?? []).flatMap(({ tableId, inserts, deletes }) => {
-      const evaluated = open.evaluated.get(tableId);
-      if (evaluated === undefined) return [];
-      const { viewId, sender } = evaluated.instance;
-      return [{ viewId, sender, inserts, deletes }];
-    });
+    return viewChanges;
   }
 
   #begin(program: ViewProgram | undefined): OpenChange {
@@ -269,7 +289,7 @@ export class ViewInstances {
     }
     this.#lastNumber += 1;
     const instance = newInstance(view, tableId(this.#lastNumber), sender, nowMicros);
-    this.#rows.adopt(instance.table);
+    this.#rows.adopt(instance.rows.table);
     const open = this.#open ?? this.#begin(undefined);
     const failure = this.#evaluate(instance, open, this.#program);
     if (failure !== undefined) {
@@ -283,10 +303,17 @@ export class ViewInstances {
     return undefined;
   }
 
-  /** Its rows exist until `refresh` or `rollback`, and its dependencies are known. */
+  /**
+   * Its rows exist until `refresh` or `rollback`, and its dependencies are known. There are no rows
+   * before the transaction that changes could be followed from.
+   */
   #try(instance: ViewInstance, open: OpenChange): void {
-    const evaluated = present(open.evaluated.get(instance.number), 'a view that was evaluated');
-    this.#settle(instance, evaluated.reads);
+    const evaluated = present(
+      open.evaluated.get(instance.rows.table.id),
+      'a view that was evaluated',
+    );
+    const { reads = instance.reads, query } = evaluated;
+    this.#settle({ rows: instance.rows, reads: withTables(reads, query), query: undefined });
     this.#tried?.push(instance);
   }
 
@@ -301,20 +328,80 @@ export class ViewInstances {
     const evaluation = evaluateView(program.runner, view, instance.sender, this.#options);
     progress.viewed();
     if (evaluation.kind === 'failed') return evaluation.failure;
-    const fault = replaceRows(instance.table, open.transaction, evaluation);
+    const { rows } = instance;
+    const own = rows.holders.size > 1 ? this.#split(rows, [instance]) : rows;
+    const fault = replaceRows(own.table, open.transaction, evaluation);
     if (fault !== undefined) return invalidRows(view, fault, this.#options).failure;
-    open.evaluated.set(instance.number, { instance, reads: evaluation.reads });
+    const { query, reads } = evaluation;
+    const isFollowed = query?.form.kind === 'followed';
+    const all = isFollowed ? reads : withTables(reads, query);
+    open.evaluated.set(own.table.id, { rows: own, reads: all, query });
     return undefined;
   }
 
-  #settle(instance: ViewInstance, reads: ReadSet): void {
-    this.#dependents.remove(instance, instance.reads);
-    this.#dependents.add(instance, reads);
-    instance.reads = reads;
-    const bytes = instanceBytes(instance);
-    this.#bytes += bytes - instance.bytes;
-    if (instance.holdCount > 0) this.#heldBytes += bytes - instance.bytes;
-    instance.bytes = bytes;
+  /** The rows that change; holders who do not change alike have rows of their own then. */
+  #changedAlike(
+    followed: ReadonlyMap<ViewInstance, SetChanges>,
+    affected: ReadonlySet<ViewInstance>,
+  ): readonly { readonly rows: ResultRows; readonly changes: SetChanges }[] {
+    const changed = new Map<ResultRows, Map<SetChanges, ViewInstance[]>>();
+    for (const [instance, changes] of followed) {
+      if (affected.has(instance)) continue;
+      const byChange = changed.get(instance.rows) ?? new Map<SetChanges, ViewInstance[]>();
+      changed.set(instance.rows, byChange);
+      const alike = byChange.get(changes);
+      if (alike === undefined) byChange.set(changes, [instance]);
+      else alike.push(instance);
+    }
+    return [...changed].flatMap(([rows, byChange]) =>
+      [...byChange].map(([changes, alike]) => {
+        const isAll = alike.length === rows.holders.size;
+        return { rows: isAll ? rows : this.#split(rows, alike), changes };
+      }),
+    );
+  }
+
+  #split(rows: ResultRows, leaving: readonly ViewInstance[]): ResultRows {
+    this.#lastNumber += 1;
+    const own = this.#followed.split(rows, tableId(this.#lastNumber), leaving);
+    this.#rows.adopt(own.table);
+    return own;
+  }
+
+  #follow(rows: ResultRows, open: OpenChange, changes: SetChanges): ViewFailure | undefined {
+    const fault = changeRows(rows.table, open.transaction, changes);
+    if (fault !== undefined) {
+      const [holder] = rows.holders;
+      const view = present(holder && this.#program.views.get(holder.viewId), 'view of the rows');
+      return invalidRows(view, fault, this.#options).failure;
+    }
+    open.evaluated.set(rows.table.id, { rows, changes });
+    return undefined;
+  }
+
+  /** Takes over what was evaluated; what was followed rests on the same as before. */
+  #settle({ rows, reads, query }: Evaluated): void {
+    const growth = rows.growth();
+    if (reads === undefined) {
+      if (growth !== 0) for (const instance of rows.holders) this.#charge(instance, growth);
+      return;
+    }
+    for (const instance of rows.holders) {
+      this.#dependents.remove(instance, instance.reads);
+      this.#dependents.add(instance, reads);
+      this.#followed.remove(instance);
+      if (query?.form.kind === 'followed') this.#followed.add(instance, query.form.query);
+      instance.reads = reads;
+      instance.form = query?.form;
+      const bytes = instance.rows.bytes + readSetBytes(reads) + this.#followed.bytesOf(instance);
+      this.#charge(instance, bytes - instance.bytes);
+    }
+  }
+
+  #charge(instance: ViewInstance, bytes: number): void {
+    this.#bytes += bytes;
+    if (instance.holdCount > 0) this.#heldBytes += bytes;
+    instance.bytes += bytes;
   }
 
   #instanceOf(viewId: ViewId, caller: CallerIdentity): ViewInstance | undefined {
@@ -346,21 +433,85 @@ export class ViewInstances {
     this.#unheld.delete(instance.key);
     if (instance.holdCount > 0) this.#heldBytes -= instance.bytes;
     this.#dependents.remove(instance, instance.reads);
+    this.#followed.remove(instance);
+    instance.rows.holders.delete(instance);
     this.#bytes -= instance.bytes;
   }
+}
+
+/** Rows that the open transaction has changed or confirmed. */
+interface Evaluated {
+  readonly rows: ResultRows;
+  /**
+   * What they rest on now, and the query that was returned: of a single holder. `undefined`: on the
+   * same as before; they followed `changes`.
+   */
+  readonly reads?: ReadSet;
+  readonly query?: ReturnedQuery | undefined;
+  readonly changes?: SetChanges;
+}
+
+/** Has the instances dropped, because they fail and the transaction cannot. */
+function giveUp(
+  { failed, lost }: OpenChange,
+  instances: Iterable<ViewInstance>,
+  failure: ViewFailure,
+): void {
+  for (const instance of instances) {
+    failed.push(instance);
+    const { viewId, sender, holdCount } = instance;
+    if (holdCount > 0) lost.push({ viewId, sender, failure });
+  }
+}
+
+/**
+ * The changes of instances: the same lists for those that share rows, or that have changed by the
+ * same, so that they are looked at once.
+ */
+function viewChangesOf(
+  tables: readonly TableChange[],
+  evaluated: OpenChange['evaluated'],
+): readonly ViewChange[] {
+  const shared = new Map<SetChanges, TableChange>();
+  const changes: ViewChange[] = [];
+  for (const change of tables) {
+    const known = evaluated.get(change.tableId);
+    if (known === undefined) continue;
+    const first = known.changes && shared.get(known.changes);
+    if (known.changes !== undefined && first === undefined) shared.set(known.changes, change);
+    const { inserts, deletes } = first !== undefined && isSame(first, change) ? first : change;
+    for (const { viewId, sender, source } of known.rows.holders) {
+      changes.push({ viewId, sender, source, inserts, deletes });
+    }
+  }
+  return changes;
+}
+
+function isSame(one: TableChange, other: TableChange): boolean {
+  return (
+    sameBytes(one.inserts.bytes, other.inserts.bytes) &&
+    sameBytes(one.deletes.bytes, other.deletes.bytes)
+  );
+}
+
+/** A read set that includes the tables of a query. */
+function withTables(reads: ReadSet, query: ReturnedQuery | undefined): ReadSet {
+  if (query === undefined) return reads;
+  return { tables: new Set([...reads.tables, ...query.tables]), keys: reads.keys };
 }
 
 interface OpenChange {
   readonly transaction: Transaction;
   /** The program to switch to. */
   readonly program: ViewProgram | undefined;
-  /** By the instance's number. */
-  readonly evaluated: Map<number, { readonly instance: ViewInstance; readonly reads: ReadSet }>;
+  /** By the id of their table. */
+  readonly evaluated: Map<number, Evaluated>;
   /** Instances to drop. */
   readonly failed: ViewInstance[];
   readonly lost: LostInstance[];
 }
 
+const computedRows: SetForm = { kind: 'rerun', reason: 'its code computes the rows' };
 const noChanges: readonly ViewChange[] = [];
 const noneLost: readonly LostInstance[] = [];
 const idleMicrosMax = BigInt(limits.viewIdleMillisMax) * 1_000n;

@@ -1,18 +1,28 @@
 import { present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
+import { LiveSchema } from '../../live/live-schema.ts';
+import { type SetForm, SetQuery, unfollowedReason } from '../../live/set-query.ts';
 import type { TableSpec } from '../../schema/catalog.ts';
 import type { TableId } from '../../schema/ids.ts';
 import { QueryBudget } from '../../sql/budget.ts';
+import type { TypedRead } from '../../sql/check/typed.ts';
 import { SqlFailure } from '../../sql/failure.ts';
-import { prepareViewQuery } from '../../sql/published.ts';
+import { checkSharedViewQuery, prepareViewQuery, sharedViewText } from '../../sql/published.ts';
 import { type CompiledRead, ReadExecution } from '../../sql/run/execution.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
 import { StatementCache } from '../../sql/statement-cache.ts';
 import type { Store } from '../../store/store.ts';
+import { type CallerIdentity, callerIdentity } from '../../values/identity-roles.ts';
+import { specialKindOf } from '../../values/special-types.ts';
+import type { ProductType } from '../../values/type.ts';
 import type { ServedView } from './served-views.ts';
 
-/** Runs the query that a view returned instead of rows. */
-export type ViewQueryRunner = (text: string, view: ServedView) => ViewQueryResult;
+/** Runs the query that a view returned to a caller, or to all, instead of rows. */
+export type ViewQueryRunner = (
+  text: string,
+  view: ServedView,
+  sender: CallerIdentity | undefined,
+) => ViewQueryResult;
 
 export type ViewQueryResult =
   | {
@@ -21,6 +31,8 @@ export type ViewQueryResult =
       readonly count: number;
       /** Ids of the tables it read. */
       readonly tables: readonly TableId[];
+      /** How the rows are kept up to date; `undefined`: there are none, whatever changes. */
+      readonly form: SetForm | undefined;
     }
   /** `message` is for the view's author, and for the caller that requested it. */
   | { readonly kind: 'invalid'; readonly message: string };
@@ -39,15 +51,16 @@ export interface ViewQuerySurroundings {
  */
 export function viewQueryRunner(around: ViewQuerySurroundings): ViewQueryRunner {
   const queries = new PreparedQueries();
-  return (text, view) => {
+  return (text, view, sender) => {
     if (text.trim() === '') return noRows;
     try {
       const query = queries.get(text, view);
-      const { tables } = query.plan;
+      const { tables } = query.compiled.plan;
       const fault = tables.map((table) => faultOf(table, around.store)).find(Boolean);
       if (fault !== undefined) return invalid(fault);
-      const { rows, rowCount } = run(query, around);
-      return { kind: 'rows', rows, count: rowCount, tables: tables.map(({ id }) => id) };
+      const { rows, rowCount } = run(query.compiled, around);
+      const form = queries.formOf(text, query, view, sender);
+      return { kind: 'rows', rows, count: rowCount, tables: tables.map(({ id }) => id), form };
     } catch (error) {
       if (error instanceof SqlFailure) return invalid(error.message);
       throw error;
@@ -55,24 +68,73 @@ export function viewQueryRunner(around: ViewQuerySurroundings): ViewQueryRunner 
   };
 }
 
+interface PreparedViewQuery {
+  readonly typed: TypedRead;
+  readonly compiled: CompiledRead;
+}
+
 /** Queries are prepared once: a view mostly returns the same text. Plans do not depend on rows. */
 class PreparedQueries {
   #schema: SqlSchema | undefined;
-  #queries = new StatementCache<CompiledRead>();
+  #live: LiveSchema | undefined;
+  #queries = new StatementCache<PreparedViewQuery>();
+  /** By view and text, in which the caller is `:sender`. */
+  #forms = new StatementCache<SetForm>();
 
-  get(text: string, { id, table, schema }: ServedView): CompiledRead {
+  get(text: string, { id, table, schema }: ServedView): PreparedViewQuery {
     if (schema !== this.#schema) {
       this.#schema = schema;
+      this.#live = new LiveSchema(schema);
       this.#queries = new StatementCache();
+      this.#forms = new StatementCache();
     }
     const key = `${id} ${text}`;
     const known = this.#queries.get(key);
     if (known !== undefined) return known;
-    const compiled = prepareViewQuery(text, schema, { kind: 'product', elements: table.columns });
-    this.#queries.put(key, compiled);
-    return compiled;
+    const prepared = prepareViewQuery(text, schema, rowTypeOf(table));
+    this.#queries.put(key, prepared);
+    return prepared;
+  }
+
+  /** `query` is what `get` has just returned. */
+  formOf(
+    text: string,
+    { typed }: PreparedViewQuery,
+    view: ServedView,
+    sender: CallerIdentity | undefined,
+  ): SetForm {
+    const shared = sender === undefined ? text : sharedViewText(text, sender);
+    const key = `${view.id} ${shared}`;
+    const known = this.#forms.get(key);
+    if (known !== undefined) return known;
+    const read = (shared === text ? undefined : sharedRead(shared, view)) ?? typed;
+    const query = new SetQuery(read, present(this.#live, 'the schema of the query'));
+    const reason = unfollowedReason(query.fragmentFor(sender ?? nobody));
+    const form: SetForm =
+      reason === undefined ? { kind: 'followed', query } : { kind: 'rerun', reason };
+    this.#forms.put(key, form);
+    return form;
   }
 }
+
+/** `undefined` where `:sender` would not mean what the identity did in its place. */
+function sharedRead(text: string, { schema, table }: ServedView): TypedRead | undefined {
+  try {
+    const read = checkSharedViewQuery(text, schema, rowTypeOf(table));
+    const isOfIdentities = read.parameters.every(({ type }) => specialKindOf(type) === 'identity');
+    return isOfIdentities ? read : undefined;
+  } catch (error) {
+    if (error instanceof SqlFailure) return undefined;
+    throw error;
+  }
+}
+
+function rowTypeOf({ columns }: TableSpec): ProductType {
+  return { kind: 'product', elements: columns };
+}
+
+/** Stands for the caller of a query that has none. */
+const nobody = callerIdentity(0n);
 
 /** Runs without pauses: nothing must come between a transaction and its views. */
 function run(query: CompiledRead, around: ViewQuerySurroundings) {
@@ -98,7 +160,13 @@ function faultOf(table: TableSpec, store: Store): string | undefined {
   return `views cannot read the system table \`${table.name}\``;
 }
 
-const noRows: ViewQueryResult = { kind: 'rows', rows: new Uint8Array(0), count: 0, tables: [] };
+const noRows: ViewQueryResult = {
+  kind: 'rows',
+  rows: new Uint8Array(0),
+  count: 0,
+  tables: [],
+  form: undefined,
+};
 
 function invalid(message: string): ViewQueryResult {
   return { kind: 'invalid', message };

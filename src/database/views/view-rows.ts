@@ -1,3 +1,5 @@
+import type { SetChanges } from '../../live/set-watch.ts';
+import { eachPicked } from '../../live/source-changes.ts';
 import type { Table } from '../../store/table.ts';
 import { type Transaction, uniqueViolation } from '../../store/transaction.ts';
 import type { ViewRows } from './evaluate-view.ts';
@@ -17,14 +19,38 @@ export function replaceRows(
   for (let left = count; left > 0; left--) {
     const end = table.shape.endOfRow(rows, at, rows.length);
     if (end < 0) return notRows;
-    const code = transaction.insert(table, rows.subarray(at, end), end - at);
-    if (code === uniqueViolation) return duplicateText(transaction);
-    if (code < 0) return 'a row is too large, or there are too many rows';
+    const fault = insertRow(table, transaction, rows.subarray(at, end));
+    if (fault !== undefined) return fault;
     // Rows without columns are all equal, whatever count is claimed for them.
     if (end === at) break;
     at = end;
   }
   return at === rows.length ? undefined : notRows;
+}
+
+/**
+ * Changes the rows of `table` as those of its view's query have changed. Returns what is wrong with
+ * them, as `replaceRows` would; the table is then half changed, too.
+ */
+export function changeRows(
+  table: Table,
+  transaction: Transaction,
+  { inserts, deletes }: SetChanges,
+): string | undefined {
+  eachPicked(deletes, undefined, (start, end) => {
+    transaction.deleteEqual(table, deletes.data, start, end - start);
+  });
+  let fault: string | undefined;
+  eachPicked(inserts, undefined, (start, end) => {
+    fault ??= insertRow(table, transaction, inserts.data.subarray(start, end));
+  });
+  return fault;
+}
+
+function insertRow(table: Table, transaction: Transaction, row: Uint8Array): string | undefined {
+  const code = transaction.insert(table, row, row.length);
+  if (code === uniqueViolation) return duplicateText(transaction);
+  return code < 0 ? 'a row is too large, or there are too many rows' : undefined;
 }
 
 const notRows = 'the view returned bytes that are not rows of its declared type';

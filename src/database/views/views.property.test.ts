@@ -1,17 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CoreUnderTest, rowsIn } from '../../../test/support/core-under-test.ts';
+import { freshRows } from '../../../test/support/fresh-view.ts';
 import { someSeeds } from '../../../test/support/share.ts';
 import { buildModule } from '../../bundle/build-module.ts';
-import { Store } from '../../store/store.ts';
-import { Table } from '../../store/table.ts';
 import { Random } from '../../testing/random.ts';
-import { callerIdentity } from '../../values/identity-roles.ts';
-import type { Value } from '../../values/value.ts';
 import type { ProgramSource } from '../program-source.ts';
-import { viewProgramOf } from './served-views.ts';
-import { viewQueryRunner } from './view-query.ts';
-import { replaceRows } from './view-rows.ts';
 
 const folder = fileURLToPath(new URL('../../../test/fixtures/modules/views', import.meta.url));
 let program: ProgramSource;
@@ -31,26 +25,6 @@ const anonymous = [
   'in_zone_two',
   'secret_zones',
 ];
-
-/** The result of a fresh evaluation, passed through a table of its own. */
-function freshRows(database: CoreUnderTest, name: string, sender: bigint): Value[] {
-  const { program: served, store } = database.core;
-  const { views } = viewProgramOf(served.runner, served.definition, served.sql);
-  const view = [...views.values()].find((candidate) => candidate.name === name);
-  if (view === undefined) throw new Error(`there is no view ${name}`);
-  const outcome = served.runner.callView?.({
-    hookId: view.hookId,
-    viewName: name,
-    sender: view.isAnonymous ? undefined : callerIdentity(sender),
-  });
-  const around = { store, clock: database.clock, statementMillisMax: 1_000 };
-  const result = outcome?.kind === 'sql' ? viewQueryRunner(around)(outcome.text, view) : outcome;
-  if (result?.kind !== 'rows') throw new Error(`${name} gives no rows`);
-  const table = new Table(view.table, { types: view.schema.types });
-  const transaction = new Store({ tables: [], views: [], types: [], nextId: 1 }).begin();
-  expect(replaceRows(table, transaction, result)).toBeUndefined();
-  return rowsIn(table);
-}
 
 /** The heroes as texts by id: the simplest model of the changes of a step. */
 function heroesOf(database: CoreUnderTest): Map<number, { owner: bigint; text: string }> {

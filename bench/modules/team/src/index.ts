@@ -40,6 +40,10 @@ export const arrived = db.clientConnected((ctx) => {
   ctx.db.member.insert({ id: 0n, who: ctx.sender, team: 0 });
 });
 
+export const left = db.clientDisconnected((ctx) => {
+  ctx.db.member.who.delete(ctx.sender);
+});
+
 export const open = db.reducer({ count: t.u32() }, (ctx, { count }) => {
   for (let id = 0; id < count; id += 1) {
     ctx.db.score.insert({ id, sent: 0n, team: 0 });
