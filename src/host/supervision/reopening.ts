@@ -66,7 +66,7 @@ export class Reopening {
     if (!isOfCall) this.#ends += 1;
     const isNew = mode.kind !== 'open' && !wasServing;
     if (!finalCauses.has(cause) && !isNew && this.#ends < endsMax) return 'reopens';
-    // A fault of ours that a request found is gone with the request, unless it meets the start, too.
+    // A fault of ours that a request found is gone with it, unless the start meets it, too.
     const isLasting = finalCauses.has(cause) || (cause === 'bug' && !wasServing);
     if (!isLasting && !isNew) this.#delay();
     return 'broken';

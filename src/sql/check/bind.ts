@@ -88,7 +88,7 @@ function bindValue(
   return inner === undefined ? bytes : someOf(bytes);
 }
 
-/** A list, or its JSON as text, is an array, value by value; anything else is read like a literal. */
+/** A list, or its JSON as text, is an array, by values; anything else is read like a literal. */
 function bindPlain(
   value: Exclude<ParameterValue, null>,
   plain: AlgebraicType,
