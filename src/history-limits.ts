@@ -14,6 +14,8 @@ export const historyLimits = {
   snapshotSliceMillisMin: 0.25,
   snapshotSliceMillisMax: 1,
   snapshotLookRows: 64,
+  /** Entries of images of derived indexes between two looks. */
+  snapshotLookEntries: 1_024,
   /** Share of the time of a busy database; the second while half of the held memory is used. */
   snapshotShareMax: 0.1,
   snapshotHurryShareMax: 0.25,

@@ -140,7 +140,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 export async function openCore(given: DatabaseOptions): Promise<DatabaseCore> {
   const options = withLines(given);
   const store = new Store(emptyCatalog);
-  const snapshots = new SnapshotLoader(store);
+  const snapshots = new SnapshotLoader(store, options.warn);
   const replay = new LogReplay(store, snapshots);
   const log = await openLog(options, false, (record) => replay.apply(record), snapshots);
   try {

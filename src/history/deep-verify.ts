@@ -27,7 +27,8 @@ export interface DeepFault {
 /**
  * Replays a log that was verified: from its first commit, or from its oldest snapshot, to its end.
  * At the place of each further snapshot the two must be the same: the schema, the sequences, the
- * program, and every table, row by row. Returns what is not. Holds the database twice in memory.
+ * program, and every table, row by row; images of indexes must be those of its rows. Returns what
+ * is not. Holds the database twice in memory.
  */
 export function verifyDeeply(disk: Disk, identity: DatabaseIdentity): DeepFault[] {
   const { segments, snapshots, lineage } = findFiles(disk, identity);
@@ -85,7 +86,9 @@ function replay(
 /** Tables, and the program that goes with them. */
 class State {
   readonly store = new Store(emptyCatalog);
-  readonly #loader = new SnapshotLoader(this.store);
+  /** Images of indexes that are of no use. */
+  readonly faults: string[] = [];
+  readonly #loader = new SnapshotLoader(this.store, (fault) => this.faults.push(fault));
   readonly replay = new LogReplay(this.store, this.#loader);
 
   load(disk: Disk, name: string, lineage: Pick<Lineage, 'identities'>): SnapshotPlace {
@@ -122,7 +125,10 @@ function faultOf(disk: Disk, snapshot: FoundSnapshot, expected: State): string |
     if (other === undefined || !haveSameRows(table, other)) {
       return `the rows of table ${table.spec.name} are not those to which the log leads`;
     }
+    const index = table.derivedIndexes.find((one) => !one.isOfRows());
+    if (index !== undefined) return `the index ${index.spec.name} is not that of its rows`;
   }
+  if (found.faults.length > 0) return found.faults[0];
   return undefined;
 }
 

@@ -1,10 +1,11 @@
-import type {
-  SnapshotBlock,
-  SnapshotLoading,
-  SnapshotPlace,
-  SnapshotSchema,
-  SnapshotSink,
-  SnapshotTable,
+import {
+  type SnapshotBlock,
+  type SnapshotLoading,
+  type SnapshotPlace,
+  type SnapshotSchema,
+  type SnapshotSink,
+  type SnapshotTable,
+  snapshotName,
 } from '../log/snapshot.ts';
 import { decodeCatalog } from '../schema/catalog-codec.ts';
 import type { SequenceMark } from '../store/change-set.ts';
@@ -23,10 +24,13 @@ export interface LoadedSnapshot {
 /** Loads the snapshot that recovery has chosen into an empty store. No user code runs for it. */
 export class SnapshotLoader implements SnapshotLoading {
   readonly #store: Store;
+  readonly #warn: (message: string) => void;
   #loaded: LoadedSnapshot | undefined;
 
-  constructor(store: Store) {
+  /** `warn`: of images of indexes that are not used, so that opening takes longer. */
+  constructor(store: Store, warn: (message: string) => void = () => undefined) {
     this.#store = store;
+    this.#warn = warn;
   }
 
   /** `undefined`: there was none to use. */
@@ -35,18 +39,23 @@ export class SnapshotLoader implements SnapshotLoading {
   }
 
   begin(place: SnapshotPlace, tables: readonly SnapshotTable[]): SnapshotSink {
-    return new Sink(this.#store, place, tables, (loaded) => {
+    return new Sink(this.#store, place, tables, (loaded, faults) => {
       this.#loaded = loaded;
+      const name = snapshotName(place.offset);
+      for (const fault of faults) this.#warn(`Of the snapshot ${name}, ${fault}. ${rebuilt}`);
     });
   }
 }
+
+const rebuilt = 'Nothing is lost: such an index is built from the rows.';
 
 /** One snapshot as it is read; the store changes with `commit` alone. */
 class Sink implements SnapshotSink {
   readonly #store: Store;
   readonly #place: SnapshotPlace;
   readonly #tables: readonly SnapshotTable[];
-  readonly #done: (loaded: LoadedSnapshot) => void;
+  readonly #done: (loaded: LoadedSnapshot, faults: readonly string[]) => void;
+  readonly #faults: string[] = [];
   #schema: SnapshotSchema | undefined;
   #load: StoreLoad | undefined;
   #program = new Uint8Array(0);
@@ -59,7 +68,7 @@ class Sink implements SnapshotSink {
     store: Store,
     place: SnapshotPlace,
     tables: readonly SnapshotTable[],
-    done: (loaded: LoadedSnapshot) => void,
+    done: (loaded: LoadedSnapshot, faults: readonly string[]) => void,
   ) {
     this.#store = store;
     this.#place = place;
@@ -84,19 +93,29 @@ class Sink implements SnapshotSink {
         const load = this.#begun();
         while (this.#tables[this.#at]?.tableId !== block.tableId) this.#finishTable();
         load.addRows(block.tableId, block.rows);
+        return;
       }
+      case 'derived':
+        this.#finishTables();
+        this.#begun().addImage(block.tableId, block.piece);
     }
+  }
+
+  skipDerived(reason: string): void {
+    this.#faults.push(`images of indexes are not used: ${reason}`);
   }
 
   commit(): void {
     const schema = this.#schema;
     if (schema === undefined || this.#programEnd < this.#program.length) throw badProgram();
-    while (this.#at < this.#tables.length) this.#finishTable();
-    this.#begun().commit(this.#place.offset, this.#sequences);
+    this.#finishTables();
+    const load = this.#begun();
+    load.commit(this.#place.offset, this.#sequences);
     const { programKind: kind, publishedMicros, offset } = schema;
     const described = schema.definition;
     const source = { kind, bytes: this.#program };
-    this.#done({ place: this.#place, program: { source, described, publishedMicros, offset } });
+    const program = { source, described, publishedMicros, offset };
+    this.#done({ place: this.#place, program }, [...this.#faults, ...load.faults]);
   }
 
   abandon(): void {
@@ -113,6 +132,10 @@ class Sink implements SnapshotSink {
   #begun(): StoreLoad {
     if (this.#load === undefined) throw new ReplayError('rows come before the schema');
     return this.#load;
+  }
+
+  #finishTables(): void {
+    while (this.#at < this.#tables.length) this.#finishTable();
   }
 
   #finishTable(): void {

@@ -1,6 +1,7 @@
 import { unreachable } from '../assert.ts';
-import { tableId } from '../schema/ids.ts';
+import { indexId, tableId } from '../schema/ids.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
+import type { ImagePart } from '../store/derived-images.ts';
 import { readMarks } from './decode-record.ts';
 import { marksBytesMax, varintBytesMax, writeMarks } from './encode-record.ts';
 import { type Epoch, epoch } from './epoch.ts';
@@ -23,9 +24,12 @@ export const blockKinds = {
   directory: 5,
   /** The last block: the file is complete. */
   footer: 6,
-  /** What can be computed from rows, such as indexes; not written yet, and skipped. */
+  /** What follows from rows: images of derived indexes. Readers can skip it. */
   derived: 7,
 } as const;
+
+/** Parts of an image; the position is the tag. */
+const imageParts: readonly ImagePart[] = ['begin', 'entries', 'missed', 'end'];
 
 /** The order of the kinds in a file, and those of which there can be several blocks. */
 const order: readonly number[] = [
@@ -99,6 +103,15 @@ export function writeBlock(buffer: RecordBuffer, block: SnapshotBlock): void {
       buffer.varint(block.rows.count);
       buffer.raw(block.rows.bytes);
       return;
+    case 'derived': {
+      const { indexId: index, part, bytes } = block.piece;
+      buffer.begin(1 + 2 * varintBytesMax + bytes.length);
+      buffer.varint(block.tableId);
+      buffer.varint(index);
+      buffer.u8(imageParts.indexOf(part));
+      buffer.raw(bytes);
+      return;
+    }
     default:
       unreachable(block);
   }
@@ -168,6 +181,17 @@ export function readBlock(
       const id = tableId(reader.varint());
       const count = reader.varint();
       return { kind: 'rows', tableId: id, rows: { count, bytes: reader.rest() } };
+    }
+    case blockKinds.derived: {
+      const id = tableId(reader.varint());
+      const index = indexId(reader.varint());
+      const part = imageParts[reader.u8()];
+      if (part === undefined) throw new RecordFormatError('an unknown part of an image');
+      return {
+        kind: 'derived',
+        tableId: id,
+        piece: { indexId: index, part, bytes: reader.rest() },
+      };
     }
     default:
       throw new RecordFormatError(`unknown kind of block: ${kind}`);

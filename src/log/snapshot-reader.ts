@@ -94,14 +94,16 @@ function footerOf(reader: SegmentReader, { place, salt }: SnapshotHeader): Snaps
 /**
  * Reads a snapshot from front to back, in pieces of a MiB, and checks everything. Passes on each
  * block once its own checksum is right; all of them are valid when this returns. Throws
- * `SnapshotDamageError`; an error of `take` counts as one.
+ * `SnapshotDamageError`; an error of `take` counts as one. With `skipDerived`, damaged blocks of
+ * derived data are no error: this and all behind it are passed over.
  */
 export function readSnapshot(
   reader: SegmentReader,
   outline: SnapshotOutline,
   take: (block: SnapshotBlock) => void,
+  skipDerived?: (reason: string) => void,
 ): void {
-  for (const { block, position } of snapshotBlocks(reader, outline)) {
+  for (const { block, position } of snapshotBlocks(reader, outline, skipDerived)) {
     sensible(reader, position, () => take(block));
   }
 }
@@ -110,29 +112,55 @@ export function readSnapshot(
 export function* snapshotBlocks(
   reader: SegmentReader,
   outline: SnapshotOutline,
-): Generator<{ readonly block: SnapshotBlock; readonly position: number }> {
-  const { header, footer } = outline;
+  skipDerived?: (reason: string) => void,
+): Generator<PlacedBlock> {
+  const { footer } = outline;
   const pass = new Pass(outline);
   let position = snapshotHeaderBytes;
   while (position < reader.size) {
-    if (reader.read(position, header.salt) !== 'record') {
-      throw fault(reader, `a block is not whole: ${reader.reason || 'zeros'}`, position);
+    let block: SnapshotBlock | undefined;
+    try {
+      block = blockAt(reader, position, outline, pass);
+    } catch (error) {
+      const isDerived = pass.hasAllRows && position < footer.directoryPosition;
+      if (!(error instanceof SnapshotDamageError && isDerived) || !skipDerived) throw error;
+      skipDerived(`${error.reason}, at position ${error.position}`);
+      position = footer.directoryPosition;
+      pass.skip();
+      continue;
     }
-    const { kind, length, bytes, payloadStart, payloadEnd } = reader;
-    const reason = pass.faultOf(reader);
-    if (reason !== undefined) throw fault(reader, reason, position);
-    if (kind < blockKinds.directory) {
-      const block = sensible(reader, position, () => {
-        const found = readBlock(kind, bytes, payloadStart, payloadEnd);
-        pass.note(found, position, length);
-        return found;
-      });
-      yield { block, position };
-    }
+    const { length } = reader;
+    if (block !== undefined) yield { block, position };
     position += length;
   }
   const reason = pass.endFault(footer);
   if (reason !== undefined) throw fault(reader, reason, position);
+}
+
+interface PlacedBlock {
+  readonly block: SnapshotBlock;
+  readonly position: number;
+}
+
+/** The checked block at a position; `undefined` for those that `readOutline` has read. */
+function blockAt(
+  reader: SegmentReader,
+  position: number,
+  { header }: SnapshotOutline,
+  pass: Pass,
+): SnapshotBlock | undefined {
+  if (reader.read(position, header.salt) !== 'record') {
+    throw fault(reader, `a block is not whole: ${reader.reason || 'zeros'}`, position);
+  }
+  const { kind, length, bytes, payloadStart, payloadEnd } = reader;
+  const reason = pass.faultOf(reader);
+  if (reason !== undefined) throw fault(reader, reason, position);
+  if (kind === blockKinds.directory || kind === blockKinds.footer) return undefined;
+  return sensible(reader, position, () => {
+    const found = readBlock(kind, bytes, payloadStart, payloadEnd);
+    pass.note(found, position, length);
+    return found;
+  });
 }
 
 /** The checks of one block after another. */
@@ -145,6 +173,7 @@ class Pass {
   #programBytes = 0;
   #rowsSeen = 0;
   #tableBytes = 0;
+  #isBehindGap = false;
 
   constructor({ header, tables }: SnapshotOutline) {
     this.#chainLow = header.salt;
@@ -152,10 +181,24 @@ class Pass {
     this.#places = tables.flatMap((table) => table.blocks.map((_, at) => ({ table, at })));
   }
 
+  /** True behind the last block of rows. */
+  get hasAllRows(): boolean {
+    return this.#kind >= blockKinds.marks && this.#rowsSeen === this.#places.length;
+  }
+
+  /** Blocks are passed over: nothing says what the next one follows, or how many there were. */
+  skip(): void {
+    this.#isBehindGap = true;
+    this.#kind = blockKinds.derived;
+  }
+
   /** Why the block that was read does not follow those before it. */
   faultOf(reader: SegmentReader): string | undefined {
     const { kind, offset, previousLow, previousHigh, hash } = reader;
-    if (previousLow !== this.#chainLow || previousHigh !== this.#chainHigh) {
+    if (this.#isBehindGap) {
+      this.#isBehindGap = false;
+      this.#count = offset;
+    } else if (previousLow !== this.#chainLow || previousHigh !== this.#chainHigh) {
       return 'a block follows another one';
     }
     if (offset !== this.#count || reader.durablePosition !== 0) {
@@ -182,6 +225,8 @@ class Pass {
         return;
       case 'marks':
         if (this.#programBytes !== 0) throw new Error('the program is not whole');
+        return;
+      case 'derived':
         return;
       case 'rows':
         this.#noteRows(block, position, length);

@@ -130,7 +130,7 @@ function attempt<T extends object>(name: string, read: () => T): T | RefusedSnap
 function load(reader: SegmentReader, outline: SnapshotOutline, loading: SnapshotLoading): void {
   const sink = loading.begin(outline.place, outline.tables);
   try {
-    readSnapshot(reader, outline, (block) => sink.take(block));
+    readSnapshot(reader, outline, (block) => sink.take(block), sink.skipDerived?.bind(sink));
     commit(reader, sink);
   } catch (error) {
     sink.abandon();

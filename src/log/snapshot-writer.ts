@@ -90,8 +90,9 @@ export class SnapshotWriter {
 
   /**
    * Appends a block: one schema, the pieces of the program, one marks, then rows, table after
-   * table. Copies the bytes. Resolves when the next block may come: now and then it waits for a
-   * sync, so that the disk never has much to do at once.
+   * table, then images of derived indexes, one after another. Copies the bytes. Resolves when the
+   * next block may come: now and then it waits for a sync, so that the disk never has much to do at
+   * once.
    */
   async add(block: SnapshotBlock): Promise<void> {
     this.#checkOpen();
@@ -219,6 +220,7 @@ type RowsBlock = Extract<SnapshotBlock, { readonly kind: 'rows' }>;
 
 function bytesOf(block: SnapshotBlock): number {
   if (block.kind === 'program') return block.bytes.length;
+  if (block.kind === 'derived') return block.piece.bytes.length;
   return block.kind === 'rows' ? block.rows.bytes.length : 0;
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { someRuns } from '../../test/support/share.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
-import { tableId } from '../schema/ids.ts';
+import { indexId, tableId } from '../schema/ids.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { Random } from '../testing/random.ts';
 import { databaseIdentity } from '../values/identity-roles.ts';
@@ -55,6 +55,17 @@ function randomBlocks(random: Random): SnapshotBlock[] {
         kind: 'rows' as const,
         tableId: tableId(id),
         rows: { count: random.between(1, 500), bytes: random.bytes(random.below(9000)) },
+      }));
+    }),
+    ...tables.flatMap((id) => {
+      return Array.from({ length: random.below(3) }, () => ({
+        kind: 'derived' as const,
+        tableId: tableId(id),
+        piece: {
+          indexId: indexId(random.below(500)),
+          part: random.pick(['begin', 'entries', 'missed', 'end'] as const),
+          bytes: random.bytes(random.below(900)),
+        },
       }));
     }),
   ];

@@ -1,6 +1,7 @@
 import type { TableId } from '../schema/ids.ts';
 import type { RowList, SequenceMark } from '../store/change-set.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
+import type { ImagePiece } from '../store/derived-loads.ts';
 import { type DatabaseIdentity, databaseIdentity } from '../values/identity-roles.ts';
 import { crc32c } from './checksum.ts';
 import { type Epoch, epoch } from './epoch.ts';
@@ -56,7 +57,9 @@ export type SnapshotBlock =
   /** The last value of every sequence. */
   | { readonly kind: 'marks'; readonly sequences: readonly SequenceMark[] }
   /** Rows of a table: at most `limits.snapshotBlockBytes` of them, or one row. */
-  | { readonly kind: 'rows'; readonly tableId: TableId; readonly rows: RowList };
+  | { readonly kind: 'rows'; readonly tableId: TableId; readonly rows: RowList }
+  /** A piece of the image of a derived index, at most `limits.snapshotBlockBytes`. */
+  | { readonly kind: 'derived'; readonly tableId: TableId; readonly piece: ImagePiece };
 
 /** The program that serves at the offset, but for its bytes. */
 export interface SnapshotSchema {
@@ -95,8 +98,16 @@ export interface SnapshotLoading {
  * `commit` means that the content makes no sense: the snapshot counts as damaged.
  */
 export interface SnapshotSink {
-  /** Blocks of all kinds, in the order of `SnapshotBlock`: one schema, program, one marks, rows. */
+  /**
+   * Blocks of all kinds, in the order of `SnapshotBlock`: one schema, program, one marks, rows, and
+   * images of derived indexes.
+   */
   take(block: SnapshotBlock): void;
+  /**
+   * The rest of the derived data is damaged, and is passed over: it follows from the rows. Without
+   * this method the snapshot counts as damaged.
+   */
+  skipDerived?(reason: string): void;
   /** The whole file was valid: what was taken is the state at its place. Records follow. */
   commit(): void;
   /** What was taken is not to be used; also called after one of the other calls threw. */

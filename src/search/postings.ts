@@ -23,8 +23,26 @@ export class LongPostings {
   count = 0;
   bytes = 128;
 
-  constructor(refs: readonly number[]) {
-    for (const ref of refs) this.add(ref);
+  /** `refs` ascend. */
+  constructor(refs: Int32Array) {
+    this.addAll(refs);
+  }
+
+  /** Adds refs in ascending order; those behind all others come in blocks. */
+  addAll(refs: Int32Array): void {
+    const lastAt = this.#blocks.length - 1;
+    const last = this.#blocks[lastAt]?.[(this.#lengths[lastAt] ?? 0) - 1] ?? -1;
+    if ((refs[0] ?? 0) <= last) {
+      for (const ref of refs) this.add(ref);
+      return;
+    }
+    for (let from = 0; from < refs.length; from += blockMax) {
+      const some = refs.subarray(from, from + blockMax);
+      const at = this.#blocks.length;
+      this.#newBlock(at, Math.max(blockMin, some.length)).set(some);
+      this.#lengths[at] = some.length;
+      this.count += some.length;
+    }
   }
 
   add(ref: number): void {
@@ -72,6 +90,19 @@ export class LongPostings {
       end += length;
     }
     return end;
+  }
+
+  /** Writes refs greater than `after` to `into`, as many as it holds, and returns their number. */
+  collectAfter(after: number, into: Int32Array): number {
+    let count = 0;
+    for (let at = Math.max(this.#blockOf(after), 0); at < this.#blocks.length; at++) {
+      const block = this.#blocks[at] as Int32Array;
+      const length = this.#lengths[at] ?? 0;
+      let place = placeIn(block, length, after + 1);
+      while (place < length && count < into.length) into[count++] = block[place++] as number;
+      if (count === into.length) break;
+    }
+    return count;
   }
 
   /** The last block that begins at or before `ref`; -1 if there is none. */
@@ -167,7 +198,7 @@ export function withRef(postings: Postings | undefined, ref: number): Postings {
   if (list[place] === ref) return postings;
   // A list of exactly this size, since one that grows takes more.
   const longer = [...list.slice(0, place), ref, ...list.slice(place)];
-  return longer.length > listMax ? new LongPostings(longer) : longer;
+  return longer.length > listMax ? new LongPostings(Int32Array.from(longer)) : longer;
 }
 
 /** `undefined`: no row is left. */
@@ -182,6 +213,28 @@ export function withoutRef(postings: Postings, ref: number): Postings | undefine
   if (place < 0) return postings;
   const shorter = [...postings.slice(0, place), ...postings.slice(place + 1)];
   return shorter.length === 1 ? shorter[0] : shorter;
+}
+
+/** With all of `refs`, which are in ascending order; there is at least one. */
+export function withRefs(postings: Postings | undefined, refs: Int32Array): Postings {
+  if (postings instanceof LongPostings) {
+    postings.addAll(refs);
+    return postings;
+  }
+  if (postings === undefined && refs.length > listMax) return new LongPostings(refs);
+  if (postings === undefined && refs.length > 1) return Array.from(refs);
+  let all: Postings | undefined = postings;
+  for (const ref of refs) all = withRef(all, ref);
+  return all ?? 0;
+}
+
+/** The first refs greater than `after`: as many as `into` holds. Returns their number. */
+export function refsAfter(postings: Postings, after: number, into: Int32Array): number {
+  if (postings instanceof LongPostings) return postings.collectAfter(after, into);
+  const list = typeof postings === 'number' ? [postings] : postings;
+  let count = 0;
+  for (const ref of list) if (ref > after && count < into.length) into[count++] = ref;
+  return count;
 }
 
 export function countOf(postings: Postings): number {

@@ -5,10 +5,12 @@ import {
   countOf,
   intersection,
   type Postings,
+  refsAfter,
   union,
   unionOfRefs,
   withoutRef,
   withRef,
+  withRefs,
 } from './postings.ts';
 import type { QueryNode } from './query.ts';
 import type { TextStatistics } from './rank.ts';
@@ -50,15 +52,7 @@ export class TextIndex {
     this.#documents++;
     eachWord(text, (word) => {
       this.#length++;
-      const before = this.#rows.get(word);
-      if (before === undefined) {
-        this.#addWord(word, ref);
-        return;
-      }
-      const bytes = bytesOf(before);
-      const after = withRef(before, ref);
-      if (after !== before) this.#rows.set(word, after);
-      this.#bytes += bytesOf(after) - bytes;
+      this.#addRow(word, ref);
     });
   }
 
@@ -82,6 +76,55 @@ export class TextIndex {
     });
   }
 
+  /** Words of all texts. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The words there are, while texts come and go: one that stays comes at least once. */
+  *words(): Generator<string, void, void> {
+    for (const [word] of this.#rows.entries()) yield word;
+  }
+
+  /** Writes rows of a word behind `after` to `into`, ascending, and returns their number. */
+  rowsAfter(word: string, after: number, into: Int32Array): number {
+    const postings = this.#rows.get(word);
+    return postings === undefined ? 0 : refsAfter(postings, after, into);
+  }
+
+  /** Whether it has the words and rows of another one. */
+  holdsSame(other: TextIndex): boolean {
+    const isCounted = this.#documents === other.#documents && this.#length === other.#length;
+    if (!isCounted || this.#rows.size !== other.#rows.size) return false;
+    for (const [word, postings] of this.#rows.entries()) {
+      const [own, others] = [union([postings]), union([other.#rows.get(word) ?? []])];
+      if (own.length !== others.length || own.some((ref, at) => ref !== others[at])) return false;
+    }
+    return true;
+  }
+
+  /** Adds a word of texts that are counted with `count`; `refs` ascend. */
+  load(word: string, refs: Int32Array): void {
+    if (refs.length === 0) return;
+    const before = this.#rows.get(word);
+    const bytes = before === undefined ? 0 : bytesOf(before);
+    const after = withRefs(before, refs);
+    if (before === undefined) this.#addWord(word, after);
+    else if (after !== before) this.#rows.set(word, after);
+    this.#bytes += bytesOf(after) - bytes;
+  }
+
+  /** Adds words of a text that `load` has left out; the text is counted with `count`. */
+  complete(ref: number, text: string): void {
+    eachWord(text, (word) => this.#addRow(word, ref));
+  }
+
+  /** Counts texts that have `length` words together. */
+  count(documents: number, length: number): void {
+    this.#documents += documents;
+    this.#length += length;
+  }
+
   /**
    * Rows among which are all that match, in ascending order; `undefined`: any row can match, since
    * the query asks only what is not there.
@@ -103,9 +146,21 @@ export class TextIndex {
     return { documents: this.#documents, words: this.#length, counts };
   }
 
-  #addWord(word: string, ref: number): void {
+  #addRow(word: string, ref: number): void {
+    const before = this.#rows.get(word);
+    if (before === undefined) {
+      this.#addWord(word, ref);
+      return;
+    }
+    const bytes = bytesOf(before);
+    const after = withRef(before, ref);
+    if (after !== before) this.#rows.set(word, after);
+    this.#bytes += bytesOf(after) - bytes;
+  }
+
+  #addWord(word: string, rows: Postings): void {
     const own = detached(word);
-    this.#rows.set(own, ref);
+    this.#rows.set(own, rows);
     this.#bytes += wordBytes + own.length;
     const stem = this.#stem?.(own) ?? own;
     if (stem === own) return;

@@ -34,6 +34,21 @@ export class WordMap<Value> {
     if (map.size === 0) this.#maps[number] = undefined;
   }
 
+  /**
+   * All words and their values, while words come and go: a word that is there all the time comes at
+   * least once.
+   */
+  *entries(): Generator<readonly [string, Value], void, void> {
+    for (let number = 0; number < mapCount; number++) {
+      let map: Map<string, Value> | undefined;
+      // A map that was emptied meanwhile, and filled again, is another one.
+      while (map !== this.#maps[number]) {
+        map = this.#maps[number];
+        if (map !== undefined) yield* map;
+      }
+    }
+  }
+
   /** The values of all words that start with `prefix`. */
   startingWith(prefix: string): Value[] {
     const found: Value[] = [];

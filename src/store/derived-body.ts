@@ -1,5 +1,8 @@
 import type { Search } from '../search/search.ts';
+import type { ImageReader, ImageWriter } from './image-bytes.ts';
 import type { RefList } from './ref-list.ts';
+import type { RefQueue } from './ref-queue.ts';
+import type { RowRanks } from './row-ranks.ts';
 import type { RowRef } from './row-ref.ts';
 import type { VectorRuler } from './vector-distance.ts';
 
@@ -36,6 +39,48 @@ export interface DerivedBody {
    * finds; `undefined` if there is none.
    */
   requestFor(ref: RowRef): DerivedRequest | undefined;
+  /**
+   * Begins to write its entries for a snapshot of the rows that it has now. Absent: the kind is
+   * always built from rows.
+   */
+  image?(): BodyImage;
+  /** Begins to fill an empty structure from such an image, of these rows. */
+  load?(rows: RefQueue): BodyLoad;
+  /** Whether another structure of the kind, of the same rows, holds the same: for `verify`. */
+  holdsSame?(other: DerivedBody): boolean;
+}
+
+/**
+ * The entries of a structure on their way into a snapshot, a few at a time between transactions,
+ * while rows come and go. Rows are named by their numbers in the snapshot; others are left out.
+ *
+ * An image need not have all entries of rows that are deleted while it is written: a snapshot names
+ * those rows, and `BodyLoad.complete` adds what is missing. It has all entries of all others.
+ */
+export interface BodyImage {
+  /** What was so when it was begun; at most `imageHeadBytesMax` bytes. */
+  writeHead(into: ImageWriter): void;
+  /** Writes about `countMax` entries; `full`: it goes on in another piece. */
+  write(into: ImageWriter, ranks: RowRanks, countMax: number): ImageStep;
+}
+
+export type ImageStep = 'more' | 'full' | 'done';
+
+export const imageHeadBytesMax = 256;
+
+/**
+ * Fills an empty structure from an image. All methods throw `ImageError` for bytes that make no
+ * sense; the structure is then dropped.
+ */
+export interface BodyLoad {
+  /** False: the image was written by other rules, and is of no use. */
+  readHead(from: ImageReader): boolean;
+  /** The next piece. */
+  read(from: ImageReader): void;
+  /** Adds the entries of a row that the image lacks, if any. */
+  complete(ref: RowRef): void;
+  /** All pieces were read, and all rows completed that were named. */
+  finish(): void;
 }
 
 /** What an index is asked, by its kind. */

@@ -68,6 +68,13 @@ export class DerivedIndex {
     }
   }
 
+  /** Whether it holds what one holds that is built from the rows, for kinds that have images. */
+  isOfRows(): boolean {
+    const built = new DerivedIndex(this.spec, this.#heap, this.#shape);
+    built.fill();
+    return this.#body.holdsSame?.(built.body) !== false;
+  }
+
   /** Removes all rows at once and returns the structure that holds them, for `restore`. */
   empty(): DerivedBody {
     const body = this.#body;

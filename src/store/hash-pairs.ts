@@ -26,6 +26,14 @@ export class HashPairs {
     return this.#refs[at] as RowRef;
   }
 
+  holdsSame(other: HashPairs): boolean {
+    if (this.length !== other.length) return false;
+    for (let at = 0; at < this.length; at++) {
+      if (this.hashAt(at) !== other.hashAt(at) || this.refAt(at) !== other.refAt(at)) return false;
+    }
+    return true;
+  }
+
   /** Sorts by hash. Pairs of one hash keep their order. */
   sort(): void {
     const other = new HashPairs(this.length);

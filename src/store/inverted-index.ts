@@ -4,10 +4,12 @@ import { readCount, skipperOf } from '../values/layout.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
 import { type FloatNormaliser, floatNormaliserOf } from './canonical-float.ts';
-import type { DerivedBody, DerivedRequest } from './derived-body.ts';
+import type { BodyImage, BodyLoad, DerivedBody, DerivedRequest } from './derived-body.ts';
 import { HashPairs } from './hash-pairs.ts';
+import { InvertedImage, InvertedLoad, type InvertedPairs } from './inverted-image.ts';
 import type { TreeKey } from './ordered-key.ts';
 import { RefList } from './ref-list.ts';
+import type { RefQueue } from './ref-queue.ts';
 import { offsetOf, type RowHeap } from './row-heap.ts';
 import { noRow, type RowRef } from './row-ref.ts';
 import type { RowShape } from './row-shape.ts';
@@ -18,7 +20,7 @@ import { Tree } from './tree.ts';
  * elements that share a hash give a few rows too many, which the caller tests anyway. Hashes are
  * not secret: chosen elements can make that as many rows as a scan looks at, and no more.
  */
-export class InvertedIndex implements DerivedBody {
+export class InvertedIndex implements DerivedBody, InvertedPairs {
   readonly #heap: RowHeap;
   readonly #shape: RowShape;
   readonly #column: number;
@@ -98,6 +100,40 @@ export class InvertedIndex implements DerivedBody {
     at += 4;
     for (let left = count - 1; left > 0; left--) at = this.#skip(page, at);
     return { kind: 'inverted', match: 'any', elements: [page.slice(at, this.#skip(page, at))] };
+  }
+
+  image(): BodyImage {
+    return new InvertedImage(this);
+  }
+
+  load(rows: RefQueue): BodyLoad {
+    return new InvertedLoad(this, rows);
+  }
+
+  holdsSame(other: DerivedBody): boolean {
+    if (!(other instanceof InvertedIndex)) return false;
+    const [pairs, others] = [new HashPairs(firstPairs), new HashPairs(firstPairs)];
+    this.pairsAfter(0, noRow, pairs, Number.POSITIVE_INFINITY);
+    other.pairsAfter(0, noRow, others, Number.POSITIVE_INFINITY);
+    return pairs.holdsSame(others);
+  }
+
+  pairsAfter(hash: number, ref: RowRef, into: HashPairs, countMax: number): void {
+    this.#key.prefix = hash;
+    this.#tree.pairsAfter(ref, into, countMax);
+  }
+
+  addLast(hash: number, ref: RowRef): void {
+    this.#key.prefix = hash;
+    this.#tree.addLast(ref);
+  }
+
+  complete(ref: RowRef): void {
+    const count = this.#read(ref);
+    for (let at = 0; at < count; at++) {
+      this.#key.prefix = this.#hashes[at] as number;
+      this.#tree.addMissing(ref);
+    }
   }
 
   collect(request: DerivedRequest, into: RefList): boolean {

@@ -66,6 +66,12 @@ export class PinnedRows implements TablePin, Revocable {
     return new LaterRows(this.table, this.#valid());
   }
 
+  /** For images: the rows deleted since, and others, are at these positions of the queue. */
+  get deletedSince(): DeletedSince {
+    const { start } = this.#valid();
+    return { start, end: this.#held.end, at: (position) => this.#held.at(position) };
+  }
+
   nextRow(ref: RowRef): RowRef {
     return this.#held.heap.nextSeen(ref, this.#moment ?? this.#valid());
   }
@@ -172,6 +178,13 @@ export class PinnedRows implements TablePin, Revocable {
     deleted.addUpTo(this.#held, moment);
     this.#ledger.take(deleted.bytes - before);
   }
+}
+
+/** Rows that left since a moment; among them are some that came after it. */
+export interface DeletedSince {
+  readonly start: number;
+  readonly end: number;
+  at(position: number): RowRef;
 }
 
 const noRefs: RowRefs = new Int32Array(0);

@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import { TableImages } from './derived-images.ts';
 import { PinnedRows } from './pinned-rows.ts';
 import type { Table } from './table.ts';
 import type { TablePin } from './table-pin.ts';
@@ -13,6 +14,8 @@ import type { TablePin } from './table-pin.ts';
 export class SnapshotPins {
   /** Tables with rows, those with the most bytes last. */
   readonly tables: readonly TablePin[];
+  /** Those of them that have derived indexes; their pins are needed until these are written. */
+  readonly images: readonly TableImages[];
   /** Bytes of the rows, in their slots. */
   readonly rowBytes: number;
   readonly heldBytesMax: number;
@@ -25,7 +28,10 @@ export class SnapshotPins {
     withRows.sort((a, b) => a.heap.usedBytes - b.heap.usedBytes);
     this.rowBytes = withRows.reduce((sum, { heap }) => sum + heap.usedBytes, 0);
     this.heldBytesMax = Math.max(heldBytesMin, this.rowBytes * limits.snapshotHeldShareMax);
-    this.tables = withRows.map((table) => new PinnedRows(table, this));
+    const pins = withRows.map((table) => new PinnedRows(table, this));
+    this.tables = pins;
+    const indexed = pins.filter(({ table }) => table.derivedIndexes.length > 0);
+    this.images = indexed.map((pin) => new TableImages(pin));
   }
 
   /** Why they were revoked; `undefined` while they are not. */
@@ -37,6 +43,7 @@ export class SnapshotPins {
   get heldBytes(): number {
     let bytes = 0;
     for (const { isValid, table } of this.tables) if (isValid) bytes += table.held.snapshotBytes;
+    for (const { pin, bytes: beside } of this.images) if (pin.isValid) bytes += beside;
     return bytes;
   }
 

@@ -332,18 +332,21 @@ export class TableChanges {
   }
 
   /** Like `load`, but the row is in no index before `fillIndexes`, which judges uniqueness. */
-  loadUnindexed(row: Uint8Array, at: number, length: number): void {
+  loadUnindexed(row: Uint8Array, at: number, length: number): RowRef {
     const ref = this.#place(row, at, length, slotCommitted);
     assert(ref !== noRow, 'a table that was written once fits again');
     this.rowCount++;
+    return ref;
   }
 
-  /** Enters all rows in the indexes, which are empty. False if two rows share a unique key. */
+  /**
+   * Enters all rows in the indexes, which are empty, except derived ones. False if two rows share a
+   * unique key.
+   */
   fillIndexes(): boolean {
     for (const index of [...this.#uniques, ...this.#others]) {
       if (index.fillAtOnce(this.rowCount) !== noRow) return false;
     }
-    this.#derived?.fill();
     return this.#wholeRows === undefined || this.#wholeRows.fillAtOnce(this.rowCount);
   }
 

@@ -6,11 +6,13 @@ import { TextIndex } from '../search/text-index.ts';
 import { eachWord } from '../search/words.ts';
 import { readCount } from '../values/layout.ts';
 import { readUtf8 } from '../values/utf8.ts';
-import type { DerivedBody, DerivedRequest } from './derived-body.ts';
+import type { BodyImage, BodyLoad, DerivedBody, DerivedRequest } from './derived-body.ts';
 import type { RefList } from './ref-list.ts';
+import type { RefQueue } from './ref-queue.ts';
 import { offsetOf, type RowHeap } from './row-heap.ts';
 import { type RowRef, rowRef } from './row-ref.ts';
 import type { RowShape } from './row-shape.ts';
+import { TextImage, TextLoad } from './text-image.ts';
 
 /** The words of a string column: finds the rows that can match a search. */
 export class TextBody implements DerivedBody {
@@ -62,6 +64,18 @@ export class TextBody implements DerivedBody {
     return last === undefined
       ? undefined
       : { kind: 'text', search: new Search(`"${last}"`, this.#language) };
+  }
+
+  image(): BodyImage {
+    return new TextImage(this.index);
+  }
+
+  load(rows: RefQueue): BodyLoad {
+    return new TextLoad(this.index, rows, (ref) => this.#textOf(ref));
+  }
+
+  holdsSame(other: DerivedBody): boolean {
+    return other instanceof TextBody && this.index.holdsSame(other.index);
   }
 
   #textOf(ref: RowRef): string {

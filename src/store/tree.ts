@@ -1,4 +1,5 @@
 import { assert } from '../assert.ts';
+import type { HashPairs } from './hash-pairs.ts';
 import type { RangePart } from './index-body.ts';
 import type { TreeKey } from './ordered-key.ts';
 import type { RefList } from './ref-list.ts';
@@ -97,6 +98,12 @@ export class Tree {
     this.insertHere(ref);
   }
 
+  /** Adds `ref` at the loaded key, unless it is there. */
+  addMissing(ref: RowRef): void {
+    this.#descend(true, ref);
+    if (!this.#isHit) this.insertHere(ref);
+  }
+
   remove(ref: RowRef): void {
     this.#key.loadStored(ref);
     this.#descend(true, this.#hasTies ? ref : noRow);
@@ -133,6 +140,32 @@ export class Tree {
   collectToLast(into: RefList, part?: RangePart): void {
     this.#goToLast();
     this.#collectPart(into, part);
+  }
+
+  /**
+   * Appends prefixes and refs of entries behind the loaded key with `ref`, leaf by leaf until there
+   * are `countMax` or more; `noRow`: from the first one on.
+   */
+  pairsAfter(ref: RowRef, into: HashPairs, countMax: number): void {
+    if (ref === noRow) {
+      this.startAtFirst();
+    } else {
+      this.#descend(true, ref);
+      this.#keepStart();
+    }
+    this.#goToLast();
+    if (!this.#isStartBeforePath()) return;
+    const enough = into.length + countMax;
+    for (;;) {
+      const leaf = this.#startNodes[0] as number;
+      const [prefixes, refs] = [this.#leaves.prefixes(leaf), this.#leaves.refs(leaf)];
+      const end = baseOf(leaf) + this.#leaves.count(leaf);
+      for (let at = baseOf(leaf) + (this.#startAt[0] as number); at < end; at++) {
+        into.push(prefixes[at] as number, refs[at] as RowRef);
+      }
+      if (leaf === this.#leafNode() || into.length >= enough) return;
+      this.#advanceStart();
+    }
   }
 
   /** Sets the path behind the last entry. */

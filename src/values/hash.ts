@@ -1,7 +1,8 @@
 /**
  * A 32-bit hash of `bytes[start, end)`, as an unsigned number. Every bit of the input reaches every
- * bit of the result, so tables may take any bits of it. It is stable within one process only and
- * gives no protection against chosen keys: code that hashes user input must bound its probes.
+ * bit of the result, so tables may take any bits of it. Snapshots hold results of it: a change
+ * needs another number in `inverted-image.ts` of the store. It gives no protection against chosen
+ * keys: code that hashes user input must bound its probes.
  *
  * The mixing is that of MurmurHash3 (x86, 32 bits).
  */

@@ -226,9 +226,10 @@ export class HistoryLab {
 /** What a start finds, what it warned of, and the processor time that it took. */
 export async function startOn(disk: SimulatedDisk) {
   const store = new Store(emptyCatalog);
-  const snapshots = new SnapshotLoader(store);
-  const replay = new LogReplay(store, snapshots);
   const warnings: string[] = [];
+  const warn = (message: string) => warnings.push(message);
+  const snapshots = new SnapshotLoader(store, warn);
+  const replay = new LogReplay(store, snapshots);
   const before = cpuMillis();
   const log = await CommitLog.open(disk, {
     databaseIdentity: labIdentity,

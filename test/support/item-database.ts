@@ -30,7 +30,7 @@ import { MachineClock } from '../../src/node/clock.ts';
 import { MemoryDisk } from '../../src/node/memory-disk.ts';
 import { nextTurn } from '../../src/node/next-turn.ts';
 import { encodeRawModuleV10 } from '../../src/schema/encode-raw-module.ts';
-import { emptyRawModule } from '../../src/schema/raw-module.ts';
+import { emptyRawModule, type RawDerivedIndex } from '../../src/schema/raw-module.ts';
 import { ownerRights } from '../../src/sql/rights.ts';
 import { noRow, type RowRef } from '../../src/store/row-ref.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -86,7 +86,7 @@ export class ItemDatabase {
       report: (line: ModuleLogLine) => void items?.lines.push(line),
       warn,
       loader: (_: unknown, { store }: { store: Store }) =>
-        Promise.resolve(new ItemRunner(store, rowCount)),
+        Promise.resolve(new ItemRunner(store, rowCount, options.hasTextIndex === true)),
       hash: programHash,
       progress,
       nextTurn,
@@ -195,6 +195,8 @@ export interface ItemOptions {
   readonly clock?: Clock;
   readonly progress?: Progress;
   readonly slices?: Slices;
+  /** `text` of the items has an index of words. */
+  readonly hasTextIndex?: boolean;
 }
 
 /** Rows of a result over `item`, as `id text`, sorted. */
@@ -310,11 +312,13 @@ function programOf(number: number) {
 class ItemRunner implements ModuleRunner {
   readonly #store: Store;
   readonly #rowCount: number;
+  readonly #hasTextIndex: boolean;
   readonly #row = new Uint8Array(512);
 
-  constructor(store: Store, rowCount: number) {
+  constructor(store: Store, rowCount: number, hasTextIndex: boolean) {
     this.#store = store;
     this.#rowCount = rowCount;
+    this.#hasTextIndex = hasTextIndex;
   }
 
   describe(): Uint8Array {
@@ -353,6 +357,7 @@ class ItemRunner implements ModuleRunner {
           errReturnType: { kind: 'string' as const },
         }),
       ),
+      derivedIndexes: this.#hasTextIndex ? [textIndex] : [],
       lifecycleReducers: [{ event: 'init', functionName: init.name }],
     });
   }
@@ -395,3 +400,10 @@ class ItemRunner implements ModuleRunner {
 }
 
 const init = { name: 'init', params: product() };
+
+const textIndex: RawDerivedIndex = {
+  tableName: 'item',
+  column: 1,
+  kind: 'text',
+  options: [{ name: 'language', value: 'english' }],
+};

@@ -6,9 +6,10 @@ import type { SnapshotPins } from '../../store/snapshot-pins.ts';
 import type { DatabaseCore } from '../core.ts';
 import type { Program } from '../program.ts';
 import type { Ticket } from '../ticket.ts';
+import type { ScanTarget } from './scan-target.ts';
 import { SnapshotCredit } from './snapshot-credit.ts';
 import type { SnapshotFile } from './snapshot-desk.ts';
-import { type ScanTarget, SnapshotScan } from './snapshot-scan.ts';
+import { SnapshotScan } from './snapshot-scan.ts';
 
 /** The parts of a database that a snapshot is made of. */
 export type SnapshotSource = Pick<DatabaseCore, 'clock' | 'log' | 'program' | 'store'>;
@@ -107,6 +108,8 @@ export class RunningSnapshot implements ScanTarget {
     const startedAt = clock.monotonicMillis();
     const end = startedAt + millis;
     while (!this.#isHeadDone && this.hasRoom && clock.monotonicMillis() < end) this.#addHead();
+    // Images are worth less than the snapshot.
+    if (this.#isPressed) this.#scan.dropImages();
     if (this.#isHeadDone) this.#isRead = this.#scan.readUntil(end) === 'done';
     const took = clock.monotonicMillis() - startedAt;
     this.costMillis += took;
@@ -160,9 +163,13 @@ export class RunningSnapshot implements ScanTarget {
     else this.add(next.value);
   }
 
+  /** Whether half of the memory that may be held is. */
+  get #isPressed(): boolean {
+    return this.#heldBytes > this.#pins.heldBytesMax / 2;
+  }
+
   get #share(): number {
-    const isPressed = this.#heldBytes > this.#pins.heldBytesMax / 2;
-    return isPressed ? limits.snapshotHurryShareMax : limits.snapshotShareMax;
+    return this.#isPressed ? limits.snapshotHurryShareMax : limits.snapshotShareMax;
   }
 }
 

@@ -16,7 +16,7 @@ export interface SnapshotDesk {
 export interface SnapshotFile {
   /** The first call, after `ready`. */
   begin(place: SnapshotPlace): void;
-  /** The next block. The buffers of its rows, or of its piece of a program, are handed over. */
+  /** The next block. The buffer of its rows, or piece of a program or an image, is handed over. */
   add(block: SnapshotBlock): void;
   /** All blocks were added, and the log is durable up to the place: it can count from now on. */
   finish(): void;

@@ -53,8 +53,7 @@ export class SnapshotJob implements SnapshotFile {
   add(block: SnapshotBlock): void {
     this.#do(async () => {
       await this.#open.add(block);
-      const isRows = block.kind === 'rows';
-      if (!this.#isOver) this.#events.taken(isRows ? bufferOf(block.rows.bytes) : undefined);
+      if (!this.#isOver) this.#events.taken(bufferOf(block));
     });
   }
 
@@ -96,8 +95,10 @@ export class SnapshotJob implements SnapshotFile {
   }
 }
 
-function bufferOf(bytes: Uint8Array): ArrayBuffer | undefined {
-  return bytes.buffer instanceof ArrayBuffer ? bytes.buffer : undefined;
+function bufferOf(block: SnapshotBlock): ArrayBuffer | undefined {
+  const bytes = block.kind === 'rows' ? block.rows.bytes : undefined;
+  const buffer = block.kind === 'derived' ? block.piece.bytes.buffer : bytes?.buffer;
+  return buffer instanceof ArrayBuffer ? buffer : undefined;
 }
 
 /** Why a snapshot of about so many bytes would leave too little space. */

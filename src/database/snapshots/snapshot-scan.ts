@@ -1,26 +1,23 @@
 import { limits } from '../../limits.ts';
-import type { SnapshotBlock } from '../../log/snapshot.ts';
+import type { TableImages } from '../../store/derived-images.ts';
 import { noRow, pageShift, type RowRef } from '../../store/row-ref.ts';
 import type { SnapshotPins } from '../../store/snapshot-pins.ts';
 import type { TablePin } from '../../store/table-pin.ts';
-
-export interface ScanTarget {
-  /** True while there is room for another block. */
-  readonly hasRoom: boolean;
-  /** The buffer is handed over. */
-  add(block: SnapshotBlock): void;
-  /** A buffer of `limits.snapshotBlockBytes` to fill, if one came back. */
-  takeBuffer(): ArrayBuffer | undefined;
-}
+import { ImageScan } from './image-scan.ts';
+import type { ScanTarget } from './scan-target.ts';
 
 /**
- * Reads the pinned rows of all tables into blocks, a slice at a time. The pins of a table are
- * released when its last row is read.
+ * Reads the pinned rows of all tables into blocks, a slice at a time, and then writes the images of
+ * their derived indexes. The pin of a table is released when its last row is read, or its last
+ * image was written.
  */
 export class SnapshotScan {
   readonly #pins: SnapshotPins;
   readonly #target: ScanTarget;
   readonly #now: () => number;
+  readonly #images: ImageScan;
+  /** Of the table that is read. */
+  #noted: TableImages | undefined;
   #at = 0;
   #ref: RowRef = noRow;
   #block: Uint8Array<ArrayBuffer> | undefined;
@@ -32,6 +29,7 @@ export class SnapshotScan {
     this.#pins = pins;
     this.#target = target;
     this.#now = now;
+    this.#images = new ImageScan(pins.images, target);
   }
 
   /** Rows that were read. */
@@ -44,18 +42,32 @@ export class SnapshotScan {
    * empty. `waiting`: there is no room for another block. `done`: all blocks were added.
    */
   readUntil(end: number): 'paused' | 'waiting' | 'done' {
-    for (;;) {
+    while (!this.#isDone) {
       const pin = this.#pins.tables[this.#at];
-      if (pin === undefined) return 'done';
       if (!this.#target.hasRoom) return 'waiting';
-      if (this.#readSome(pin)) this.#endTable(pin);
-      if (this.#now() >= end) return this.#at < this.#pins.tables.length ? 'paused' : 'done';
+      if (pin === undefined) this.#images.writeSome();
+      else if (this.#readSome(pin)) this.#endTable(pin);
+      if (this.#now() >= end) return this.#isDone ? 'done' : 'paused';
     }
+    return 'done';
+  }
+
+  /** Writes no more images, and releases what is kept for them alone. */
+  dropImages(): void {
+    if (this.#images.isDone) return;
+    this.#images.drop();
+    this.#noted = undefined;
+    for (const pin of this.#pins.tables.slice(0, this.#at)) pin.release();
+  }
+
+  get #isDone(): boolean {
+    return this.#at === this.#pins.tables.length && this.#images.isDone;
   }
 
   /** Until the next look at the clock; true at the end of the table. */
   #readSome(pin: TablePin): boolean {
     const { table } = pin;
+    if (this.#ref === noRow) this.#noted = this.#images.of(pin);
     const page = this.#ref >>> pageShift;
     for (let left = limits.snapshotLookRows; left > 0; left--) {
       const next = pin.nextRow(this.#ref);
@@ -72,6 +84,7 @@ export class SnapshotScan {
       this.#end += table.copyRow(next, block, this.#end);
       this.#rowsInBlock++;
       this.#rowCount++;
+      this.#noted?.note(next);
       this.#ref = next;
       if (next >>> pageShift !== page) return false;
     }
@@ -101,7 +114,7 @@ export class SnapshotScan {
 
   #endTable(pin: TablePin): void {
     this.#flush(pin);
-    pin.release();
+    if (this.#images.of(pin) === undefined) pin.release();
     this.#ref = noRow;
     this.#at++;
   }

@@ -2,10 +2,10 @@ import { unreachable } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import type { Alarm, MakeAlarm } from '../alarm.ts';
 import type { DatabaseCore } from '../core.ts';
-import { rowBytesOf } from '../storage-quota.ts';
 import type { Ticket } from '../ticket.ts';
 import type { DatabaseReply, TurnResult } from '../turn.ts';
 import { RunningSnapshot } from './running-snapshot.ts';
+import { snapshotBytesOf } from './snapshot-bytes.ts';
 import type { SnapshotDesk, SnapshotEvents, SnapshotFile } from './snapshot-desk.ts';
 import {
   isSnapshotDue,
@@ -173,8 +173,8 @@ export class Snapshots {
   async stop(untilMillis: number): Promise<void> {
     this.#isStopping = true;
     const now = this.#core.clock.monotonicMillis();
-    const rowBytes = rowBytesOf(this.#core.store);
-    const isWorth = isWorthAtStop(this.#since(now), rowBytes, untilMillis - now, this.#sizes);
+    const bytes = snapshotBytesOf(this.#core.store);
+    const isWorth = isWorthAtStop(this.#since(now), bytes, untilMillis - now, this.#sizes);
     if (!isWorth || this.#core.full !== undefined) this.#drop();
     else if (this.#state.kind === 'idle') this.#ask(now);
     if (this.#state.kind === 'idle') return;
@@ -224,7 +224,7 @@ export class Snapshots {
       finished: (bytes) => this.#finished(events, bytes),
       failed: (message, isForSpace) => this.#failed(events, message, isForSpace),
     };
-    const file = snapshotDesk.ask(rowBytesOf(this.#core.store), events);
+    const file = snapshotDesk.ask(snapshotBytesOf(this.#core.store), events);
     this.#state = { kind: 'asked', file, events, isReady: false, isDue };
   }
 

@@ -121,9 +121,14 @@ class RemoteSnapshot implements SnapshotFile {
   }
 }
 
-/** Rows and pieces of a program change owner; the rest is copied. */
+/** Rows, pieces of a program and of images change owner; the rest is copied. */
 function buffersOf(block: SnapshotBlock): ArrayBuffer[] {
-  const bytes = block.kind === 'rows' ? block.rows.bytes : undefined;
-  const buffer = block.kind === 'program' ? block.bytes.buffer : bytes?.buffer;
+  const buffer = bytesOf(block)?.buffer;
   return buffer instanceof ArrayBuffer ? [buffer] : [];
+}
+
+function bytesOf(block: SnapshotBlock): Uint8Array | undefined {
+  if (block.kind === 'program') return block.bytes;
+  if (block.kind === 'derived') return block.piece.bytes;
+  return block.kind === 'rows' ? block.rows.bytes : undefined;
 }
