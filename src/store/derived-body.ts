@@ -62,6 +62,8 @@ export interface BodyImage {
   writeHead(into: ImageWriter): void;
   /** Writes about `countMax` entries; `full`: it goes on in another piece. */
   write(into: ImageWriter, ranks: RowRanks, countMax: number): ImageStep;
+  /** It is not written on. */
+  end?(): void;
 }
 
 export type ImageStep = 'more' | 'full' | 'done';

@@ -50,6 +50,11 @@ export class TableImages {
     return this.#ranks.bytes;
   }
 
+  /** None of them is written on. */
+  end(): void {
+    for (const image of this.images) image.end();
+  }
+
   /** A row of the pin was written; all of them are noted in their order, before any image. */
   note(ref: RowRef): void {
     this.#ranks.note(ref);
@@ -82,6 +87,10 @@ export class IndexImage {
     this.#body = index.body;
     this.#image = image;
     this.#ranks = ranks;
+  }
+
+  end(): void {
+    this.#image.end?.();
   }
 
   /** False once the table was emptied: the structure of the moment is gone. */

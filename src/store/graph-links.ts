@@ -78,6 +78,16 @@ export class GraphLinks {
     return this.#placeOf(node, level, other) >= 0;
   }
 
+  /** Removes the links of one level, in this direction alone. */
+  clear(node: number, level: number): void {
+    this.#listOf(node, level)[this.#startOf(node, level)] = 0;
+  }
+
+  /** Adds a link in this direction alone; there is room. */
+  push(node: number, level: number, other: number): void {
+    this.#add(node, level, other);
+  }
+
   /** Both have room, and no link to each other. */
   link(node: number, level: number, other: number): void {
     this.#add(node, level, other);

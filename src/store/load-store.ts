@@ -79,9 +79,7 @@ export class StoreLoad {
     for (const [id, table] of this.#tables) {
       if (table.rowCount > 0 && !this.#finished.has(id)) failReplay(table, 'its end is missing');
     }
-    for (const [id, derived] of this.#derived) {
-      for (const fault of derived.finish()) this.#note(fault, this.#tables.get(id));
-    }
+    for (const derived of this.#derived.values()) derived.finish();
     this.#derived.clear();
     this.#isOver = true;
     this.#state.setTables(this.#catalog, [...this.#tables.values()]);

@@ -15,7 +15,7 @@
 import { assert, present } from '../assert.ts';
 import { GraphLinks, linksMax, upperLinksMax } from './graph-links.ts';
 import { NodeHeap } from './node-heap.ts';
-import { offsetMask, pageShift, type RowRef } from './row-ref.ts';
+import { noRow, offsetMask, pageShift, type RowRef } from './row-ref.ts';
 import { readVector, type VectorMetric, VectorRuler } from './vector-distance.ts';
 import { measureVectors, vectorBatchMax } from './vector-kernel.ts';
 
@@ -36,15 +36,15 @@ interface Found {
 const insertWidth = 64;
 /** Links that a new node gets on each level. */
 const newLinks = 16;
-const levelsMax = 8;
+export const levelsMax = 8;
 
 export class NearestGraph {
   readonly #metric: VectorMetric;
   readonly #length: number;
   readonly #source: VectorSource;
-  readonly #links = new GraphLinks();
+  #links = new GraphLinks();
   /** By node; freed ones wait in the list. */
-  readonly #refs: RowRef[] = [];
+  #refs: RowRef[] = [];
   readonly #free: number[] = [];
   /** By page of the rows, then by place in it. */
   readonly #nodes: (Map<number, number> | undefined)[] = [];
@@ -77,6 +77,45 @@ export class NearestGraph {
 
   has(ref: RowRef): boolean {
     return this.#nodes[ref >>> pageShift]?.has(ref & offsetMask) === true;
+  }
+
+  /** All nodes have smaller numbers. */
+  get nodeEnd(): number {
+    return this.#refs.length;
+  }
+
+  /** The row of a node, or `noRow`. */
+  refOf(node: number): RowRef {
+    const ref = this.#refs[node] as RowRef;
+    const isNode = this.#nodes[ref >>> pageShift]?.get(ref & offsetMask) === node;
+    return isNode ? ref : noRow;
+  }
+
+  levelOf(node: number): number {
+    return this.#links.levelOf(node);
+  }
+
+  /** Writes the linked nodes to `into` and returns their number. */
+  readLinks(node: number, level: number, into: Int32Array): number {
+    return this.#links.read(node, level, into);
+  }
+
+  /** Fills an empty graph: with the nodes of `refs` that are not `noRow`, and their links. */
+  adopt(links: GraphLinks, refs: RowRef[]): void {
+    assert(this.#count === 0, 'a graph is loaded when it is empty');
+    this.#links = links;
+    this.#refs = refs;
+    for (let node = refs.length - 1; node >= 0; node--) {
+      const ref = refs[node] as RowRef;
+      if (ref === noRow) {
+        this.#free.push(node);
+        continue;
+      }
+      this.#place(ref, node);
+      this.#count++;
+    }
+    while (this.#seen.length < refs.length) this.#seen = new Uint32Array(this.#seen.length * 2);
+    this.#entry = links.highest() ?? this.#anyNode();
   }
 
   /** The row is at another place, and its vector is the same. */

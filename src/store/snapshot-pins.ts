@@ -49,6 +49,7 @@ export class SnapshotPins {
 
   /** Releases all; calling it again does nothing. */
   release(): void {
+    for (const images of this.images) images.end();
     for (const pin of this.tables) pin.release();
   }
 

@@ -1,6 +1,7 @@
 import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
-import type { DerivedBody, DerivedRequest } from './derived-body.ts';
+import type { BodyImage, BodyLoad, DerivedBody, DerivedRequest } from './derived-body.ts';
+import type { GraphLinks } from './graph-links.ts';
 import { NearestGraph } from './nearest-graph.ts';
 import type { RefList } from './ref-list.ts';
 import { RefQueue } from './ref-queue.ts';
@@ -8,6 +9,7 @@ import { offsetOf, type RowHeap } from './row-heap.ts';
 import type { RowRef } from './row-ref.ts';
 import type { RowShape } from './row-shape.ts';
 import { elementBytes, type VectorMetric } from './vector-distance.ts';
+import { type LoadedGraph, VectorImage, VectorLoad } from './vector-image.ts';
 
 export interface VectorIndexOptions {
   readonly metric: VectorMetric;
@@ -19,7 +21,7 @@ export interface VectorIndexOptions {
  * it by looking at each. Writers never wait for the graph: every search takes some rows into it.
  * While very many wait, after a start or a large load, it cannot say which rows are near.
  */
-export class VectorIndex implements DerivedBody {
+export class VectorIndex implements DerivedBody, LoadedGraph {
   readonly #heap: RowHeap;
   readonly #shape: RowShape;
   readonly #column: number;
@@ -29,6 +31,8 @@ export class VectorIndex implements DerivedBody {
   /** Rows that left before their turn: how often to pass over each in the queue. */
   readonly #gone = new Map<RowRef, number>();
   #goneCount = 0;
+  /** The one that was begun last. */
+  #image: VectorImage | undefined;
 
   constructor(heap: RowHeap, shape: RowShape, column: number, options: VectorIndexOptions) {
     this.#heap = heap;
@@ -77,6 +81,19 @@ export class VectorIndex implements DerivedBody {
     return undefined;
   }
 
+  image(): BodyImage {
+    this.#image = new VectorImage(this.#graph);
+    return this.#image;
+  }
+
+  load(rows: RefQueue): BodyLoad {
+    return new VectorLoad(this, rows);
+  }
+
+  adopt(links: GraphLinks, refs: RowRef[]): void {
+    this.#graph.adopt(links, refs);
+  }
+
   collect(request: DerivedRequest, into: RefList): boolean {
     assert(request.kind === 'nearest', 'a vector index is asked for near rows');
     const isBehind = this.waitingCount > limits.vectorWaitingMax;
@@ -88,6 +105,7 @@ export class VectorIndex implements DerivedBody {
   }
 
   #takeIn(countMax: number): void {
+    if (this.#image?.isOpen === true) return;
     for (let left = countMax; left > 0 && this.#waiting.start < this.#waiting.end; ) {
       const ref = this.#waiting.take();
       const gone = this.#gone.get(ref);

@@ -31,6 +31,7 @@ export class ImageScan {
 
   /** Writes no more; the pins are left to the caller. */
   drop(): void {
+    for (const table of this.#tables) table.end();
     this.#tables = [];
     this.#into = undefined;
   }
