@@ -8,7 +8,7 @@ import type {
   SnapshotTable,
 } from '../../src/log/snapshot.ts';
 import { type SnapshotFile, SnapshotWriter } from '../../src/log/snapshot-writer.ts';
-import { tableId } from '../../src/schema/ids.ts';
+import { indexId, tableId } from '../../src/schema/ids.ts';
 import { commitOffset } from '../../src/store/commit-offset.ts';
 import { type OpenedLog, openLog } from './log-fixture.ts';
 
@@ -76,6 +76,8 @@ export interface SnapshotContent {
   readonly records: readonly string[];
   readonly rowsPerBlock?: number;
   readonly program?: Uint8Array;
+  /** The image of an index, which nothing reads. */
+  readonly hasImage?: boolean;
 }
 
 /** Writes a snapshot of the records of a log, which it makes durable. */
@@ -87,7 +89,8 @@ export function snapshotOf(
 ): Promise<SnapshotFile> {
   log.write();
   const place = log.snapshotPlace(1_000n);
-  return writeSnapshot(disk, { place, salt, records: records.slice() }, () => log.sync());
+  const content = { place, salt, records: records.slice(), hasImage: true };
+  return writeSnapshot(disk, content, () => log.sync());
 }
 
 export async function writeSnapshot(
@@ -119,6 +122,10 @@ export function beginSnapshot(disk: Disk, content: SnapshotContent) {
       const list = { bytes, count: some.length };
       blocks.push({ kind: 'rows', tableId: tableId(table + 1), rows: list });
     }
+  }
+  if (content.hasImage === true) {
+    const piece = { indexId: indexId(9), part: 'entries' as const, bytes: new Uint8Array(99) };
+    blocks.push({ kind: 'derived', tableId: tableId(1), piece });
   }
   return { writer: SnapshotWriter.begin(disk, place, salt), blocks };
 }
