@@ -244,7 +244,10 @@ export const limits = {
   /** A linked program: its script, and the source map of the script. */
   linkedScriptBytesMax: 192 * mebibyte,
   linkedMapBytesMax: 96 * mebibyte,
-  /** Linkers that work at once; at most one of them links a program above the small size. */
+  /**
+   * Linkers that work at once, and one more for a database that reopens; at most one of them links
+   * a program above the small size.
+   */
   linkersMax: 2,
   smallProgramBytesMax: mebibyte,
   /**

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { limits } from '../../limits.ts';
-import { yieldSessionToThis } from '../../node/child-priority.ts';
+import { type Niceness, yieldSessionToThis } from '../../node/child-priority.ts';
 import { systemCommand } from '../../node/command-wrappers.ts';
 import { FrameReader } from '../../node/frames.ts';
 import { processTreeBytes } from '../../node/process-memory.ts';
@@ -20,6 +20,15 @@ import { linkerVersion } from './linker-version.ts';
  * limit on data: Node 24 does not start within 512 MiB.
  */
 const engineMebibytes = 512;
+
+/**
+ * How its process ranks, from its start: without the rights of root a niceness cannot be lowered
+ * again. A database that opens waits for its program, and callers for that database, so it links
+ * with the niceness of a database; what is published comes after all callers.
+ */
+const nicenessOf = { opening: 5, publish: 15 } as const satisfies Record<string, Niceness>;
+
+export type LinkPurpose = keyof typeof nicenessOf;
 
 export interface LinkBounds {
   readonly mebibytesMax: number;
@@ -50,6 +59,7 @@ const stderrBytesMax = 8 * 1024;
  * and for both together by measuring them, where there is a `/proc`.
  */
 export class LinkerProcess {
+  readonly purpose: LinkPurpose;
   readonly #child: ChildProcess;
   readonly #bounds: LinkBounds;
   readonly #reader = new FrameReader(answerFrameBytesMax);
@@ -60,9 +70,10 @@ export class LinkerProcess {
   #programCount = 0;
 
   /** `entry`: the built `linker-main`. */
-  constructor(entry: string, bounds: LinkBounds) {
+  constructor(entry: string, bounds: LinkBounds, purpose: LinkPurpose) {
     this.#bounds = bounds;
-    const child = startProcess(entry, bounds.mebibytesMax);
+    this.purpose = purpose;
+    const child = startProcess(entry, bounds.mebibytesMax, purpose);
     this.#child = child;
     child.stdout?.on('data', (chunk: Buffer) => this.#receive(chunk));
     child.stderr?.on('data', (chunk: Buffer) => {
@@ -180,7 +191,7 @@ export class LinkerProcess {
 
 /**
  * Counts from now. The limit is on processor time, as the machine may be busy with other things,
- * and linkers come last; where that is not known, it is on the time that passes. `waitFactor` times
+ * and linkers of what is published come last; where that is not known, it is on the time that passes. `waitFactor` times
  * as much may pass.
  */
 function timeLimit(pid: number | undefined, millisMax: number): () => boolean {
@@ -201,7 +212,7 @@ interface Held {
   unref?(): void;
 }
 
-function startProcess(entry: string, mebibytesMax: number): ChildProcess {
+function startProcess(entry: string, mebibytesMax: number, purpose: LinkPurpose): ChildProcess {
   const bytes = (mebibytesMax + engineMebibytes) * 1024 * 1024;
   const node = [process.execPath, `--max-old-space-size=${mebibytesMax}`, entry];
   const version = toHex(linkerVersion());
@@ -215,7 +226,6 @@ function startProcess(entry: string, mebibytesMax: number): ChildProcess {
     detached: true,
     windowsHide: true,
   });
-  // Publishers wait rather than callers.
-  if (child.pid !== undefined) yieldSessionToThis(child.pid, 15);
+  if (child.pid !== undefined) yieldSessionToThis(child.pid, nicenessOf[purpose]);
   return child;
 }

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import os from 'node:os';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { linkProgram } from '../../bundle/link.ts';
 import { Refusal } from '../../database/outcome.ts';
@@ -77,6 +78,29 @@ describe('the linker', { timeout: 120_000 }, () => {
     await link(linker, 'export default 2');
     expect(linker.processIds).toEqual(first);
     expect(reports).toEqual([]);
+  });
+
+  it('ranks what a database that reopens waits for like a database, before publishes', async () => {
+    const linker = open();
+    await link(linker, 'export default 1');
+    const [publish = 0] = linker.processIds;
+    await link(linker, 'export default 2', true);
+    const [opening = 0] = linker.processIds.filter((pid) => pid !== publish);
+    const nicer = (pid: number) => os.getPriority(pid) - os.getPriority();
+    const within = (niceness: number) => Math.min(niceness, 19 - os.getPriority());
+    expect([publish, opening].map(nicer)).toEqual([15, 5].map(within));
+    await link(linker, 'export default 3');
+    await link(linker, 'export default 4', true);
+    expect(linker.processIds).toEqual([publish, opening]);
+  });
+
+  it('keeps no database that reopens waiting for programs that are published', async () => {
+    const linker = open();
+    const published = Promise.all([link(linker, long), link(linker, long)]);
+    for (const pid of await busy(linker, 2)) process.kill(pid, 'SIGSTOP');
+    await link(linker, 'export default 1', true);
+    for (const pid of linker.processIds) process.kill(pid, 'SIGCONT');
+    await published;
   });
 
   it('refuses a program that is over the limit', async () => {

@@ -7,6 +7,7 @@ import {
   type LinkBounds,
   type LinkerEnd,
   LinkerProcess,
+  type LinkPurpose,
 } from './linker-process.ts';
 import { type RecentLinks, recentLinks } from './recent-links.ts';
 
@@ -34,7 +35,8 @@ export interface LinkRequest {
   readonly database: string;
   /**
    * True for a database that reopens: it cannot be turned away, so it is linked first, and never
-   * rejected because the queue is full. Few of them start at once.
+   * rejected because the queue is full. Few of them start at once. Its callers wait for it, so its
+   * linker ranks like a database, and a small one waits for no program that is published.
    */
   readonly isReopening: boolean;
 }
@@ -53,11 +55,12 @@ const defaultBounds: LinkerBounds = {
 };
 
 /**
- * Links programs in processes that can be lost (`linker-process.ts`), at most two at once; the
- * others wait in order. Programs above the small size use at most one of the two, so that small
- * ones never wait for more than small ones.
+ * Links programs in processes that can be lost (`linker-process.ts`), at most two at once, and a
+ * third for a database that reopens; the others wait in order. Programs above the small size use at
+ * most one of them, so that small ones never wait for more than small ones.
  *
- * A process that linked a small program waits for the next: starting one takes longer than linking.
+ * A process that linked a small program waits for the next one of its purpose, which says how it
+ * ranks: starting one takes longer than linking.
  * One that linked a large program, reached a limit or ended is not used again. If a process ended
  * through no fault of its program, another one tries, once. Recently linked small programs are not
  * linked again.
@@ -69,6 +72,7 @@ export class Linker {
   #waitingBytes = 0;
   #busy = 0;
   #busyLarge = 0;
+  #busyReopening = 0;
   readonly #recent: RecentLinks;
   readonly #processes = new Set<LinkerProcess>();
   /** Processes that wait for a small program, and the timer that ends each. */
@@ -131,14 +135,19 @@ export class Linker {
     }
   }
 
-  #hasRoom({ bytes }: LinkRequest): boolean {
-    return this.#busy < limits.linkersMax && (isSmall(bytes) || this.#busyLarge === 0);
+  #hasRoom({ bytes, isReopening }: LinkRequest): boolean {
+    // What is published can take long on a busy machine: it comes last.
+    const isFirst = isReopening && this.#busyReopening === 0;
+    const hasPlace = isFirst || this.#busy < limits.linkersMax;
+    return hasPlace && (isSmall(bytes) || this.#busyLarge === 0);
   }
 
   async #run(request: Waiting): Promise<void> {
     const large = isSmall(request.bytes) ? 0 : 1;
+    const reopening = request.isReopening ? 1 : 0;
     this.#busy += 1;
     this.#busyLarge += large;
+    this.#busyReopening += reopening;
     try {
       request.resolve(await this.#linkNow(request));
     } catch (error) {
@@ -146,6 +155,7 @@ export class Linker {
     } finally {
       this.#busy -= 1;
       this.#busyLarge -= large;
+      this.#busyReopening -= reopening;
       this.#next();
     }
   }
@@ -167,23 +177,29 @@ export class Linker {
   }
 
   async #try(request: LinkRequest): Promise<LinkAnswer> {
-    const linker = await this.#take(isSmall(request.bytes));
+    const linker = await this.#take(request);
     const answer = await linker.link(request.bytes);
     this.#putBack(linker, request.bytes);
     if (answer.kind === 'ended' && answer.end.cause !== 'closed') this.#tell(request, answer.end);
     return answer;
   }
 
-  async #take(small: boolean): Promise<LinkerProcess> {
+  async #take({ bytes, isReopening }: LinkRequest): Promise<LinkerProcess> {
+    const small = isSmall(bytes);
+    const purpose: LinkPurpose = isReopening ? 'opening' : 'publish';
     for (const [linker, timer] of this.#idle) {
       if (!small) break;
+      if (linker.purpose !== purpose) continue;
       clearTimeout(timer);
       this.#idle.delete(linker);
       if (!linker.hasEnded) return linker;
       this.#processes.delete(linker);
     }
     const entry = await this.#options.entry();
-    const linker = new LinkerProcess(entry, small ? this.#bounds.small : this.#bounds.large);
+    const [other] = this.#idle.keys();
+    if (other !== undefined && this.#processes.size >= limits.linkersMax) this.#discard(other);
+    const bounds = small ? this.#bounds.small : this.#bounds.large;
+    const linker = new LinkerProcess(entry, bounds, purpose);
     this.#processes.add(linker);
     if (this.#isClosed) this.#discard(linker);
     return linker;

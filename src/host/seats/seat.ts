@@ -92,6 +92,8 @@ export type SeatMode =
 export interface SeatEvents {
   /** Reports how many bytes of the log were read in all, while it opens. */
   hasRead(bytes: number): void;
+  /** Reports whether its program is being linked, while it opens. */
+  links(isLinking: boolean): void;
   /** The actor serves. All commits up to `offset` are durable. */
   opened(opening: SeatOpening): void;
   handOver(turn: TurnReport): void;

@@ -375,6 +375,7 @@ export class DatabaseLife {
   /** Opens the database, or creates it. */
   #begin(mode: SeatMode, starts: Starts, wake?: WakeReason): HopefulState {
     if (wake !== undefined) this.#options.report('info', wakeTexts[wake]);
+    this.#opening?.ended();
     const opening = mode.kind === 'open' ? this.#beginOpening() : undefined;
     const seat = this.#takeSeat(mode, opening?.bytes ?? 0);
     const state: HopefulState =
@@ -398,6 +399,7 @@ export class DatabaseLife {
     const owner = this.#owner;
     const events = untilEnded({
       hasRead: (bytes) => this.#opening?.hasRead(bytes),
+      links: (isLinking) => this.#opening?.links(isLinking),
       opened: (opening) => this.#opened(opening, mode),
       handOver: (turn) => {
         this.#reopening.succeeded();
@@ -514,6 +516,7 @@ export class DatabaseLife {
   #finish(state: Extract<LifeState, { kind: 'broken' | 'stopped' }>, fault: Refusal): void {
     const starts = startsOf(this.#state);
     clearTimeout(this.#retry);
+    this.#opening?.ended();
     this.#state = state;
     this.#disk.stop();
     this.#owner.finished(state.kind, fault);

@@ -167,6 +167,35 @@ describe('a database that opens', () => {
     ]);
   });
 
+  it('says so in the log and to callers when its program is prepared, until it ends', async () => {
+    const slow = new Slow('closed');
+    const asked = slow.ask();
+    const [seat] = slow.seats;
+    const pass = async (millis: number) => {
+      slow.clock.advance(millis);
+      await vi.advanceTimersByTimeAsync(millis);
+    };
+    seat?.hasRead(100 * mebibyte);
+    await pass(6_000);
+    seat?.links(true);
+    await pass(limits.openingWaitMillisMax - 6_000);
+    expect(await asked).toMatchObject({
+      message:
+        'The database is opening: its program is being prepared, after 30.0 s. Try again in 1 s.',
+    });
+    seat?.opened({
+      description: undefined as never,
+      offset: 1 as never,
+      lastMicros: 0n,
+      nextDueMicros: undefined,
+    });
+    const { length } = slow.reports;
+    expect(slow.reports[1]).toBe('is opening: 100 MiB of 100 MiB of its log read after 6.0 s');
+    expect(slow.reports).toContain('is opening: its program is being prepared, after 30.0 s');
+    await pass(60_000);
+    expect(slow.reports).toHaveLength(length);
+  });
+
   it.each([
     ['one that is made', createTiny],
     ['one that opens at once', openTiny],

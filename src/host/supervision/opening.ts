@@ -33,8 +33,11 @@ export class Opening {
   readonly bytes: number;
   readonly #options: OpeningOptions;
   readonly #startedMillis: number;
+  /** Reports also while nothing is read, until it ends. */
+  readonly #reporter: NodeJS.Timeout;
   #reportedMillis: number;
   #readBytes = 0;
+  #isLinking = false;
   #waiting = 0;
 
   constructor(options: OpeningOptions) {
@@ -42,6 +45,7 @@ export class Opening {
     this.#startedMillis = options.clock.monotonicMillis();
     this.#reportedMillis = this.#startedMillis;
     this.bytes = options.bytes ?? 0;
+    this.#reporter = setInterval(() => this.#reportNow(), limits.openingReportMillis).unref();
     if (this.bytes <= limits.smallLogBytesMax) return;
     this.#report(`is opening: ${bytesText(this.bytes)} of log to read`);
   }
@@ -54,14 +58,22 @@ export class Opening {
   /** Notes how much of the log was read in all, at most its size: parts can be read twice. */
   hasRead(bytes: number): void {
     this.#readBytes = Math.min(this.bytes, bytes);
-    const now = this.#options.clock.monotonicMillis();
-    if (now - this.#reportedMillis < limits.openingReportMillis) return;
-    this.#reportedMillis = now;
-    this.#report(`is opening: ${this.#readText()}`);
+    this.#reportNow();
+  }
+
+  /** Notes whether its program, which the log holds, is being linked. */
+  links(isLinking: boolean): void {
+    this.#isLinking = isLinking;
+  }
+
+  /** Notes that it opens no longer, whatever has become of it. */
+  ended(): void {
+    clearInterval(this.#reporter);
   }
 
   /** Notes that it serves. */
   succeeded(): void {
+    this.ended();
     const bytes = bytesText(this.bytes);
     this.#report(`serves; opening took ${seconds(this.#millis)} (${bytes} of log)`);
   }
@@ -95,6 +107,14 @@ export class Opening {
     return refusal;
   }
 
+  /** Unless the last report is too young. */
+  #reportNow(): void {
+    const now = this.#options.clock.monotonicMillis();
+    if (now - this.#reportedMillis < limits.openingReportMillis) return;
+    this.#reportedMillis = now;
+    this.#report(`is opening: ${this.#progressText()}`);
+  }
+
   #report(message: string): void {
     if (this.#options.bytes !== undefined) this.#options.report('info', message);
   }
@@ -103,15 +123,17 @@ export class Opening {
     return this.#options.clock.monotonicMillis() - this.#startedMillis;
   }
 
-  #readText(): string {
+  #progressText(): string {
+    const passed = seconds(this.#millis);
+    if (this.#isLinking) return `its program is being prepared, after ${passed}`;
     const read = `${bytesText(this.#readBytes)} of ${bytesText(this.bytes)} of its log`;
-    return `${read} read after ${seconds(this.#millis)}`;
+    return `${read} read after ${passed}`;
   }
 
   #refusal(): Refusal {
     const retryAfterSeconds = this.#retryAfterSeconds();
     const next = `Try again in ${retryAfterSeconds} s.`;
-    const message = `The database is opening: ${this.#readText()}. ${next}`;
+    const message = `The database is opening: ${this.#progressText()}. ${next}`;
     return new Refusal({ code: 'database.opening', message, retryAfterSeconds });
   }
 

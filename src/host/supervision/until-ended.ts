@@ -12,6 +12,7 @@ export function untilEnded({ lines, warn, ended, ...others }: SeatEvents): SeatE
     lines,
     warn,
     hasRead: guard(others.hasRead),
+    links: guard(others.links),
     opened: guard(others.opened),
     handOver: guard(others.handOver),
     durable: guard(others.durable),

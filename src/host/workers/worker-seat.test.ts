@@ -95,7 +95,17 @@ async function endAfter(
         storage: {},
         schedulesPaused: false,
       },
-      { hasRead: nothing, opened, handOver, durable, lines, warn, memory, ended: resolve },
+      {
+        hasRead: nothing,
+        links: nothing,
+        opened,
+        handOver,
+        durable,
+        lines,
+        warn,
+        memory,
+        ended: resolve,
+      },
     );
   });
   watchdog.close();

@@ -351,7 +351,9 @@ export class WorkerSeat implements Seat {
 
   async #link(id: number, bytes: Uint8Array): Promise<void> {
     const isReopening = this.#isReopening && !this.#isOpen;
+    if (isReopening) this.#events.links(true);
     const outcome = await this.#options.linker.link(bytes, isReopening);
+    if (isReopening) this.#events.links(false);
     this.#send({ kind: 'linked', id, outcome }, linkedBuffers(outcome));
   }
 
