@@ -83,7 +83,9 @@ export const historyLimits = {
   historyStopMillisMax: 1_000,
   /** For how long something keeps old commits from being deleted without making progress. */
   historyHoldMillisMax: 3_600_000,
-  /** The same for a backup that a client reads over HTTP. */
+  /** For how long deleting on request waits for an archive to read what would go. */
+  historyForgetWaitMillisMax: 60_000,
+  /** `historyHoldMillisMax` for a backup that a client reads over HTTP. */
   streamedHoldMillisMax: 300_000,
   /** Interval between two lines in the service log about a disk that is nearly full. */
   historySpaceReportMillis: 3_600_000,

@@ -9,7 +9,8 @@ export function auditText(lines: readonly string[]): string {
 
 function row(line: string): string[] {
   const { time, action, outcome, by, from, database, for: maker, ...detail } = fieldsOf(line);
-  const did = outcome === 'refused' ? `${word(action)} (refused)` : word(action);
+  const isPlain = outcome === undefined || outcome === 'done';
+  const did = isPlain ? word(action) : `${word(action)} (${word(outcome)})`;
   const agent = maker === undefined ? '' : ` for ${short(maker)}`;
   const more = Object.entries(detail).map(([key, value]) => `${key}=${word(value)}`);
   return [word(time), short(by) + agent, word(from), did, short(database), more.join(' ')];

@@ -174,8 +174,12 @@ describe('a pass over a history', () => {
     const lab = await story();
     await lab.keep({ settings: everything });
     const newest = lab.snapshots.at(-1) ?? '';
-    const held = await lab.keep({ forget: true, holds: [{ by: 'backup', fromOffset: 30 }] });
+    const held = await lab.keep({ forget: true, holds: [{ by: 'backup', fromOffset: 5 }] });
     expect(held.deleted).toBe(0);
+    const partly = await lab.keep({ forget: true, holds: [{ by: 'archive', fromOffset: 30 }] });
+    expect(partly.reason).toBe('forget');
+    expect(partly.floorOffset).toBeGreaterThan(5);
+    expect(partly.floorOffset).toBeLessThanOrEqual(30);
     const report = await lab.keep({ forget: true });
     expect(report).toMatchObject({ reason: 'forget', snapshots: 1 });
     expect(report.floorOffset).toBe(Number(newest.slice(9, 25)));

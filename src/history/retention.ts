@@ -177,8 +177,9 @@ class Planner {
   }
 
   forget(): void {
-    const newest = this.#files.snapshots.length - 1;
-    if (newest > this.#floor && newest <= this.#heldIndex()) this.#raise(newest, 'forget');
+    // What is held stays; all that is before it goes.
+    const index = Math.min(this.#files.snapshots.length - 1, this.#heldIndex());
+    if (index > this.#floor) this.#raise(index, 'forget');
   }
 
   plan(): RetentionPlan {

@@ -78,6 +78,8 @@ export class Archiver {
   readonly #abort = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  /** Settles when the last pass that was begun has ended: there is one at a time. */
+  #lastPass: Promise<void> = Promise.resolve();
   #host: string | undefined;
 
   constructor(options: ArchiverOptions) {
@@ -103,7 +105,7 @@ export class Archiver {
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     this.#abort.abort();
-    await atMost(limits.archiveCloseMillisMax, this.#running ?? Promise.resolve());
+    await atMost(limits.archiveCloseMillisMax, Promise.all([this.#running, this.#lastPass]));
   }
 
   #schedule(): void {
@@ -119,7 +121,7 @@ export class Archiver {
     const { registry } = this.#options;
     for (const record of [...registry.databases]) {
       if (this.#abort.signal.aborted) return;
-      if (this.#isChosen(record)) await this.#pass(record);
+      if (this.#isChosen(record)) await this.#passInTurn(record);
     }
     for (const [identity, { held }] of this.#databases) {
       if (registry.database(identity) !== undefined) continue;
@@ -133,6 +135,19 @@ export class Archiver {
     const { databases } = settings;
     if (databases === 'all' || databases.includes(identityToHex(identity))) return true;
     return registry.namesOf(identity).some(({ name }) => databases.includes(name));
+  }
+
+  #passInTurn(record: RegisteredDatabase): Promise<void> {
+    const isOver = () => this.#abort.signal.aborted;
+    const pass = this.#lastPass.then(() => (isOver() ? undefined : this.#pass(record)));
+    this.#lastPass = pass.catch(() => undefined);
+    return pass;
+  }
+
+  /** Archives what is durable now, before its turn comes. */
+  async #catchUp(identity: DatabaseIdentity): Promise<void> {
+    const record = this.#options.registry.database(identity);
+    if (record !== undefined) await this.#passInTurn(record);
   }
 
   async #pass(record: RegisteredDatabase): Promise<void> {
@@ -210,7 +225,8 @@ export class Archiver {
       archived.held?.release();
       archived.held = undefined;
     } else if (archived.held === undefined) {
-      const need = { by: 'archive', fromOffset: from, bytesMax: settings.lagBytes };
+      const catchUp = () => this.#catchUp(identity);
+      const need = { by: 'archive', fromOffset: from, bytesMax: settings.lagBytes, catchUp };
       archived.held = hold(identity, need);
     } else archived.held.progress(from);
   }

@@ -3,7 +3,9 @@ import { Refusal } from '../../database/outcome.ts';
 import type { SnapshotFigures } from '../../database/snapshots/snapshot-outcome.ts';
 import { readPosition, type WrittenPosition } from '../../history/position.ts';
 import type { HistorySettings } from '../../history/retention.ts';
+import { limits } from '../../limits.ts';
 import { positionText } from '../../log/position-text.ts';
+import { atMost } from '../../node/at-most.ts';
 import type { DatabaseIdentity } from '../../values/identity-roles.ts';
 import type { Access } from '../registry/access.ts';
 import type { AuditLog } from '../registry/audit-log.ts';
@@ -23,6 +25,7 @@ import type { HostCaller } from '../registry/host-caller.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { HistoryAnswer, HistoryFacts } from '../seats/history-task.ts';
 import type { DatabaseHandle } from '../supervision/database-handle.ts';
+import { deferred } from '../supervision/deferred.ts';
 import type { HistoryHolds, Holder } from './history-holds.ts';
 import type { HistoryKeeper } from './history-keeper.ts';
 import type { Jobs } from './jobs.ts';
@@ -139,7 +142,8 @@ export class HistoryControl {
   /**
    * Starts to delete what is older than a snapshot that is taken for it, whatever the settings say,
    * and the logs that restores in place have replaced, first: they may be what fills the disk.
-   * Returns the id of the job, whose result says where the history begins then.
+   * Returns the id of the job, whose result says where the history begins then. It is recorded when
+   * it starts, and again with what has become of it.
    */
   async forget(by: HostCaller, database: Target, before: string): Promise<string> {
     const { access, audit, jobs } = this.#options;
@@ -153,47 +157,93 @@ export class HistoryControl {
     const place = placeIn(before);
     this.#isGone(place, await this.#facts(database), handle.statistics().durableOffset);
     let phase = 'waiting';
-    const job = jobs.start(by, {
+    const isNoted = deferred();
+    const run = async (signal: AbortSignal): Promise<ForgetResult> => {
+      await isNoted.promise;
+      return this.#options.turns.inHistoryTurn(identity, () => {
+        signal.throwIfAborted();
+        const show = (next: string): void => {
+          phase = next;
+        };
+        return this.#forgetInTurn(database, { by, place, signal, show });
+      });
+    };
+    const note = { action: 'forget', caller: by, database: identity } as const;
+    const job: string = jobs.start(by, {
       kind: 'forget',
       database: identity,
-      run: (signal) =>
-        this.#options.turns.inHistoryTurn(identity, () => {
-          signal.throwIfAborted();
-          const show = (next: string): void => {
-            phase = next;
-          };
-          return this.#forgetInTurn(database, { by, place, signal, show });
-        }),
+      run: async (signal) => {
+        try {
+          const result = await run(signal);
+          const begin = { begins_at: result.begins_at };
+          await audit.note({ ...note, outcome: 'done', detail: { job, before, ...begin } });
+          return result;
+        } catch (error) {
+          const reason = signal.aborted ? 'it was cancelled' : reasonOf(error);
+          await audit.note({ ...note, outcome: 'failed', detail: { job, before, reason } });
+          throw error;
+        }
+      },
       progress: () => ({ phase, done: 0, total: 0 }),
     });
-    const detail = { job, before };
-    await audit.note({ action: 'forget', caller: by, database: identity, outcome: 'done', detail });
+    await audit.note({ ...note, outcome: 'started', detail: { job, before } });
+    isNoted.resolve();
     return job;
   }
 
   async #forgetInTurn(
     { identity, ...record }: DatabaseRecord,
     { by, place, signal, show }: ForgetWork,
-  ): Promise<Readonly<Record<string, unknown>>> {
+  ): Promise<ForgetResult> {
     const { files, running, holds, keeper } = this.#options;
     // A restore may have replaced the log that it had.
     const { handle } = running.entry(identity);
     const facts = await this.#facts({ ...record, identity, handle });
     const isGone = this.#isGone(place, facts, handle.statistics().durableOffset);
     const replaced = await files.forgetReplaced(identity, Number.POSITIVE_INFINITY);
-    if (isGone) return { ...forgotten(facts, 0, []), replaced };
-    show('taking a snapshot');
+    if (isGone) return { ...forgotten(facts, 0), replaced };
+    const isOperator = this.#options.access.isOperator(by);
+    holds.dropForgotten(identity, isOperator);
+    // Behind what somebody holds who takes their time, another snapshot would only take space.
+    const end = handle.statistics().durableOffset;
+    const isHeld = holds
+      .holders(identity)
+      .some(({ fromOffset, catchUp }) => fromOffset < end && catchUp === undefined);
+    if (!isHeld) show('taking a snapshot');
+    const offset = isHeld ? end : await this.#snapshot(handle, signal);
+    show('waiting for those who need it');
+    await this.#catchUp(identity, offset, signal);
+    show('deleting');
+    holds.dropForgotten(identity, isOperator);
+    const settings = this.settingsOf(identity);
+    // Those that count now: they go on while files are deleted.
+    const holders = holds.holders(identity);
+    const held = holders.map(({ by: who, fromOffset }) => ({ by: who, fromOffset }));
+    const after = factsOf(await handle.history({ kind: 'forget', settings, holds: held }, signal));
+    keeper.noted({ identity, handle }, after);
+    if (this.#isGone(place, after, end))
+      return { ...forgotten(after, after.floorOffset), replaced };
+    return { ...forgotten(after, offset, holders), replaced };
+  }
+
+  async #snapshot(handle: DatabaseHandle, signal: AbortSignal): Promise<number> {
     // What is before the snapshot must be in files of its own, or it could not be deleted.
     const rolled = await handle.roll();
     if (rolled.kind === 'failed') throw new Error(rolled.message);
-    const offset = await snapshotOffset(handle, signal);
-    show('deleting');
-    holds.dropForgotten(identity, this.#options.access.isOperator(by));
-    const settings = this.settingsOf(identity);
-    const task = { kind: 'forget', settings, holds: holds.of(identity) } as const;
-    const after = factsOf(await handle.history(task, signal));
-    keeper.noted({ identity, handle }, after);
-    return { ...forgotten(after, offset, holds.holders(identity)), replaced };
+    return snapshotOffset(handle, signal);
+  }
+
+  /** Has those who can read it at once do so, within a bound of time. */
+  async #catchUp(identity: DatabaseIdentity, offset: number, signal: AbortSignal): Promise<void> {
+    const behind = this.#options.holds
+      .holders(identity)
+      .filter(({ fromOffset }) => fromOffset < offset);
+    const caughtUp = behind.map(({ catchUp }) => catchUp?.());
+    await atMost(
+      limits.historyForgetWaitMillisMax,
+      Promise.race([Promise.all(caughtUp), ended(signal)]),
+    );
+    signal.throwIfAborted();
   }
 
   /** Returns the id of the job that reads all files of the database and says which are damaged. */
@@ -306,12 +356,14 @@ async function snapshotOffset(handle: DatabaseHandle, signal: AbortSignal): Prom
   throw new Error(outcome.kind === 'failed' ? outcome.message : 'The snapshot was not taken');
 }
 
+type ForgetResult = Readonly<Record<string, unknown>>;
+
 /** `offset`: that of the snapshot at which the history was to begin; 0: it began late enough. */
 function forgotten(
   facts: HistoryFacts,
   offset: number,
-  holders: readonly Holder[],
-): Readonly<Record<string, unknown>> {
+  holders: readonly Holder[] = [],
+): ForgetResult {
   const { floorOffset, deleted, held, refused } = facts;
   if (refused !== undefined) throw new Error(refused);
   if (floorOffset >= offset) {
@@ -326,5 +378,20 @@ function forgotten(
       return `${whose} still needs it, until it ends, or ${seconds} s without progress`;
     });
   const reason = names.length === 0 ? 'the snapshot could not be relied on' : names.join('; ');
-  throw new Error(`The history was not deleted: ${reason}. Try again later`);
+  const what =
+    deleted === 0
+      ? 'The history was not deleted'
+      : `The history was deleted up to offset ${floorOffset}, and not further`;
+  throw new Error(`${what}: ${reason}. Try again later`);
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function ended(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

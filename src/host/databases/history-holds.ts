@@ -15,6 +15,8 @@ export interface HoldOptions extends Hold {
    * Whose forgetting ends it: that of the owner too, or of an operator alone. Absent: nobody's.
    */
   readonly endsFor?: 'owner' | 'operator';
+  /** Has the holder read now what it holds, as far as it can. Absent: it comes when it comes. */
+  readonly catchUp?: () => Promise<void>;
   /** Called when it keeps nothing any more although it was not released. */
   readonly dropped?: () => void;
 }
@@ -32,6 +34,8 @@ export interface Holder extends Hold {
   readonly who: string | undefined;
   /** How long it holds without progress; `undefined`: it is bounded by bytes. */
   readonly idleMillisLeft: number | undefined;
+  /** See `HoldOptions`. */
+  readonly catchUp: (() => Promise<void>) | undefined;
 }
 
 export type HoldHistory = HistoryHolds['add'];
@@ -97,10 +101,10 @@ export class HistoryHolds {
     this.of(database);
     const now = this.#clock.monotonicMillis();
     return [...(this.#holds.get(database) ?? [])].map((hold) => {
-      const { by, from, who, bytesMax, lastAt } = hold;
+      const { by, from, who, bytesMax, lastAt, catchUp } = hold;
       const { idleMillisMax = limits.historyHoldMillisMax } = hold;
       const idleMillisLeft = bytesMax === undefined ? lastAt + idleMillisMax - now : undefined;
-      return { by, fromOffset: from, who, idleMillisLeft };
+      return { by, fromOffset: from, who, idleMillisLeft, catchUp };
     });
   }
 

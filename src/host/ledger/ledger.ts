@@ -12,7 +12,7 @@ import {
 import { type Answer, type Asked, noteAnswer } from './activity.ts';
 import { DatabaseLedger, limitedCaller } from './database-ledger.ts';
 import { encodeBlock } from './ledger-block.ts';
-import { doneResult, type LedgerCaller, type LedgerEntry } from './ledger-entry.ts';
+import type { LedgerCaller, LedgerEntry } from './ledger-entry.ts';
 import type { LedgerStore } from './ledger-files.ts';
 import { type LedgerAsk, type LedgerPage, readPage } from './ledger-page.ts';
 
@@ -25,7 +25,7 @@ export interface LedgerOptions {
 /** An action on a database that its requests know nothing of; the audit log has it, too. */
 export interface NotedAction {
   readonly action: string;
-  readonly outcome: 'done' | 'refused';
+  readonly outcome: 'done' | 'refused' | 'started' | 'failed';
   readonly database?: DatabaseIdentity;
   readonly caller?: NotedCaller;
 }
@@ -82,7 +82,7 @@ export class Ledger {
       caller: caller && callerOf(caller),
       action: 'manage',
       subject: action,
-      result: outcome === 'done' ? doneResult : 'caller.notAuthorized',
+      result: outcome === 'refused' ? 'caller.notAuthorized' : outcome,
       ...{ rows: undefined, count: 1, offset: undefined },
     });
   }

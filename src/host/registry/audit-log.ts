@@ -46,7 +46,8 @@ export interface AuditNote {
   readonly caller?: Pick<HostCaller, 'identity' | 'address' | 'capability'> &
     Partial<Pick<HostCaller, 'payload'>>;
   readonly database?: DatabaseIdentity;
-  readonly outcome: 'done' | 'refused';
+  /** Of work that goes on after its answer: `started`, then `done` or `failed`. */
+  readonly outcome: 'done' | 'refused' | 'started' | 'failed';
   /** Names, roles, ids: never a token, never a row. */
   readonly detail?: Readonly<Record<string, unknown>>;
 }
@@ -100,7 +101,8 @@ export class AuditLog {
     const { lines, clock, report } = this.#options;
     const micros = clock.nowMicros();
     if (note.outcome === 'refused' && this.#isFlood(Number(micros / 60_000_000n))) return;
-    const level = note.outcome === 'refused' ? 'warn' : 'info';
+    const isFine = note.outcome === 'done' || note.outcome === 'started';
+    const level = isFine ? 'info' : 'warn';
     report({ level, message: `${note.outcome}: ${note.action}`, about: aboutOf(note) });
     this.#options.noted?.(note, micros);
     try {
