@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HistoryLab, labIdentity } from '../../test/support/history-lab.ts';
+import { segmentNames } from '../log/segment-reader.ts';
 import { verifyLog, verifySnapshots } from '../log/verify.ts';
 import { verifyDeeply } from './deep-verify.ts';
 
@@ -26,6 +27,17 @@ describe('verify, deeply', () => {
       expect(verifyDeeply(lab.disk, labIdentity)).toEqual([]);
       expect(lab.problems).toEqual([]);
     }
+  });
+
+  it('[history 3.20] says where a later version has written to the log', async () => {
+    const lab = await HistoryLab.open(1);
+    await lab.work(5);
+    lab.publish(9);
+    await lab.work(5);
+    const text = 'its schema has version 9, and this version knows versions up to 3';
+    const [, file = ''] = segmentNames(lab.disk);
+    const reason = `a later version of reducerdb has written it: ${text}`;
+    expect(verifyDeeply(lab.disk, labIdentity)).toEqual([{ name: file, reason }]);
   });
 
   it('[history 3.20] reads packed segments', async () => {

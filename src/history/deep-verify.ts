@@ -6,10 +6,12 @@ import type { SnapshotPlace } from '../log/snapshot.ts';
 import { readOutline, readSnapshot } from '../log/snapshot-reader.ts';
 import { emptyCatalog } from '../schema/build-catalog.ts';
 import { encodeCatalog } from '../schema/catalog-codec.ts';
+import { LaterVersionError } from '../schema/later-version.ts';
 import { ReplayError } from '../store/replay.ts';
 import { noRow } from '../store/row-ref.ts';
 import { Store } from '../store/store.ts';
 import type { Table } from '../store/table.ts';
+import { DecodeError } from '../values/binary-reader.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { type FoundSnapshot, findFiles } from './files.ts';
 import { SnapshotLoader } from './load-snapshot.ts';
@@ -23,6 +25,8 @@ export interface DeepFault {
   readonly name: string;
   readonly reason: string;
 }
+
+const laterText = 'a later version of reducerdb has written it';
 
 /**
  * Replays a log that was verified: from its first commit, or from its oldest snapshot, to its end.
@@ -167,7 +171,9 @@ function areSame(one: Uint8Array, other: Uint8Array): boolean {
 }
 
 function reasonOf(error: unknown): string {
+  if (error instanceof LaterVersionError) return `${laterText}: ${error.message}`;
   const isKnown =
+    error instanceof DecodeError ||
     error instanceof ReplayError ||
     error instanceof SnapshotDamageError ||
     error instanceof LogDamageError;

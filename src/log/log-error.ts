@@ -1,3 +1,4 @@
+import { LaterVersionError } from '../schema/later-version.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import { DiskError } from './disk.ts';
 import { segmentFirstOffset, segmentName } from './segment.ts';
@@ -21,17 +22,22 @@ export class LogDamageError extends Error {
   readonly place: LogPlace;
   /** True if it holds commits of two histories, each complete now or once. */
   readonly isForked: boolean;
+  /** True if a later version wrote it, so that nothing may be wrong with it. */
+  readonly isLater: boolean;
 
   constructor(reason: string, place: LogPlace, more: DamageDetail = {}) {
     const where = `${place.file}, position ${place.position}, offset ${place.offset}`;
     const advice = more.advice === undefined ? '' : `. ${more.advice}`;
     const options = more.cause === undefined ? {} : { cause: more.cause };
     const isForked = more.isForked === true;
-    const what = isForked ? 'forked history' : 'log is damaged';
+    const isLater = more.isLater === true;
+    const written = isLater ? 'a later version of reducerdb has written to the log' : undefined;
+    const what = written ?? (isForked ? 'forked history' : 'log is damaged');
     super(`${what}: ${reason} (${where})${advice}`, options);
     this.reason = reason;
     this.place = place;
     this.isForked = isForked;
+    this.isLater = isLater;
   }
 }
 
@@ -65,6 +71,21 @@ export interface DamageDetail {
   /** The next step, in full sentences. */
   readonly advice?: string;
   readonly isForked?: boolean;
+  readonly isLater?: boolean;
+}
+
+/** What an operator does with files of a later version. */
+const laterAdvice =
+  'Start that version or a later one, or put back a copy of the data folder from before that ' +
+  'version was started';
+
+/** A record that cannot be replayed; only a later version can if `cause` says so. */
+export function replayError(place: LogPlace, cause: unknown): LogDamageError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  if (cause instanceof LaterVersionError) {
+    return new LogDamageError(reason, place, { cause, isLater: true, advice: laterAdvice });
+  }
+  return new LogDamageError(`a record cannot be replayed: ${reason}`, place, { cause });
 }
 
 /** The first segment is missing: no other one can be read without it. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { appendRandom, openLog } from '../../test/simulation/log-fixture.ts';
+import { LaterVersionError } from '../schema/later-version.ts';
 import { Random } from '../testing/random.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { databaseIdentity } from '../values/identity-roles.ts';
@@ -409,6 +410,18 @@ describe('a log that is not what it was', () => {
     const failure = await openLog(diskOf(files), { onRecord }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(LogDamageError);
     expect(failure).toMatchObject({ cause, place: { file: first, position: segmentHeaderBytes } });
+  });
+
+  it('[durability 5.1] that a later version has written to is not called damaged', async () => {
+    const { files } = await story(2, 'stopped');
+    const onRecord = () => {
+      throw new LaterVersionError('its schema has version 9');
+    };
+    const failure = await openLog(diskOf(files), { onRecord }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ isLater: true });
+    expect(String(failure)).toContain(
+      `a later version of reducerdb has written to the log: its schema has version 9 (${first}, `,
+    );
   });
 });
 

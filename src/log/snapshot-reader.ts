@@ -1,3 +1,4 @@
+import { LaterVersionError } from '../schema/later-version.ts';
 import type { DatabaseIdentity } from '../values/identity-roles.ts';
 import {
   blockKinds,
@@ -270,7 +271,12 @@ function sensible<T>(reader: SegmentReader, position: number, read: () => T): T 
   } catch (cause) {
     if (cause instanceof SnapshotDamageError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new SnapshotDamageError(`a block makes no sense: ${reason}`, reader.name, position, {
+    const isLater = cause instanceof LaterVersionError;
+    const text = isLater
+      ? `a later version wrote it: ${reason}`
+      : `a block makes no sense: ${reason}`;
+    throw new SnapshotDamageError(text, reader.name, position, {
+      isLater,
       cause,
     });
   }

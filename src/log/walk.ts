@@ -8,7 +8,13 @@ import { type Floor, floorName, readFloor } from './floor.ts';
 import { type HistoryPoint, isSamePoint } from './history-point.ts';
 import { type Break, judgeBreak, type Reached, type TornTail } from './judge-break.ts';
 import { pendingKeepError } from './keep-plan.ts';
-import { beginningGoneError, forkedError, LogDamageError, noSnapshotError } from './log-error.ts';
+import {
+  beginningGoneError,
+  forkedError,
+  LogDamageError,
+  noSnapshotError,
+  replayError,
+} from './log-error.ts';
 import { lostEnd } from './lost-end.ts';
 import { Lineage, type OriginPlace, originName, readOrigin } from './origin.ts';
 import { type LogRecord, recordKinds } from './record.ts';
@@ -474,9 +480,7 @@ class Walk {
       }
       this.#options.onRecord(record);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      const place = { file: reader.name, position, offset };
-      throw new LogDamageError(`a record cannot be replayed: ${reason}`, place, { cause: error });
+      throw replayError({ file: reader.name, position, offset }, error);
     }
   }
 

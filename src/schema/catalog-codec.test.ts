@@ -6,6 +6,7 @@ import { catalogOf, emptyCatalog } from './build-catalog.ts';
 import type { Catalog, TableSpec, ViewSpec } from './catalog.ts';
 import { decodeCatalog, encodeCatalog } from './catalog-codec.ts';
 import { indexId, tableId, viewId } from './ids.ts';
+import { LaterVersionError } from './later-version.ts';
 import { validateModule } from './validate.ts';
 
 const rich = catalogOf(
@@ -161,7 +162,12 @@ describe('the catalog format', () => {
     const bytes = encodeCatalog(rich);
     const other = Uint8Array.from(bytes);
     other[0] = 4;
-    expect(() => decodeCatalog(other)).toThrow(new DecodeError('unknown catalog version 4'));
+    expect(() => decodeCatalog(other)).toThrow(LaterVersionError);
+    expect(() => decodeCatalog(other)).toThrow(
+      'its schema has version 4, and this version knows versions up to 3',
+    );
+    other[0] = 0;
+    expect(() => decodeCatalog(other)).toThrow(new DecodeError('unknown catalog version 0'));
     expect(() => decodeCatalog(Uint8Array.of(...bytes, 0))).toThrow('1 bytes after the catalog');
     for (let length = 0; length < bytes.length; length += 1) {
       expect(() => decodeCatalog(bytes.subarray(0, length))).toThrow(DecodeError);

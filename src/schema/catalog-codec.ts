@@ -15,6 +15,7 @@ import type {
 import { checkCatalog } from './check-catalog.ts';
 import { readColumns, readIndexOption, readList, readTag } from './decode-raw-parts.ts';
 import { indexId, tableId, viewId } from './ids.ts';
+import { LaterVersionError } from './later-version.ts';
 import { derivedIndexKinds } from './raw-module.ts';
 
 /**
@@ -70,12 +71,18 @@ export function encodeCatalog(catalog: Catalog): Uint8Array {
   return writer.finish();
 }
 
-/** Decodes a catalog. Throws `DecodeError` unless `bytes` are one whole, consistent catalog. */
+/**
+ * Decodes a catalog. Throws `DecodeError` unless `bytes` are one whole, consistent catalog;
+ * `LaterVersionError` if only a later version can read it.
+ */
 export function decodeCatalog(bytes: Uint8Array): Catalog {
   const reader = new BinaryReader(bytes);
   const version = reader.u8();
-  if (version < versionWithoutViews || version > formatVersion)
-    throw new DecodeError(`unknown catalog version ${version}`);
+  if (version > formatVersion) {
+    const known = `this version knows versions up to ${formatVersion}`;
+    throw new LaterVersionError(`its schema has version ${version}, and ${known}`);
+  }
+  if (version < versionWithoutViews) throw new DecodeError(`unknown catalog version ${version}`);
   const nextId = reader.u32();
   const types = readList(reader, decodeType);
   const bare = readList(reader, readTable);

@@ -92,12 +92,15 @@ export class HistoryLab {
   }
 
   /** Changes the schema, and the program with it. */
-  publish(): void {
+  /** `version`: of the catalog in the log; absent: that of this program. */
+  publish(version?: number): void {
     const catalog = labCatalog(this.#isChanged);
     this.#isChanged = true;
     const offset = this.store.prepareMigration(catalog, new Map()).apply();
     const definition = new Uint8Array([1, offset & 255]);
-    const schema = { catalog: encodeCatalog(catalog), definition, program: programOf(offset) };
+    const encoded = encodeCatalog(catalog);
+    if (version !== undefined) encoded[0] = version;
+    const schema = { catalog: encoded, definition, program: programOf(offset) };
     const change = { ...schema, programKind: 'js' as const, defaults: [] };
     this.log.appendSchema(offset, change, undefined, this.#inputs());
     this.#schemaOffset = offset;
