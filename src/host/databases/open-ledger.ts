@@ -11,13 +11,18 @@ export interface OpenLedgerOptions {
   readonly report: Report;
 }
 
-/** Opens the ledgers of a host. Where their folder cannot be used, they are kept in memory. */
+/** Opens the ledgers of a host, or removes them if none are kept. Where their folder cannot be used, they are kept in memory. */
 export async function openLedger(
   { ledger = {}, clock, report }: OpenLedgerOptions,
   files: DatabaseFiles,
 ): Promise<Ledger | undefined> {
   const { keepMillis = limits.ledgerKeepMillis, bytesMax = limits.ledgerBytesMax } = ledger;
-  if (keepMillis === 0) return undefined;
+  if (keepMillis === 0) {
+    await files.removeLedgers().catch((error: unknown) => {
+      report({ level: 'warn', message: `Files of ledgers stay: ${String(error)}` });
+    });
+    return undefined;
+  }
   let store: LedgerStore;
   try {
     store = await files.openLedgers({ keepMillis, bytesMax }, clock.nowMicros());
@@ -26,5 +31,5 @@ export async function openLedger(
     report({ level: 'error', message });
     store = new LedgerMemory();
   }
-  return new Ledger({ store, clock, report });
+  return new Ledger({ store, clock, report, keepMillis });
 }

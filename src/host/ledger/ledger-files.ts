@@ -55,6 +55,8 @@ export class LedgerFolder implements LedgerStore {
   readonly #folder: string;
   readonly #bounds: LedgerBounds;
   readonly #open = new Map<DatabaseIdentity, OpenFile>();
+  /** Databases whose open file is being written. */
+  readonly #appending = new Set<DatabaseIdentity>();
   readonly crashes: readonly bigint[];
 
   private constructor(folder: string, bounds: LedgerBounds, crashes: readonly bigint[]) {
@@ -86,6 +88,15 @@ export class LedgerFolder implements LedgerStore {
   }
 
   async append(database: DatabaseIdentity, block: Uint8Array, nowMillis: number): Promise<void> {
+    this.#appending.add(database);
+    try {
+      await this.#append(database, block, nowMillis);
+    } finally {
+      this.#appending.delete(database);
+    }
+  }
+
+  async #append(database: DatabaseIdentity, block: Uint8Array, nowMillis: number): Promise<void> {
     const file = await this.#fileFor(database, block.length, nowMillis);
     const place = this.#place(database, file.number);
     const flags = fs.constants.O_APPEND | fs.constants.O_CREAT | fs.constants.O_WRONLY | noFollow;
@@ -151,18 +162,24 @@ export class LedgerFolder implements LedgerStore {
     return file;
   }
 
-  /** Deletes the oldest files, until the rest is young and small enough. */
+  /**
+   * Deletes the oldest files, until the rest is young and small enough; of those that are open, what
+   * nobody has written to for as long as a ledger is kept.
+   */
   async #prune(database: DatabaseIdentity, nowMillis: number): Promise<void> {
     const { keepMillis, bytesMax } = this.#bounds;
     const numbers = await this.files(database);
     const open = this.#open.get(database)?.number;
     let bytes = limits.ledgerFileBytesMax;
     for (const number of [...numbers].reverse()) {
-      if (number === open) continue;
       const place = this.#place(database, number);
-      const { size, mtimeMs } = await fs.promises.lstat(place);
-      bytes += size;
-      const isOld = mtimeMs < nowMillis - keepMillis;
+      const facts = await factsOf(place);
+      if (facts === undefined) continue;
+      const isOld = facts.mtimeMs < nowMillis - keepMillis;
+      if (number === open) {
+        if (!isOld || this.#appending.has(database)) continue;
+        this.#open.delete(database);
+      } else bytes += facts.size;
       if (isOld || bytes > bytesMax) await fs.promises.rm(place, { force: true });
     }
   }
@@ -177,6 +194,16 @@ export class LedgerFolder implements LedgerStore {
 }
 
 const dayMillis = 24 * 3_600_000;
+
+/** `undefined`: it is gone. */
+async function factsOf(place: string): Promise<fs.Stats | undefined> {
+  try {
+    return await fs.promises.lstat(place);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
 
 async function namesIn(folder: string): Promise<string[]> {
   try {

@@ -52,6 +52,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const openFolder = () => LedgerFolder.open(folder, bounds, now);
+const openFolderFor = (keepMillis: number) =>
+  LedgerFolder.open(folder, { ...bounds, keepMillis }, now);
 const filesOf = () => readdirSync(path.join(folder, identityToHex(shop))).sort();
 
 describe('a block', () => {
@@ -275,10 +277,34 @@ describe('the files of a ledger', () => {
     expect(readdirSync(folder)).toEqual(['running']);
   });
 
+  it('[ease 4.10] go by age without activity too, and what is too old is not shown', async () => {
+    const keepMillis = 3_600_000;
+    const store = await LedgerFolder.open(folder, { ...bounds, keepMillis }, now);
+    const file = path.join(folder, identityToHex(shop), '00000001.ledger');
+    const old = now - BigInt(keepMillis) * 1_000n - 1n;
+    const entries = [entry({ micros: old, offset: 1 }), entry({ micros: now, offset: 2 })];
+    await store.append(shop, encodeBlock(entries, now), Number(now / 1_000n));
+    const ledger = new Ledger({ store, clock, report, keepMillis });
+    const page = await ledger.page(shop, { limit: 9 });
+    expect(page.entries.map(({ offset }) => offset)).toEqual([2]);
+    const aged = new Date(Date.now() - keepMillis - 1_000);
+    utimesSync(file, aged, aged);
+    await store.sweep(Number(now / 1_000n));
+    expect(filesOf()).toEqual([]);
+    await store.append(shop, encodeBlock(entries, now), Number(now / 1_000n));
+    expect((await ledger.page(shop, { limit: 9 })).entries).toHaveLength(1);
+    await ledger.close();
+    // A service that starts looks at once.
+    utimesSync(file, aged, aged);
+    const next = new Ledger({ store: await openFolderFor(keepMillis), clock, report, keepMillis });
+    await expect.poll(filesOf).toEqual([]);
+    await next.close();
+  });
+
   it('that cannot be written are reported once, and stop nothing', async () => {
     const store = await openFolder();
     writeFileSync(path.join(folder, identityToHex(shop)), 'no folder');
-    const ledger = new Ledger({ store, clock, report });
+    const ledger = new Ledger({ store, clock, report, keepMillis: bounds.keepMillis });
     const follow = ledger.followerOf(shop);
     const call = (reducer: string) => {
       const request = { kind: 'call', call: { caller: owner, reducer } } as never;

@@ -20,6 +20,8 @@ export interface LedgerOptions {
   readonly store: LedgerStore;
   readonly clock: Clock;
   readonly report: Report;
+  /** Older entries are not shown, whether or not their files are gone already. */
+  readonly keepMillis: number;
 }
 
 /** An action on a database that its requests know nothing of; the audit log has it, too. */
@@ -56,6 +58,7 @@ export class Ledger {
 
   constructor(options: LedgerOptions) {
     this.#options = options;
+    this.#sweep();
     this.#sweeper = setInterval(() => this.#sweep(), limits.ledgerSweepMillis).unref();
   }
 
@@ -96,7 +99,13 @@ export class Ledger {
   /** With everything that was noted before this call. */
   async page(database: DatabaseIdentity, ask: LedgerAsk): Promise<LedgerPage> {
     await this.#flush(true);
-    return readPage(this.#options.store, database, ask);
+    const { store, clock, keepMillis } = this.#options;
+    const { sinceMicros = 0n } = ask;
+    const begin = clock.nowMicros() - BigInt(Math.floor(keepMillis)) * 1_000n;
+    return readPage(store, database, {
+      ...ask,
+      sinceMicros: begin > sinceMicros ? begin : sinceMicros,
+    });
   }
 
   /** The database is gone. */

@@ -122,6 +122,12 @@ export class DatabaseFiles {
     return LedgerFolder.open(path.join(this.#root, 'ledger'), bounds, nowMicros);
   }
 
+  /** Removes what was kept of ledgers. */
+  async removeLedgers(): Promise<void> {
+    if (this.#root === undefined) return;
+    await rm(path.join(this.#root, 'ledger'), { recursive: true, force: true });
+  }
+
   logDirectory(identity: DatabaseIdentity, generation: number): string | undefined {
     const folder = this.#folder(identity);
     return folder === undefined ? undefined : path.join(folder, `log-${generation}`);
