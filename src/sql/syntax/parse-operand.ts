@@ -6,7 +6,7 @@ import { parseCast, parseTypedLiteral, parseTypeName } from './parse-type.ts';
 import { unsupportedExpression, unsupportedLiteral } from './refusal.ts';
 import type { Token } from './token.ts';
 import type { TokenReader } from './token-reader.ts';
-import { bareFunctionWords, functionWords, literalTypeWords } from './words.ts';
+import { bareFunctionWords, literalTypeWords } from './words.ts';
 
 /** Reads one operand with its attachments: `::type`, `.field`, a leading sign. */
 export function parseOperand(reader: TokenReader): Expression {
@@ -167,18 +167,22 @@ function parseWord(reader: TokenReader, start: number): Expression {
     };
   }
   const isTypedLiteral = literalTypeWords.has(keyword) && reader.peek(1).kind === 'string';
-  if (isTypedLiteral || keyword === 'INTERVAL') return parseTypedLiteral(reader);
-  if (!functionWords.has(keyword)) return parseName(reader, start);
-  return parseFunctionWord(reader, start);
+  const isInterval = keyword === 'INTERVAL' && !isWhole(reader);
+  if (isTypedLiteral || isInterval) return parseTypedLiteral(reader);
+  return isCall ? parseFunctionWord(reader, start) : parseName(reader, start);
 }
 
-/** A word that is a function everywhere; most are read like any other call. */
+const operandSymbols = new Set(['(', '[', ':', '+', '-', '~', '!']);
+
+/** Whether this word is all of an operand: no value follows it. */
+function isWhole(reader: TokenReader): boolean {
+  const { kind, text } = reader.peek(1);
+  return kind === 'end' || kind === 'word' || (kind === 'symbol' && !operandSymbols.has(text));
+}
+
+/** A word before parentheses; most are read like any other call. */
 function parseFunctionWord(reader: TokenReader, start: number): Expression {
   const { keyword } = reader.current;
-  if (!reader.isSymbol('(', 1)) {
-    reader.advance();
-    throw reader.expected('(');
-  }
   switch (keyword) {
     case 'CAST':
       return parseCast(reader);

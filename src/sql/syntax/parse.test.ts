@@ -206,7 +206,8 @@ describe('words that need quoting', () => {
   });
 
   it('[sql 2.1] takes every word that is in no list of its position', () => {
-    const words = `${notColumn} all distinct top lateral table unnest directory local ${notAlias}
+    const words =
+      `${notColumn} ${functionWords} all distinct top lateral table unnest directory local ${notAlias}
       and as between collate from is like select values when then else limit recursive returning
       order group where date timestamp text interval of ilike`.split(/\s+/);
     const isIn = (list: string) => (word: string) => list.split(/\s+/).includes(word);
@@ -230,6 +231,20 @@ describe('words that need quoting', () => {
       if (isIn('lateral table unnest')(word)) continue;
       expect(isName(`SELECT * FROM ${word}`, word), word).toBe(true);
     }
+  });
+
+  it('[ease 3.4] takes words of functions as columns unless arguments follow', () => {
+    for (const word of functionWords.split(/\s+/)) {
+      fits(
+        `SELECT ${word} FROM t`,
+        `SELECT a, ${word}, b FROM t WHERE ${word} > 1 AND (${word}) IS NULL`,
+        `SELECT a FROM t ORDER BY ${word} DESC, ${word} LIMIT 1`,
+        `SELECT ${word} AS x FROM t GROUP BY ${word}`,
+      );
+      expect(whereOf(`${word} = 1`), word).toMatchObject({ left: column(word) });
+    }
+    expect(whereOf('floor (a) = 1')).toMatchObject({ left: { kind: 'call', name: 'floor' } });
+    expect(whereOf("a > interval '1 day'")).toMatchObject({ right: { kind: 'typedLiteral' } });
   });
 
   it('[sql 2.1] reads clause words after a relation or an item as clauses, not as aliases', () => {
@@ -287,10 +302,11 @@ describe('words that need quoting', () => {
   });
 });
 
-const notColumn = `array_agg case cast ceil current_catalog current_date current_time
-  current_timestamp current_user exists extract false floor interval listagg localtime
-  localtimestamp not null overlay position safe_cast session_user substring trim true try_cast
-  user`;
+const notColumn = `case current_catalog current_date current_time current_timestamp current_user
+  false localtime localtimestamp not null session_user true user`;
+
+const functionWords = `array_agg cast ceil exists extract floor interval listagg overlay position
+  safe_cast substring trim try_cast`;
 
 const notAlias = `analyze as cluster cross distribute end except explain fetch full group having
   inner intersect join lateral left limit natural offset on order outer partition pivot qualify

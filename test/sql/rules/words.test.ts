@@ -13,10 +13,11 @@ const refusal = (sql: string) => db.refusal(sql);
 
 const relationWords = 'lateral table unnest';
 const insertWords = 'directory local table';
-const columnWords = `array_agg case cast ceil current_catalog current_date current_time
-  current_timestamp current_user exists extract false floor interval listagg localtime
-  localtimestamp not null overlay position safe_cast session_user substring trim true try_cast
-  user`;
+const columnWords = `case current_catalog current_date current_time current_timestamp current_user
+  false localtime localtimestamp not null session_user true user`;
+/** Words of functions are names as well, unless a parenthesis follows. */
+const functionWords = `array_agg cast ceil exists extract floor interval listagg overlay position
+  safe_cast substring trim try_cast`;
 const firstItemWords = 'all distinct top';
 const relationAliasWords = `analyze as cluster cross distribute end except explain fetch full group
   having inner intersect join lateral left limit natural offset on order outer partition pivot
@@ -105,8 +106,8 @@ for (const { where, statement, words, missing } of positions) {
     it(`[sql 2.1] ${where}: every other word stands unquoted`, async () => {
       const taken = new Set(listOf(words));
       // A clause that may follow SELECT or FROM at once is not a name there.
-      const all = `${relationWords} ${insertWords} ${columnWords} ${firstItemWords}
-        ${relationAliasWords} ${columnAliasWords}`;
+      const all = `${relationWords} ${insertWords} ${columnWords} ${functionWords}
+        ${firstItemWords} ${relationAliasWords} ${columnAliasWords}`;
       for (const word of new Set(listOf(all))) {
         if (taken.has(word)) continue;
         expect(await refusal(statement.replace('@', word)), word).toBe(missing(word));
@@ -117,8 +118,8 @@ for (const { where, statement, words, missing } of positions) {
 
 describe('positions without any such word', () => {
   const all = new Set(
-    listOf(`${relationWords} ${insertWords} ${columnWords} ${firstItemWords}
-      ${relationAliasWords} ${columnAliasWords}`),
+    listOf(`${relationWords} ${insertWords} ${columnWords} ${functionWords}
+      ${firstItemWords} ${relationAliasWords} ${columnAliasWords}`),
   );
   const free: readonly (readonly [string, string, (word: string) => string])[] = [
     ['a qualified column in WHERE', 'SELECT * FROM t WHERE t.@ = 1', notInScope],
