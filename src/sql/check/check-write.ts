@@ -15,6 +15,7 @@ import { checkQuery } from './check-query.ts';
 import { checkItems } from './check-select.ts';
 import { mapItems, requireResolved } from './coerce-query.ts';
 import { type Environment, refuse } from './context.ts';
+import { columnsHint } from './insert-hint.ts';
 import {
   columnPosition,
   emptyScope,
@@ -135,13 +136,12 @@ function insertedInto(insert: Insert, table: TableSpec, environment: Environment
   const leftCount = table.columns.length - columns.length;
   const isUnlisted = columns.length === 0 && leftCount > 0;
   if (isUnlisted || leftCount < 0 || leftCount > defaults.size) {
-    const names = table.columns.map((column) => column.name).join(', ');
     throw refuse(
       `The number of fields (${columns.length}) in the INSERT does not match the number of ` +
         `columns (${table.columns.length}) of the table \`${name}\``,
       span,
       environment,
-      `Name all columns without a default: INSERT INTO ${name} (${names}) …`,
+      columnsHint(insert, table, environment),
     );
   }
   const positions = columns.map((column) => fieldPosition(name, table, column, span, environment));
