@@ -421,8 +421,5 @@ describe('errors', () => {
     expect(hint('SELECT ts + 5 AS later FROM stamped')).toBe(
       "Write a duration as INTERVAL '1 day 2 hours'",
     );
-    expect(hint('SELECT * FROM opaque WHERE schedule = 5')).toBe(
-      'Compare the name of its variant, as in variant_name(column), or its value',
-    );
   });
 });

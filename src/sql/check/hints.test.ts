@@ -29,6 +29,7 @@ const tables: readonly SampleTable[] = [
       length: timeDurationType,
       note: optionType(string),
       state: string,
+      due: optionType({ kind: 'u8' }),
     },
     indexes: ['unique:btree:id'],
     autoIncrement: 'id',
@@ -74,16 +75,116 @@ describe('[ease 1.6] hints of INSERT', () => {
     expect(hint("INSERT INTO booking VALUES ('a', 'b', 'c')")).toBe(
       'Name the columns that get the values: INSERT INTO booking (room, starts_at, length) …',
     );
-    expect(hint('INSERT INTO booking VALUES (1, 2, 3, 4, 5, 6)')).toBe(
+    expect(hint('INSERT INTO booking VALUES (1, 2, 3, 4, 5, 6, 7)')).toBe(
       'Name the columns that get the values: ' +
-        'INSERT INTO booking (id, room, starts_at, length, note, state) …',
+        'INSERT INTO booking (id, room, starts_at, length, note, state, due) …',
     );
   });
 
   it('name no column twice', () => {
-    const list = 'id, room, starts_at, length, note, state';
+    const list = 'id, room, starts_at, length, note, state, due';
     expect(hint(`INSERT INTO booking (${list}, id) VALUES (1)`)).toBe(
       `Name each column once: INSERT INTO booking (${list}) …`,
     );
+  });
+});
+
+describe('[ease 1.6] numbers of arrays', () => {
+  it('are read from a text in brackets', () => {
+    expect(error("SELECT id FROM guest ORDER BY distance(embedding, '[0, 1.5]') LIMIT 1")).toBe(
+      undefined,
+    );
+    expect(checked("UPDATE guest SET embedding = ' [1,2] '", scopeFor(schema))).toEqual(
+      checked('UPDATE guest SET embedding = ARRAY[1, 2]', scopeFor(schema)),
+    );
+    expect(error("UPDATE guest SET embedding = '[]'")).toBe(undefined);
+  });
+
+  it('have an example of numbers', () => {
+    const numbers = "Write an array of numbers as ARRAY[0, 1] or '[0, 1]'";
+    expect(hint("SELECT distance(embedding, '0, 1') AS d FROM guest")).toBe(numbers);
+    expect(hint("SELECT distance(embedding, '[0, x]') AS d FROM guest")).toBe(numbers);
+    expect(hint("UPDATE guest SET embedding = '[[1]]'")).toBe(numbers);
+    expect(hint("SELECT id FROM guest WHERE labels = 'tea'")).toBe(
+      "Write an array as ARRAY['a', 'b'], and a test of one element as 'a' = ANY(column)",
+    );
+  });
+
+  it('and others are not compared as a whole', () => {
+    expect(error("SELECT id FROM guest WHERE labels = ARRAY['tea']")).toMatchObject({
+      message: 'Invalid binary operator `=` for type `Array<String>`',
+      hint:
+        "Lists cannot be compared: write list @> ARRAY['a', 'b'] (it has all), " +
+        "list && ARRAY['a', 'b'] (it has one of them) or 'a' = ANY(list)",
+    });
+    expect(hint('SELECT id FROM guest WHERE embedding = ARRAY[0, 1]')).toContain(
+      'list @> ARRAY[0, 1]',
+    );
+  });
+});
+
+describe('[ease 1.6] texts that are stored', () => {
+  const set = (assignment: string) => `UPDATE guest SET ${assignment}`;
+
+  it('are durations, and variants that carry nothing', () => {
+    const bytes = (assignment: string) =>
+      checked(set(assignment), scopeFor(schema)) as { assignments?: unknown };
+    expect(bytes("contact = 'Walkin'").assignments).toMatchObject([
+      { value: { kind: 'constant', bytes: Uint8Array.of(0) } },
+    ]);
+    expect(bytes("stay = '2h'").assignments).toMatchObject([
+      { value: { kind: 'constant', bytes: Uint8Array.of(0, 0x48, 0x27, 0xad, 1, 0, 0, 0) } },
+    ]);
+    expect(error("SELECT id FROM guest WHERE stay > '1 day 2 hours'")).toBe(undefined);
+  });
+
+  it.each([
+    ["who = 'c200'", 'Write an identity as 0x and its 64 hex digits, without quotes'],
+    ["ticket = 'x'", "Write a UUID as UUID '018867c5-d400-7321-8a9b-0c1d2e3f4051'"],
+    ["key = 'abcd'", 'Write bytes as 0x and their hex digits, without quotes'],
+    ["id = '5'", 'Expected a whole number from 0 to 4294967295, without quotes'],
+    ["vip = 'yes'", 'Expected TRUE or FALSE'],
+    ["stay = '90'", "Write a duration as INTERVAL '1 day 2 hours'"],
+    [
+      "contact = 'mail'",
+      'SQL has no literal for variants with a value, only for those without: ' +
+        "one of 'walkin'. Else call a reducer that writes it",
+    ],
+    ["place = '(1, 2)'", 'SQL has no literal for a product: call a reducer that writes it'],
+    ['place = 5', 'SQL has no literal for a product: call a reducer that writes it'],
+    [
+      "at = '2025-02-17T10:30:45Z'",
+      'SQL has no literal for a ScheduleAt: call a reducer that writes it',
+    ],
+    ['at = now()', 'SQL has no literal for a ScheduleAt: call a reducer that writes it'],
+  ])('have a hint: %s', (assignment, expected) => {
+    expect(hint(set(assignment))).toBe(expected);
+  });
+
+  it('have it for an option too', () => {
+    expect(hint('UPDATE booking SET starts_at = 5')).toBe(
+      "Write a timestamp as TIMESTAMP '2025-02-17T10:30:45Z'",
+    );
+    expect(hint('UPDATE booking SET due = TRUE')).toBe(
+      'Expected a whole number from 0 to 255, without quotes',
+    );
+  });
+});
+
+describe('[ease 3.6] schedules and durations in conditions', () => {
+  it('are compared by what they hold', () => {
+    const held = 'Compare what it holds: `column."Time" < now()`';
+    expect(hint('SELECT id FROM guest WHERE at < now()')).toContain(held);
+    expect(hint("SELECT id FROM guest WHERE at < '2025-02-17T10:30:45Z'")).toContain(held);
+    expect(hint('SELECT id FROM guest WHERE at = at')).toContain(held);
+    expect(error('SELECT id FROM guest WHERE at."Time" < now()')).toBe(undefined);
+    expect(error(`SELECT id FROM guest WHERE at."Interval" < INTERVAL '1 hour'`)).toBe(undefined);
+  });
+
+  it('need one that is computed', () => {
+    expect(hint('SELECT id FROM guest WHERE stay = stay')).toBe(
+      "Add a duration to one of two columns to compare them: a = b + INTERVAL '0 seconds'",
+    );
+    expect(error("SELECT id FROM guest WHERE stay = stay + INTERVAL '0 seconds'")).toBe(undefined);
   });
 });

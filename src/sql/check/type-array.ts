@@ -12,14 +12,16 @@ import {
 } from '../functions/arrays.ts';
 import { hasRefs } from '../functions/canonical.ts';
 import type { ScalarFunction } from '../functions/function.ts';
+import { encodeNumbersText } from '../functions/literal.ts';
 import { isIntegerType, scalarTypes } from '../functions/value-kind.ts';
 import type { ComparisonOperator, Expression, Span } from '../syntax/ast.ts';
 import { boolType, type Environment, equalTypes, mismatch, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
+import { placeHint } from './place-hint.ts';
 import { shownType } from './shown-type.ts';
 import { inferPlain, requireComparable, typeIn } from './type-comparison.ts';
 import { negated, typeAlone, typeAs, typeOpen } from './type-expression.ts';
-import { constant, isOpen, placeHint } from './type-literal.ts';
+import { constant, isOpen } from './type-literal.ts';
 import type { TypedConstant, TypedExpression } from './typed.ts';
 import { converted, typeTogether } from './unify.ts';
 
@@ -68,7 +70,9 @@ export function typeArrayAs(
   environment: Environment,
 ): TypedExpression {
   if (type.kind !== 'array') return typeAlone(expression, environment);
-  if (isOpen(expression)) return typeOpen(expression, type, environment);
+  if (isOpen(expression)) {
+    return typeNumbers(expression, type, environment) ?? typeOpen(expression, type, environment);
+  }
   if (!isArrayLiteral(expression)) {
     const typed = unwrapped(typeAlone(expression, environment), environment);
     if (equalTypes(typed.type, type, environment)) return typed;
@@ -77,6 +81,18 @@ export function typeArrayAs(
   const element = resolveType(type.element, environment.statement.typespace);
   const typed = expression.operands.map((operand) => typeValueAs(operand, element, environment));
   return arrayOfValues(typed, type, element);
+}
+
+/** `'[0, 1]'` where an array of numbers is expected: parameters are written so, too. */
+export function typeNumbers(
+  expression: Expression,
+  type: AlgebraicType,
+  { statement }: Environment,
+): TypedConstant | undefined {
+  if (expression.kind !== 'string' || type.kind !== 'array') return undefined;
+  const element = resolveType(type.element, statement.typespace);
+  const bytes = encodeNumbersText(expression.text, element);
+  return bytes === undefined ? undefined : constant(type, bytes);
 }
 
 interface Quantified {

@@ -97,7 +97,8 @@ function typeArgument(
   parameter: AlgebraicType,
   environment: Environment,
 ): TypedExpression {
-  if (isArrayLiteral(argument)) return typeArrayAs(argument, parameter, environment);
+  const isArray = isArrayLiteral(argument) || (parameter.kind === 'array' && isOpen(argument));
+  if (isArray) return typeArrayAs(argument, parameter, environment);
   return isOpen(argument)
     ? typeOpen(argument, parameter, environment)
     : typeAlone(argument, environment);

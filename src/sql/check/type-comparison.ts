@@ -5,10 +5,11 @@ import { isComparable } from '../functions/literal.ts';
 import type { Comparison, ComparisonOperator, Expression, Span } from '../syntax/ast.ts';
 import { boolType, boolValue, type Environment, equalTypes, mismatch, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
+import { comparisonHint } from './place-hint.ts';
 import { shownType } from './shown-type.ts';
 import { quantifiedOf, typeQuantified } from './type-array.ts';
 import { infer, negated, typeAlone, typeAs, typeOpen } from './type-expression.ts';
-import { fitsNumber, isOpen, placeHint } from './type-literal.ts';
+import { fitsNumber, isOpen } from './type-literal.ts';
 import type { TypedExpression } from './typed.ts';
 import { converted, isStored } from './unify.ts';
 
@@ -184,7 +185,10 @@ function pairOf(
   const isBothStored = isStored(leader, environment) && isStored(other, environment);
   const pair = isBothStored ? undefined : promoted(leader, other, environment);
   if (pair !== undefined) return pair;
-  const hint = isBothStored && areNumbers(leader, other) ? castHint : enumHint(leader, other);
+  const hint =
+    isBothStored && areNumbers(leader, other)
+      ? castHint
+      : (enumHint(leader, other) ?? incomparableHint([leader, other], environment));
   throw mismatch(other.type, leader.type, span, environment, hint);
 }
 
@@ -194,6 +198,15 @@ function enumHint({ type: left }: TypedExpression, { type: right }: TypedExpress
   const isEnum = enumNames(left) !== undefined || enumNames(right) !== undefined;
   const hasText = left.kind === 'string' || right.kind === 'string';
   return isEnum && hasText ? variantHint : undefined;
+}
+
+/** Lists and schedules are not compared as a whole, whatever is beside them. */
+function incomparableHint(pair: Pair, environment: Environment): string | undefined {
+  const whole = pair.find(({ type }) => {
+    const special = specialKindOf(type);
+    return special === 'scheduleAt' || (special === undefined && type.kind === 'array');
+  });
+  return whole && comparisonHint(whole.type, environment);
 }
 
 const variantHint = 'Write CAST(column AS String) to compare the name of the variant with a text';
@@ -218,7 +231,7 @@ export function requireComparable(
     `Invalid binary operator \`${operator}\` for type \`${typeName}\``,
     span,
     environment,
-    placeHint(type, environment),
+    comparisonHint(type, environment),
   );
 }
 

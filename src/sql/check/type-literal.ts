@@ -1,7 +1,5 @@
-import { integerRange, isIntegerKind } from '../../values/integer-range.ts';
-import { bytesType, specialKindOf } from '../../values/special-types.ts';
+import { bytesType } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
-import { resolveType } from '../../values/typespace.ts';
 import { SqlFailure } from '../failure.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import { enumNames, notVariant } from '../functions/enum.ts';
@@ -12,6 +10,7 @@ import { isNumericType } from '../functions/value-kind.ts';
 import { shortened } from '../functions/value-text.ts';
 import type { Expression, Literal, Span } from '../syntax/ast.ts';
 import { boolType, type Environment, mismatch, refuse, stringType } from './context.ts';
+import { type HintOf, placeHint } from './place-hint.ts';
 import { shownType } from './shown-type.ts';
 import type { TypedConstant } from './typed.ts';
 import { nameHint } from './visibility.ts';
@@ -44,13 +43,14 @@ export function typeLiteral(
   literal: Literal,
   type: AlgebraicType,
   environment: Environment,
+  hintOf: HintOf = placeHint,
 ): TypedConstant {
   if (literal.kind === 'boolean') {
     if (type.kind !== 'bool') throw mismatch(boolType, type, literal.span, environment);
     return constant(type, Uint8Array.of(literal.value ? 1 : 0));
   }
   const bytes = encodeLiteralText(literal.text, type);
-  if (bytes === undefined) throw badLiteral(literal.text, type, literal, environment);
+  if (bytes === undefined) throw badLiteral(literal.text, type, literal, environment, hintOf);
   return constant(type, bytes);
 }
 
@@ -69,6 +69,7 @@ export function badLiteral(
   type: AlgebraicType,
   { span }: Expression,
   environment: Environment,
+  hintOf: HintOf = placeHint,
 ): Error {
   const names = enumNames(type);
   if (names !== undefined) {
@@ -77,36 +78,7 @@ export function badLiteral(
   }
   const typeName = shownType(type, environment.statement.typespace);
   const message = `The literal expression \`${text}\` cannot be parsed as type \`${typeName}\``;
-  return refuse(message, span, environment, placeHint(type, environment));
-}
-
-/** A hint on what to write where a value of this type is expected or compared. */
-export function placeHint(type: AlgebraicType, { statement }: Environment): string | undefined {
-  if (isIntegerKind(type.kind)) {
-    const { min, max } = integerRange[type.kind];
-    return `Expected a whole number from ${min} to ${max}`;
-  }
-  switch (specialKindOf(type)) {
-    case 'timestamp':
-      return "Write a timestamp with its offset, as in '2025-02-17T10:30:45Z'";
-    case 'timeDuration':
-      return "Write a duration as INTERVAL '1 day 2 hours'";
-    default:
-  }
-  switch (resolveType(type, statement.typespace).kind) {
-    case 'bool':
-      return 'Expected TRUE or FALSE';
-    case 'sum':
-      return 'Compare the name of its variant, as in variant_name(column), or its value';
-    case 'product':
-      return specialKindOf(type) === undefined
-        ? 'Compare one of its elements, as in `column.element`'
-        : undefined;
-    case 'array':
-      return "Write an array as ARRAY['a', 'b'], and a test of one element as 'a' = ANY(column)";
-    default:
-      return undefined;
-  }
+  return refuse(message, span, environment, hintOf(type, environment));
 }
 
 /** Whether a number, as written, is a value of a number type. */

@@ -4,15 +4,17 @@ import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import { SqlFailure } from '../failure.ts';
 import { optionInnerType } from '../functions/convert.ts';
-import { enumNames } from '../functions/enum.ts';
+import { bareVariantNamed, enumNames } from '../functions/enum.ts';
+import { encodeLiteralText } from '../functions/literal.ts';
 import { someOf } from '../functions/option-bytes.ts';
 import { isFloatType, isIntegerType, isNumericType } from '../functions/value-kind.ts';
 import type { Expression, Literal, Span } from '../syntax/ast.ts';
 import { dialectTexts } from '../syntax/refusal.ts';
 import { boolType, type Environment, equalTypes, mismatch, refuse, stringType } from './context.ts';
 import { unwrapped } from './field.ts';
+import { storedHint } from './place-hint.ts';
 import { requiredValue } from './required-value.ts';
-import { isArrayLiteral, typeArrayAs } from './type-array.ts';
+import { isArrayLiteral, typeArrayAs, typeNumbers } from './type-array.ts';
 import { typeAlone, typeAs } from './type-expression.ts';
 import { badLiteral, constant, noneOf, typeLiteral } from './type-literal.ts';
 import type { TypedConstant, TypedExpression } from './typed.ts';
@@ -65,7 +67,10 @@ export function typeStored(
   }
 }
 
-/** A literal to be stored: a string fits a column of strings or of an enum only. */
+/**
+ * A literal to be stored: a string fits a column of strings or of an enum, and where it can mean
+ * one thing only: durations with units, numbers in brackets, variants that carry nothing.
+ */
 export function storedLiteral(
   literal: Expression,
   type: AlgebraicType,
@@ -73,11 +78,23 @@ export function storedLiteral(
 ): TypedConstant {
   const isText = type.kind === 'string' || enumNames(type) !== undefined;
   if (literal.kind === 'string' && !isText) {
-    const isTime = specialKindOf(type) === 'timestamp';
-    const hint = isTime ? "Write a timestamp as TIMESTAMP '2025-02-17T10:30:45Z'" : undefined;
-    throw mismatch(stringType, type, literal.span, environment, hint);
+    const typed = storedText(literal, type, environment);
+    if (typed !== undefined) return typed;
+    throw mismatch(stringType, type, literal.span, environment, storedHint(type, environment));
   }
-  return typeLiteral(literal as Literal, type, environment);
+  return typeLiteral(literal as Literal, type, environment, storedHint);
+}
+
+function storedText(
+  literal: Extract<Literal, { readonly text: string }>,
+  type: AlgebraicType,
+  environment: Environment,
+): TypedConstant | undefined {
+  const tag = bareVariantNamed(type, literal.text);
+  if (tag !== undefined) return constant(type, Uint8Array.of(tag));
+  if (specialKindOf(type) !== 'timeDuration') return typeNumbers(literal, type, environment);
+  const bytes = encodeLiteralText(literal.text, type);
+  return bytes === undefined ? undefined : constant(type, bytes);
 }
 
 /**
@@ -98,12 +115,11 @@ export function storedValue(
   if (inner !== undefined) {
     const plain = asType(unwrapped(value, environment), inner, environment);
     if (plain !== undefined) return { kind: 'convert', operand: plain, type, isNullable: false };
-    throw mismatch(value.type, type, span, environment);
+    throw mismatch(value.type, type, span, environment, hintBeside(value, inner, environment));
   }
   const typed = asType(value, type, environment);
   if (typed === undefined) {
-    const hint = isNumericType(value.type) || isNumericType(type) ? castHint : undefined;
-    throw mismatch(value.type, type, span, environment, hint);
+    throw mismatch(value.type, type, span, environment, hintBeside(value, type, environment));
   }
   if (!typed.isNullable) return typed;
   if (value.kind === 'subquery') return requiredValue(typed, column.name);
@@ -111,6 +127,15 @@ export function storedValue(
     `The column \`${column.name}\` does not accept NULL, and this value can be NULL; ` +
     'write COALESCE(value, other)';
   throw refuse(message, span, environment);
+}
+
+function hintBeside(
+  value: TypedExpression,
+  type: AlgebraicType,
+  environment: Environment,
+): string | undefined {
+  const isNumber = isNumericType(value.type) || isNumericType(type);
+  return isNumber ? castHint : storedHint(type, environment);
 }
 
 const castHint = 'Write CAST(value AS type) to convert it';
@@ -144,8 +169,11 @@ function someLiteral(
     return constant(type, someOf(present(bytes, 'a literal is a value')));
   } catch (error) {
     if (!(error instanceof SqlFailure) || enumNames(inner) !== undefined) throw error;
-    if (literal.kind === 'boolean') throw mismatch(boolType, type, literal.span, environment);
-    if (literal.kind === 'string') throw mismatch(stringType, type, literal.span, environment);
-    throw badLiteral(literal.text, type, literal, environment);
+    const hint = storedHint(type, environment);
+    if (literal.kind === 'boolean') throw mismatch(boolType, type, literal.span, environment, hint);
+    if (literal.kind === 'string') {
+      throw mismatch(stringType, type, literal.span, environment, hint);
+    }
+    throw badLiteral(literal.text, type, literal, environment, storedHint);
   }
 }

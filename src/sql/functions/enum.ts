@@ -37,6 +37,23 @@ export function variantNamed(names: readonly string[], text: string): number | u
 /** By what `enumNames` returned. */
 const looseNames = new WeakMap<readonly string[], LooseNames>();
 
+/** The names of those variants of a sum that carry nothing. */
+export function bareVariants(type: AlgebraicType): readonly string[] {
+  if (type.kind !== 'sum' || specialKindOf(type) !== undefined) return [];
+  return type.variants.flatMap(({ name, type: payload }) =>
+    name !== undefined && specialKindOf(payload) === 'unit' ? [name] : [],
+  );
+}
+
+/** The number of the variant without a value that a text names, of any sum that a module made. */
+export function bareVariantNamed(type: AlgebraicType, text: string): number | undefined {
+  if (type.kind !== 'sum' || specialKindOf(type) !== undefined) return undefined;
+  const names = type.variants.map(({ name }, tag) => name ?? String(tag));
+  const tag = variantNamed(names, text);
+  const payload = tag === undefined ? undefined : type.variants[tag]?.type;
+  return payload !== undefined && specialKindOf(payload) === 'unit' ? tag : undefined;
+}
+
 /** Why a text is refused where a value of an enum is expected. */
 export function notVariant(text: string, names: readonly string[]): string {
   return `'${text}' is not a variant of this enum: it is ${variantsText(names)}`;

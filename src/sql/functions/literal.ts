@@ -8,7 +8,11 @@ import { timestampFromText } from '../../values/timestamp.ts';
 import type { AlgebraicType, ScalarKind } from '../../values/type.ts';
 import { uuidFromText } from '../../values/uuid.ts';
 import type { Value } from '../../values/value.ts';
+import { SqlFailure } from '../failure.ts';
+import { joined } from './arrays.ts';
 import { enumNames, variantNamed } from './enum.ts';
+import { intervalFromText } from './interval.ts';
+import { isNumericType } from './value-kind.ts';
 
 /** True for types whose values SQL can compare and write; other values can only be read. */
 export function isComparable(type: AlgebraicType): boolean {
@@ -54,6 +58,8 @@ function literalValue(text: string, type: AlgebraicType): Value | undefined {
       return wrap(timestampMicros(text));
     case 'bytes':
       return hexBytes(text);
+    case 'timeDuration':
+      return wrap(durationMicros(text));
     default:
   }
   switch (type.kind) {
@@ -72,6 +78,31 @@ function literalValue(text: string, type: AlgebraicType): Value | undefined {
     default:
       return integerValue(text, type.kind);
   }
+}
+
+/** A text with units: digits alone could be seconds as well as microseconds. */
+function durationMicros(text: string): bigint | undefined {
+  if (decimal.test(text)) return undefined;
+  try {
+    return intervalFromText(text);
+  } catch (error) {
+    if (error instanceof SqlFailure) return undefined;
+    throw error;
+  }
+}
+
+/** The encoded array that a text of numbers in brackets denotes: `[0, 1.5]`. */
+export function encodeNumbersText(text: string, element: AlgebraicType): Uint8Array | undefined {
+  const inside = /^\s*\[([^[\]]*)\]\s*$/.exec(text)?.[1]?.trim();
+  if (inside === undefined || !isNumericType(element)) return undefined;
+  const parts = inside === '' ? [] : inside.split(',');
+  const numbers: Uint8Array[] = [];
+  for (const part of parts) {
+    const bytes = encodeLiteralText(part.trim(), element);
+    if (bytes === undefined) return undefined;
+    numbers.push(bytes);
+  }
+  return joined(numbers);
 }
 
 /** The special products hold their number as the only element. */

@@ -239,6 +239,20 @@ describe('comparable types', () => {
     );
   });
 
+  it('[ease 1.6] durations are compared and written as texts with units', async () => {
+    const longer = (text: string) => db.rows(`SELECT id FROM opaque WHERE duration > '${text}'`);
+    expect(await longer('1s')).toEqual([[1]]);
+    expect(await longer('2s')).toEqual([]);
+    await db.result("UPDATE opaque SET duration = '1m', mood = 'calm' WHERE id = 1");
+    expect(await db.rows('SELECT duration, mood FROM opaque WHERE id = 1')).toEqual([
+      [[60_000_000], [0, []]],
+    ]);
+    await db.result("UPDATE opaque SET duration = '1.5s', list = '[5, 6]' WHERE id = 1");
+    expect(await db.rows('SELECT duration, list FROM opaque WHERE id = 1')).toEqual([
+      [[1_500_000], [5, 6]],
+    ]);
+  });
+
   it('[sql 5.2] a literal is wrapped when it is stored in an Option column', async () => {
     await db.result('UPDATE opaque SET opt = 8 WHERE id = 2');
     expect(await db.answer('SELECT id, opt FROM opaque')).toBe('[[1,[0,7]],[2,[0,8]]]');
