@@ -65,14 +65,16 @@ function isNamed(candidate: NamedType, at: number, name: string): boolean {
 }
 
 function noField(
-  { type }: TypedExpression,
+  operand: TypedExpression,
   name: string,
   fields: readonly NamedType[],
   span: Span,
   environment: Environment,
 ): Error {
-  const typeName = shownType(type, environment.statement.typespace);
+  const typeName = shownType(operand.type, environment.statement.typespace);
+  const isText = unwrapped(operand, environment).type.kind === 'string';
   const names = fields.flatMap((field) => field.name ?? []);
   const message = `The type \`${typeName}\` has no field \`${name}\``;
-  return refuse(message, span, environment, nameHint(name, names));
+  const hint = isText ? `If the text is JSON, write text ->> '${name}'` : nameHint(name, names);
+  return refuse(message, span, environment, hint);
 }

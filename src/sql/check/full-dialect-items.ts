@@ -1,10 +1,10 @@
 import { invalid } from '../failure.ts';
-import { findFunction, functionNames } from '../functions/library.ts';
+import { findFunction } from '../functions/library.ts';
 import { windowNames } from '../functions/windows.ts';
 import type { SelectItem, Span } from '../syntax/ast.ts';
 import { dialectTexts } from '../syntax/refusal.ts';
 import type { SourceText } from '../syntax/source-text.ts';
-import { nameHint } from './visibility.ts';
+import { functionHint, wordHint } from './foreign-hint.ts';
 import { aggregateNames } from './written.ts';
 
 type ExpressionItem = Extract<SelectItem, { readonly kind: 'expression' }>;
@@ -46,7 +46,8 @@ class ItemList {
       const isAggregate = aggregateNames.has(name);
       const isWindow = expression.modifiers?.over !== undefined;
       if (alias === undefined && ((isAggregate && !isWindow) || expression.isBare)) {
-        const hint = `Give it a name: ${this.#text(span)} AS name`;
+        const isUnknown = expression.isBare && findFunction(name) === undefined;
+        const hint = isUnknown ? wordHint(name) : `Give it a name: ${this.#text(span)} AS name`;
         throw this.#refusal(dialectTexts.noAlias, span, hint);
       }
       const isKnown = isAggregate || windowNames.has(name) || findFunction(name) !== undefined;
@@ -54,7 +55,7 @@ class ItemList {
       return;
     }
     if (expression.kind === 'unsupported') {
-      throw this.#refusal(expression.message, expression.span);
+      throw this.#refusal(expression.message, expression.span, expression.hint);
     }
     const isColumn = expression.kind === 'column';
     const isUnknownWord =
@@ -63,13 +64,14 @@ class ItemList {
       findFunction(expression.name) === undefined;
     const isRow = expression.kind === 'row';
     if ((isColumn && isParenthesised) || isUnknownWord || isRow) {
-      throw this.#refusal(dialectTexts.projection(this.#text(span)), span);
+      const hint = isUnknownWord ? wordHint(expression.name) : undefined;
+      throw this.#refusal(dialectTexts.projection(this.#text(span)), span, hint);
     }
   }
 
   /** The message takes it for an aggregate; what is wrong is its name. */
   #unknownCall(name: string, hasAlias: boolean, span: Span): Error {
-    const near = nameHint(name.toLowerCase(), [...aggregateNames, ...functionNames()]);
+    const near = functionHint(name);
     const hint = `There is no function \`${name}\`.${near === undefined ? '' : ` ${near}`}`;
     const message = hasAlias ? dialectTexts.aggregate(this.#text(span)) : dialectTexts.noAlias;
     return this.#refusal(message, span, hint);

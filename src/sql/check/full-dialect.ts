@@ -14,9 +14,11 @@ import type {
   SelectItem,
   Span,
   Statement,
+  Unsupported,
 } from '../syntax/ast.ts';
 import { dialectTexts, isRefusedLiteral } from '../syntax/refusal.ts';
 import type { SourceText } from '../syntax/source-text.ts';
+import { statementHint, wordHint } from './foreign-hint.ts';
 import { requireItems } from './full-dialect-items.ts';
 import { isRowInQuery, rowComparison, rowIn } from './row-values.ts';
 import { unqualifiedMessage } from './scope.ts';
@@ -63,7 +65,7 @@ class FullDialect {
   statement(statement: Statement): void {
     switch (statement.kind) {
       case 'unsupported':
-        throw this.#refusal(statement.message, statement.span);
+        throw this.#unsupported(statement);
       case 'query':
         this.#query(statement.query, true);
         return;
@@ -98,7 +100,7 @@ class FullDialect {
 
   #query(query: Query, isTop: boolean): void {
     if (query.unsupported !== undefined) {
-      throw this.#refusal(query.unsupported.message, query.unsupported.span);
+      throw this.#unsupported(query.unsupported);
     }
     for (const table of query.commonTables) this.#query(table.query, false);
     this.#body(query.body, isTop);
@@ -132,7 +134,7 @@ class FullDialect {
         for (const row of body.rows) for (const value of row) this.#expression(value);
         return;
       case 'unsupported':
-        throw this.#refusal(body.message, body.span);
+        throw this.#unsupported(body);
       default:
         unreachable(body);
     }
@@ -140,7 +142,7 @@ class FullDialect {
 
   #select(select: Select, isTop: boolean): void {
     const { from, where, groupBy, having, unsupported } = select;
-    if (unsupported !== undefined) throw this.#refusal(unsupported.message, unsupported.span);
+    if (unsupported !== undefined) throw this.#unsupported(unsupported);
     requireItems(select.items, this.#source, isTop);
     for (const item of select.items) {
       if (item.kind === 'expression') this.#expression(item.expression);
@@ -275,7 +277,7 @@ class FullDialect {
     if (expression === undefined) return;
     switch (expression.kind) {
       case 'unsupported':
-        throw this.#refusal(expression.message, expression.span);
+        throw this.#refusal(expression.message, expression.span, expression.hint);
       case 'parameter':
         if (!this.#parameterNames.has(expression.name)) {
           const text = this.#source.text(expression.span);
@@ -297,7 +299,7 @@ class FullDialect {
         return;
       case 'call':
         if (expression.isBare && findFunction(expression.name.toLowerCase()) === undefined) {
-          throw this.#unsupportedExpression(expression);
+          throw this.#unsupportedExpression(expression, wordHint(expression.name));
         }
         break;
       default:
@@ -336,12 +338,18 @@ class FullDialect {
   #requireQualified(expression: Expression, aliases: ReadonlySet<string>): void {
     for (const { parts, span } of columnsIn(expression)) {
       if (parts.length > 1 || aliases.has(parts[0] ?? '')) continue;
-      throw this.#refusal(unqualifiedMessage, span, qualifyHint);
+      const text = this.#source.text(span).startsWith('"') ? parts[0] : undefined;
+      const more = text === undefined ? '' : `; texts stand in single quotes: '${text}'`;
+      throw this.#refusal(unqualifiedMessage, span, qualifyHint + more);
     }
   }
 
   #unsupportedExpression({ span }: Expression, hint?: string): SqlFailure {
     return this.#refusal(dialectTexts.expression(this.#source.text(span)), span, hint);
+  }
+
+  #unsupported({ message, span, hint }: Unsupported): SqlFailure {
+    return this.#refusal(message, span, hint ?? statementHint(this.#source.text(span)));
   }
 
   #refusal(message: string, span: Span, hint?: string): SqlFailure {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checked, errorOf, sampleSchema, scopeFor } from '../../../test/sql/check-statement.ts';
+import { QueryLab } from '../../../test/sql/query-lab.ts';
 import type { SampleTable } from '../../../test/sql/sample-tables.ts';
 import {
   identityType,
@@ -187,4 +188,65 @@ describe('[ease 3.6] schedules and durations in conditions', () => {
     );
     expect(error("SELECT id FROM guest WHERE stay = stay + INTERVAL '0 seconds'")).toBe(undefined);
   });
+});
+
+describe('[ease 3.6] hints for what other databases have', () => {
+  it.each([
+    ['SELECT lenght(room) FROM booking', 'There is no function `lenght`. Did you mean `length`?'],
+    ['SELECT id, lenght(room) AS n FROM booking', 'Did you mean `length`?'],
+    [
+      "SELECT id, json_extract(meta, '$.a') AS a FROM guest",
+      "Write text ->> 'key', or text -> 'key' ->> 'other'",
+    ],
+    [
+      'SELECT id FROM booking WHERE starts_at > CURRENT_DATE',
+      "now() is the time, and date_trunc('day', now()) the day. " +
+        'A column of this name needs quotes: "CURRENT_DATE"',
+    ],
+    [
+      'SELECT user FROM booking',
+      ':sender is the identity of the caller. A column of this name needs quotes: "user"',
+    ],
+    [
+      'SELECT id, user FROM booking',
+      ':sender is the identity of the caller. A column of this name needs quotes: "user"',
+    ],
+    ['SELECT meta.a FROM guest', "`meta` is a column of text. If it is JSON, write meta ->> 'a'"],
+    ['SELECT id FROM booking WHERE note.a = 5', "If the text is JSON, write text ->> 'a'"],
+    ['SELECT vip.a FROM guest', '`vip` is a column, and its type has no parts'],
+    ['SELECT id FROM booking LIMIT 1, 2', 'Write LIMIT 2 OFFSET 1'],
+    ['SELECT TOP 2 id FROM booking', 'Write LIMIT 2 at the end of the query'],
+    ['SELECT TOP(2) id FROM booking', 'Write LIMIT 2 at the end of the query'],
+    ['SELECT id FROM booking FETCH FIRST 3 ROWS ONLY', 'Write LIMIT 3'],
+    ['TRUNCATE booking', 'Write DELETE FROM table: without WHERE it deletes all rows'],
+    ['BEGIN', 'Each statement is a transaction of its own; several changes together are a reducer'],
+    ['CREATE TABLE a (b INT)', 'Tables are declared in the module: change it and publish it again'],
+    [
+      "SELECT id FROM guest ORDER BY embedding <=> '[0, 1]' LIMIT 1",
+      'Write cosine_distance(a, b) for vectors, a IS NOT DISTINCT FROM b for other values',
+    ],
+    ["SELECT id, embedding <-> '[0, 1]' AS d FROM guest", 'Write distance(a, b)'],
+    [
+      'SELECT id FROM booking WHERE room = "attic"',
+      "Texts stand in single quotes: 'attic'. Double quotes are for names",
+    ],
+    [
+      'UPDATE booking SET room = "notes"',
+      "Texts stand in single quotes: 'notes'. Double quotes are for names",
+    ],
+    ['SELECT id FROM booking WHERE rom = 1', 'Did you mean `room`?'],
+    [
+      'SELECT b.id FROM booking AS b JOIN guest AS g ON g.id = b.id WHERE b.room = "attic"',
+      "Qualify the column, as in `relation.column`; texts stand in single quotes: 'attic'",
+    ],
+  ])('%s', (sql, expected) => {
+    expect(hint(sql)).toBe(expected);
+  });
+});
+
+it('[ease 3.6] a unit of time that does not exist is answered with all units', () => {
+  const lab = new QueryLab([{ name: 'one', columns: { at: timestampType } }]);
+  lab.insert('one', [[[0n]]]);
+  const run = () => lab.rows("SELECT date_trunc('weekday', at) AS day FROM one");
+  expect(errorOf(run)?.hint).toContain('day, week, month');
 });

@@ -4,7 +4,7 @@ import type { Environment } from './context.ts';
 import { columnPosition } from './scope.ts';
 import { defaultOf } from './type-default.ts';
 
-/** A list of columns that an INSERT could have: those that it names, and those that need a value. */
+/** A list of columns that an INSERT could have: those that it names and those without a default. */
 export function columnsHint(
   { table: written, columns, source }: Insert,
   table: TableSpec,

@@ -1,6 +1,7 @@
 import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
-import type { ColumnReference } from '../syntax/ast.ts';
+import { optionInnerType } from '../functions/convert.ts';
+import type { ColumnReference, Span } from '../syntax/ast.ts';
 import { type Environment, refuse } from './context.ts';
 import { fieldOf } from './field.ts';
 import {
@@ -108,16 +109,47 @@ function unknownName({ parts, span }: ColumnReference, environment: Environment)
   if (parts.length === 1) {
     const columns = relations.flatMap((relation) => relation.columns.map((column) => column.name));
     const aliases = [...(environment.aliases?.keys() ?? [])];
-    return refuse(message(name), span, environment, nameHint(name, [...columns, ...aliases]));
+    const near = nameHint(name, [...columns, ...aliases]);
+    return refuse(message(name), span, environment, quotedHint(name, span, environment) ?? near);
   }
   const relation = relations.find((candidate) => candidate.name === qualifier);
   if (relation === undefined) {
     const names = relations.map((candidate) => candidate.name);
-    return refuse(message(qualifier), span, environment, nameHint(qualifier, names));
+    const hint = partHint(parts, relations, environment) ?? nameHint(qualifier, names);
+    return refuse(message(qualifier), span, environment, hint);
   }
   const hint = nameHint(
     name,
     relation.columns.map((column) => column.name),
   );
   return refuse(message(name), span, environment, hint);
+}
+
+/** A name in double quotes that is no column was probably meant as a text. */
+function quotedHint(name: string, span: Span, { source }: Environment): string | undefined {
+  if (!source.text(span).startsWith('"')) return undefined;
+  const text = name.replaceAll("'", "''");
+  return `Texts stand in single quotes: '${text}'. Double quotes are for names`;
+}
+
+/** The qualifier may be a column, whose parts are not columns. */
+function partHint(
+  parts: readonly string[],
+  relations: readonly ScopeRelation[],
+  { statement, takesFields }: Environment,
+): string | undefined {
+  const [first = '', second = ''] = parts;
+  const relation = relations.find(({ columns }) => columnPosition(columns, first) !== -1);
+  const column = relation?.columns[columnPosition(relation.columns, first)];
+  if (column === undefined) return undefined;
+  const type = resolveType(column.type, statement.typespace);
+  const plain = resolveType(
+    optionInnerType(type, statement.typespace) ?? type,
+    statement.typespace,
+  );
+  if (plain.kind === 'string') {
+    return `\`${first}\` is a column of text. If it is JSON, write ${first} ->> '${second}'`;
+  }
+  if (takesFields) return `\`${first}\` is a column, and its type has no parts`;
+  return `\`${first}\` is a column: only the full dialect reads its parts`;
 }

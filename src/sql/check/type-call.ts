@@ -1,11 +1,12 @@
 import type { AlgebraicType } from '../../values/type.ts';
 import type { FunctionFamily, ResolvedFunction, ScalarFunction } from '../functions/function.ts';
 import { isJsonBuilder } from '../functions/json.ts';
-import { findFunction, functionNames } from '../functions/library.ts';
+import { findFunction } from '../functions/library.ts';
 import { windowNames } from '../functions/windows.ts';
 import type { Call, Expression } from '../syntax/ast.ts';
 import { type Environment, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
+import { functionHint } from './foreign-hint.ts';
 import { shownType } from './shown-type.ts';
 import { isFullText, withLanguage } from './text-language.ts';
 import { typeAggregate } from './type-aggregate.ts';
@@ -17,7 +18,6 @@ import { typeRank } from './type-rank.ts';
 import { typeWindowCall } from './type-window.ts';
 import type { TypedExpression } from './typed.ts';
 import { converted } from './unify.ts';
-import { nameHint } from './visibility.ts';
 import { aggregateNames } from './written.ts';
 
 export function typeCall(call: Call, environment: Environment): TypedExpression {
@@ -52,9 +52,8 @@ function noFunction(call: Call, environment: Environment): Error {
     const message = `\`${call.name}\` is a window function: write OVER (…) behind it`;
     return refuse(message, call.span, environment);
   }
-  const names = [...aggregateNames, ...functionNames()];
-  const hint = nameHint(call.name.toLowerCase(), names);
-  return refuse(`no such function: \`${call.name}\``, call.span, environment, hint);
+  const message = `no such function: \`${call.name}\``;
+  return refuse(message, call.span, environment, functionHint(call.name));
 }
 
 function typeScalarCall(

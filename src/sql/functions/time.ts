@@ -40,6 +40,10 @@ const otherFields: ReadonlyMap<string, string> = new Map([
   ['millennia', 'millennium'],
 ]);
 
+const unitsHint =
+  'The units are microsecond, millisecond, second, minute, hour, day, week, month, quarter, ' +
+  'year, decade, century and millennium; date_part also has epoch, dow, isodow, doy and isoyear';
+
 const extractOnly: ReadonlyMap<string, string> = new Map(
   ['epoch', 'dow', 'isodow', 'doy', 'isoyear'].map((field) => [field, field]),
 );
@@ -47,8 +51,8 @@ const extractOnly: ReadonlyMap<string, string> = new Map(
 function unitOf(text: string): string {
   const name = text.trim().toLowerCase();
   const unit = unitNames.get(name) ?? otherFields.get(name);
-  if (unit === undefined) throw invalid(`'${shortened(text)}' is not a unit of time`);
-  return unit;
+  if (unit !== undefined) return unit;
+  throw invalid(`'${shortened(text)}' is not a unit of time`, { hint: unitsHint });
 }
 
 function fieldOf(text: string): string {

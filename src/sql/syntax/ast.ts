@@ -24,6 +24,8 @@ export interface Span {
 export interface Unsupported {
   readonly kind: 'unsupported';
   readonly message: string;
+  /** What to write instead. */
+  readonly hint?: string | undefined;
   readonly span: Span;
 }
 

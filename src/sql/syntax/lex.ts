@@ -15,7 +15,7 @@ export function lex(sql: string): readonly Token[] {
 
 /** Longest first: an operator is the longest of these that matches. */
 const operators: readonly (readonly string[])[] = [
-  ['<=>', '->>', '#>>', '!~~', '!~*', '~~*'],
+  ['<=>', '<->', '<#>', '->>', '#>>', '!~~', '!~*', '~~*'],
   [
     '<=',
     '>=',

@@ -6,7 +6,9 @@ import type { TokenReader } from './token-reader.ts';
 
 /** The precedence of operators. Those that are not arithmetic are refused by name. */
 const strengths: ReadonlyMap<string, number> = new Map([
-  ...['<=>', '~', '!~', '~*', '!~*', '~~', '!~~', '~~*'].map((text) => [text, 0] as const),
+  ...['<=>', '<->', '<#>', '~', '!~', '~*', '!~*', '~~', '!~~', '~~*'].map(
+    (text) => [text, 0] as const,
+  ),
   ...['|', '&', '#', '^', '<<', '>>', '||', '&&', '@>', '<@'].map((text) => [text, 1] as const),
   ...['->', '->>', '#>>', '@', '=>', ':='].map((text) => [text, 1] as const),
   ['+', 2],
@@ -89,7 +91,9 @@ function operation(operator: string, left: Operand, right: Operand): Expression 
   if (isOfJson(operator)) {
     return { kind: 'json', operator, left: left.expression, right: right.expression, span };
   }
-  if (!isArithmetic(operator)) return unsupported(dialectTexts.operator(operator), span);
+  if (!isArithmetic(operator)) {
+    return unsupported(dialectTexts.operator(operator), span, operatorHints.get(operator));
+  }
   return {
     kind: 'arithmetic',
     operator,
@@ -98,6 +102,16 @@ function operation(operator: string, left: Operand, right: Operand): Expression 
     span,
   };
 }
+
+const likeHint = "Write text LIKE 'a%', ILIKE for any case, or search(text, words)";
+
+/** Operators of other databases, and what they are here. */
+const operatorHints: ReadonlyMap<string, string> = new Map([
+  ['<=>', 'Write cosine_distance(a, b) for vectors, a IS NOT DISTINCT FROM b for other values'],
+  ['<->', 'Write distance(a, b)'],
+  ['<#>', 'Write inner_product(a, b), and ORDER BY it DESC: here it has no minus sign'],
+  ...['~', '!~', '~*', '!~*', '~~', '!~~', '~~*'].map((text) => [text, likeHint] as const),
+]);
 
 function isOfArrays(text: string): text is ArrayOperator {
   return text === '@>' || text === '<@' || text === '&&';

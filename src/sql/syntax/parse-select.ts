@@ -103,7 +103,7 @@ function refusedItem(reader: TokenReader, item: SelectItem): SelectItem {
   if (item.kind !== 'expression' || !isRefusedExpression(item.expression)) return item;
   const text = reader.source.text(item.span);
   const message = dialectTexts.projection(text);
-  return { ...item, expression: unsupported(message, item.span) };
+  return { ...item, expression: unsupported(message, item.span, item.expression.hint) };
 }
 
 function isRefusedCall(reader: TokenReader, { kind, span }: Expression): boolean {

@@ -2,8 +2,8 @@ import type { Expression, Span, Unsupported } from './ast.ts';
 import type { TokenReader } from './token-reader.ts';
 
 /** A construct that parses as SQL but is in no dialect; `span` is its place. */
-export function unsupported(message: string, span: Span): Unsupported {
-  return { kind: 'unsupported', message, span };
+export function unsupported(message: string, span: Span, hint?: string): Unsupported {
+  return { kind: 'unsupported', message, ...(hint !== undefined && { hint }), span };
 }
 
 /** Refuses the tokens since `start` as a statement, a clause of it, or a query. */
