@@ -13,6 +13,7 @@ import { Misfit, readVariant, type UnfitJsonError } from './json-read.ts';
 import { JsonNumber, JsonObject, type JsonValue, parseJson } from './json-text.ts';
 import { LooseNames } from './loose-names.ts';
 import { nearestNames } from './nearest-names.ts';
+import { shortJsonText } from './short-json-text.ts';
 import { specialKindOf, specialProductKindOf } from './special-types.ts';
 import type { AlgebraicType, NamedType, ProductType, SumType, Typespace } from './type.ts';
 import { kindName, resolveType } from './typespace.ts';
@@ -114,20 +115,73 @@ class Explanation {
       const { min, max } = integerRange[type.kind];
       return `${came(json)} is out of range for ${kindName(type.kind)}, ${min} to ${max}`;
     }
-    return `${came(json)} is not ${this.#expected(type)}; write ${this.#form(type, json)}`;
+    return `${came(json)} is not ${this.#expected(type)}; ${this.#advice(type, json)}`;
   }
 
   /** What is wrong with a product itself: with arguments as a whole, or with a value. */
   productFault(type: ProductType, json: JsonValue, word: 'parameter' | 'field'): string {
     const { elements } = type;
-    const form = word === 'parameter' ? this.#listForm(elements) : this.#example(type, 0);
-    if (Array.isArray(json)) return countFault(elements, json.length, word, form);
-    if (!(json instanceof JsonObject)) {
-      const whole = word === 'parameter' ? 'a list of arguments' : this.#named(type, 'an object');
-      return `${came(json)} is not ${whole}; write ${form}`;
+    if (json instanceof JsonObject) {
+      const isNeeded = filledElements(type, this.#typespace).map((value) => value === undefined);
+      const form = this.#completedObject(type, json, isNeeded);
+      return keyFault(elements, json, { word, form, isNeeded });
     }
-    const isNeeded = filledElements(type, this.#typespace).map((value) => value === undefined);
-    return keyFault(elements, json, { word, form, isNeeded });
+    // Only options can be left out of a list, and only at its end.
+    const isNeeded = filledElements(type, this.#typespace).map((value) => value !== null);
+    if (Array.isArray(json)) {
+      const form = this.#completedList(type, json, isNeeded);
+      return countFault(elements, json.length, { word, form, isNeeded });
+    }
+    if (elements.length === 0) return `${came(json)} is not ${wholeWords[word]}; write []`;
+    return word === 'parameter'
+      ? `${came(json)} is not ${wholeWords.parameter}; ` +
+          `e.g. ${this.#completedList(type, [json], isNeeded)}`
+      : `${came(json)} is not ${this.#named(type, wholeWords.field)}; e.g. ${this.#example(type, 0)}`;
+  }
+
+  /** The list that came, with examples for what does not fit and for what is missing. */
+  #completedList(
+    { elements }: ProductType,
+    items: readonly JsonValue[],
+    isNeeded: readonly boolean[],
+  ): string {
+    const count = Math.max(isNeeded.lastIndexOf(true) + 1, Math.min(items.length, elements.length));
+    const parts = elements.slice(0, count).map(({ type }, at) => {
+      const item = items[at];
+      if (item !== undefined) return this.#kept(type, item);
+      return isNeeded[at] === true ? this.#example(type, 1) : 'null';
+    });
+    return completedForm(parts, Math.min(items.length, count), ['[', ']']);
+  }
+
+  /** The object that came, with examples for what does not fit, and for what it lacks. */
+  #completedObject(
+    { elements }: ProductType,
+    json: JsonObject,
+    isNeeded: readonly boolean[],
+  ): string {
+    // A longer one has a name that is not known, which is the fault then.
+    if (json.size > elements.length) return '{…}';
+    const loose = new LooseNames(elements);
+    const given = new Set<number>();
+    const parts = json.entries.map(([key, item]) => {
+      const index = loose.find(key);
+      given.add(index);
+      const type = elements[index]?.type;
+      return `${quoted(shortened(key))}:${type === undefined ? '…' : this.#kept(type, item)}`;
+    });
+    const missing = elements.flatMap(({ name, type }, at) => {
+      if (isNeeded[at] !== true || given.has(at)) return [];
+      return `${quoted(name ?? String(at))}:${this.#example(type, 1)}`;
+    });
+    return completedForm([...parts, ...missing], parts.length, ['{', '}']);
+  }
+
+  /** What came, if it fits and is short. */
+  #kept(type: AlgebraicType, json: JsonValue): string {
+    const text = shortJsonText(json, keptCharactersMax);
+    if (text === undefined) return '…';
+    return this.#isRead(type, text) ? text : this.#example(type, 1);
   }
 
   #sumFault(type: SumType, json: JsonValue): string {
@@ -153,7 +207,7 @@ class Explanation {
   }
 
   #optionFault(type: SumType, json: JsonValue): string {
-    return `${came(json)} is not an option of an option; write ${this.#example(type, 0)} or null`;
+    return `${came(json)} is not an option of an option; e.g. ${this.#example(type, 0)} or null`;
   }
 
   /** The name of a type of the module. */
@@ -178,23 +232,26 @@ class Explanation {
     }
   }
 
-  /** What `json` was probably meant to be, or else an example. */
-  #form(type: AlgebraicType, json: JsonValue): string {
-    const read = looseReaderOf(type, this.#typespace);
-    const meant = guesses(json).find((guess) => {
-      try {
-        read(parseJson(guess), 0);
-        return true;
-      } catch (error) {
-        if (error instanceof Misfit || error instanceof JsonError) return false;
-        throw error;
-      }
-    });
-    return meant ?? this.#example(type, 0);
+  /**
+   * What to write: what `json` was probably meant to be. Else only an example, in words that nobody
+   * takes for the value to send: it would act on other data.
+   */
+  #advice(type: AlgebraicType, json: JsonValue): string {
+    const meant = guesses(json).find((guess) => this.#isRead(type, guess));
+    if (meant !== undefined) return `write ${meant}`;
+    const what = isIntegerKind(type.kind) ? 'expected a whole number, ' : '';
+    return `${what}e.g. ${this.#example(type, 0)}`;
   }
 
-  #listForm(elements: readonly NamedType[]): string {
-    return shortForm(elements.map(({ type }) => this.#example(type, 1)));
+  /** Whether a short text is a value of the type. */
+  #isRead(type: AlgebraicType, text: string): boolean {
+    try {
+      looseReaderOf(type, this.#typespace)(parseJson(text), 0);
+      return true;
+    } catch (error) {
+      if (error instanceof Misfit || error instanceof JsonError) return false;
+      throw error;
+    }
   }
 
   /** A value of the type; `depth` ends that of recursive types. */
@@ -222,7 +279,7 @@ class Explanation {
     if (type.kind === 'array') {
       return depth > exampleDepthMax ? '[]' : `[${this.#example(type.element, depth + 1)}]`;
     }
-    return '1';
+    return '42';
   }
 
   /** The fields of an example; those that are filled in are left out, unless all of them are. */
@@ -250,30 +307,34 @@ class Explanation {
 const exampleDepthMax = 3;
 const shownVariantsMax = 30;
 
-function countFault(
-  elements: readonly NamedType[],
-  count: number,
-  word: 'parameter' | 'field',
-  form: string,
-): string {
-  const given = count === 1 ? '1 value was given' : `${count} values were given`;
-  const taken = `${elements.length} ${word}${elements.length === 1 ? '' : 's'}`;
-  if (count > elements.length) return `${given} for ${taken}; write ${form}`;
-  const name = elements[count]?.name ?? String(count);
-  return `the ${word} \`${name}\` is missing: ${given} for ${taken}; write ${form}`;
-}
+const wholeWords = { parameter: 'a list of arguments', field: 'an object' } as const;
 
-interface KeyWords {
+/** How a fault of a product is written. */
+interface ProductWords {
   readonly word: 'parameter' | 'field';
+  /** What came, completed by examples. */
   readonly form: string;
   /** By position: false for what can be left out. */
   readonly isNeeded: readonly boolean[];
 }
 
+function countFault(
+  elements: readonly NamedType[],
+  count: number,
+  { word, form, isNeeded }: ProductWords,
+): string {
+  const given = count === 1 ? '1 value was given' : `${count} values were given`;
+  const taken = `${elements.length} ${word}${elements.length === 1 ? '' : 's'}`;
+  if (count > elements.length) return `${given} for ${taken}; e.g. ${form}`;
+  const missing = Math.max(count, isNeeded.indexOf(true, count));
+  const name = elements[missing]?.name ?? String(missing);
+  return `the ${word} \`${name}\` is missing: ${given} for ${taken}; add it, e.g. ${form}`;
+}
+
 function keyFault(
   elements: readonly NamedType[],
   json: JsonObject,
-  { word, form, isNeeded }: KeyWords,
+  { word, form, isNeeded }: ProductWords,
 ): string {
   const loose = new LooseNames(elements);
   const given = new Set<number>();
@@ -292,7 +353,7 @@ function keyFault(
     given.add(index);
   }
   const missing = elements.findIndex((_, index) => isNeeded[index] && !given.has(index));
-  return `the ${word} \`${elements[missing]?.name ?? missing}\` is missing; write ${form}`;
+  return `the ${word} \`${elements[missing]?.name ?? missing}\` is missing; add it, e.g. ${form}`;
 }
 
 /** Key, or `undefined` in a list, and value of the item at `position` of a container. */
@@ -317,7 +378,7 @@ function variantIn(json: JsonValue): string | undefined {
 
 /** What `json`, which is no value of a type, could have been meant to be, as JSON. */
 function guesses(json: JsonValue): string[] {
-  if (typeof json === 'boolean') return [`"${json}"`, json ? '1' : '0'];
+  if (typeof json === 'boolean') return [`"${json}"`];
   if (json instanceof JsonNumber) {
     if (json.text.length > cameCharactersMax) return [];
     const value = Number(json.text);
@@ -327,7 +388,9 @@ function guesses(json: JsonValue): string[] {
   if (typeof json !== 'string' || json.length > cameCharactersMax) return [];
   const text = json.trim();
   const bytes = text.replace(/^0x/, '');
-  const texts = [text, `${text}Z`, `${text}T00:00:00Z`, `${text}s`, bytes];
+  const time = text.replace(' ', 'T');
+  const times = [`${time}Z`, `${time}:00Z`, `${text}T00:00:00Z`];
+  const texts = [text, ...times, `${text}s`, bytes];
   return [text, text.toLowerCase(), ...texts.map(quoted)];
 }
 
@@ -349,6 +412,17 @@ function shortened(text: string): string {
   return text.length > cameCharactersMax ? `${text.slice(0, cameCharactersMax)}…` : text;
 }
 
+/** Parts of which the first `given` came; those are left out of what is too long. */
+function completedForm(
+  parts: readonly string[],
+  given: number,
+  [open, close]: readonly [string, string],
+): string {
+  const text = open + parts.join(',') + close;
+  if (text.length <= exampleCharactersMax) return text;
+  return shortForm(['…', ...parts.slice(given)], open, close);
+}
+
 /** Parts of an example, of which those that make it too long are left out. */
 function shortForm(parts: readonly string[], open = '[', close = ']'): string {
   const text = open + parts.join(',') + close;
@@ -356,6 +430,7 @@ function shortForm(parts: readonly string[], open = '[', close = ']'): string {
 }
 
 const exampleCharactersMax = 400;
+const keptCharactersMax = 100;
 
 const specialWords: Readonly<Record<string, string>> = {
   identity: 'an identity of 64 hexadecimal digits',

@@ -75,12 +75,12 @@ describe('[ease 1.1] integers of 64 bits and more', () => {
   it.each<[AlgebraicType['kind'], string, string]>([
     ['u64', '1.0', '1.0 is not an integer (U64); write 1'],
     ['u64', '1e3', '1e3 is not an integer (U64); write 1000'],
-    ['u64', '"1.0"', '"1.0" is not an integer (U64); write 1'],
-    ['u64', '"07"', '"07" is not an integer (U64); write 1'],
+    ['u64', '"1.0"', '"1.0" is not an integer (U64); expected a whole number, e.g. 42'],
+    ['u64', '"07"', '"07" is not an integer (U64); expected a whole number, e.g. 42'],
     ['u64', '-1', '-1 is out of range for U64, 0 to 18446744073709551615'],
     ['u8', '256', '256 is out of range for U8, 0 to 255'],
     ['u32', '"5"', '"5" is not an integer (U32); write 5'],
-    ['i256', '1.5', '1.5 is not an integer (I256); write 1'],
+    ['i256', '1.5', '1.5 is not an integer (I256); expected a whole number, e.g. 42'],
   ])('%s refuses %s', (kind, text, words) => {
     expect(fault(product(['x', { kind } as AlgebraicType]), `[${text}]`)).toBe(
       `[0] \`x\`: ${words}`,
@@ -150,7 +150,7 @@ describe('[ease 1.3] options', () => {
   it('an option of an option needs the long form', () => {
     const params = product(['x', optionType(optionType(u8))]);
     expect(fault(params, '[5]')).toBe(
-      '[0] `x`: 5 is not an option of an option; write {"some":1} or null',
+      '[0] `x`: 5 is not an option of an option; e.g. {"some":42} or null',
     );
   });
 });
@@ -192,15 +192,15 @@ describe('[ease 1.4] ids, times and bytes', () => {
     [timestampType, '"2026-02-01T08:00:00"', 'write "2026-02-01T08:00:00Z"'],
     [timestampType, '"2026-02-01"', 'write "2026-02-01T00:00:00Z"'],
     [timeDurationType, '1.5', 'write "1.5s"'],
-    [timeDurationType, '"P1Y"', 'write "1h30m"'],
+    [timeDurationType, '"P1Y"', 'e.g. "1h30m"'],
     [timeDurationType, '"1.5us"', '"1.5us" is not a duration'],
     [timeDurationType, '""', '"" is not a duration'],
     [timeDurationType, '"PT"', '"PT" is not a duration'],
     [timeDurationType, '"P"', '"P" is not a duration'],
-    [identityType, '"0x12"', '"0x12" is not an identity of 64 hexadecimal digits; write "c200'],
+    [identityType, '"0x12"', '"0x12" is not an identity of 64 hexadecimal digits; e.g. "c200'],
     [bytesType, '"0x00ff"', 'write "00ff"'],
     [bytesType, '[1,256]', '[0] `x`[1]: 256 is out of range for U8, 0 to 255'],
-    [uuidType, '"x"', '"x" is not a UUID; write "01888d6e-'],
+    [uuidType, '"x"', '"x" is not a UUID; e.g. "01888d6e-'],
     [timestampType, '9223372036854775808', '9223372036854775808 is not a time'],
   ])('%o refuses %s', (type, text, words) => {
     expect(fault(product(['x', type]), `[${text}]`)).toContain(words);
@@ -239,15 +239,18 @@ describe('[ease 1.5] products and arguments', () => {
       'there is no parameter `order_ids`; ' +
         'did you mean `orderId`? the parameters are `orderId`, `state`, `note`',
     ],
-    ['{"state":"done"}', 'the parameter `orderId` is missing; write [1,"todo","text"]'],
+    [
+      '{"state":"done"}',
+      'the parameter `orderId` is missing; add it, e.g. {"state":"done","orderId":42}',
+    ],
     ['{"orderId":1,"order_id":1,"state":"done"}', 'the parameter `orderId` is given twice'],
     [
       '[7]',
       'the parameter `state` is missing: ' +
-        '1 value was given for 3 parameters; write [1,"todo","text"]',
+        '1 value was given for 3 parameters; add it, e.g. [7,"todo"]',
     ],
-    ['[7,"done",null,1]', '4 values were given for 3 parameters; write [1,"todo","text"]'],
-    ['7', '7 is not a list of arguments; write [1,"todo","text"]'],
+    ['[7,"done",null,1]', '4 values were given for 3 parameters; e.g. [7,"done",null]'],
+    ['7', '7 is not a list of arguments; e.g. [7,"todo"]'],
   ])('%s is refused', (text, words) => {
     expect(fault(params, text)).toBe(words);
   });
@@ -281,27 +284,30 @@ describe('[ease 1.6] the text of a refusal', () => {
       '[1] `status`: 5 is not a variant of TicketStatus; one of "todo", "inProgress", "done"',
     ],
     [{ status: '{"done":5}' }, '[1] `status`.done: 5 is not an object; write []'],
-    [{ id: '"x"' }, '[0] `id`: "x" is not an integer (U32); write 1'],
-    [{ id: 'null' }, '[0] `id`: null is not an integer (U32); write 1'],
+    [{ id: '"x"' }, '[0] `id`: "x" is not an integer (U32); expected a whole number, e.g. 42'],
+    [{ id: 'null' }, '[0] `id`: null is not an integer (U32); expected a whole number, e.g. 42'],
     [
       { lines: '[[1,2,null],[1,"3",null]]' },
       '[2] `lines`[1].qty: "3" is not an integer (U32); write 3',
     ],
     [
       { lines: '[{"orderId":"x","qty":1}]' },
-      '[2] `lines`[0].order_id: "x" is not an integer (U64); write 1',
+      '[2] `lines`[0].order_id: "x" is not an integer (U64); expected a whole number, e.g. 42',
     ],
     [
       { lines: '[{"qty":1}]' },
-      '[2] `lines`[0]: the field `order_id` is missing; write {"order_id":1,"qty":1,"note":"text"}',
+      '[2] `lines`[0]: the field `order_id` is missing; add it, e.g. {"qty":1,"order_id":42}',
     ],
     [
       { lines: '[{"qt":1,"orderId":1}]' },
       '[2] `lines`[0]: there is no field `qt`; ' +
         'did you mean `qty`? the fields are `order_id`, `qty`, `note`',
     ],
-    [{ lines: '5' }, '[2] `lines`: 5 is not a list; write [{"order_id":1,"qty":1,"note":"text"}]'],
-    [{ lines: '[5]' }, '[2] `lines`[0]: 5 is not Line; write {"order_id":1,"qty":1,"note":"text"}'],
+    [{ lines: '5' }, '[2] `lines`: 5 is not a list; e.g. [{"order_id":42,"qty":42,"note":"text"}]'],
+    [
+      { lines: '[5]' },
+      '[2] `lines`[0]: 5 is not Line; e.g. {"order_id":42,"qty":42,"note":"text"}',
+    ],
     [{ lines: '[[1,2,5]]' }, '[2] `lines`[0].note: 5 is not a string; write "5"'],
     [{ message: '{"text":5}' }, '[3] `message`.text: 5 is not a string; write "5"'],
     [{ message: '"text"' }, '[3] `message`: "text" of Message is written {"text":"text"}'],
@@ -313,8 +319,64 @@ describe('[ease 1.6] the text of a refusal', () => {
   ])('%j', (changed, words) => {
     expect(fault(params, text(changed))).toBe(words);
     // It has a form that works, which a client could apply literally.
-    const form = /; write (.*)$/.exec(words)?.[1];
+    const form = /(?:; write|e\.g\.) (.*)$/.exec(words)?.[1];
     if (form !== undefined) expect(() => parseJson(form)).not.toThrow();
+  });
+
+  it.each<[string, string]>([
+    [
+      '{"room":"a","startsAt":0,"length":"1h"}',
+      '{"room":"a","startsAt":0,"length":"1h","labels":["text"]}',
+    ],
+    [
+      '{"LABELS":["x"],"room":"a","starts_at":0}',
+      '{"LABELS":["x"],"room":"a","starts_at":0,"length":"1h30m"}',
+    ],
+    ['["a",0,"1h"]', '["a",0,"1h",null,["text"]]'],
+    ['["a",0,"1h",{"some":"x"}]', '["a",0,"1h",{"some":"x"},["text"]]'],
+    ['[]', '["text","2026-01-31T12:00:00Z","1h30m",null,["text"]]'],
+    ['"a"', '["a","2026-01-31T12:00:00Z","1h30m",null,["text"]]'],
+    [
+      `{"room":"${'a'.repeat(101)}","startsAt":0,"length":"1h"}`,
+      '{"room":…,"startsAt":0,"length":"1h","labels":["text"]}',
+    ],
+  ])('%s is completed in the form in which it came', (given, form) => {
+    const booking = product(
+      ['room', string],
+      ['startsAt', timestampType],
+      ['length', timeDurationType],
+      ['note', optionType(string)],
+      ['labels', list(string)],
+    );
+    const words = fault(booking, given);
+    expect(words.slice(words.indexOf('e.g. ') + 5)).toBe(form);
+    if (!form.includes('…')) {
+      expect(argumentsFromLooseJson(booking, parseJson(form), 'f')).toHaveLength(5);
+    }
+    expect(words).not.toContain('`note`');
+  });
+
+  it('shows only what is missing where what came is long', () => {
+    const words = Array.from(
+      { length: 9 },
+      (_, at) => [`p${at}`, string] as [string, AlgebraicType],
+    );
+    const many = product(...words, ['last', u32]);
+    const given = Object.fromEntries(words.map(([name]) => [name, 'a'.repeat(90)]));
+    expect(fault(many, JSON.stringify(given))).toBe(
+      'the parameter `last` is missing; add it, e.g. {…,"last":42}',
+    );
+    expect(fault(many, JSON.stringify(Object.values(given)))).toContain('add it, e.g. […,42]');
+  });
+
+  it('writes a value only if it was meant: another one acts on other data', () => {
+    for (const came of ['2.5', 'true', 'null', '"abc"', '"2.5"', '[]']) {
+      const words = fault(product(['id', u64]), `[${came}]`);
+      expect(words).toContain('expected a whole number, e.g. 42');
+      expect(words).not.toContain('write');
+    }
+    expect(fault(product(['id', u64]), '[2.0]')).toContain('write 2');
+    expect(fault(product(['id', u32]), '["2"]')).toContain('write 2');
   });
 
   it('never holds more than a little of what came', () => {
@@ -380,7 +442,7 @@ describe('[ease 2.3] an object without what is filled in', () => {
 
   it('is refused by the name of what it lacks besides', () => {
     expect(outcome('{"task":{},"more":[]}')).toBe(
-      '[0] `task`: the field `title` is missing; write {"note":"text","title":"text"}',
+      '[0] `task`: the field `title` is missing; add it, e.g. {"title":"text"}',
     );
     expect(outcome('{"task":{"title":"a","id":"x"},"more":[]}')).toContain('[0] `task`.id: "x"');
     expect(outcome('{"task":{"titel":"a"},"more":[]}')).toContain('did you mean `title`?');
@@ -388,7 +450,7 @@ describe('[ease 2.3] an object without what is filled in', () => {
 
   it('is no array: that has every column', () => {
     expect(outcome('[["a"],[]]')).toContain('[0] `task`.id: "a" is not an integer');
-    expect(outcome('[[0],[]]')).toContain('the field `note` is missing');
+    expect(outcome('[[0],[]]')).toContain('the field `title` is missing');
     expect(outcome('[[0,null,"a"],[]]')).toContain('the field `status` is missing');
     expect(outcome('[[0,null,"a","done"],[]]')).toMatchObject([[0n, none, 'a', { tag: 2 }], []]);
   });
