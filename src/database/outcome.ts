@@ -346,6 +346,8 @@ export type OneOffOutcome =
       readonly offset: CommitOffset;
       readonly table: string;
       readonly tableId: TableId;
+      /** Names of the tables and views that it reads, for a caller whose token is limited. */
+      readonly reads?: readonly string[];
       readonly rows: RowSet;
       readonly micros: number;
     }

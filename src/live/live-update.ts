@@ -47,6 +47,8 @@ export interface QueryRows {
   readonly tableId: TableId;
   /** Rows of event tables come in updates only. */
   readonly isEvent: boolean;
+  /** Names of the tables and views that it reads, for a caller whose token is limited. */
+  readonly reads?: readonly string[];
   /** One for each fragment that reads no empty table. */
   readonly fragments: readonly RowSet[];
 }

@@ -83,6 +83,11 @@ export class PreparedQuery {
     return [...new Set(this.reads.flatMap(({ views }) => views))];
   }
 
+  /** Names of the tables and views that it reads. */
+  get tableNames(): readonly string[] {
+    return tablesOf(this.reads).map(({ name }) => name);
+  }
+
   /** Whether callers with the same rights may see different rows. */
   get isOfCaller(): boolean {
     const hasSender = this.reads.some(({ parameters }) => parameters.length > 0);

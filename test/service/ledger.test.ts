@@ -221,6 +221,21 @@ describe('the ledger of a database', () => {
     ]);
   });
 
+  it('[ease 4.10] counts by table what limited tokens wait for', async () => {
+    await ledger();
+    const where = '/v1/database/notes/mcp?features=watch';
+    const sql = 'SELECT n.id + 1 AS next, s.id FROM note n LEFT JOIN secret s ON n.id = s.id';
+    for (const one of [sql, 'SELECT count(*) AS notes FROM note']) {
+      await running.toolAt(where, 'wait_for_change', { sql: one, timeout: 1 }, reader);
+    }
+    const { entries } = await ledger('?limit=2');
+    const shown = entries.map(({ action, what, count, token }) => [action, what, count, token]);
+    expect(shown.sort()).toEqual([
+      ['read', 'note', 2, reader.id],
+      ['read', 'secret', 1, reader.id],
+    ]);
+  });
+
   it('[ease 4.10] is read by token, identity, time and page', async () => {
     const byToken = await ledger(`?token=${reader.id}`);
     expect(byToken.entries.length).toBeGreaterThan(2);

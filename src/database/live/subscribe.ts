@@ -21,6 +21,7 @@ import {
   type UnsubscribeOutcome,
 } from '../outcome.ts';
 import { budgetOf } from '../read-run.ts';
+import { areLimited } from '../rights.ts';
 import type { DatabaseRequest } from '../turn.ts';
 import { failureText } from '../views/view-failure.ts';
 import { connectionIdText, identityText } from './client-text.ts';
@@ -97,7 +98,8 @@ export function answerOnce(
     const reader = readerFor(core, caller, nowMicros);
     reader.requireWithinLimit([query]);
     const { name: table, id: tableId } = query.table;
-    const found = { kind: 'rows', offset: core.store.offset, table, tableId } as const;
+    const reads = areLimited(caller.rights) ? { reads: query.tableNames } : {};
+    const found = { kind: 'rows', offset: core.store.offset, table, tableId, ...reads } as const;
     const rows = new SetRows(core, [toRead(undefined, query, reader)], caller.rights.rowsMax);
     return readAll<Found>(
       core,
@@ -237,11 +239,20 @@ class NewSet {
       {
         connectionId: this.#connection.connectionId,
         begun: () => register().set.queries.map(({ number }) => number),
-        done: (sets) => ({ kind: 'applied', offset, queries: rowsOfQueries(register(), sets) }),
+        done: (sets) => {
+          const rowsOf = rowsOfQueries(register(), sets);
+          return { kind: 'applied', offset, queries: this.#withReads(rowsOf, prepared) };
+        },
         failed: () => this.#giveUp(register().set),
         replyOf: (outcome) => ({ kind: 'subscribed', outcome }),
       },
     );
+  }
+
+  /** For the ledger, which counts what limited tokens read. */
+  #withReads(rows: QueryRows[], prepared: readonly PreparedQuery[]): QueryRows[] {
+    if (!areLimited(this.#connection.caller.rights)) return rows;
+    return rows.map((one, at) => ({ ...one, reads: prepared[at]?.tableNames ?? [] }));
   }
 
   #register(

@@ -203,7 +203,7 @@ function noteSubscribe(
   if (reply.kind !== 'subscribed') return;
   if (reply.outcome.kind === 'applied') {
     if (!areLimited(caller.rights)) return;
-    const tables = new Set(reply.outcome.queries.map(({ table }) => table));
+    const tables = new Set(reply.outcome.queries.flatMap(({ reads = [] }) => reads));
     noteRead(sink, answered, caller, [...tables]);
     return;
   }
@@ -218,7 +218,7 @@ function noteOneOff(
 ): void {
   const { reply } = answered;
   if (reply.kind !== 'oneOff') return;
-  if (reply.outcome.kind === 'rows') noteRead(sink, answered, caller, [reply.outcome.table]);
+  if (reply.outcome.kind === 'rows') noteRead(sink, answered, caller, reply.outcome.reads ?? []);
   else note(sink, answered, caller, ['sql', sql, 'query.refused']);
 }
 

@@ -220,7 +220,10 @@ describe('the outcomes of a turn', () => {
       isEvent: false,
       fragments: [few, manyRows()],
     },
-    { query: 2, table: 'u', tableId: tableId(10), isEvent: true, fragments: [] },
+    {
+      ...{ query: 2, table: 'u', tableId: tableId(10), isEvent: true },
+      ...{ reads: ['u', 'v'], fragments: [] },
+    },
   ];
   const commits = (): LiveCommit[] => [
     {
@@ -423,6 +426,7 @@ describe('the outcomes of a turn', () => {
         offset,
         table: 't',
         tableId: tableId(9),
+        reads: ['t'],
         rows: manyRows(),
         micros: 7,
       },

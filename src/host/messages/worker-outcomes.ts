@@ -262,6 +262,7 @@ function encodeOneOff({ writer, rows }: Encoding, outcome: OneOffOutcome): void 
   begin(writer, 'rows');
   writer.f64(outcome.offset);
   rows.table(outcome.table, outcome.tableId);
+  rows.reads(outcome.reads);
   rows.rows(outcome.rows);
   writer.f64(outcome.micros);
 }
@@ -404,7 +405,7 @@ function decodeReply(decoding: Decoding): DatabaseReply {
       return { kind: 'unsubscribed', outcome: { kind: 'refused', ...decodeFault(reader) } };
     case 'rows': {
       const offset = commitOffset(reader.f64());
-      const table = rows.table();
+      const table = { ...rows.table(), ...rows.reads() };
       const outcome = { kind, offset, ...table, rows: rows.rows(), micros: reader.f64() };
       return { kind: 'oneOff', outcome };
     }

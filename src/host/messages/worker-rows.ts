@@ -17,7 +17,8 @@ import type { BinaryWriter } from '../../values/binary-writer.ts';
  *          1 u8                                                  sent beside the buffer
  *          2 u8 · number u32                                     the same as earlier ones beside it
  * table:   number u32 among the turn's tables; a new number is followed by name string · id u32
- * query:   query f64 · table · isEvent bool · count u32 · rows …
+ * reads:   count u32 · name string …
+ * query:   query f64 · table · isEvent bool · reads · count u32 · rows …
  * update:  query f64 · 1 u8                                  the same changes as the one before it
  *          query f64 · 0 u8 · table · count u32, each:
  *          kind u8 · inserts, deletes  or  kind u8 · events
@@ -49,13 +50,19 @@ export class RowsEncoder {
   queries(queries: readonly QueryRows[]): void {
     const writer = this.#writer;
     writer.u32(queries.length);
-    for (const { query, table, tableId, isEvent, fragments } of queries) {
+    for (const { query, table, tableId, isEvent, reads, fragments } of queries) {
       writer.f64(query);
       this.table(table, tableId);
       writer.bool(isEvent);
+      this.reads(reads);
       writer.u32(fragments.length);
       for (const rows of fragments) this.rows(rows);
     }
+  }
+
+  reads(reads: readonly string[] = []): void {
+    this.#writer.u32(reads.length);
+    for (const name of reads) this.#writer.string(name);
   }
 
   commit(commit: LiveCommit): void {
@@ -167,8 +174,14 @@ export class RowsDecoder {
       const query = reader.f64();
       const table = this.table();
       const isEvent = reader.bool();
-      return { query, ...table, isEvent, fragments: this.#list(() => this.rows()) };
+      const reads = this.reads();
+      return { query, ...table, isEvent, ...reads, fragments: this.#list(() => this.rows()) };
     });
+  }
+
+  reads(): { readonly reads?: readonly string[] } {
+    const reads = this.#list(() => this.#reader.string());
+    return reads.length === 0 ? {} : { reads };
   }
 
   commit(): LiveCommit {
