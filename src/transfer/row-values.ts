@@ -1,6 +1,6 @@
 import { connectionIdFromHex } from '../values/connection-id.ts';
 import { identityFromHex } from '../values/identity.ts';
-import { floatNamed, unquoted } from '../values/json-loose.ts';
+import { exactFormOf, floatNamed, unquoted } from '../values/json-loose.ts';
 import { compilePrinter, type Printer, type PrinterOf } from '../values/json-printer.ts';
 import {
   compileReader,
@@ -10,12 +10,14 @@ import {
   type ReaderOf,
 } from '../values/json-read.ts';
 import { JsonNumber, JsonObject, type JsonValue } from '../values/json-text.ts';
+import { LooseNames } from '../values/loose-names.ts';
 import { perType } from '../values/per-type.ts';
 import {
   type SpecialProductKind,
   specialKindOf,
   specialProductKindOf,
 } from '../values/special-types.ts';
+import { timeDurationFromText } from '../values/time-duration-text.ts';
 import { timestampFromText } from '../values/timestamp.ts';
 import type { AlgebraicType, NamedType, SumType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
@@ -55,9 +57,8 @@ function floatPrinter(kind: 'f32' | 'f64'): Printer {
 }
 
 /**
- * Reads values as JSON: what `valuePrinterOf` writes, all forms that calls accept, and those that
- * people and other programs write: the bare value of an option, the bare name of a variant without
- * payload, times as RFC 3339, identities and UUIDs as text.
+ * Reads values as JSON: what `valuePrinterOf` writes, and all forms that calls accept from people and
+ * other programs: see `json-loose.ts`.
  */
 export const valueReaderOf: ReaderOf = perType((type, typespace) => {
   const read = compileReader(type, typespace, valueReaderOf);
@@ -77,7 +78,9 @@ export const valueReaderOf: ReaderOf = perType((type, typespace) => {
       return sumReader(type, typespace, read);
     case 'product': {
       const special = specialProductKindOf(type);
-      return special === undefined ? read : specialReader(special, read);
+      if (special !== undefined) return specialReader(special, read);
+      const exact = exactFormOf(type, typespace);
+      return (json, depth) => read(exact(json), depth);
     }
     default:
       return read;
@@ -96,7 +99,8 @@ function sumReader(type: SumType, typespace: Typespace, read: Reader): Reader {
   const isOption = specialKindOf(type) === 'option';
   const [some] = type.variants;
   if (!isOption || some === undefined) {
-    return (json, depth) => unitVariant(type.variants, typespace, json) ?? read(json, depth);
+    const exact = exactFormOf(type, typespace);
+    return (json, depth) => unitVariant(type.variants, typespace, json) ?? read(exact(json), depth);
   }
   const readSome = valueReaderOf(some.type, typespace);
   return (json, depth) => {
@@ -123,14 +127,14 @@ function unitVariant(
   json: JsonValue,
 ): Value | undefined {
   if (typeof json !== 'string') return undefined;
-  const tag = variants.findIndex(({ name }) => name === json);
+  const tag = new LooseNames(variants).find(json);
   if (tag < 0) {
     const names = variants.flatMap(({ name }) => (name === undefined ? [] : [`\`${name}\``]));
     throw new Misfit(`unknown variant ${describe(json)}, expected one of ${names.join(', ')}`);
   }
-  const { type } = variants[tag] as NamedType;
+  const { type, name } = variants[tag] as NamedType;
   if (isUnit(type, typespace)) return { tag, value: [] };
-  throw new Misfit(`the variant \`${json}\` has a value: write it as {"${json}": …}`);
+  throw new Misfit(`the variant \`${name}\` has a value: write it as {"${name}": …}`);
 }
 
 export function isUnit(type: AlgebraicType, typespace: Typespace): boolean {
@@ -163,7 +167,10 @@ const specialForms: Readonly<Record<SpecialProductKind, SpecialForm>> = {
     expected: 'a time such as 2026-01-31T12:00:00Z, or microseconds since 1970',
     parse: (text) => timestampFromText(text) ?? microsOf(text),
   },
-  timeDuration: { expected: 'microseconds', parse: microsOf },
+  timeDuration: {
+    expected: 'a duration such as 1h30m, or microseconds',
+    parse: (text) => timeDurationFromText(text) ?? microsOf(text),
+  },
 };
 
 function microsOf(text: string): bigint | undefined {
