@@ -4,12 +4,12 @@ import { type SpecialKind, specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
 import { CliError } from './io.ts';
-import type { FunctionSignature } from './signatures.ts';
+import { type FunctionSignature, typeWords } from './signatures.ts';
 
 /**
  * The JSON of a call's arguments: a list, or an object by name if that is the only word. Each word
  * is JSON; where the parameter's type allows only one reading, a text can go without its quotes:
- * strings, names of variants, ids, times, bytes.
+ * strings, names of variants, ids, times, bytes. Where it fits no type, the service says what would.
  */
 export function callArguments(
   signature: FunctionSignature | undefined,
@@ -20,7 +20,16 @@ export function callArguments(
   const parts = words.map((word, at) => {
     const param = signature?.params[at];
     const type = param && signature && typeOf(param.type, signature.typespace, word);
-    return argument(word, type, param?.name ?? `number ${at + 1}`);
+    try {
+      return argument(word, type);
+    } catch (error) {
+      if (!(error instanceof JsonError)) throw error;
+      const name = param?.name ?? `number ${at + 1}`;
+      const expected = type && signature && `; expected ${typeWords(type, signature.typespace)}`;
+      throw new CliError(
+        `argument ${name}: \`${word}\` is not JSON (${error.message})${expected ?? ''}`,
+      );
+    }
   });
   return `[${parts.join(',')}]`;
 }
@@ -50,7 +59,7 @@ function typeOf(given: AlgebraicType, typespace: Typespace, word: string): Algeb
   return some === undefined ? type : resolveType(some.type, typespace);
 }
 
-function argument(word: string, type: AlgebraicType | undefined, name: string): string {
+function argument(word: string, type: AlgebraicType | undefined): string {
   if (type?.kind === 'string') return isJsonString(word) ? word : JSON.stringify(word);
   const special = type && specialKindOf(type);
   // Digits alone are JSON, too.
@@ -61,9 +70,8 @@ function argument(word: string, type: AlgebraicType | undefined, name: string): 
     return word;
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
-    const isText = type === undefined || type.kind === 'sum' || timeKinds.has(special);
-    if (isText && !/^\s*["[{]/.test(word)) return JSON.stringify(word);
-    throw new CliError(`argument ${name}: \`${word}\` is not JSON (${error.message})`);
+    if (/^\s*["[{]/.test(word)) throw error;
+    return JSON.stringify(word);
   }
 }
 
@@ -72,11 +80,6 @@ const digitKinds: ReadonlySet<SpecialKind> = new Set([
   'connectionId',
   'uuid',
   'bytes',
-] as const);
-
-const timeKinds: ReadonlySet<SpecialKind | undefined> = new Set([
-  'timestamp',
-  'timeDuration',
 ] as const);
 
 function isJsonString(word: string): boolean {

@@ -2,9 +2,11 @@ import { expect, it } from 'vitest';
 import { lookUpDefinition } from '../../test/support/procedure-handle.ts';
 import { present } from '../assert.ts';
 import { schemaJson } from '../schema/schema-json.ts';
+import { optionType, sum, timestampType, unitType } from '../values/special-types.ts';
+import type { AlgebraicType } from '../values/type.ts';
 import type { Api } from './api.ts';
 import { callArguments } from './call-arguments.ts';
-import { readSignatures, signatureText } from './signatures.ts';
+import { readSignatures, signatureText, usageText } from './signatures.ts';
 
 const definition = lookUpDefinition();
 const nested = {
@@ -44,4 +46,24 @@ it('[cli 3] a call knows those of submodules', async () => {
     'procedure lib.look_up',
     'procedure lib.hidden_look',
   ]);
+});
+
+it('[ease 1.6] a signature has the words of `describe`, and a usage that of the command', () => {
+  const string: AlgebraicType = { kind: 'string' };
+  const params = [
+    { name: 'room', type: string },
+    { name: 'starts_at', type: timestampType },
+    { name: 'state', type: sum(['free', unitType], ['held', string]) },
+    { name: 'labels', type: { kind: 'array', element: string } },
+    { name: 'note', type: optionType(string) },
+  ] as const;
+  const signature = { kind: 'reducer', name: 'book', params, typespace: { types: [] } } as const;
+  expect(signatureText(signature)).toBe(
+    'book(room: String, starts_at: Timestamp, state: free | held(String), labels: String[], ' +
+      'note: String?)',
+  );
+  expect(usageText(signature, 'inn')).toBe(
+    'reducerdb call inn book <room: String> <starts_at: Timestamp> <state: free | held(String)> ' +
+      '<labels: String[]> [note: String?]',
+  );
 });

@@ -1,8 +1,10 @@
+import { TypeWords } from '../doors/type-words.ts';
 import type { ProcedureDefinition } from '../schema/definition.ts';
 import { type JsonValue, member, parseJson } from '../values/json.ts';
+import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
-import { typeText } from '../values/typespace.ts';
+import { resolveType } from '../values/typespace.ts';
 import { type Api, databasePath } from './api.ts';
 import { elementsOf } from './json-parts.ts';
 
@@ -70,9 +72,29 @@ export async function readSignatures(
   ];
 }
 
-export function signatureText({ name, params, typespace }: FunctionSignature): string {
-  const shown = params.map((param) => `${param.name}: ${typeText(param.type, typespace)}`);
-  return `${name}(${shown.join(', ')})`;
+export function signatureText(signature: FunctionSignature): string {
+  return `${signature.name}(${parameterTexts(signature).join(', ')})`;
+}
+
+/** The command that calls a function: its arguments stand by themselves. */
+export function usageText(signature: FunctionSignature, database: string): string {
+  const { name, params, typespace } = signature;
+  const isOption = ({ type }: { readonly type: AlgebraicType }) =>
+    specialKindOf(resolveType(type, typespace)) === 'option';
+  const neededCount = params.findLastIndex((param) => !isOption(param)) + 1;
+  const words = parameterTexts(signature).map((text, at) =>
+    at < neededCount ? `<${text}>` : `[${text}]`,
+  );
+  return ['reducerdb call', database, name, ...words].join(' ');
+}
+
+function parameterTexts({ params, typespace }: FunctionSignature): string[] {
+  return params.map(({ name, type }) => `${name}: ${typeWords(type, typespace)}`);
+}
+
+/** A type in the words of `describe`, whole: nothing else defines it where this is shown. */
+export function typeWords(type: AlgebraicType, typespace: Typespace): string {
+  return new TypeWords({ typespace, types: [] }).of(type);
 }
 
 function parameterName(element: JsonValue, at: number): string {

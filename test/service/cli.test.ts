@@ -299,8 +299,16 @@ describe('call', () => {
     );
     expect(stderr).toContain('  add_person(name: String)');
     expect(stderr.match(/invalid arguments for reducer add_person/g)).toHaveLength(1);
-    const notJson = await sandbox.run(['call', 'inn', 'add_wide', 'x']);
-    expect(notJson.stderr).toContain('argument big: `x` is not JSON');
+    expect(stderr).toMatch(/`name` is missing: 0 values were given for 1 parameter$/m);
+    expect(stderr).toMatch(/^Usage: reducerdb call inn add_person <name: String>$/m);
+  });
+
+  it('[ease 1.6] says what would be an argument', async () => {
+    const { stderr } = await sandbox.run(['call', 'inn', 'add_wide', 'x']);
+    expect(stderr).toContain('`big`: "x" is not an integer (');
+    expect(stderr).toContain('; expected a whole number, e.g. 42');
+    const broken = await sandbox.run(['call', 'inn', 'add_wide', '[']);
+    expect(broken.stderr).toContain('argument big: `[` is not JSON');
   });
 
   it('[cli 3.1] passes on what the reducer said', async () => {

@@ -175,8 +175,8 @@ describe('calling a reducer', () => {
     ['{}', /./],
     ['"a"', /./],
     ['["a",]', /^Failed to parse/],
-    ['[["a"]]', /\[0\] `name`: a list is not a string; write "text"/],
-    ['[null]', /\[0\] `name`: null is not a string; write "text"/],
+    ['[["a"]]', /\[0\] `name`: a list is not a string; e\.g\. "text"/],
+    ['[null]', /\[0\] `name`: null is not a string; e\.g\. "text"/],
   ])('[http 9.3] with the arguments %s is a 400', async (args, text) => {
     const answer = await running.call('inn', 'add_person', args);
     expect(answer.status).toBe(400);

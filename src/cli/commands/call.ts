@@ -13,7 +13,7 @@ import { databaseAndFunction } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
 import { withAnonymous, withServer, withYes } from '../shared-flags.ts';
-import { type FunctionSignature, readSignatures, signatureText } from '../signatures.ts';
+import { type FunctionSignature, readSignatures, signatureText, usageText } from '../signatures.ts';
 
 export function addCall(program: Command, io: Io): void {
   withAnonymous(withYes(withServer(program.command('call [words...]'))))
@@ -100,11 +100,17 @@ function explain(failed: FailedCall, signatures: readonly FunctionSignature[]): 
   if (status === 400 && text.startsWith('invalid arguments') && signature !== undefined) {
     return (
       `Invalid arguments provided for ${signature.kind} \`${name}\` for database \`${database}\` ` +
-      `resolving to identity \`${resolved}\`.\n${text}\n\n` +
-      `The ${signature.kind} has the following signature:\n  ${signatureText(signature)}`
+      `resolving to identity \`${resolved}\`.\n${withoutList(text)}\n\n` +
+      `The ${signature.kind} has the following signature:\n  ${signatureText(signature)}\n\n` +
+      `Usage: ${usageText(signature, database)}`
     );
   }
   return text;
+}
+
+/** A fault in the number of arguments, without the list to send over HTTP. */
+function withoutList(text: string): string {
+  return text.replace(/( for \d+ parameters?); (?:add it, )?e\.g\. \[.*\]$/, '$1');
 }
 
 function isCrash(text: string): boolean {
