@@ -5,6 +5,14 @@ import { unfittingText } from './api.ts';
 import { CliError, type Io } from './io.ts';
 import { drawTable, readResult } from './sql-table.ts';
 
+const help = `Each line is a statement, such as SHOW TABLES, DESCRIBE task or SELECT * FROM task.
+  .help   this text; also help, \\h and \\?
+  .clear  clear the screen
+  .exit   end; also exit, quit, \\q and Ctrl-D`;
+
+const helpWords: ReadonlySet<string> = new Set(['.help', 'help', '\\h', '\\?']);
+const exitWords: ReadonlySet<string> = new Set(['.exit', '.quit', 'exit', 'quit', '\\q']);
+
 /** Reads statements line by line until `.exit` or the end of input. */
 export async function interactiveSql(
   io: Io,
@@ -12,6 +20,7 @@ export async function interactiveSql(
   run: (statement: string) => Promise<string>,
 ): Promise<void> {
   const prompt = `${database}> `;
+  if (io.isInteractive) io.err('Each line is a statement. .help lists what else there is; .exit ends.');
   const { stdin: input, stdout: output } = process;
   const lines = createInterface({ input, output, prompt, historySize: 1_000 });
   // Input that is not a terminal may end while its first lines are still being processed.
@@ -26,8 +35,11 @@ export async function interactiveSql(
   ask();
   for await (const line of lines) {
     const statement = line.trim();
-    if (statement === '.exit') break;
-    if (statement === '.clear') output.write('\u001b[2J\u001b[H');
+    // Statements may end with a semicolon, so people write one here, too.
+    const word = statement.replace(/\s*;$/, '').toLowerCase();
+    if (exitWords.has(word)) break;
+    if (helpWords.has(word)) io.out(help);
+    else if (statement === '.clear') output.write('\u001b[2J\u001b[H');
     else if (statement !== '') await show(io, statement, run);
     ask();
   }
