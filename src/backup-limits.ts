@@ -53,6 +53,8 @@ export const backupLimits = {
   /** How long the end of a service waits for the pass under way, and for one to be reported. */
   archiveCloseMillisMax: 3_000,
   archiveStallMillis: 120_000,
+  /** How often one pass begins again because a file of the log was replaced meanwhile. */
+  archiveTriesMax: 4,
   /** A new snapshot for an archive: log bytes since the last one, or times its size, or its age. */
   archiveBaseLogBytesMin: gibibyte,
   archiveBaseLogTimesMin: 4,

@@ -1,23 +1,29 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { limits } from '../../limits.ts';
 import { databaseIdentity } from '../../values/identity-roles.ts';
+import type { HoldOptions } from '../databases/history-holds.ts';
 import { Archiver, type ArchiverOptions } from './archiver.ts';
 
 const identity = databaseIdentity(7n);
 const record = { identity };
 
 /** An archiver of one database with `log.bytes` of log, whose passes end as `pass` says. */
-function begin(pass: () => Promise<{ lagBytes: number }>) {
+function begin(pass: () => Promise<{ lagBytes: number; holdFrom?: number }>) {
   vi.useFakeTimers();
   const log = { offset: 3, bytes: 1_000 };
   const reports: string[] = [];
+  const needs: HoldOptions[] = [];
   const done = { needsSnapshot: false, isNewLine: false, gap: undefined, holdFrom: undefined };
   const options = {
     settings: { repository: 'far', intervalMillis: 1_000, databases: 'all', lagBytes: 1 },
     repositories: { find: () => ({}) },
     registry: { databases: [record], database: () => record, namesOf: () => [] },
     thread: { run: async () => ({ ...done, ...(await pass()) }) },
-    hold: () => ({ progress: () => undefined, release: () => undefined }),
+    hold: (_: unknown, need: HoldOptions) => {
+      needs.push(need);
+      const progress = (fromOffset: number) => needs.push({ ...need, fromOffset });
+      return { progress, release: () => undefined };
+    },
     handleOf: () => ({
       statistics: () => ({
         state: 'serving',
@@ -28,11 +34,12 @@ function begin(pass: () => Promise<{ lagBytes: number }>) {
     describe: () => ({}),
     directory: '/nowhere',
     clock: { monotonicMillis: () => Date.now() },
-    report: ({ message }: { readonly message: string }) => reports.push(message),
+    report: ({ level, message }: { readonly level: string; readonly message: string }) =>
+      reports.push(`${level} ${message}`),
     host: 'aa'.repeat(16),
   } as unknown as ArchiverOptions;
   const archiver = new Archiver(options);
-  return { archiver, log, reports };
+  return { archiver, log, needs, reports };
 }
 
 afterEach(() => {
@@ -81,4 +88,32 @@ it('[history 5.12] a pass that never ends is reported, and does not keep the ser
   await vi.advanceTimersByTimeAsync(limits.archiveCloseMillisMax);
   await closing;
   expect(isClosed).toBe(true);
+});
+
+it('[history 5.12] a file that is packed while it is read is looked for again at once', async () => {
+  let goneCount = 1;
+  const { archiver, log, reports } = begin(async () => {
+    goneCount -= 1;
+    if (goneCount >= 0) throw new Error("ENOENT: no such file or directory, open 'commit-1.log'");
+    return { lagBytes: 0 };
+  });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(archiver.figures(identity)).toMatchObject({ lagBytes: 0, failures: 0 });
+  expect(reports).toEqual([]);
+  goneCount = 1_000;
+  Object.assign(log, { offset: 5 });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(archiver.figures(identity)).toMatchObject({ failures: 1 });
+  expect(reports).toEqual([expect.stringMatching(/^warn .*it is not archived: ENOENT/)]);
+  await archiver.close();
+});
+
+it('[history 3.21] what it holds is archived at once when somebody asks', async () => {
+  const { archiver, log, needs } = begin(async () => ({ lagBytes: 0, holdFrom: log.offset + 1 }));
+  await vi.advanceTimersByTimeAsync(1_000);
+  Object.assign(log, { offset: 9 });
+  expect(needs).toMatchObject([{ by: 'archive', fromOffset: 4 }]);
+  await needs[0]?.catchUp?.();
+  expect(needs.at(-1)?.fromOffset).toBe(10);
+  await archiver.close();
 });

@@ -168,7 +168,7 @@ export class Archiver {
     }
     const watch = setTimeout(() => this.#late(record), limits.archiveStallMillis);
     try {
-      const done = await this.#archive(record, offset);
+      const done = await this.#archiveAsItIs(record, offset);
       if (done.needsSnapshot) await handle.snapshot(this.#abort.signal);
       this.#note(record, archived, done);
       archived.logBytes = used.logBytes;
@@ -190,6 +190,17 @@ export class Archiver {
       `its archive has not ended a pass for ${seconds} s; look whether the repository ` +
         `${this.#options.settings.repository} answers`,
     );
+  }
+
+  /** A file of the log can be packed, or deleted, while it is read: then it looks again, at once. */
+  async #archiveAsItIs(record: RegisteredDatabase, offset: number): Promise<ArchivedDatabase> {
+    for (let triesLeft = limits.archiveTriesMax; ; triesLeft--) {
+      try {
+        return await this.#archive(record, offset);
+      } catch (error) {
+        if (triesLeft <= 1 || !isFileGone(error) || this.#abort.signal.aborted) throw error;
+      }
+    }
   }
 
   async #archive(record: RegisteredDatabase, offset: number): Promise<ArchivedDatabase> {
@@ -241,12 +252,13 @@ export class Archiver {
       archived.held = undefined;
     } else if (archived.isFailing) return;
     archived.isFailing = true;
-    this.#complain(identity, `it is not archived: ${message}`);
+    const level = isFileGone(error) ? 'warn' : 'error';
+    this.#complain(identity, `it is not archived: ${message}`, level);
   }
 
-  #complain(identity: DatabaseIdentity, problem: string): void {
+  #complain(identity: DatabaseIdentity, problem: string, level: 'warn' | 'error' = 'error'): void {
     const message = `Database ${identityToHex(identity)}: ${problem}`;
-    this.#options.report({ level: 'error', message });
+    this.#options.report({ level, message });
   }
 
   #of(identity: DatabaseIdentity): Archived {
@@ -266,6 +278,12 @@ export class Archiver {
     this.#databases.set(identity, archived);
     return archived;
   }
+}
+
+/** A file of the log, not of the repository; errors come as text from another thread. */
+function isFileGone(error: unknown): boolean {
+  const isOfRepository = error instanceof BackupError;
+  return error instanceof Error && !isOfRepository && /\bENOENT\b/.test(error.message);
 }
 
 /** The name of this service in archives, which a copy of its data folder has as well. */
