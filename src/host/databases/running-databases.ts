@@ -15,6 +15,7 @@ import type { EnvStore } from '../registry/env-store.ts';
 import type { KnownSchedules } from '../registry/known-schedules.ts';
 import type { Measured } from '../registry/quotas.ts';
 import type { RegisteredDatabase } from '../registry/registry.ts';
+import { noSuchDatabase } from '../registry/resolve-target.ts';
 import type { Placement } from '../seats/placement.ts';
 import type { SeatMode, StampedLine } from '../seats/seat.ts';
 import { noSpaceRefusal } from '../supervision/full-disk.ts';
@@ -259,7 +260,8 @@ export class RunningDatabases {
     const { handle, log } = this.entry(identity);
     this.#byIdentity.delete(identity);
     log.close();
-    await handle.close();
+    // Who waits for it is answered like those who come later.
+    await handle.close(undefined, noSuchDatabase);
     this.#sleepers.forget(identity);
     await this.#marks.remove(identity);
     // It is gone; its files may be in use for a moment.

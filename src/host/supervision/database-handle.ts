@@ -7,6 +7,7 @@ import type {
   HandlerRequest,
   ProcedureOutcome,
   ProcedureRequest,
+  Refusal,
   SqlOutcome,
   SqlRequest,
 } from '../../database/outcome.ts';
@@ -113,8 +114,11 @@ export interface DatabaseHandle {
   vitals(): VitalFigures;
   /** It will stop: aborts procedures and handlers that wait, so that they answer in time. */
   hurry(): void;
-  /** Lets accepted work finish, makes it durable and ends; it is killed after `millisMax`. */
-  close(millisMax?: number): Promise<void>;
+  /**
+   * Lets accepted work finish, makes it durable and ends; it is killed after `millisMax`. Requests
+   * that come, or still wait, get the refusal of `stopped`; absent: that it is stopped.
+   */
+  close(millisMax?: number, stopped?: () => Refusal): Promise<void>;
 }
 
 export type ConnectOutcome =

@@ -127,6 +127,7 @@ export class DatabaseLife {
   readonly #vitals: Vitals;
   readonly #owner: LifeOwner;
   readonly #reopening: Reopening;
+  #stopped: () => Refusal = stoppedRefusal;
   readonly #disk: FullDisk;
   readonly #lineTimes: LineTimes;
   readonly #scheduledEnds = new ScheduledEnds();
@@ -197,7 +198,7 @@ export class DatabaseLife {
    */
   admit(): Opening | undefined {
     const state = this.#hopeful();
-    if (this.#closing !== undefined) throw stoppedRefusal();
+    if (this.#closing !== undefined) throw this.#stopped();
     return state.kind === 'opening' ? state.opening : undefined;
   }
 
@@ -300,9 +301,14 @@ export class DatabaseLife {
 
   /**
    * Lets accepted work finish; after `millisMax` the actor is killed. Within `snapshotMillis` it
-   * may take a last snapshot.
+   * may take a last snapshot. `stopped`: what requests get that come, or still wait.
    */
-  close(millisMax: number, snapshotMillis: number): Promise<void> {
+  close(
+    millisMax: number,
+    snapshotMillis: number,
+    stopped: () => Refusal = stoppedRefusal,
+  ): Promise<void> {
+    if (this.#closing === undefined) this.#stopped = stopped;
     this.#closing ??= this.#close(millisMax, snapshotMillis);
     return this.#closing;
   }
@@ -353,7 +359,7 @@ export class DatabaseLife {
         return state;
       case 'closed':
       case 'asleep':
-        if (this.#closing !== undefined) throw this.#counted(stoppedRefusal());
+        if (this.#closing !== undefined) throw this.#counted(this.#stopped());
         return this.#begin(openMode, new Set(), state.kind === 'asleep' ? 'request' : undefined);
       case 'broken':
         if (this.#closing !== undefined || !this.#reopening.isDue) throw this.#counted(state.fault);
@@ -361,7 +367,7 @@ export class DatabaseLife {
         this.#options.report('info', 'is reopened: the reason it did not serve may be gone');
         return this.#reopen(false);
       case 'stopped':
-        throw this.#counted(stoppedRefusal());
+        throw this.#counted(this.#stopped());
       default:
         return unreachable(state);
     }
@@ -510,7 +516,7 @@ export class DatabaseLife {
   }
 
   #stop(): void {
-    this.#finish({ kind: 'stopped' }, stoppedRefusal());
+    this.#finish({ kind: 'stopped' }, this.#stopped());
   }
 
   #finish(state: Extract<LifeState, { kind: 'broken' | 'stopped' }>, fault: Refusal): void {

@@ -196,6 +196,24 @@ describe('a database that opens', () => {
     expect(slow.reports).toHaveLength(length);
   });
 
+  it('refuses what waits, and what comes, as its end wants', async () => {
+    const slow = new Slow('closed');
+    slow.closesWhenKilled = true;
+    const asked = slow.ask();
+    const gone = () => new Refusal({ code: 'database.unknown', message: 'No such database.' });
+    const closing = slow.database.close(1_000, gone);
+    await vi.advanceTimersByTimeAsync(1_000);
+    slow.seats[0]?.ended({
+      cause: 'closed',
+      message: '',
+      running: undefined,
+      reached: () => false,
+    });
+    await closing;
+    expect(await asked).toMatchObject({ code: 'database.unknown' });
+    expect(await slow.ask()).toMatchObject({ code: 'database.unknown' });
+  });
+
   it.each([
     ['one that is made', createTiny],
     ['one that opens at once', openTiny],

@@ -380,8 +380,8 @@ export class SupervisedDatabase implements DatabaseHandle {
     for (const ticket of this.#pending.procedures()) this.#cancelBegun(ticket, 'stop');
   }
 
-  close(millisMax?: number): Promise<void> {
-    return this.#life.close(millisMax ?? limits.shutdownMillisMax, millisMax ?? 0);
+  close(millisMax?: number, stopped?: () => Refusal): Promise<void> {
+    return this.#life.close(millisMax ?? limits.shutdownMillisMax, millisMax ?? 0, stopped);
   }
 
   #ownerOfLife(): LifeOwner {
