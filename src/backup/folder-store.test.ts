@@ -119,6 +119,7 @@ it('[history 5.3] a disk that refuses leaves no object in part, at any operation
     folder.failAt(at, at % 2 === 0 ? 'ENOSPC' : 'EIO');
     await puts(folder, new Set()).catch((error: unknown) => {
       expect(error).toBeInstanceOf(StoreError);
+      if (at % 2 === 0) expect(String(error)).toContain('its disk is full; make room there, or ');
     });
     const store = new FolderStore('after', folder);
     for await (const { name, bytes } of store.list('')) {

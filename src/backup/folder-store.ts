@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { assert } from '../assert.ts';
+import { isNoSpace } from '../log/disk.ts';
 import { toHex } from '../values/hex.ts';
 import { checkSignal } from './backup-error.ts';
 import { codeOf, type FolderFiles } from './folder-files.ts';
@@ -199,7 +200,9 @@ export class FolderStore implements ObjectStore {
     if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) return error;
     if (error instanceof StoreError) return error;
     const file = name === '' ? this.place : `${this.place}/${name}`;
-    return new StoreError(`cannot ${operation} ${file}: ${code}`, { cause: error });
+    const full = 'its disk is full; make room there, or choose another place';
+    const why = isNoSpace(error) ? `${full} (${code})` : code;
+    return new StoreError(`cannot ${operation} ${file}: ${why}`, { cause: error });
   }
 }
 

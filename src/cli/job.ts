@@ -20,8 +20,8 @@ interface JobWait<Result> {
   readonly result: Shape<Result>;
   /** What the job does, for the error if it does not say itself: `The snapshot`. */
   readonly what: string;
-  /** What is counted: `rows`. */
-  readonly unit: string;
+  /** What is counted, `rows`, or what is in a phase. */
+  readonly unit: string | ((phase: string) => string);
   /** Whether it is shown as JSON how far the job is. */
   readonly isJson?: boolean;
 }
@@ -38,7 +38,8 @@ export async function jobResult<Result>(
     const job = await api.json('GET', `/v1/jobs/${id}`, jobShape);
     if (job.state === 'running') {
       const { phase, done, total } = job;
-      progress.show({ phase, done, total, unit });
+      const counted = typeof unit === 'string' ? unit : unit(phase);
+      progress.show({ phase, done, total, unit: counted });
       await wait(pause);
       continue;
     }

@@ -90,10 +90,15 @@ function addCreate(backup: Command, io: Io): void {
       const headers = { 'content-type': 'application/json' };
       const { job } = await api.json('POST', path, startedJob, { body, headers });
       const isJson = flags.json === true;
-      const wait = { result: createdBackup, what: 'The backup', unit: 'bytes', isJson };
+      const wait = { result: createdBackup, what: 'The backup', unit: createUnit, isJson };
       const created = await jobResult(api, job, io, wait);
       printCreated(io, created, isJson);
     });
+}
+
+/** Before it ships bytes, a backup of all takes snapshots of one database after another. */
+function createUnit(phase: string): string {
+  return phase === 'snapshots' ? 'databases' : 'bytes';
 }
 
 const placeAdvice =

@@ -19,6 +19,7 @@ import { noSuchDatabase } from '../registry/resolve-target.ts';
 import type { Placement } from '../seats/placement.ts';
 import type { SeatMode, StampedLine } from '../seats/seat.ts';
 import { noSpaceRefusal } from '../supervision/full-disk.ts';
+import { lineAbout } from '../supervision/report-line.ts';
 import type { RestFacts } from '../supervision/rest.ts';
 import { isSelfActing } from '../supervision/schedule-state.ts';
 import { SupervisedDatabase } from '../supervision/supervised-database.ts';
@@ -380,7 +381,7 @@ export class RunningDatabases {
         }),
         report: (level, message, more) => {
           const about = { database: identityToHex(identity), ...more };
-          report({ level, message: `${nameOf(identity)} ${message}`, about });
+          report({ level, message: lineAbout(nameOf(identity), message), about });
         },
       },
       mode,

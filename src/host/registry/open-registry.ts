@@ -18,6 +18,7 @@ import type { HistoryAnswer, HistoryTask } from '../seats/history-task.ts';
 import { LocalSeat } from '../seats/local-seat.ts';
 import type { SeatMode } from '../seats/seat.ts';
 import type { ProgramSource } from '../supervision/database-handle.ts';
+import { lineAbout } from '../supervision/report-line.ts';
 import { SupervisedDatabase } from '../supervision/supervised-database.ts';
 import { type DatabaseFiles, RegistryError } from './database-files.ts';
 import { Registry, registryIdentity, registryOwner } from './registry.ts';
@@ -160,7 +161,7 @@ export function registryDatabase(
       report: (level, message, about) => {
         report({
           level,
-          message: `The registry ${message}`,
+          message: lineAbout('The registry', message),
           ...(about !== undefined && { about }),
         });
       },
