@@ -21,6 +21,7 @@ import type { ProgramSource } from '../supervision/database-handle.ts';
 import { lineAbout } from '../supervision/report-line.ts';
 import { SupervisedDatabase } from '../supervision/supervised-database.ts';
 import { type DatabaseFiles, RegistryError } from './database-files.ts';
+import { isOfLaterVersion } from './look-at-registry.ts';
 import { Registry, registryIdentity, registryOwner } from './registry.ts';
 import { RegistryRunner, registryProgram } from './registry-module.ts';
 
@@ -54,6 +55,10 @@ export async function openRegistry(
   disk = diskOf(files, options),
 ): Promise<Registry> {
   const program = { kind: 'js', bytes: registryProgram() } as const;
+  if (isOfLaterVersion(disk, program.bytes)) {
+    await options.keeping?.close();
+    throw laterVersionError(files.registry);
+  }
   const database = registryDatabase(options, files, program, disk);
   try {
     await database.started();
@@ -95,17 +100,21 @@ function copyOf(disk: MachineDisk): MemoryDisk {
 function registryError(directory: string | undefined, cause: unknown): RegistryError {
   const text = cause instanceof Error ? cause.message : String(cause);
   if (cause instanceof Refusal && cause.body.code.startsWith('migration.')) {
-    const message =
-      `${directory} was written by a later version of reducerdb, and this one does not know all ` +
-      'of its tables. Start that version or a later one, or put back a copy of the data folder ' +
-      'from before that version was started';
-    return new RegistryError(message, { cause });
+    return laterVersionError(directory, { cause });
   }
   if (directory === undefined || !isDamaged(directory)) {
     return new RegistryError(`${directory}: ${text}`, { cause });
   }
   const advice = `\`reducerdb verify${commandEnd} checks every log; restore this from a backup.`;
   return new RegistryError(`${directory}: ${text}. ${advice}`, { cause });
+}
+
+function laterVersionError(directory: string | undefined, options?: ErrorOptions): RegistryError {
+  const message =
+    `${directory} was written by a later version of reducerdb, and this one does not know all ` +
+    'of its tables. Start that version or a later one, or put back a copy of the data folder ' +
+    'from before that version was started';
+  return new RegistryError(message, options);
 }
 
 /** Whether the log itself is at fault, rather than its disk or how its folder was put there. */

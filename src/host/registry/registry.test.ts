@@ -149,10 +149,17 @@ it('is not taken by an earlier version than made it, and says so', async () => {
   const made = registryDatabase(options(), await files(), { kind: 'js', bytes });
   await made.started();
   await made.close();
+  const folder = path.join(directory, 'registry');
+  const contents = () => readdirSync(folder).map((name) => readFileSync(path.join(folder, name)));
+  const before = contents();
   const opened = openRegistry(options(), await files());
   await expect(opened).rejects.toBeInstanceOf(RegistryError);
   await expect(opened).rejects.toThrow(
     /registry was written by a later version of reducerdb, .* Start that version or a later one/,
+  );
+  // It stays to the byte what that version has left.
+  expect(contents().map((bytes) => bytes.toString('hex'))).toEqual(
+    before.map((bytes) => bytes.toString('hex')),
   );
 });
 
