@@ -4,6 +4,7 @@ import { Random } from '../../src/testing/random.ts';
 import type { AlgebraicType } from '../../src/values/type.ts';
 import type { Value } from '../../src/values/value.ts';
 import { Engine, type EngineMode } from './engine.ts';
+import type { SampleTable } from './sample-tables.ts';
 
 const u32: AlgebraicType = { kind: 'u32' };
 const floats: AlgebraicType = { kind: 'array', element: { kind: 'f32' } };
@@ -27,17 +28,18 @@ const rows = Array.from({ length: rowCount }, (_, id): Value[] => [
   vectorAround(centres[random.below(centres.length)]),
 ]);
 
+function tablesWith(metric: string): readonly SampleTable[] {
+  return [
+    {
+      name: 'place',
+      columns: { id: u32, kind: u32, at: floats },
+      indexes: ['unique:btree:id', `vector:at:${metric}:${length}`],
+    },
+  ];
+}
+
 function engineWith(metric: string, kind: EngineMode): Engine {
-  const engine = new Engine(
-    [
-      {
-        name: 'place',
-        columns: { id: u32, kind: u32, at: floats },
-        indexes: ['unique:btree:id', `vector:at:${metric}:${length}`],
-      },
-    ],
-    kind,
-  );
+  const engine = new Engine(tablesWith(metric), kind);
   engine.load('place', rows);
   return engine;
 }
@@ -107,6 +109,20 @@ describe.each(orders)('[ease 3.12] an index by %s', (metric, order) => {
       `SELECT id FROM place ORDER BY id LIMIT 3`,
     ].map((text) => JSON.stringify(engine.run(`EXPLAIN ${text}`)));
     for (const plan of plans) expect(plan).not.toContain('nearest of');
+  });
+
+  it('is not used for another metric, nor for few rows, and EXPLAIN says so', () => {
+    const list = `ARRAY[${centres[1]}]`;
+    const [, otherOrder] = orders.find(([one]) => one !== metric) ?? orders[0];
+    const planOf = (asked: Engine, by: string) =>
+      JSON.stringify(
+        asked.run(`EXPLAIN SELECT id FROM place ORDER BY ${by.replace('$1', list)} LIMIT 3`),
+      );
+    const passed = 'scan place, not by place_at_idx_vector: ';
+    expect(planOf(engine, otherOrder)).toContain(`${passed}its metric is ${metric}`);
+    const few = new Engine(tablesWith(metric), mode);
+    few.load('place', rows.slice(0, 10));
+    expect(planOf(few, order)).toContain(`${passed}the table has fewer than 1000 rows`);
   });
 
   it('refuses vectors of another length, as a scan does', () => {

@@ -5,9 +5,11 @@ import type { Typespace } from '../../values/type.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import { expressionText, type TextScope } from './expression-text.ts';
 import type { Measurements } from './measurements.ts';
+import { metricOf, rowsMin } from './nearest-access.ts';
 import type {
   Access,
   InsertPlan,
+  PassedIndex,
   Plan,
   RowsPlan,
   SourcePlan,
@@ -284,7 +286,7 @@ class Explainer {
   #access(access: Access, name: string): string {
     switch (access.kind) {
       case 'scan':
-        return `scan ${name}`;
+        return `scan ${name}${this.#passed(access.passed)}`;
       case 'point':
         return `look up ${name} by ${access.index.name} (${this.#texts(access.keys)})`;
       case 'points': {
@@ -308,6 +310,15 @@ class Explainer {
       default:
         return unreachable(access);
     }
+  }
+
+  /** Why an index of vectors does not serve a search for the nearest. */
+  #passed(passed: PassedIndex | undefined): string {
+    if (passed === undefined) return '';
+    const { index, reason } = passed;
+    if (reason === 'metric') return `, not by ${index.name}: its metric is ${metricOf(index)}`;
+    if (this.#options.hidesNumbers) return '';
+    return `, not by ${index.name}: the table has fewer than ${rowsMin} rows`;
   }
 
   #where(conditions: readonly TypedExpression[]): string {

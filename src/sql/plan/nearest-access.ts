@@ -3,11 +3,19 @@ import type { DerivedIndexSpec } from '../../schema/catalog.ts';
 import { isVectorMetric, type VectorMetric } from '../../store/vector-distance.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import { isRequestValue } from '../check/typed-expression.ts';
-import type { Access, PlanOptions, SortKey, SortPlan, TuplesPlan } from './plan.ts';
+import type {
+  Access,
+  PassedIndex,
+  PlanOptions,
+  SortKey,
+  SortPlan,
+  SourcePlan,
+  TuplesPlan,
+} from './plan.ts';
 import type { Statistics } from './statistics.ts';
 
 /** With fewer rows than this, a look at all of them is as quick. */
-const rowsMin = 1_000;
+export const rowsMin = 1_000;
 
 /** The metric of an index of vectors. */
 export function metricOf({ options }: DerivedIndexSpec): VectorMetric {
@@ -30,15 +38,23 @@ export function nearestByIndex(
   if (!useIndexes || !optimise || top === undefined || first === undefined) return input;
   if (input.kind !== 'source' || input.from.kind !== 'table') return input;
   const { table } = input.from;
-  if (input.access.kind !== 'scan' || statistics.rowCount(table) < rowsMin) return input;
+  if (input.access.kind !== 'scan') return input;
   const asked = distanceOf(first, input.slot);
   if (asked === undefined) return input;
-  const index = table.derivedIndexes.find(
-    (one) => one.kind === 'vector' && one.column === asked.column && metricOf(one) === asked.metric,
+  const indexes = table.derivedIndexes.filter(
+    (one) => one.kind === 'vector' && one.column === asked.column,
   );
-  if (index === undefined) return input;
+  const [other] = indexes;
+  if (other === undefined) return input;
+  const index = indexes.find((one) => metricOf(one) === asked.metric);
+  if (index === undefined) return scanned(input, { index: other, reason: 'metric' });
+  if (statistics.rowCount(table) < rowsMin) return scanned(input, { index, reason: 'rows' });
   const access: Access = { kind: 'nearest', index, wanted: asked.wanted, top };
   return { ...input, access };
+}
+
+function scanned(input: SourcePlan, passed: PassedIndex): SourcePlan {
+  return { ...input, access: { kind: 'scan', passed } };
 }
 
 interface AskedDistance {

@@ -125,8 +125,14 @@ export type Secrecy =
   /** A filter spans it and other relations: the rows that it returns alone are secret. */
   | 'all';
 
+/** An index of vectors that a search could have used, and why it does not: for EXPLAIN. */
+export interface PassedIndex {
+  readonly index: DerivedIndexSpec;
+  readonly reason: 'metric' | 'rows';
+}
+
 export type Access =
-  | { readonly kind: 'scan' }
+  | { readonly kind: 'scan'; readonly passed?: PassedIndex }
   /** All columns of the index have the values of `keys`. */
   | { readonly kind: 'point'; readonly index: IndexSpec; readonly keys: readonly TypedExpression[] }
   /** `point` for several keys; each expression list is one key. */
