@@ -16,7 +16,7 @@ import { flatDefinition } from '../schema/flat-definition.ts';
 import { BinaryReader, DecodeError } from '../values/binary-reader.ts';
 import { encodedToJson, type JsonShape } from '../values/json.ts';
 import type { ProductType } from '../values/type.ts';
-import { type Api, databasePath, noAnswer } from './api.ts';
+import { type Api, databasePath, hintLines, noAnswer } from './api.ts';
 import { CliError } from './io.ts';
 
 /** What one transaction changed in the rows of all queries, or their first rows. */
@@ -59,7 +59,9 @@ export async function* liveChanges(api: Api, live: LiveQueries): AsyncGenerator<
     const messages = on(socket, 'message', { ...options, lowWaterMark: readAheadMin });
     socket.send(encodeClientMessage({ kind: 'subscribe', requestId: 1, querySetId: 1, queries }));
     for await (const [frame] of messages) {
-      const changes = changesIn(messageIn(frame as Buffer), rowsAsJson);
+      const message = messageIn(frame as Buffer);
+      if (message.kind === 'subscriptionError') throw await refused(api, live, message.error);
+      const changes = changesIn(message, rowsAsJson);
       if (changes !== undefined) yield changes;
     }
   } finally {
@@ -112,6 +114,12 @@ function messageIn(frame: Buffer): ServerMessage {
   }
 }
 
+async function refused(api: Api, live: LiveQueries, text: string): Promise<CliError> {
+  const { subscriptionHint } = await import('./subscription-hint.ts');
+  const hint = await subscriptionHint(api, live, text);
+  return new CliError([text, ...hintLines(hint)].join('\n'));
+}
+
 type RowsAsJson = (table: string, rows: RowList) => string[];
 
 function changesIn(message: ServerMessage, rowsAsJson: RowsAsJson): LiveChanges | undefined {
@@ -122,8 +130,6 @@ function changesIn(message: ServerMessage, rowsAsJson: RowsAsJson): LiveChanges 
       const updates = message.querySets.flatMap(({ tables }) => tables);
       return { isFirst: false, tables: updates.map((update) => changedRows(update, rowsAsJson)) };
     }
-    case 'subscriptionError':
-      throw new CliError(message.error);
     default:
       return undefined;
   }

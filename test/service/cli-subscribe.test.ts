@@ -104,6 +104,16 @@ it('[cli 3.3] shows what the server says of a query and of a database', async ()
   expect(await run('shop', query, ...elsewhere)).toEqual(failed(1, '127.0.0.1:9'));
 });
 
+it('[ease 3.6] shows the hint of a query that is not watched', async () => {
+  const refused = async (text: string) => (await sandbox.run(['subscribe', 'shop', text])).stderr;
+  expect(await refused('SELECT * FROM itens')).toMatch(
+    /^Error: no such table: `itens`.*\nhint: Did you mean `items`\?\n$/,
+  );
+  expect(await refused('SELECT name, COUNT(*) AS n FROM items GROUP BY name')).toMatch(
+    /^Error: Unsupported SELECT: .*\nhint: This command watches whole rows .* dialect=full /,
+  );
+});
+
 it('[cli 3.5] needs no database in a project that names one', async () => {
   const cwd = path.join(sandbox.folder, 'project');
   writeFiles(cwd, { 'service.json': { database: 'shop' } });

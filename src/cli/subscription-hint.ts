@@ -1,0 +1,34 @@
+import { type Api, databasePath, hintedText } from './api.ts';
+import { CliError } from './io.ts';
+
+/**
+ * What more the service knows of queries that it does not watch, with the text `refusal`: messages of
+ * connections have no hints, so each query is explained over HTTP. Nothing is run.
+ */
+export async function subscriptionHint(
+  api: Api,
+  { database, queries }: { readonly database: string; readonly queries: readonly string[] },
+  refusal: string,
+): Promise<string | undefined> {
+  try {
+    for (const query of queries) {
+      const request = { body: `EXPLAIN ${query}` };
+      const answer = await api.send('POST', databasePath(database, '/sql'), request);
+      const { hint } = hintedText(answer, await answer.text());
+      if (!answer.ok) return hint;
+    }
+  } catch (error) {
+    // The refusal is shown without a hint.
+    if (error instanceof CliError) return undefined;
+    throw error;
+  }
+  return dialectRefusals.test(refusal) ? dialectHint : undefined;
+}
+
+/** The beginnings of texts for what the dialect of subscriptions lacks. */
+const dialectRefusals =
+  /^(?:Unsupported|Column projections|Aggregate expressions|Mixed wildcard|Non-inner joins|Invalid number of tables|Subscriptions require)/;
+
+const dialectHint =
+  'This command watches whole rows of one table, with WHERE, or joined with one other table by an ' +
+  'index. A client can watch any SELECT: add dialect=full to the address of its connection';
