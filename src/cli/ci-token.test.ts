@@ -22,7 +22,9 @@ describe('[ease 5.2] one variable with a token and its server', () => {
     'refuses %s without showing it',
     (text) => {
       const read = () => readCiToken({ REDUCERDB_TOKEN: text });
-      expect(read).toThrow('REDUCERDB_TOKEN must be https://');
+      expect(read).toThrow(
+        'REDUCERDB_TOKEN must hold the address of the server, too: https://‹token›@‹host›, or http://',
+      );
       expect(read).not.toThrow(text);
     },
   );

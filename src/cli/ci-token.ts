@@ -25,8 +25,9 @@ export function readCiToken(environment: NodeJS.ProcessEnv): CiToken | undefined
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username === '') {
     throw new CliError(
-      `${ciTokenVariable} must be https://‹token›@‹host›, ` +
-        'as `reducerdb token create --ci` prints it',
+      `${ciTokenVariable} must hold the address of the server, too: https://‹token›@‹host›, or ` +
+        'http://‹token›@127.0.0.1:3000 on this machine. `reducerdb token create --ci` and ' +
+        '`reducerdb mcp --print-config ‹client› --token ‹kind›` print it',
     );
   }
   const token = url.username;

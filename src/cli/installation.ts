@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { object, optional, parseAs, record, string } from '../values/json-shape.ts';
@@ -8,6 +8,14 @@ export const packageFolder = fileURLToPath(new URL('../../', import.meta.url));
 
 /** False for a clone, which a package manager cannot find by name. */
 export const isInstalled = packageFolder.split(path.sep).includes('node_modules');
+
+/** Whether a package manager has installed it for the project that `folder` is of. */
+export function isInstalledFor(folder: string): boolean {
+  if (!isInstalled) return false;
+  const project = path.dirname(path.dirname(path.resolve(packageFolder)));
+  const inside = path.relative(realpathSync(project), realpathSync(folder));
+  return inside !== '..' && !inside.startsWith(`..${path.sep}`) && !path.isAbsolute(inside);
+}
 
 /**
  * The file (`npm pack`) that the package in `folder` was installed from; `undefined` if it came

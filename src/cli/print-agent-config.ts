@@ -2,7 +2,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { agentClients, type BridgeCommand } from './agent-clients.ts';
 import { ciTokenVariable } from './ci-token.ts';
-import { isInstalled } from './installation.ts';
+import { isInstalledFor } from './installation.ts';
 import { CliError, type Io } from './io.ts';
 
 /** The command line that starts an agent's bridge. */
@@ -43,6 +43,9 @@ export async function printAgentConfig(
   const isOfProject = !path.isAbsolute(found.file);
   const where = isOfProject ? `${found.file} in the folder of your project` : found.file;
   const bridge = await given();
+  if (bridge.tokenVariable !== undefined && isOfProject) {
+    io.err(`Do not commit ${found.file}: with its token, anyone has the rights of the agent.`);
+  }
   io.err(`For ${found.title}, add this to ${where}:\n`);
   io.out(found.entry(bridgeCommand(bridge, isOfProject)));
 }
@@ -53,7 +56,7 @@ function row([word, title, file]: readonly [string, string, string]): string {
 
 function bridgeCommand(given: BridgeArguments, isShared: boolean): BridgeCommand {
   const { globalFlags, database, serverUrl, isAnonymous, features, tokenVariable } = given;
-  const [command, ...start] = commandLine(isShared);
+  const [command, ...start] = commandLine(isShared, process.cwd());
   const args = [...start, ...globalFlags, 'mcp'];
   if (database !== undefined) args.push(database);
   args.push('--server', serverUrl);
@@ -66,14 +69,15 @@ function bridgeCommand(given: BridgeArguments, isShared: boolean): BridgeCommand
 }
 
 /**
- * The command line that starts this program. A project's file is shared, and read in the project's
- * folder, where `npx` finds the project's own version. A user's file names absolute paths: a
- * desktop application does not have the shell's path. The cache of `npx` may be cleared, and a
- * package that is not installed cannot be found through it.
+ * The command line that starts this program. The cache of `npx` may be cleared, so what runs from
+ * there is fetched again. A project's file is shared, and read in the project's folder, where `npx`
+ * finds the project's own version; it fetches none: what a registry has under the name may be
+ * another program. Elsewhere absolute paths are named: a desktop application does not have the
+ * shell's path.
  */
-function commandLine(isShared: boolean): readonly [string, ...string[]] {
+function commandLine(isShared: boolean, folder: string): readonly [string, ...string[]] {
   const program = fileURLToPath(new URL('main.js', import.meta.url));
-  const isKeptByNpx = program.split(path.sep).includes('_npx');
-  if (isKeptByNpx || (isShared && isInstalled)) return ['npx', '-y', 'reducerdb'];
+  if (program.split(path.sep).includes('_npx')) return ['npx', '-y', 'reducerdb'];
+  if (isShared && isInstalledFor(folder)) return ['npx', '--no-install', 'reducerdb'];
   return [process.execPath, program];
 }

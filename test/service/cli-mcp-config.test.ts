@@ -105,6 +105,10 @@ describe('mcp --print-config', () => {
     const saved = await sandbox.ok(['login', 'show', '--token']);
     expect(saved).not.toContain(token);
     expect(await sandbox.ok(['token', 'list', 'inn'])).toContain('read-only');
+    expect(stderr).toMatch(/\(read-only\) is part of this configuration\. It expires 20\d\d-/);
+    expect(stderr).toContain('Do not commit .mcp.json: ');
+    const ofUser = await print('claude-desktop', 'inn', '--token', 'read-only');
+    expect(ofUser.stderr).not.toContain('Do not commit');
     const bearer = { env };
     expect((await sandbox.run(['sql', 'inn', 'SELECT 1'], bearer)).code).toBe(0);
     for (const args of [
@@ -186,6 +190,20 @@ describe('mcp --print-config', () => {
     const { result } = await live.ask(toolCall(2, 'sql', { sql: 'SELECT words FROM secret' }));
     expect(JSON.stringify(result)).toContain('swordfish');
     expect(await live.end()).toBe(0);
+  });
+
+  it('[ease 4.13] names the files themselves for a project that has another version or none', async () => {
+    const installed = install(path.join(sandbox.folder, 'global'));
+    const cwd = path.join(sandbox.folder, 'elsewhere');
+    mkdirSync(cwd);
+    const flags = ['--server', sandbox.url, '--print-config', 'cursor'];
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [installed, 'mcp', 'inn', ...flags],
+      { cwd },
+    );
+    const { command, args } = ofMcpServers(stdout, 'inn');
+    expect([command, args[0]]).toEqual([process.execPath, installed]);
   });
 
   it('[mcp B22] names the files themselves where it is no installed package', async () => {

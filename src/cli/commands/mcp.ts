@@ -10,6 +10,7 @@ import { CliError, type Io } from '../io.ts';
 import { printAgentConfig } from '../print-agent-config.ts';
 import { Session } from '../session.ts';
 import { withAnonymous, withServer } from '../shared-flags.ts';
+import { timeText } from '../time-text.ts';
 
 interface McpFlags {
   readonly features?: readonly AgentFeature[];
@@ -111,8 +112,11 @@ async function tokenVariable(
   const { readDefinition } = await import('../module-definition.ts');
   const source = { kind: 'database', name: database, server: undefined } as const;
   const definition = await readDefinition(source, session);
-  const { id, token } = await makeAgentToken(api, database, kind, definition);
-  session.io.err(`Token ${id} for ${database} (${kind}) is part of this configuration.`);
+  const { id, token, expires_at } = await makeAgentToken(api, database, kind, definition);
+  const until = timeText(expires_at * 1000);
+  session.io.err(
+    `Token ${id} for ${database} (${kind}) is part of this configuration. It expires ${until}.`,
+  );
   session.io.err(`End it with: reducerdb token revoke ${database} ${id}`);
   return ciTokenText({ server: { url, name: url }, token });
 }
