@@ -1,10 +1,11 @@
+import { wholeTypeWords } from '../schema/type-words.ts';
 import { JsonError, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
 import { LooseNames } from '../values/loose-names.ts';
 import { type SpecialKind, specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
 import { CliError } from './io.ts';
-import { type FunctionSignature, typeWords } from './signatures.ts';
+import type { FunctionSignature } from './signatures.ts';
 
 /**
  * The JSON of a call's arguments: a list, or an object by name if that is the only word. Each word
@@ -25,7 +26,8 @@ export function callArguments(
     } catch (error) {
       if (!(error instanceof JsonError)) throw error;
       const name = param?.name ?? `number ${at + 1}`;
-      const expected = type && signature && `; expected ${typeWords(type, signature.typespace)}`;
+      const expected =
+        type && signature && `; expected ${wholeTypeWords(type, signature.typespace)}`;
       throw new CliError(
         `argument ${name}: \`${word}\` is not JSON (${error.message})${expected ?? ''}`,
       );

@@ -1,5 +1,4 @@
 import { definitionFromSchema } from '../codegen/schema-document.ts';
-import { type ShownType, TypeWords, wordedTypes } from '../doors/type-words.ts';
 import type {
   ModuleDefinition,
   ProcedureDefinition,
@@ -8,6 +7,7 @@ import type {
   ViewDefinition,
 } from '../schema/definition.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
+import { type ShownType, TypeWords, wordedTypes } from '../schema/type-words.ts';
 import { nearestNames } from '../values/nearest-names.ts';
 import type { NamedType } from '../values/type.ts';
 import { CliError } from './io.ts';

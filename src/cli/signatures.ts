@@ -1,5 +1,5 @@
-import { TypeWords } from '../doors/type-words.ts';
 import type { ProcedureDefinition } from '../schema/definition.ts';
+import { wholeTypeWords } from '../schema/type-words.ts';
 import { type JsonValue, member, parseJson } from '../values/json.ts';
 import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
@@ -89,12 +89,7 @@ export function usageText(signature: FunctionSignature, database: string): strin
 }
 
 function parameterTexts({ params, typespace }: FunctionSignature): string[] {
-  return params.map(({ name, type }) => `${name}: ${typeWords(type, typespace)}`);
-}
-
-/** A type in the words of `describe`, whole: nothing else defines it where this is shown. */
-export function typeWords(type: AlgebraicType, typespace: Typespace): string {
-  return new TypeWords({ typespace, types: [] }).of(type);
+  return params.map(({ name, type }) => `${name}: ${wholeTypeWords(type, typespace)}`);
 }
 
 function parameterName(element: JsonValue, at: number): string {

@@ -1,7 +1,7 @@
 import { usableFunctions } from '../doors/names-hint.ts';
-import { TypeWords } from '../doors/type-words.ts';
 import { crashReason } from '../host/databases/crash-reason.ts';
 import { columnsLeftOut } from '../schema/left-out.ts';
+import { TypeWords } from '../schema/type-words.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { openLog } from './resources/log-lines.ts';
 import type { ToolContext } from './tool.ts';

@@ -2,8 +2,8 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyType, anyValue, typespace } from '../../test/support/arbitrary-values.ts';
-import type { SchemaTypes } from '../doors/type-words.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
+import type { SchemaTypes } from '../schema/type-words.ts';
 import { argumentsFromLooseJson, JsonError, parseJson, valueToJson } from '../values/json.ts';
 import type { AlgebraicType, ProductType } from '../values/type.ts';
 import type { Value } from '../values/value.ts';

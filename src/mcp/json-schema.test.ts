@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { SchemaTypes } from '../doors/type-words.ts';
 import { limits } from '../limits.ts';
+import type { SchemaTypes } from '../schema/type-words.ts';
 import { optionType, product, sum, unitType } from '../values/special-types.ts';
 import type { AlgebraicType, ProductType } from '../values/type.ts';
 import { argumentsSchema } from './json-schema.ts';

@@ -1,6 +1,6 @@
-import { areNamed, type SchemaTypes, type WordedTypes } from '../doors/type-words.ts';
 import { limits } from '../limits.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
+import { areNamed, type SchemaTypes, type WordedTypes } from '../schema/type-words.ts';
 import { type IntegerKind, integerRange } from '../values/integer-range.ts';
 import { type SpecialKind, specialKindOf } from '../values/special-types.ts';
 import type {

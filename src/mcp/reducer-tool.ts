@@ -1,10 +1,10 @@
 import type { EntityDocs, ModuleDocs } from '../doors/module-docs.ts';
-import { areNamed, type SchemaTypes, wordedTypes } from '../doors/type-words.ts';
 import type {
   ModuleDefinition,
   ProcedureDefinition,
   ReducerDefinition,
 } from '../schema/definition.ts';
+import { areNamed, type SchemaTypes, wordedTypes } from '../schema/type-words.ts';
 import { JsonObject, type JsonValue } from '../values/json.ts';
 import type { ProductType } from '../values/type.ts';
 import { fenced } from './fence.ts';

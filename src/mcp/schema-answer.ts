@@ -1,5 +1,4 @@
 import type { EntityDocs } from '../doors/module-docs.ts';
-import { type ShownColumn, type ShownType, TypeWords, wordedTypes } from '../doors/type-words.ts';
 import type {
   CronDefinition,
   ModuleDefinition,
@@ -8,6 +7,7 @@ import type {
   TableDefinition,
   ViewDefinition,
 } from '../schema/definition.ts';
+import { type ShownColumn, type ShownType, TypeWords, wordedTypes } from '../schema/type-words.ts';
 import { shortText } from './json-schema.ts';
 import type { SchemaNotes } from './schema-notes.ts';
 

@@ -1,8 +1,8 @@
-import { typeText } from '../values/typespace.ts';
 import { compareTypes, type TypeConflict } from './compare-types.ts';
 import type { ColumnDefinition } from './definition.ts';
 import type { FullTable } from './flatten.ts';
 import type { AddedColumn, ColumnChange, MigrationStep } from './migration-steps.ts';
+import { wholeTypeWords } from './type-words.ts';
 
 /** The changes of a table's columns, or why they are impossible. */
 export interface ColumnPlan {
@@ -115,7 +115,7 @@ function describeChange(
 }
 
 function shownType({ type, vectorLength }: ColumnDefinition, { typespace }: FullTable): string {
-  const text = typeText(type, typespace);
+  const text = wholeTypeWords(type, typespace);
   return vectorLength === undefined ? text : `${text} of length ${vectorLength}`;
 }
 

@@ -80,7 +80,7 @@ describe('the text of a plan', () => {
     );
   });
 
-  it('tells of columns, with types and defaults', () => {
+  it('[ease 1.6] tells of columns, with types as describe writes them, and defaults', () => {
     const enumeration = (...variants: string[]) => ({
       typespace: { types: [sum(...variants.map((name) => [name, unitType] as const))] },
       types: [named('E', 1)],
@@ -91,7 +91,7 @@ describe('the text of a plan', () => {
     const after = moduleOf([{ name: 't', columns: wider, defaults }], enumeration('A', 'B'));
     expect(entries(before, after).slice(0, 4)).toEqual([
       '▸ Changed columns for table t',
-      '    ~ Modified: a ((a: ()) → (a: () | b: ()))',
+      '    ~ Modified: a (a → a | b)',
       '▸ Created column in table t',
       '    + b: U32 (default: 5)',
     ]);

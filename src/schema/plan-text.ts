@@ -2,9 +2,9 @@ import { unreachable } from '../assert.ts';
 import { decodeValue } from '../values/decode.ts';
 import { valueToText } from '../values/text.ts';
 import type { NamedType } from '../values/type.ts';
-import { typeText } from '../values/typespace.ts';
 import type { FullTable, FullView } from './flatten.ts';
 import type { AddedColumn, MigrationStep } from './migration-steps.ts';
+import { wholeTypeWords } from './type-words.ts';
 
 export type PlanStyle = 'plain' | 'ansi';
 
@@ -151,7 +151,7 @@ function describeColumns(table: string, columns: readonly AddedColumn[], paint: 
   const noun = columns.length === 1 ? 'column' : 'columns';
   const lines = columns.map(({ name, type, typespace, defaultBytes }) => {
     const value = valueToText(type, decodeValue(type, defaultBytes, typespace), typespace);
-    const text = paint('magenta', typeText(type, typespace));
+    const text = paint('magenta', wholeTypeWords(type, typespace));
     return `    + ${name}: ${text} (default: ${value})`;
   });
   return [`▸ ${paint('green', 'Created')} ${noun} in table ${paint('cyan', table)}`, ...lines];
@@ -166,7 +166,7 @@ function describeTable({ table, typespace }: FullTable, paint: Paint): string[] 
     ...section(
       'Columns',
       table.columns.map((column) => {
-        return `${column.name}: ${paint('magenta', typeText(column.type, typespace))}`;
+        return `${column.name}: ${paint('magenta', wholeTypeWords(column.type, typespace))}`;
       }),
     ),
     ...section(
@@ -197,7 +197,7 @@ function describeView({ view, typespace }: FullView, done: string, paint: Paint)
   const kind = view.isAnonymous ? 'anonymous view' : 'view';
   const list = (items: readonly NamedType[]) => {
     return items.map(({ name = '_', type }) => {
-      return `${name}: ${paint('magenta', typeText(type, typespace))}`;
+      return `${name}: ${paint('magenta', wholeTypeWords(type, typespace))}`;
     });
   };
   return [

@@ -1,9 +1,9 @@
 import type { Caller, SqlOutcome } from '../../database/outcome.ts';
 import { runStatement } from '../../doors/run-statement.ts';
 import { inSlices } from '../../doors/slices.ts';
-import { TypeWords } from '../../doors/type-words.ts';
 import { limits } from '../../limits.ts';
 import { firstRow, sqlRowsSteps } from '../../protocol/sql-result.ts';
+import { TypeWords } from '../../schema/type-words.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { type Caps, capProperties, capsIn, fitting } from '../caps.ts';
 import type { CursorOwner, Cursors, RowsLeft } from '../cursors.ts';

@@ -1,8 +1,8 @@
-import type { ModuleDefinition } from '../schema/definition.ts';
-import { columnsLeftOut, type LeftOutColumns } from '../schema/left-out.ts';
 import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, NamedType, ProductType, Typespace } from '../values/type.ts';
 import { kindName, resolveType } from '../values/typespace.ts';
+import type { ModuleDefinition } from './definition.ts';
+import { columnsLeftOut, type LeftOutColumns } from './left-out.ts';
 
 /** The typespace of a definition and the names of its types. */
 export type SchemaTypes = Pick<ModuleDefinition, 'typespace' | 'types'>;
@@ -184,6 +184,11 @@ function marked(
   return elements.map(({ name, type }, at) => {
     return { name: filled[at] === undefined || name === undefined ? name : `${name}?`, type };
   });
+}
+
+/** A type with all of its parts, for a text that defines no names. */
+export function wholeTypeWords(type: AlgebraicType, typespace: Typespace): string {
+  return new TypeWords({ typespace, types: [] }).of(type);
 }
 
 type Named = NamedType & { readonly name: string };
