@@ -23,7 +23,10 @@ export function exampleSummary(name: string): string {
   return paragraph.replaceAll('\n', ' ').replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1');
 }
 
-/** Copies an example to `folder`, as a project that stands by itself. Files that are there stay. */
+/**
+ * Copies an example to `folder`, as a project that stands by itself. Files that are there stay. What
+ * its README says of the repository is replaced by what it says of a copy.
+ */
 export function copyExample(name: string, folder: string, projectName: string): void {
   if (!exampleNames().includes(name)) {
     throw new CliError(`No such example: ${name}. Available: ${exampleNames().join(', ')}`);
@@ -34,6 +37,8 @@ export function copyExample(name: string, folder: string, projectName: string): 
     errorOnExist: false,
     filter: (file) => !['node_modules', 'dist'].includes(path.basename(file)),
   });
+  const readme = path.join(folder, 'README.md');
+  writeFileSync(readme, readmeOfCopy(readFileSync(readme, 'utf8'), projectName));
   const manifest = path.join(folder, 'package.json');
   const text = readFileSync(manifest, 'utf8');
   const { dependencies = {}, ...others } = parseAs(text, projectManifest);
@@ -42,6 +47,20 @@ export function copyExample(name: string, folder: string, projectName: string): 
   const all: object = { ...JSON.parse(text), ...others, name: projectName, dependencies: own };
   writeFileSync(manifest, `${JSON.stringify(all, null, 2)}\n`);
   for (const part of ['.', 'client', 'web']) ownCompilation(path.join(folder, part));
+}
+
+/**
+ * ```
+ * <!-- in the repository -->
+ * what a reader of the repository does
+ * <!-- in a copy
+ * what the owner of a copy does, whose database is {{name}}
+ * -->
+ * ```
+ */
+export function readmeOfCopy(text: string, projectName: string): string {
+  const parts = /<!-- in the repository -->\n.*?<!-- in a copy\n(.*?)-->\n/gs;
+  return text.replaceAll(parts, (_, own: string) => own.replaceAll('{{name}}', projectName));
 }
 
 const projectManifest = object({ dependencies: optional(record(string)) });

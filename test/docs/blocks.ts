@@ -8,11 +8,15 @@ export interface Block {
   readonly text: string;
 }
 
-/** The fenced blocks of a Markdown document, in order. Throws at a fence that is not closed. */
+/**
+ * The fenced blocks of a Markdown document, in order; those of comments are for others. Throws at a
+ * fence that is not closed.
+ */
 export function blocksOf(markdown: string): Block[] {
   const blocks: Block[] = [];
   let open: { line: number; info: string; lines: string[] } | undefined;
-  for (const [at, line] of markdown.split('\n').entries()) {
+  const shown = markdown.replaceAll(/^<!--.*?-->$/gms, (text) => text.replaceAll(/[^\n]/g, ''));
+  for (const [at, line] of shown.split('\n').entries()) {
     if (open === undefined) {
       const info = /^```(.*)$/.exec(line)?.[1];
       if (info !== undefined) open = { line: at + 1, info, lines: [] };
