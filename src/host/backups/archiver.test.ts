@@ -90,7 +90,7 @@ it('[history 5.12] a pass that never ends is reported, and does not keep the ser
   expect(isClosed).toBe(true);
 });
 
-it('[history 5.12] a file that is packed while it is read is looked for again at once', async () => {
+it('[history 5.12] a file that is packed while it is read is looked for again', async () => {
   let goneCount = 1;
   const { archiver, log, reports } = begin(async () => {
     goneCount -= 1;

@@ -192,7 +192,7 @@ export class Archiver {
     );
   }
 
-  /** A file of the log can be packed, or deleted, while it is read: then it looks again, at once. */
+  /** Looks again, at once, when a file of the log is packed or deleted while it is read. */
   async #archiveAsItIs(record: RegisteredDatabase, offset: number): Promise<ArchivedDatabase> {
     for (let triesLeft = limits.archiveTriesMax; ; triesLeft--) {
       try {

@@ -72,7 +72,7 @@ it('[history 3.21] forget has the archive make a pass first', async () => {
   expect(notes).toMatchObject([{ outcome: 'started' }, { outcome: 'done' }]);
 });
 
-it('[history 3.21] forget deletes up to what is held, says what holds it, and that it failed', async () => {
+it('[history 3.21] forget deletes up to what is held, and says what holds it', async () => {
   const { forget, notes } = setUp(() => ({
     by: 'archive',
     fromOffset: 5,

@@ -11,7 +11,10 @@ export interface OpenLedgerOptions {
   readonly report: Report;
 }
 
-/** Opens the ledgers of a host, or removes them if none are kept. Where their folder cannot be used, they are kept in memory. */
+/**
+ * Opens the ledgers of a host, or removes them if none are kept. Where their folder cannot be used,
+ * they are kept in memory.
+ */
 export async function openLedger(
   { ledger = {}, clock, report }: OpenLedgerOptions,
   files: DatabaseFiles,

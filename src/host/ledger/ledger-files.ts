@@ -163,8 +163,8 @@ export class LedgerFolder implements LedgerStore {
   }
 
   /**
-   * Deletes the oldest files, until the rest is young and small enough; of those that are open, what
-   * nobody has written to for as long as a ledger is kept.
+   * Deletes the oldest files, until the rest is young and small enough; the open one, if nothing
+   * was written to it for as long as a ledger is kept.
    */
   async #prune(database: DatabaseIdentity, nowMillis: number): Promise<void> {
     const { keepMillis, bytesMax } = this.#bounds;

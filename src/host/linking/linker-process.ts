@@ -191,8 +191,8 @@ export class LinkerProcess {
 
 /**
  * Counts from now. The limit is on processor time, as the machine may be busy with other things,
- * and linkers of what is published come last; where that is not known, it is on the time that passes. `waitFactor` times
- * as much may pass.
+ * and linkers of what is published come last; where that is not known, it is on the time that
+ * passes. `waitFactor` times as much may pass.
  */
 function timeLimit(pid: number | undefined, millisMax: number): () => boolean {
   const read = () => (pid === undefined ? undefined : processTreeMillis(pid));

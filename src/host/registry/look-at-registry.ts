@@ -2,8 +2,8 @@ import type { Disk } from '../../log/disk.ts';
 import type { SnapshotLoading } from '../../log/snapshot.ts';
 import { walkLog } from '../../log/walk.ts';
 import { decodeRawModule } from '../../schema/decode-raw-module.ts';
-import { planMigration } from '../../schema/migration-plan.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
+import { planMigration } from '../../schema/migration-plan.ts';
 import { validateModule } from '../../schema/validate.ts';
 import { registryIdentity } from './registry.ts';
 
