@@ -5,6 +5,7 @@ import { noRateLimits } from '../../src/auth/rate-limiter.ts';
 import { defaultLogBounds } from '../../src/host/databases/module-log.ts';
 import { settingsInForce } from '../../src/host/registry/history-choice.ts';
 import { completeBudget } from '../../src/host/seats/budget.ts';
+import { limits } from '../../src/limits.ts';
 import {
   ConfigurationError,
   completeConfiguration,
@@ -21,6 +22,11 @@ import { root } from '../service/harness.ts';
 const guide = readFileSync(path.join(root, 'docs/guide/settings.md'), 'utf8');
 
 describe('the table of settings', () => {
+  it('[cli 8.2] is followed by the least size of a ledger', () => {
+    const least = `${(2 * limits.ledgerFileBytesMax) / 2 ** 20} MiB`;
+    expect(guide).toContain(`- \`ledger.keep-bytes\` is at least ${least}: `);
+  });
+
   it('[cli 8.2] has every setting with its flag, variable, unit, default and meaning', () => {
     const rows = settings.map((setting) => {
       const { key, flag, help, otherwise } = setting;
