@@ -208,8 +208,8 @@ describe('words that need quoting', () => {
   it('[sql 2.1] takes every word that is in no list of its position', () => {
     const words =
       `${notColumn} ${functionWords} ${notAlias} all distinct top lateral table unnest directory
-      local and as between collate from is like select values when then else limit recursive returning
-      order group where date timestamp text interval of ilike`.split(/\s+/);
+      local and as between collate from is like select values when then else limit
+      recursive returning order group where date timestamp text interval of ilike`.split(/\s+/);
     const isIn = (list: string) => (word: string) => list.split(/\s+/).includes(word);
     for (const word of words) {
       for (const statement of [
