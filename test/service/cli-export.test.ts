@@ -84,6 +84,23 @@ describe('a folder', () => {
     },
   );
 
+  it('[history 11.5] is imported into empty tables as a whole, or not at all', async () => {
+    for (const table of kinds) await sandbox.ok(['sql', 'other', `DELETE FROM ${table}`]);
+    await sandbox.ok(['sql', 'other', 'INSERT INTO empty (id, name) VALUES (1, \'x\')']);
+    await sandbox.ok(['export', 'kinds', '--to', 'whole']);
+    const { code, stderr } = await sandbox.run(['import', 'other', 'whole']);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('these have some: `empty` (1 row). No row was imported.'),
+    ]);
+    for (const table of kinds) {
+      const text = await sandbox.ok(['sql', 'other', `SELECT COUNT(*) AS n FROM ${table}`]);
+      expect([table, /\n (\d+)/.exec(text)?.[1]]).toEqual([table, '0']);
+    }
+    await sandbox.ok(['sql', 'other', 'DELETE FROM empty']);
+    expect((await sandbox.run(['import', 'other', 'whole'])).code).toBe(0);
+  });
+
   it('[history 11.1] is written where nothing is, or not at all', async () => {
     mkdirSync(at('mine'));
     writeFileSync(at('mine', 'letter'), 'dear');

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { importModes } from '../../protocol/import-modes.ts';
 import { type RowFormat, rowFormats } from '../../transfer/row-table.ts';
 import { onlyDatabase } from '../database-argument.ts';
+import { requireEmpty } from '../import-empty.ts';
 import type { RowFile } from '../import-parts.ts';
 import { type ImportCounts, importTable, type RowFault } from '../import-rows.ts';
 import { importedTables } from '../import-target.ts';
@@ -92,6 +93,10 @@ async function runImport(
     throw new CliError(`one commit is one file: \`${many.table}\` has ${many.files.length}`, 2);
   }
   const api = await session.apiWithIdentity(server);
+  // An import that goes on has rows of its own in them.
+  if (flags.mode === 'empty' && flags.importId === undefined && tables.length > 1) {
+    await requireEmpty(api, database, tables);
+  }
   const importId = flags.importId ?? randomBytes(8).toString('hex');
   const rules = {
     mode: flags.mode,
