@@ -11,7 +11,6 @@ import { quotedName } from '../../schema/quoted-name.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import type { OpenDatabase } from '../open-database.ts';
-import { quoteWideIntegers } from '../structured.ts';
 import type { TableAddress } from './address.ts';
 import { sqlLiteral } from './sql-literal.ts';
 
@@ -103,7 +102,7 @@ function unreadable({ code, message }: SqlError): RpcError {
   return new RpcError(rpcCode.internal, message);
 }
 
-/** Writes rows like structured results, one per line, so that these texts can be compared. */
+/** Writes rows in the plain form, one per line, so that these texts can be compared. */
 async function rowsJson(
   { table }: TableAddress,
   { rowsMax }: Rights,
@@ -114,10 +113,10 @@ async function rowsJson(
     characters += row.length;
     return count < limits.resourceRowsMax && characters <= limits.resourceCharactersMax;
   };
-  const { rows } = await inSlices(sqlRowsSteps(result, firstRow, fits, 'named'));
+  const { rows } = await inSlices(sqlRowsSteps(result, firstRow, fits, 'plain'));
   const { rowCount, offset } = result;
   // With a row limit, the caller cannot know whether more rows exist.
   const isTruncated = rows.length < rowCount || rowCount === rowsMax;
   const head = `{"table":${JSON.stringify(table)},"offset":${offset},"truncated":${isTruncated}`;
-  return `${head},"rows":[\n${rows.map(quoteWideIntegers).join(',\n')}\n]}`;
+  return `${head},"rows":[\n${rows.join(',\n')}\n]}`;
 }
