@@ -7,6 +7,7 @@ import type { AgentFeature } from '../protocol/agent-features.ts';
 import { type JsonObject, JsonTooLongError } from '../values/json.ts';
 import { argumentHint } from './argument-hint.ts';
 import { Cursors } from './cursors.ts';
+import { ignoredText } from './ignored-arguments.ts';
 import { Previews } from './previews.ts';
 import type { McpSession } from './session.ts';
 import { shownText } from './shown-text.ts';
@@ -138,7 +139,8 @@ async function run(
   try {
     const answer = await source.run(args, context);
     if ('kind' in answer) return answer;
-    const content = answer.texts.map((words) => text(shownText(words)));
+    const texts = [...answer.texts, ...ignoredText(source, args)];
+    const content = texts.map((words) => text(shownText(words)));
     return { content, isError: false, ...structuredPart(answer, context) };
   } catch (error) {
     if (error instanceof RpcError) throw withHint(error, source, args, context);
