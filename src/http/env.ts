@@ -40,7 +40,8 @@ export async function putEnv(exchange: Exchange, { host }: HttpContext): Promise
   const { value, secret: isSecret } = shapedBody(await jsonBody(exchange), givenValue);
   const name = nameOf(exchange);
   const given = { name, text: wellFormed(name, value), isSecret };
-  return json(200, JSON.stringify(shown(await host.env.set(caller, database, given))), notKept);
+  const { hint, ...set } = await host.env.set(caller, database, given);
+  return json(200, JSON.stringify({ ...shown(set), hint }), notKept);
 }
 
 /** `DELETE /v1/database/:db/env/:name`. */

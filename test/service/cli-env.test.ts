@@ -106,6 +106,12 @@ it('[cli 2.12, living 4.3] env sets, gets, lists and unsets values', async () =>
   writeFileSync(file, 'two\nlines\n');
   expect((await set('NOTE', '--from-file', file)).code).toBe(0);
   expect(await sandbox.ok(['env', 'get', 'shop', 'NOTE'])).toBe('two\nlines\n');
+  expect(await set('PROT=443')).toMatchObject({
+    ...{ code: 0, stdout: 'Set PROT.\n' },
+    stderr:
+      'hint: the running program does not declare `PROT`, so nothing reads it; did you mean `PORT`?\n',
+  });
+  expect((await run(['env', 'unset', 'shop', 'PROT'])).code).toBe(0);
   expect(await run(['env', 'get', 'shop', 'KEY'])).toMatchObject({
     code: 1,
     stdout: '',

@@ -31,6 +31,8 @@ const listedEnv = object({
 
 type ListedEnv = Shaped<typeof listedEnv>;
 
+const setValue = object({ name: string, secret: boolean, hint: optional(string) });
+
 const envList = object({ env: list(listedEnv) });
 
 /** Adds `env`, for the values that the functions of a database read as `ctx.env`. */
@@ -69,8 +71,9 @@ function addSet(env: Command, io: Io): void {
         given ?? (fromFile === undefined ? await asked(io, name) : await valueIn(io, fromFile));
       const body = JSON.stringify({ value, ...(secret === true && { secret }) });
       const headers = { 'content-type': 'application/json' };
-      const set = await api.json('PUT', path, listedEnv, { headers, body });
+      const set = await api.json('PUT', path, setValue, { headers, body });
       io.out(`Set ${set.name}${set.secret ? ', a secret' : ''}.`);
+      if (set.hint !== undefined) io.err(`hint: ${set.hint}`);
     });
 }
 

@@ -2,6 +2,7 @@ import { Refusal, refusal } from '../../database/outcome.ts';
 import type { EnvDefinition } from '../../schema/definition.ts';
 import { valueFault } from '../../schema/env-faults.ts';
 import type { CallerIdentity } from '../../values/identity-roles.ts';
+import { nearestNames } from '../../values/nearest-names.ts';
 import type { Access } from '../registry/access.ts';
 import type { AuditAction, AuditLog } from '../registry/audit-log.ts';
 import type { DatabaseRecord } from '../registry/database-record.ts';
@@ -73,14 +74,15 @@ export class EnvControl {
       readonly text: string;
       readonly isSecret?: boolean | undefined;
     },
-  ): Promise<ListedEnv> {
+  ): Promise<ListedEnv & { readonly hint?: string | undefined }> {
     const { access, env } = this.#options;
     access.require(by, database, 'setEnv');
     const { name, text } = given;
     const { identity } = database;
     await this.#settle(database);
     const rows = await this.#reader(database);
-    const declared = (await declaredEnv(database.handle)).find((one) => one.name === name);
+    const all = await declaredEnv(database.handle);
+    const declared = all.find((one) => one.name === name);
     await this.#exclusively(database, async () => {
       const before = rows().find((one) => one.name === name);
       const isSecret = given.isSecret ?? declared?.isSecret ?? isSecretRow(before) ?? false;
@@ -89,7 +91,8 @@ export class EnvControl {
       await this.#note('set env', by, database, { name, secret: isSecret });
     });
     await env.announce(identity);
-    return this.get(by, database, name);
+    const listed = await this.get(by, database, name);
+    return declared === undefined ? { ...listed, hint: undeclaredText(name, all) } : listed;
   }
 
   /** Throws `Refusal` `env.unknown`, or `env.needed` where the running program declares it. */
@@ -152,6 +155,16 @@ async function runningProgram(handle: DatabaseHandle): Promise<string | undefine
     if (!(error instanceof Refusal)) throw error;
     return undefined;
   }
+}
+
+/** A name that a program with others does not declare may be a slip. */
+function undeclaredText(name: string, declared: readonly EnvDefinition[]): string | undefined {
+  if (declared.length === 0) return undefined;
+  const names = declared.map((one) => one.name);
+  const [near] = nearestNames(name, names);
+  const meant =
+    near === undefined ? `it declares ${names.join(', ')}` : `did you mean \`${near}\`?`;
+  return `the running program does not declare \`${name}\`, so nothing reads it; ${meant}`;
 }
 
 /** What the running program declares; nothing, where none runs. */
