@@ -106,7 +106,15 @@ describe('token', () => {
 
   it('[cli 2.9] list shows what they may, and revoke ends them', async () => {
     const id = (text: string) => text.match(/^Token (\S+)/)?.[1] ?? '';
+    const blind = await sandbox.run(['token', 'create', 'notes', '--write-by-preview']);
+    expect([blind.code, blind.stderr]).toEqual([
+      0,
+      expect.stringContaining('hint: without --tables'),
+    ]);
+    const [, blindId = ''] = /^Token (\S+) for/.exec(blind.stderr) ?? [];
+    await sandbox.ok(['token', 'revoke', 'notes', blindId]);
     const made = await sandbox.run(['token', 'create', 'notes', '--read-only']);
+    expect(made.stderr).not.toContain('hint');
     const writer = await sandbox.run([
       ...['token', 'create', 'notes', '--tables', 'note', '--reducers', '', '--sql-writes'],
       ...['--features', 'preview, logs'],

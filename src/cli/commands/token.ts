@@ -100,6 +100,7 @@ function addCreate(token: Command, io: Io): void {
       });
       const { id, token: made, identity, expires_at } = answer;
       io.err(`Token ${id} for ${database}; ${expiryText(expires_at)}.`);
+      if (flags.writeByPreview === true && flags.tables === undefined) io.err(blindText);
       io.err(`Anyone who has it acts as ${identity}. It is not shown again:`);
       io.out(made);
     });
@@ -110,6 +111,10 @@ Example:
   reducerdb token create my-db --tables task --reducers add_task --expires 1h > agent.token
   reducerdb token create my-db --ci > ci.env
                                              a line REDUCERDB_TOKEN=…, which publish reads`;
+
+const blindText =
+  'hint: without --tables it reads what anyone can, and its previews show changes of no other ' +
+  'table; --sql-writes lets it preview SQL, too';
 
 /** Gives a new identity the role of a developer, and prints its token together with the server. */
 async function createForCi(io: Io, api: Api, database: string, flags: CreateFlags): Promise<void> {
