@@ -20,7 +20,8 @@ export async function interactiveSql(
   run: (statement: string) => Promise<string>,
 ): Promise<void> {
   const prompt = `${database}> `;
-  if (io.isInteractive) io.err('Each line is a statement. .help lists what else there is; .exit ends.');
+  if (io.isInteractive)
+    io.err('Each line is a statement. .help lists what else there is; .exit ends.');
   const { stdin: input, stdout: output } = process;
   const lines = createInterface({ input, output, prompt, historySize: 1_000 });
   // Input that is not a terminal may end while its first lines are still being processed.

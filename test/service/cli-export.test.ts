@@ -86,7 +86,7 @@ describe('a folder', () => {
 
   it('[history 11.5] is imported into empty tables as a whole, or not at all', async () => {
     for (const table of kinds) await sandbox.ok(['sql', 'other', `DELETE FROM ${table}`]);
-    await sandbox.ok(['sql', 'other', 'INSERT INTO empty (id, name) VALUES (1, \'x\')']);
+    await sandbox.ok(['sql', 'other', "INSERT INTO empty (id, name) VALUES (1, 'x')"]);
     await sandbox.ok(['export', 'kinds', '--to', 'whole']);
     const { code, stderr } = await sandbox.run(['import', 'other', 'whole']);
     expect([code, stderr]).toEqual([

@@ -138,12 +138,15 @@ describe('sql --interactive', () => {
     expect(stderr).toContain('Error: no such table');
   });
 
-  it.each(['exit', 'quit;', '\\q', '.exit'])('[ease 5.2] shows help, and ends by %s', async (word) => {
-    for (const help of ['help', '\\h']) {
-      const input = [help, word, 'SELECT * FROM texts'].join('\n');
-      const { stdout, stderr } = await sandbox.run(['sql', '--interactive', 'kinds'], { input });
-      expect(stdout).toMatch(/^kinds> Each line is a statement, .*\n(?: {2}.*\n){3}kinds> $/);
-      expect(stderr).toBe('');
-    }
-  });
+  it.each(['exit', 'quit;', '\\q', '.exit'])(
+    '[ease 5.2] shows help, and ends by %s',
+    async (word) => {
+      for (const help of ['help', '\\h']) {
+        const input = [help, word, 'SELECT * FROM texts'].join('\n');
+        const { stdout, stderr } = await sandbox.run(['sql', '--interactive', 'kinds'], { input });
+        expect(stdout).toMatch(/^kinds> Each line is a statement, .*\n(?: {2}.*\n){3}kinds> $/);
+        expect(stderr).toBe('');
+      }
+    },
+  );
 });
