@@ -10,7 +10,7 @@ import type { FunctionSignature } from './signatures.ts';
 /**
  * The JSON of a call's arguments: a list, or an object by name if that is the only word. Each word
  * is JSON; where the parameter's type allows only one reading, a text can go without its quotes:
- * strings, names of variants, ids, times, bytes. Where it fits no type, the service says what would.
+ * strings, names of variants, ids, times, bytes. Where it fits no type, the service says so.
  */
 export function callArguments(
   signature: FunctionSignature | undefined,

@@ -23,7 +23,7 @@ describe('[ease 5.2] one variable with a token and its server', () => {
     (text) => {
       const read = () => readCiToken({ REDUCERDB_TOKEN: text });
       expect(read).toThrow(
-        'REDUCERDB_TOKEN must hold the address of the server, too: https://‹token›@‹host›, or http://',
+        'REDUCERDB_TOKEN must hold the address of the server, too: https://‹token›@‹host›, or',
       );
       expect(read).not.toThrow(text);
     },

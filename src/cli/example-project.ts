@@ -24,8 +24,8 @@ export function exampleSummary(name: string): string {
 }
 
 /**
- * Copies an example to `folder`, as a project that stands by itself. Files that are there stay. What
- * its README says of the repository is replaced by what it says of a copy.
+ * Copies an example to `folder`, as a project that stands by itself. Files that are there stay.
+ * What its README says of the repository is replaced by what it says of a copy.
  */
 export function copyExample(name: string, folder: string, projectName: string): void {
   if (!exampleNames().includes(name)) {

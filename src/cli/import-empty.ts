@@ -22,8 +22,8 @@ export async function requireEmpty(
   if (filled.length === 0) return;
   throw new CliError(
     `The mode \`empty\` is for tables without rows, and these have some: ${filled.join(', ')}. ` +
-      'No row was imported. Choose --mode insert, upsert or replace for all tables, or import each ' +
-      'file by itself.',
+      'No row was imported. Choose --mode insert, upsert or replace for all tables, or import ' +
+      'each file by itself.',
   );
 }
 

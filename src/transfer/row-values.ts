@@ -57,8 +57,8 @@ function floatPrinter(kind: 'f32' | 'f64'): Printer {
 }
 
 /**
- * Reads values as JSON: what `valuePrinterOf` writes, and all forms that calls accept from people and
- * other programs: see `json-loose.ts`.
+ * Reads values as JSON: what `valuePrinterOf` writes, and all forms that calls accept from people
+ * and other programs: see `json-loose.ts`.
  */
 export const valueReaderOf: ReaderOf = perType((type, typespace) => {
   const read = compileReader(type, typespace, valueReaderOf);

@@ -136,7 +136,8 @@ class Explanation {
     return word === 'parameter'
       ? `${came(json)} is not ${wholeWords.parameter}; ` +
           `e.g. ${this.#completedList(type, [json], isNeeded)}`
-      : `${came(json)} is not ${this.#named(type, wholeWords.field)}; e.g. ${this.#example(type, 0)}`;
+      : `${came(json)} is not ${this.#named(type, wholeWords.field)}; ` +
+          `e.g. ${this.#example(type, 0)}`;
   }
 
   /** The list that came, with examples for what does not fit and for what is missing. */
