@@ -21,8 +21,6 @@ export function makeSession(asked: McpSession): McpSession {
   const granted = asked.caller.capability?.features ?? [];
   const features = new Set([...asked.features, ...granted.filter(isAgentFeature)]);
   if (granted.includes('write-by-preview')) features.add('preview');
-  // No limited token may view the ledger.
-  if (asked.caller.capability !== undefined) features.delete('ledger');
   const session = { ...asked, features };
   return features.has('read-only') ? readingOnly(session) : session;
 }
