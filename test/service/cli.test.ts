@@ -222,7 +222,7 @@ describe('call', () => {
         '  banned (private)',
         '    who  Identity  primary key',
         '  person (public)',
-        '    id     U32       primary key',
+        '    id     U32       primary key, auto-increment',
         '    name   String',
         '    guest  Identity',
         '',
