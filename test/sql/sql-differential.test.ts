@@ -87,6 +87,13 @@ const regressions: readonly Regression[] = [
       HAVING b.c1 IS NOT DISTINCT FROM CASE WHEN TRUE THEN b.c1 ELSE b.c1 END`,
     kinds: ['i64'],
   },
+  {
+    name: 'the other side of a comparison with null is evaluated, and fails',
+    tables: { 't0(id u16, c1 f64?) [unique:btree:id]': [[1n, null]] },
+    ours: 'SELECT c1 < (id + 65535) AS x FROM t0',
+    postgres: 'SELECT c1 < fit(id + 65535, 0, 65535) AS x FROM t0',
+    kinds: ['bool'],
+  },
 ];
 
 describe('the same statements here and in PostgreSQL', () => {

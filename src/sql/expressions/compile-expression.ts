@@ -144,9 +144,9 @@ function compileLogic(expression: Logic, context: CompileContext): Evaluator {
       const { operator } = expression;
       return (frame) => {
         const left = leftOf(frame);
-        if (left === null) return null;
+        // Evaluated also beside a null, as the arguments of functions are: it may fail.
         const right = rightOf(frame);
-        return right === null ? null : holds(operator, compare(left, right));
+        return left === null || right === null ? null : holds(operator, compare(left, right));
       };
     }
     case 'inList':
