@@ -17,7 +17,7 @@ const member = table({}, {
   id: t.u32().primaryKey(), who: t.identity().index(), team: t.u32().index(), role: t.u32(),
 });
 const choice = table({}, { who: t.identity().primaryKey(), team: t.u32() });
-const loose = table({}, { id: t.u32().primaryKey(), team: t.u32() });
+const loose = table({}, { id: t.u32().primaryKey(), team: t.u32(), whose: t.string().index() });
 const db = schema({ task, member, choice, loose });
 export default db;
 
@@ -32,7 +32,7 @@ export const write = db.reducer({ ops: t.array(Op) }, (ctx, { ops }) => {
     if (kind === 2 || kind === 3) ctx.db.member.id.delete(id);
     if (kind === 3) ctx.db.member.insert({ id, who, team, role: extra });
     if (kind === 4 || kind === 5) ctx.db.loose.id.delete(id);
-    if (kind === 5) ctx.db.loose.insert({ id, team });
+    if (kind === 5) ctx.db.loose.insert({ id, team, whose: who.toHexString() });
     if (kind === 6 || kind === 7) ctx.db.choice.who.delete(who);
     if (kind === 7) ctx.db.choice.insert({ who, team });
     if (kind === 8) ctx.db.task.clear();
@@ -77,6 +77,17 @@ export const chosenTasks = db.view(open, tasks, (ctx) => {
   const chosen = ctx.db.choice.who.find(ctx.sender);
   return chosen === null ? [] : ctx.from.task.where((each) => each.team.eq(chosen.team));
 });
+// All callers have read the same row, so that their code is called again at once.
+export const commonTasks = db.view(open, tasks, (ctx) => {
+  says('common_tasks');
+  const isOpen = ctx.db.loose.id.find(0)?.team !== 1;
+  return ctx.from.task.where((each) => each.owner.eq(ctx.sender).and(each.state.gt(isOpen ? 0 : 2)));
+});
+// The caller is no identity here: no two callers have the same query.
+export const namedLoose = db.view(open, t.array(loose.rowType), (ctx) => {
+  says('named_loose');
+  return ctx.from.loose.where((l) => l.whose.eq(ctx.sender as never));
+});
 export const lateTasks = db.anonymousView(open, tasks, (ctx) => {
   says('late_tasks');
   return ctx.from.task.where((each) => each.state.gte(2));
@@ -101,7 +112,7 @@ export const keyedTasks = db.anonymousView(open, t.array(Keyed), (ctx): any => {
 const callers = [1n, 0xa1n, 0xa2n, 0xa3n];
 const ofCaller = [
   ...['team_tasks', 'led_tasks', 'own_of_team', 'helpers'],
-  ...['own_tasks', 'not_own', 'chosen_tasks'],
+  ...['own_tasks', 'not_own', 'chosen_tasks', 'common_tasks', 'named_loose'],
 ];
 const ofAll = ['late_tasks', 'loose_of_tasks', 'tasks_of_loose', 'keyed_tasks'];
 
@@ -133,8 +144,8 @@ class Run {
       if (random.chance(0.25)) this.#watch();
       if (random.chance(0.03)) this.#leave();
       this.#database.takeLines();
-      const chose = this.#write();
-      this.#requireRuns(chose);
+      const called = this.#write();
+      this.#requireRuns(called);
       this.#take();
       for (const watcher of this.#watchers) if (random.chance(0.4)) this.#requireExact(watcher);
     }
@@ -163,21 +174,21 @@ class Run {
     watcher?.client.disconnect();
   }
 
-  /** Returns whether a choice may have changed. */
-  #write(): boolean {
+  /** Returns the views whose code may have read what has changed. */
+  #write(): readonly string[] {
     const random = this.#random;
     const database = this.#database;
     const [team, state] = [random.below(4), random.below(5)];
     switch (random.below(12)) {
       case 0:
         database.sql(`UPDATE task SET state = ${state} WHERE team = ${team}`);
-        return false;
+        return [];
       case 1:
         database.sql(`DELETE FROM member WHERE team = ${team}`);
-        return false;
+        return [];
       case 2:
         database.sql(`UPDATE member SET team = ${team} WHERE id = ${random.below(8)}`);
-        return false;
+        return [];
       default:
     }
     const weights = [0, 1, 1, 1, 1, 2, 3, 3, 3, 4, 5, 6, 7, 7];
@@ -187,15 +198,20 @@ class Run {
     ]);
     const outcome = database.call('write', [ops]);
     if (outcome.kind !== 'committed') this.refusals += 1;
-    return ops.some(([kind]) => kind === 6 || kind === 7);
+    const hasAny = (kinds: readonly number[]) => ops.some(([kind = 0]) => kinds.includes(kind));
+    return [
+      ...(hasAny([6, 7]) ? ['chosen_tasks'] : []),
+      ...(hasAny([4, 5]) ? ['common_tasks'] : []),
+    ];
   }
 
   /** What is followed does not run; code runs again when what it has read changes. */
-  #requireRuns(chose: boolean): void {
+  #requireRuns(called: readonly string[]): void {
     const ran = this.#database.takeLines().filter((line) => line.endsWith(' runs'));
-    const others = ran.filter((line) => line !== 'tasks_of_loose runs');
-    if (!chose) expect(others).toEqual([]);
-    for (const line of others) expect(line).toBe('chosen_tasks runs');
+    const followed = ran.filter(
+      (line) => ![...called, 'tasks_of_loose'].some((view) => line === `${view} runs`),
+    );
+    expect(followed).toEqual([]);
   }
 
   #take(): void {
@@ -303,6 +319,35 @@ describe('[ease 3.10] a view that returns a query', () => {
     database.run('write', [task(4, 1), task(5, 2)]);
     expect(rowsIn(tableOf(ann))).toEqual(freshRows(database, 'team_tasks', ann));
     expect(rowsIn(tableOf(ben))).toEqual(freshRows(database, 'team_tasks', ben));
+  });
+
+  it('is called again for callers with equal rows at once, and is then shared again', async () => {
+    const database = await opened();
+    const loose = (id: number, team: number) => [5, id, ann, team, 0];
+    const callers = [ann, ben, 0xa3n];
+    const tables = () => callers.map((caller) => database.table('common_tasks', caller));
+    expect(new Set(tables()).size).toBe(1);
+    database.run('write', [loose(0, 1)]);
+    expect(new Set(tables()).size).toBe(1);
+    // Each still rests on what its own code has read.
+    database.run('write', [task(1, 1, ann), [4, 0, ann, 0, 0]]);
+    for (const caller of callers) {
+      const fresh = freshRows(database, 'common_tasks', caller);
+      expect(database.rows('common_tasks', caller)).toEqual(fresh);
+    }
+  });
+
+  it("is no one else's where its query has the caller as a text", async () => {
+    const database = await opened();
+    const loose = (id: number, who: bigint) => [5, id, who, 0, 0];
+    database.run('write', [loose(1, ann), loose(2, ben)]);
+    for (const caller of [ann, ben]) database.rows('named_loose', caller);
+    database.run('write', [loose(3, ann), loose(4, ben)]);
+    for (const caller of [ann, ben]) {
+      const rows = database.rows('named_loose', caller);
+      expect(rows).toHaveLength(2);
+      expect(rows).toEqual(freshRows(database, 'named_loose', caller));
+    }
   });
 
   it('is seen by what is only tried, asked for before or in it, and is then as before', async () => {

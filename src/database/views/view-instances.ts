@@ -263,7 +263,11 @@ export class ViewInstances {
       this.#followed.clear();
     }
     const viewChanges = viewChangesOf(changes?.tables ?? [], open.evaluated);
-    for (const evaluated of open.evaluated.values()) this.#settle(evaluated);
+    const evaluated = [...open.evaluated.values()];
+    // None is compared with rows that another has yet to leave.
+    for (const { instance } of evaluated)
+      if (instance !== undefined) this.#followed.remove(instance);
+    for (const one of evaluated) this.#settle(one);
     for (const instance of open.failed) this.#drop(instance);
     this.#lost.push(...open.lost);
     return viewChanges;
@@ -313,7 +317,8 @@ export class ViewInstances {
       'a view that was evaluated',
     );
     const { reads = instance.reads, query } = evaluated;
-    this.#settle({ rows: instance.rows, reads: withTables(reads, query), query: undefined });
+    const all = withTables(reads, query);
+    this.#settle({ instance, rows: instance.rows, reads: all, query: undefined });
     this.#tried?.push(instance);
   }
 
@@ -335,7 +340,7 @@ export class ViewInstances {
     const { query, reads } = evaluation;
     const isFollowed = query?.form.kind === 'followed';
     const all = isFollowed ? reads : withTables(reads, query);
-    open.evaluated.set(own.table.id, { rows: own, reads: all, query });
+    open.evaluated.set(own.table.id, { instance, rows: own, reads: all, query });
     return undefined;
   }
 
@@ -380,22 +385,20 @@ export class ViewInstances {
   }
 
   /** Takes over what was evaluated; what was followed rests on the same as before. */
-  #settle({ rows, reads, query }: Evaluated): void {
+  #settle({ instance, rows, reads = instance?.reads, query }: Evaluated): void {
     const growth = rows.growth();
-    if (reads === undefined) {
-      if (growth !== 0) for (const instance of rows.holders) this.#charge(instance, growth);
-      return;
+    for (const holder of growth === 0 ? [] : rows.holders) {
+      if (holder !== instance) this.#charge(holder, growth);
     }
-    for (const instance of rows.holders) {
-      this.#dependents.remove(instance, instance.reads);
-      this.#dependents.add(instance, reads);
-      this.#followed.remove(instance);
-      if (query?.form.kind === 'followed') this.#followed.add(instance, query.form.query);
-      instance.reads = reads;
-      instance.form = query?.form;
-      const bytes = instance.rows.bytes + readSetBytes(reads) + this.#followed.bytesOf(instance);
-      this.#charge(instance, bytes - instance.bytes);
-    }
+    if (instance === undefined || reads === undefined) return;
+    this.#dependents.remove(instance, instance.reads);
+    this.#dependents.add(instance, reads);
+    this.#followed.remove(instance);
+    if (query?.form.kind === 'followed') this.#followed.add(instance, query.form.query);
+    instance.reads = reads;
+    instance.form = query?.form;
+    const bytes = instance.rows.bytes + readSetBytes(reads) + this.#followed.bytesOf(instance);
+    this.#charge(instance, bytes - instance.bytes);
   }
 
   #charge(instance: ViewInstance, bytes: number): void {
@@ -442,10 +445,9 @@ export class ViewInstances {
 /** Rows that the open transaction has changed or confirmed. */
 interface Evaluated {
   readonly rows: ResultRows;
-  /**
-   * What they rest on now, and the query that was returned: of a single holder. `undefined`: on the
-   * same as before; they followed `changes`.
-   */
+  /** Whose view was called; `undefined`: none was, they followed `changes`. */
+  readonly instance?: ViewInstance;
+  /** What its rows rest on now, and the query that was returned. */
   readonly reads?: ReadSet;
   readonly query?: ReturnedQuery | undefined;
   readonly changes?: SetChanges;

@@ -78,7 +78,7 @@ class PreparedQueries {
   #schema: SqlSchema | undefined;
   #live: LiveSchema | undefined;
   #queries = new StatementCache<PreparedViewQuery>();
-  /** By view and text, in which the caller is `:sender`. */
+  /** By view and text, as `sharedKey` and `ownKey` say. */
   #forms = new StatementCache<SetForm>();
 
   get(text: string, { id, table, schema }: ServedView): PreparedViewQuery {
@@ -104,17 +104,28 @@ class PreparedQueries {
     sender: CallerIdentity | undefined,
   ): SetForm {
     const shared = sender === undefined ? text : sharedViewText(text, sender);
-    const key = `${view.id} ${shared}`;
-    const known = this.#forms.get(key);
+    const known = this.#forms.get(sharedKey(view, shared)) ?? this.#forms.get(ownKey(view, text));
     if (known !== undefined) return known;
-    const read = (shared === text ? undefined : sharedRead(shared, view)) ?? typed;
+    const sharable = shared === text ? undefined : sharedRead(shared, view);
+    const read = sharable ?? typed;
     const query = new SetQuery(read, present(this.#live, 'the schema of the query'));
     const reason = unfollowedReason(query.fragmentFor(sender ?? nobody));
     const form: SetForm =
       reason === undefined ? { kind: 'followed', query } : { kind: 'rerun', reason };
-    this.#forms.put(key, form);
+    // What is not the same for all callers is kept for those who return the very text.
+    this.#forms.put(sharable === undefined ? ownKey(view, text) : sharedKey(view, shared), form);
     return form;
   }
+}
+
+/** Of a text in which the caller is `:sender`: it is the same query for all callers. */
+function sharedKey({ id }: ServedView, text: string): string {
+  return `${id} shared ${text}`;
+}
+
+/** Of a text as it is, which may say who the caller is. */
+function ownKey({ id }: ServedView, text: string): string {
+  return `${id} own ${text}`;
 }
 
 /** `undefined` where `:sender` would not mean what the identity did in its place. */
