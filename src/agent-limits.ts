@@ -120,6 +120,7 @@ export const agentLimits = {
   agentLogScanBytesMax: 8 * mebibyte,
   /** Files of a module that are shown as they were published: characters of all together. */
   sourceCharactersMax: 4 * mebibyte,
+  sourceLinesMax: 262_144,
   /** Functions whose lines are known, and names of what is not shown. */
   sourceFunctionsMax: 10_000,
   sourcesLeftOutMax: 1_000,

@@ -289,6 +289,8 @@ export const limits = {
   bodyBytesMax: 2 * mebibyte,
   /** Defaults that are filled in where one row of a call's arguments leaves out columns. */
   leftOutBytesMax: 256,
+  /** Values that are filled in where rows of one part of such arguments leave them out. */
+  jsonFillsMax: 16_384,
   /** Encoded arguments of a call that came as JSON: as many as a WebSocket message can have. */
   jsonArgumentsBytesMax: 32 * mebibyte,
   /**

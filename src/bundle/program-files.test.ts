@@ -135,6 +135,10 @@ describe('the files of a program', () => {
     ['has no sources', { version: 3, sections: [] }],
     ['has no texts', { sources: ['src/index.ts'], mappings: '' }],
     ['has texts of another kind', { sources: ['src/index.ts'], sourcesContent: [1] }],
+    [
+      'names it with line ends',
+      { sources: ['a\nb', 'a\u2028b', '\u202ea'], sourcesContent: ['a', 'b', 'c'] },
+    ],
     ['names nothing', { sources: [null, 7, ''], sourcesContent: ['a', 'b', 'c'] }],
   ])('[ease 4.9] are the text of the program where its map %s', (_, map) => {
     expect(readProgramFiles(withMap(map))).toMatchObject({
@@ -165,7 +169,10 @@ describe('the files of a program', () => {
     const read = readProgramFiles(withMap(map));
     expect(read.files.map(({ name }) => name)).toEqual(['a.ts', 'c.ts']);
     expect(read.leftOut).toEqual(['b.ts']);
-    for (const text of [`${long}y`, ' '.repeat(limits.sourceMapCharactersMax + 1)]) {
+    const tall = '\n'.repeat(limits.sourceLinesMax);
+    const lines = { sources: ['a.ts', 'b.ts'], sourcesContent: [tall, '1'] };
+    expect(readProgramFiles(withMap(lines)).leftOut).toEqual(['a.ts']);
+    for (const text of [`${long}y`, tall, ' '.repeat(limits.sourceMapCharactersMax + 1)]) {
       const expected = { kind: 'bundle', files: [], leftOut: ['bundle.js'], functions: [] };
       expect(readProgramFiles(bytesOf(text))).toEqual(expected);
       expect(programAsFile(bytesOf(text))).toEqual(expected);

@@ -63,7 +63,8 @@ function readSources(json: string): readonly Source[] {
   const found = new Map<string, Source>();
   sources.slice(0, limits.sourceMapSourcesMax).forEach((source: unknown, at) => {
     const text: unknown = sourcesContent[at];
-    if (typeof source !== 'string' || source === '') return;
+    // A name with a line end or a mark of direction would pass for something else.
+    if (typeof source !== 'string' || source === '' || /[\p{C}\p{Zl}\p{Zp}]/u.test(source)) return;
     const name = cutName(source);
     if (found.has(name)) return;
     const isOwn = typeof text === 'string' && isInProject(name);
@@ -95,11 +96,25 @@ function shownElsewhere({ name }: Source): string {
 
 function withinBound(files: readonly Source[]): readonly Source[] {
   let characters = 0;
+  let lines = 0;
   return files.filter(({ text }) => {
+    const count = linesOf(text);
     if (characters + text.length > limits.sourceCharactersMax) return false;
+    if (lines + count > limits.sourceLinesMax) return false;
     characters += text.length;
+    lines += count;
     return true;
   });
+}
+
+/** At least as many as a text has. */
+function linesOf(text: string): number {
+  let count = 1;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit === 0x0a || unit === 0x0d || unit === 0x2028 || unit === 0x2029) count++;
+  }
+  return count;
 }
 
 /** The text of a program as the only file; its map is not read. */
@@ -111,6 +126,7 @@ export function programAsFile(program: Uint8Array): ProgramFiles {
 
 function textOf(code: string): ProgramFiles {
   if (code.length > limits.sourceCharactersMax) return noText;
+  if (linesOf(code) > limits.sourceLinesMax) return noText;
   return { ...noText, files: [{ name: bundleName, text: code }], leftOut: [] };
 }
 

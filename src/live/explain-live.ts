@@ -3,7 +3,7 @@ import type { TableSpec } from '../schema/catalog.ts';
 import type { ViewId } from '../schema/ids.ts';
 import type { TypedRead } from '../sql/check/typed.ts';
 import { SqlFailure } from '../sql/failure.ts';
-import type { StatementCaller } from '../sql/rights.ts';
+import { isVisible, type StatementCaller } from '../sql/rights.ts';
 import type { FragmentRelation, LiveFragment } from './fragment.ts';
 import type { IncrementalShape } from './incremental-shape.ts';
 import type { LiveQueries } from './live-queries.ts';
@@ -38,7 +38,7 @@ function howKept(query: PreparedQuery, caller: StatementCaller): readonly string
   const { form } = query;
   switch (form.kind) {
     case 'rerun': {
-      const names = tablesOf(query.reads).map(({ name }) => name);
+      const names = shownNames(tablesOf(query.reads), caller);
       if (names.length === 0) return [`never changes: ${form.reason}`];
       return [`run again at each commit that changes ${names.join(', ')}: ${form.reason}`];
     }
@@ -65,7 +65,20 @@ function readLines(
   read: TypedRead,
   caller: StatementCaller,
 ): readonly string[] {
+  if (hidesAny(read, caller)) return hiddenLines;
   return relationLines(query.fragmentOf(read, caller.identity), query.callerJoinOf(read));
+}
+
+/** For those who may not read a table, it does not exist: filters and views read it for them. */
+function hidesAny(read: TypedRead, { rights }: StatementCaller): boolean {
+  return tablesOf([read]).some((table) => !isVisible(table, rights));
+}
+
+const hiddenLines = ['  changed rows of tables that you may not read find the query, too'];
+
+function shownNames(tables: readonly TableSpec[], { rights }: StatementCaller): readonly string[] {
+  const names = tables.filter((table) => isVisible(table, rights)).map(({ name }) => name);
+  return names.length === tables.length ? names : [...names, 'tables that you may not read'];
 }
 
 function relationLines(
@@ -116,7 +129,7 @@ function sharing(query: PreparedQuery): string {
 /** Results of views are kept up to date before queries follow their rows. */
 function viewLines(
   { views, schema }: PreparedQuery,
-  { identity }: StatementCaller,
+  caller: StatementCaller,
   viewForm: ViewFormOf,
 ): readonly string[] {
   return views.flatMap((id) => {
@@ -126,7 +139,9 @@ function viewLines(
     if (form?.kind === 'followed') {
       return [
         `the view ${name} returns a query: its result follows the changed rows`,
-        ...relationLines(form.query.fragmentFor(identity), form.query.callers),
+        ...(hidesAny(form.query.read, caller)
+          ? hiddenLines
+          : relationLines(form.query.fragmentFor(caller.identity), form.query.callers)),
         '  its code is called again only if it has read what a commit changes',
       ];
     }

@@ -1,4 +1,3 @@
-import { present } from '../assert.ts';
 import type { TypedRead } from '../sql/check/typed.ts';
 import { callerParameters } from '../sql/watched-query.ts';
 import type { CallerIdentity } from '../values/identity-roles.ts';
@@ -44,10 +43,9 @@ export type SetForm =
  * Why the changed rows of its tables do not lead to those of the query; `undefined`: they do.
  * Whether a row that lost one of its matches has another is looked up for each, by an index.
  */
-export function unfollowedReason({ relations, join, output }: LiveFragment): string | undefined {
+export function unfollowedReason({ join, output }: LiveFragment): string | undefined {
   if (join === undefined || output.kind !== 'row') return undefined;
   const other = output.slot === 0 ? 1 : 0;
   if (join.probes[other].access !== undefined) return undefined;
-  const { table } = present(relations[other], 'the other relation');
-  return `no index finds the rows of ${table.name} that are joined`;
+  return 'no index finds the rows that are joined with its rows';
 }

@@ -88,8 +88,8 @@ describe('read_source', () => {
     expect(shown).toEqual({ file: 'src/index.ts', lines: '5-8', of: 2_013, text: `${code}\n` });
     expect(texts).toHaveLength(1);
     expect(texts[0]?.split('\n')).toEqual([
-      'src/index.ts, lines 5-8 of 2013:',
       expect.stringMatching(/^«data \w+»$/),
+      'src/index.ts, lines 5-8 of 2013:',
       ...code.split('\n'),
       expect.stringMatching(/^«\/data \w+»$/),
     ]);

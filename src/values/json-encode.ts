@@ -7,7 +7,7 @@ import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { BinaryWriter } from './binary-writer.ts';
 import { encoderOf } from './encode.ts';
-import { type ExactForm, exactFormOf, looseReaderOf } from './json-loose.ts';
+import { countingFills, type ExactForm, exactFormOf, looseReaderOf } from './json-loose.ts';
 import {
   argumentWords,
   describe,
@@ -103,7 +103,9 @@ class HeavyWalk {
   #light(type: AlgebraicType, json: JsonValue, { writer, depth }: Place): void {
     const isContainer = typeof json === 'object' && json !== null && !(json instanceof JsonNumber);
     this.#cost += isContainer ? containerCost : 1;
-    const value = this.#readerOf(type, this.#typespace)(json, depth);
+    const read = () => this.#readerOf(type, this.#typespace)(json, depth);
+    const { value, fills } = countingFills(read);
+    this.#cost += fills;
     const before = writer.length;
     encoderOf(type, this.#typespace)(writer, value);
     this.#bytes += writer.length - before;

@@ -481,3 +481,16 @@ it('[ease 1.2] reads everything as the exact reader does, where that reads anyth
     );
   }
 });
+
+it('[ease 2.3] a short text stands for a bounded number of values that it leaves out', () => {
+  const wide = product(
+    ...Array.from({ length: 1_000 }, (_, at) => [`c${at}`, optionType(u8)] as const),
+  );
+  const rows = (count: number) => `[${Array.from({ length: count }, () => '{}').join()}]`;
+  expect(read(list(wide), rows(16))).toHaveLength(16);
+  expect(() => read(list(wide), rows(17))).toThrow(
+    'rows leave out more than 16384 values in all; write them, or fewer rows',
+  );
+  // The next text has as many again.
+  expect(read(list(wide), rows(16))).toHaveLength(16);
+});

@@ -19,12 +19,14 @@
  * | integers from 64 bits on | decimal digits in quotes; with 256 bits also a number |
  * | floats | `"NaN"`, `"Infinity"`, `"-Infinity"` |
  */
+import { limits } from '../limits.ts';
 import { connectionIdFromHex } from './connection-id.ts';
 import { identityFromHex } from './identity.ts';
 import {
   argumentWords,
   compileReader,
   located,
+  Misfit,
   productReader,
   type ReaderOf,
 } from './json-read.ts';
@@ -49,9 +51,13 @@ export function argumentsFromLooseJson(
   const words = argumentWords(functionName);
   const { elements } = params;
   const readers = elements.map(({ type }) => looseReaderOf(type, typespace));
-  const exact = exactFormOf(params, typespace)(json);
   // Positions are those of the exact form: they mean nothing in the text that was parsed.
-  return located(null, () => productReader(elements, readers, words)(exact, 0));
+  return located(null, () => {
+    const { value } = countingFills(() => {
+      return productReader(elements, readers, words)(exactFormOf(params, typespace)(json), 0);
+    });
+    return value;
+  });
 }
 
 export const looseReaderOf: ReaderOf = perType((type, typespace) => {
@@ -165,6 +171,31 @@ export function filledElements(
   );
 }
 
+/** Elements that can still be filled in by the read that runs: reads do not wait. */
+let fillsLeft = Number.POSITIVE_INFINITY;
+
+/**
+ * Runs a read in which at most `limits.jsonFillsMax` elements are filled in, and returns how many
+ * were: a short text could else stand for any number of them. Throws `Misfit` beyond.
+ */
+export function countingFills<Read>(read: () => Read): { readonly value: Read; fills: number } {
+  fillsLeft = limits.jsonFillsMax;
+  try {
+    const value = read();
+    return { value, fills: limits.jsonFillsMax - fillsLeft };
+  } finally {
+    fillsLeft = Number.POSITIVE_INFINITY;
+  }
+}
+
+function spendFills(count: number): void {
+  fillsLeft -= count;
+  if (fillsLeft >= 0) return;
+  throw new Misfit(
+    `rows leave out more than ${limits.jsonFillsMax} values in all; write them, or fewer rows`,
+  );
+}
+
 /** Keys as the type has them, and values for elements that were left out. */
 function productForm(type: ProductType, typespace: Typespace): ExactForm {
   const { elements } = type;
@@ -176,6 +207,7 @@ function productForm(type: ProductType, typespace: Typespace): ExactForm {
   return (json) => {
     if (Array.isArray(json)) {
       if (json.length < countMin || json.length >= elements.length) return json;
+      spendFills(elements.length - json.length);
       return elements.map((_, index) => json[index] ?? null);
     }
     if (!(json instanceof JsonObject) || json.size > elements.length) return json;
@@ -187,6 +219,7 @@ function productForm(type: ProductType, typespace: Typespace): ExactForm {
       members[at] = elements[index]?.name as string;
       given[index] = true;
     }
+    spendFills(elements.length - json.size);
     for (const [index, { name }] of elements.entries()) {
       const value = filled[index];
       if (value !== undefined && !given[index] && name !== undefined) members.push(name, value);

@@ -1,12 +1,20 @@
 /** Longer names are rarely typos, and comparing takes the product of the lengths. */
 const comparedLengthMax = 64;
+/** Pairs of characters that are compared in all: names can be as many as somebody wants. */
+const comparedPairsMax = 1_000_000;
 
 /** Up to three names that a mistyped name could mean, nearest first. */
 export function nearestNames(given: string, names: readonly string[]): string[] {
   if (given.length > comparedLengthMax) return [];
   const reach = Math.max(2, Math.floor(given.length / 3));
+  let pairsLeft = comparedPairsMax;
+  const isCompared = ({ length }: string): boolean => {
+    if (Math.abs(length - given.length) > reach || length > comparedLengthMax) return false;
+    pairsLeft -= length * given.length;
+    return pairsLeft >= 0;
+  };
   return names
-    .filter((name) => name.length <= comparedLengthMax)
+    .filter(isCompared)
     .map((name) => ({ name, distance: editDistance(given, name) }))
     .filter(({ distance }) => distance <= reach)
     .sort((a, b) => a.distance - b.distance)

@@ -97,11 +97,11 @@ function textAnswer(
 ): ToolAnswer {
   const { shown, cursor } = textPage(source, place, bytesMax);
   const { file, lines, of, text } = shown;
-  const code = fenced(text.replace(/\n$/, ''));
-  const where = `${file}, lines ${lines} of ${of}:`;
+  // The publisher has chosen the name of the file, too.
+  const code = fenced(`${file}, lines ${lines} of ${of}:\n${text.replace(/\n$/, '')}`);
   const more = cursor === undefined ? [] : [`It goes on: \`cursor\` "${cursor}".`];
   return {
-    texts: [`${where}\n${code}`, ...more],
+    texts: [code, ...more],
     structured: JSON.stringify({ ...shown, ...(cursor && { cursor }) }),
   };
 }
