@@ -30,8 +30,12 @@ it('[cli 2.13] snapshot takes one, and none without a commit since', async () =>
   await remote.call('jobs', 'once', [3_600_000, 'too']);
   const taken = JSON.parse(await sandbox.ok(['snapshot', 'jobs', '--json']));
   expect(taken).toMatchObject({ taken: true, rows: expect.any(Number) });
-  const status = await remote.ask('GET', '/v1/database/jobs/history/status');
-  expect(JSON.parse(status.text)).toMatchObject({
+  // A database reports its figures a little later.
+  const status = async () => {
+    const { text } = await remote.ask('GET', '/v1/database/jobs/history/status');
+    return JSON.parse(text);
+  };
+  await expect.poll(status).toMatchObject({
     newest_snapshot: { offset: taken.offset, bytes: taken.bytes },
     failures: 0,
   });
