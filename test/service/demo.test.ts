@@ -11,7 +11,7 @@ describe('npm run demo -- --once', () => {
     });
     expect(stdout).toMatch(/^service on http:\/\/127\.0\.0\.1:\d+, data in /m);
     expect(stdout).toMatch(/^created database chat, identity c200[0-9a-f]{60}$/m);
-    expect(stdout).toMatch(/^ 1 {2}\| "Is anybody here\?" +\| 20\d\d-\d\d-\d\dT\S+ $/m);
+    expect(stdout).toMatch(/^ 1 {2}\| "Is anybody here\?" +\| 20\d\d-\d\d-\d\dT\S+ +$/m);
     expect(stdout).toMatch(/^ 2 {2}\| "I am\. This row came through a reducer\." /m);
     expect(stdout).toContain('"mcpServers"');
   });

@@ -44,7 +44,7 @@ describe('[ease 2.3] a row of a table in the arguments of a call', () => {
     expect(status).toBe(400);
     expect(text).toBe(
       'invalid arguments for reducer add_book: [0] `book`: the field `title` is missing; ' +
-        'write {"title":"text","note":"text","rating":1}',
+        'add it, e.g. {"copies":2,"title":"text"}',
     );
     expect((await running.call('shelf', 'add_book', [['h7']])).status).toBe(400);
     const long = await running.call('shelf', 'add_big', [{}]);
