@@ -11,9 +11,11 @@ import { refusedConnectionText } from './refused-connection.ts';
 import { stringArgument, ToolFailure } from './tool.ts';
 
 /** Parameter values of a statement, as a tool declares them. */
+const scalarTypes = ['string', 'number', 'boolean', 'null'] as const;
+
 export const parametersProperty = {
   type: ['array', 'object'],
-  items: { type: ['string', 'number', 'boolean', 'null', 'array'] },
+  items: { type: [...scalarTypes, 'array'], items: { type: scalarTypes } },
   description: 'Values of $1, $2, … as an array, or of :name as an object.',
 } as const;
 

@@ -216,7 +216,7 @@ describe('running the tool of a reducer', () => {
     };
     expect(await failure({ id: 1 })).toBe(
       'invalid arguments for reducer place_order: the parameter `wish` is missing; ' +
-        'write [1,"plain","text"]',
+        'add it, e.g. {"id":1,"note":null,"wish":"plain"}',
     );
     expect(await failure({ id: 1, wish: { blue: [] } })).toContain('"blue" is not a variant of');
     expect(await failure({ id: 1, wish: { plain: [] }, more: 1 })).toContain(
