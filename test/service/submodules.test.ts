@@ -243,7 +243,7 @@ describe('a module in a module', () => {
     expect(await run(put, 'lamp', '{"parcel":[]}')).toMatchObject({ code: 0 });
     expect(await running.rows(name, items)).toEqual([['lamp']]);
     const wrong = await run(put, 'lamp');
-    expect(wrong.stderr).toContain(`${put}(label: String, kind: (letter: () | parcel: ()))`);
+    expect(wrong.stderr).toContain(`${put}(label: String, kind: letter | parcel)`);
     sandbox.remove();
   });
 });
