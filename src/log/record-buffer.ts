@@ -1,5 +1,6 @@
 import { AssertionError, assert } from '../assert.ts';
 import { limits } from '../limits.ts';
+import { writeVarint } from '../values/varint.ts';
 import { RecordHash } from './checksum.ts';
 import { recordBytes, recordHeaderBytes } from './record.ts';
 
@@ -99,16 +100,7 @@ export class RecordBuffer {
 
   /** Unsigned LEB128; a whole number below 2^53. */
   varint(value: number): void {
-    let rest = value;
-    while (rest > 0x7fff_ffff) {
-      this.#bytes[this.#at++] = (rest % 128) | 128;
-      rest = Math.floor(rest / 128);
-    }
-    while (rest > 127) {
-      this.#bytes[this.#at++] = (rest & 127) | 128;
-      rest >>>= 7;
-    }
-    this.#bytes[this.#at++] = rest;
+    this.#at = writeVarint(this.#bytes, this.#at, value);
   }
 
   i64(value: bigint): void {

@@ -1,5 +1,6 @@
 import { assert } from '../assert.ts';
 import { readUtf8 } from '../values/utf8.ts';
+import { writeVarint } from '../values/varint.ts';
 
 /** Bytes of a varint below 2^53, at most. */
 export const varintBytesMax = 8;
@@ -34,16 +35,7 @@ export class ImageWriter {
 
   /** Unsigned LEB128; a whole number below 2^53. */
   varint(value: number): void {
-    let rest = value;
-    while (rest > 0x7fff_ffff) {
-      this.#bytes[this.#at++] = (rest % 128) | 128;
-      rest = Math.floor(rest / 128);
-    }
-    while (rest > 127) {
-      this.#bytes[this.#at++] = (rest & 127) | 128;
-      rest >>>= 7;
-    }
-    this.#bytes[this.#at++] = rest;
+    this.#at = writeVarint(this.#bytes, this.#at, value);
     assert(this.#at <= this.#bytes.length, 'a piece of an image has room for its entries');
   }
 

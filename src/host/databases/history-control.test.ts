@@ -86,7 +86,7 @@ it('[history 3.21] forget deletes up to what is held, and says what holds it', a
   expect(notes).toMatchObject([{ outcome: 'started' }, { outcome: 'failed' }]);
 });
 
-it('[history 3.21] forget takes no snapshot that what is held would make useless', async () => {
+it('[history 3.21] forget takes no snapshot while somebody needs older commits', async () => {
   const { forget, snapshots } = setUp(() => ({ by: 'backup', who: 'someone', fromOffset: 5 }));
   await expect(forget('9')).rejects.toThrow('backup of someone still needs it');
   expect(snapshots).toEqual([4]);

@@ -125,7 +125,7 @@ function unknownName({ parts, span }: ColumnReference, environment: Environment)
   return refuse(message(name), span, environment, hint);
 }
 
-/** A name in double quotes that is no column was probably meant as a text. */
+/** An unknown name in double quotes was probably meant as a text. */
 function quotedHint(name: string, span: Span, { source }: Environment): string | undefined {
   if (!source.text(span).startsWith('"')) return undefined;
   const text = name.replaceAll("'", "''");
