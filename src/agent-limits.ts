@@ -158,6 +158,8 @@ export const agentLimits = {
   /** Entries of one block, and entries of one database that wait to be written. */
   ledgerBlockEntriesMax: 2_048,
   ledgerWaitingMax: 65_536,
+  /** That many are written at once. */
+  ledgerHurriedEntries: 16_384,
   /** Pairs of a limited token and a table whose reads are counted at the same time. */
   ledgerReadsMax: 4_096,
   /** Limited tokens refused before they reach a database that are counted one by one a minute. */

@@ -111,16 +111,16 @@ function noteCall(
   caller: ActivityCaller,
   subject: string,
 ): void {
-  const done = { micros, caller, action: 'call', subject } as const;
+  const action = 'call';
   if (reply.kind === 'called' && reply.outcome.kind === 'committed') {
     const { rows, offset } = reply.outcome;
-    sink.did({ ...done, result: doneResult, rows, offset });
+    sink.did({ micros, caller, action, subject, result: doneResult, rows, offset });
     return;
   }
   const result = codeOf(reply);
   // It is made again, for the program that serves now.
   if (result === undefined || result === 'schema.changed') return;
-  sink.did({ ...done, result, rows: undefined, offset: undefined });
+  sink.did({ micros, caller, action, subject, result, rows: undefined, offset: undefined });
 }
 
 function noteProcedure(

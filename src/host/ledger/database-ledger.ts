@@ -1,11 +1,9 @@
-import { readHostClaim } from '../../auth/capability.ts';
-import { TokenError } from '../../auth/token-json.ts';
-import { areLimited } from '../../database/rights.ts';
 import { type EndedRuns, keyOfRuns, sumOfRuns } from '../../database/schedules/ended-runs.ts';
-import { cutText, shownStatement } from '../../database/shown-statement.ts';
 import { limits } from '../../limits.ts';
 import type { CallerIdentity } from '../../values/identity-roles.ts';
 import type { Activity, ActivityCaller, ActivitySink } from './activity.ts';
+import { BlockDraft } from './block-draft.ts';
+import { ledgerCallerOf } from './ledger-caller.ts';
 import { doneResult, type LedgerCaller, type LedgerEntry } from './ledger-entry.ts';
 import { lostEntry } from './ledger-page.ts';
 
@@ -28,8 +26,9 @@ interface TurnedAway {
 /** What was done in one database since its ledger was last written. */
 export class DatabaseLedger implements ActivitySink {
   readonly #wake: () => void;
-  /** In the order in which it was noted; entries are whole already. */
-  #waiting: (Activity | LedgerEntry)[] = [];
+  /** In the order in which it was noted; the last one is open. */
+  #drafts: BlockDraft[] = [];
+  #size = 0;
   readonly #reads = new Map<string, Reads>();
   readonly #turnedAway = new Map<string, TurnedAway>();
   readonly #runs = new Map<string, { readonly by: CallerIdentity; runs: EndedRuns }>();
@@ -94,11 +93,21 @@ export class DatabaseLedger implements ActivitySink {
   }
 
   #push(noted: Activity | LedgerEntry): void {
-    const waiting = this.#waiting;
-    if (waiting.length >= limits.ledgerWaitingMax) this.#dropped += 1;
-    else waiting.push(noted);
-    const { length } = waiting;
-    if (length === 1 || length === limits.ledgerBlockEntriesMax) this.#wake();
+    if (this.#size >= limits.ledgerWaitingMax) this.#dropped += 1;
+    else this.#append(noted);
+    const size = this.#size;
+    if (size === 1 || size === limits.ledgerHurriedEntries) this.#wake();
+  }
+
+  #append(noted: Activity | LedgerEntry): void {
+    let draft = this.#drafts.at(-1);
+    if (draft === undefined || draft.length >= limits.ledgerBlockEntriesMax) {
+      // Behind a full one, as many are to be expected.
+      draft = new BlockDraft(draft?.length);
+      this.#drafts.push(draft);
+    }
+    draft.add(noted);
+    this.#size += 1;
   }
 
   /** So many entries could not be written. */
@@ -109,20 +118,25 @@ export class DatabaseLedger implements ActivitySink {
 
   get isEmpty(): boolean {
     const counted = this.#reads.size + this.#turnedAway.size + this.#runs.size;
-    return this.#waiting.length + counted + this.#dropped + this.#unnamed === 0;
+    return this.#size + counted + this.#dropped + this.#unnamed === 0;
   }
 
   /** How many entries wait to be written. */
   get size(): number {
-    return this.#waiting.length;
+    return this.#size;
   }
 
-  /** Takes the entries to write; those of reads only if they are due. */
-  *take(nowMicros: bigint, withReads: boolean): Generator<LedgerEntry> {
-    const callers = new Map<CallerIdentity, LedgerCaller>();
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const noted of waiting) yield 'count' in noted ? noted : entryOf(noted, callers);
+  /** Takes the blocks to write; reads are among them only if they are due. */
+  take(nowMicros: bigint, withReads: boolean): readonly BlockDraft[] {
+    for (const entry of this.#counted(nowMicros, withReads)) this.#append(entry);
+    const drafts = this.#drafts;
+    this.#drafts = [];
+    this.#size = 0;
+    return drafts;
+  }
+
+  /** What was only counted, as far as it is due. */
+  *#counted(nowMicros: bigint, withReads: boolean): Generator<LedgerEntry> {
     if (this.#unnamed > 0 && nowMicros / minuteMicros > this.#minute) yield this.#takeUnnamed();
     if (this.#dropped > 0) {
       yield lostEntry(nowMicros, 'overload', this.#dropped);
@@ -134,7 +148,7 @@ export class DatabaseLedger implements ActivitySink {
     this.#readsSince = Number(nowMicros / 1_000n);
     for (const { caller, table, sinceMicros, count } of reads) {
       yield {
-        ...{ micros: sinceMicros, caller: callerOf(caller, callers), action: 'read' },
+        ...{ micros: sinceMicros, caller: ledgerCallerOf(caller), action: 'read' },
         ...{ subject: table, result: doneResult, rows: undefined, count, offset: undefined },
       };
     }
@@ -149,7 +163,7 @@ export class DatabaseLedger implements ActivitySink {
       const { functionName, hasFailed, startMicros, count, rows, offset } = runs;
       yield {
         ...{ micros: BigInt(startMicros), caller: { identity: by }, action: 'schedule' },
-        subject: cutText(functionName, limits.ledgerSubjectCharactersMax),
+        subject: functionName,
         result: hasFailed ? 'schedule.failed' : doneResult,
         ...{ rows, count: Math.min(count, 0xffff_ffff), offset },
       };
@@ -198,58 +212,3 @@ function turnedAwayKey(caller: LedgerCaller | undefined, result: string): string
 }
 
 const minuteMicros = 60_000_000n;
-
-type Callers = Map<CallerIdentity, LedgerCaller>;
-
-function entryOf(activity: Activity, callers: Callers): LedgerEntry {
-  const { micros, action, subject, result, rows, offset } = activity;
-  const max = limits.ledgerSubjectCharactersMax;
-  const isStatement = action === 'sql' || action === 'subscribe';
-  return {
-    micros,
-    caller: callerOf(activity.caller, callers),
-    action,
-    // A caller can ask for a function by any name.
-    subject: isStatement ? statementText(subject) : cutText(subject, max),
-    result,
-    rows,
-    count: 1,
-    offset,
-  };
-}
-
-function callerOf({ identity, rights, jwtPayload }: ActivityCaller, known: Callers): LedgerCaller {
-  const found = known.get(identity);
-  if (found !== undefined) return found;
-  // The claim counts only where this host has honoured it.
-  const caller = areLimited(rights) ? limitedCaller(identity, jwtPayload) : { identity };
-  known.set(identity, caller);
-  return caller;
-}
-
-/** The caller with its limited token, as far as its payload tells. */
-export function limitedCaller(identity: CallerIdentity, payload: string): LedgerCaller {
-  try {
-    const claim = readHostClaim(payload);
-    if (claim?.capability === undefined) return { identity };
-    return { identity, token: claim.id, maker: claim.capability.by };
-  } catch (error) {
-    if (error instanceof TokenError) return { identity };
-    throw error;
-  }
-}
-
-const shownTexts = new Map<string, string>();
-const shownTextsMax = 256;
-const shownKeyCharactersMax = 2_000;
-
-function statementText(sql: string): string {
-  const known = shownTexts.get(sql);
-  if (known !== undefined) return known;
-  const shown = shownStatement(sql, limits.ledgerSubjectCharactersMax);
-  if (sql.length > shownKeyCharactersMax) return shown;
-  const [oldest] = shownTexts.keys();
-  if (shownTexts.size >= shownTextsMax && oldest !== undefined) shownTexts.delete(oldest);
-  shownTexts.set(sql, shown);
-  return shown;
-}

@@ -1,7 +1,6 @@
 import { crc32c } from '../../log/checksum.ts';
 import { BinaryReader, DecodeError } from '../../values/binary-reader.ts';
-import { BinaryWriter } from '../../values/binary-writer.ts';
-import { type CallerIdentity, callerIdentity } from '../../values/identity-roles.ts';
+import { callerIdentity } from '../../values/identity-roles.ts';
 import { type LedgerCaller, type LedgerEntry, ledgerActions } from './ledger-entry.ts';
 
 /**
@@ -13,46 +12,15 @@ import { type LedgerCaller, type LedgerEntry, ledgerActions } from './ledger-ent
  * payload: when it was written i64 · callers · subjects · results · entries
  * ```
  */
-const magic = 0x4b4c_4244;
-const headBytes = 12;
+export const blockMagic = 0x4b4c_4244;
+export const blockHeadBytes = 12;
 /** More than `limits.ledgerBlockEntriesMax` entries with the longest subjects can take. */
 const payloadBytesMax = 16 * 1024 * 1024;
 
 /** In place of an index: an entry without a caller. */
-const nobody = 0xffff;
+export const nobody = 0xffff;
 /** In place of a count of rows, or an offset. */
-const none = -1;
-
-/** At most `limits.ledgerBlockEntriesMax` entries. */
-export function encodeBlock(entries: readonly LedgerEntry[], writtenMicros: bigint): Uint8Array {
-  const callers = new Callers();
-  const subjects = new Texts();
-  const results = new Texts();
-  const body = new BinaryWriter(entries.length * 40);
-  for (const { micros, caller, action, subject, result, rows, count, offset } of entries) {
-    body.i64(micros);
-    body.u16(caller === undefined ? nobody : callers.indexOf(caller));
-    body.u8(ledgerActions.indexOf(action));
-    body.u16(subjects.indexOf(subject));
-    body.u16(results.indexOf(result));
-    body.f64(rows ?? none);
-    body.u32(count);
-    body.f64(offset ?? none);
-  }
-  const writer = new BinaryWriter(body.view().length + 4096);
-  for (const number of [magic, 0, 0]) writer.u32(number);
-  writer.i64(writtenMicros);
-  callers.write(writer);
-  subjects.write(writer);
-  results.write(writer);
-  writer.u16(entries.length);
-  writer.raw(body.view());
-  const bytes = writer.finish();
-  const view = new DataView(bytes.buffer, bytes.byteOffset);
-  view.setUint32(4, bytes.length - headBytes, true);
-  view.setUint32(8, crc32c(bytes, headBytes) >>> 0, true);
-  return bytes;
-}
+export const noNumber = -1;
 
 /** Where a block is in the bytes of a file. */
 export interface BlockPlace {
@@ -68,10 +36,10 @@ export function blocksIn(bytes: Uint8Array): {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const places: BlockPlace[] = [];
   let start = 0;
-  while (start + headBytes <= bytes.length) {
+  while (start + blockHeadBytes <= bytes.length) {
     const length = view.getUint32(start + 4, true);
-    const end = start + headBytes + length;
-    if (view.getUint32(start, true) !== magic || length > payloadBytesMax) break;
+    const end = start + blockHeadBytes + length;
+    if (view.getUint32(start, true) !== blockMagic || length > payloadBytesMax) break;
     if (end > bytes.length) break;
     places.push({ start, end });
     start = end;
@@ -89,7 +57,7 @@ export interface ReadBlock {
 /** `undefined`: the block is damaged. */
 export function readBlock(bytes: Uint8Array, { start, end }: BlockPlace): ReadBlock | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const payload = start + headBytes;
+  const payload = start + blockHeadBytes;
   if (view.getUint32(start + 8, true) !== crc32c(bytes, payload, end) >>> 0) return undefined;
   try {
     const reader = new BinaryReader(bytes, payload, end);
@@ -141,43 +109,4 @@ function readCaller(reader: BinaryReader): LedgerCaller {
     ...(token !== '' && { token }),
     ...(maker !== 0n && { maker: callerIdentity(maker) }),
   };
-}
-
-/** Texts that entries refer to by number. */
-class Texts {
-  readonly #numbers = new Map<string, number>();
-
-  indexOf(text: string): number {
-    const known = this.#numbers.get(text);
-    if (known !== undefined) return known;
-    this.#numbers.set(text, this.#numbers.size);
-    return this.#numbers.size - 1;
-  }
-
-  write(writer: BinaryWriter): void {
-    writer.u16(this.#numbers.size);
-    for (const text of this.#numbers.keys()) writer.string(text);
-  }
-}
-
-/** A limited token has an identity of its own, so that an identity is one caller. */
-class Callers {
-  readonly #numbers = new Map<CallerIdentity, number>();
-  readonly #callers: LedgerCaller[] = [];
-
-  indexOf(caller: LedgerCaller): number {
-    const known = this.#numbers.get(caller.identity);
-    if (known !== undefined) return known;
-    this.#numbers.set(caller.identity, this.#callers.length);
-    return this.#callers.push(caller) - 1;
-  }
-
-  write(writer: BinaryWriter): void {
-    writer.u16(this.#callers.length);
-    for (const { identity, token = '', maker = 0n } of this.#callers) {
-      writer.u256(identity);
-      writer.string(token);
-      writer.u256(maker);
-    }
-  }
 }

@@ -20,8 +20,8 @@ export interface LedgerBounds {
 
 /** Blocks of the ledgers of databases, in files of ascending numbers. */
 export interface LedgerStore {
-  /** Appends a block; `nowMillis` is when. */
-  append(database: DatabaseIdentity, block: Uint8Array, nowMillis: number): Promise<void>;
+  /** Appends blocks; `nowMillis` is when. */
+  append(database: DatabaseIdentity, blocks: Uint8Array, nowMillis: number): Promise<void>;
   /** The numbers of the files that there are, ascending. */
   files(database: DatabaseIdentity): Promise<readonly number[]>;
   /** The blocks of a file; `undefined`: it is gone. */

@@ -10,9 +10,10 @@ import {
   databaseAsCaller,
 } from '../../values/identity-roles.ts';
 import { type Answer, type Asked, noteAnswer } from './activity.ts';
-import { DatabaseLedger, limitedCaller } from './database-ledger.ts';
-import { encodeBlock } from './ledger-block.ts';
-import type { LedgerCaller, LedgerEntry } from './ledger-entry.ts';
+import type { BlockDraft } from './block-draft.ts';
+import { DatabaseLedger } from './database-ledger.ts';
+import { limitedCaller } from './ledger-caller.ts';
+import type { LedgerCaller } from './ledger-entry.ts';
 import type { LedgerStore } from './ledger-files.ts';
 import { type LedgerAsk, type LedgerPage, readPage } from './ledger-page.ts';
 
@@ -138,7 +139,7 @@ export class Ledger {
   #wake(database: DatabaseIdentity, ledger: DatabaseLedger): void {
     if (this.#timer === undefined) this.#arm(limits.ledgerWriteMillis);
     this.#dirty.add(database);
-    if (ledger.size < limits.ledgerBlockEntriesMax || this.#isHurried) return;
+    if (ledger.size < limits.ledgerHurriedEntries || this.#isHurried) return;
     this.#isHurried = true;
     clearTimeout(this.#timer);
     this.#arm(0);
@@ -165,15 +166,7 @@ export class Ledger {
     for (const database of databases) {
       const ledger = this.#databases.get(database);
       if (ledger === undefined) continue;
-      let entries: LedgerEntry[] = [];
-      for (const entry of ledger.take(now, isWhole)) {
-        entries.push(entry);
-        if (entries.length < limits.ledgerBlockEntriesMax) continue;
-        await this.#append(database, ledger, entries);
-        entries = [];
-        await nextTurn();
-      }
-      if (entries.length > 0) await this.#append(database, ledger, entries);
+      await this.#append(database, ledger, ledger.take(now, isWhole));
       if (!ledger.isEmpty) this.#dirty.add(database);
     }
     if (this.#dirty.size > 0 && this.#timer === undefined) this.#arm(limits.ledgerWriteMillis);
@@ -182,15 +175,21 @@ export class Ledger {
   async #append(
     database: DatabaseIdentity,
     ledger: DatabaseLedger,
-    entries: readonly LedgerEntry[],
+    drafts: readonly BlockDraft[],
   ): Promise<void> {
+    if (drafts.length === 0) return;
     const { store, clock, report } = this.#options;
     const now = clock.nowMicros();
     try {
-      await store.append(database, encodeBlock(entries, now), Number(now / 1_000n));
+      const blocks: Uint8Array[] = [];
+      for (const draft of drafts) {
+        blocks.push(draft.encode(now));
+        await nextTurn();
+      }
+      await store.append(database, Buffer.concat(blocks), Number(now / 1_000n));
       this.#hasFailed = false;
     } catch (error) {
-      ledger.lost(entries.reduce((sum, { count }) => sum + count, 0));
+      ledger.lost(drafts.reduce((sum, { count }) => sum + count, 0));
       if (this.#hasFailed) return;
       this.#hasFailed = true;
       const message = `The ledger of ${identityToHex(database)} cannot be written`;

@@ -365,10 +365,10 @@ function decodeReply(decoding: Decoding): DatabaseReply {
   assert(kind !== undefined, 'a reply of a known kind');
   switch (kind) {
     case 'committed':
-      return { kind: 'called', outcome: { kind, ...decodeCommit(reader) } };
+      return { kind: 'called', outcome: decodeCommit(reader) };
     case 'returned': {
       const value = reader.bytes();
-      return { kind: 'called', outcome: { kind: 'committed', value, ...decodeCommit(reader) } };
+      return { kind: 'called', outcome: { ...decodeCommit(reader), value } };
     }
     case 'aborted': {
       const error = parseCallError(reader.string());
@@ -438,11 +438,13 @@ function decodeReply(decoding: Decoding): DatabaseReply {
   }
 }
 
-function decodeCommit(reader: BinaryReader) {
+/** Every call has one: no spread. */
+function decodeCommit(reader: BinaryReader): Extract<CallOutcome, { readonly kind: 'committed' }> {
+  const kind = 'committed';
   const offset = commitOffset(reader.f64());
   const rows = reader.f64();
   const micros = reader.f64();
-  return rows === 0 ? { offset, micros } : { offset, rows, micros };
+  return rows === 0 ? { kind, offset, micros } : { kind, offset, rows, micros };
 }
 
 type LaneReplyKind = Extract<ReplyKind, `${'procedure' | 'handler'}${string}`>;
