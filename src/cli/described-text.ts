@@ -7,7 +7,7 @@ import type {
   ViewDefinition,
 } from '../schema/definition.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
-import { type ShownType, TypeWords, wordedTypes } from '../schema/type-words.ts';
+import { type ShownType, shownParams, TypeWords, wordedTypes } from '../schema/type-words.ts';
 import { nearestNames } from '../values/nearest-names.ts';
 import type { NamedType } from '../values/type.ts';
 import { CliError } from './io.ts';
@@ -166,14 +166,14 @@ function columnLines(
 }
 
 function reducerLine(reducer: ReducerDefinition, words: TypeWords): string {
-  const { name, params, returns, throws, lifecycle, visibility } = reducer;
+  const { name, returns, throws, lifecycle, visibility } = reducer;
   const notes = [
     ...(lifecycle === undefined ? [] : [runsWhen[lifecycle]]),
     ...(lifecycle === undefined && visibility === 'private' ? ['for owner and developers'] : []),
     ...(throws === undefined ? [] : [`refuses with ${words.of(throws)}`]),
   ];
   const result = returns === undefined ? '' : `: ${words.of(returns)}`;
-  return `${name}${parameters(params.elements, words)}${result}${noted(notes)}`;
+  return `${name}${parameters(shownParams(reducer), words)}${result}${noted(notes)}`;
 }
 
 const runsWhen = {
@@ -183,11 +183,11 @@ const runsWhen = {
 } as const;
 
 function procedureLine(procedure: ProcedureDefinition, words: TypeWords): string {
-  const { name, params, returnType, visibility } = procedure;
+  const { name, returnType, visibility } = procedure;
   const notes = visibility === 'private' ? ['for owner and developers'] : [];
   const result = words.of(returnType);
   const shown = result === '()' ? '' : `: ${result}`;
-  return `${name}${parameters(params.elements, words)}${shown}${noted(notes)}`;
+  return `${name}${parameters(shownParams(procedure), words)}${shown}${noted(notes)}`;
 }
 
 function parameters(elements: readonly NamedType[], words: TypeWords): string {

@@ -6,7 +6,7 @@ import { optionType, sum, timestampType, unitType } from '../values/special-type
 import type { AlgebraicType } from '../values/type.ts';
 import type { Api } from './api.ts';
 import { callArguments } from './call-arguments.ts';
-import { readSignatures, signatureText, usageText } from './signatures.ts';
+import { readSignatures, signatureText, usageText, withDefaults } from './signatures.ts';
 
 const definition = lookUpDefinition();
 const nested = {
@@ -66,4 +66,22 @@ it('[ease 1.6] a signature has the words of `describe`, and a usage that of the 
     'reducerdb call inn book <room: String> <starts_at: Timestamp> <state: free | held(String)> ' +
       '<labels: String[]> [note: String?]',
   );
+});
+
+it('[ease 2.3] a usage shows the parameters with a default as what can be left out', async () => {
+  const two = Uint8Array.of(2, 0, 0, 0);
+  const shown: typeof definition = {
+    ...definition,
+    procedures: definition.procedures.map((one) => {
+      return one.name === 'look_up' ? { ...one, paramDefaults: [undefined, two] } : one;
+    }),
+  };
+  const signatures = await readSignatures(apiOf(shown), 'db', 'look_up');
+  const given = present(
+    signatures.find(({ name }) => name === 'look_up'),
+    'look_up',
+  );
+  const signature = await withDefaults(apiOf(shown), 'db', given);
+  expect(signatureText(signature)).toBe('look_up(word: String, count?: U32)');
+  expect(usageText(signature, 'db')).toBe('reducerdb call db look_up <word: String> [count?: U32]');
 });

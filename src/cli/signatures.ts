@@ -1,4 +1,4 @@
-import type { ProcedureDefinition } from '../schema/definition.ts';
+import type { ModuleDefinition, ProcedureDefinition } from '../schema/definition.ts';
 import { wholeTypeWords } from '../schema/type-words.ts';
 import { type JsonValue, member, parseJson } from '../values/json.ts';
 import { specialKindOf } from '../values/special-types.ts';
@@ -12,8 +12,15 @@ import { elementsOf } from './json-parts.ts';
 export interface FunctionSignature {
   readonly kind: 'reducer' | 'procedure';
   readonly name: string;
-  readonly params: readonly { readonly name: string; readonly type: AlgebraicType }[];
+  readonly params: readonly SignatureParam[];
   readonly typespace: Typespace;
+}
+
+interface SignatureParam {
+  readonly name: string;
+  readonly type: AlgebraicType;
+  /** Set by `withDefaults`. */
+  readonly hasDefault?: boolean;
 }
 
 /**
@@ -26,13 +33,8 @@ export async function readSignatures(
   name: string,
 ): Promise<FunctionSignature[]> {
   if (name.includes('.')) {
-    const text = await api.text('GET', databasePath(database, '/schema?version=10'));
-    // Loaded on demand: names with a dot are rare, and definitions have many rules.
-    const [{ definitionFromSchema }, { flatDefinition }] = await Promise.all([
-      import('../codegen/schema-document.ts'),
-      import('../schema/flat-definition.ts'),
-    ]);
-    const { reducers, procedures, typespace } = flatDefinition(definitionFromSchema(text));
+    const text = await api.text('GET', newerSchema(database));
+    const { reducers, procedures, typespace } = await flatDefinitionOf(text);
     const signatureOf = (
       kind: FunctionSignature['kind'],
       { name, params }: Pick<ProcedureDefinition, 'name' | 'params'>,
@@ -72,6 +74,35 @@ export async function readSignatures(
   ];
 }
 
+/**
+ * The signature with what calls can leave out, which only the newer form of schemas says. It is
+ * read for texts about a call that failed: a call itself needs no more than the types.
+ */
+export async function withDefaults(
+  api: Api,
+  database: string,
+  signature: FunctionSignature,
+): Promise<FunctionSignature> {
+  const definition = await flatDefinitionOf(await api.text('GET', newerSchema(database)));
+  const functions = signature.kind === 'reducer' ? definition.reducers : definition.procedures;
+  const declared = functions.find(({ name }) => name === signature.name);
+  const params = signature.params.map((param, at) => {
+    return { ...param, hasDefault: declared?.paramDefaults?.[at] !== undefined };
+  });
+  return { ...signature, params };
+}
+
+const newerSchema = (database: string) => databasePath(database, '/schema?version=10');
+
+/** The rules of definitions are loaded on demand: most calls do without. */
+async function flatDefinitionOf(text: string): Promise<ModuleDefinition> {
+  const [{ definitionFromSchema }, { flatDefinition }] = await Promise.all([
+    import('../codegen/schema-document.ts'),
+    import('../schema/flat-definition.ts'),
+  ]);
+  return flatDefinition(definitionFromSchema(text));
+}
+
 export function signatureText(signature: FunctionSignature): string {
   return `${signature.name}(${parameterTexts(signature).join(', ')})`;
 }
@@ -79,9 +110,9 @@ export function signatureText(signature: FunctionSignature): string {
 /** The command that calls a function: its arguments stand by themselves. */
 export function usageText(signature: FunctionSignature, database: string): string {
   const { name, params, typespace } = signature;
-  const isOption = ({ type }: { readonly type: AlgebraicType }) =>
-    specialKindOf(resolveType(type, typespace)) === 'option';
-  const neededCount = params.findLastIndex((param) => !isOption(param)) + 1;
+  const isNeeded = ({ type, hasDefault }: SignatureParam) =>
+    hasDefault !== true && specialKindOf(resolveType(type, typespace)) !== 'option';
+  const neededCount = params.findLastIndex(isNeeded) + 1;
   const words = parameterTexts(signature).map((text, at) =>
     at < neededCount ? `<${text}>` : `[${text}]`,
   );
@@ -89,7 +120,9 @@ export function usageText(signature: FunctionSignature, database: string): strin
 }
 
 function parameterTexts({ params, typespace }: FunctionSignature): string[] {
-  return params.map(({ name, type }) => `${name}: ${wholeTypeWords(type, typespace)}`);
+  return params.map(({ name, type, hasDefault }) => {
+    return `${name}${hasDefault === true ? '?' : ''}: ${wholeTypeWords(type, typespace)}`;
+  });
 }
 
 function parameterName(element: JsonValue, at: number): string {

@@ -75,6 +75,8 @@ export interface PlannedFunction {
   /** `Say` of `say`. */
   readonly stem: string;
   readonly params: readonly NamedType[];
+  /** Those that calls outside of this client can leave out. */
+  readonly leftOut: readonly NamedType[];
   /** `undefined` for a reducer that returns nothing. */
   readonly returnType: AlgebraicType | undefined;
   /** `undefined`: it rejects calls with a message, if at all. */
@@ -212,6 +214,7 @@ function planFunctions(definition: ModuleDefinition, includePrivate: boolean) {
         file: `${fileStem(called.name)}_${kind}`,
         stem: typeName(called.name),
         params,
+        leftOut: params.filter((_, at) => called.paramDefaults?.[at] !== undefined),
         returnType: 'returnType' in called ? called.returnType : called.returns,
         errorType: 'throws' in called ? called.throws : undefined,
       };

@@ -96,6 +96,11 @@ function rawModuleOf(json: JsonValue): RawModule {
       column: numberOf(field(vector, 'col_id')),
       length: numberOf(field(vector, 'length')),
     })),
+    paramDefaults: items('ParamDefaults').map((entry) => ({
+      functionName: names.sourceOf('function', textOf(field(entry, 'function_name'))),
+      param: numberOf(field(entry, 'param')),
+      value: bytesOf(field(entry, 'value')),
+    })),
     strayDefaultTables: [],
   };
 }

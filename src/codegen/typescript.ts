@@ -9,7 +9,7 @@ import {
 import { builderText, columnsText, definitionText, fieldsText } from './builder-text.ts';
 import { importReducer } from './import-reducer.ts';
 import { indexFile } from './index-file.ts';
-import { checkDistinct } from './names.ts';
+import { checkDistinct, propertyName } from './names.ts';
 import { type ImportStyle, SourceFile } from './source-file.ts';
 import { valueTypeText } from './value-type-text.ts';
 
@@ -93,7 +93,7 @@ function tableFile(table: PlannedTable, plan: BindingPlan, style: ImportStyle): 
 function reducerFile(reducer: PlannedFunction, plan: BindingPlan, style: ImportStyle): SourceFile {
   const file = new SourceFile(`${reducer.file}.ts`, style);
   const place = { file, plan, typesPath: './types' };
-  file.add(`export default ${fieldsText(reducer.params, place)};`);
+  file.add(...leftOutNote(reducer), `export default ${fieldsText(reducer.params, place)};`);
   const { returnType, errorType } = reducer;
   if (returnType) file.add(`export const returnType = ${builderText(returnType, place)};`);
   if (errorType) file.add(`export const errorType = ${builderText(errorType, place)};`);
@@ -108,9 +108,17 @@ function procedureFile(
   const file = new SourceFile(`${procedure.file}.ts`, style);
   const place = { file, plan, typesPath: './types' };
   const returnType = procedure.returnType ?? { kind: 'product', elements: [] };
-  file.add(`export const params = ${fieldsText(procedure.params, place)};`);
+  const params = `export const params = ${fieldsText(procedure.params, place)};`;
+  file.add(...leftOutNote(procedure), params);
   file.add(`export const returnType = ${builderText(returnType, place)};`);
   return file;
+}
+
+/** This client sends every argument: nothing is filled in for it. */
+function leftOutNote({ leftOut }: PlannedFunction): string[] {
+  if (leftOut.length === 0) return [];
+  const names = leftOut.map(({ name = '' }) => propertyName(name)).join(', ');
+  return [`/** Over HTTP, on the command line and for agents, these have defaults: ${names}. */`];
 }
 
 /** Types of the arguments and results of calls. */

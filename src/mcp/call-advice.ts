@@ -1,7 +1,7 @@
 import { usableFunctions } from '../doors/names-hint.ts';
 import { crashReason } from '../host/databases/crash-reason.ts';
 import { columnsLeftOut } from '../schema/left-out.ts';
-import { TypeWords } from '../schema/type-words.ts';
+import { shownParams, TypeWords } from '../schema/type-words.ts';
 import type { OpenDatabase } from './open-database.ts';
 import { openLog } from './resources/log-lines.ts';
 import type { ToolContext } from './tool.ts';
@@ -24,7 +24,7 @@ export async function parametersAdvice({ name, open }: Called): Promise<string |
   if (found === undefined) return undefined;
   // Without names, so that each type is written out.
   const words = new TypeWords({ typespace, types: [], leftOut: columnsLeftOut(usable) });
-  const params = found.params.elements.map(({ name: param, type }, at) => {
+  const params = shownParams(found).map(({ name: param, type }, at) => {
     return `${param ?? at}: ${words.of(type)}`;
   });
   return `${name}(${params.join(', ')})`;

@@ -31,7 +31,7 @@ function validatorOf(schema: JsonSchema): (json: unknown) => boolean {
 }
 
 function schemaFor(type: AlgebraicType): JsonSchema {
-  return argumentsSchema(oneOf(type), types, new Map());
+  return argumentsSchema({ params: oneOf(type) }, types, new Map());
 }
 
 /** Returns the schema of a type that was too large to write out: it accepts anything. */

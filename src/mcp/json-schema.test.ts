@@ -7,7 +7,7 @@ import { argumentsSchema } from './json-schema.ts';
 
 const noTypes: SchemaTypes = { typespace: { types: [] }, types: [] };
 const of = (params: ProductType, types = noTypes, docs = new Map<string, string>()) =>
-  argumentsSchema(params, types, docs);
+  argumentsSchema({ params }, types, docs);
 const u8: AlgebraicType = { kind: 'u8' };
 
 describe('the schema of arguments', () => {

@@ -1,5 +1,6 @@
 import { limits } from '../limits.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
+import type { ReducerDefinition } from '../schema/definition.ts';
 import { areNamed, type SchemaTypes, type WordedTypes } from '../schema/type-words.ts';
 import { type IntegerKind, integerRange } from '../values/integer-range.ts';
 import { type SpecialKind, specialKindOf } from '../values/special-types.ts';
@@ -20,25 +21,27 @@ import { resolveType, typeText } from '../values/typespace.ts';
  * should not be written: quoted variant numbers, and unquoted integers beyond 2^53; and those that
  * would make it longer, such as the bare value of an option.
  *
- * An option may be omitted, and columns of rows that are filled in. Parameters without names come
- * as the array `args`. `docs` describes parameters. A type too large for an agent to read is only
- * described in words.
+ * An option may be omitted, a parameter with a default, and columns of rows that are filled in.
+ * Parameters without names come as the array `args`. `docs` describes parameters. A type too large
+ * for an agent to read is only described in words.
  */
 export function argumentsSchema(
-  params: ProductType,
+  declared: DeclaredParams,
   types: WordedTypes,
   docs: ReadonlyMap<string, string>,
 ): JsonSchema {
   const schemas = new TypeSchemas(types);
-  const exact = objectSchemaOf(params, { types, docs, schemaOf: (type) => schemas.of(type) });
+  const exact = objectSchemaOf(declared, { types, docs, schemaOf: (type) => schemas.of(type) });
   const schema = { ...exact, ...schemas.definitions() };
   const { reducerSchemaCharactersMax: most } = limits;
   if (schemas.isWhole && JSON.stringify(schema).length <= most) return schema;
   const schemaOf = (type: AlgebraicType) => ({
     description: shortTypeText(type, types.typespace),
   });
-  return objectSchemaOf(params, { types, docs, schemaOf });
+  return objectSchemaOf(declared, { types, docs, schemaOf });
 }
+
+type DeclaredParams = Pick<ReducerDefinition, 'params' | 'paramDefaults'>;
 
 interface ArgumentsParts {
   readonly types: SchemaTypes;
@@ -47,7 +50,7 @@ interface ArgumentsParts {
 }
 
 function objectSchemaOf(
-  params: ProductType,
+  { params, paramDefaults = [] }: DeclaredParams,
   { types, docs, schemaOf }: ArgumentsParts,
 ): JsonSchema {
   const { elements } = params;
@@ -59,7 +62,9 @@ function objectSchemaOf(
     const schema = schemaOf(type);
     return [name, description ? { ...schema, description } : schema] as const;
   });
-  const required = elements.flatMap((element) => (isOption(element, types) ? [] : [element.name]));
+  const required = elements.flatMap((element, at) => {
+    return isOption(element, types) || paramDefaults[at] !== undefined ? [] : [element.name];
+  });
   return {
     type: 'object',
     properties: Object.fromEntries(properties),

@@ -45,7 +45,7 @@ export function reducerTool(
     description: descriptionOf(callable, said, definition),
     properties: {},
     required: [],
-    inputSchema: argumentsSchema(params, wordedTypes(definition), said.parts),
+    inputSchema: argumentsSchema(callable.declared, wordedTypes(definition), said.parts),
     outputSchema: callable.kind === 'reducer' ? callOutputSchema : procedureOutputSchema,
     takesDatabase: true,
     effect: 'writes',

@@ -149,17 +149,17 @@ function shownProcedure(one: ProcedureDefinition, words: TypeWords, notes: Schem
   return { ...shownFunction(one, words, notes), returns: words.of(one.returnType) };
 }
 
-type Callable = Pick<ProcedureDefinition, 'name' | 'params' | 'visibility'>;
+type Callable = Pick<ProcedureDefinition, 'name' | 'params' | 'paramDefaults' | 'visibility'>;
 
 function shownFunction(callable: Callable, words: TypeWords, { docs }: SchemaNotes) {
-  const { name, params, visibility } = callable;
+  const { name, visibility } = callable;
   const said = docs.functions.get(name);
   const paramDocs = partDocs(said);
   return {
     name,
     callers: visibility === 'private' ? 'the owner and developers' : 'anyone',
     ...docOf(said),
-    params: words.ofParts(params.elements),
+    params: words.ofParams(callable),
     ...(paramDocs === undefined ? {} : { param_docs: paramDocs }),
   };
 }

@@ -15,19 +15,31 @@ import {
   type RawEnvName,
   type RawHandlerAuth,
   type RawModule,
+  type RawParamDefault,
   type RawScheduleDelivery,
   type RawSchedulePolicy,
   type RawVector,
 } from './raw-module.ts';
 
-type Extension = { -readonly [Name in keyof typeof extensionTags]?: RawModule[Name] };
+type OfRoot = Exclude<keyof typeof extensionTags, 'paramDefaults'>;
+
+type Extension = { -readonly [Name in OfRoot]?: RawModule[Name] } & {
+  paramDefaults?: readonly ScopedDefault[];
+};
+
+/** The default of a parameter, and the namespaces that lead to its function. */
+interface ScopedDefault {
+  readonly scope: readonly string[];
+  readonly entry: RawParamDefault;
+}
 
 /**
- * Reads what follows the sections of version 10 up to the end of the bytes. Other bytes than an
- * extension are ignored, as other hosts do; a damaged extension throws `DecodeError`.
+ * Reads what follows the sections of version 10, `module`, up to the end of the bytes, and returns
+ * the module with it. Other bytes than an extension are ignored, as other hosts do; a damaged
+ * extension throws `DecodeError`.
  */
-export function readExtension(r: BinaryReader): Extension {
-  if (!isAtMagic(r)) return {};
+export function withExtension(module: RawModule, r: BinaryReader): RawModule {
+  if (!isAtMagic(r)) return module;
   r.claim(extensionMagic.length, 'extension');
   const version = r.u8();
   if (version !== extensionVersion) {
@@ -38,7 +50,34 @@ export function readExtension(r: BinaryReader): Extension {
   }
   const extension: Extension = {};
   while (r.remaining > 0) readBlock(r, extension);
-  return extension;
+  const { paramDefaults = [], ...ofRoot } = extension;
+  return withDefaults({ ...module, ...ofRoot }, paramDefaults);
+}
+
+/** Each default at the module that its scope names. */
+function withDefaults(module: RawModule, defaults: readonly ScopedDefault[]): RawModule {
+  if (defaults.length === 0) return module;
+  const own = defaults.flatMap(({ scope, entry }) => (scope.length === 0 ? [entry] : []));
+  const inner = new Map<string, ScopedDefault[]>();
+  for (const { scope, entry } of defaults) {
+    const [namespace, ...rest] = scope;
+    if (namespace === undefined) continue;
+    const known = inner.get(namespace) ?? [];
+    known.push({ scope: rest, entry });
+    inner.set(namespace, known);
+  }
+  const submodules = module.submodules.map(({ namespace, module: submodule }) => {
+    const ofSubmodule = inner.get(namespace) ?? [];
+    inner.delete(namespace);
+    return { namespace, module: withDefaults(submodule, ofSubmodule) };
+  });
+  const [stray] = inner.keys();
+  if (stray !== undefined) {
+    throw new DecodeError(
+      `a parameter has a default in the submodule \`${stray}\`, which is missing`,
+    );
+  }
+  return { ...module, paramDefaults: own, submodules };
 }
 
 function isAtMagic({ source, offset, remaining }: BinaryReader): boolean {
@@ -80,6 +119,10 @@ function readBlock(r: BinaryReader, extension: Extension): void {
     case extensionTags.vectors:
       refuseSecond(tag, extension.vectors);
       extension.vectors = readList(block, readVector);
+      break;
+    case extensionTags.paramDefaults:
+      refuseSecond(tag, extension.paramDefaults);
+      extension.paramDefaults = readList(block, readParamDefault);
       break;
     default:
       return;
@@ -130,6 +173,11 @@ function readDerivedIndex(r: BinaryReader): RawDerivedIndex {
 
 function readVector(r: BinaryReader): RawVector {
   return { tableName: r.string(), column: r.u16(), length: r.u32() };
+}
+
+function readParamDefault(r: BinaryReader): ScopedDefault {
+  const scope = readList(r, readString);
+  return { scope, entry: { functionName: r.string(), param: r.u16(), value: r.bytes() } };
 }
 
 function readPolicy(r: BinaryReader): SchedulePolicy {

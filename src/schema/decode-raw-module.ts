@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import { BinaryReader, DecodeError } from '../values/binary-reader.ts';
 import { decodeType } from '../values/type-codec.ts';
-import { readExtension } from './decode-extension.ts';
+import { withExtension } from './decode-extension.ts';
 import { decodeRawModuleV9 } from './decode-raw-module-v9.ts';
 import {
   readAccess,
@@ -46,7 +46,7 @@ export function decodeRawModule(bytes: Uint8Array): RawModule {
     case 9:
       return decodeRawModuleV9(reader);
     case 10:
-      return { ...readModule(reader, 0), ...readExtension(reader) };
+      return withExtension(readModule(reader, 0), reader);
   }
 }
 

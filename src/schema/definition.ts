@@ -178,11 +178,15 @@ export const defaultSchedulePolicy: SchedulePolicy = { catchUp: 'skip', retry: u
 
 export type Lifecycle = 'init' | 'onConnect' | 'onDisconnect';
 
+export type ParamDefaults = readonly (Uint8Array | undefined)[];
+
 export interface ReducerDefinition {
   readonly name: string;
   readonly sourceName: string;
   /** Parameter names are verbatim; types can hold refs. */
   readonly params: ProductType;
+  /** By position, an encoded value for what a call leaves out; absent if there is none. */
+  readonly paramDefaults?: ParamDefaults;
   /** Type of the returned value; `undefined` if it returns nothing. Can hold refs. */
   readonly returns: AlgebraicType | undefined;
   /** Type of the error value; `undefined` if its errors are texts. Can hold refs. */
@@ -196,6 +200,7 @@ export interface ProcedureDefinition {
   readonly name: string;
   readonly sourceName: string;
   readonly params: ProductType;
+  readonly paramDefaults?: ParamDefaults;
   readonly returnType: AlgebraicType;
   readonly visibility: 'private' | 'clientCallable';
 }

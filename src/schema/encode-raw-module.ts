@@ -14,6 +14,7 @@ import {
   type RawHttpRoute,
   type RawIndex,
   type RawModule,
+  type RawParamDefault,
   type RawReducer,
   type RawSequence,
   type RawTable,
@@ -133,7 +134,9 @@ function writeExtension(w: BinaryWriter, raw: RawModule): void {
   const { schedulePolicies, crons, handlerAuth, env, scheduleDeliveries } = raw;
   const { derivedIndexes, vectors } = raw;
   const ofTables = [derivedIndexes, vectors];
-  const blocks = [schedulePolicies, crons, handlerAuth, env, scheduleDeliveries, ...ofTables];
+  const paramDefaults = scopedDefaults(raw);
+  const ofFunctions = [schedulePolicies, crons, handlerAuth, scheduleDeliveries, paramDefaults];
+  const blocks = [...ofFunctions, env, ...ofTables];
   if (blocks.every(({ length }) => length === 0)) return;
   for (const byte of extensionMagic) w.u8(byte);
   w.u8(extensionVersion);
@@ -175,6 +178,23 @@ function writeExtension(w: BinaryWriter, raw: RawModule): void {
     block.u16(column);
     block.u32(length);
   });
+  writeBlock(w, extensionTags.paramDefaults, paramDefaults, (block, { scope, entry }) => {
+    writeList(block, scope, writeString);
+    block.string(entry.functionName);
+    block.u16(entry.param);
+    block.bytes(entry.value);
+  });
+}
+
+/** The defaults of a module's parameters, and of those of its submodules with their namespaces. */
+function scopedDefaults(
+  { paramDefaults, submodules }: RawModule,
+  scope: readonly string[] = [],
+): readonly { readonly scope: readonly string[]; readonly entry: RawParamDefault }[] {
+  const inner = submodules.flatMap(({ namespace, module }) => {
+    return scopedDefaults(module, [...scope, namespace]);
+  });
+  return [...paramDefaults.map((entry) => ({ scope, entry })), ...inner];
 }
 
 /** A block has its length, so that hosts can skip those they do not know. */

@@ -23,6 +23,7 @@ const sectionsOf = (raw: RawModule) => {
     env: [],
     derivedIndexes: [],
     vectors: [],
+    paramDefaults: [],
   });
 };
 
@@ -137,8 +138,8 @@ describe('the extension of a description', () => {
       expect(decode(other)).toEqual(expected);
     }
     expect(decode('52444258 01')).toEqual(expected);
-    expect(decode('52444258 01 09 03000000 010203')).toEqual(expected);
-    const [cron] = decode(`52444258 01 09 00000000 ${crons}`).crons;
+    expect(decode('52444258 01 63 03000000 010203')).toEqual(expected);
+    const [cron] = decode(`52444258 01 63 00000000 ${crons}`).crons;
     expect(cron).toEqual({
       functionName: 'nightly',
       expression: '0 3 * * *',

@@ -149,7 +149,10 @@ const { sections } = fc.letrec<{ sections: RawModule }>((tie) => ({
     submodules: fc.oneof(
       { maxDepth: 2 },
       fc.constant([]),
-      list(fc.record({ namespace: name, module: tie('sections') })),
+      fc.uniqueArray(fc.record({ namespace: name, module: tie('sections') }), {
+        maxLength: 3,
+        selector: ({ namespace }) => namespace,
+      }),
     ),
     schedulePolicies: fc.constant([]),
     scheduleDeliveries: fc.constant([]),
@@ -158,6 +161,9 @@ const { sections } = fc.letrec<{ sections: RawModule }>((tie) => ({
     env: fc.constant([]),
     derivedIndexes: fc.constant([]),
     vectors: fc.constant([]),
+    paramDefaults: list(
+      fc.record({ functionName: name, param: u16, value: fc.uint8Array({ maxLength: 9 }) }),
+    ),
     strayDefaultTables: fc.constant([]),
   }),
 }));
@@ -172,7 +178,7 @@ const policy = fc.record({
   ),
 });
 
-/** Only the module itself has an extension; its submodules have none. */
+/** An extension holds, besides what a module alone has, the defaults of submodules' parameters. */
 const module: fc.Arbitrary<RawModule> = fc
   .record({
     sections,

@@ -50,6 +50,8 @@ export interface RawModule {
   readonly derivedIndexes: readonly RawDerivedIndex[];
   /** Columns of vectors. A submodule has none. */
   readonly vectors: readonly RawVector[];
+  /** What parameters get that calls leave out. A submodule has those of its own functions. */
+  readonly paramDefaults: readonly RawParamDefault[];
   /** Version 9 only: nonexistent tables named by a column default. */
   readonly strayDefaultTables: readonly string[];
 }
@@ -196,6 +198,16 @@ export interface RawVector {
   readonly length: number;
 }
 
+/** What a parameter gets where a call leaves it out. */
+export interface RawParamDefault {
+  /** Source name of a reducer or procedure. */
+  readonly functionName: string;
+  /** Position of the parameter. */
+  readonly param: number;
+  /** One encoded value of its type. */
+  readonly value: Uint8Array;
+}
+
 export interface RawLifecycleReducer {
   readonly event: Lifecycle;
   /** Source name. */
@@ -252,7 +264,7 @@ export const extensionMagic: readonly number[] = [0x52, 0x44, 0x42, 0x58];
 
 export const extensionVersion = 1;
 
-/** The wire tags of the blocks of the extension. */
+/** The wire tags of the blocks of the extension; 8 is taken. */
 export const extensionTags = {
   schedulePolicies: 1,
   crons: 2,
@@ -261,6 +273,7 @@ export const extensionTags = {
   scheduleDeliveries: 5,
   derivedIndexes: 6,
   vectors: 7,
+  paramDefaults: 9,
 } as const;
 
 /** What happens to missed times, in the order of the wire tags. */
@@ -313,5 +326,6 @@ export const emptyRawModule: RawModule = {
   env: [],
   derivedIndexes: [],
   vectors: [],
+  paramDefaults: [],
   strayDefaultTables: [],
 };

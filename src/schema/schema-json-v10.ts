@@ -36,6 +36,7 @@ export function schemaJsonV10(definition: ModuleDefinition): Json {
     }),
     ...derivedIndexSection(definition),
     ...vectorSection(definition),
+    ...paramDefaultSection(definition),
   ];
   return jsonObject({ sections: `[${sections.join(',')}]` });
 }
@@ -69,6 +70,19 @@ function vectorSection({ tables }: ModuleDefinition): Json[] {
       table_name: jsonString(name),
       col_id: jsonInteger(column),
       length: jsonInteger(vectorLength),
+    });
+  });
+}
+
+function paramDefaultSection({ reducers, procedures }: ModuleDefinition): Json[] {
+  const defaults = [...reducers, ...procedures].flatMap(({ name, paramDefaults = [] }) =>
+    paramDefaults.flatMap((value, param) => (value === undefined ? [] : [{ name, param, value }])),
+  );
+  return section('ParamDefaults', defaults, ({ name, param, value }) => {
+    return jsonObject({
+      function_name: jsonString(name),
+      param: jsonInteger(param),
+      value: jsonBytes(value),
     });
   });
 }

@@ -1,7 +1,7 @@
 import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, NamedType, ProductType, Typespace } from '../values/type.ts';
 import { kindName, resolveType } from '../values/typespace.ts';
-import type { ModuleDefinition } from './definition.ts';
+import type { ModuleDefinition, ReducerDefinition } from './definition.ts';
 import { columnsLeftOut, type LeftOutColumns } from './left-out.ts';
 
 /** The typespace of a definition and the names of its types. */
@@ -65,6 +65,13 @@ export class TypeWords {
   ofParts(elements: readonly NamedType[]): Readonly<Record<string, string>> | readonly string[] {
     if (!areNamed(elements)) return elements.map(({ type }) => this.of(type));
     return Object.fromEntries(elements.map(({ name, type }) => [name, this.of(type)]));
+  }
+
+  /** `ofParts` for the parameters of a function: what calls can leave out has a `?` as well. */
+  ofParams(
+    declared: Pick<ReducerDefinition, 'params' | 'paramDefaults'>,
+  ): Readonly<Record<string, string>> | readonly string[] {
+    return this.ofParts(shownParams(declared));
   }
 
   /** `ofParts` for columns: a vector shows its length, as in `F32[384]`. */
@@ -175,6 +182,14 @@ export class TypeWords {
     state.open.delete(ref);
     return words;
   }
+}
+
+/** The parameters of a function; those with a default have a `?` behind their names. */
+export function shownParams({
+  params,
+  paramDefaults = [],
+}: Pick<ReducerDefinition, 'params' | 'paramDefaults'>): readonly NamedType[] {
+  return marked(params.elements, paramDefaults);
 }
 
 function marked(

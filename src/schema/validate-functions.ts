@@ -4,6 +4,7 @@ import { typeText } from '../values/typespace.ts';
 import type { Lifecycle, ProcedureDefinition, ReducerDefinition } from './definition.ts';
 import { Namespace } from './problems.ts';
 import { canonicalFunctionName, type Scope } from './scope.ts';
+import { checkDefaultsHaveFunctions, withParamDefaults } from './validate-param-defaults.ts';
 
 /** Names of lifecycle events in texts. */
 export const lifecycleTexts: Readonly<Record<Lifecycle, string>> = {
@@ -50,7 +51,12 @@ export function validateFunctions(scope: Scope): ValidFunctions {
     const visibility = isHidden(raw.sourceName) ? ('private' as const) : raw.visibility;
     return { ...raw, name, visibility };
   });
-  return { reducers, procedures, names };
+  checkDefaultsHaveFunctions(scope);
+  return {
+    reducers: withParamDefaults(scope, reducers),
+    procedures: withParamDefaults(scope, procedures),
+    names,
+  };
 }
 
 /** Checks the spelling of a function's name and reserves it. Views use it too. */

@@ -1,9 +1,7 @@
 import { limits } from '../limits.ts';
-import { DecodeError } from '../values/binary-reader.ts';
-import { validatorOf } from '../values/layout.ts';
 import type { ProductType } from '../values/type.ts';
-import { InvalidTypeError } from '../values/typespace.ts';
 import type { ColumnDefinition, TableDefinition } from './definition.ts';
+import { encodingProblem } from './encoding-problem.ts';
 import { missingColumnName } from './names.ts';
 import { Namespace } from './problems.ts';
 import type { RawTable } from './raw-module.ts';
@@ -109,7 +107,7 @@ function validateDefaults(
   table: string,
   rowType: ProductType,
 ): Map<number, Uint8Array> {
-  const { problems, typespace } = scope;
+  const { problems } = scope;
   const defaults = new Map<number, Uint8Array>();
   for (const { column, value } of raw.defaultValues) {
     const element = rowType.elements[column];
@@ -122,9 +120,7 @@ function validateDefaults(
     if (scope.raw.version === 9 && defaults.has(column)) {
       problems.report(`Multiple default values for table ${table} column ${columnName}`);
     }
-    // The codec of a rejected type could be as endless as the type.
-    const isSound = scope.types.isSound;
-    const problem = isSound ? encodingProblem(element.type, typespace, value) : undefined;
+    const problem = encodingProblem(element.type, scope, value);
     if (problem !== undefined) {
       const where = `table ${table} column ${columnName}`;
       problems.report(`Failed to deserialize default value for ${where}: ${problem}`);
@@ -132,19 +128,4 @@ function validateDefaults(
     defaults.set(column, value);
   }
   return defaults;
-}
-
-/** Describes why `bytes` are not exactly one value of `type`. */
-function encodingProblem(
-  type: ColumnDefinition['type'],
-  typespace: Scope['typespace'],
-  bytes: Uint8Array,
-): string | undefined {
-  try {
-    const end = validatorOf(type, typespace)(bytes, 0, bytes.length);
-    return end === bytes.length ? undefined : `${bytes.length - end} bytes left over`;
-  } catch (error) {
-    if (error instanceof DecodeError || error instanceof InvalidTypeError) return error.message;
-    throw error;
-  }
 }

@@ -54,6 +54,30 @@ describe('the description of a module', () => {
     expect(raw.caseConversion).toBe('none');
   });
 
+  it('[ease 2.3] lists the defaults of parameters, in submodules as well', () => {
+    const row = t.row({ id: t.u64().primaryKey().autoInc(), note: t.option(t.u8()).default(5) });
+    const inner = schema({});
+    const library = {
+      default: inner,
+      lend: inner.reducer({ days: t.u8().default(14) }, ok),
+    };
+    const db = schema({ library });
+    const raw = rawOf({
+      default: db,
+      add: db.reducer(row, ok),
+      count: db.procedure({ of: t.string(), least: t.u32().default(2) }, t.u8(), () => 0),
+    });
+    expect(raw.paramDefaults).toEqual([
+      { functionName: 'add', param: 0, value: new Uint8Array(8) },
+      { functionName: 'count', param: 1, value: Uint8Array.of(2, 0, 0, 0) },
+    ]);
+    expect(raw.submodules[0]?.module.paramDefaults).toEqual([
+      { functionName: 'lend', param: 0, value: Uint8Array.of(14) },
+    ]);
+    const wrong = { age: t.u8().default(300) };
+    expect(() => rawOf({ default: db, add: db.reducer(wrong, ok) })).toThrow('add.age default');
+  });
+
   it('[ease 3.3] lists the derived indexes of columns', () => {
     const columns = {
       id: t.u32(),

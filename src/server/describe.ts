@@ -1,5 +1,6 @@
 import { columnOf } from '../declare/builder.ts';
 import { columnsOf, resolved } from '../declare/composite.ts';
+import type { Columns } from '../declare/infer.ts';
 import { indexSourceName, toPascalCase } from '../declare/names.ts';
 import { type DeclaredTable, isPrimaryKey } from '../declare/table.ts';
 import { TypeRegistry } from '../declare/type-registry.ts';
@@ -13,6 +14,7 @@ import {
   type RawHandlerAuth,
   type RawHttpRoute,
   type RawModule,
+  type RawParamDefault,
   type RawProcedure,
   type RawReducer,
   type RawSchedule,
@@ -27,6 +29,7 @@ import { nativeEncoderOf } from '../values/native.ts';
 import type { AlgebraicType, NamedType, ProductType } from '../values/type.ts';
 import { derivedIndexesOf, vectorsOf } from './derived-parts.ts';
 import { declaredEnv, type EnvDeclaration } from './env.ts';
+import { paramDefaultsOf } from './param-defaults.ts';
 import { type AnyHandler, type Registration, registrationOf } from './registration.ts';
 import { routesOf } from './router.ts';
 import { declaredCron, declaredDelivery, declaredPolicy } from './schedule-policy.ts';
@@ -136,6 +139,7 @@ class Description {
   readonly #policies: RawSchedulePolicy[] = [];
   readonly #deliveries: RawScheduleDelivery[] = [];
   readonly #crons: RawCron[] = [];
+  readonly #paramDefaults: RawParamDefault[] = [];
   #env: RawEnvName[] | undefined;
   readonly #lifecycle: RawModule['lifecycleReducers'][number][] = [];
   readonly #rowFilters: string[] = [];
@@ -220,6 +224,7 @@ class Description {
     nameFunction(reducer.handler, name);
     const paramsRef = this.#registry.productRef(reducer.params, toPascalCase(name));
     const params = this.#registry.product(paramsRef);
+    this.#addDefaults(name, reducer.params, params);
     const { returns, throws } = this.#results(name, reducer.options);
     this.#reducers.push({
       sourceName: name,
@@ -232,6 +237,11 @@ class Description {
     this.#functions.set(value, name);
     if (reducer.options.name !== undefined) this.#addName('function', name, reducer.options.name);
     if (reducer.lifecycle) this.#lifecycle.push({ event: reducer.lifecycle, functionName: name });
+  }
+
+  #addDefaults(functionName: string, declared: Columns, params: ProductType): void {
+    const { typespace } = this.#registry;
+    this.#paramDefaults.push(...paramDefaultsOf({ functionName, declared, params, typespace }));
   }
 
   /** Rejects a declared unit result or string error: these are the defaults. */
@@ -260,6 +270,7 @@ class Description {
       type: this.#registry.typeOf(builder),
     }));
     const params: ProductType = { kind: 'product', elements };
+    this.#addDefaults(name, procedure.params, params);
     const returns = this.#registry.typeOf(procedure.returns);
     this.#procedures.push({
       sourceName: name,
@@ -456,6 +467,7 @@ class Description {
       env: this.#env ?? [],
       derivedIndexes: this.#derivedIndexes,
       vectors: this.#vectors,
+      paramDefaults: this.#paramDefaults,
     };
     const plan = { raw, registry: this.#registry, submodules };
     return {

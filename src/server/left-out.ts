@@ -1,11 +1,11 @@
 import { columnOf } from '../declare/builder.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
-import { isIntegerKind, isWideInteger } from '../values/integer-range.ts';
 import { nativeDecoderOf, nativeEncoderOf } from '../values/native.ts';
 import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import type { PlannedTable } from './describe.ts';
+import { zeroOf } from './param-defaults.ts';
 import type { Row } from './table-access.ts';
 
 /**
@@ -19,7 +19,7 @@ export function fillerOf(planned: PlannedTable, typespace: Typespace): (row: Row
     const { traits } = columnOf(builder);
     if (element?.name === undefined) return [];
     const { name, type } = element;
-    if (traits.autoInc) return [{ name, value: () => (isWide(type) ? 0n : 0) }];
+    if (traits.autoInc) return [{ name, value: () => zeroOf(type) }];
     if (traits.default === undefined || specialKindOf(type) === 'option') return [];
     return [{ name, value: valueMaker(type, typespace, traits.default.value) }];
   });
@@ -34,10 +34,6 @@ export function fillerOf(planned: PlannedTable, typespace: Typespace): (row: Row
     }
     return filled;
   };
-}
-
-function isWide({ kind }: AlgebraicType): boolean {
-  return isIntegerKind(kind) && isWideInteger(kind);
 }
 
 /** A new value at each call: rows that are handed out must not share objects. */

@@ -3,11 +3,11 @@ import type { columnsType, elementType, fieldsType } from '../declare/composite.
 import type { Columns, FilledKeys, Flat, OptionKeys } from '../declare/infer.ts';
 
 /**
- * The arguments of a call: options can be left out, and in rows of tables also columns with
- * `.autoInc()` or `.default(…)`. `Rows`: the columns of the tables. Rows that are payloads of sums
- * have to be whole for the compiler.
+ * The arguments of a call: options can be left out, and parameters and columns of rows of tables
+ * with `.autoInc()` or `.default(…)`. `Rows`: the columns of the tables. Rows that are payloads of
+ * sums have to be whole for the compiler.
  */
-export type CallInput<P extends Columns, Rows> = Input<P, OptionKeys<P>, Rows>;
+export type CallInput<P extends Columns, Rows> = Input<P, OptionKeys<P> | FilledKeys<P>, Rows>;
 
 type Input<C extends Columns, Optional extends keyof C, Rows> = Flat<
   { [Key in Exclude<keyof C, Optional>]: ValueIn<C[Key], Rows> } & {

@@ -9,7 +9,7 @@ import {
   randomConnectionId,
   temporaryConnection,
 } from '../host/supervision/temporary-connection.ts';
-import type { ModuleDefinition } from '../schema/definition.ts';
+import type { ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
 import { flatDefinition } from '../schema/flat-definition.ts';
 import { columnsLeftOut, type LeftOutColumns } from '../schema/left-out.ts';
 import { Request, type RequestInit, type SyncResponse } from '../server/http-messages.ts';
@@ -18,8 +18,10 @@ import { BinaryWriter } from '../values/binary-writer.ts';
 import { Identity } from '../values/identity.ts';
 import { callerIdentity } from '../values/identity-roles.ts';
 import { nativeDecoderOf, nativeEncoderOf } from '../values/native.ts';
-import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
-import { filledValue } from './filled-value.ts';
+import { specialKindOf } from '../values/special-types.ts';
+import type { AlgebraicType, NamedType, ProductType, Typespace } from '../values/type.ts';
+import { resolveType } from '../values/typespace.ts';
+import { filledArguments } from './filled-value.ts';
 import { type ModuleNames, namesOf } from './module-names.ts';
 import { answerRequest } from './module-request.ts';
 import { insideOf, type TestClock } from './test-clock.ts';
@@ -104,7 +106,7 @@ export class DatabaseRequests {
     const request = {
       caller: this.#host.callerFor(callerOf(as), database),
       connection: temporaryConnection(),
-      args: encodedArguments(declared.params, args, { types, leftOut: columnsLeftOut(definition) }),
+      args: encodedArguments(declared, args, { types, leftOut: columnsLeftOut(definition) }),
       schemaVersion: described.schemaVersion,
       confirmed: true,
     };
@@ -206,16 +208,17 @@ function canonicalName({ reducers, procedures }: ModuleDefinition, name: string)
 
 /** The first types whose names the arguments have; if none fits, the error is that of the first. */
 function encodedArguments(
-  params: ProductType,
+  declared: DeclaredParams,
   args: CallArguments,
   { types, leftOut }: { readonly types: readonly Typespace[]; readonly leftOut: LeftOutColumns },
 ): Uint8Array {
-  const values = byName(params, args);
+  const { params } = declared;
+  const values = byName(declared, args, types[0] ?? { types: [] });
   let fault: unknown;
   for (const typespace of types) {
     try {
       const writer = new BinaryWriter();
-      const filled = filledValue(params, values, { typespace, leftOut });
+      const filled = filledArguments(declared, values, { typespace, leftOut });
       nativeEncoderOf(params, typespace)(writer, filled);
       return writer.finish();
     } catch (error) {
@@ -225,12 +228,22 @@ function encodedArguments(
   throw fault;
 }
 
-function byName(params: ProductType, args: CallArguments): Readonly<Record<string, unknown>> {
+type DeclaredParams = Pick<ReducerDefinition, 'params' | 'paramDefaults'>;
+
+/** An array can lack options and parameters with a default at its end. */
+function byName(
+  { params: { elements }, paramDefaults = [] }: DeclaredParams,
+  args: CallArguments,
+  typespace: Typespace,
+): Readonly<Record<string, unknown>> {
   if (!Array.isArray(args)) return args as Readonly<Record<string, unknown>>;
-  if (args.length !== params.elements.length) {
-    throw new TypeError(`${args.length} arguments given, ${params.elements.length} expected`);
+  const isNeeded = ({ type }: NamedType, at: number) =>
+    paramDefaults[at] === undefined && specialKindOf(resolveType(type, typespace)) !== 'option';
+  const countMin = elements.findLastIndex(isNeeded) + 1;
+  if (args.length < countMin || args.length > elements.length) {
+    throw new TypeError(`${args.length} arguments given, ${elements.length} expected`);
   }
-  return Object.fromEntries(params.elements.map(({ name }, at) => [name ?? '', args[at]]));
+  return Object.fromEntries(elements.map(({ name }, at) => [name ?? '', args[at]]));
 }
 
 function parametersOf(params: QueryParameters): SqlParameters {

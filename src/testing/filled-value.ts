@@ -1,3 +1,4 @@
+import type { ReducerDefinition } from '../schema/definition.ts';
 import type { LeftOutColumns } from '../schema/left-out.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { nativeDecoderOf } from '../values/native.ts';
@@ -34,6 +35,16 @@ export function filledValue(type: AlgebraicType, value: unknown, filling: Fillin
     default:
       return value;
   }
+}
+
+/** Arguments by name, with what they leave out: parameters, and columns of rows in them. */
+export function filledArguments(
+  { params, paramDefaults }: Pick<ReducerDefinition, 'params' | 'paramDefaults'>,
+  args: unknown,
+  filling: Filling,
+): unknown {
+  const whole = paramDefaults ? filledRow(params, paramDefaults, args, filling) : args;
+  return filledFields(params, whole, filling);
 }
 
 function filledRow(

@@ -8,7 +8,7 @@
 import { limits } from '../limits.ts';
 import { integerRange, isIntegerKind } from './integer-range.ts';
 import { JsonError } from './json-error.ts';
-import { exactFormOf, filledElements, looseReaderOf } from './json-loose.ts';
+import { exactFormOf, filledElements, filledItems, looseReaderOf } from './json-loose.ts';
 import { Misfit, readVariant, type UnfitJsonError } from './json-read.ts';
 import { JsonNumber, JsonObject, type JsonValue, parseJson } from './json-text.ts';
 import { LooseNames } from './loose-names.ts';
@@ -126,31 +126,30 @@ class Explanation {
       const form = this.#completedObject(type, json, isNeeded);
       return keyFault(elements, json, { word, form, isNeeded });
     }
-    // Only options can be left out of a list, and only at its end.
-    const isNeeded = filledElements(type, this.#typespace).map((value) => value !== null);
+    const isNeeded = filledItems(type, this.#typespace).map((value) => value === undefined);
     if (Array.isArray(json)) {
-      const form = this.#completedList(type, json, isNeeded);
+      const form = this.#completedList(type, json);
       return countFault(elements, json.length, { word, form, isNeeded });
     }
     if (elements.length === 0) return `${came(json)} is not ${wholeWords[word]}; write []`;
     return word === 'parameter'
       ? `${came(json)} is not ${wholeWords.parameter}; ` +
-          `e.g. ${this.#completedList(type, [json], isNeeded)}`
+          `e.g. ${this.#completedList(type, [json])}`
       : `${came(json)} is not ${this.#named(type, wholeWords.field)}; ` +
           `e.g. ${this.#example(type, 0)}`;
   }
 
   /** The list that came, with examples for what does not fit and for what is missing. */
-  #completedList(
-    { elements }: ProductType,
-    items: readonly JsonValue[],
-    isNeeded: readonly boolean[],
-  ): string {
-    const count = Math.max(isNeeded.lastIndexOf(true) + 1, Math.min(items.length, elements.length));
+  #completedList(type: ProductType, items: readonly JsonValue[]): string {
+    const { elements } = type;
+    const filled = filledItems(type, this.#typespace);
+    const needed = filled.lastIndexOf(undefined) + 1;
+    const count = Math.max(needed, Math.min(items.length, elements.length));
     const parts = elements.slice(0, count).map(({ type }, at) => {
       const item = items[at];
       if (item !== undefined) return this.#kept(type, item);
-      return isNeeded[at] === true ? this.#example(type, 1) : 'null';
+      const value = filled[at];
+      return value === undefined ? this.#example(type, 1) : this.#kept(type, value);
     });
     return completedForm(parts, Math.min(items.length, count), ['[', ']']);
   }

@@ -9,7 +9,7 @@
  * | type | form |
  * |---|---|
  * | product | an object or array without its options (an array: without those at its end); an
- *   object without what a `FilledTypespace` fills in |
+ *   object without what a `FilledTypespace` fills in, an array of arguments as well |
  * | sum | `"Name"` and `{"tag": "Name"}` without payload, `{"tag": "Name", "value": …}` |
  * | option | the value itself, unless it is an option, too |
  * | Identity, ConnectionId | hexadecimal digits, with or without `0x` |
@@ -158,6 +158,8 @@ const specialForms: Readonly<Record<SpecialProductKind, ExactForm>> = {
 export interface FilledTypespace extends Typespace {
   /** By product of the typespace: for each element the plain form of a value, or `undefined`. */
   readonly leftOut: ReadonlyMap<AlgebraicType, readonly (JsonValue | undefined)[]>;
+  /** Those of them that are parameters, which are filled in at the end of an array as well. */
+  readonly parameters?: ReadonlySet<AlgebraicType>;
 }
 
 /** For each element what an object gets in place of it; `undefined`: it has to be there. */
@@ -169,6 +171,17 @@ export function filledElements(
   return type.elements.map((element, at) =>
     isOption(element.type, typespace) ? null : filled?.[at],
   );
+}
+
+/** `filledElements` for an array that lacks elements at its end. */
+export function filledItems(
+  type: ProductType,
+  typespace: Typespace | FilledTypespace,
+): readonly (JsonValue | undefined)[] {
+  const filled = filledElements(type, typespace);
+  const isCall = 'parameters' in typespace && typespace.parameters?.has(type) === true;
+  // What is missing from a row could not be told from what is misplaced.
+  return isCall ? filled : filled.map((value) => (value === null ? null : undefined));
 }
 
 /** Elements that can still be filled in by the read that runs: reads do not wait. */
@@ -202,13 +215,13 @@ function productForm(type: ProductType, typespace: Typespace): ExactForm {
   if (elements.length === 0) return unchanged;
   const names = new LooseNames(elements);
   const filled = filledElements(type, typespace);
-  // Only null is filled in at the end of an array: options.
-  const countMin = filled.findLastIndex((value) => value !== null) + 1;
+  const items = filledItems(type, typespace);
+  const countMin = items.lastIndexOf(undefined) + 1;
   return (json) => {
     if (Array.isArray(json)) {
       if (json.length < countMin || json.length >= elements.length) return json;
       spendFills(elements.length - json.length);
-      return elements.map((_, index) => json[index] ?? null);
+      return [...json, ...items.slice(json.length).map((value) => value ?? null)];
     }
     if (!(json instanceof JsonObject) || json.size > elements.length) return json;
     const given = elements.map(() => false);

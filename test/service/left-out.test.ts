@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describedDocument } from '../../src/cli/described-text.ts';
+import { definitionFromSchema } from '../../src/codegen/schema-document.ts';
+import { textsOf } from '../codegen/described.ts';
 import { ask, type Mode, toolsIn } from './mcp-support.ts';
 import { type Person, Running } from './running.ts';
 
@@ -96,5 +98,73 @@ describe('[ease 2.3] a row of a table in the arguments of a call', () => {
     expect(described).toContain('book_id  U64       primary key, auto-increment');
     expect(described).toContain('copies   U32       default');
     expect(described).toContain('Book = {book_id?: U64, title: String, mood?: Mood, ');
+  });
+});
+
+describe('[ease 2.3] parameters with a default', () => {
+  it('are left out over HTTP, by name and at the end of an array', async () => {
+    for (const args of [['p1'], ['p1', 2], { shop: 'p1' }, { shop: 'p1', mood: 'calm' }]) {
+      expect(await running.call('shelf', 'order', args)).toMatchObject({ status: 200 });
+    }
+    const stocked = [2, [0, []], ['new']];
+    expect(await titled('p1')).toEqual([stocked, stocked, stocked, stocked]);
+    expect(await running.call('shelf', 'order', ['p2', 7, 'wild'])).toMatchObject({ status: 200 });
+    expect(await titled('p2')).toEqual([[7, [1, []], ['new']]]);
+    expect(await running.call('shelf', 'twice', [])).toMatchObject({ status: 200, text: '42' });
+    expect(await running.call('shelf', 'twice', { what: 4 })).toMatchObject({ text: '8' });
+  });
+
+  it('are the columns of a row as well', async () => {
+    expect(await running.call('shelf', 'add_columns', { title: 'p3' })).toMatchObject({
+      status: 200,
+    });
+    expect(await running.call('shelf', 'add_columns', [0, 'p3'])).toMatchObject({ status: 200 });
+    expect(await titled('p3')).toEqual([filled, filled]);
+  });
+
+  it('are the only ones, and what is said to be written leaves them out', async () => {
+    const { status, text } = await running.call('shelf', 'order', { count: 3 });
+    expect(status).toBe(400);
+    expect(text).toBe(
+      'invalid arguments for reducer order: the parameter `shop` is missing; ' +
+        'add it, e.g. {"count":3,"shop":"text"}',
+    );
+    expect((await running.call('shelf', 'order', [])).text).toContain('add it, e.g. ["text"]');
+    expect((await running.call('shelf', 'add_columns', [])).text).toContain('e.g. [0,"text"]');
+    expect((await running.call('shelf', 'order', ['p4', null])).status).toBe(400);
+  });
+
+  it('are left out by agents, who see which these are', async () => {
+    const options = { mode, as: owner };
+    const called = await ask(running, options, 'call', { reducer: 'order', args: ['p5'] });
+    expect(called.content[0]?.text).toBe("reducer 'order' committed");
+    const { content } = await ask(running, options, 'get_schema');
+    const { reducers, procedures } = JSON.parse(content[0]?.text ?? '');
+    const named = (name: string) => (one: { name: string }) => one.name === name;
+    const params = { shop: 'String', 'count?': 'U64', 'mood?': 'Mood', by: 'BookOrder?' };
+    expect(reducers.find(named('order')).params).toEqual(params);
+    expect(procedures.find(named('twice')).params).toEqual({ 'what?': 'U32' });
+    const wrong = await ask(running, options, 'call', { reducer: 'order', args: {} });
+    expect(wrong.content[1]?.text).toContain('order(shop: String, count?: U64, mood?: ');
+    const typed = { ...options, features: 'typed-reducers' };
+    const tool = (await toolsIn(running, typed)).find(({ name }) => name === 'order');
+    expect(tool?.inputSchema.required).toEqual(['shop']);
+    expect(tool?.description).toContain('reducer order(shop: String, count?: U64, mood?: ');
+    expect((await ask(running, typed, 'order', { shop: 'p6' })).isError).toBe(false);
+  });
+
+  it('are shown at the command line, and in bindings by a comment', async () => {
+    const where = '/v1/database/shelf/schema?version=10';
+    const { text } = await running.ask('GET', where, { as: owner });
+    const described = describedDocument(text, undefined, undefined);
+    expect(described).toContain('order(shop: String, count?: U64, mood?: Mood, by: BookOrder?)');
+    expect(described).toContain('twice(what?: U32): U32');
+    const files = textsOf(definitionFromSchema(text));
+    expect(files['order_reducer.ts']).toContain(
+      'have defaults: count, mood. */\nexport default {\n',
+    );
+    expect(files['twice_procedure.ts']).toContain(
+      'have defaults: what. */\nexport const params = {',
+    );
   });
 });

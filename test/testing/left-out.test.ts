@@ -68,3 +68,33 @@ describe('[ease 2.3] a row of a table in the arguments of a test', () => {
     expect(await db.tables.big.iter()).toEqual([{ id: 1, words: 'few' }]);
   });
 });
+
+describe('[ease 2.3] a parameter with a default', () => {
+  it('is left out in tests, and the types say so', async () => {
+    await ann.reducers.order({ shop: 'one' });
+    await ann.reducers.order({ shop: 'two', count: 3n, mood: { tag: 'wild' } });
+    const rows = await db.tables.book.iter();
+    expect(rows.map(({ title, copies, mood }) => [title, copies, mood.tag]).sort()).toEqual([
+      ['one', 2, 'calm'],
+      ['two', 3, 'wild'],
+    ]);
+    expect(await ann.procedures.twice()).toBe(42);
+    expect(await ann.procedures.twice({ what: 2 })).toBe(4);
+    // @ts-expect-error A shop is needed.
+    await expect(ann.reducers.order({ count: 3n })).rejects.toThrow('shop');
+    // @ts-expect-error A default is no reason to take null.
+    await expect(ann.reducers.order({ shop: 'a', count: null })).rejects.toThrow('count');
+  });
+
+  it('is a column of a row whose columns are the parameters', async () => {
+    const added = await ann.reducers.addColumns({ title: 'one' });
+    expect(added).toMatchObject({ bookId: 1n, title: 'one', ...filled });
+  });
+
+  it('is left out at the end of an array, for a call by name', async () => {
+    await db.call('order', ['one']);
+    expect(await db.call('twice', [])).toBe(42);
+    await expect(db.call('order', [])).rejects.toThrow('0 arguments given, 4 expected');
+    await expect(db.call('twice', [1, 2])).rejects.toThrow('2 arguments given, 1 expected');
+  });
+});

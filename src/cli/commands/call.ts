@@ -13,7 +13,13 @@ import { databaseAndFunction } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
 import { withAnonymous, withServer, withYes } from '../shared-flags.ts';
-import { type FunctionSignature, readSignatures, signatureText, usageText } from '../signatures.ts';
+import {
+  type FunctionSignature,
+  readSignatures,
+  signatureText,
+  usageText,
+  withDefaults,
+} from '../signatures.ts';
 
 export function addCall(program: Command, io: Io): void {
   withAnonymous(withYes(withServer(program.command('call [words...]'))))
@@ -52,7 +58,10 @@ export function addCall(program: Command, io: Io): void {
       const resolved = await api.text('GET', databasePath(database, '/identity'));
       const failed = { status: answer.status, text, name, database, resolved };
       const isNamed = rest.length < words.length;
-      const explained = explain(failed, signatures);
+      const explained =
+        signature !== undefined && isMisfit(failed)
+          ? misfitText(failed, await withDefaults(api, database, signature))
+          : explain(failed, signatures);
       // The names are in what is explained.
       if (!isUnknown(failed)) throw new CliError([explained, ...hintLines(hint)].join('\n'));
       const project = isNamed ? [] : await projectHint(api, failed);
@@ -92,20 +101,25 @@ async function projectHint(api: Api, { name, database }: FailedCall): Promise<st
 }
 
 function explain(failed: FailedCall, signatures: readonly FunctionSignature[]): string {
-  const { status, text, name, database, resolved } = failed;
-  if (isUnknown(failed)) {
-    return unknownText(name, database, resolved, signatures);
-  }
-  const signature = signatures[new LooseNames(signatures).find(name)];
-  if (status === 400 && text.startsWith('invalid arguments') && signature !== undefined) {
-    return (
-      `Invalid arguments provided for ${signature.kind} \`${name}\` for database \`${database}\` ` +
-      `resolving to identity \`${resolved}\`.\n${withoutList(text)}\n\n` +
-      `The ${signature.kind} has the following signature:\n  ${signatureText(signature)}\n\n` +
-      `Usage: ${usageText(signature, database)}`
-    );
-  }
-  return text;
+  const { text, name, database, resolved } = failed;
+  return isUnknown(failed) ? unknownText(name, database, resolved, signatures) : text;
+}
+
+/** Whether the arguments do not fit the parameters. */
+function isMisfit({ status, text }: FailedCall): boolean {
+  return status === 400 && text.startsWith('invalid arguments');
+}
+
+function misfitText(
+  { text, name, database, resolved }: FailedCall,
+  signature: FunctionSignature,
+): string {
+  return (
+    `Invalid arguments provided for ${signature.kind} \`${name}\` for database \`${database}\` ` +
+    `resolving to identity \`${resolved}\`.\n${withoutList(text)}\n\n` +
+    `The ${signature.kind} has the following signature:\n  ${signatureText(signature)}\n\n` +
+    `Usage: ${usageText(signature, database)}`
+  );
 }
 
 /** A fault in the number of arguments, without the list to send over HTTP. */

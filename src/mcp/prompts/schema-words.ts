@@ -5,8 +5,9 @@ import type {
   ReducerDefinition,
   TableDefinition,
 } from '../../schema/definition.ts';
+import { shownParams } from '../../schema/type-words.ts';
 import { specialKindOf } from '../../values/special-types.ts';
-import type { AlgebraicType, NamedType, ProductType, Typespace } from '../../values/type.ts';
+import type { AlgebraicType, NamedType, Typespace } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import { shortTypeText } from '../json-schema.ts';
 import type { SchemaNotes } from '../schema-notes.ts';
@@ -67,10 +68,10 @@ export function reducerWords(
 
 /** Returns `reducer add(id: U64, title: String)`, its return type, and whether it is private. */
 export function signatureWords(reducer: ReducerDefinition, types: Typespace): string {
-  const { name, params, returns, throws, lifecycle, visibility } = reducer;
+  const { name, returns, throws, lifecycle, visibility } = reducer;
   const called = lifecycle === undefined ? 'called by its owner alone' : `runs ${when[lifecycle]}`;
   return [
-    `reducer ${name}(${parameterWords(params, types)})`,
+    `reducer ${name}(${parameterWords(reducer, types)})`,
     ...(returns === undefined ? [] : [`returns ${typeWords(returns, types)}`]),
     ...(throws === undefined ? [] : [`refuses with ${typeWords(throws, types)}`]),
     ...(visibility === 'private' ? [called] : []),
@@ -78,19 +79,23 @@ export function signatureWords(reducer: ReducerDefinition, types: Typespace): st
 }
 
 /** Returns `procedure ask(what: String), returns U64`, and whether it is private. */
-export function procedureWords(
-  { name, params, returnType, visibility }: ProcedureDefinition,
-  types: Typespace,
-): string {
+export function procedureWords(procedure: ProcedureDefinition, types: Typespace): string {
+  const { name, returnType, visibility } = procedure;
   return [
-    `procedure ${name}(${parameterWords(params, types)})`,
+    `procedure ${name}(${parameterWords(procedure, types)})`,
     `returns ${typeWords(returnType, types)}`,
     ...(visibility === 'private' ? ['called by its owner alone'] : []),
   ].join(', ');
 }
 
-function parameterWords({ elements }: ProductType, types: Typespace): string {
-  return elements.map((one, at) => `${one.name ?? at}: ${typeWords(one.type, types)}`).join(', ');
+function parameterWords(
+  declared: Pick<ReducerDefinition, 'params' | 'paramDefaults'>,
+  types: Typespace,
+): string {
+  const params = shownParams(declared).map(({ name, type }, at) => {
+    return `${name ?? at}: ${typeWords(type, types)}`;
+  });
+  return params.join(', ');
 }
 
 function withDoc(words: string, doc = ''): string {
