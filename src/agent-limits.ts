@@ -123,6 +123,8 @@ export const agentLimits = {
   sourceLinesMax: 262_144,
   /** Functions whose lines are known, and names of what is not shown. */
   sourceFunctionsMax: 10_000,
+  /** Submodules whose functions are looked for in one program. */
+  sourceSubmodulesMax: 1_000,
   sourcesLeftOutMax: 1_000,
   /** Time and memory for reading them from one program, and programs that wait for it. */
   sourceReadMillisMax: 10_000,

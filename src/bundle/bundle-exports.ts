@@ -20,6 +20,8 @@ export const aliasesMax = 8;
 export class BundleExports {
   readonly #text: string;
   readonly #declarations = new Map<string, Named>();
+  /** Exported and local names of files that are imported as a whole, by the name of that whole. */
+  readonly #namespaces = new Map<string, readonly Exported[]>();
 
   /** `places` is that of the bundle `text`: one ES module as printed by the bundler. */
   constructor(text: string, places: SourcePlaces) {
@@ -30,20 +32,62 @@ export class BundleExports {
       const nameOffset = index + whole.indexOf(name, 3);
       this.#declarations.set(name, { nameOffset, valueOffset: index + whole.length });
     }
+    for (const [, name = '', lines = ''] of text.matchAll(namespacePattern)) {
+      const exports = [...lines.matchAll(namespaceLine)];
+      this.#namespaces.set(
+        name,
+        exports.map(([, key = '', local = '']) => [key, local]),
+      );
+    }
   }
 
   /** The default export, if it has a name. */
   get main(): Named | undefined {
-    const local = this.#clause().find(([name]) => name === 'default')?.[1];
-    return local === undefined ? undefined : this.#declarations.get(local);
+    return this.#mainOf(this.#clause());
   }
 
   /** The other exports by name: for a group, its members. */
   get functions(): [name: string, declared: Named][] {
-    return this.#clause().flatMap(([name, local]) => {
+    return this.#functionsOf(this.#clause());
+  }
+
+  /**
+   * The exports of submodules by full name, such as `guilds.join`: of modules that are imported as
+   * a whole, and that the schema of the module around them has. At most `modulesMax` are looked at:
+   * one can have itself, in a program that was not made by our bundler.
+   */
+  submoduleFunctions(modulesMax: number): [name: string, declared: Named][] {
+    const found: [string, Named][] = [];
+    const waiting = this.#submodulesOf('', this.#clause());
+    for (const [count, { prefix, exports }] of waiting.entries()) {
+      if (count >= modulesMax) break;
+      for (const [name, named] of this.#functionsOf(exports)) found.push([prefix + name, named]);
+      // Grows while it is read.
+      if (waiting.length < modulesMax) waiting.push(...this.#submodulesOf(prefix, exports));
+    }
+    return found;
+  }
+
+  #mainOf(exports: readonly Exported[]): Named | undefined {
+    const local = exports.find(([name]) => name === 'default')?.[1];
+    return local === undefined ? undefined : this.#declarations.get(local);
+  }
+
+  #functionsOf(exports: readonly Exported[]): [string, Named][] {
+    return exports.flatMap(([name, local]) => {
       const declaration = this.#declarations.get(local);
       if (name === 'default' || declaration === undefined) return [];
       return this.#members(name, declaration, 0);
+    });
+  }
+
+  /** The files that are imported as a whole among the entries of a module's schema. */
+  #submodulesOf(prefix: string, exports: readonly Exported[]): Submodule[] {
+    const [entries = []] = this.objects(this.#mainOf(exports));
+    return entries.flatMap(({ key, valueOffset }) => {
+      const inner = this.#namespaces.get(this.#nameAt(valueOffset));
+      const isShort = prefix.length + key.length < prefixCharactersMax;
+      return inner && isShort ? [{ prefix: `${prefix}${key}.`, exports: inner }] : [];
     });
   }
 
@@ -58,13 +102,17 @@ export class BundleExports {
 
   /** What the declaration names, if its value is only a name. */
   aliasOf({ valueOffset }: Named): Named | undefined {
-    aliasPattern.lastIndex = valueOffset;
-    const [name = ''] = aliasPattern.exec(this.#text) ?? [];
-    return this.#declarations.get(name);
+    return this.#declarations.get(this.#nameAt(valueOffset));
+  }
+
+  /** The name that is all of the value at an offset; else empty. */
+  #nameAt(offset: number): string {
+    aliasPattern.lastIndex = offset;
+    return aliasPattern.exec(this.#text)?.[0] ?? '';
   }
 
   /** Exported names and their local names, from the export clause that ends a bundle. */
-  #clause(): [name: string, local: string][] {
+  #clause(): Exported[] {
     const clause = this.#text.slice(this.#text.lastIndexOf('\nexport {\n'));
     const pattern = /^ {2}([^\s,"]+)(?: as ([^\s,"]+))?,?$/gm;
     return [...clause.matchAll(pattern)].map(([, local = '', name = local]) => [name, local]);
@@ -86,6 +134,21 @@ export class BundleExports {
   }
 }
 
+/** Longest chain of namespaces that is followed. */
+const prefixCharactersMax = 1_024;
+
+type Exported = [name: string, local: string];
+
+/** A module in the schema of another one. */
+interface Submodule {
+  readonly prefix: string;
+  readonly exports: readonly Exported[];
+}
+
+/** What the bundler prints for a file that is imported as a whole. */
+const namespacePattern =
+  /^var ([^\s=;,]+) = \{\};\n__export\d*\(\1, \{\n((?: {2}[^\n]*\n)+)\}\);$/gm;
+const namespaceLine = /^ {2}([^\s,:"]+): \(\) => ([^\s,"]+),?$/gm;
 const declarationPattern = /^(?:var|let|const) ([^\s=;,]+) = /gm;
 /** A value that is only a name. */
 const aliasPattern = /[\w$\u0080-\uffff]+(?=\s*[,;}])/y;

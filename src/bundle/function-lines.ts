@@ -1,9 +1,10 @@
+import { limits } from '../limits.ts';
 import { aliasesMax, BundleExports, type Named } from './bundle-exports.ts';
 import { SourcePlaces } from './source-places.ts';
 
 /** Where a function that a program exports is written, its doc comment included. */
 export interface FunctionLines {
-  /** As the program exports it. */
+  /** As the program exports it; that of a submodule has namespaces in front: `guilds.join`. */
   readonly name: string;
   readonly file: string;
   /** Counted from 1. */
@@ -21,7 +22,7 @@ export interface FunctionLines {
 export function functionLines(text: string, map: string): readonly FunctionLines[] {
   const places = new SourcePlaces(text, map);
   const exported = new BundleExports(text, places);
-  const named = exported.functions;
+  const named = [...exported.functions, ...exported.submoduleFunctions(limits.sourceSubmodulesMax)];
   const declared = named.map(([name, one]) => [name, declarationOf(one, exported)] as const);
   const starts = declared.map(([, { nameOffset }]) => places.lineOf(nameOffset));
   const members = named.map(([, { nameOffset }]) => places.lineOf(nameOffset));

@@ -96,6 +96,42 @@ describe('the files of a program', () => {
     expect(JSON.stringify(shown)).not.toMatch(/of a package|'outside'/);
   });
 
+  it('[ease 4.9] know the lines of the functions of submodules, by their full names', async () => {
+    const inner = (name: string, entries: string) =>
+      `import { schema } from 'reducerdb/server';\n${entries}export const ${name} = db.reducer(() => {});\n`;
+    const folder = path.join(root, 'nested');
+    const sources = {
+      'src/index.ts': inner(
+        'top',
+        "import * as guilds from './guilds.ts';\nimport * as other from './text.ts';\n" +
+          'const db = schema({ guilds, again: guilds });\nexport default db;\n' +
+          'export const all = db.exportGroup({ of: guilds.join && db.reducer(() => {}) });\n' +
+          'console.log(other);\n',
+      ),
+      'src/guilds.ts': inner(
+        'join',
+        "import * as rooms from './rooms.ts';\nconst db = schema({ 'inner_rooms': rooms });\n" +
+          'export { db as default };\n',
+      ),
+      'src/rooms.ts': inner('open', 'const db = schema({});\nexport default db;\n'),
+      'src/text.ts': 'export const none = 1;\n',
+    };
+    mkdirSync(path.join(folder, 'src'), { recursive: true });
+    for (const [name, text] of Object.entries(sources)) {
+      writeFileSync(path.join(folder, name), text);
+    }
+    const { functions } = readProgramFiles((await buildModule(folder)).program);
+    const places = functions.map(({ name, file, first, last }) => [name, file, first, last]);
+    expect(places).toEqual([
+      ['of', 'src/index.ts', 6, 6],
+      ['top', 'src/index.ts', 8, 8],
+      ['guilds.join', 'src/guilds.ts', 5, 5],
+      ['again.join', 'src/guilds.ts', 5, 5],
+      ['guilds.inner_rooms.open', 'src/rooms.ts', 4, 4],
+      ['again.inner_rooms.open', 'src/rooms.ts', 4, 4],
+    ]);
+  });
+
   it('[ease 4.9] know the lines of each function, its doc comment included', () => {
     const { functions } = readProgramFiles(program);
     const lines = files['project/src/index.ts'].split('\n');

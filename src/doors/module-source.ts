@@ -4,6 +4,7 @@ import { SourceReader } from '../host/publishing/source-reader.ts';
 import type { DatabaseDescription, DatabaseHandle } from '../host/supervision/database-handle.ts';
 import { limits } from '../limits.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
+import { flatDefinition } from '../schema/flat-definition.ts';
 import { LooseNames } from '../values/loose-names.ts';
 import { namesHint } from './names-hint.ts';
 
@@ -87,11 +88,11 @@ async function read(
     kind,
     files: files.map((file) => ({ ...file, lines: new TextLines(file.text) })),
     leftOut,
-    functions: ofDefinition(functions, description.definition),
+    functions: ofDefinition(functions, flatDefinition(description.definition)),
   };
 }
 
-/** The functions that the definition has, under the names that clients know. */
+/** The functions of a flat definition, under the names that clients know. */
 function ofDefinition(
   functions: readonly FunctionLines[],
   { reducers, procedures, views, httpHandlers }: ModuleDefinition,

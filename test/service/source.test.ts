@@ -76,6 +76,28 @@ describe('GET …/source', () => {
     expect(text).toBe(index.slice(index.indexOf('/** Adds')));
   });
 
+  it('[ease 4.9] has the lines of functions of submodules, by their full names', async () => {
+    const nested = [
+      "import { schema } from 'reducerdb/server';",
+      "import * as noteBook from './notes.ts';",
+      'export default schema({ noteBook });',
+    ];
+    const notes = [
+      "import { schema } from 'reducerdb/server';",
+      'const db = schema({});',
+      'export default db;',
+      '/** Adds a note. */',
+      'export const addNote = db.reducer(() => {});',
+    ];
+    const folder = writeModule(sandbox, 'nested', nested.join('\n'));
+    writeFileSync(path.join(folder, 'src/notes.ts'), notes.join('\n'));
+    await sandbox.ok(['publish', 'nested', '-p', folder]);
+    const listed = await sandbox.ok(['source', 'nested']);
+    expect(listed).toContain(' noteBook.add_note | reducer | src/notes.ts:4-5');
+    const shown = await sandbox.ok(['source', 'nested', 'noteBook.addNote']);
+    expect(shown).toContain('/** Adds a note. */\nexport const addNote');
+  });
+
   it('[ease 4.9] says what is wrong', async () => {
     expect(await ask('?function=ad_notes')).toEqual({
       status: 404,
