@@ -5,7 +5,15 @@
  * empty program. The bars are those of `[ease 5.1]`.
  */
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -137,10 +145,15 @@ function makeLongModule(folder: string): string {
   mkdirSync(path.join(module, 'src'), { recursive: true });
   const manifest = { name: 'long', private: true, type: 'module' };
   writeFileSync(path.join(module, 'package.json'), JSON.stringify(manifest));
+  copyFileSync(
+    path.join(root, 'templates/basic/tsconfig.json'),
+    path.join(module, 'tsconfig.json'),
+  );
   const modules = path.join(module, 'node_modules');
-  mkdirSync(modules);
+  mkdirSync(path.join(modules, '.bin'), { recursive: true });
   symlinkSync(root, path.join(modules, 'reducerdb'));
   symlinkSync(path.join(root, 'node_modules/typescript'), path.join(modules, 'typescript'));
+  symlinkSync('../typescript/bin/tsc', path.join(modules, '.bin/tsc'));
   return module;
 }
 
