@@ -97,8 +97,9 @@ describe('the files of a program', () => {
   });
 
   it('[ease 4.9] know the lines of the functions of submodules, by their full names', async () => {
+    const first = "import { schema } from 'reducerdb/server';\n";
     const inner = (name: string, entries: string) =>
-      `import { schema } from 'reducerdb/server';\n${entries}export const ${name} = db.reducer(() => {});\n`;
+      `${first}${entries}export const ${name} = db.reducer(() => {});\n`;
     const folder = path.join(root, 'nested');
     const sources = {
       'src/index.ts': inner(
