@@ -123,6 +123,7 @@ async function openShop(text: string, placement: Placement): Promise<Shop> {
         examine,
         lines: (more) => lines.push(...more),
         report: (_, message) => reports.push(message),
+        warn: (sentence) => reports.push(sentence),
       },
       mode,
     );

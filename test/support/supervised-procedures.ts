@@ -48,6 +48,7 @@ export async function openProcedures(bodies: Readonly<Record<string, LaneBody>>,
       examine: () => Promise.resolve(program.bytes),
       lines: () => undefined,
       report: () => undefined,
+      warn: () => undefined,
     },
     { kind: 'create', program, createdMicros: 1n },
   );

@@ -84,6 +84,7 @@ export function tinyDatabase(
       lines: () => undefined,
       space,
       report: (_, message) => reports.push(message),
+      warn: (sentence) => reports.push(sentence),
     },
     mode,
   );

@@ -19,7 +19,6 @@ import { noSuchDatabase } from '../registry/resolve-target.ts';
 import type { Placement } from '../seats/placement.ts';
 import type { SeatMode, StampedLine } from '../seats/seat.ts';
 import { noSpaceRefusal } from '../supervision/full-disk.ts';
-import { lineAbout } from '../supervision/report-line.ts';
 import type { RestFacts } from '../supervision/rest.ts';
 import { isSelfActing } from '../supervision/schedule-state.ts';
 import { SupervisedDatabase } from '../supervision/supervised-database.ts';
@@ -381,7 +380,11 @@ export class RunningDatabases {
         }),
         report: (level, message, more) => {
           const about = { database: identityToHex(identity), ...more };
-          report({ level, message: lineAbout(nameOf(identity), message), about });
+          report({ level, message: `${nameOf(identity)} ${message}`, about });
+        },
+        warn: (sentence) => {
+          const about = { database: identityToHex(identity) };
+          report({ level: 'warn', message: `${nameOf(identity)}: ${sentence}`, about });
         },
       },
       mode,

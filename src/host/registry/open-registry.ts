@@ -18,7 +18,6 @@ import type { HistoryAnswer, HistoryTask } from '../seats/history-task.ts';
 import { LocalSeat } from '../seats/local-seat.ts';
 import type { SeatMode } from '../seats/seat.ts';
 import type { ProgramSource } from '../supervision/database-handle.ts';
-import { lineAbout } from '../supervision/report-line.ts';
 import { SupervisedDatabase } from '../supervision/supervised-database.ts';
 import { type DatabaseFiles, RegistryError } from './database-files.ts';
 import { isOfLaterVersion } from './look-at-registry.ts';
@@ -170,10 +169,11 @@ export function registryDatabase(
       report: (level, message, about) => {
         report({
           level,
-          message: lineAbout('The registry', message),
+          message: `The registry ${message}`,
           ...(about !== undefined && { about }),
         });
       },
+      warn: (sentence) => report({ level: 'warn', message: `The registry: ${sentence}` }),
     },
     mode,
   );

@@ -9,6 +9,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { moduleOf, reducer, ref, u64 } from '../../../test/schema/module-builder.ts';
 import { hostOptions } from '../../../test/support/host-options.ts';
 import { createTiny, tinyDatabase } from '../../../test/support/tiny-database.ts';
 import { present } from '../../assert.ts';
@@ -24,6 +25,7 @@ import {
   databaseIdentity,
   ownerIdentity,
 } from '../../values/identity-roles.ts';
+import { scheduleAtType } from '../../values/special-types.ts';
 import { temporaryConnection } from '../supervision/temporary-connection.ts';
 import { DatabaseFiles, RegistryError } from './database-files.ts';
 import type { EnvRow } from './env-row.ts';
@@ -138,6 +140,31 @@ it('changes owners of databases with their names, and of nothing else', async ()
   const owners = ['of-5', 'of-6', 'released'].map((name) => again.name(name)?.owner);
   expect(owners).toEqual([9n, 1n, 1n]);
   await again.close();
+});
+
+it('is named in front of what its database warns of, which is a sentence of its own', async () => {
+  // Only a database with schedules minds a clock that was set back.
+  const jobs = { name: 'jobs', columns: { id: u64, at: scheduleAtType }, primaryKey: 'id' };
+  const schedule = { tableName: 'jobs', atColumn: 1, functionName: 'tidy' };
+  const raw = moduleOf([jobs], {
+    reducers: [reducer('tidy', { job: ref(0) })],
+    schedules: [{ sourceName: undefined, ...schedule }],
+  });
+  const bytes = encodeRawModuleV10(raw);
+  const program = { kind: 'js', bytes } as const;
+  const given = options();
+  const first = registryDatabase(given, await files(), program);
+  await first.started();
+  await first.close();
+  const lines: string[] = [];
+  const report = ({ message }: { readonly message: string }) => void lines.push(message);
+  const nowMicros = () => given.clock.nowMicros() - 3_600_000_000n;
+  const monotonicMillis = () => given.clock.monotonicMillis();
+  const clock = { nowMicros, monotonicMillis };
+  const again = registryDatabase({ ...given, clock, report }, await files(), program);
+  await again.started();
+  await again.close();
+  expect(lines[0]).toMatch(/^The registry: The clock is 3[56]\d\d s behind the last commit\. /);
 });
 
 it('is not taken by an earlier version than made it, and says so', async () => {

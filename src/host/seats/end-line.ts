@@ -10,7 +10,10 @@ export type AfterEnd =
   | 'broken'
   | 'closed';
 
-/** Receives a line about a database: its level, its text, and fields for programs. */
+/**
+ * Receives a line about a database: its level, its text, which follows the name of the database
+ * (`is read-only: …`), and fields for programs.
+ */
 export type ReportOfDatabase = (
   level: ReportLine['level'],
   message: string,

@@ -20,7 +20,6 @@ import { FullDisk } from './full-disk.ts';
 import { LineTimes } from './line-times.ts';
 import { Opening } from './opening.ts';
 import { Reopening } from './reopening.ts';
-import { asSentence } from './report-line.ts';
 import type { WakeReason } from './rest.ts';
 import { isSelfActing, noSchedules, type ScheduleState } from './schedule-state.ts';
 import { ScheduledEnds } from './scheduled-ends.ts';
@@ -414,7 +413,7 @@ export class DatabaseLife {
       },
       durable: (write, offset) => owner.durable(write, offset),
       lines: (lines) => this.#options.lines(this.#lineTimes.within(lines)),
-      warn: (message) => this.#options.report('warn', asSentence(message)),
+      warn: (message) => this.#options.warn(message),
       memory: (memory) => owner.memory(memory),
       ended: (end) => this.#ended(end, mode),
     });

@@ -59,6 +59,7 @@ class Slow {
         logBytes: () => bytes,
         schedules: () => this.schedules,
         report: (_, message) => this.reports.push(message),
+        warn: (sentence) => this.reports.push(sentence),
       },
       mode,
     );

@@ -79,6 +79,7 @@ class World {
           woke: (reason, millis) => this.events.push(`woke for a ${reason} in ${millis} ms`),
         },
         report: (_, message) => this.reports.push(message),
+        warn: (sentence) => this.reports.push(sentence),
       },
       mode,
     );

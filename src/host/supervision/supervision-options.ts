@@ -47,6 +47,8 @@ export interface SupervisionOptions {
     /** It serves again, after so long. */
     woke(wake: WakeReason, millis: number): void;
   };
-  /** Receives restarts and failures: one sentence each for the operator, and fields. */
+  /** Receives restarts and failures: what follows the database's name, and fields. */
   readonly report: ReportOfDatabase;
+  /** Receives what its actor warns of: a sentence of its own. */
+  readonly warn: (sentence: string) => void;
 }
