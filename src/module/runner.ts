@@ -6,6 +6,7 @@ import type { ConnectionNumber } from '../values/connection-number.ts';
 import type { CallerIdentity, DatabaseIdentity } from '../values/identity-roles.ts';
 import type { ModuleLogLine, TraceFrame } from './log-line.ts';
 import { cutText } from './log-line.ts';
+import type { MigrationCall, MigrationOutcome } from './migration-call.ts';
 import type { ModuleEnv } from './module-env.ts';
 import type { ReadSet } from './read-set.ts';
 
@@ -26,6 +27,11 @@ export interface ModuleRunner {
    * cannot write. The same rows give the same outcome. Absent where there are no views.
    */
   callView?(call: ViewCall): ViewOutcome;
+  /**
+   * Takes rows through migrations of the program, or runs one of their whole steps: a `run` inside
+   * `transaction`, everything else without writing. Present if the program declares migrations.
+   */
+  callMigration?(call: MigrationCall, transaction: Transaction | undefined): MigrationOutcome;
   /** Optional: makes the calls within `run` cheaper by preparing once for all of them. */
   batch?<Result>(run: () => Result): Result;
   /** Drops the program; the runner is not used afterwards. */
