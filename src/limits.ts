@@ -239,6 +239,15 @@ export const limits = {
   modulePatternLengthMax: 2 ** 16,
   /** One program as published: a row of `st_module` holds it. */
   programBytesMax: 64 * mebibyte - 4 * kibibyte,
+  /**
+   * Migrations that a program carries, steps of one of them, and the definition before it. All of
+   * them together are bounded by the description, which is no larger than a program.
+   */
+  migrationCountMax: 1_000,
+  migrationStepsMax: 1_000,
+  migrationDefinitionBytesMax: 4 * mebibyte,
+  /** Rows that a program makes of one batch of rows. */
+  migratedBytesMax: 128 * mebibyte,
   /** Nesting depth of brackets in a program: parsers recurse. */
   programNestingMax: 1_000,
   /** A linked program: its script, and the source map of the script. */

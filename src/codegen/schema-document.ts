@@ -101,6 +101,7 @@ function rawModuleOf(json: JsonValue): RawModule {
       param: numberOf(field(entry, 'param')),
       value: bytesOf(field(entry, 'value')),
     })),
+    migrations: [],
     strayDefaultTables: [],
   };
 }

@@ -1,6 +1,8 @@
 import type { DeclaredMigration } from './declared-step.ts';
 import type { ModuleDefinition } from './definition.ts';
+import type { LegPlan } from './migration-leg.ts';
 import type { MigrationStep } from './migration-steps.ts';
+import type { PlannedTable } from './planned-table.ts';
 
 /**
  * How a database gets from its definition to that of a program whose migrations it has not all
@@ -14,8 +16,9 @@ export interface DeclaredPlan {
   readonly added: readonly DeclaredMigration[];
   readonly removed: readonly string[];
   readonly breaksClients: boolean;
-  /** The plan as people read it, without colours. */
+  /** The plan as people read it, without colours and with those of a terminal. */
   readonly text: string;
+  readonly colouredText: string;
 }
 
 /** A stretch of migrations that takes each row once. One with whole steps is one migration. */
@@ -37,28 +40,11 @@ export interface PlannedStage {
   readonly automatic: readonly MigrationStep[];
   /** Its `run` and `assert` steps, in order. */
   readonly whole: readonly WholeStep[];
+  /** The migrations of the stretch by themselves; `catalogOfStage` and the program need them. */
+  readonly legs: readonly LegPlan[];
+  /** Whether it leads to the program's own definition, with its views. */
+  readonly isLast: boolean;
 }
-
-export type PlannedTable =
-  /**
-   * Rows stay as they are stored, whatever it and its columns are called now; columns may be added
-   * at the end, with a default, and types grow in place. The table keeps its id.
-   */
-  | { readonly kind: 'keep'; readonly before: string; readonly after: string }
-  /**
-   * The program makes the rows of `into`. `after`: the one of them that continues the table, with
-   * its id and its sequences, if any does.
-   */
-  | {
-      readonly kind: 'rewrite';
-      readonly before: string;
-      readonly after: string | undefined;
-      readonly into: readonly string[];
-    }
-  /** Gone with its rows. */
-  | { readonly kind: 'discard'; readonly before: string }
-  /** Gone; refused if it has rows. */
-  | { readonly kind: 'remove'; readonly before: string };
 
 export interface WholeStep {
   readonly kind: 'run' | 'assert';
@@ -69,3 +55,5 @@ export interface WholeStep {
   /** The statement of an assertion that is one. */
   readonly sql: string | undefined;
 }
+
+export type { PlannedTable };

@@ -1,7 +1,7 @@
 /**
  * A step that a migration declares, as data; what its functions do is known to the program alone.
- * Tables and columns go by full canonical names: those of `from` and dropped ones as the schema
- * before the migration has them, all others as the schema after it.
+ * Steps take effect one after the other: tables and columns go by the names that they have when a
+ * step begins, as the module spells them; a table of a submodule has its namespace before it.
  */
 export type DeclaredStep =
   | { readonly kind: 'renameTable'; readonly from: string; readonly to: string }
@@ -18,14 +18,37 @@ export type DeclaredStep =
   | { readonly kind: 'addColumn'; readonly table: string; readonly column: string }
   | { readonly kind: 'changeColumn'; readonly table: string; readonly column: string }
   | { readonly kind: 'moveColumns'; readonly table: string; readonly order: readonly string[] }
-  /** Each row becomes none, one or several rows of the same table. */
-  | { readonly kind: 'mapRows'; readonly table: string }
+  /**
+   * Each row becomes none, one or several rows of the same table. `reads`: its function can read
+   * other tables as they were before the migration.
+   */
+  | { readonly kind: 'mapRows'; readonly table: string; readonly reads: boolean }
   /** Each row becomes rows of several tables; `table` is gone unless `into` names it. */
-  | { readonly kind: 'splitTable'; readonly table: string; readonly into: readonly string[] }
+  | {
+      readonly kind: 'splitTable';
+      readonly table: string;
+      readonly into: readonly string[];
+      readonly reads: boolean;
+    }
   /** Reads the tables before, writes those after. */
   | { readonly kind: 'run' }
   /** `sql`: a statement that has to give a row whose only column is true; absent: a function. */
   | { readonly kind: 'assert'; readonly text: string; readonly sql: string | undefined };
+
+/** Kinds of steps, in the order of the wire tags. */
+export const stepKinds = [
+  'renameTable',
+  'renameColumn',
+  'dropTable',
+  'dropColumn',
+  'addColumn',
+  'changeColumn',
+  'moveColumns',
+  'mapRows',
+  'splitTable',
+  'run',
+  'assert',
+] as const satisfies readonly DeclaredStep['kind'][];
 
 /** A migration as the program that carries it declares it. */
 export interface DeclaredMigration {

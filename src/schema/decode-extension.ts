@@ -1,5 +1,6 @@
 import { BinaryReader, DecodeError } from '../values/binary-reader.ts';
 import { decodeType } from '../values/type-codec.ts';
+import { readMigration } from './decode-migrations.ts';
 import { readIndexOption, readList, readOption, readString, readTag } from './decode-raw-parts.ts';
 import type { SchedulePolicy } from './definition.ts';
 import {
@@ -123,6 +124,10 @@ function readBlock(r: BinaryReader, extension: Extension): void {
     case extensionTags.paramDefaults:
       refuseSecond(tag, extension.paramDefaults);
       extension.paramDefaults = readList(block, readParamDefault);
+      break;
+    case extensionTags.migrations:
+      refuseSecond(tag, extension.migrations);
+      extension.migrations = readList(block, readMigration);
       break;
     default:
       return;

@@ -5,6 +5,7 @@ import type {
   ScalarKind,
   Typespace,
 } from '../values/type.ts';
+import type { DeclaredMigration } from './declared-step.ts';
 
 /**
  * A module's definition after validation: canonical names everywhere, the module's own spelling
@@ -33,6 +34,8 @@ export interface ModuleDefinition {
   readonly crons: readonly CronDefinition[];
   /** Names of the configuration that it reads, ascending. */
   readonly env: readonly EnvDefinition[];
+  /** Those that the module declares, in their order; a submodule has none. */
+  readonly migrations: readonly MigrationDefinition[];
   readonly submodules: readonly { readonly namespace: string; readonly module: ModuleDefinition }[];
 }
 
@@ -156,6 +159,14 @@ export interface EnvDefinition {
   readonly isSecret: boolean;
   /** True: it need not be set. */
   readonly isOptional: boolean;
+}
+
+/** A migration whose definition before is valid; its steps are checked when it is planned. */
+export interface MigrationDefinition extends DeclaredMigration {
+  /** What `before` holds. */
+  readonly from: ModuleDefinition;
+  /** Schema hash of `from`. */
+  readonly fromHash: string;
 }
 
 /** What happens to runs that were missed, and to runs that fail. */

@@ -25,13 +25,14 @@ import {
 /**
  * The bytes that a module's describe hook returns. All fifteen sections are written, in the order
  * of the TypeScript library, even if they are empty; then the extension, if the module needs it.
- * Nothing is checked here.
+ * Nothing is checked here. `migrations`: the payload of their block, by `migrationsBlock`, which
+ * only programs that have some carry.
  */
-export function encodeRawModuleV10(raw: RawModule): Uint8Array {
+export function encodeRawModuleV10(raw: RawModule, migrations?: Uint8Array): Uint8Array {
   const writer = new BinaryWriter();
   writer.u8(envelopeV10);
   writeModule(writer, raw);
-  writeExtension(writer, raw);
+  writeExtension(writer, raw, migrations);
   return writer.finish();
 }
 
@@ -130,14 +131,14 @@ const explicitNameTags = { table: 0, function: 1, index: 2 } as const;
 const algorithmTags = { btree: 0, hash: 1, direct: 2 } as const;
 
 /** Hosts that do not know the extension ignore what follows the sections. */
-function writeExtension(w: BinaryWriter, raw: RawModule): void {
+function writeExtension(w: BinaryWriter, raw: RawModule, migrations?: Uint8Array): void {
   const { schedulePolicies, crons, handlerAuth, env, scheduleDeliveries } = raw;
   const { derivedIndexes, vectors } = raw;
   const ofTables = [derivedIndexes, vectors];
   const paramDefaults = scopedDefaults(raw);
   const ofFunctions = [schedulePolicies, crons, handlerAuth, scheduleDeliveries, paramDefaults];
   const blocks = [...ofFunctions, env, ...ofTables];
-  if (blocks.every(({ length }) => length === 0)) return;
+  if (blocks.every(({ length }) => length === 0) && migrations === undefined) return;
   for (const byte of extensionMagic) w.u8(byte);
   w.u8(extensionVersion);
   writeBlock(w, extensionTags.schedulePolicies, schedulePolicies, (block, entry) => {
@@ -184,6 +185,9 @@ function writeExtension(w: BinaryWriter, raw: RawModule): void {
     block.u16(entry.param);
     block.bytes(entry.value);
   });
+  if (migrations === undefined) return;
+  w.u8(extensionTags.migrations);
+  w.bytes(migrations);
 }
 
 /** The defaults of a module's parameters, and of those of its submodules with their namespaces. */

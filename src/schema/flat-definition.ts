@@ -44,6 +44,7 @@ function flattened(definition: ModuleDefinition): ModuleDefinition {
     crons: all(({ crons }) => crons).toSorted(byName),
     // Submodules have none.
     env: definition.env,
+    migrations: definition.migrations,
     submodules: [],
   };
 }
@@ -107,7 +108,7 @@ function shiftedTypespace({ types }: Typespace, by: number): Typespace {
 }
 
 /** The type with its refs moved by `by`. */
-function shifted(type: AlgebraicType, by: number): AlgebraicType {
+export function shifted(type: AlgebraicType, by: number): AlgebraicType {
   switch (type.kind) {
     case 'ref':
       return { kind: 'ref', ref: type.ref + by };

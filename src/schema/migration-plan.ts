@@ -1,10 +1,11 @@
 import type { Catalog } from './catalog.ts';
 import type { ModuleDefinition } from './definition.ts';
-import { type FullTable, fullTablesOf } from './flatten.ts';
+import { fullTablesOf } from './flatten.ts';
 import type { TableId } from './ids.ts';
 import { inStepOrder, type MigrationStep } from './migration-steps.ts';
 import { planCrons } from './plan-crons.ts';
-import { planTable } from './plan-table-parts.ts';
+import type { PlanRefusal } from './plan-columns.ts';
+import { planTables } from './plan-tables.ts';
 import { planText } from './plan-text.ts';
 import { planRowFilters, planViews } from './plan-views.ts';
 
@@ -28,25 +29,30 @@ export type MigrationPlan =
  * existing columns and the bodies of views are not compared: changing them needs no migration.
  */
 export function planMigration(old: ModuleDefinition, next: ModuleDefinition): MigrationPlan {
-  const oldTables = byName(fullTablesOf(old));
-  const nextTables = byName(fullTablesOf(next));
-  const steps: MigrationStep[] = [];
-  const refusals: string[] = [];
-  for (const [name, table] of oldTables) {
-    const match = nextTables.get(name);
-    const plan = match === undefined ? undefined : planTable(table, match);
-    steps.push(...(plan?.steps ?? [{ kind: 'removeTable' as const, table: name }]));
-    refusals.push(...(plan?.refusals ?? []));
-  }
-  for (const [name, table] of nextTables) {
-    if (!oldTables.has(name)) steps.push({ kind: 'addTable', ...table });
-  }
-  steps.push(...planCrons(old, next), ...planViews(old, next), ...planRowFilters(old, next));
-  if (refusals.length > 0) return { kind: 'manual', reason: refusals.join('\n') };
-  const breaksClients = steps.some(({ kind }) => breakingKinds.has(kind));
+  const tables = planTables(fullTablesOf(old), fullTablesOf(next));
+  const rest = [...planCrons(old, next), ...planViews(old, next), ...planRowFilters(old, next)];
+  if (tables.refusals.length > 0) return { kind: 'manual', reason: reasonOf(tables.refusals) };
+  const steps = [...tables.steps, ...rest];
+  const breaksClients = breaks(steps);
   if (breaksClients) steps.push({ kind: 'disconnectClients' });
   const ordered = inStepOrder(steps);
   return { kind: 'automatic', steps: ordered, breaksClients, text: planText(ordered, 'plain') };
+}
+
+/** One line for each refusal; then, in a line of its own, how a migration makes the changes. */
+export function reasonOf(refusals: readonly PlanRefusal[]): string {
+  const lines = refusals.map(({ text }) => text);
+  const calls = [...new Set(refusals.flatMap(({ call }) => call ?? []))];
+  if (calls.length > 0) lines.push(`${declareWords} ${calls.join(', ')}`);
+  return lines.join('\n');
+}
+
+/** What the line begins with that names steps of migrations. */
+export const declareWords = 'Declare it in a migration, which `reducerdb migrate new` writes:';
+
+/** Whether clients built for the old schema can no longer read what they receive. */
+export function breaks(steps: readonly MigrationStep[]): boolean {
+  return steps.some(({ kind }) => breakingKinds.has(kind));
 }
 
 const breakingKinds: ReadonlySet<MigrationStep['kind']> = new Set([
@@ -77,8 +83,4 @@ export function addedDefaults(
     );
   }
   return defaults;
-}
-
-function byName(tables: readonly FullTable[]): Map<string, FullTable> {
-  return new Map(tables.map((full) => [full.table.name, full]));
 }

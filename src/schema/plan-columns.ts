@@ -7,7 +7,14 @@ import { wholeTypeWords } from './type-words.ts';
 /** The changes of a table's columns, or why they are impossible. */
 export interface ColumnPlan {
   readonly steps: readonly MigrationStep[];
-  readonly refusals: readonly string[];
+  readonly refusals: readonly PlanRefusal[];
+}
+
+/** A change that the automatic plan does not make. */
+export interface PlanRefusal {
+  readonly text: string;
+  /** The step of a migration that makes it, if one does. */
+  readonly call: string | undefined;
 }
 
 /** Matches the columns of one table by canonical name. */
@@ -17,16 +24,26 @@ export function planColumns(old: FullTable, next: FullTable): ColumnPlan {
   const nextColumns = byName(next.table.columns);
   const removed = old.table.columns.filter(({ name }) => !nextColumns.has(name));
   const added = next.table.columns.filter(({ name }) => !oldColumns.has(name));
+  const { sourceName: spelled } = next.table;
   const refusals = [
-    ...removed.map(({ name }) => refuse(`Removing a column ${name} from table ${table}`)),
+    ...removed.map(({ name, sourceName }) =>
+      refuse(
+        `Removing a column ${name} from table ${table}`,
+        `m.dropColumn('${spelled}', '${sourceName}')`,
+      ),
+    ),
     ...added
       .filter(({ defaultBytes }) => defaultBytes === undefined)
-      .map(({ name }) => {
-        return `Adding a column ${name} to table ${table} requires a default value annotation`;
+      .map(({ name, sourceName }): PlanRefusal => {
+        const text = `Adding a column ${name} to table ${table} requires a default value annotation`;
+        return { text, call: `m.addColumn('${spelled}', '${sourceName}', { fill: (old) => … })` };
       }),
   ];
-  if (isReordered(old, next, removed.length > 0))
-    refusals.push(refuse(`Reordering table ${table}`));
+  if (isReordered(old, next, removed.length > 0)) {
+    const order = next.table.columns.map(({ sourceName }) => `'${sourceName}'`).join(', ');
+    const call = `m.moveColumns('${spelled}', [${order}])`;
+    refusals.push(refuse(`Reordering table ${table}`, call));
+  }
   const steps: MigrationStep[] = [];
   const changed: ColumnChange[] = [];
   for (const column of old.table.columns) {
@@ -42,10 +59,13 @@ export function planColumns(old: FullTable, next: FullTable): ColumnPlan {
       oldTypespace: old.typespace,
       nextTypespace: next.typespace,
     });
-    refusals.push(...comparison.conflicts.map((conflict) => refuseType(conflict, column, table)));
+    const call = `m.changeColumn('${spelled}', '${match.sourceName}', { using: (old) => … })`;
+    refusals.push(
+      ...comparison.conflicts.map((conflict) => refuseType(conflict, column, table, call)),
+    );
     const isLengthGone = match.vectorLength === undefined && column.vectorLength !== undefined;
     if (match.vectorLength !== column.vectorLength && !isLengthGone) {
-      refusals.push(refuseLength(column, match, table));
+      refusals.push(refuseLength(column, match, table, call));
     }
     if (comparison.isWidened || isLengthGone) {
       changed.push(describeChange(column, match, old, next));
@@ -83,22 +103,33 @@ function isReordered(old: FullTable, next: FullTable, hasRemoved: boolean): bool
   return !hasRemoved && oldNames.some((name, position) => nextNames[position] !== name);
 }
 
-function refuseType(conflict: TypeConflict, column: ColumnDefinition, table: string): string {
+function refuseType(
+  conflict: TypeConflict,
+  column: ColumnDefinition,
+  table: string,
+  call: string,
+): PlanRefusal {
   const what = conflict.isNested ? 'Changing a type within column' : 'Changing the type of column';
   const { from, to, detail } = conflict;
-  return refuse(`${what} ${column.name} in table ${table} from ${from} to ${to}${detail}`);
+  return refuse(`${what} ${column.name} in table ${table} from ${from} to ${to}${detail}`, call);
 }
 
 /** Rows that are there could have other lengths. */
-function refuseLength(old: ColumnDefinition, next: ColumnDefinition, table: string): string {
+function refuseLength(
+  old: ColumnDefinition,
+  next: ColumnDefinition,
+  table: string,
+  call: string,
+): PlanRefusal {
   const { vectorLength: from } = old;
   const { vectorLength: to } = next;
   const change = from === undefined ? `to ${to}` : `from ${from} to ${to}`;
-  return refuse(`Changing the length of vectors in column ${old.name} of table ${table} ${change}`);
+  const what = `Changing the length of vectors in column ${old.name} of table ${table} ${change}`;
+  return refuse(what, call);
 }
 
-function refuse(what: string): string {
-  return `${what} requires a manual migration`;
+export function refuse(what: string, call: string | undefined): PlanRefusal {
+  return { text: `${what} requires a manual migration`, call };
 }
 
 function describeChange(

@@ -7,7 +7,13 @@ import type {
 } from './definition.ts';
 import type { FullTable } from './flatten.ts';
 import type { MigrationStep } from './migration-steps.ts';
-import { type ColumnPlan, planColumns, planEventColumns } from './plan-columns.ts';
+import {
+  type ColumnPlan,
+  type PlanRefusal,
+  planColumns,
+  planEventColumns,
+  refuse,
+} from './plan-columns.ts';
 
 /** The changes of a table that both definitions have. */
 export function planTable(old: FullTable, next: FullTable): ColumnPlan {
@@ -33,21 +39,32 @@ export function planTable(old: FullTable, next: FullTable): ColumnPlan {
   return { steps, refusals };
 }
 
-function refuseFlags(old: TableDefinition, next: TableDefinition): string[] {
-  const refusals: string[] = [];
+function refuseFlags(old: TableDefinition, next: TableDefinition): PlanRefusal[] {
+  const refusals: PlanRefusal[] = [];
+  const call = dropCall(next);
   if (old.tableType !== next.tableType) {
     const [from, to] = old.tableType === 'user' ? ['User', 'System'] : ['System', 'User'];
     const what = `Changing the table type of table ${next.name} from ${from} to ${to}`;
-    refusals.push(`${what} requires a manual migration`);
+    refusals.push(refuse(what, call));
   }
   if (old.isEvent !== next.isEvent) {
-    refusals.push(`Changing the event flag of table ${next.name} requires a manual migration`);
+    refusals.push(refuse(`Changing the event flag of table ${next.name}`, call));
   }
   return refusals;
 }
 
+/** A table whose rows the program makes is built again, with all that belongs to it. */
+function mapCall({ sourceName }: TableDefinition): string {
+  return `m.mapRows('${sourceName}', (old) => old)`;
+}
+
+/** The table is then another one of the same name. */
+function dropCall({ sourceName }: TableDefinition): string {
+  return `m.dropTable('${sourceName}', { rows: 'discard' })`;
+}
+
 /** An existing index must not gain or lose its accessor; its name is up to the module. */
-function refuseAccessors(old: TableDefinition, next: TableDefinition): string[] {
+function refuseAccessors(old: TableDefinition, next: TableDefinition): PlanRefusal[] {
   return old.indexes.flatMap((index) => {
     const match = next.indexes.find((other) => isSameIndex(index, other));
     if (match === undefined) return [];
@@ -55,7 +72,7 @@ function refuseAccessors(old: TableDefinition, next: TableDefinition): string[] 
     if (had === (match.accessorName !== undefined)) return [];
     const change = `from ${presence(index.accessorName)} to ${presence(match.accessorName)}`;
     const what = `Changing the accessor name on index ${index.name} ${change}`;
-    return [`${what} requires a manual migration`];
+    return [refuse(what, mapCall(next))];
   });
 }
 
@@ -63,14 +80,14 @@ function presence(accessor: string | undefined): string {
   return accessor === undefined ? 'None' : `Some("${accessor}")`;
 }
 
-function refuseConstraints(old: TableDefinition, next: TableDefinition): string[] {
+function refuseConstraints(old: TableDefinition, next: TableDefinition): PlanRefusal[] {
   return old.constraints
     .filter(({ name, columns }) => {
       const match = next.constraints.find((other) => other.name === name);
       if (match === undefined) return false;
       return columnNames(next, match.columns).join() !== columnNames(old, columns).join();
     })
-    .map(({ name }) => `Changing a unique constraint ${name} requires a manual migration`);
+    .map(({ name }) => refuse(`Changing a unique constraint ${name}`, mapCall(next)));
 }
 
 function planAttributes(old: TableDefinition, next: TableDefinition): MigrationStep[] {
@@ -172,7 +189,7 @@ function planSequences(old: TableDefinition, next: TableDefinition): MigrationSt
   return [...removed, ...added];
 }
 
-function planSchedule(old: TableDefinition, next: TableDefinition): MigrationStep[] {
+export function planSchedule(old: TableDefinition, next: TableDefinition): MigrationStep[] {
   const table = next.name;
   const before = old.schedule;
   const after = next.schedule;

@@ -10,15 +10,26 @@ export type PlanStyle = 'plain' | 'ansi';
 
 /** A plan as text for people. Tools use `breaksClients` and the steps instead. */
 export function planText(steps: readonly MigrationStep[], style: PlanStyle): string {
-  const paint = style === 'ansi' ? ansiPaint : plainPaint;
+  const paint = painterOf(style);
+  return planLines(
+    steps.flatMap((step) => entryOf(step, paint)),
+    paint,
+  );
+}
+
+/** The lines of a plan, under its heading. */
+export function planLines(entries: readonly string[], paint: Paint): string {
   const header = [rule, 'Database Migration Plan', rule].map((line) => paint('blue', line));
-  const entries = steps.flatMap((step) => entryOf(step, paint));
   return `${[...header, '', ...entries].join('\n')}\n`;
+}
+
+export function painterOf(style: PlanStyle): Paint {
+  return style === 'ansi' ? ansiPaint : plainPaint;
 }
 
 const rule = '━'.repeat(60);
 
-type Paint = (colour: keyof typeof ansiCodes, text: string) => string;
+export type Paint = (colour: keyof typeof ansiCodes, text: string) => string;
 
 const ansiCodes = {
   green: '32',
@@ -34,7 +45,7 @@ const plainPaint: Paint = (_, text) => text;
 const ansiPaint: Paint = (colour, text) => `\u001b[${ansiCodes[colour]}m${text}\u001b[0m`;
 
 /** The lines of one step. */
-function entryOf(step: MigrationStep, paint: Paint): string[] {
+export function entryOf(step: MigrationStep, paint: Paint): string[] {
   switch (step.kind) {
     case 'removeIndex':
     case 'addIndex':

@@ -1,4 +1,5 @@
 import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
+import type { DeclaredMigration } from './declared-step.ts';
 import type {
   Delivery,
   DerivedIndexKind,
@@ -52,6 +53,8 @@ export interface RawModule {
   readonly vectors: readonly RawVector[];
   /** What parameters get that calls leave out. A submodule has those of its own functions. */
   readonly paramDefaults: readonly RawParamDefault[];
+  /** Migrations, in their order. A submodule has none; `migrationsBlock` writes them. */
+  readonly migrations: readonly DeclaredMigration[];
   /** Version 9 only: nonexistent tables named by a column default. */
   readonly strayDefaultTables: readonly string[];
 }
@@ -273,6 +276,7 @@ export const extensionTags = {
   scheduleDeliveries: 5,
   derivedIndexes: 6,
   vectors: 7,
+  migrations: 8,
   paramDefaults: 9,
 } as const;
 
@@ -327,5 +331,6 @@ export const emptyRawModule: RawModule = {
   derivedIndexes: [],
   vectors: [],
   paramDefaults: [],
+  migrations: [],
   strayDefaultTables: [],
 };

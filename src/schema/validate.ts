@@ -8,6 +8,7 @@ import { validateDerivedIndexes } from './validate-derived-indexes.ts';
 import { validateEnv } from './validate-env.ts';
 import { lifecycleTexts, validateFunctions } from './validate-functions.ts';
 import { validateHttp } from './validate-http.ts';
+import { validateMigrations } from './validate-migrations.ts';
 import { validateSchedules } from './validate-schedules.ts';
 import { validateTables } from './validate-tables.ts';
 import { validateTypes } from './validate-types.ts';
@@ -53,6 +54,7 @@ function validateScope(scope: Scope): ModuleDefinition {
     rowLevelSecurity: validateRowFilters(scope),
     crons: validateCrons(scope, scheduled),
     env: validateEnv(scope),
+    migrations: validateMigrations(scope, validateModule),
     submodules: validateSubmodules(scope),
   };
 }

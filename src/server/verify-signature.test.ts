@@ -7,7 +7,8 @@ import {
   Timestamp,
   verifySignature,
 } from './index.ts';
-import { hmacSha256, sha256 } from './sha256.ts';
+import { sha256 } from '../values/sha256.ts';
+import { hmacSha256 } from './hmac-sha256.ts';
 
 const atSeconds = (seconds: number) => new Timestamp(BigInt(seconds) * 1_000_000n);
 const signed = (headers: Record<string, string>, body: string | Uint8Array) =>
