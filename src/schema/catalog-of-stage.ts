@@ -1,8 +1,8 @@
 import { catalogOf } from './build-catalog.ts';
 import type { Catalog, TableSpec } from './catalog.ts';
 import type { PlannedStage } from './declared-plan.ts';
-import { firstUserId } from './system-tables.ts';
 import type { LegPlan, LegTable } from './migration-leg.ts';
+import { firstUserId } from './system-tables.ts';
 
 /**
  * The catalog after a stage: as `catalogOf`, but a table that a step has renamed keeps its id, and
@@ -47,7 +47,11 @@ function renamedTable(spec: TableSpec, table: LegTable | undefined): TableSpec |
   return {
     ...spec,
     name,
-    columns: columns.map(({ name: column, sourceName, type }) => ({ name: column, sourceName, type })),
+    columns: columns.map(({ name: column, sourceName, type }) => ({
+      name: column,
+      sourceName,
+      type,
+    })),
     indexes: known(indexes, spec.indexes, (one, part) => {
       return { ...one, name: part.name, columns: part.columns };
     }),

@@ -88,22 +88,12 @@ function continuedParts(
   const targetNamed = (positions: readonly number[]) => {
     return positions.map((at) => target.columns[at]?.name).join();
   };
-  /** Parts whose columns are all there, under the name of the part that they become. */
   const continued = <Part extends { readonly name: string }>(
     parts: readonly Part[],
     move: (part: Part) => Part | undefined,
     candidates: readonly Part[],
     isSame: (part: Part, candidate: Part) => boolean,
-  ): Part[] =>
-    parts.flatMap((part) => {
-      const there = move(part);
-      if (there === undefined) return [];
-      const same = candidates.find((candidate) => candidate.name === there.name);
-      const match = same ?? candidates.find((candidate) => isSame(there, candidate));
-      const name = match?.name ?? there.name;
-      partsBefore.set(name, part.name);
-      return [{ ...there, name }];
-    });
+  ): Part[] => continuedList(parts, move, { candidates, isSame, partsBefore });
   const moveColumns = <Part extends { readonly columns: readonly number[] }>(part: Part) => {
     const positions = part.columns.map(moved);
     return positions.includes(-1) ? undefined : { ...part, columns: positions };
@@ -161,4 +151,25 @@ function continuedParts(
     schedule: target.schedule,
   };
   return { table, partsBefore };
+}
+
+/** Parts whose columns are all there, under the name of the part that they become. */
+function continuedList<Part extends { readonly name: string }>(
+  parts: readonly Part[],
+  move: (part: Part) => Part | undefined,
+  to: {
+    readonly candidates: readonly Part[];
+    readonly isSame: (part: Part, candidate: Part) => boolean;
+    readonly partsBefore: Map<string, string>;
+  },
+): Part[] {
+  return parts.flatMap((part) => {
+    const there = move(part);
+    if (there === undefined) return [];
+    const same = to.candidates.find((candidate) => candidate.name === there.name);
+    const match = same ?? to.candidates.find((candidate) => to.isSame(there, candidate));
+    const name = match?.name ?? there.name;
+    to.partsBefore.set(name, part.name);
+    return [{ ...there, name }];
+  });
 }

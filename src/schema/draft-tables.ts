@@ -88,7 +88,7 @@ class Drafting {
     this.#steps = steps;
   }
 
-  apply(step: DeclaredStep, at: number): void {
+  apply(step: DeclaredStep, at: number): undefined {
     this.#at = at;
     if (step.kind === 'run' || step.kind === 'assert') {
       this.#wholeAt ??= at;
@@ -122,7 +122,7 @@ class Drafting {
     }
   }
 
-  #renameTable(from: string, to: string): void {
+  #renameTable(from: string, to: string): undefined {
     const table = this.#table(from);
     if (table === undefined) return;
     if (this.#alive(to) !== undefined) {
@@ -132,7 +132,7 @@ class Drafting {
     table.isRenamed = true;
   }
 
-  #dropTable(name: string): void {
+  #dropTable(name: string): undefined {
     const table = this.#table(name);
     if (table === undefined) return;
     if (table.changedBy !== undefined) {
@@ -141,7 +141,7 @@ class Drafting {
     table.end = { kind: 'dropped', step: this.#at };
   }
 
-  #makeRows(name: string, end: DraftEnd): void {
+  #makeRows(name: string, end: DraftEnd): undefined {
     const table = this.#table(name);
     if (table === undefined) return;
     if (table.changedBy !== undefined) {
@@ -151,7 +151,7 @@ class Drafting {
     table.end = end;
   }
 
-  #splitTable(name: string, into: readonly string[]): void {
+  #splitTable(name: string, into: readonly string[]): undefined {
     if (into.length === 0) return this.#report('splits the table into nothing: drop it instead');
     for (const target of into) {
       if (target === name || this.#alive(target) === undefined) continue;
@@ -162,7 +162,7 @@ class Drafting {
     this.#makeRows(name, { kind: 'split', step: this.#at, into });
   }
 
-  #renameColumn(tableName: string, from: string, to: string): void {
+  #renameColumn(tableName: string, from: string, to: string): undefined {
     const table = this.#changeable(tableName);
     const column = table && this.#column(table, from);
     if (table === undefined || column === undefined) return;
@@ -175,7 +175,7 @@ class Drafting {
     this.#replace(table, column, { ...column, name: to, isRenamed: true });
   }
 
-  #dropColumn(tableName: string, name: string): void {
+  #dropColumn(tableName: string, name: string): undefined {
     const table = this.#changeable(tableName);
     const column = table && this.#column(table, name);
     if (table === undefined || column === undefined) return;
@@ -186,7 +186,7 @@ class Drafting {
     table.dropped.set(name, this.#at);
   }
 
-  #addColumn(tableName: string, name: string): void {
+  #addColumn(tableName: string, name: string): undefined {
     const table = this.#changeable(tableName);
     if (table === undefined) return;
     if (table.columns.some((column) => column.name === name)) {
@@ -195,7 +195,7 @@ class Drafting {
     table.columns.push({ name, isRenamed: false, origin: undefined, madeBy: this.#at });
   }
 
-  #changeColumn(tableName: string, name: string): void {
+  #changeColumn(tableName: string, name: string): undefined {
     const table = this.#changeable(tableName);
     const column = table && this.#column(table, name);
     if (table === undefined || column === undefined) return;
@@ -205,7 +205,7 @@ class Drafting {
     this.#replace(table, column, { ...column, madeBy: this.#at });
   }
 
-  #moveColumns(tableName: string, order: readonly string[]): void {
+  #moveColumns(tableName: string, order: readonly string[]): undefined {
     const table = this.#changeable(tableName);
     if (table === undefined) return;
     const columns = order.flatMap((name) => this.#column(table, name) ?? []);
@@ -216,7 +216,7 @@ class Drafting {
     table.columns = columns;
   }
 
-  #replace(table: DraftTable, column: DraftColumn, by: DraftColumn): void {
+  #replace(table: DraftTable, column: DraftColumn, by: DraftColumn): undefined {
     table.columns = table.columns.map((other) => (other === column ? by : other));
   }
 
@@ -249,9 +249,11 @@ class Drafting {
   /** Why there is no such table at this point. */
   #absence(name: string): string {
     const dropped = this.tables.find((table) => table.name === name);
-    if (dropped?.end !== undefined) return `names a table that ${this.#stepAt(dropped.end.step)} drops`;
+    if (dropped?.end !== undefined)
+      return `names a table that ${this.#stepAt(dropped.end.step)} drops`;
     const renamed = this.tables.find(({ origin }) => origin.table.sourceName === name);
-    if (renamed !== undefined) return `names table ${name}, which is called ${renamed.name} by then`;
+    if (renamed !== undefined)
+      return `names table ${name}, which is called ${renamed.name} by then`;
     const later = this.#steps.findIndex((step) => step.kind === 'renameTable' && step.to === name);
     if (later > this.#at) return `names table ${name} before ${this.#stepAt(later)}: swap them`;
     const names = this.tables.filter(({ end }) => end === undefined).map((table) => table.name);
@@ -282,7 +284,7 @@ class Drafting {
     return step === undefined ? '' : `step ${at + 1} (${stepWords(step)})`;
   }
 
-  #report(problem: string): void {
+  #report(problem: string): undefined {
     this.problems.push(`${this.#stepAt(this.#at)} ${problem}`);
   }
 }

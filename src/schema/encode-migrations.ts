@@ -38,27 +38,34 @@ function writeSteps(writer: BinaryWriter, steps: readonly DeclaredStep[]): void 
 function writePayload(writer: BinaryWriter, step: DeclaredStep): void {
   switch (step.kind) {
     case 'renameTable':
-      return writeStrings(writer, step.from, step.to);
+      writeStrings(writer, step.from, step.to);
+      break;
     case 'renameColumn':
-      return writeStrings(writer, step.table, step.from, step.to);
+      writeStrings(writer, step.table, step.from, step.to);
+      break;
     case 'dropTable':
-      return writer.string(step.table);
+      writer.string(step.table);
+      break;
     case 'dropColumn':
     case 'addColumn':
     case 'changeColumn':
-      return writeStrings(writer, step.table, step.column);
+      writeStrings(writer, step.table, step.column);
+      break;
     case 'moveColumns':
       writer.string(step.table);
-      return writeList(writer, step.order);
+      writeList(writer, step.order);
+      break;
     case 'mapRows':
       writer.string(step.table);
-      return writer.bool(step.reads);
+      writer.bool(step.reads);
+      break;
     case 'splitTable':
       writer.string(step.table);
       writeList(writer, step.into);
-      return writer.bool(step.reads);
+      writer.bool(step.reads);
+      break;
     case 'run':
-      return undefined;
+      break;
     case 'assert':
       writer.string(step.text);
       writer.u8(step.sql === undefined ? 1 : 0);

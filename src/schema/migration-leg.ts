@@ -53,11 +53,14 @@ export function planLeg(leg: Leg): LegPlan {
     const step = steps[at];
     found.push(`step ${at + 1}${step === undefined ? '' : ` (${stepWords(step)})`} ${problem}`);
   };
-  const tables = problems.length > 0 ? [] : drafts.map((draft) => legTable(leg, draft, targets, report));
+  const tables =
+    problems.length > 0 ? [] : drafts.map((draft) => legTable(leg, draft, targets, report));
   const continued = tables.flatMap(({ continued: one }) => (one === undefined ? [] : [one.full]));
-  const made = tables.flatMap(({ into }) => into).filter(({ table }) => {
-    return !continued.some((other) => other.table.name === table.name);
-  });
+  const made = tables
+    .flatMap(({ into }) => into)
+    .filter(({ table }) => {
+      return !continued.some((other) => other.table.name === table.name);
+    });
   const gone = tables.flatMap(({ fate }) => (fate.kind === 'remove' ? [fate.before] : []));
   const plan = planTables([...continued, ...made], targets.all);
   const removed = gone.map((table): MigrationStep => ({ kind: 'removeTable', table }));
@@ -230,4 +233,3 @@ function isPlannable(
   const typespaces = { oldTypespace: old.typespace, nextTypespace: next.typespace };
   return compareTypes({ old: oldType, next: nextType, ...typespaces }).conflicts.length === 0;
 }
-

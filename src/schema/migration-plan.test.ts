@@ -15,7 +15,12 @@ import {
 import { optionType, product, scheduleAtType, sum, unitType } from '../values/special-types.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import { catalogOf } from './build-catalog.ts';
-import { addedDefaults, type MigrationPlan, planMigration } from './migration-plan.ts';
+import {
+  addedDefaults,
+  declareWords,
+  type MigrationPlan,
+  planMigration,
+} from './migration-plan.ts';
 import type { RawCron, RawModule } from './raw-module.ts';
 import { validateModule } from './validate.ts';
 
@@ -33,7 +38,15 @@ function steps(old: RawModule, next: RawModule) {
 /** Lines of the reason of a plan that must be manual. */
 function reasons(old: RawModule, next: RawModule): string[] {
   const result = plan(old, next);
-  return result.kind === 'manual' ? result.reason.split('\n') : [];
+  if (result.kind !== 'manual') return [];
+  return result.reason.split('\n').filter((line) => !line.startsWith(declareWords));
+}
+
+/** The steps of a migration that a refusal names. */
+function calls(old: RawModule, next: RawModule): string {
+  const result = plan(old, next);
+  const line = result.kind === 'manual' ? result.reason.split('\n').at(-1) : undefined;
+  return line?.startsWith(declareWords) === true ? line.slice(declareWords.length + 1) : '';
 }
 
 const base: TableSketch = { name: 't', columns: { a: u32, b: text } };
@@ -258,6 +271,16 @@ describe('columns', () => {
     expect(reasons(columns({ a: u32 }), columns({ a: u64 }))).toEqual([
       'Changing the type of column a in table t from U32 to U64 requires a manual migration',
     ]);
+  });
+
+  it('[living 5.5] can be changed by steps of a migration, which refusals name', () => {
+    const old = columns({ a: u32, b: u32, c: text });
+    const next = columns({ c: text, b: u64, d: u32 });
+    expect(calls(old, next)).toBe(
+      "m.dropColumn('t', 'a'), m.addColumn('t', 'd', { fill: (old) => … }), " +
+        "m.moveColumns('t', ['c', 'b', 'd']), m.changeColumn('t', 'b', { using: (old) => … })",
+    );
+    expect(reasons(old, next)).toHaveLength(4);
   });
 
   it("[T4'] do not change a type within", () => {

@@ -168,7 +168,10 @@ function routeLeg({ leg, tables }: LegPlan): RouteLeg {
   return { at: leg.at, tables: Object.fromEntries(recipes), types };
 }
 
-function recipeOf({ draft, fate, target, continued, into }: LegTable, to: ModuleDefinition): Recipe {
+function recipeOf(
+  { draft, fate, target, continued, into }: LegTable,
+  to: ModuleDefinition,
+): Recipe {
   const { end } = draft;
   if (fate.kind === 'discard') return { kind: 'none' };
   if (fate.kind === 'remove') return { kind: 'refuse' };

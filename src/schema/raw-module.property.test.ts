@@ -6,7 +6,9 @@ import { DecodeError } from '../values/binary-reader.ts';
 import type { AlgebraicType, NamedType, ProductType } from '../values/type.ts';
 import { catalogOf } from './build-catalog.ts';
 import { decodeCatalog, encodeCatalog } from './catalog-codec.ts';
+import type { DeclaredStep } from './declared-step.ts';
 import { decodeRawModule } from './decode-raw-module.ts';
+import { encodeWithMigrations } from './encode-migrations.ts';
 import { encodeRawModuleV10 } from './encode-raw-module.ts';
 import { planMigration } from './migration-plan.ts';
 import { DefinitionErrors } from './problems.ts';
@@ -164,6 +166,7 @@ const { sections } = fc.letrec<{ sections: RawModule }>((tie) => ({
     paramDefaults: list(
       fc.record({ functionName: name, param: u16, value: fc.uint8Array({ maxLength: 9 }) }),
     ),
+    migrations: fc.constant([]),
     strayDefaultTables: fc.constant([]),
   }),
 }));
@@ -178,6 +181,27 @@ const policy = fc.record({
   ),
 });
 
+const step: fc.Arbitrary<DeclaredStep> = fc.oneof(
+  fc.record({ kind: fc.constant('renameTable' as const), from: name, to: name }),
+  fc.record({ kind: fc.constant('renameColumn' as const), table: name, from: name, to: name }),
+  fc.record({ kind: fc.constant('dropTable' as const), table: name }),
+  fc.record({
+    kind: fc.constantFrom('dropColumn' as const, 'addColumn' as const, 'changeColumn' as const),
+    table: name,
+    column: name,
+  }),
+  fc.record({ kind: fc.constant('moveColumns' as const), table: name, order: list(name) }),
+  fc.record({ kind: fc.constant('mapRows' as const), table: name, reads: fc.boolean() }),
+  fc.record({
+    kind: fc.constant('splitTable' as const),
+    table: name,
+    into: list(name),
+    reads: fc.boolean(),
+  }),
+  fc.record({ kind: fc.constant('run' as const) }),
+  fc.record({ kind: fc.constant('assert' as const), text: name, sql: optional(name) }),
+);
+
 /** An extension holds, besides what a module alone has, the defaults of submodules' parameters. */
 const module: fc.Arbitrary<RawModule> = fc
   .record({
@@ -190,6 +214,15 @@ const module: fc.Arbitrary<RawModule> = fc
       fc.record({ functionName: name, expression: name, timeZone: optional(name), policy }),
     ),
     env: list(fc.record({ name, type, isSecret: fc.boolean(), isOptional: fc.boolean() })),
+    migrations: list(
+      fc.record({
+        id: name,
+        hash: fc.uint8Array({ maxLength: 33 }),
+        before: fc.uint8Array({ maxLength: 20 }),
+        steps: list(step),
+        down: optional(list(step)),
+      }),
+    ),
   })
   .map(({ sections: raw, ...extension }) => ({ ...raw, ...extension }));
 
@@ -197,9 +230,9 @@ describe('raw modules', () => {
   it('survive being written and read', () => {
     fc.assert(
       fc.property(module, (raw) => {
-        const bytes = encodeRawModuleV10(raw);
+        const bytes = encodeWithMigrations(raw);
         expect(decodeRawModule(bytes)).toEqual(raw);
-        expect(encodeRawModuleV10(decodeRawModule(bytes))).toEqual(bytes);
+        expect(encodeWithMigrations(decodeRawModule(bytes))).toEqual(bytes);
       }),
       { numRuns: someRuns(300) },
     );

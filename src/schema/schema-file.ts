@@ -29,7 +29,8 @@ export function writeSchemaFile(before: Uint8Array, after?: Uint8Array): string 
   const raw = schemaPartOf(decodeRawModule(before));
   const definition = validateModule(raw);
   const content = {
-    about: 'Written by reducerdb: the schema before the migration beside this file. Keep it as it is.',
+    about:
+      'Written by reducerdb: the schema before the migration beside this file. Keep it as it is.',
     hash: schemaHashOf(definition),
     tables: readableTables(definition),
     definition: linesOf(encodeRawModuleV10(raw)),

@@ -1,5 +1,5 @@
-import { sha256 } from '../values/sha256.ts';
 import { toHex } from '../values/hex.ts';
+import { sha256 } from '../values/sha256.ts';
 import type { AlgebraicType, NamedType, Typespace } from '../values/type.ts';
 import { sequenceShape } from './build-catalog.ts';
 import type { ModuleDefinition, TableDefinition } from './definition.ts';

@@ -5,8 +5,8 @@ import { decodeRawModule } from './decode-raw-module.ts';
 import type { MigrationDefinition, ModuleDefinition } from './definition.ts';
 import { DefinitionErrors, type Problems } from './problems.ts';
 import type { RawModule } from './raw-module.ts';
-import type { Scope } from './scope.ts';
 import { schemaHashOf } from './schema-hash.ts';
+import type { Scope } from './scope.ts';
 
 /**
  * Checks the migrations of a module as far as they stand by themselves. Whether their steps fit is
@@ -21,7 +21,9 @@ export function validateMigrations(
   const { migrationCountMax } = limits;
   if (migrations.length === 0) return [];
   if (migrations.length > migrationCountMax) {
-    problems.report(`the module has ${migrations.length} migrations, more than ${migrationCountMax}`);
+    problems.report(
+      `the module has ${migrations.length} migrations, more than ${migrationCountMax}`,
+    );
     return [];
   }
   if (submodules.some(({ namespace }) => namespace === oldNamespace)) {

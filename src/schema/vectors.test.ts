@@ -7,7 +7,7 @@ import { catalogOf } from './build-catalog.ts';
 import { decodeCatalog, encodeCatalog } from './catalog-codec.ts';
 import { decodeRawModule } from './decode-raw-module.ts';
 import { encodeRawModuleV10 } from './encode-raw-module.ts';
-import { planMigration } from './migration-plan.ts';
+import { declareWords, planMigration } from './migration-plan.ts';
 import type { RawVector } from './raw-module.ts';
 import { schemaJsonV10 } from './schema-json-v10.ts';
 import { validateModule } from './validate.ts';
@@ -76,13 +76,14 @@ describe('[ease 3.12] the vectors of a module', () => {
     const open = validateModule(moduleWith([]));
     const what = 'Changing the length of vectors in column meaning of table all_texts';
     const how = 'requires a manual migration';
+    const call = "m.changeColumn('allTexts', 'meaning', { using: (old) => … })";
     expect(planMigration(three, four)).toEqual({
       kind: 'manual',
-      reason: `${what} from 3 to 4 ${how}`,
+      reason: `${what} from 3 to 4 ${how}\n${declareWords} ${call}`,
     });
     expect(planMigration(open, three)).toEqual({
       kind: 'manual',
-      reason: `${what} to 3 ${how}`,
+      reason: `${what} to 3 ${how}\n${declareWords} ${call}`,
     });
     expect(planMigration(three, open)).toMatchObject({ kind: 'automatic' });
     expect(planMigration(three, three)).toMatchObject({ kind: 'automatic', steps: [] });

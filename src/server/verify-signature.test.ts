@@ -1,5 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { sha256 } from '../values/sha256.ts';
+import { hmacSha256 } from './hmac-sha256.ts';
 import {
   Request,
   type SignatureOptions,
@@ -7,8 +9,6 @@ import {
   Timestamp,
   verifySignature,
 } from './index.ts';
-import { sha256 } from '../values/sha256.ts';
-import { hmacSha256 } from './hmac-sha256.ts';
 
 const atSeconds = (seconds: number) => new Timestamp(BigInt(seconds) * 1_000_000n);
 const signed = (headers: Record<string, string>, body: string | Uint8Array) =>

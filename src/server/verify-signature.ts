@@ -1,8 +1,8 @@
 import { fromHex } from '../values/hex.ts';
 import { TimeDuration } from '../values/time-duration.ts';
 import { Timestamp } from '../values/timestamp.ts';
-import type { Request } from './http-messages.ts';
 import { hmacSha256 } from './hmac-sha256.ts';
+import type { Request } from './http-messages.ts';
 
 /**
  * Who signed a request, and how it is checked.
